@@ -1,0 +1,14 @@
+"""Which copies of a request are asked, and who may serve it."""
+
+from storagekit.dispatch.base import AbstractDispatch as AbstractDispatch
+from storagekit.dispatch.base import Claim as Claim
+from storagekit.dispatch.base import OneChosen as OneChosen
+from storagekit.dispatch.base import Verdict as Verdict
+from storagekit.dispatch.base import Waiting as Waiting
+from storagekit.dispatch.dsptf import DSPTF as DSPTF
+from storagekit.dispatch.dsptf import Lossy as Lossy
+from storagekit.dispatch.dsptf import Reliable as Reliable
+from storagekit.dispatch.dsptf import central as central
+from storagekit.dispatch.hashing import Hashing as Hashing
+from storagekit.dispatch.hashing import WeightedHashing as WeightedHashing
+from storagekit.dispatch.lard import LARD as LARD

@@ -1,0 +1,166 @@
+"""D-SPTF: every replica may serve a read; whoever can do so soonest claims it (dsptf, section 3).
+
+A brick chooses two latency bounds before its disk falls free and tells the other replicas, with its bid, the predicted
+positioning time. A claim that has arrived takes the read out of the hearer's queue. Two bricks that chose the same read
+before they heard of one another keep to one rule: the lower bid serves it, of equal bids the lower brick; the other gives
+it up when the better claim arrives and chooses again at once. Nothing is issued before twice the bound has passed since
+the choice, so that no read is served twice while messages keep to the bound. Positioning is predicted for the moment the
+access can start, which is what overlapping the wait with the rotation (section 3.1, figure 4) amounts to.
+"""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from storagekit.dispatch.base import AbstractDispatch, Claim, Verdict, slot_mask
+from storagekit.errors import InputError
+from storagekit.lanes import bit, pick
+from storagekit.workload import Requests, fraction, scramble
+
+
+class AbstractDelivery(eqx.Module):
+    """Whether claims arrive."""
+
+    @abstractmethod
+    def deaf(self, request: Requests) -> UInt32[Array, "1 *lanes"]:
+        """The drives that never hear a claim on this request, one bit each."""
+
+
+class Reliable(AbstractDelivery):
+    """Every claim arrives."""
+
+    def deaf(self, request):
+        return jnp.zeros_like(request.receiving)
+
+
+class Lossy(AbstractDelivery):
+    """A drive hears nothing of the claims on a request with probability `loss`, each drive for itself."""
+
+    loss: Float[Array, "..."] = eqx.field(converter=np.float32)
+
+    def __check_init__(self):
+        if not 0 <= float(np.max(self.loss)) <= 1:
+            raise InputError(f"claim loss {float(np.max(self.loss)):g}: it must lie between 0 and 1")
+
+    def deaf(self, request):
+        masks = [
+            (fraction(scramble(request.receiving + np.uint32(2654435761 * (d + 1) % 2**32))) < self.loss).astype(jnp.uint32)
+            << d
+            for d in range(32)
+        ]
+        return sum(masks, start=jnp.zeros_like(request.receiving))
+
+
+class Claims(NamedTuple):
+    """Private state, for the read in each slot.
+
+    first: when the first claim was made, seconds from now; inf before it.
+    owner, bid, made, start: the best claim so far, who made it and when, and when its access starts.
+    deaf: the drives that never hear a claim on it.
+    """
+
+    first: Float[Array, "slot *lanes"]
+    owner: Int[Array, "slot *lanes"]
+    bid: Float[Array, "slot *lanes"]
+    made: Float[Array, "slot *lanes"]
+    start: Float[Array, "slot *lanes"]
+    deaf: UInt32[Array, "slot *lanes"]
+
+
+class DSPTF(AbstractDispatch):
+    """Distributed shortest positioning time first.
+
+    latency: seconds a message takes one way (the paper: 50 us). bound: the latency the bricks reckon with, `latency` by
+    default; claims that take longer are late and may cost a second service. With latency 0 this is the centralized
+    ideal: one queue, every drive that falls free picks from it.
+    """
+
+    latency: Float[Array, "..."] = eqx.field(converter=np.float32)
+    bound: Float[Array, "..."] = eqx.field(converter=np.float32)
+    delivery: AbstractDelivery
+
+    def __init__(self, latency=50e-6, *, bound=None, delivery: AbstractDelivery | None = None):
+        self.latency = latency
+        self.bound = latency if bound is None else bound
+        self.delivery = Reliable() if delivery is None else delivery
+
+    def __check_init__(self):
+        for label, time in (("network latency", self.latency), ("latency bound", self.bound)):
+            if not np.all((np.asarray(time) >= 0) & np.isfinite(time)):
+                raise InputError(f"{label} {float(np.min(time)):g} s: it must be 0 or more")
+
+    @property
+    def lead(self):
+        return 2 * self.bound
+
+    def init(self, slots, drives, lanes) -> Claims:
+        def full(value, kind=jnp.float32):
+            return jnp.full((slots, *lanes), value, kind)
+
+        never = full(jnp.inf)
+        return Claims(never, full(0, jnp.int32), never, never, never, full(0, jnp.uint32))
+
+    def route(self, private, request, entering, holders, copies, waiting):
+        return jnp.broadcast_to(holders, request.number.shape), private
+
+    def admit(self, private: Claims, into: Bool[Array, "slot *lanes"], request: Requests) -> Claims:
+        return Claims(
+            first=jnp.where(into, jnp.inf, private.first),
+            owner=private.owner,
+            bid=jnp.where(into, jnp.inf, private.bid),
+            made=private.made,
+            start=private.start,
+            deaf=jnp.where(into, self.delivery.deaf(request), private.deaf),
+        )
+
+    def choosable_from(self, private: Claims, born, receiving, drive):
+        forwarded = born + jnp.where(receiving == drive, 0.0, self.latency)
+        hears = (private.deaf & bit(drive)) == 0
+        heard = (private.first + self.latency < 0) & hears
+        return jnp.where(heard, jnp.inf, forwarded)
+
+    def claim(self, private: Claims, claim: Claim) -> tuple[Verdict, Claims]:
+        rival, rival_bid, rival_made, rival_start, deaf = (
+            pick(field, claim.slot) for field in (private.owner, private.bid, private.made, private.start, private.deaf)
+        )
+        contested = claim.made & jnp.isfinite(rival_bid)
+        better = (claim.bid < rival_bid) | ((claim.bid == rival_bid) & (claim.drive < rival))
+        # a claim that arrives after its hearer's access has started comes too late
+        arrives = rival_made + self.latency
+        hears = (arrives <= claim.start) & ((deaf & bit(claim.drive)) == 0)
+        rival_hears = (self.latency <= rival_start) & ((deaf & bit(rival)) == 0)
+        verdict = Verdict(
+            kept=claim.made & ~(contested & ~better & hears),
+            retry=jnp.maximum(arrives, 0.0),
+            contested=contested,
+            rival=rival,
+            rival_yields=contested & better & rival_hears,
+            rival_retry=self.latency + jnp.zeros_like(arrives),
+        )
+        at = slot_mask(private.first, claim.slot, claim.made)
+        best = at & better
+        return verdict, Claims(
+            first=jnp.where(at, jnp.minimum(private.first, 0.0), private.first),
+            owner=jnp.where(best, claim.drive, private.owner),
+            bid=jnp.where(best, claim.bid, private.bid),
+            made=jnp.where(best, 0.0, private.made),
+            start=jnp.where(best, claim.start, private.start),
+            deaf=private.deaf,
+        )
+
+    def left_behind(self, private: Claims, at):
+        return at & private.deaf
+
+    def elapse(self, private: Claims, time) -> Claims:
+        return private._replace(
+            first=private.first - time, made=private.made - time, start=private.start - time
+        )
+
+
+def central() -> DSPTF:
+    """The centralized ideal that D-SPTF is held against: one queue over all replicas, no delay (dsptf, section 4)."""
+    return DSPTF(0.0)

@@ -1,0 +1,18 @@
+"""One spindle: where the arm and the platter are, how long until the data has passed."""
+
+from storagekit.drive.base import AbstractDrive as AbstractDrive
+from storagekit.drive.base import Arm as Arm
+from storagekit.drive.base import Positioning as Positioning
+from storagekit.drive.base import Target as Target
+from storagekit.drive.geometry import Geometry as Geometry
+from storagekit.drive.library import drive_from_facts as drive_from_facts
+from storagekit.drive.library import drive_names as drive_names
+from storagekit.drive.library import ideal_drive as ideal_drive
+from storagekit.drive.library import load_drive as load_drive
+from storagekit.drive.mechanical import Drive as Drive
+from storagekit.drive.seek import AbstractSeek as AbstractSeek
+from storagekit.drive.seek import LinearSeek as LinearSeek
+from storagekit.drive.seek import SeekFit as SeekFit
+from storagekit.drive.seek import SeekTable as SeekTable
+from storagekit.drive.seek import fit_seek as fit_seek
+from storagekit.drive.server import RateServer as RateServer

@@ -1,0 +1,135 @@
+"""Drives by name, from a file, and the idealized drive of the formulas."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from storagekit import units
+from storagekit.drive.geometry import geometry, plain_zone
+from storagekit.drive.mechanical import Drive
+from storagekit.drive.seek import LinearSeek, seek_table
+from storagekit.errors import InputError
+from storagekit.resources import data_path
+
+# field: (type, least, most); times in ms
+_FIELDS = {
+    "rpm": (float, 60.0, 1e6),
+    "cylinders": (int, 2, 10**8),
+    "heads": (int, 1, 1000),
+    "head_switch_ms": (float, 0.0, 1e3),
+    "write_settle_ms": (float, 0.0, 1e3),
+    "overhead_ms": (float, 0.0, 1e4),
+}
+_ZONE_FIELDS = {
+    "first_cylinder": (int, 0, 10**8),
+    "cylinders": (int, 1, 10**8),
+    "sectors_per_track": (int, 1, 10**7),
+    "track_skew": (int, 0, 10**7),
+    "cylinder_skew": (int, 0, 10**7),
+    "first_offset": (int, -(10**7), 10**7),
+    "reserved": (int, 0, 10**9),
+    "spares": (int, 0, 10**9),
+    "sparing_cylinders": (int, 1, 10**8),
+}
+
+
+def drive_names() -> list[str]:
+    """Names that `load_drive` knows, each a file of data/drives."""
+    return sorted(path.stem for path in data_path("drives").glob("*.json"))
+
+
+def load_drive(name: str | Path) -> Drive:
+    """The drive of that name (`drive_names()`), or of a JSON file with the same fields.
+
+    Raises InputError where the name is unknown, the file unreadable, or a field missing or impossible.
+    """
+    path = data_path("drives", f"{name}.json")
+    if not path.exists():
+        path = Path(name)
+    if not path.is_file():
+        raise InputError(f"drive {str(name)!r}: not known; give a path to a drive file or one of {', '.join(drive_names())}")
+    try:
+        facts = json.loads(path.read_text())
+    except (OSError, ValueError) as fault:
+        raise InputError(f"drive file {path}: {fault}; it must be one JSON object") from fault
+    return drive_from_facts(facts, str(path))
+
+
+def drive_from_facts(facts: dict, source: str) -> Drive:
+    """A drive from the fields of a drive file; `source` names it in errors."""
+    if not isinstance(facts, dict):
+        raise InputError(f"drive file {source}: a {type(facts).__name__}; it must be one JSON object")
+    value = {name: _checked(facts, name, rule, source) for name, rule in _FIELDS.items()}
+    zones = _zones(facts, value["cylinders"], source)
+    points = _field(facts, "seek_ms", source)
+    try:
+        seek = seek_table(np.asarray(points, float) * [1, units.MS], value["cylinders"])
+    except ValueError as fault:
+        raise InputError(f"drive file {source}: field 'seek_ms': {fault}") from fault
+    return Drive(
+        geometry=geometry(zones, value["heads"], bool(facts.get("serpentine", False))),
+        seek=seek,
+        revolution=units.revolution(value["rpm"]),
+        head_switch=value["head_switch_ms"] * units.MS,
+        write_settle=value["write_settle_ms"] * units.MS,
+        overhead=value["overhead_ms"] * units.MS,
+        name=str(facts.get("name", source)),
+    )
+
+
+def ideal_drive(
+    *, full_seek: float, revolution: float, cylinders: int = 10_000, sectors_per_track: int = 512, overhead: float = 0.0
+) -> Drive:
+    """The drive of the closed forms: one head, tracks of equal length, a seek linear in distance, no settling, no skew.
+
+    full_seek is S (seconds end to end), revolution is R. Uniform addresses then give a mean seek of S/3 and a mean
+    rotation of R/2 (srarray, section 2).
+    """
+    return Drive(
+        geometry=geometry([plain_zone(cylinders, sectors_per_track)], 1, serpentine=False),
+        seek=LinearSeek(np.float32(full_seek), cylinders),
+        revolution=revolution,
+        head_switch=0.0,
+        write_settle=0.0,
+        overhead=overhead,
+        name="ideal drive",
+    )
+
+
+def _field(facts: dict, name: str, source: str):
+    if name not in facts:
+        raise InputError(f"drive file {source}: field {name!r} is missing; add it")
+    return facts[name]
+
+
+def _checked(facts: dict, name: str, rule: tuple, source: str):
+    kind, least, most = rule
+    value = _field(facts, name, source)
+    if isinstance(value, bool) or not isinstance(value, int | float) or (kind is int and int(value) != value):
+        raise InputError(f"drive file {source}: field {name!r} is {value!r}; it must be {'a whole' if kind is int else 'a'} number")
+    if not least <= value <= most:
+        raise InputError(f"drive file {source}: field {name!r} is {value:g}; it must lie between {least:g} and {most:g}")
+    return kind(value)
+
+
+def _zones(facts: dict, cylinders: int, source: str) -> list[dict]:
+    zones = _field(facts, "zones", source)
+    if not isinstance(zones, list) or not zones or not all(isinstance(zone, dict) for zone in zones):
+        raise InputError(f"drive file {source}: field 'zones' must be a list of at least one zone")
+    checked = []
+    end = 0
+    for number, zone in enumerate(zones):
+        where = f"{source}, zone {number}"
+        fields = {name: _checked(zone, name, rule, where) for name, rule in _ZONE_FIELDS.items()}
+        last = fields["first_cylinder"] + fields["cylinders"]
+        if fields["first_cylinder"] < end or last > cylinders:
+            raise InputError(
+                f"drive file {where}: cylinders {fields['first_cylinder']} to {last - 1}; "
+                f"zones must follow one another within 0 to {cylinders - 1}"
+            )
+        if fields["spares"] >= fields["sparing_cylinders"] * fields["sectors_per_track"]:
+            raise InputError(f"drive file {where}: {fields['spares']} spares leave no room for data; lower 'spares'")
+        end = last
+        checked.append(fields)
+    return checked

@@ -1,0 +1,104 @@
+"""A drive with an arm, a platter and zones."""
+
+import math
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from storagekit import units
+from storagekit.drive.base import AbstractDrive, Arm, Positioning, Target
+from storagekit.drive.geometry import Geometry, geometry, plain_zone
+from storagekit.drive.seek import AbstractSeek, seek_from_three
+from storagekit.errors import InputError
+
+
+class Drive(AbstractDrive):
+    """A mechanical drive. Times in seconds.
+
+    Positioning is the longer of the head switch (if the head differs) and the seek; if that is not zero and the access is
+    a write, `write_settle` is added; then the platter turns until the first sector is under the head (DiskSim 4.0,
+    trackSwitchPlusRotation). `overhead` precedes every access.
+    """
+
+    geometry: Geometry
+    seek: AbstractSeek
+    revolution: Float[Array, "..."] = eqx.field(converter=np.float32)
+    head_switch: Float[Array, "..."] = eqx.field(converter=np.float32)
+    write_settle: Float[Array, "..."] = eqx.field(converter=np.float32)
+    overhead: Float[Array, "..."] = eqx.field(converter=np.float32)
+    name: str = eqx.field(static=True)
+
+    @property
+    def capacity(self) -> int:
+        return self.geometry.capacity
+
+    @property
+    def cylinders(self) -> int:
+        return self.geometry.span
+
+    def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Target:
+        """Where a request lies. One that crosses into the next zone is timed with the track length it began with."""
+        shape = self.geometry
+        zone = shape.zone_of(sector)
+        offset = sector - shape.first_sector[zone]
+        start = shape.place(zone, offset)
+        end = shape.place(zone, offset + count - 1)
+        length = shape.sectors_per_track[zone].astype(np.float32)
+        swept = (count + shape.crossing(zone, start, end)).astype(np.float32) / length
+        angle = start.angle_sectors.astype(np.float32) / length
+        return Target(start.cylinder, start.head, angle, swept * self.revolution, Arm(end.cylinder, end.head))
+
+    def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
+        switch = jnp.where(target.head != arm.head, self.head_switch, 0.0)
+        move = jnp.maximum(switch, self.seek(jnp.abs(target.cylinder - arm.cylinder)))
+        settle = jnp.where((move > 0) & ~read, self.write_settle, 0.0)
+        seek = self.overhead + move + settle
+        ahead = target.angle - (angle + self.turns(seek))
+        return Positioning(seek, (ahead - jnp.floor(ahead)) * self.revolution)
+
+    def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+        return seconds / self.revolution
+
+    @classmethod
+    def from_datasheet(
+        cls,
+        *,
+        rpm: float,
+        track_seek: float,
+        average_seek: float,
+        full_seek: float,
+        capacity: float,
+        media_rate: float,
+        head_switch: float | None = None,
+        write_settle: float = 0.0,
+        heads: int = 4,
+        name: str = "data sheet drive",
+    ) -> "Drive":
+        """A drive of one zone from what a data sheet prints.
+
+        Times in seconds (track-to-track, average and full-stroke seek of a read), capacity in bytes, media_rate in bytes
+        a second. Track length follows from the rate, the number of cylinders from the capacity; skews just cover the head
+        switch (default: the track-to-track seek) and the one-cylinder seek. Raises InputError on impossible figures.
+        """
+        figures = {"rpm": rpm, "track_seek": track_seek, "capacity": capacity, "media_rate": media_rate, "heads": heads}
+        for label, figure in figures.items():
+            if not figure > 0:
+                raise InputError(f"{label} {figure:g}: it must be above 0; take it from the data sheet")
+        revolution = units.revolution(rpm)
+        length = max(1, round(media_rate * revolution / units.SECTOR))
+        cylinders = max(2, round(capacity / units.SECTOR / (length * heads)))
+        switch = track_seek if head_switch is None else head_switch
+        per_second = length / revolution
+        track_skew = math.ceil(switch * per_second)
+        cylinder_skew = math.ceil((max(track_seek, switch) + write_settle) * per_second)
+        return cls(
+            geometry=geometry([plain_zone(cylinders, length, track_skew, cylinder_skew)], heads, serpentine=False),
+            seek=seek_from_three(track_seek, average_seek, full_seek, cylinders),
+            revolution=revolution,
+            head_switch=switch,
+            write_settle=write_settle,
+            overhead=0.0,
+            name=name,
+        )

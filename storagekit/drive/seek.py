@@ -1,0 +1,110 @@
+"""Seek curves: seconds of arm movement by distance in cylinders."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+from scipy import optimize
+
+from storagekit.errors import InputError
+
+
+class AbstractSeek(eqx.Module):
+    """Seconds of arm movement over a distance; 0 at distance 0."""
+
+    @abstractmethod
+    def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]: ...
+
+
+class SeekTable(AbstractSeek):
+    """A measured curve, one entry for each distance from 0 up, kept with its noise (it need not be monotone)."""
+
+    times: Float[Array, "distance"]
+
+    def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]:
+        return jnp.take(self.times, distance, mode="clip")
+
+
+class SeekFit(AbstractSeek):
+    """A smooth curve: settle + acceleration * sqrt(d) + coast * d seconds for d >= 1 cylinders.
+
+    The square root is the part in which the arm accelerates all the way, the line the part at full speed
+    (Ruemmler and Wilkes, An introduction to disk drive modeling, 1994).
+    """
+
+    settle: Float[Array, "..."]
+    acceleration: Float[Array, "..."]
+    coast: Float[Array, "..."]
+
+    def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]:
+        far = jnp.asarray(distance, jnp.float32)
+        time = self.settle + self.acceleration * jnp.sqrt(far) + self.coast * far
+        return jnp.where(distance > 0, time, 0.0)
+
+
+class LinearSeek(AbstractSeek):
+    """The formulas' arm: `full` seconds across `cylinders` cylinders and in proportion below."""
+
+    full: Float[Array, "..."]
+    cylinders: int = eqx.field(static=True)
+
+    def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]:
+        return jnp.asarray(distance, jnp.float32) * (self.full / (self.cylinders - 1))
+
+
+def seek_table(points, cylinders: int) -> SeekTable:
+    """A table for distances 0 to cylinders-1 from measured points `[(cylinders, seconds), ...]`.
+
+    Piecewise linear between points and beyond the last. Raises InputError unless distances rise from 1 and times are
+    positive.
+    """
+    known = np.asarray(points, float)
+    if known.ndim != 2 or known.shape[0] < 2 or known.shape[1] != 2:
+        raise InputError(f"seek curve: {known.shape} values; give at least two pairs [cylinders, time]")
+    if np.any(np.diff(known[:, 0]) <= 0) or known[0, 0] < 1:
+        raise InputError("seek curve: distances must rise from 1 cylinder; sort the points and drop repeats")
+    if np.any(known[:, 1] <= 0):
+        raise InputError(f"seek curve: time {known[:, 1].min():g} s; every time must be above 0")
+    distance = np.arange(cylinders)
+    times = np.interp(distance, known[:, 0], known[:, 1])
+    (near, near_time), (far, far_time) = known[-2:]
+    beyond = distance > far
+    times[beyond] = far_time + (distance[beyond] - far) * (far_time - near_time) / (far - near)
+    times[0] = 0.0
+    return SeekTable(times.astype(np.float32))
+
+
+def fit_seek(table: SeekTable) -> SeekFit:
+    """The smooth curve nearest a measured one (non-negative least squares over all distances)."""
+    times = np.asarray(table.times, float)[1:]
+    distance = np.arange(1, times.size + 1)
+    terms = np.stack([np.ones_like(times), np.sqrt(distance), distance], axis=1)
+    coefficients, _ = optimize.nnls(terms, times)
+    return SeekFit(*(np.float32(value) for value in coefficients))
+
+
+def seek_from_three(single: float, average: float, full: float, cylinders: int) -> SeekFit:
+    """The smooth curve through a data sheet's track-to-track, average and full-stroke seek (seconds).
+
+    The average is over independent uniform cylinders, whose distance d among C has E d = C/3 and E sqrt(d) = 8 sqrt(C)/15.
+    Raises InputError where no curve with non-negative terms has these three values.
+    """
+    longest = cylinders - 1
+    terms = np.array(
+        [
+            [1.0, 1.0, 1.0],
+            [1.0, 8.0 / 15.0 * np.sqrt(longest), longest / 3.0],
+            [1.0, np.sqrt(longest), longest],
+        ]
+    )
+    settle, acceleration, coast = np.linalg.solve(terms, [single, average, full])
+    if min(settle, acceleration, coast) < 0:
+        low = single + (full - single) / 3.0
+        high = single + (full - single) * 8.0 / 15.0
+        raise InputError(
+            f"average seek {average:g} s: with {single:g} s track to track and {full:g} s full stroke it must lie "
+            f"between about {low:g} and {high:g} s; check the three figures"
+        )
+    return SeekFit(np.float32(settle), np.float32(acceleration), np.float32(coast))

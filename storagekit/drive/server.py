@@ -1,0 +1,30 @@
+"""A drive without mechanics: service time is size over rate. The single server of queueing theory."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from storagekit.drive.base import AbstractDrive, Arm, Positioning, Target
+
+
+class RateServer(AbstractDrive):
+    """Serves `rate` sectors a second wherever they lie, so that the size model is the service-time model."""
+
+    rate: Float[Array, "..."] = eqx.field(converter=np.float32)
+    capacity: int = eqx.field(static=True, default=2**24)
+
+    @property
+    def cylinders(self) -> int:
+        return 1
+
+    def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Target:
+        nowhere = sector * 0
+        return Target(nowhere, nowhere, nowhere.astype(np.float32), count.astype(np.float32) / self.rate, Arm(nowhere, nowhere))
+
+    def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
+        none = jnp.zeros_like(target.angle)
+        return Positioning(none, none)
+
+    def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+        return jnp.zeros_like(seconds)

@@ -1,0 +1,18 @@
+"""The simulator: state, one event, the loop, the batch. The only home of loops over events."""
+
+from storagekit.engine.batch import Outcome as Outcome
+from storagekit.engine.batch import execute as execute
+from storagekit.engine.batch import stack as stack
+from storagekit.engine.batch import structure as structure
+from storagekit.engine.completion import AbstractCompletion as AbstractCompletion
+from storagekit.engine.completion import AllCopies as AllCopies
+from storagekit.engine.completion import AtOnce as AtOnce
+from storagekit.engine.completion import FirstCopy as FirstCopy
+from storagekit.engine.completion import ReceivingBrick as ReceivingBrick
+from storagekit.engine.run import AbstractLog as AbstractLog
+from storagekit.engine.run import NoLog as NoLog
+from storagekit.engine.run import ResponseLog as ResponseLog
+from storagekit.engine.run import keys as keys
+from storagekit.engine.system import Scenario as Scenario
+from storagekit.engine.system import System as System
+from storagekit.engine.tally import Tally as Tally

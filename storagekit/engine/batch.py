@@ -1,0 +1,100 @@
+"""Many runs at once: scenarios of one structure, times seeds, become the lanes of one batch."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from storagekit.engine.run import AbstractLog, NoLog, Runner, keys
+from storagekit.engine.system import Scenario
+from storagekit.engine.tally import Tally
+from storagekit.errors import InputError
+
+# chunks of events between two looks at the clock
+STRIDE = 8
+
+
+class Outcome(NamedTuple):
+    """What a batch did: sums `[chunk, row, lane]` and the log `[event, lane]` (None without one), NumPy arrays."""
+
+    tally: Tally
+    log: Any
+
+
+class Stalled(RuntimeError):
+    """No lane can move although requests are outstanding: a protocol lost one."""
+
+
+def structure(scenario: Scenario) -> tuple:
+    """What two scenarios must share to be lanes of one batch: types, shapes, and every field that is not one number."""
+    leaves, tree = jax.tree.flatten(scenario)
+    return tree, tuple(_identity(leaf) for leaf in leaves)
+
+
+def stack(scenarios: Sequence[Scenario], seeds: Sequence[int]) -> tuple[Scenario, np.ndarray]:
+    """One scenario whose numbers hold a value for each lane, `[1, lane]`, where they differ; and the keys of the lanes.
+
+    Lanes run over the scenarios, and within each over the seeds, so that scenarios meet the same requests. Raises
+    InputError where the scenarios differ in structure.
+    """
+    if len({structure(scenario) for scenario in scenarios}) != 1:
+        raise InputError("scenarios of different structure cannot share a batch; sweep groups them for you")
+
+    def merge(*leaves):
+        values = np.asarray(leaves)
+        if np.ndim(leaves[0]) or np.all(values == values[0]):
+            return leaves[0]
+        return np.repeat(values, len(seeds))[None, :]
+
+    return jax.tree.map(merge, *scenarios), np.tile(keys(seeds), (1, len(scenarios)))
+
+
+def execute(
+    scenario: Scenario,
+    key: np.ndarray,
+    requests: int,
+    log: AbstractLog | None = None,
+    progress: Callable[[int], None] = lambda answered: None,
+) -> Outcome:
+    """Run until every lane has answered `requests` requests. key: `[2, lane]`, or `[2]` for a single run.
+
+    progress is called with the number answered so far in the slowest lane. Raises Stalled where nothing can happen any
+    more, and FloatingPointError where a sum is not finite.
+    """
+    runner = Runner(scenario, key, NoLog() if log is None else log)
+    tallies, logs = [], []
+    answered = 0
+    while np.min(answered) < requests:
+        tally, kept = runner.advance(STRIDE)
+        _check(tally)
+        answered = answered + (tally.reads + tally.writes).sum(axis=0, dtype=np.int64)
+        tallies.append(tally)
+        logs.append(kept)
+        progress(int(np.min(answered)))
+    return Outcome(_join(tallies), _flat(_join(logs)))
+
+
+def _identity(leaf) -> Any:
+    array = np.asarray(leaf)
+    return array.shape if array.ndim == 0 else (array.shape, array.dtype.str, array.tobytes())
+
+
+def _check(tally: Tally) -> None:
+    moved = tally.choices.sum(axis=0) + tally.admitted.sum(axis=0) + tally.reads.sum(axis=0) + tally.writes.sum(axis=0)
+    if np.any(moved == 0):
+        raise Stalled(f"{int(np.sum(moved == 0))} of {moved.size} runs stand still with requests outstanding")
+    for name, sums in tally._asdict().items():
+        if not np.all(np.isfinite(sums)):
+            raise FloatingPointError(f"{name} is not finite; check the scenario's numbers")
+
+
+def _join(parts: list) -> Any:
+    return jax.tree.map(lambda *arrays: np.concatenate(arrays), *parts)
+
+
+def _flat(log: Any) -> Any:
+    """The log with chunks laid end to end and the axis of length one gone: `[event, *lanes]`."""
+    return jax.tree.map(lambda array: array.reshape(-1, *array.shape[3:]), log)
+
+

@@ -1,0 +1,161 @@
+"""The loop: chunks of events, many lanes at once, spread over the devices.
+
+Requests of a chunk are drawn before it and sums are put away after it, so that the loop body is one event and nothing
+else, and sums in float32 stay short.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array
+
+from storagekit.engine.event import Report, event
+from storagekit.engine.state import State, phases, start
+from storagekit.engine.system import Scenario
+from storagekit.engine.tally import Tally, add, empty
+
+CHUNK = 128
+BY_LANE = PartitionSpec(None, "lane")
+
+
+class Run(NamedTuple):
+    """A run under way: the state, the number of the next request, and the key of each lane."""
+
+    state: State
+    first: Array
+    key: Array
+
+
+class AbstractLog(eqx.Module):
+    """What is kept of every event, beside the sums."""
+
+    def keep(self, report: Report) -> Any:
+        """Arrays to keep, or None."""
+
+
+class NoLog(AbstractLog):
+    """Sums only."""
+
+    def keep(self, report: Report) -> None:
+        return None
+
+
+class ResponseLog(AbstractLog):
+    """Number, response time and operation of every request answered."""
+
+    def keep(self, report: Report) -> Any:
+        return report.answered
+
+
+def begin(scenario: Scenario, key: Array) -> Run:
+    """A run at its start. key: `[2, *lanes]` uint32, see `keys`."""
+    return Run(start(scenario, phases(key, scenario.system.drives)), jnp.zeros((1, *key.shape[1:]), jnp.int32), key)
+
+
+def chunk(scenario: Scenario, run: Run, log: AbstractLog) -> tuple[Run, tuple[Tally, Any]]:
+    """`CHUNK` events in every lane: the run after them, their sums, and what the log keeps of each."""
+    drive = scenario.system.drive
+    window = scenario.arrivals.window(drive, run.key, run.first, CHUNK)
+
+    def body(carry, _):
+        state, tally = carry
+        state, report = event(scenario, window, run.first, state)
+        return (state, add(tally, report)), log.keep(report)
+
+    lanes = run.key.shape[1:]
+    fresh = run.state._replace(taken=jnp.zeros_like(run.first))
+    (state, tally), kept = jax.lax.scan(body, (fresh, empty(scenario.system.drives, lanes)), None, length=CHUNK)
+    return Run(state, run.first + state.taken, run.key), (tally, kept)
+
+
+def chunks(scenario: Scenario, run: Run, log: AbstractLog, count: int):
+    """`count` chunks one after the other; sums and log get a leading chunk axis."""
+    return jax.lax.scan(lambda run, _: chunk(scenario, run, log), run, None, length=count)
+
+
+@partial(jax.jit, static_argnums=(1,))
+def _begin(arrays, static, key):
+    return begin(eqx.combine(arrays, static.value), key)
+
+
+@partial(jax.jit, static_argnums=(1, 2, 3, 4), donate_argnums=(5,))
+def _advance(arrays, static, log, count, devices, run):
+    def one_device(arrays, run):
+        return chunks(eqx.combine(arrays, static.value), run, log, count)
+
+    if devices == 1:
+        return one_device(arrays, run)
+    by_chunk = PartitionSpec(None, None, "lane")
+    kept = None if isinstance(log, NoLog) else PartitionSpec(None, None, None, "lane")
+    return jax.shard_map(
+        one_device,
+        mesh=lane_mesh(devices),
+        in_specs=(jax.tree.map(lane_spec, arrays), BY_LANE),
+        out_specs=(BY_LANE, (by_chunk, kept)),
+        check_vma=False,
+    )(arrays, run)
+
+
+def lane_spec(leaf) -> PartitionSpec:
+    """How a leaf of a batched scenario is spread: leaves with one value per lane are `[1, lane]`, others are shared."""
+    return BY_LANE if np.ndim(leaf) == 2 else PartitionSpec()
+
+
+def lane_mesh(devices: int) -> Mesh:
+    """The first `devices` devices in a row."""
+    return jax.make_mesh((devices,), ("lane",), axis_types=(AxisType.Auto,), devices=jax.devices()[:devices])
+
+
+class Static:
+    """What jit must compile for: the part of a scenario that is not numbers, compared by value."""
+
+    def __init__(self, value: Scenario):
+        self.value = value
+        self._key = jax.tree.structure(value)
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, Static) and self._key == other._key
+
+
+class Runner:
+    """A scenario, batched or single, on its way: `advance` moves every lane on by `count` chunks."""
+
+    def __init__(self, scenario: Scenario, key: np.ndarray, log: AbstractLog):
+        arrays, static = eqx.partition(scenario, eqx.is_array_like)
+        self.arrays = jax.tree.map(_narrow, arrays)
+        self.static = Static(static)
+        self.log = log
+        self.devices = _divisor(key.shape[1], len(jax.devices())) if key.ndim > 1 else 1
+        run = _begin(self.arrays, self.static, jnp.asarray(key))
+        self.run = jax.device_put(run, NamedSharding(lane_mesh(self.devices), BY_LANE)) if self.devices > 1 else run
+
+    def advance(self, count: int) -> tuple[Tally, Any]:
+        """`count` chunks more: sums `[chunk, row, *lanes]` and the log, as NumPy arrays."""
+        self.run, told = _advance(self.arrays, self.static, self.log, count, self.devices, self.run)
+        return jax.tree.map(np.asarray, told)
+
+
+def _narrow(leaf):
+    """A leaf as the engine computes with it: float32 or int32."""
+    array = np.asarray(leaf)
+    if array.dtype.kind == "f":
+        return array.astype(np.float32)
+    return array.astype(np.int32) if array.dtype.kind in "iu" and array.dtype != np.uint32 else array
+
+
+def _divisor(lanes: int, devices: int) -> int:
+    """The most devices that share the lanes evenly."""
+    return max(count for count in range(1, devices + 1) if lanes % count == 0)
+
+
+def keys(seeds: list[int] | np.ndarray) -> np.ndarray:
+    """Key data `[2, seed]` of independent runs, one for each seed."""
+    return np.stack([np.asarray(jax.random.key_data(jax.random.key(int(seed), impl="threefry2x32"))) for seed in seeds], axis=1)

@@ -1,0 +1,130 @@
+"""What the next event needs to know. All times are seconds from now, so that they stay exact however long a run is."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from storagekit.drive import Arm, Target
+from storagekit.engine.system import Scenario
+from storagekit.lanes import rows
+
+NOBODY = -1
+
+
+class Slots(NamedTuple):
+    """Requests in the system.
+
+    number: which request; NOBODY in a slot that was never used. receiving: the brick its client sent it to.
+    born: when it arrived. waiting: drives at whose queues it waits, one bit each.
+    answer: when it is answered, inf while not known. answered: its answer has been given; with nothing waiting, the slot
+    is free. latest: when the last of its copies issued so far ends.
+    """
+
+    number: Int[Array, "slot *lanes"]
+    target: Target
+    read: Bool[Array, "slot *lanes"]
+    receiving: Int[Array, "slot *lanes"]
+    born: Float[Array, "slot *lanes"]
+    waiting: UInt32[Array, "slot *lanes"]
+    answer: Float[Array, "slot *lanes"]
+    answered: Bool[Array, "slot *lanes"]
+    latest: Float[Array, "slot *lanes"]
+
+    def elapse(self, time: Float[Array, "1 *lanes"]) -> "Slots":
+        return self._replace(born=self.born - time, answer=self.answer - time, latest=self.latest - time)
+
+
+class Plan(NamedTuple):
+    """The access that a drive has chosen: its parts in seconds, when it ends, and where it leaves the arm."""
+
+    seek: Float[Array, "drive *lanes"]
+    rotation: Float[Array, "drive *lanes"]
+    transfer: Float[Array, "drive *lanes"]
+    finish: Float[Array, "drive *lanes"]
+    end: Arm
+
+
+class Drives(NamedTuple):
+    """The drives.
+
+    wake: when it next chooses; inf asleep. phase: where its platter stands now, in turns.
+    free, arm: when and where the last access that is certain to happen ends. plan: the one chosen after it, which a better
+    claim may still take away. planned: it has one.
+    """
+
+    wake: Float[Array, "drive *lanes"]
+    phase: Float[Array, "drive *lanes"]
+    free: Float[Array, "drive *lanes"]
+    arm: Arm
+    plan: Plan
+    planned: Bool[Array, "drive *lanes"]
+
+
+class State(NamedTuple):
+    """Everything. taken: requests admitted since the window of requests was drawn. dispatch, schedule: private to them."""
+
+    slots: Slots
+    drives: Drives
+    pending: Float[Array, "1 *lanes"]
+    taken: Int[Array, "1 *lanes"]
+    dispatch: Any
+    schedule: Any
+
+
+def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
+    """The state before the first event: arms at cylinder 0, platters at `phase`, everybody asleep.
+
+    In a closed loop the first `outstanding` slots hold answers due now, each of which brings a request.
+    """
+    system = scenario.system
+    lanes = phase.shape[1:]
+
+    def slot(value, kind=jnp.float32):
+        return jnp.full((system.slots, *lanes), value, kind)
+
+    def drive(value, kind=jnp.float32):
+        return jnp.full((system.drives, *lanes), value, kind)
+
+    opening = scenario.arrivals.at_start(rows(system.slots, phase))
+    arm = Arm(drive(0, jnp.int32), drive(0, jnp.int32))
+    slots = Slots(
+        number=slot(NOBODY, jnp.int32),
+        target=Target(slot(0, jnp.int32), slot(0, jnp.int32), slot(0), slot(0), Arm(slot(0, jnp.int32), slot(0, jnp.int32))),
+        read=slot(True, bool),
+        receiving=slot(0, jnp.int32),
+        born=slot(0),
+        waiting=slot(0, jnp.uint32),
+        answer=jnp.where(opening, slot(0), slot(jnp.inf)),
+        answered=~opening & slot(True, bool),
+        latest=slot(0),
+    )
+    drives = Drives(
+        wake=drive(jnp.inf),
+        phase=phase,
+        free=drive(0),
+        arm=arm,
+        plan=Plan(drive(0), drive(0), drive(0), drive(0), arm),
+        planned=drive(False, bool),
+    )
+    return State(
+        slots=slots,
+        drives=drives,
+        pending=jnp.full((1, *lanes), scenario.arrivals.first_arrival, jnp.float32),
+        taken=jnp.zeros((1, *lanes), jnp.int32),
+        dispatch=system.dispatch.init(system.slots, system.drives, lanes),
+        schedule=system.schedule.init(system.drives, lanes),
+    )
+
+
+def phases(key: Array, drives: int) -> Float[Array, "drive *lanes"]:
+    """A random phase for every drive of every lane, key `[2, *lanes]`: spindles are not synchronized."""
+
+    def one_lane(data):
+        return jax.random.uniform(jax.random.wrap_key_data(data), (drives,), jnp.float32)
+
+    draw = one_lane
+    for _ in range(key.ndim - 1):
+        draw = jax.vmap(draw, in_axes=-1, out_axes=-1)
+    return draw(key)

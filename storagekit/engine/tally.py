@@ -1,0 +1,74 @@
+"""What a run adds up, chunk by chunk of events."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from storagekit.engine.event import Report
+from storagekit.engine.state import NOBODY
+
+
+class Tally(NamedTuple):
+    """Sums over a chunk of events; times in seconds.
+
+    elapsed: simulated time. reads, writes: requests answered, and the sums (and squares) of their response times.
+    admitted, held_up: requests that entered; of these, that had waited outside for a slot.
+    choices, candidates: choices made and the copies they chose among. claims, contested, twice: of reads; of these, contested; of these, served by both.
+    served, seek, rotation, transfer: disk accesses by drive and the parts of their times.
+    """
+
+    elapsed: Float[Array, "1 *lanes"]
+    reads: Int[Array, "1 *lanes"]
+    writes: Int[Array, "1 *lanes"]
+    read_response: Float[Array, "1 *lanes"]
+    write_response: Float[Array, "1 *lanes"]
+    admitted: Int[Array, "1 *lanes"]
+    held_up: Int[Array, "1 *lanes"]
+    choices: Int[Array, "1 *lanes"]
+    candidates: Int[Array, "1 *lanes"]
+    claims: Int[Array, "1 *lanes"]
+    contested: Int[Array, "1 *lanes"]
+    twice: Int[Array, "1 *lanes"]
+    served: Int[Array, "drive *lanes"]
+    seek: Float[Array, "drive *lanes"]
+    rotation: Float[Array, "drive *lanes"]
+    transfer: Float[Array, "drive *lanes"]
+
+
+def empty(drives: int, lanes: tuple[int, ...]) -> Tally:
+    """Nothing yet."""
+
+    counts = {"reads", "writes", "admitted", "held_up", "choices", "candidates", "claims", "contested", "twice", "served"}
+    by_drive = {"served", "seek", "rotation", "transfer"}
+    return Tally(
+        **{
+            name: jnp.zeros((drives if name in by_drive else 1, *lanes), jnp.int32 if name in counts else jnp.float32)
+            for name in Tally._fields
+        }
+    )
+
+
+def add(tally: Tally, report: Report) -> Tally:
+    """The sums with one more event."""
+    answered = report.answered.number != NOBODY
+    read = answered & report.answered.read
+    write = answered & ~report.answered.read
+    return Tally(
+        elapsed=tally.elapsed + report.elapsed,
+        reads=tally.reads + read,
+        writes=tally.writes + write,
+        read_response=tally.read_response + jnp.where(read, report.answered.response, 0.0),
+        write_response=tally.write_response + jnp.where(write, report.answered.response, 0.0),
+        admitted=tally.admitted + report.admitted,
+        held_up=tally.held_up + report.held_up,
+        choices=tally.choices + report.chose,
+        candidates=tally.candidates + report.candidates,
+        claims=tally.claims + report.claimed,
+        contested=tally.contested + report.contested,
+        twice=tally.twice + report.twice,
+        served=tally.served + report.served,
+        seek=tally.seek + jnp.where(report.served, report.seek, 0.0),
+        rotation=tally.rotation + jnp.where(report.served, report.rotation, 0.0),
+        transfer=tally.transfer + jnp.where(report.served, report.transfer, 0.0),
+    )

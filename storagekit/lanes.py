@@ -1,0 +1,104 @@
+"""Arithmetic on arrays whose last axis is the lane.
+
+A lane is one independent run: one seed at one setting of the parameters. Engine arrays are `[slot, *lanes]`,
+`[drive, *lanes]` or, for one number per lane, `[1, *lanes]`; `lanes` is `()` for a single run and `(n,)` for a batch.
+Code written this way is the same for both, never promotes a rank silently, and lets a CPU put neighbouring lanes side
+by side in its vector registers: measured on the inner loop it is 2.4 times as fast as `vmap` with the lane in front.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Num
+
+
+def rows(count: int, like: Array) -> Int[Array, "row *ones"]:
+    """The numbers 0 to count-1 down the first axis, ready to be compared with `like` (any `[*, *lanes]` array)."""
+    return jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (like.ndim - 1))
+
+
+def fold(combine: Callable, reduce: Callable, values: Array) -> Array:
+    """All entries down the first axis combined: `[1, *lanes]`.
+
+    The first halvings are elementwise steps, with the lanes side by side in a CPU's vector registers; a bare reduction
+    would walk one lane after the other together with whatever was fused into it (twice to four times slower). The last is
+    a reduction all the same, because its result is stored once: elementwise all the way, every reader would compute it
+    again.
+    """
+    while values.shape[0] > 2 and values.shape[0] % 2 == 0:
+        half = values.shape[0] // 2
+        values = combine(values[:half], values[half:])
+    return reduce(values, axis=0, keepdims=True)
+
+
+def least(values: Num[Array, "row *lanes"]) -> Num[Array, "1 *lanes"]:
+    """The smallest entry down the first axis."""
+    return fold(jnp.minimum, jnp.min, values)
+
+
+def count(condition: Bool[Array, "row *lanes"]) -> Int[Array, "1 *lanes"]:
+    """How many entries down the first axis hold."""
+    return fold(jnp.add, jnp.sum, condition.astype(jnp.int32))
+
+
+def some(condition: Bool[Array, "row *lanes"]) -> Bool[Array, "1 *lanes"]:
+    """Whether any entry down the first axis holds."""
+    return fold(jnp.logical_or, jnp.any, condition)
+
+
+def first_min(values: Num[Array, "row *lanes"]) -> tuple[Int[Array, "1 *lanes"], Num[Array, "1 *lanes"]]:
+    """Index of the smallest entry down the first axis (the first of equals) and its value."""
+    smallest = least(values)
+    index = jnp.where(values == smallest, rows(values.shape[0], values), values.shape[0] - 1)
+    return least(index), smallest
+
+
+def first_true(condition: Bool[Array, "row *lanes"]) -> tuple[Int[Array, "1 *lanes"], Bool[Array, "1 *lanes"]]:
+    """Index of the first entry down the first axis that holds, and whether there is one."""
+    size = condition.shape[0]
+    index = least(jnp.where(condition, rows(size, condition), size))
+    return index, index < size
+
+
+def computed_once(tree):
+    """A pytree of `[1, *lanes]` arrays, unchanged, but stored before anybody reads them.
+
+    XLA fuses an elementwise value into every reader; a decision read by twenty `[slot, *lanes]` updates would be computed
+    again in each row of each. A reduction is stored, so this is one, over two equal rows (a fifth of the event's time).
+    """
+
+    def store(value):
+        twice = jnp.concatenate([value, value])
+        if value.dtype == bool:
+            return jnp.max(twice.astype(jnp.int32), axis=0, keepdims=True) != 0
+        return jnp.max(twice, axis=0, keepdims=True)
+
+    return jax.tree.map(store, tree)
+
+
+def pick(values: Array, index: Int[Array, "1 *lanes"]) -> Array:
+    """The entry at `index` of the first axis, lane by lane: `[1, *lanes]`."""
+    return jnp.take_along_axis(values, index, axis=0, mode="clip")
+
+
+def pick_tree(tree, index: Int[Array, "1 *lanes"]):
+    """`pick` for every array of a pytree."""
+    return jax.tree.map(lambda values: pick(values, index), tree)
+
+
+def where_tree(condition: Bool[Array, "..."], new, old):
+    """`jnp.where` for every array of two pytrees of the same structure."""
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)
+
+
+def bit(index: Int[Array, "1 *lanes"]) -> Array:
+    """The mask with only bit `index` set (uint32)."""
+    return jnp.left_shift(jnp.uint32(1), index.astype(jnp.uint32))
+
+
+def mask_of(count) -> Array:
+    """The mask of the lowest `count` bits (uint32), count from 0 to 32."""
+    count = jnp.asarray(count, jnp.uint32)
+    full = jnp.uint32(0xFFFFFFFF)
+    return jnp.where(count >= 32, full, jnp.left_shift(jnp.uint32(1), jnp.minimum(count, jnp.uint32(31))) - jnp.uint32(1))

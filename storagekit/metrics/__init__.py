@@ -1,0 +1,10 @@
+"""Engine output to labelled Datasets: run, measure, and say how sure it is."""
+
+from storagekit.metrics.confidence import interval as interval
+from storagekit.metrics.confidence import ratio as ratio
+from storagekit.metrics.experiment import replicate as replicate
+from storagekit.metrics.experiment import run as run
+from storagekit.metrics.experiment import simulate as simulate
+from storagekit.metrics.experiment import sweep as sweep
+from storagekit.metrics.measures import MEANINGS as MEANINGS
+from storagekit.metrics.measures import UNITS as UNITS

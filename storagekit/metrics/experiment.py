@@ -1,0 +1,151 @@
+"""Run scenarios and label what comes out: one run, replications, sweeps."""
+
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from tqdm import tqdm
+
+from storagekit.engine import AbstractLog, NoLog, Outcome, Scenario, execute, stack, structure
+from storagekit.errors import InputError
+from storagekit.metrics.measures import after_warm_up, measures
+from storagekit.metrics.provenance import provenance
+
+
+def simulate(
+    scenario: Scenario,
+    *,
+    requests: int = 20_000,
+    seed: int = 0,
+    warm_up: int | None = None,
+    allow_held_up: bool = False,
+) -> xr.Dataset:
+    """One run of a scenario.
+
+    requests: how many are answered. warm_up: how many of them are answered before measuring begins, a tenth by default;
+    the cut falls on a chunk of events. allow_held_up: whether arrivals may wait outside for a slot (they are counted, and
+    their wait is part of their response time); by default that is an error. Returns the measures of
+    `storagekit.metrics.MEANINGS` in SI units. Raises InputError on impossible settings.
+    """
+    data = sweep(
+        lambda: scenario, {}, requests=requests, seeds=[seed], warm_up=warm_up, allow_held_up=allow_held_up
+    )
+    return data.isel(seed=0, drop=True)
+
+
+def replicate(
+    scenario: Scenario,
+    *,
+    seeds: int | Sequence[int] = 16,
+    requests: int = 20_000,
+    warm_up: int | None = None,
+    allow_held_up: bool = False,
+) -> xr.Dataset:
+    """Independent runs of a scenario, all at once: as `simulate`, with a dimension `seed`."""
+    return sweep(lambda: scenario, {}, requests=requests, seeds=seeds, warm_up=warm_up, allow_held_up=allow_held_up)
+
+
+def sweep(
+    build: Callable[..., Scenario],
+    axes: Mapping[str, Sequence[Any]],
+    *,
+    seeds: int | Sequence[int] = 16,
+    requests: int = 20_000,
+    warm_up: int | None = None,
+    allow_held_up: bool = False,
+) -> xr.Dataset:
+    """`build(**point)` simulated at every point of the grid that `axes` spans, each with every seed.
+
+    axes: name of a parameter of `build` to the values it takes. Points that differ in numbers only run as one batch, and
+    all points meet the same requests, so that differences between them are sharper than the values. Returns the measures
+    with one dimension for each axis and `seed`.
+    """
+    seeds = _seeds(seeds)
+    warm_up = _warm_up(requests, warm_up)
+    points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+    if not points:
+        raise InputError("an axis of the sweep has no values; give each at least one")
+    scenarios = [build(**point) for point in points]
+    began = time.perf_counter()
+    lanes: list[xr.Dataset | None] = [None] * len(points)
+    for members in _groups(scenarios):
+        data = _batch([scenarios[member] for member in members], seeds, requests, warm_up)
+        for place, member in enumerate(members):
+            lanes[member] = data.isel(point=place)
+    flat = xr.concat([lane for lane in lanes if lane is not None], dim="point", join="outer")
+    if not allow_held_up:
+        _refuse_held_up(flat, scenarios[0])
+    data = _unstack(flat, axes).assign_coords(seed=seeds)
+    data.attrs = provenance(scenarios[0], seeds, requests, warm_up, time.perf_counter() - began)
+    return data
+
+
+def run(
+    scenario: Scenario, key: np.ndarray, requests: int, log: AbstractLog | None = None, title: str = "simulating"
+) -> Outcome:
+    """`execute` with a progress bar on whatever takes longer than two seconds."""
+    with tqdm(total=requests, desc=title, unit="req", delay=2, leave=False) as bar:
+        return execute(scenario, key, requests, log or NoLog(), lambda answered: bar.update(min(answered, requests) - bar.n))
+
+
+def _batch(scenarios: list[Scenario], seeds: list[int], requests: int, warm_up: int) -> xr.Dataset:
+    merged, key = stack(scenarios, seeds)
+    outcome = run(merged, key, requests)
+    bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
+    data = measures(after_warm_up(outcome.tally, warm_up), bricks)
+    shape = {"point": len(scenarios), "seed": len(seeds)}
+    folded = data.assign_coords(
+        point=("lane", np.repeat(np.arange(len(scenarios)), len(seeds))),
+        seed=("lane", np.tile(np.arange(len(seeds)), len(scenarios))),
+    )
+    return folded.set_index(lane=list(shape)).unstack("lane").drop_vars("point")
+
+
+def _groups(scenarios: list[Scenario]) -> list[list[int]]:
+    """Indices of the scenarios that can share a batch."""
+    groups: dict[tuple, list[int]] = {}
+    for index, scenario in enumerate(scenarios):
+        groups.setdefault(structure(scenario), []).append(index)
+    return list(groups.values())
+
+
+def _unstack(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
+    """The dimension `point` as the grid it runs over."""
+    shape = tuple(len(values) for values in axes.values())
+    variables = {}
+    for name, variable in flat.data_vars.items():
+        moved = variable.transpose("point", ...)
+        values = moved.values.reshape(*shape, *moved.shape[1:])
+        variables[name] = ((*axes, *moved.dims[1:]), values, variable.attrs)
+    return xr.Dataset(variables, coords={**{name: list(values) for name, values in axes.items()}, "brick": flat.brick})
+
+
+def _refuse_held_up(flat: xr.Dataset, scenario: Scenario) -> None:
+    most = float(flat.held_up.max())
+    if most > 0:
+        raise InputError(
+            f"{most:.0f} arrivals waited outside: {scenario.system.slots} slots are too few; raise System.slots, lower the "
+            "load, or pass allow_held_up=True"
+        )
+
+
+def _seeds(seeds: int | Sequence[int]) -> list[int]:
+    listed = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if not listed:
+        raise InputError("no seeds: give at least one")
+    return listed
+
+
+def _warm_up(requests: int, warm_up: int | None) -> int:
+    if requests < 1:
+        raise InputError(f"{requests} requests: simulate at least 1")
+    cut = requests // 10 if warm_up is None else warm_up
+    if not 0 <= cut < requests:
+        raise InputError(f"warm-up of {cut} requests: it must be at least 0 and below the {requests} simulated")
+    return cut
+
+
+

@@ -1,0 +1,100 @@
+"""What there is to choose from, by the names that the command line takes."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from storagekit.resources import data_path
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something to choose: the name to give, and what it is in a line."""
+
+    name: str
+    what: str
+
+
+def schedulers() -> dict[str, Callable]:
+    """Schedulers by name; each value makes one."""
+    from storagekit import schedule as room
+
+    return {
+        "fcfs": room.FCFS,
+        "sstf": room.SSTF,
+        "look": room.LOOK,
+        "clook": room.CLOOK,
+        "satf": room.SATF,
+    }
+
+
+def dispatchers() -> dict[str, Callable]:
+    """Dispatchers by name; each value makes one from the arguments its own docstring gives."""
+    from storagekit import dispatch as room
+
+    return {
+        "central": room.central,
+        "dsptf": room.DSPTF,
+        "hashing": room.Hashing,
+        "weighted-hashing": room.WeightedHashing,
+        "lard": room.LARD,
+    }
+
+
+def placements() -> dict[str, Callable]:
+    """Placements by name; each value makes one from the arguments its own docstring gives."""
+    from storagekit import placement as room
+
+    return {"replicas": room.Replicas}
+
+
+def catalogue() -> dict[str, list[Entry]]:
+    """Everything `storagekit list` shows, by section."""
+    return {
+        "papers": _papers(),
+        "exhibits": _exhibits(),
+        "drives": _drives(),
+        "dispatchers": _described(dispatchers()),
+        "schedulers": _described(schedulers()),
+        "placements": _described(placements()),
+        "trace formats": _trace_formats(),
+    }
+
+
+def _described(members: Mapping[str, Callable]) -> list[Entry]:
+    return [Entry(name, _first_line(member)) for name, member in members.items()]
+
+
+def _first_line(thing: object) -> str:
+    return (thing.__doc__ or "").strip().partition("\n")[0]
+
+
+def _papers() -> list[Entry]:
+    from storagekit.reproduce.claims import load_claims, papers
+    from storagekit.reproduce.runner import available
+
+    notebooks = {paper: "a notebook" for paper in available()}
+    return [
+        Entry(paper, f"{len(load_claims(paper))} claims, {notebooks.get(paper, 'no notebook yet')}")
+        for paper in papers()
+    ]
+
+
+def _exhibits() -> list[Entry]:
+    from storagekit.reproduce.claims import load_exhibits, papers
+
+    return [Entry(e.id, e.shows) for paper in papers() for e in load_exhibits(paper)]
+
+
+def _drives() -> list[Entry]:
+    from storagekit.drive import drive_names
+
+    files = {name: data_path("drives", f"{name}.json") for name in drive_names()}
+    facts = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in files.items()}
+    return [Entry(name, f"{fact['name']}, {fact['rpm']} rpm") for name, fact in facts.items()]
+
+
+def _trace_formats() -> list[Entry]:
+    from storagekit.workload.trace import FORMATS
+
+    return [Entry(form.name, _first_line(form)) for form in FORMATS]

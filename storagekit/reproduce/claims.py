@@ -1,0 +1,153 @@
+"""What a paper is held against: the claims files of data/claims."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from storagekit.errors import InputError
+from storagekit.resources import data_path
+
+KINDS = ("value", "ratio", "order", "bound", "exact")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One checkable statement of a paper; a list or mapping of numbers is one Claim per element.
+
+    id: `<exhibit>.<claim>`, with `[element]` behind it where it is one of several.
+    says: the statement in plain words. kind: one of `KINDS`.
+    expected: the paper's number, an interval (low, high), or None where it gives no number.
+    unit: of `expected`. needs: what it takes to measure it ("trace:SAP"), or "".
+    doubt: where the paper contradicts itself or is silent, or "".
+    """
+
+    id: str
+    paper: str
+    exhibit: str
+    says: str
+    kind: str
+    expected: float | tuple[float, float] | None
+    unit: str
+    needs: str
+    doubt: str
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A table, figure, theorem or worked example: its id, what it shows, and its claims."""
+
+    id: str
+    shows: str
+    claims: tuple[Claim, ...]
+
+
+def papers() -> list[str]:
+    """The papers that have a claims file."""
+    return sorted(path.stem for path in data_path("claims").glob("*.yaml"))
+
+
+def load_exhibits(paper: str) -> tuple[Exhibit, ...]:
+    """The exhibits of `paper`, in order. Raises InputError where it has no claims file."""
+    path = data_path("claims", f"{paper}.yaml")
+    if paper not in papers():
+        raise InputError(f"paper {paper!r}: no claims for it; there are {', '.join(papers())}")
+    return read_exhibits(path)
+
+
+def load_claims(paper: str) -> tuple[Claim, ...]:
+    """Every claim of `paper`, one per element, in the paper's order."""
+    return tuple(claim for exhibit in load_exhibits(paper) for claim in exhibit.claims)
+
+
+def read_exhibits(path: Path) -> tuple[Exhibit, ...]:
+    """The exhibits of a claims file. Raises InputError, naming file and claim, where it is none."""
+    try:
+        page = yaml.safe_load(path.read_text(encoding="utf-8"))
+        paper, entries = page["paper"], page["exhibits"]
+        exhibits = tuple(
+            Exhibit(entry["id"], entry.get("shows", ""), tuple(_claims(paper, entry)))
+            for entry in entries
+        )
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError) as e:
+        reason = " ".join(str(e).split())
+        raise InputError(f"claims file {path}: {reason}; see data/README.md for its form") from e
+    except InputError as fault:
+        raise InputError(f"claims file {path}: {fault}") from None
+    _refuse_repeated([c.id for exhibit in exhibits for c in exhibit.claims], path)
+    return exhibits
+
+
+def _refuse_repeated(ids: list[str], path: Path) -> None:
+    repeated = sorted({name for name in ids if ids.count(name) > 1})
+    if repeated:
+        raise InputError(f"claims file {path}: {repeated[0]} is there twice; give each its own id")
+
+
+def _claims(paper: str, exhibit: dict[str, Any]) -> Iterator[Claim]:
+    for entry in exhibit.get("claims", ()):
+        if entry.get("kind") not in KINDS:
+            kind = entry.get("kind")
+            raise InputError(f"{entry['id']}: kind {kind!r} is none of {', '.join(KINDS)}")
+        for element, expected in _elements(entry, exhibit.get("setup", {})):
+            yield Claim(
+                id=f"{entry['id']}[{','.join(element)}]" if element else entry["id"],
+                paper=paper,
+                exhibit=exhibit["id"],
+                says=entry.get("says", ""),
+                kind=entry["kind"],
+                expected=expected,
+                unit=entry.get("unit", ""),
+                needs=entry.get("needs", ""),
+                doubt=entry.get("doubt", ""),
+            )
+
+
+def _elements(
+    entry: dict[str, Any], setup: dict[str, Any]
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    value = entry.get("value")
+    if entry.get("range"):
+        low, high = _interval(entry["id"], value)
+        yield (), (low, high)
+    elif "over" in entry:
+        over = entry["over"]
+        names = setup[over] if isinstance(over, str) else over
+        if not isinstance(value, list) or len(value) != len(names):
+            raise InputError(f"{entry['id']}: {value!r} has not one element for each of {names!r}")
+        for name, part in zip(names, value, strict=True):
+            yield from _leaves(entry["id"], part, (str(name),))
+    elif value is None:
+        yield (), None
+    else:
+        yield from _leaves(entry["id"], value, ())
+
+
+def _interval(name: str, value: Any) -> tuple[float, float]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise InputError(f"{name}: a range is [low, high], not {value!r}")
+    low, high = (_number(name, end) for end in value)
+    if low > high:
+        raise InputError(f"{name}: range {value!r} has its ends the wrong way round")
+    return low, high
+
+
+def _leaves(name: str, value: Any, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
+    """The numbers of a nested list or mapping, each with the names that lead to it."""
+    if isinstance(value, dict):
+        parts = list(value.items())
+    elif isinstance(value, list):
+        parts = list(enumerate(value))
+    else:
+        yield at, _number(name, value)
+        return
+    for key, part in parts:
+        yield from _leaves(name, part, (*at, str(key)))
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{name}: value {value!r} is not a number")
+    return value

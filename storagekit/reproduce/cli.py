@@ -1,0 +1,145 @@
+"""The command line. Imports stay light: a command imports what it runs.
+
+The commands about traces are in `cli_trace`; a file of further commands joins with `app.add_typer`
+or `app.command()` at the end of this one.
+"""
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from storagekit.errors import InputError
+from storagekit.reproduce import devices
+
+app = typer.Typer(
+    name="storagekit",
+    help="Storage systems of many drives: simulated, computed, and held against their papers.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Out = Annotated[Path, typer.Option(help="Folder of the results.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
+OUT = Path("build/reproductions")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"storagekit {version('storagekit')}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _common(
+    _wanted: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def reproduce(
+    papers: Annotated[
+        list[str] | None, typer.Argument(metavar="[PAPER]...", help="Papers; all if none is given.")
+    ] = None,
+    profile: Annotated[str, typer.Option(help="quick or full (tighter intervals).")] = "quick",
+    jobs: Annotated[int, typer.Option(help="Notebooks to run side by side.")] = 1,
+    out: Out = OUT,
+    seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("-p", metavar="NAME=VALUE", help="A parameter of the notebook; repeatable."),
+    ] = None,
+) -> None:
+    """Run the papers' notebooks: charts, tables, pages and the scorecard, into OUT.
+
+    A second run redoes only what changed. Exit status: 0 all ran, 1 a notebook failed, 2 bad input.
+    """
+    from storagekit.reproduce import parameters, runner
+
+    given = parameters.split(parameter or ())
+    report = runner.reproduce(
+        papers or (), out=out, profile=profile, seed=seed, given=given, jobs=jobs
+    )
+    for outcome in report.outcomes:
+        print(_outcome_line(report.out, outcome))
+    _print_scorecard(report.out)
+    if report.failed:
+        raise typer.Exit(1)
+
+
+def _outcome_line(out: Path, outcome) -> str:
+    if outcome.state == "failed":
+        print(f"storagekit: {outcome.message}", file=sys.stderr)
+        return f"{outcome.paper}: failed after {outcome.seconds:.0f} s"
+    page = out / outcome.paper / f"{outcome.paper}.html"
+    state = "nothing changed" if outcome.state == "cached" else f"ran in {outcome.seconds:.0f} s"
+    return f"{outcome.paper}: {state}: {page}"
+
+
+@app.command()
+def scorecard(out: Out = OUT, as_json: Json = False) -> None:
+    """Print the scorecard of the last run again."""
+    from storagekit.reproduce.report import read_scorecard
+
+    if as_json:
+        print(json.dumps(read_scorecard(out), indent=1))
+    else:
+        _print_scorecard(out)
+
+
+def _print_scorecard(out: Path) -> None:
+    from storagekit.reproduce.report import read_scorecard, text_table
+
+    print(f"\n{text_table(read_scorecard(out))}\n{out / 'scorecard.html'}")
+
+
+@app.command("list")
+def list_(as_json: Json = False) -> None:
+    """List papers and exhibits, drives, dispatchers, schedulers, placements and trace formats."""
+    from storagekit.reproduce.catalogue import catalogue
+
+    sections = catalogue()
+    if as_json:
+        plain = {name: [asdict(entry) for entry in part] for name, part in sections.items()}
+        print(json.dumps(plain, indent=1))
+        return
+    for name, entries in sections.items():
+        width = max((len(entry.name) for entry in entries), default=0)
+        lines = [f"  {entry.name:<{width}}  {entry.what}".rstrip() for entry in entries]
+        print("\n".join([f"{name}:", *lines, ""]))
+
+
+def main() -> None:
+    """Run the command line; bad input is one line on stderr and exit status 2."""
+    devices.prepare()
+    try:
+        sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False))
+    except (KeyboardInterrupt, typer.Abort):
+        print("storagekit: stopped; what was running is not finished", file=sys.stderr, flush=True)
+        os._exit(130)  # a notebook's thread would be waited for; its kernel ends with this process
+    except InputError as fault:
+        _fail(str(fault))
+    except TyperException as fault:
+        message = getattr(fault, "format_message", lambda: str(fault))()
+        if message:
+            _fail(f"{message.rstrip('.')}; see `storagekit --help`")
+        sys.exit(2)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+
+
+def _fail(message: str) -> None:
+    print(f"storagekit: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(2)

@@ -1,0 +1,132 @@
+"""The parameters cell of a notebook, and values given for it on a command line."""
+
+import ast
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from storagekit.errors import InputError
+
+
+def read_notebook(path: Path) -> Any:
+    """The notebook at `path`. Raises InputError where there is none or it is damaged."""
+    try:
+        return nbformat.read(path, as_version=4)
+    except FileNotFoundError:
+        raise InputError(f"notebook {path}: not there") from None
+    except Exception as fault:  # nbformat lets the errors of json and jsonschema through
+        reason = " ".join(str(fault).split())[:200]
+        raise InputError(f"notebook {path}: {reason}; it must be a Jupyter notebook") from fault
+
+
+def read_parameters(path: Path) -> dict[str, Any]:
+    """Names and defaults of a notebook's parameters cell, the code cell tagged `parameters`.
+
+    Raises InputError where there is no such cell, or a default is not a plain value.
+    """
+    cells = [
+        cell
+        for cell in read_notebook(path).cells
+        if cell.cell_type == "code" and "parameters" in cell.metadata.get("tags", ())
+    ]
+    if len(cells) != 1:
+        raise InputError(f"notebook {path}: {len(cells)} cells are tagged `parameters`; tag one")
+    try:
+        return dict(_defaults(cells[0].source))
+    except (SyntaxError, ValueError) as fault:
+        raise InputError(
+            f"notebook {path}: its parameters cell holds more than names with plain values: {fault}"
+        ) from fault
+
+
+def _defaults(source: str):
+    for line in ast.parse(source).body:
+        targets = line.targets if isinstance(line, ast.Assign) else [getattr(line, "target", None)]
+        value = getattr(line, "value", None)
+        if isinstance(line, ast.Assign | ast.AnnAssign) and value is not None:
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    yield target.id, ast.literal_eval(value)
+        elif not (isinstance(line, ast.Expr) and isinstance(value, ast.Constant)):
+            raise ValueError(f"line {line.lineno}")
+
+
+def split(texts: Sequence[str]) -> dict[str, str]:
+    """`name=value` texts as a mapping. Raises InputError where one is not of that form."""
+    given = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (equals and name.strip().isidentifier()):
+            raise InputError(f"parameter {text!r}: give it as name=value, for instance -p runs=4")
+        given[name.strip()] = value
+    return given
+
+
+def check(given: Mapping[str, str], defaults: Mapping[str, Any], notebook: str) -> dict[str, Any]:
+    """The texts `given` as values of the types of `defaults`.
+
+    Raises InputError for a name that `notebook` does not have, or a text that is not of its type.
+    """
+    unknown = [name for name in given if name not in defaults]
+    if unknown:
+        names = ", ".join(defaults) or "none"
+        raise InputError(f"{notebook} has no parameter {unknown[0]!r}; its parameters are {names}")
+    return {name: _value(name, text, defaults[name]) for name, text in given.items()}
+
+
+def _value(name: str, text: str, default: Any) -> Any:
+    try:
+        return _parse(text, default)
+    except (ValueError, SyntaxError) as fault:
+        example = str(default).lower() if isinstance(default, bool) else str(default)
+        raise InputError(
+            f"parameter {name}={text!r}: not {_kind(default)}; for instance {name}={example}"
+        ) from fault
+
+
+def _parse(text: str, default: Any) -> Any:
+    match default:
+        case bool():
+            return _TRUTH[text.lower()] if text.lower() in _TRUTH else _no()
+        case int():
+            return int(text)
+        case float():
+            number = float(text)
+            return number if math.isfinite(number) else _no()
+        case str():
+            return text
+        case list() | tuple() | dict():
+            value = ast.literal_eval(text)
+            return value if _alike(value, default) else _no()
+        case _:
+            return ast.literal_eval(text)
+
+
+_TRUTH = {"true": True, "false": False}
+
+
+def _no():
+    raise ValueError
+
+
+def _alike(value: Any, default: Any) -> bool:
+    """Whether a list or mapping holds what the default holds, by the type of the first element."""
+    if isinstance(default, dict) or isinstance(value, dict):
+        return isinstance(default, dict) and isinstance(value, dict)
+    if not isinstance(value, list | tuple):
+        return False
+    if not default:
+        return True
+    wanted = type(default[0])
+    return all(type(v) is wanted or (wanted is float and type(v) is int) for v in value)
+
+
+def _kind(default: Any) -> str:
+    names = {bool: "true or false", int: "a whole number", float: "a finite number"}
+    if isinstance(default, list | tuple):
+        element = f" of {type(default[0]).__name__}" if default else ""
+        return f"a list{element}"
+    return names.get(type(default), "a plain Python value")

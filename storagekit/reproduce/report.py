@@ -1,0 +1,152 @@
+"""The scorecard as files, as a page and as text."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from storagekit.errors import InputError
+from storagekit.reproduce.files import write_text
+from storagekit.reproduce.scorecard import COLUMNS, Row, count
+
+_COLOURS = {
+    "match": "#d9f0d3",
+    "holds": "#d9f0d3",
+    "near": "#fff3c4",
+    "miss": "#fbd0c8",
+    "broken": "#fbd0c8",
+    "not-run": "#eeeeee",
+}
+_STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; padding: 0 1rem }
+"""
+# the class twice, to win over the rules of a notebook page
+_TABLE_STYLE = """
+table.scorecard.scorecard { border-collapse: collapse; font-size: 13px; width: 100%;
+  table-layout: auto }
+.scorecard.scorecard th, .scorecard.scorecard td { padding: .25rem .5rem; text-align: left;
+  vertical-align: top; border-bottom: 1px solid #ddd; color: #222; white-space: normal }
+.scorecard.scorecard th { position: sticky; top: 0; background: #fff }
+.scorecard.scorecard td.number { text-align: right; white-space: nowrap }
+.scorecard.scorecard small { color: #555; display: block; max-width: 24rem }
+"""
+_RULES = (
+    "match: within 5% of the paper's number; near: within 15%; where the paper says 0, within 0.01 "
+    "and 0.03 in the claim's unit. holds, broken: orderings and bounds. Low and high: the 95% "
+    "confidence interval of what was measured."
+)
+
+
+def write_scorecard(rows: Sequence[Row], says: Mapping[str, str], out: Path) -> None:
+    """Write OUT/scorecard.csv and OUT/scorecard.html, sorted by paper; each whole or not at all.
+
+    says: each claim's statement by id, for the page.
+    """
+    rows = sorted(rows, key=lambda row: row.paper)
+    write_text(out / "scorecard.csv", csv_text(rows))
+    write_text(out / "scorecard.html", html_page(rows, says))
+
+
+def csv_text(rows: Iterable[Row]) -> str:
+    """The rows as CSV with a header line."""
+    sheet = io.StringIO()
+    writer = csv.writer(sheet, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([_plain(value, 10) for value in row] for row in rows)
+    return sheet.getvalue()
+
+
+def read_scorecard(out: Path) -> list[dict[str, str]]:
+    """The rows of OUT/scorecard.csv as text. Raises InputError where there is none, or damage."""
+    path = out / "scorecard.csv"
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            rows = list(reader)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no scorecard there; run `storagekit reproduce` first") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as fault:
+        raise InputError(f"{path}: {fault}; run `storagekit reproduce` again") from fault
+    if tuple(reader.fieldnames or ()) != COLUMNS or any(None in row.values() for row in rows):
+        raise InputError(f"{path}: not a scorecard; run `storagekit reproduce` again")
+    return rows
+
+
+def text_table(rows: Sequence[dict[str, str]]) -> str:
+    """The rows as an aligned table for a terminal, the notes left to the files, and the counts."""
+    columns = ("id", "expected", "measured", "low", "high", "unit", "error", "verdict", "basis")
+    cells = [columns] + [tuple(_short(row[name]) for name in columns) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
+    return "\n".join([*lines, "", summary(row["verdict"] for row in rows)])
+
+
+def summary(verdicts: Iterable[str]) -> str:
+    """One line of counts: "41 claims: 20 match, 3 near, ..."."""
+    counts = count(verdicts)
+    total = sum(counts.values())
+    parts = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
+    return f"{total} claims: {parts}" if total else "no claims"
+
+
+def html_page(rows: Sequence[Row], says: Mapping[str, str]) -> str:
+    """The scorecard as one self-contained page."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        f"<title>storagekit scorecard</title>\n<style>{_STYLE}</style></head><body>\n"
+        f"<h1>Scorecard</h1>\n<p><strong>{summary(row.verdict for row in rows)}</strong></p>\n"
+        f"<p>{_RULES}</p>\n{html_table(rows, says)}\n</body></html>\n"
+    )
+
+
+def html_table(rows: Sequence[Row], says: Mapping[str, str]) -> str:
+    """The rows as an HTML table, coloured by verdict, each claim's statement below its id."""
+    names = [name for name in COLUMNS if name not in ("paper", "exhibit")]
+    head = "".join(f"<th>{name}</th>" for name in names)
+    body = "\n".join(_html_row(row, names, says.get(row.id, "")) for row in rows)
+    return (
+        f"<style>{_TABLE_STYLE}</style>\n"
+        f'<table class="scorecard"><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody></table>"
+    )
+
+
+def _html_row(row: Row, names: list[str], says: str) -> str:
+    shown = row._asdict() | {"error": _error(row)}
+    cells = "".join(_html_cell(name, shown[name]) for name in names[1:])
+    head = f"<td>{escape(row.id)}<small>{escape(says)}</small></td>"
+    return f'<tr style="background:{_COLOURS[row.verdict]}">{head}{cells}</tr>'
+
+
+def _error(row: Row) -> str:
+    """The error as a person reads it: in percent, in the claim's unit where the paper says 0."""
+    if row.error is None:
+        return ""
+    return f"{row.error:+.2g}" if row.expected == 0 else f"{100 * row.error:+.1f}%"
+
+
+def _html_cell(name: str, value: Any) -> str:
+    numbers = ("expected", "measured", "low", "high", "error")
+    mark = ' class="number"' if name in numbers else ""
+    return f"<td{mark}>{escape(_plain(value, 4))}</td>"
+
+
+def _plain(value: Any, digits: int) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return " to ".join(_plain(end, digits) for end in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.{digits}g}"
+    return str(value)
+
+
+def _short(text: str) -> str:
+    try:
+        return f"{float(text):.4g}"
+    except ValueError:
+        return text

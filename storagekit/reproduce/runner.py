@@ -1,0 +1,195 @@
+"""Run the reproduction notebooks, side by side if asked, and score what they measured."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from tqdm import tqdm
+
+from storagekit.errors import InputError
+from storagekit.reproduce import cache, claims, parameters
+from storagekit.reproduce.devices import kernel_environment
+from storagekit.reproduce.exhibits import MEASUREMENTS, PROFILES, score_paper
+from storagekit.reproduce.report import write_scorecard
+from storagekit.reproduce.scorecard import Row, score
+from storagekit.resources import reproductions_path
+
+_OURS = ("out", "profile", "seed")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a paper's notebook fared: "ran", "cached" (nothing changed since it ran) or "failed"."""
+
+    paper: str
+    state: str
+    seconds: float
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Outcomes in the order asked, and the scorecard of all that `out` now holds."""
+
+    out: Path
+    outcomes: tuple[Outcome, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether any notebook failed."""
+        return any(outcome.state == "failed" for outcome in self.outcomes)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    paper: str
+    notebook: Path
+    folder: Path
+    values: dict[str, Any]
+    fingerprint: str
+
+
+def available(folder: Path | None = None) -> list[str]:
+    """The papers that have a notebook in `folder`, by default the package's own."""
+    return sorted(path.stem for path in (folder or reproductions_path()).glob("*.ipynb"))
+
+
+def reproduce(
+    papers: Sequence[str] = (),
+    *,
+    out: str | Path = "build/reproductions",
+    profile: str = "quick",
+    seed: int = 0,
+    given: Mapping[str, str] | None = None,
+    jobs: int = 1,
+    notebooks: Path | None = None,
+) -> Report:
+    """Run the notebooks of `papers` (all there are, if none is named), then write the scorecard.
+
+    out: folder of the results, one folder per paper. profile: "quick" or "full". given: texts for
+    further parameters of the notebooks. jobs: notebooks run side by side. notebooks: their folder,
+    by default the package's own. A notebook that fails is reported, and the others run.
+    Raises InputError, before anything runs, for a paper, profile, parameter or number of jobs that
+    cannot be.
+    """
+    if jobs < 1:
+        raise InputError(f"jobs {jobs}: at least one notebook must run; give 1 or more")
+    if profile not in PROFILES:
+        raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(PROFILES)}")
+    if seed < 0:
+        raise InputError(f"seed {seed}: negative; give 0 or more")
+    out, folder = _output_folder(out), notebooks or reproductions_path()
+    ours = {"out": str(out), "profile": profile, "seed": seed}
+    plans = [_plan(paper, folder, ours, given or {}) for paper in _chosen(papers, folder)]
+    environment = kernel_environment(min(jobs, len(plans)))
+    with _progress(plans) as on_cell, _pool(jobs) as pool:
+        outcomes = tuple(pool.map(lambda plan: _run(plan, environment, on_cell), plans))
+    rows = tuple(_score_all(out, outcomes))
+    says = {c.id: c.says for paper in claims.papers() for c in claims.load_claims(paper)}
+    write_scorecard(rows, says, out)
+    return Report(out, outcomes, rows)
+
+
+def _output_folder(out: str | Path) -> Path:
+    folder = Path(out).expanduser().resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        reason = f"{fault.strerror}; name a folder you can write"
+        raise InputError(f"out {str(out)!r}: {reason}") from fault
+    return folder
+
+
+def _chosen(papers: Sequence[str], folder: Path) -> list[str]:
+    there = available(folder)
+    for paper in papers:
+        if paper not in there:
+            known = "has no notebook yet" if paper in claims.papers() else "is not a paper here"
+            raise InputError(f"paper {paper!r} {known}; there are {', '.join(there) or 'none'}")
+    if not there:
+        raise InputError(f"{folder}: no reproduction notebooks there; name a folder with some")
+    return list(dict.fromkeys(papers)) or there
+
+
+def _plan(paper: str, folder: Path, ours: dict[str, Any], given: Mapping[str, str]) -> _Plan:
+    notebook = folder / f"{paper}.ipynb"
+    defaults = parameters.read_parameters(notebook)
+    lacking = [name for name in _OURS if name not in defaults]
+    if lacking:
+        raise InputError(f"notebook {notebook}: its parameters cell has no {', '.join(lacking)}")
+    taken = [name for name in given if name in _OURS]
+    if taken:
+        raise InputError(f"parameter {taken[0]!r}: give it as --{taken[0]}")
+    others = {name: value for name, value in defaults.items() if name not in _OURS}
+    values = ours | parameters.check(given, others, paper)
+    of_result = {name: value for name, value in values.items() if name != "out"}
+    fingerprint = cache.fingerprint(paper, notebook, of_result)
+    return _Plan(paper, notebook, Path(ours["out"]) / paper, values, fingerprint)
+
+
+@contextmanager
+def _pool(jobs: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that an interrupt does not wait for."""
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _run(plan: _Plan, environment: Mapping[str, str], on_cell: Callable[[], None]) -> Outcome:
+    if cache.is_current(plan.folder, plan.fingerprint):
+        return Outcome(plan.paper, "cached", 0.0)
+    from storagekit.reproduce.notebooks import NotebookError, run_notebook
+
+    begin = time.monotonic()
+    leftovers = (MEASUREMENTS, f"{plan.paper}.ipynb", f"{plan.paper}.html")
+    cache.clear(plan.folder, leftovers)
+    before = cache.files(plan.folder)
+    try:
+        run_notebook(plan.notebook, plan.folder, plan.values, environment, on_cell)
+    except NotebookError as fault:
+        return Outcome(plan.paper, "failed", time.monotonic() - begin, str(fault))
+    cache.finish(plan.folder, plan.fingerprint, before)
+    return Outcome(plan.paper, "ran", time.monotonic() - begin)
+
+
+@contextmanager
+def _progress(plans: Sequence[_Plan]) -> Iterator[Callable[[], None]]:
+    """A bar on stderr, one step a code cell of what has to run; yields what to call after each."""
+    todo = [plan for plan in plans if not cache.is_current(plan.folder, plan.fingerprint)]
+    total = sum(_steps(plan) for plan in todo)
+    lock = Lock()
+    label = " ".join(plan.paper for plan in todo)
+    with tqdm(total=total, desc=label, unit="cell", disable=not todo) as bar:
+
+        def on_cell() -> None:
+            with lock:
+                bar.update()
+
+        yield on_cell
+
+
+def _steps(plan: _Plan) -> int:
+    """Code cells with something in them, and the one that papermill adds for the parameters."""
+    cells = parameters.read_notebook(plan.notebook).cells
+    return 1 + sum(cell.cell_type == "code" and bool(cell.source.strip()) for cell in cells)
+
+
+def _score_all(out: Path, outcomes: Sequence[Outcome]) -> Iterator[Row]:
+    """Rows of every paper with a finished run in `out`, and of those whose notebook just failed."""
+    failed = {o.paper: o.message for o in outcomes if o.state == "failed"}
+    for paper in claims.papers():
+        if paper in failed:
+            note = f"the notebook failed: {failed[paper].partition(';')[0]}"
+            yield from score(claims.load_claims(paper), (), note)
+        elif cache.is_finished(out / paper):
+            yield from score_paper(out, paper)

@@ -1,0 +1,199 @@
+"""Measured against claimed: one row per claim."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple
+
+from storagekit.errors import InputError
+from storagekit.reproduce.claims import Claim
+
+MATCH, NEAR = 0.05, 0.15
+"""Largest relative error of a match and of a near miss."""
+MATCH_ZERO, NEAR_ZERO = 0.01, 0.03
+"""Largest absolute error, in the claim's unit, where the paper says 0."""
+
+VERDICTS = ("match", "near", "miss", "holds", "broken", "not-run")
+BASES = ("analytic", "simulated", "stand-in", "trace")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a run found for one claim.
+
+    id: the claim's, `[element]` included. measured: a number in the claim's unit, True or False
+    for a statement that holds or does not, None where it was not run (the note says why).
+    low, high: the 95% confidence interval of `measured`. basis: one of `BASES`.
+    holds: for an ordering or a bound that has a number to show: whether it holds.
+
+    Raises InputError for a number that is not finite, an interval that does not hold it, an
+    unknown basis.
+    """
+
+    id: str
+    measured: float | bool | None
+    low: float | None = None
+    high: float | None = None
+    basis: str = "simulated"
+    note: str = ""
+    holds: bool | None = None
+
+    def __post_init__(self):
+        for name in ("measured", "low", "high", "holds"):
+            value = getattr(self, name)
+            if hasattr(value, "item"):  # a NumPy or JAX scalar
+                object.__setattr__(self, name, value.item())
+        if self.basis not in BASES:
+            raise InputError(f"{self.id}: basis {self.basis!r} is none of {', '.join(BASES)}")
+        for name in ("measured", "low", "high"):
+            value = getattr(self, name)
+            if value is not None and not math.isfinite(value):
+                raise InputError(f"{self.id}: {name} is {value}; give None, and why in the note")
+        if self.measured is None or self.low is None or self.high is None:
+            return
+        slack = 1e-9 * max(abs(self.low), abs(self.high))
+        if not self.low - slack <= self.measured <= self.high + slack:
+            raise InputError(
+                f"{self.id}: {self.measured} lies outside its interval {self.low} to {self.high}"
+            )
+
+
+class Row(NamedTuple):
+    """One row of the scorecard; `error` is signed: relative, absolute where the paper says 0."""
+
+    id: str
+    paper: str
+    exhibit: str
+    kind: str
+    expected: float | tuple[float, float] | None
+    measured: float | bool | None
+    low: float | None
+    high: float | None
+    unit: str
+    error: float | None
+    verdict: str
+    basis: str
+    note: str
+
+
+COLUMNS = Row._fields
+
+
+def score(
+    claims: Sequence[Claim], measurements: Iterable[Measurement], unmeasured: str = ""
+) -> list[Row]:
+    """One row per claim, in the order of `claims`.
+
+    unmeasured: the note of rows that were not measured and need nothing special; by default that
+    this release does not measure them. Raises InputError where a measurement belongs to no claim,
+    comes twice, or is no answer to its claim (a number for an ordering, True for a value).
+    """
+    found: dict[str, Measurement] = {}
+    known = {claim.id for claim in claims}
+    for measurement in measurements:
+        if measurement.id not in known:
+            near = _closest(measurement.id, known)
+            raise InputError(f"measurement {measurement.id!r}: no such claim; {near}")
+        if measurement.id in found:
+            raise InputError(f"measurement {measurement.id!r} is given twice; give one per claim")
+        found[measurement.id] = measurement
+    return [_row(claim, found.get(claim.id), unmeasured) for claim in claims]
+
+
+def count(verdicts: Iterable[str]) -> dict[str, int]:
+    """How often each verdict comes, in the order of `VERDICTS`, those that do not left out."""
+    counts = Counter(verdicts)
+    return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+
+
+def _closest(name: str, known: set[str]) -> str:
+    stem = name.split("[")[0]
+    near = sorted(k for k in known if k.split("[")[0] == stem) or sorted(
+        k for k in known if k.rsplit(".", 1)[0] == stem.rsplit(".", 1)[0]
+    )
+    return f"there are {', '.join(near)}" if near else "see data/claims"
+
+
+def _row(claim: Claim, found: Measurement | None, unmeasured: str) -> Row:
+    if found is None or found.measured is None:
+        note = _joined(found.note if found else _missing(claim, unmeasured), claim.doubt)
+        return _fill(claim, None, None, "not-run", note)
+    error, verdict = judge(claim, found)
+    return _fill(claim, found, error, verdict, _joined(found.note, claim.doubt))
+
+
+def _fill(
+    claim: Claim, found: Measurement | None, error: float | None, verdict: str, note: str
+) -> Row:
+    return Row(
+        id=claim.id,
+        paper=claim.paper,
+        exhibit=claim.exhibit,
+        kind=claim.kind,
+        expected=claim.expected,
+        measured=found.measured if found else None,
+        low=found.low if found else None,
+        high=found.high if found else None,
+        unit=claim.unit,
+        error=error,
+        verdict=verdict,
+        basis=found.basis if found else "",
+        note=note,
+    )
+
+
+def _missing(claim: Claim, unmeasured: str) -> str:
+    if claim.needs.startswith("trace:"):
+        return f"needs a trace that is not public: {claim.needs.removeprefix('trace:')}"
+    return unmeasured or "not measured in this release"
+
+
+def _joined(note: str, doubt: str) -> str:
+    return "; ".join(part for part in (note, doubt and f"in doubt: {doubt}") if part)
+
+
+def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:
+    """Error and verdict of a measurement; (None, "holds" or "broken") for a statement."""
+    measured, holds = found.measured, found.holds
+    if holds is None and isinstance(measured, bool):
+        holds = measured
+    if claim.kind in ("order", "bound") or claim.expected is None:
+        if holds is None:
+            raise InputError(
+                f"{claim.id}: {measured} does not say whether the claim holds; give True or False"
+            )
+        return None, "holds" if holds else "broken"
+    if measured is None or isinstance(measured, bool):
+        raise InputError(f"{claim.id}: {measured} is no number to hold against {claim.expected}")
+    if claim.kind == "exact" and not isinstance(claim.expected, tuple):
+        same = round(measured, _digits(claim.expected)) == claim.expected
+        return relative_error(measured, claim.expected), "match" if same else "miss"
+    return relative_error(measured, claim.expected), _verdict(measured, claim.expected)
+
+
+def relative_error(measured: float, expected: float | tuple[float, float]) -> float:
+    """(measured - expected)/|expected|; to the nearest end of an interval; absolute at 0."""
+    target = _target(measured, expected)
+    return (measured - target) / abs(target) if target else float(measured)
+
+
+def _target(measured: float, expected: float | tuple[float, float]) -> float:
+    """The number to hold `measured` against: of an interval, the point nearest to it."""
+    if isinstance(expected, tuple):
+        return min(max(measured, expected[0]), expected[1])
+    return expected
+
+
+def _verdict(measured: float, expected: float | tuple[float, float]) -> str:
+    zero = _target(measured, expected) == 0
+    match, near = (MATCH_ZERO, NEAR_ZERO) if zero else (MATCH, NEAR)
+    size = abs(relative_error(measured, expected)) - 1e-12  # 5% of 100 is 5, whatever floats say
+    return "match" if size <= match else "near" if size <= near else "miss"
+
+
+def _digits(expected: float) -> int:
+    """Decimals that the paper gives."""
+    exponent = Decimal(repr(expected)).as_tuple().exponent
+    return max(0, -int(exponent))

@@ -1,0 +1,33 @@
+"""Where the files that come with the package are: drives, claims, notebooks.
+
+In a checkout they lie beside the package, in an installed wheel inside it.
+"""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def data_path(*parts: str) -> Path:
+    """The file or folder `parts` of data/, whether or not it exists."""
+    return _folder("data").joinpath(*parts)
+
+
+def reproductions_path() -> Path:
+    """The folder of the reproduction notebooks."""
+    return _folder("reproductions")
+
+
+def reproduction_path(paper: str) -> Path:
+    """The notebook that reproduces `paper`, whether or not it exists."""
+    return reproductions_path() / f"{paper}.ipynb"
+
+
+def notebooks_path() -> Path:
+    """The folder of the interactive notebooks."""
+    return _folder("notebooks")
+
+
+def _folder(name: str) -> Path:
+    inside = _PACKAGE / f"_{name}"
+    return inside if inside.is_dir() else _PACKAGE.parent / name

@@ -1,0 +1,9 @@
+"""Which waiting copy a drive takes next."""
+
+from storagekit.schedule.base import AbstractSchedule as AbstractSchedule
+from storagekit.schedule.base import Choice as Choice
+from storagekit.schedule.disciplines import CLOOK as CLOOK
+from storagekit.schedule.disciplines import FCFS as FCFS
+from storagekit.schedule.disciplines import LOOK as LOOK
+from storagekit.schedule.disciplines import SATF as SATF
+from storagekit.schedule.disciplines import SSTF as SSTF

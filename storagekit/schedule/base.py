@@ -1,0 +1,53 @@
+"""What a scheduler promises: a cost for every waiting copy, the least served first."""
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float, Int
+
+from storagekit.drive import AbstractDrive, Arm, Target
+
+
+class Choice(NamedTuple):
+    """What a drive that has fallen free knows: itself, and the copies in the slots.
+
+    which: index of the drive. angle: where its platter stands, in turns, at the moment the next access can start.
+    born: when each request arrived, seconds from now (never above 0 once visible).
+    """
+
+    drive: AbstractDrive
+    which: Int[Array, "1 *lanes"]
+    arm: Arm
+    angle: Float[Array, "1 *lanes"]
+    target: Target
+    read: Bool[Array, "slot *lanes"]
+    born: Float[Array, "slot *lanes"]
+
+
+class AbstractSchedule(eqx.Module):
+    """Which waiting copy a drive takes next. A scheduler may keep private state, one row for each drive."""
+
+    @abstractmethod
+    def init(self, drives: int, lanes: tuple[int, ...]) -> Any:
+        """Private state at the start of a run."""
+
+    @abstractmethod
+    def cost(self, private: Any, choice: Choice) -> Float[Array, "slot *lanes"]:
+        """What each copy would cost; the least is taken, of equals the one in the lowest slot."""
+
+    @abstractmethod
+    def after(
+        self, private: Any, chooser: Bool[Array, "drive *lanes"], distance: Int[Array, "1 *lanes"]
+    ) -> Any:
+        """Private state once the drive marked in `chooser` has chosen a copy `distance` cylinders up (down if < 0)."""
+
+
+class Stateless(AbstractSchedule):
+    """A scheduler that remembers nothing."""
+
+    def init(self, drives: int, lanes: tuple[int, ...]) -> None:
+        return None
+
+    def after(self, private, chooser, distance) -> None:
+        return None

@@ -1,0 +1,58 @@
+"""The classic disciplines, a line or two each."""
+
+import jax.numpy as jnp
+
+from storagekit.drive import AbstractDrive
+from storagekit.schedule.base import AbstractSchedule, Choice, Stateless
+
+
+class FCFS(Stateless):
+    """First come, first served."""
+
+    def cost(self, private, choice: Choice):
+        return choice.born
+
+
+class SSTF(Stateless):
+    """Shortest seek time first: the nearest cylinder."""
+
+    def cost(self, private, choice: Choice):
+        return jnp.abs(choice.target.cylinder - choice.arm.cylinder).astype(jnp.float32)
+
+
+class SATF(Stateless):
+    """Shortest access (positioning) time first, SPTF: the least seek plus rotation (Jacobson and Wilkes 1991)."""
+
+    def cost(self, private, choice: Choice):
+        return choice.drive.positioning(choice.arm, choice.angle, choice.target, choice.read).total
+
+
+class CLOOK(Stateless):
+    """Circular LOOK: the next cylinder upward, else back to the lowest."""
+
+    def cost(self, private, choice: Choice):
+        ahead = (choice.target.cylinder - choice.arm.cylinder).astype(jnp.float32)
+        return jnp.where(ahead >= 0, ahead, ahead + 2 * span(choice.drive))
+
+
+class LOOK(AbstractSchedule):
+    """The elevator: the next cylinder in the direction of travel, turning where none is left ahead.
+
+    Private state: each drive's direction, +1 up, -1 down.
+    """
+
+    def init(self, drives, lanes):
+        return jnp.ones((drives, *lanes), jnp.int32)
+
+    def cost(self, private, choice: Choice):
+        direction = jnp.take_along_axis(private, choice.which, axis=0)
+        ahead = (direction * (choice.target.cylinder - choice.arm.cylinder)).astype(jnp.float32)
+        return jnp.where(ahead >= 0, ahead, span(choice.drive) - ahead)
+
+    def after(self, private, chooser, distance):
+        return jnp.where(chooser & (distance != 0), jnp.sign(distance), private)
+
+
+def span(drive: AbstractDrive) -> float:
+    """More than the distance between any two cylinders."""
+    return float(drive.cylinders)

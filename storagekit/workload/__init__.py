@@ -1,0 +1,15 @@
+"""Who asks: requests, when they arrive, and traces of real ones."""
+
+from storagekit.workload.arrivals import AbstractArrivals as AbstractArrivals
+from storagekit.workload.arrivals import ClosedLoop as ClosedLoop
+from storagekit.workload.arrivals import PoissonArrivals as PoissonArrivals
+from storagekit.workload.arrivals import RecordedArrivals as RecordedArrivals
+from storagekit.workload.arrivals import Window as Window
+from storagekit.workload.randomness import fraction as fraction
+from storagekit.workload.randomness import scramble as scramble
+from storagekit.workload.randomness import words as words
+from storagekit.workload.requests import RandomRequests as RandomRequests
+from storagekit.workload.requests import Requests as Requests
+from storagekit.workload.sizes import AbstractSize as AbstractSize
+from storagekit.workload.sizes import ExponentialSize as ExponentialSize
+from storagekit.workload.sizes import FixedSize as FixedSize

@@ -1,0 +1,175 @@
+"""When requests arrive: a closed loop, a Poisson stream, or the times of a trace.
+
+Arrivals own one number per lane in the engine's state, `pending`: seconds from now to the next arrival (unused in a
+closed loop, where an answer brings the next request).
+"""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from storagekit.drive import AbstractDrive
+from storagekit.errors import InputError
+from storagekit.lanes import pick, pick_tree
+from storagekit.workload.randomness import fraction, words
+from storagekit.workload.requests import RandomRequests, Requests
+
+
+class Window(NamedTuple):
+    """Requests of each lane, `[row, *lanes]`, and the seconds from each to the one after it."""
+
+    requests: Requests
+    gap: Float[Array, "row *lanes"]
+
+
+class AbstractArrivals(eqx.Module):
+    """Where requests come from, and when."""
+
+    @abstractmethod
+    def window(
+        self, drive: AbstractDrive, key: UInt32[Array, "2 *lanes"], first: Int[Array, "1 *lanes"], count: int
+    ) -> Window:
+        """At least `count` requests from number `first` on, ready for `fetch`."""
+
+    @abstractmethod
+    def fetch(self, window: Window, first: Array, taken: Array) -> tuple[Requests, Float[Array, "1 *lanes"]]:
+        """The request after `taken` more of a window that began at `first`, and the gap that follows it."""
+
+    @property
+    @abstractmethod
+    def first_arrival(self) -> float:
+        """`pending` at the start of a run, seconds."""
+
+    @abstractmethod
+    def at_start(self, slot: Int[Array, "slot *ones"]) -> Bool[Array, "slot *ones"]:
+        """Slots whose occupant is answered at time 0 and so brings a request of a closed loop."""
+
+    @abstractmethod
+    def next_arrival(self, pending: Float[Array, "1 *lanes"], answer: Float[Array, "1 *lanes"]) -> Array:
+        """When the next request arrives, given the time of the earliest answer."""
+
+    @abstractmethod
+    def precedes(self, arrival: Array, choice: Array) -> Bool[Array, "1 *lanes"]:
+        """Whether an arrival is visible to a choice made at that time."""
+
+    @abstractmethod
+    def leaves(self, admitted: Array, due: Array) -> Bool[Array, "1 *lanes"]:
+        """Whether the earliest answer leaves its slot now, given that a request was admitted, and that it is due."""
+
+
+class ClosedLoop(AbstractArrivals):
+    """Always `outstanding` requests: an answer brings the next one.
+
+    The replacement becomes visible after the choice that the same completion allows, so that a choice sees N-1
+    candidates, as in DiskSim and in dsptf's figure 1; `replaced_before_choice` makes it N.
+    """
+
+    requests: RandomRequests
+    outstanding: Int[Array, "..."] = eqx.field(converter=np.int32)
+    replaced_before_choice: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self):
+        if np.any(np.asarray(self.outstanding) < 1):
+            raise InputError(f"{np.min(self.outstanding)} requests outstanding: a closed loop needs at least 1")
+
+    def window(self, drive, key, first, count) -> Window:
+        requests = self.requests.draw(drive, key, first, count)
+        return Window(requests, jnp.zeros_like(requests.target.transfer))
+
+    def fetch(self, window, first, taken):
+        return pick_tree(window.requests, taken), pick(window.gap, taken)
+
+    @property
+    def first_arrival(self):
+        return float("inf")
+
+    def at_start(self, slot):
+        return slot < self.outstanding
+
+    def next_arrival(self, pending, answer):
+        return answer
+
+    def precedes(self, arrival, choice):
+        return arrival <= choice if self.replaced_before_choice else arrival < choice
+
+    def leaves(self, admitted, due):
+        return admitted
+
+
+class PoissonArrivals(AbstractArrivals):
+    """Independent arrivals, `rate` a second on average."""
+
+    requests: RandomRequests
+    rate: Float[Array, "..."] = eqx.field(converter=np.float32)
+
+    def __check_init__(self):
+        if not np.all(np.asarray(self.rate) > 0):
+            raise InputError(f"arrival rate {float(np.min(self.rate)):g} a second: it must be above 0")
+
+    def window(self, drive, key, first, count) -> Window:
+        requests = self.requests.draw(drive, key, first, count)
+        uniform, _ = words(key, first, count, 2)
+        return Window(requests, -jnp.log1p(-fraction(uniform)) / self.rate)
+
+    def fetch(self, window, first, taken):
+        return pick_tree(window.requests, taken), pick(window.gap, taken)
+
+    @property
+    def first_arrival(self):
+        return 0.0
+
+    def at_start(self, slot):
+        return slot < 0
+
+    def next_arrival(self, pending, answer):
+        return pending
+
+    def precedes(self, arrival, choice):
+        return arrival <= choice
+
+    def leaves(self, admitted, due):
+        return due
+
+
+class RecordedArrivals(AbstractArrivals):
+    """The requests of a trace at its own times, the same in every lane; `scale` > 1 runs it faster.
+
+    requests and gap are one row for each request, the last gap infinite.
+    """
+
+    requests: Requests
+    gap: Float[Array, "row"]
+    scale: Float[Array, "..."] = eqx.field(converter=np.float32, default=1.0)
+
+    def __check_init__(self):
+        if not np.all(np.asarray(self.scale) > 0):
+            raise InputError(f"trace scale {float(np.min(self.scale)):g}: it must be above 0")
+
+    def window(self, drive, key, first, count) -> Window:
+        return Window(self.requests, self.gap)
+
+    def fetch(self, window, first, taken):
+        number = first + taken
+        request = jax.tree.map(lambda row: jnp.take(row, number, mode="clip"), window.requests)
+        return request, jnp.take(window.gap, number, mode="clip") / self.scale
+
+    @property
+    def first_arrival(self):
+        return 0.0
+
+    def at_start(self, slot):
+        return slot < 0
+
+    def next_arrival(self, pending, answer):
+        return pending
+
+    def precedes(self, arrival, choice):
+        return arrival <= choice
+
+    def leaves(self, admitted, due):
+        return due

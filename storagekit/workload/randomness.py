@@ -1,0 +1,47 @@
+"""Random words by counter: word (i, block) of a key is the same number whatever was drawn before it.
+
+So request i is the same request under every protocol and at every setting (common random numbers), and drawing it costs
+one cipher call for two words, outside the event loop.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax.extend.random import threefry_2x32
+from jaxtyping import Array, Float, Int, UInt32
+
+
+def words(key: UInt32[Array, "2 *lanes"], first: Int[Array, "1 *lanes"], count: int, block: int) -> tuple[Array, Array]:
+    """Two uint32 words for each of the counters first, first+1, ..., lane by lane: two arrays `[count, *lanes]`."""
+
+    def one_lane(key, first):
+        counter = first.astype(jnp.uint32) + jnp.arange(count, dtype=jnp.uint32)
+        return threefry_2x32(key, jnp.concatenate([counter, jnp.full(count, block, jnp.uint32)]))
+
+    draw = one_lane
+    for _ in range(key.ndim - 1):
+        draw = jax.vmap(draw, in_axes=-1, out_axes=-1)
+    drawn = draw(key, first)
+    return drawn[:count], drawn[count:]
+
+
+def fraction(word: UInt32[Array, "*row"]) -> Float[Array, "*row"]:
+    """A word as a number in [0, 1), a multiple of 2^-24."""
+    return (word >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)
+
+
+def below(word: UInt32[Array, "*row"], limit: Int[Array, "..."]) -> Int[Array, "*row"]:
+    """A word as a whole number in [0, limit), limit < 2^31: the upper half of word * limit, by 16-bit pieces."""
+    limit = jnp.asarray(limit).astype(jnp.uint32)
+    low = (word & 0xFFFF) * (limit & 0xFFFF)
+    middle = (word >> 16) * (limit & 0xFFFF)
+    other = (word & 0xFFFF) * (limit >> 16)
+    carry = (low >> 16) + (middle & 0xFFFF) + (other & 0xFFFF)
+    return ((word >> 16) * (limit >> 16) + (middle >> 16) + (other >> 16) + (carry >> 16)).astype(jnp.int32)
+
+
+def scramble(value: Int[Array, "*row"]) -> UInt32[Array, "*row"]:
+    """A fixed hash of a 32-bit number: multiply and fold, twice (the finalizer of MurmurHash3)."""
+    x = value.astype(jnp.uint32)
+    x = (x ^ (x >> 16)) * jnp.uint32(0x85EBCA6B)
+    x = (x ^ (x >> 13)) * jnp.uint32(0xC2B2AE35)
+    return x ^ (x >> 16)

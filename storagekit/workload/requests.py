@@ -1,0 +1,65 @@
+"""What is asked: requests, and the model that draws them."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from storagekit.drive import AbstractDrive, Target
+from storagekit.errors import InputError
+from storagekit.workload.randomness import below, fraction, scramble, words
+from storagekit.workload.sizes import AbstractSize
+
+
+class Requests(NamedTuple):
+    """Requests down the first axis.
+
+    number: position in the workload, from 0.
+    target: where each lies on a drive that holds it.
+    receiving: a random word that says which brick the client sends it to.
+    address_hash: a hash of its address, equal for equal addresses.
+    """
+
+    number: Int[Array, "*row"]
+    target: Target
+    read: Bool[Array, "*row"]
+    receiving: UInt32[Array, "*row"]
+    address_hash: UInt32[Array, "*row"]
+
+
+class RandomRequests(eqx.Module):
+    """Small random requests: uniform addresses, independent sizes, a share of reads, no locality.
+
+    `alignment` is the grid of start addresses in sectors (8: 4 KB).
+    """
+
+    size: AbstractSize
+    read_share: Float[Array, "..."] = eqx.field(converter=np.float32)
+    alignment: int = eqx.field(static=True, default=8)
+
+    def __check_init__(self):
+        share = np.asarray(self.read_share)
+        if np.any((share < 0) | (share > 1)) or not np.all(np.isfinite(share)):
+            raise InputError(f"read share {float(share.reshape(-1)[0]):g}: it must lie between 0 and 1")
+        if self.alignment < 1:
+            raise InputError(f"alignment {self.alignment} sectors: it must be at least 1")
+
+    def draw(
+        self, drive: AbstractDrive, key: UInt32[Array, "2 *lanes"], first: Int[Array, "1 *lanes"], count: int
+    ) -> Requests:
+        """Requests number first to first+count-1 of the stream `key`, located on `drive`: `[count, *lanes]`."""
+        where, size = words(key, first, count, 0)
+        operation, receiving = words(key, first, count, 1)
+        sectors = self.size.sectors(fraction(size))
+        places = (drive.capacity - self.size.largest) // self.alignment
+        position = below(where, jnp.maximum(places, 1))
+        counters = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
+        return Requests(
+            number=first + counters,
+            target=drive.locate(position * self.alignment, sectors),
+            read=fraction(operation) < self.read_share,
+            receiving=receiving,
+            address_hash=scramble(position),
+        )

@@ -1,0 +1,63 @@
+"""How large requests are, in sectors of 512 bytes."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from storagekit import units
+from storagekit.errors import InputError
+
+
+class AbstractSize(eqx.Module):
+    """Sectors of a request from one uniform number."""
+
+    @abstractmethod
+    def sectors(self, uniform: Float[Array, "*row"]) -> Int[Array, "*row"]:
+        """Whole sectors, at least one, for a uniform number in [0, 1)."""
+
+    @property
+    @abstractmethod
+    def largest(self) -> Int[Array, "..."]:
+        """The most that `sectors` returns."""
+
+
+class FixedSize(AbstractSize):
+    """Every request has `size` bytes."""
+
+    size: Float[Array, "..."] = eqx.field(converter=np.float32)
+
+    def __check_init__(self):
+        _positive(self.size)
+
+    def sectors(self, uniform: Float[Array, "*row"]) -> Int[Array, "*row"]:
+        return jnp.broadcast_to(self.largest, uniform.shape)
+
+    @property
+    def largest(self) -> Int[Array, "..."]:
+        return jnp.ceil(self.size / units.SECTOR).astype(jnp.int32)
+
+
+class ExponentialSize(AbstractSize):
+    """Exponential with mean `mean` bytes, rounded up to whole sectors."""
+
+    mean: Float[Array, "..."] = eqx.field(converter=np.float32)
+
+    def __check_init__(self):
+        _positive(self.mean)
+
+    def sectors(self, uniform: Float[Array, "*row"]) -> Int[Array, "*row"]:
+        drawn = jnp.ceil(-jnp.log1p(-uniform) * (self.mean / units.SECTOR))
+        return jnp.maximum(drawn, 1.0).astype(jnp.int32)
+
+    @property
+    def largest(self) -> Int[Array, "..."]:
+        # uniform numbers stop at 1 - 2^-24
+        return jnp.ceil(24 * np.log(2.0) * self.mean / units.SECTOR).astype(jnp.int32) + 1
+
+
+def _positive(size) -> None:
+    if np.any(np.asarray(size) <= 0):
+        raise InputError(f"request size {float(np.min(size)):g} bytes: it must be above 0")

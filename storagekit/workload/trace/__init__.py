@@ -1,0 +1,42 @@
+"""Block traces: read them in any of five formats, cut them, say what workload they hold.
+
+>>> trace = read("Financial1.spc.xz")                      # doctest: +SKIP
+>>> characteristics(trace.window(0, 3600)).read_share      # doctest: +SKIP
+
+====================  ================================================================
+read, chunks          a whole file at once; a file of any length, chunk by chunk
+FORMATS               the formats: SPC, MSR, SRT, DISKSIM, DISKSIM_VALIDATE
+RequestTrace          what both give: equal-length arrays in SI units
+request_trace         the same from arrays of your own, checked
+characteristics       rate, mix, sizes, burstiness, locality (TraceCharacteristics, UNITS)
+====================  ================================================================
+"""
+
+from storagekit.workload.trace.characteristics import (
+    UNITS,
+    TraceCharacteristics,
+    characteristics,
+)
+from storagekit.workload.trace.disksim import DISKSIM, DISKSIM_VALIDATE
+from storagekit.workload.trace.msr import MSR
+from storagekit.workload.trace.reading import FORMATS, chunks, read
+from storagekit.workload.trace.records import RequestTrace, TraceSource, request_trace
+from storagekit.workload.trace.spc import SPC
+from storagekit.workload.trace.srt import SRT
+
+__all__ = [
+    "DISKSIM",
+    "DISKSIM_VALIDATE",
+    "FORMATS",
+    "MSR",
+    "SPC",
+    "SRT",
+    "UNITS",
+    "RequestTrace",
+    "TraceCharacteristics",
+    "TraceSource",
+    "characteristics",
+    "chunks",
+    "read",
+    "request_trace",
+]

@@ -1,0 +1,68 @@
+"""MSR Cambridge traces, as SNIA IOTTA distributes them.
+
+One request a line, `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`: Windows
+filetime (100 ns ticks since 1601), server, disk of that server, Read or Write, bytes, bytes, and
+the measured response time in 100 ns ticks. Source: the read-me of the MSR Cambridge block I/O
+traces (SNIA IOTTA); Narayanan, Donnelly and Rowstron, "Write off-loading", FAST 2008. A first
+line that names the columns is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from storagekit.workload.trace.fields import Choice, Integer, Word
+from storagekit.workload.trace.formats import Records, dense
+from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
+from storagekit.workload.trace.text import TextFormat
+
+__all__ = ["MSR", "Msr"]
+
+
+class Msr(TextFormat):
+    """MSR Cambridge CSV; a device is named server.disk, as in `usr.0`."""
+
+    name = "msr"
+    ticks_per_second = 1e7
+    fields = (
+        Integer("Timestamp", 0, MAX_OFFSET),
+        Word("Hostname"),
+        Integer("DiskNumber", 0, 65_535),
+        Choice("Type", {"Read": True, "Write": False}),
+        Integer("Offset", 0, MAX_OFFSET),
+        Integer("Size", 1, MAX_SIZE),
+        Integer("ResponseTime", 0, MAX_OFFSET),
+    )
+
+    def is_header(self, line: str) -> bool:
+        return line.lower().startswith("timestamp,")
+
+    def convert(self, values: Sequence[np.ndarray], position: np.ndarray) -> Records:
+        timestamp, host, disk, read, offset, size, response = values
+        hosts, host_index = _hosts(host)
+        device, names = dense(
+            host_index * 65_536 + disk, lambda key: f"{hosts[key // 65_536]}.{key % 65_536}"
+        )
+        return Records(
+            clock=timestamp,
+            device=device,
+            names=names,
+            offset=offset,
+            size=size,
+            read=read,
+            position=position,
+            measured_response=response / self.ticks_per_second,
+        )
+
+
+def _hosts(column: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Distinct host names and the index [record] of each; a file nearly always has one."""
+    if (column == column[0]).all():
+        return [column[0].decode()], np.zeros(len(column), np.int64)
+    distinct, index = np.unique(column, return_inverse=True)
+    return [name.decode() for name in distinct], index.astype(np.int64)
+
+
+MSR = Msr()

@@ -1,0 +1,183 @@
+"""A block trace in memory: equal-length arrays, one entry a request, in SI units."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from storagekit.errors import InputError
+
+__all__ = ["MAX_OFFSET", "MAX_SIZE", "RequestTrace", "TraceSource", "request_trace"]
+
+MAX_OFFSET = 2**62
+"""Largest byte offset on a device; leaves room to add a size within int64."""
+MAX_SIZE = 2**40
+"""Largest request, bytes; a larger one is damage, not a request."""
+
+
+@dataclass(frozen=True)
+class TraceSource:
+    """Where a trace is from.
+
+    name: file name as given, or any label. format: name of its format.
+    disorder: requests that stood behind a later one in the file (they have been sorted).
+    """
+
+    name: str = "arrays"
+    format: str = "arrays"
+    disorder: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class RequestTrace:
+    """Requests in order of arrival; every array has shape [request].
+
+    time: float64, seconds since `origin`; never decreasing in a whole trace.
+    device: int32, index into `devices`. offset, size: int64 bytes.
+    read: bool, False for a write. origin: the clock's reading at time 0, seconds since the
+    trace's own epoch (Unix, Windows, or the start of tracing).
+    asynchronous: bool, nobody waited for it. measured_response: float64 seconds.
+    think: float64 seconds from the completion of this request to the next arrival, where the
+    trace was a closed loop with one request outstanding. None where the trace does not say.
+    """
+
+    time: np.ndarray
+    device: np.ndarray
+    offset: np.ndarray
+    size: np.ndarray
+    read: np.ndarray
+    devices: tuple[str, ...]
+    origin: float = 0.0
+    asynchronous: np.ndarray | None = None
+    measured_response: np.ndarray | None = None
+    think: np.ndarray | None = None
+    source: TraceSource = TraceSource()
+
+    COLUMNS = (
+        "time", "device", "offset", "size", "read", "asynchronous", "measured_response", "think",
+    )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """The arrays this trace has, by name; a column that is None is left out."""
+        named = {name: getattr(self, name) for name in self.COLUMNS}
+        return {name: array for name, array in named.items() if array is not None}
+
+    def take(self, which: np.ndarray | slice) -> RequestTrace:
+        """The requests a mask, an index array or a slice picks; clock and devices unchanged."""
+        return replace(self, **{name: array[which] for name, array in self.columns().items()})
+
+    def window(self, start: float, stop: float) -> RequestTrace:
+        """Requests with start <= time < stop (s); their time counts from `start` afterwards."""
+        if not start < stop:
+            raise InputError(f"window from {start} s to {stop} s is empty; give start < stop")
+        first, last = np.searchsorted(self.time, [start, stop])
+        cut = self.take(slice(first, last))
+        return replace(cut, time=cut.time - start, origin=self.origin + start)
+
+    def select(self, device: str | Collection[str]) -> RequestTrace:
+        """Requests to one device, or to several, by name; the clock is unchanged."""
+        wanted = (device,) if isinstance(device, str) else tuple(device)
+        for name in wanted:
+            if name not in self.devices:
+                known = ", ".join(self.devices[:20])
+                raise InputError(f"no device {name!r} in {self.source.name}; it has {known}")
+        kept = [index for index, name in enumerate(self.devices) if name in wanted]
+        renumbered = np.full(len(self.devices), -1, np.int32)
+        renumbered[kept] = np.arange(len(kept), dtype=np.int32)
+        mapped = renumbered[self.device]
+        part = replace(self, device=mapped).take(mapped >= 0)
+        return replace(part, devices=tuple(self.devices[index] for index in kept))
+
+    def concatenated(self, capacity: Mapping[str, int] | None = None) -> RequestTrace:
+        """The devices laid end to end as one, as (srarray, 4.1) makes its logical data sets.
+
+        capacity: bytes of each device by name; without it a device ends where its last
+        request does.
+        """
+        ends = self.ends() if capacity is None else [capacity[name] for name in self.devices]
+        starts = np.concatenate([[0], np.cumsum(ends)[:-1]]).astype(np.int64)
+        return replace(
+            self,
+            device=np.zeros_like(self.device),
+            offset=self.offset + starts[self.device],
+            devices=("+".join(self.devices),),
+        )
+
+    def ends(self) -> np.ndarray:
+        """[device] int64: the byte after the last one any request touches."""
+        end = np.zeros(len(self.devices), np.int64)
+        np.maximum.at(end, self.device, self.offset + self.size)
+        return end
+
+
+def request_trace(
+    time, device, offset, size, read, *, devices: Collection[str] | None = None,
+    origin: float = 0.0, asynchronous=None, measured_response=None, think=None,
+    source: TraceSource = TraceSource(),
+) -> RequestTrace:  # fmt: skip
+    """A checked RequestTrace from anything array-like; units as there, `device` an index.
+
+    Raises InputError, naming the first request at fault, where lengths differ, a time is not
+    finite, negative or before its predecessor, an index has no device, an offset is negative, a
+    size is not positive, or a measured or think time is negative.
+    """
+    index = np.asarray(device, np.int32)
+    count = int(index.max(initial=-1)) + 1
+    trace = RequestTrace(
+        time=np.asarray(time, np.float64),
+        device=index,
+        offset=np.asarray(offset, np.int64),
+        size=np.asarray(size, np.int64),
+        read=np.asarray(read, bool),
+        devices=tuple(str(i) for i in range(count)) if devices is None else tuple(devices),
+        origin=float(origin),
+        asynchronous=None if asynchronous is None else np.asarray(asynchronous, bool),
+        measured_response=None if measured_response is None else _seconds(measured_response),
+        think=None if think is None else _seconds(think),
+        source=source,
+    )
+    _check_shapes(trace)
+    _check_values(trace)
+    return trace
+
+
+def _seconds(values) -> np.ndarray:
+    return np.asarray(values, np.float64)
+
+
+def _check_shapes(trace: RequestTrace) -> None:
+    for name, array in trace.columns().items():
+        if array.shape != (len(trace.time),):
+            raise InputError(
+                f"{trace.source.name}: {name} has shape {array.shape}, time has "
+                f"{trace.time.shape}; give one value a request"
+            )
+
+
+def _check_values(trace: RequestTrace) -> None:
+    late = np.concatenate([[False], np.diff(trace.time) < 0])
+    _refuse(trace, "time", ~np.isfinite(trace.time) | (trace.time < 0), "finite and at least 0 s")
+    _refuse(trace, "time", late, "at least its predecessor's; sort the requests by time")
+    known = (trace.device >= 0) & (trace.device < len(trace.devices))
+    _refuse(trace, "device", ~known, f"an index from 0 to {len(trace.devices) - 1}")
+    placed = (trace.offset >= 0) & (trace.offset <= MAX_OFFSET)
+    _refuse(trace, "offset", ~placed, "from 0 to 2**62 bytes")
+    _refuse(trace, "size", (trace.size < 1) | (trace.size > MAX_SIZE), "from 1 to 2**40 bytes")
+    for name in ("measured_response", "think"):
+        array = getattr(trace, name)
+        if array is not None:
+            _refuse(trace, name, ~np.isfinite(array) | (array < 0), "finite and at least 0 s")
+
+
+def _refuse(trace: RequestTrace, name: str, bad: np.ndarray, allowed: str) -> None:
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise InputError(
+            f"{trace.source.name}: request {first} has {name} {getattr(trace, name)[first]}, "
+            f"must be {allowed}"
+        )

@@ -1,0 +1,162 @@
+"""HP Labs SRT binary traces, versions 1.3 and 1.7.
+
+A text header that begins `$$TR_IOREC-1.3` and ends at a form feed, then fixed-size big-endian
+records of 32-bit words: size in bytes, record type, arrival (s, us), start and end of service (us
+after arrival), bytes, and the address, device and flags where `_LAYOUTS` says. Sources: DiskSim
+(src/disksim_iotrace.c) for 1.3 and HP's DataSeries for 1.7. The unit of a 1.3 address is taken to
+be the `sectorsize` its header gives: so read, the largest address of the hplajw trace ends just
+within its disk (DiskSim itself assumes 512 B).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from storagekit.errors import InputError
+from storagekit.workload.trace.formats import CHUNK, Records, TraceFormat, dense
+from storagekit.workload.trace.records import MAX_OFFSET
+from storagekit.workload.trace.streams import HEAD, ByteStream
+
+__all__ = ["SRT", "Srt"]
+
+MAGIC = b"$$TR_IOREC-"
+READ, ASYNC = 0x1, 0x100  # flags
+DEFAULT_SECTOR = 256  # bytes, of the one 1.3 trace at hand
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One version's record: its length in words, its type word, and how a device is named.
+
+    address: bytes [record] from (words, sector size); device: a key [record] for `name`.
+    """
+
+    words: int
+    kind: int
+    address: Callable[[np.ndarray, int], np.ndarray]
+    device: Callable[[np.ndarray], np.ndarray]
+    name: Callable[[int], str]
+
+
+_LAYOUTS = {
+    b"1.3": Layout(  # shortIO_v4: block in word 7, disk in the second byte of word 8
+        words=14,
+        kind=0x0004_0001,
+        address=lambda word, sector: word[:, 7] * sector,
+        device=lambda word: (word[:, 8] >> 8) & 0xFF,
+        name=str,
+    ),
+    b"1.7": Layout(  # shortIO_v7: byte address in words 16 and 17, device number in word 8
+        words=22,
+        kind=0x0007_0001,
+        address=lambda word, sector: (word[:, 16] << 32) | word[:, 17],
+        device=lambda word: word[:, 8],
+        name=lambda key: f"0x{key:08x}",
+    ),
+}
+
+
+class Srt(TraceFormat):
+    """SRT 1.3 and 1.7; measured_response runs from arrival at the driver to return from it."""
+
+    name = "srt"
+    unit = "record"
+    ticks_per_second = 1e6
+
+    def recognises(self, head: bytes) -> bool:
+        return head.startswith(MAGIC)
+
+    def records(self, stream: ByteStream) -> Iterator[Records]:
+        layout, sector, start = _header(stream)
+        stream.read(start)
+        first, step = 1, 4 * layout.words
+        while data := stream.read(CHUNK * step):
+            if len(data) % step:
+                raise InputError(
+                    f"{stream.name} record {first + len(data) // step} is cut short after "
+                    f"{len(data) % step} of {step} bytes; fetch the file again"
+                )
+            word = np.frombuffer(data, ">u4").reshape(-1, layout.words).astype(np.int64)
+            position = np.arange(first, first + len(word), dtype=np.int64)
+            address = layout.address(word, sector)
+            _check(stream.name, layout, word, address, position)
+            yield _convert(layout, word, address, position)
+            first += len(word)
+
+
+def _convert(
+    layout: Layout, word: np.ndarray, address: np.ndarray, position: np.ndarray
+) -> Records:
+    device, names = dense(layout.device(word), layout.name)
+    return Records(
+        clock=word[:, 2] * 1_000_000 + word[:, 3],
+        device=device,
+        names=names,
+        offset=address,
+        size=word[:, 6],
+        read=(word[:, 11] & READ) != 0,
+        position=position,
+        asynchronous=(word[:, 11] & ASYNC) != 0,
+        measured_response=word[:, 5] / 1e6,
+    )
+
+
+def _header(stream: ByteStream) -> tuple[Layout, int, int]:
+    """The layout, the bytes a sector, and where the records begin."""
+    head = stream.head
+    if not head.startswith(MAGIC):
+        raise InputError(
+            f"{stream.name} begins with {head[:16]!r}, an SRT trace with {MAGIC.decode()!r}; "
+            "name the format it has"
+        )
+    version = head[len(MAGIC) : len(MAGIC) + 3]
+    if version not in _LAYOUTS:
+        raise InputError(
+            f"{stream.name} is SRT version {version.decode('latin-1')!r}; versions 1.3 and 1.7 are "
+            "read, convert it"
+        )
+    end = head.find(b"\f")
+    if end < 0:
+        raise InputError(
+            f"{stream.name} has no form feed that ends its SRT header in its first {HEAD} bytes; "
+            "the file is damaged or cut short, fetch it again"
+        )
+    return _LAYOUTS[version], _sector(stream.name, head[:end]), end + 1
+
+
+def _sector(name: str, header: bytes) -> int:
+    sizes = {int(size) for size in re.findall(rb"sectorsize\s*=\s*([0-9]{1,9})\b", header)}
+    if len(sizes) > 1 or any(not 0 < size <= 65_536 for size in sizes):
+        raise InputError(
+            f"{name} has disks of sector sizes {sorted(sizes)} B in its header; one size from 1 to "
+            "65536 B is read, split the trace by disk"
+        )
+    return sizes.pop() if sizes else DEFAULT_SECTOR
+
+
+def _check(
+    name: str, layout: Layout, word: np.ndarray, address: np.ndarray, position: np.ndarray
+) -> None:
+    """Raise InputError at the first record with a word that cannot be right."""
+    rules = (
+        ("length", word[:, 0], word[:, 0] == 4 * layout.words, f"{4 * layout.words} bytes"),
+        ("type", word[:, 1], word[:, 1] == layout.kind, f"{layout.kind} (a request)"),
+        ("arrival", word[:, 3], word[:, 3] < 1_000_000, "less than 1000000 us"),
+        ("size", word[:, 6], word[:, 6] > 0, "at least 1 byte"),
+        ("offset", address, (address >= 0) & (address <= MAX_OFFSET), "0 to 2**62 bytes"),
+        ("end", word[:, 5], word[:, 5] >= word[:, 4], "at or after the start of service (us)"),
+    )
+    faults = [(int(np.argmin(good)), rule) for rule in rules if not (good := rule[2]).all()]
+    if faults:
+        at, (what, values, _, allowed) = min(faults, key=lambda fault: fault[0])
+        raise InputError(
+            f"{name} record {position[at]} has {what} {values[at]}, must be {allowed}; the file is "
+            "damaged there, fetch it again or cut it before that record"
+        )
+
+
+SRT = Srt()

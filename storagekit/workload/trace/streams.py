@@ -1,0 +1,122 @@
+"""A trace file as one stream of bytes: decompressed on the way, every fault an InputError."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import zlib
+from typing import BinaryIO, cast
+
+from storagekit.errors import InputError
+
+__all__ = ["HEAD", "ByteStream"]
+
+HEAD = 65_536
+"""Bytes at the start of a file that a format may look at to recognise itself."""
+
+_OPENERS = {  # magic bytes: (name, opener); a file's extension may lie, these do not
+    b"\x1f\x8b": ("gzip", gzip.open),
+    b"BZh": ("bzip2", bz2.open),
+    b"\xfd7zXZ\x00": ("xz", lzma.open),
+}
+_UNPACK = {
+    b"\x28\xb5\x2f\xfd": "zstd; decompress it first (zstd -d)",
+    b"PK\x03\x04": "a zip archive; extract it first (unzip)",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive; extract it first (7z x)",
+}
+
+
+class ByteStream:
+    """The plain bytes of the file at `path`, read forward once; a context manager.
+
+    gzip, bzip2 and xz are recognised by their first bytes. `head` is the first 64 KiB, not
+    consumed. Raises InputError where the file is missing, a directory, unreadable, empty, in an
+    unknown compression, or (from `read` too) damaged or cut short within the compression.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self.name = os.fspath(path)
+        self._compression = ""
+        self._raw = self._open(self.name)
+        try:
+            self._plain = self._decompressor()
+            self.head = self._fetch(HEAD)
+            if not self.head:
+                raise InputError(f"{self.name} is empty; a trace has at least one request")
+        except BaseException:
+            self._raw.close()
+            raise
+        self._ahead = self.head
+
+    def __enter__(self) -> ByteStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._plain.close()
+        self._raw.close()
+
+    def read(self, size: int) -> bytes:
+        """The next `size` bytes, fewer only at the end of the file, b'' after it."""
+        taken, self._ahead = self._ahead[:size], self._ahead[size:]
+        if len(taken) == size:
+            return taken
+        return taken + self._fetch(size - len(taken))
+
+    def check_rest(self) -> None:
+        """Raise InputError where the compression of what is still unread is damaged.
+
+        bzip2 and gzip hand out bytes before they have checked them.
+        """
+        while self._compression and self._fetch(HEAD):
+            pass
+
+    @staticmethod
+    def _open(name: str) -> io.BufferedReader:
+        try:
+            return open(name, "rb")
+        except IsADirectoryError as error:
+            raise InputError(f"{name} is a directory; name a trace file in it") from error
+        except FileNotFoundError as error:
+            raise InputError(f"{name} does not exist; check the path") from error
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(f"{name!r} cannot be read: {reason}; check the path") from error
+
+    def _decompressor(self) -> BinaryIO:
+        magic = self._raw.peek(6)[:6]
+        for known, remedy in _UNPACK.items():
+            if magic.startswith(known):
+                raise InputError(f"{self.name} is {remedy}; gzip, bzip2 and xz are read as is")
+        for known, (name, opener) in _OPENERS.items():
+            if magic.startswith(known):
+                self._compression = name
+                return cast(BinaryIO, opener(self._raw))
+        return cast(BinaryIO, self._raw)
+
+    def _fetch(self, size: int) -> bytes:
+        """Read until `size` bytes are there or the file ends; decompressors may give fewer."""
+        parts: list[bytes] = []
+        while size > 0:
+            part = self._read_once(size)
+            if not part:
+                break
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def _read_once(self, size: int) -> bytes:
+        try:
+            return self._plain.read(size)
+        except EOFError as error:
+            raise InputError(
+                f"{self.name} is cut short: its {self._compression} stream ends early; "
+                "fetch the whole file again"
+            ) from error
+        except (OSError, zlib.error, lzma.LZMAError) as error:
+            where = f"its {self._compression} stream is damaged" if self._compression else "error"
+            raise InputError(
+                f"{self.name} cannot be read: {where} ({error}); fetch the file again"
+            ) from error

@@ -1,0 +1,177 @@
+"""Text traces, one record a line: whole blocks fast, and line by line where a block is unusual.
+
+A block of about 65,536 lines goes to numpy.loadtxt and its columns are checked as arrays. A block
+in which anything at all is out of the ordinary (a comment, a blank line, a fault) is read again
+line by line: that pass is the definition, accepts whatever the fast one does, and names the line.
+Blank lines, and everything on a line after '#', are skipped. The last line may lack a line end.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from storagekit.errors import InputError
+from storagekit.workload.trace.fields import Field, Fields
+from storagekit.workload.trace.formats import Records, TraceFormat
+from storagekit.workload.trace.streams import ByteStream
+
+__all__ = ["TextFormat"]
+
+BLOCK = 2 * 1024 * 1024  # bytes; about 65,536 lines of 32 bytes
+MAX_LINE = 65_536  # bytes
+PLAIN = bytes(range(32, 127)) + b"\t\r\n"  # what the fast pass takes; '#' it leaves alone
+
+
+class Block(NamedTuple):
+    """Whole lines of a file, the first of them line `first` (from 1); `cut` if unterminated."""
+
+    first: int
+    data: bytes
+    cut: bool
+
+
+class TextFormat(TraceFormat):
+    """A format of one record a line: `fields` in order, parted by `separator` (None: blanks)."""
+
+    unit = "line"
+    fields: Fields
+    separator: str | None = ","
+
+    @abstractmethod
+    def convert(self, values: Sequence[np.ndarray], position: np.ndarray) -> Records:
+        """Records from the columns, one array a field, in the file's own units."""
+
+    def is_header(self, line: str) -> bool:
+        """Whether the first line of a file names the columns, and is to be skipped."""
+        return False
+
+    def recognises(self, head: bytes) -> bool:
+        # A damaged first line must not hide the format, or its number could not be reported.
+        for line in head[:4096].split(b"\n")[:20]:
+            text = _bare(line)
+            if text and self._parses(text):
+                return True
+        return False
+
+    def records(self, stream: ByteStream) -> Iterator[Records]:
+        for block in _blocks(stream):
+            columns, position = self._fast(block) or self._slow(block, stream.name)
+            if len(position):
+                yield self.convert(columns, position)
+
+    def _fast(self, block: Block) -> tuple[list[np.ndarray], np.ndarray] | None:
+        """Columns and line numbers, or None where the block needs the other pass."""
+        if b"#" in block.data or block.data.translate(None, PLAIN):
+            return None
+        table = self._load(block.data.decode("ascii"))
+        lines = block.data.count(b"\n") + block.cut
+        if table is None or len(table) != lines:
+            return None
+        columns = [field.column(table[field.name]) for field in self.fields]
+        if any(column is None for column in columns):
+            return None
+        position = np.arange(block.first, block.first + lines, dtype=np.int64)
+        return [column for column in columns if column is not None], position
+
+    def _load(self, text: str) -> np.ndarray | None:
+        layout = np.dtype([(field.name, field.dtype) for field in self.fields])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # some numpy only warn of 1.5 in a column of integers
+            try:
+                return np.loadtxt(
+                    io.StringIO(text), layout, comments=None, delimiter=self.separator, ndmin=1
+                )
+            except (ValueError, OverflowError, Warning):
+                return None
+
+    def _slow(self, block: Block, name: str) -> tuple[list[np.ndarray], np.ndarray]:
+        rows: list[list[object]] = []
+        position: list[int] = []
+        lines = block.data.split(b"\n")
+        for number, line in enumerate(lines, block.first):
+            text = _bare(line)
+            if not text or (number == 1 and self.is_header(text)):
+                continue
+            try:
+                rows.append(self._row(text))
+            except ValueError as error:
+                ends = block.cut and number == block.first + len(lines) - 1
+                raise InputError(self._complaint(name, number, str(error), ends)) from None
+            position.append(number)
+        columns = [
+            field.collect([row[i] for row in rows]) for i, field in enumerate(self.fields)
+        ]  # fmt: skip
+        return columns, np.array(position, np.int64)
+
+    def _row(self, text: str) -> list[object]:
+        """The values of one line; raises ValueError saying which field is wrong and why."""
+        if not (text.isascii() and text.replace("\t", " ").isprintable()):
+            raise ValueError(f"holds {_clip(text)}, must be printable ASCII")
+        parts = text.split(self.separator)
+        if len(parts) != len(self.fields):
+            names = ", ".join(field.name for field in self.fields)
+            raise ValueError(
+                f"has {len(parts)} field{'s' * (len(parts) != 1)} ({_clip(text)}), must have "
+                f"{len(self.fields)}: {names}"
+            )
+        return [self._value(f, part.strip()) for f, part in zip(self.fields, parts, strict=True)]
+
+    @staticmethod
+    def _value(field: Field, text: str) -> object:
+        try:
+            return field.value(text)
+        except ValueError:
+            raise ValueError(f"has {field.name} {_clip(text)}, must be {field.allowed}") from None
+
+    def _parses(self, text: str) -> bool:
+        try:
+            self._row(text)
+        except ValueError:
+            return False
+        return True
+
+    def _complaint(self, name: str, number: int, fault: str, ends: bool) -> str:
+        if ends:
+            return (
+                f"{name} line {number} {fault}; the file ends in the middle of this line, fetch "
+                f"it again or remove the line"
+            )
+        return (
+            f"{name} line {number} {fault}; correct or remove the line, or name another format "
+            f"(it was read as {self.name})"
+        )
+
+
+def _bare(line: bytes) -> str:
+    """A line without comment and surrounding blanks; latin-1, so that any byte is a character."""
+    return line.partition(b"#")[0].decode("latin-1").strip(" \t\r")
+
+
+def _clip(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def _blocks(stream: ByteStream) -> Iterator[Block]:
+    """The file in blocks of whole lines; raises InputError at a line too long to be text."""
+    first, rest = 1, b""
+    while data := stream.read(BLOCK):
+        data = rest + data
+        end = data.rfind(b"\n") + 1
+        rest = data[end:]
+        if len(rest) > MAX_LINE:
+            number = first + data.count(b"\n", 0, end)
+            raise InputError(
+                f"{stream.name} line {number} is longer than {MAX_LINE} bytes; this is not a text "
+                "trace, name its format or convert it"
+            )
+        if end:
+            yield Block(first, data[:end], False)
+            first += data.count(b"\n", 0, end)
+    if rest:
+        yield Block(first, rest, True)

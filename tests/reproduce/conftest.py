@@ -1,0 +1,42 @@
+"""Tiny notebooks to run."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import pytest
+from hypothesis import settings
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+# property tests share their cores with the rest: a slow example is no finding
+settings.register_profile("storagekit", deadline=None)
+settings.load_profile("storagekit")
+
+PARAMETERS = 'out = "build"\nprofile = "quick"\nseed = 0\nruns = 4\nscale = 1.5\nflag = False'
+
+
+@pytest.fixture
+def notebooks(tmp_path) -> Path:
+    """An empty folder of reproduction notebooks."""
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def write(notebooks) -> Callable[..., Path]:
+    """Write a notebook: its name, the source of its cells, and of its parameters cell."""
+
+    def write_notebook(name: str, *cells: str, parameters: str = PARAMETERS) -> Path:
+        page = new_notebook(
+            cells=[
+                new_markdown_cell("# A tiny page"),
+                new_code_cell(parameters, metadata={"tags": ["parameters"]}),
+                *(new_code_cell(source) for source in cells),
+            ]
+        )
+        path = notebooks / f"{name}.ipynb"
+        nbformat.write(page, path)
+        return path
+
+    return write_notebook

@@ -1,0 +1,106 @@
+"""Claims files: what they hold, how lists and mappings become rows, what is refused."""
+
+import pytest
+import yaml
+
+from storagekit.errors import InputError
+from storagekit.reproduce.claims import KINDS, load_claims, load_exhibits, papers, read_exhibits
+from storagekit.resources import data_path
+
+
+def by_id(paper: str):
+    return {claim.id: claim for claim in load_claims(paper)}
+
+
+def test_five_papers_come_along():
+    assert papers() == ["ars", "dsfq", "dsptf", "srarray", "swift"]
+
+
+def test_mapping_becomes_a_row_per_key():
+    claims = by_id("dsptf")
+    assert claims["dsptf.table6.conflicts[8]"].expected == 0.0244
+    assert claims["dsptf.table6.conflicts[8]"].doubt
+    assert claims["dsptf.table2.sap[size_kb]"].expected == 10
+    assert claims["dsptf.table2.sap[size_kb]"].needs == "trace:SAP"
+    assert "dsptf.table6.conflicts" not in claims
+
+
+def test_list_takes_its_labels_from_the_setup_axis_it_runs_over():
+    claims = by_id("dsptf")
+    ways = {bricks: claims[f"dsptf.table5.way2[{bricks}]"].expected for bricks in (16, 32, 64, 128)}
+    assert ways == {16: 4.003, 32: 4.005, 64: 4.007, 128: 4.001}
+
+
+def test_list_takes_labels_given_by_name():
+    claims = by_id("dsfq")
+    assert claims["dsfq.fig9.b_end[g_A]"].expected == 125
+    nested = {name: c.expected for name, c in claims.items() if "example_delays.two" in name}
+    assert nested == {
+        "dsfq.example_delays.two[first,0]": 0,
+        "dsfq.example_delays.two[first,1]": 1,
+        "dsfq.example_delays.two[second,0]": 1,
+    }
+
+
+def test_range_stays_one_claim():
+    assert by_id("dsptf")["dsptf.fig5.gain_3"].expected == (1.12, 1.27)
+    assert by_id("swift")["swift.table1.utilization"].expected == (0.77, 0.80)
+
+
+@pytest.mark.parametrize("paper", ["ars", "dsfq", "dsptf", "srarray", "swift"])
+def test_every_claim_of_the_file_is_there_and_every_list_says_what_it_is(paper):
+    page = yaml.safe_load(data_path("claims", f"{paper}.yaml").read_text())
+    entries = [c for exhibit in page["exhibits"] for c in exhibit.get("claims", ())]
+    claims = load_claims(paper)
+    assert [e["id"] for e in entries] == list(dict.fromkeys(c.id.split("[")[0] for c in claims))
+    assert all(c.kind in KINDS and c.paper == paper for c in claims)
+    assert len({c.id for c in claims}) == len(claims)
+    for entry in entries:
+        if isinstance(entry.get("value"), list):
+            assert ("range" in entry) != ("over" in entry), entry["id"]
+
+
+def test_exhibits_keep_the_papers_order():
+    names = [exhibit.id for exhibit in load_exhibits("dsptf")]
+    assert names[:3] == ["dsptf.fig1", "dsptf.table1", "dsptf.fig5"]
+
+
+def test_unknown_paper_is_named_with_those_there_are():
+    with pytest.raises(InputError, match=r"'nope'.*ars, dsfq, dsptf, srarray, swift"):
+        load_exhibits("nope")
+
+
+@pytest.mark.parametrize(
+    ("claim", "message"),
+    [
+        ("{id: x.a.b, kind: value, value: many}", "x.a.b: value 'many' is not a number"),
+        ("{id: x.a.b, kind: value, value: true}", "x.a.b: value True is not a number"),
+        ("{id: x.a.b, kind: guess, value: 1}", "kind 'guess' is none of value"),
+        ("{id: x.a.b, kind: value, value: [2, 1], range: true}", "ends the wrong way round"),
+        ("{id: x.a.b, kind: value, value: 2, range: true}", "a range is"),
+        ("{id: x.a.b, kind: value, value: [1, 2], over: [one]}", "one element for each"),
+        ("{id: x.a.b, kind: value, value: [1, 2], over: nothing}", "nothing"),
+        ("{id: x.a.b, kind: order}, {id: x.a.b, kind: order}", "x.a.b is there twice"),
+        ("{kind: order}", "id"),
+        ("{id: x.a.b, kind: order", "README"),
+        ("!!python/object/apply:os.getcwd []", "README"),
+    ],
+)
+def test_damage_is_an_input_error_that_names_the_file(tmp_path, claim, message):
+    path = tmp_path / "x.yaml"
+    path.write_text(f"paper: x\nexhibits:\n- id: x.a\n  claims: [{claim}]\n")
+    with pytest.raises(InputError) as caught:
+        read_exhibits(path)
+    assert str(path) in str(caught.value)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "paper: x", "- 1", "exhibits: 3", "{paper: x, exhibits: [1]}"]
+)
+def test_a_file_of_another_form_is_an_input_error(tmp_path, text):
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"x\.yaml"):
+        read_exhibits(path)

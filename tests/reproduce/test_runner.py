@@ -1,0 +1,170 @@
+"""Tiny notebooks through the runner: the good, the failing, the cached, the impossible."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from storagekit.errors import InputError
+from storagekit.reproduce import runner
+from storagekit.reproduce.report import read_scorecard
+
+WRITES = "from pathlib import Path\n(Path(out) / 'dsptf' / 'made.txt').write_text(f'{seed} {runs}')"
+CLAIMS = """
+from storagekit.reproduce.exhibits import Page
+from storagekit.reproduce.scorecard import Measurement
+page = Page(out, "dsptf", profile, seed)
+page.claim([Measurement("dsptf.table1.gain", 1.41, 1.39, 1.43)])
+"""
+
+
+@pytest.fixture
+def out(tmp_path) -> Path:
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def run(notebooks, out):
+    """The runner over the tiny notebooks."""
+
+    def run_all(*papers, **options):
+        return runner.reproduce(papers, out=out, notebooks=notebooks, **options)
+
+    return run_all
+
+
+def states(report):
+    return {outcome.paper: outcome.state for outcome in report.outcomes}
+
+
+def verdict(out: Path, claim: str) -> dict[str, str]:
+    return next(row for row in read_scorecard(out) if row["id"] == claim)
+
+
+def test_a_run_leaves_its_pages_and_the_scorecard_and_a_second_one_is_cached(write, run, out):
+    write("dsptf", CLAIMS, WRITES)
+    report = run(given={"runs": "7"}, seed=3)
+    assert states(report) == {"dsptf": "ran"}
+    assert not report.failed
+    names = {path.name for path in (out / "dsptf").iterdir()}
+    assert names == {
+        "dsptf.ipynb",
+        "dsptf.html",
+        "fingerprint.json",
+        "made.txt",
+        "measurements.json",
+    }
+    assert (out / "dsptf" / "made.txt").read_text() == "3 7"
+    assert verdict(out, "dsptf.table1.gain")["verdict"] == "match"
+    assert verdict(out, "dsptf.fig1.rising")["verdict"] == "not-run"
+
+    page = (out / "dsptf" / "dsptf.ipynb").stat().st_mtime_ns
+    assert states(run(given={"runs": "7"}, seed=3)) == {"dsptf": "cached"}
+    assert (out / "dsptf" / "dsptf.ipynb").stat().st_mtime_ns == page
+
+    (out / "dsptf" / "made.txt").unlink()
+    assert states(run(given={"runs": "7"}, seed=3)) == {"dsptf": "ran"}
+    (out / "mine.txt").write_text("a file of the user's")
+    (out / "dsptf" / "mine.txt").write_text("another")
+    assert states(run(seed=4)) == {"dsptf": "ran"}
+    assert (out / "dsptf" / "made.txt").read_text() == "4 4"
+    assert (out / "dsptf" / "mine.txt").exists()
+    assert (out / "mine.txt").exists()
+
+
+def test_a_failing_notebook_is_named_and_kept_and_the_others_run(write, run, out):
+    write("dsptf", CLAIMS, WRITES)
+    write("swift", "print('so far')", "assert seed == 1, 'first line\\nsecond'", "print('never')")
+    report = run(jobs=2)
+    assert states(report) == {"dsptf": "ran", "swift": "failed"}
+    assert report.failed
+    message = report.outcomes[1].message
+    kept = out / "swift" / "swift.failed.ipynb"
+    assert "swift.ipynb, cell [4]: AssertionError: first line second" in message
+    assert str(kept) in message
+    assert "so far" in kept.read_text()
+    assert {path.name for path in (out / "swift").iterdir()} == {kept.name}
+    row = verdict(out, "swift.fig5.rate_32")
+    assert row["verdict"] == "not-run"
+    assert row["note"].startswith("the notebook failed: swift.ipynb, cell [4]: AssertionError")
+    assert verdict(out, "dsptf.table1.gain")["verdict"] == "match"
+
+    write("swift", "x = 1")
+    assert states(run()) == {"dsptf": "cached", "swift": "ran"}
+    assert not kept.exists()
+
+
+def test_a_failure_takes_the_finished_look_from_what_an_earlier_run_left(write, run, out):
+    write("dsptf", CLAIMS, WRITES)
+    run()
+    write("dsptf", "raise ValueError('now it breaks')")
+    assert states(run()) == {"dsptf": "failed"}
+    assert {path.name for path in (out / "dsptf").iterdir()} == {"dsptf.failed.ipynb"}
+    assert verdict(out, "dsptf.table1.gain")["verdict"] == "not-run"
+
+
+def test_a_kernel_that_dies_is_a_failure(write, run, out):
+    write("dsptf", "import os\nos._exit(1)")
+    (outcome,) = run().outcomes
+    assert outcome.state == "failed"
+    assert "dsptf.ipynb" in outcome.message
+    assert "died" in outcome.message
+
+
+def test_a_measurement_of_no_claim_stops_the_notebook_at_its_cell(write, run, out):
+    write("dsptf", CLAIMS.replace("table1.gain", "table1.gian"))
+    (outcome,) = run().outcomes
+    assert "InputError: measurement 'dsptf.table1.gian': no such claim" in outcome.message
+
+
+def test_the_kernel_is_this_interpreter_with_the_environment_for_jax(write, run, out):
+    write(
+        "dsptf",
+        "import os, sys, json\nfrom pathlib import Path\n"
+        "names = ['XLA_FLAGS', 'JAX_COMPILATION_CACHE_DIR']\n"
+        "facts = [sys.executable, *(os.environ[name] for name in names)]\n"
+        "(Path(out) / 'dsptf' / 'facts.json').write_text(json.dumps(facts))",
+    )
+    assert states(run()) == {"dsptf": "ran"}
+    python, flags, cache = json.loads((out / "dsptf" / "facts.json").read_text())
+    assert Path(python).parent == Path(sys.executable).parent
+    assert "--xla_force_host_platform_device_count=" in flags
+    assert "storagekit" in cache or "JAX_COMPILATION_CACHE_DIR" in os.environ
+
+
+@pytest.mark.parametrize(
+    ("papers", "options", "message"),
+    [
+        (["nope"], {}, "paper 'nope' is not a paper here; there are dsptf"),
+        (["ars"], {}, "paper 'ars' has no notebook yet; there are dsptf"),
+        ([], {"given": {"rusn": "3"}}, "dsptf has no parameter 'rusn'; its parameters are runs"),
+        ([], {"given": {"runs": "x"}}, "parameter runs='x': not a whole number"),
+        ([], {"given": {"out": "x"}}, "parameter 'out': give it as --out"),
+        ([], {"profile": "slow"}, "profile 'slow': unknown; it is one of quick, full"),
+        ([], {"jobs": 0}, "jobs 0: at least one"),
+        ([], {"seed": -1}, "seed -1: negative"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_runs(write, run, out, papers, options, message):
+    write("dsptf", WRITES)
+    with pytest.raises(InputError) as caught:
+        run(*papers, **options)
+    assert message in str(caught.value)
+    assert not list(out.glob("*"))
+
+
+def test_a_folder_without_notebooks_and_one_without_our_parameters(write, run, notebooks):
+    with pytest.raises(InputError, match="no reproduction notebooks"):
+        run()
+    write("dsptf", parameters="seed = 0")
+    with pytest.raises(InputError, match="has no out, profile"):
+        run()
+
+
+def test_a_file_in_the_place_of_out_is_an_input_error(write, run, out):
+    write("dsptf")
+    out.write_text("a file")
+    with pytest.raises(InputError, match="name a folder"):
+        run()

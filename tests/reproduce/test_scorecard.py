@@ -1,0 +1,196 @@
+"""Verdicts worked by hand, laws that hold for any numbers, and the files written."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storagekit.errors import InputError
+from storagekit.reproduce.claims import Claim, load_claims
+from storagekit.reproduce.report import (
+    csv_text,
+    html_page,
+    read_scorecard,
+    text_table,
+    write_scorecard,
+)
+from storagekit.reproduce.scorecard import COLUMNS, VERDICTS, Measurement, judge, score
+
+numbers = st.floats(1e-3, 1e6)
+
+
+def claim(expected=None, kind="value", name="x.a.b", needs="", doubt=""):
+    return Claim(name, "x", "x.a", "", kind, expected, "ms", needs, doubt)
+
+
+def verdict(expected, measured, kind="value"):
+    return judge(claim(expected, kind), Measurement("x.a.b", measured))
+
+
+@pytest.mark.parametrize(
+    ("expected", "measured", "error", "wanted"),
+    [
+        (100, 105.0, 0.05, "match"),
+        (100, 95.0, -0.05, "match"),
+        (100, 105.1, 0.051, "near"),
+        (100, 115.0, 0.15, "near"),
+        (100, 84.9, -0.151, "miss"),
+        (0.0244, 0.0244, 0.0, "match"),
+        (-2.0, -2.2, -0.1, "near"),
+        (0.0, 0.01, 0.01, "match"),
+        (0.0, 0.02, 0.02, "near"),
+        (0.0, 0.04, 0.04, "miss"),
+        ((1.12, 1.27), 1.2, 0.0, "match"),
+        ((1.12, 1.27), 1.27, 0.0, "match"),
+        ((1.12, 1.27), 1.27 * 1.04, 0.04, "match"),
+        ((1.12, 1.27), 1.12 * 0.9, -0.1, "near"),
+        ((1.12, 1.27), 2.0, 0.73 / 1.27, "miss"),
+    ],
+)
+def test_numbers_are_judged_by_their_error(expected, measured, error, wanted):
+    got, verdict_ = verdict(expected, measured)
+    assert got == pytest.approx(error, abs=1e-12)
+    assert verdict_ == wanted
+
+
+@pytest.mark.parametrize(
+    ("expected", "measured", "wanted"),
+    [
+        (5.8, 5.84, "match"),
+        (5.8, 5.86, "miss"),
+        (2, 2.0, "match"),
+        (10, 11, "miss"),
+        (0, 0, "match"),
+    ],
+)
+def test_exact_means_the_digits_given(expected, measured, wanted):
+    assert verdict(expected, measured, "exact")[1] == wanted
+
+
+@pytest.mark.parametrize("kind", ["order", "bound", "exact", "value"])
+def test_statements_hold_or_are_broken(kind):
+    assert verdict(None, True, kind) == (None, "holds")
+    assert verdict(None, False, kind) == (None, "broken")
+
+
+def test_a_bound_shows_its_number_beside_whether_it_holds():
+    found = Measurement("x.a.b", 0.97, 0.96, 0.98, holds=True)
+    (row,) = score([claim(0.95, "bound")], [found])
+    assert (row.expected, row.measured, row.error, row.verdict) == (0.95, 0.97, None, "holds")
+
+
+def test_a_claim_without_measurement_says_why():
+    claims = [claim(1.0, name="x.a.b", needs="trace:SAP"), claim(1.0, name="x.a.c", doubt="odd")]
+    trace, later = score(claims, [])
+    assert (trace.verdict, later.verdict) == ("not-run", "not-run")
+    assert trace.note == "needs a trace that is not public: SAP"
+    assert later.note == "not measured in this release; in doubt: odd"
+    (told,) = score(claims[:1], [Measurement("x.a.b", None, note="the drive is too small")])
+    assert (told.verdict, told.note, told.basis) == ("not-run", "the drive is too small", "")
+
+
+def test_scalars_of_numpy_are_numbers():
+    found = Measurement("x.a.b", np.float32(2.0), np.float64(1.0), np.array(3.0))
+    assert (found.measured, found.low, found.high) == (2.0, 1.0, 3.0)
+    assert Measurement("x.a.b", np.True_).measured is True
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Measurement("x.a.b", math.nan), "measured is nan"),
+        (lambda: Measurement("x.a.b", 1.0, 0.5, math.inf), "high is inf"),
+        (lambda: Measurement("x.a.b", 1.0, 1.2, 1.4), "outside its interval"),
+        (lambda: Measurement("x.a.b", 1.0, basis="guess"), "'guess' is none of analytic"),
+        (lambda: score([claim(1)], [Measurement("x.a.c", 1)]), "no such claim; there are x.a.b"),
+        (lambda: score([claim(1)], [Measurement("x.a.b", 1)] * 2), "given twice"),
+        (lambda: verdict(None, 3.0, "order"), "does not say whether"),
+        (lambda: verdict(1.0, True), "no number to hold against"),
+    ],
+)
+def test_what_cannot_be_is_an_input_error(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+@given(numbers, numbers)
+def test_scaling_both_changes_neither_error_nor_verdict(expected, measured):
+    assert verdict(expected, measured)[0] == pytest.approx(verdict(8 * expected, 8 * measured)[0])
+    assert verdict(expected, measured)[1] == verdict(8 * expected, 8 * measured)[1]
+
+
+@given(numbers, st.floats(0, 1), st.floats(0, 1))
+def test_nearer_is_never_worse(expected, a, b):
+    rank = ("match", "near", "miss").index
+    near, far = sorted((a, b))
+    verdicts = [verdict(expected, expected * (1 + d))[1] for d in (near, far)]
+    assert rank(verdicts[0]) <= rank(verdicts[1])
+
+
+@given(numbers, numbers, st.floats(0, 1))
+def test_a_number_inside_a_range_matches_and_a_degenerate_range_is_a_number(a, b, part):
+    low, high = sorted((a, b))
+    inside = min(max(low + part * (high - low), low), high)
+    assert verdict((low, high), inside) == (0.0, "match")
+    assert verdict((a, a), b) == verdict(a, b)
+
+
+@given(st.sets(st.integers(0, 9)))
+def test_every_claim_has_its_row_whatever_was_measured(measured):
+    claims = [claim(1.0, name=f"x.a.c{i}") for i in range(10)]
+    rows = score(claims, [Measurement(f"x.a.c{i}", 1.0) for i in measured])
+    assert [row.id for row in rows] == [c.id for c in claims]
+    assert all((row.verdict == "match") == (i in measured) for i, row in enumerate(rows))
+    assert all(row.verdict in VERDICTS for row in rows)
+
+
+def dsptf_rows():
+    measured = [
+        Measurement("dsptf.table1.gain", 1.41, 1.39, 1.43, note='a "quoted", noted thing'),
+        Measurement("dsptf.fig5.growing", True),
+        Measurement("dsptf.fig5.gain_3", 1.4),
+        Measurement("dsptf.table1.central.idle", 0.004),
+    ]
+    return score(load_claims("dsptf"), measured)
+
+
+def test_files_say_what_the_rows_say(tmp_path):
+    rows = dsptf_rows()
+    write_scorecard(rows, {"dsptf.fig5.growing": "it <grows>"}, tmp_path)
+    read = read_scorecard(tmp_path)
+    assert list(read[0]) == list(COLUMNS)
+    assert len(read) == len(rows) == len(load_claims("dsptf"))
+    gain = next(row for row in read if row["id"] == "dsptf.table1.gain")
+    assert gain["note"] == 'a "quoted", noted thing'
+    assert float(gain["error"]) == pytest.approx(0.01 / 1.4)
+    assert (gain["measured"], gain["low"], gain["verdict"]) == ("1.41", "1.39", "match")
+    assert next(r["expected"] for r in read if r["id"] == "dsptf.fig5.gain_3") == "1.12 to 1.27"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["scorecard.csv", "scorecard.html"]
+    assert (tmp_path / "scorecard.csv").read_text() == csv_text(rows)
+
+
+def test_the_page_is_self_contained_and_escapes_what_it_shows(tmp_path):
+    page = html_page(dsptf_rows(), {"dsptf.fig5.growing": "it <grows>"})
+    assert "it &lt;grows&gt;" in page
+    assert "src=" not in page
+    assert "http" not in page
+    assert "2 match, 1 near, 1 holds" in page
+
+
+def test_the_table_is_aligned_and_counts(tmp_path):
+    write_scorecard(dsptf_rows(), {}, tmp_path)
+    lines = text_table(read_scorecard(tmp_path)).splitlines()
+    at = lines[0].index("verdict")
+    gain = next(line for line in lines if line.startswith("dsptf.table1.gain "))
+    assert gain[at:].startswith("match")
+    assert lines[-1].startswith(f"{len(dsptf_rows())} claims: 2 match, 1 near, 1 holds, ")
+
+
+def test_no_or_damaged_scorecard_is_an_input_error(tmp_path):
+    with pytest.raises(InputError, match="storagekit reproduce"):
+        read_scorecard(tmp_path)
+    (tmp_path / "scorecard.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="not a scorecard"):
+        read_scorecard(tmp_path)

@@ -1,0 +1,429 @@
+"""Every format: hand-written samples, random records written and read back, faults, damage."""
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from storagekit.errors import InputError
+from storagekit.workload.trace import RequestTrace, chunks, read, request_trace
+
+FILETIME = 128_166_372_003_061_629
+SRT_HEADERS = {
+    "1.3": b"$$TR_IOREC-1.3 (test)\0\nversion = 1.3;\nsectorsize  = 256,\n\f",
+    "1.7": b"$$TR_IOREC-1.7 : test\0\nversion = 1.7;\n\f",
+}
+anytime = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+# Writers: each takes rows (time us, device, 512 B block, blocks, read, response us) to bytes.
+
+
+def write_spc(rows):
+    return "".join(
+        f"{d},{b},{n * 512},{'R' if r else 'w'},{t / 1e6:.6f}\n" for t, d, b, n, r, _ in rows
+    ).encode()
+
+
+def write_msr(rows):
+    return "".join(
+        f"{FILETIME + t * 10},usr,{d},{'Read' if r else 'Write'},{b * 512},{n * 512},{w * 10}\n"
+        for t, d, b, n, r, w in rows
+    ).encode()
+
+
+def write_disksim(rows):
+    return "".join(f"{t / 1e3:.3f} {d} {b} {n} {r:x}\n" for t, d, b, n, r, _ in rows).encode()
+
+
+def write_srt13(rows):
+    return SRT_HEADERS["1.3"] + b"".join(
+        struct.pack(
+            ">14I", 56, 0x40001, t // 10**6, t % 10**6, 0, w, n * 512, b * 2,
+            0x08000000 | d << 8 | 7, 4, 0, r | 0x100, 0, 1,
+        )
+        for t, d, b, n, r, w in rows
+    )  # fmt: skip
+
+
+def write_srt17(rows):
+    return SRT_HEADERS["1.7"] + b"".join(
+        struct.pack(
+            ">16IQ4I", 88, 0x70001, t // 10**6, t % 10**6, 0, w, n * 512, 1, d, 0, 0, r, 0, 0, 0, 0,
+            b * 512, 0, 0, 0, 0,
+        )
+        for t, d, b, n, r, w in rows
+    )  # fmt: skip
+
+
+def write_validate(rows):
+    return "".join(
+        f"{'R' if r else 'W'} Hit {b:8d} {n:3d} {w}.00000 {t}.5\n" for t, _, b, n, r, w in rows
+    ).encode()
+
+
+WRITERS = {
+    "spc": write_spc,
+    "msr": write_msr,
+    "disksim": write_disksim,
+    "srt13": write_srt13,
+    "srt17": write_srt17,
+}
+DEVICE_NAME = {"msr": "usr.{}", "srt17": "0x{:08x}"}
+
+rows = st.lists(
+    st.tuples(
+        st.integers(0, 10**10), st.integers(0, 30), st.integers(0, 2**29), st.integers(1, 2**20),
+        st.booleans(), st.integers(0, 10**9),
+    ),
+    min_size=1, max_size=30,
+).map(sorted)  # fmt: skip
+
+ROWS = [(0, 0, 8, 2, True, 5), (1500, 11, 16, 8, False, 70), (2000, 2, 24, 1, True, 900)]
+ALL = {**WRITERS, "validate": write_validate}
+
+
+def save(folder, data, name="sample"):
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+def checked(trace: RequestTrace) -> RequestTrace:
+    """The same trace through the constructor that refuses anything invalid."""
+    return request_trace(
+        trace.time, trace.device, trace.offset, trace.size, trace.read, devices=trace.devices,
+        measured_response=trace.measured_response, think=trace.think,
+    )  # fmt: skip
+
+
+def assert_same(one: RequestTrace, other: RequestTrace):
+    assert one.devices == other.devices and one.origin == other.origin
+    assert one.columns().keys() == other.columns().keys()
+    for name, array in one.columns().items():
+        np.testing.assert_array_equal(array, other.columns()[name], err_msg=name)
+        assert array.dtype == other.columns()[name].dtype
+
+
+# Samples worked by hand.
+
+
+def test_spc_sample(tmp_path):
+    text = b"0,303567,3584,w,0.000000\n3,55590,3072,R,0.026214\n10,1,512,r,0.5\n"
+    trace = read(save(tmp_path, text))
+    assert trace.source.format == "spc" and trace.devices == ("0", "3", "10")
+    assert trace.device.tolist() == [0, 1, 2]
+    assert trace.offset.tolist() == [303567 * 512, 55590 * 512, 512]
+    assert trace.size.tolist() == [3584, 3072, 512]
+    assert trace.read.tolist() == [False, True, True]
+    assert trace.time.tolist() == [0.0, 0.026214, 0.5]
+    assert trace.asynchronous is None and trace.measured_response is None
+
+
+def test_msr_sample_keeps_every_tick_of_the_filetime(tmp_path):
+    text = (
+        b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n"
+        b"128166372003061629,hm,1,Read,383496192,32768,413\n"
+        b"128166372003061630,prxy,0,Write,0,512,10000000\n"
+    )
+    trace = read(save(tmp_path, text))
+    assert trace.source.format == "msr" and trace.devices == ("hm.1", "prxy.0")
+    assert trace.time.tolist() == [0.0, 1e-7]
+    assert trace.origin == 12816637200.3061629
+    assert trace.measured_response.tolist() == [41.3e-6, 1.0]
+
+
+def test_disksim_sample_has_hexadecimal_flags(tmp_path):
+    trace = read(save(tmp_path, b"10.5 2 100 8 1\n12.5 0 7 1 0\n20 2 108 8 2b\n"))
+    assert trace.source.format == "disksim" and trace.devices == ("0", "2")
+    assert trace.origin == 0.0105 and trace.time.tolist() == [0.0, 0.002, 0.0095]
+    assert trace.offset.tolist() == [51200, 3584, 55296]
+    assert trace.read.tolist() == [True, False, True]
+
+
+def test_validate_arrivals_follow_service_and_think_times(tmp_path):
+    text = (
+        b"W Hit    4583176   4    663.00000  45422.00000\n"
+        b"R Miss   100 12   1000.0  2000.5\n"
+        b"R Doub   200  1   1.0  0.0\n"
+    )
+    trace = read(save(tmp_path, text))
+    assert trace.source.format == "disksim-validate"
+    np.testing.assert_allclose(trace.time, [0, 46085e-6, 49085.5e-6], rtol=1e-15)
+    np.testing.assert_allclose(trace.measured_response, [663e-6, 1e-3, 1e-6], rtol=1e-15)
+    np.testing.assert_allclose(trace.think, [45422e-6, 2000.5e-6, 0], rtol=1e-15)
+
+
+def test_srt_flags_and_sectors(tmp_path):
+    trace = read(save(tmp_path, write_srt13(ROWS)))
+    assert trace.source.format == "srt" and trace.devices == ("0", "2", "11")
+    assert trace.asynchronous.tolist() == [True] * 3
+    assert trace.offset.tolist() == [8 * 512, 16 * 512, 24 * 512]
+    longer = write_srt13(ROWS).replace(b"sectorsize  = 256", b"sectorsize  = 512")
+    assert read(save(tmp_path, longer)).offset.tolist() == [8 * 1024, 16 * 1024, 24 * 1024]
+
+
+# Random records, written and read back.
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+@anytime
+@given(rows=rows)
+def test_what_is_written_is_read_back(tmp_path, kind, rows):
+    trace = read(save(tmp_path, WRITERS[kind](rows)))
+    start, device, block, blocks, is_read, response = zip(*rows, strict=True)
+    np.testing.assert_allclose(trace.time, np.subtract(start, start[0]) / 1e6, atol=2e-12)
+    named = [trace.devices[i] for i in trace.device]
+    assert named == [DEVICE_NAME.get(kind, "{}").format(d) for d in device]
+    assert trace.offset.tolist() == [512 * b for b in block]
+    assert trace.size.tolist() == [512 * n for n in blocks]
+    assert trace.read.tolist() == list(is_read)
+    if kind in ("msr", "srt13", "srt17"):
+        np.testing.assert_allclose(trace.measured_response, np.divide(response, 1e6), rtol=1e-15)
+    checked(trace)
+
+
+@pytest.mark.parametrize("kind", ["spc", "msr", "disksim", "validate"])
+@anytime
+@given(rows=rows)
+def test_line_by_line_equals_whole_blocks(tmp_path, kind, rows):
+    data = ALL[kind](rows)
+    fast = read(save(tmp_path, data))
+    slow = read(save(tmp_path, b"# a comment\n\n  \n" + data.replace(b"\n", b"\r\n")))
+    assert_same(fast, slow)
+
+
+@pytest.mark.parametrize("kind", ["spc", "msr", "disksim", "validate"])
+@pytest.mark.parametrize("which", range(7))
+@anytime
+@given(token=st.text("0123456789+-._eExXrRwWadinf \t\r\x00\xff,", max_size=24))
+def test_both_passes_agree_on_any_field(tmp_path, kind, which, token):
+    lines = ALL[kind](ROWS).split(b"\n")
+    glue = b"," if b"," in lines[1] else b" "
+    parts = lines[1].split() if glue == b" " else lines[1].split(b",")
+    if which < len(parts):
+        parts[which] = token.encode("latin-1")
+    lines[1] = glue.join(parts)
+    name = "disksim-validate" if kind == "validate" else kind
+
+    def outcome(data):
+        try:
+            return read(save(tmp_path, data), name, disorder_limit=np.inf)
+        except InputError as error:
+            return str(error)
+
+    fast, slow = outcome(b"\n".join(lines)), outcome(b"#\n" + b"\n".join(lines))
+    if isinstance(fast, str) or isinstance(slow, str):
+        assert fast == str(slow).replace("line 3", "line 2")
+    else:
+        assert_same(fast, slow)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_chunks_join_to_what_read_gives(tmp_path, kind, monkeypatch):
+    # Late chunks bring devices that sort before those of early ones.
+    rows = [(1000 * i, 12 - i // 40, 8 * i, 1 + i % 5, i % 3 == 0, i) for i in range(500)]
+    path = save(tmp_path, ALL[kind](rows))
+    whole = read(path)
+    monkeypatch.setattr("storagekit.workload.trace.text.BLOCK", 1000)
+    monkeypatch.setattr("storagekit.workload.trace.srt.CHUNK", 37)
+    parts = list(chunks(path))
+    assert len(parts) > 5
+    assert_same(read(path), whole) if kind != "validate" else None
+    np.testing.assert_allclose(np.concatenate([part.time for part in parts]), whole.time)
+    names = [part.devices[i] for part in parts for i in part.device]
+    assert names == [whole.devices[i] for i in whole.device]
+
+
+# Order of time.
+
+
+def test_small_disorder_is_sorted_stably_and_counted(tmp_path):
+    text = b"0,1,512,r,5.0\n0,2,512,r,4.0\n0,3,512,r,4.5\n0,4,512,r,5.0\n0,5,512,r,4.0\n"
+    trace = read(save(tmp_path, text))
+    assert (trace.offset // 512).tolist() == [2, 5, 3, 1, 4]
+    assert trace.time.tolist() == [0.0, 0.0, 0.5, 1.0, 1.0] and trace.origin == 4.0
+    assert trace.source.disorder == 3
+
+
+def test_large_disorder_is_refused_at_its_line(tmp_path):
+    path = save(tmp_path, b"0,1,512,r,100\n#\n0,2,512,r,200\n0,3,512,r,120\n")
+    with pytest.raises(InputError, match=r"line 4 is 80 s earlier .*at most 60 s.*disorder_limit"):
+        read(path)
+    assert read(path, disorder_limit=100).source.disorder == 1
+
+
+def test_equal_times_keep_the_order_of_the_file(tmp_path):
+    lines = [b"0,%d,512,r,%d" % (i, 7 - i * i % 7) for i in range(2000)]
+    trace = read(save(tmp_path, b"\n".join(lines)))
+    expected = sorted(range(2000), key=lambda i: 7 - i * i % 7)
+    assert (trace.offset // 512).tolist() == expected
+
+
+def test_blank_lines_are_counted_in_line_numbers(tmp_path):
+    text = b"0,1,512,r,100\n\n0,2,512,r,200\n0,3,512,r,120\n"
+    with pytest.raises(InputError, match="line 4 is 80 s earlier"):
+        read(save(tmp_path, text))
+    assert len(read(save(tmp_path, text), disorder_limit=80)) == 3
+
+
+def test_records_are_counted_across_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr("storagekit.workload.trace.srt.CHUNK", 2)
+    with pytest.raises(InputError, match="record 3 is cut short"):
+        read(save(tmp_path, write_srt17(ROWS)[:-1]))
+
+
+def test_disorder_is_seen_across_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr("storagekit.workload.trace.text.BLOCK", 16)
+    path = save(tmp_path, b"0,1,512,r,100\n0,2,512,r,200\n0,3,512,r,120\n")
+    with pytest.raises(InputError, match="line 3"):
+        read(path)
+
+
+# Faults, one by one.
+
+GOOD = b"0,1,512,r,0.0\n"
+FAULTS = [
+    ("spc", GOOD + b"0,x,512,r,1.0\n", r"line 2 has LBA 'x', must be an integer from 0"),
+    ("spc", GOOD + b"0,1.5,512,r,1.0\n", r"line 2 has LBA '1\.5'"),
+    ("spc", GOOD + b"0,-4,512,r,1.0\n", r"line 2 has LBA '-4'"),
+    ("spc", GOOD + b"0,99999999999999999999,512,r,1.0\n", r"line 2 has LBA '9{20}'"),
+    ("spc", GOOD + b"0," + b"9" * 9000 + b",512,r,1.0\n", r"line 2 has LBA '9{37}\.\.\.'"),
+    ("spc", GOOD + b"0,1,0,r,1.0\n", r"line 2 has size '0', must be an integer from 1"),
+    ("spc", GOOD + b"0,1,-512,r,1.0\n", r"line 2 has size '-512'"),
+    ("spc", GOOD + b"-1,1,512,r,1.0\n", r"line 2 has ASU '-1'"),
+    ("spc", GOOD + b"0,1,512,q,1.0\n", r"line 2 has opcode 'q', must be 'r' or 'w'"),
+    ("spc", GOOD + b"0,1,512,rw,1.0\n", r"line 2 has opcode 'rw'"),
+    ("spc", GOOD + b"0,1,512," + b" " * 15 + b"rw,1.0\n", r"line 2 has opcode 'rw'"),
+    ("spc", GOOD + b"0,1,512,r,-1.0\n", r"line 2 has timestamp '-1\.0', must be a number from 0"),
+    ("spc", GOOD + b"0,1,512,r,nan\n", r"line 2 has timestamp 'nan'"),
+    ("spc", GOOD + b"0,1,512,r,inf\n", r"line 2 has timestamp 'inf'"),
+    ("spc", GOOD + b"0,1,512,r\n" + GOOD, r"line 2 has 4 fields .*must have 5: ASU, LBA"),
+    ("spc", GOOD + GOOD.strip() + GOOD, r"line 2 has 9 fields"),
+    ("spc", GOOD + b"0,1,51", r"line 2 has 3 fields .*ends in the middle of this line"),
+    ("spc", GOOD + b"\x00\x01\xfe\n", r"line 2 holds .*must be printable ASCII"),
+    ("spc", GOOD + b"0,1,512,r,1.0\x0c\n", r"line 2 holds"),
+    ("msr", b"1,h,0,Reed,0,1,1\n", r"line 1 has Type 'Reed', must be 'Read' or 'Write'"),
+    ("msr", b"1,h,0,ReadReadReadReadRead,0,1,1\n", r"line 1 has Type"),
+    ("msr", b"1," + b"h" * 64 + b",0,Read,0,1,1\n", r"line 1 has Hostname"),
+    ("msr", b"1,,0,Read,0,1,1\n", r"line 1 has Hostname ''"),
+    ("disksim", b"1.0 0 5 1 zz\n", r"line 1 has flags 'zz', must be a hexadecimal"),
+    ("disksim", b"1.0 0 5 0 1\n", r"line 1 has blocks '0'"),
+    ("disksim-validate", b"R Hit 5 1 -3.0 1\n", r"line 1 has service '-3\.0'"),
+    ("spc", b"# nothing\n\n", r"holds no request"),
+    ("spc", b"1" * 3_000_000, r"line 1 is longer than 65536 bytes"),
+    ("spc", SRT_HEADERS["1.7"], r"line 1 holds"),
+    ("srt", GOOD, r"begins with b'0,1,512.*an SRT trace with"),
+    ("srt", SRT_HEADERS["1.7"].replace(b"1.7", b"1.5"), r"SRT version '1\.5'; versions 1\.3"),
+    ("srt", SRT_HEADERS["1.7"][:-1], r"no form feed"),
+    ("srt", SRT_HEADERS["1.7"], r"holds no request"),
+    (
+        "srt",
+        write_srt13(ROWS).replace(b"\f", b"\nsectorsize = 512\n\f"),
+        r"sector sizes \[256, 512\]",
+    ),
+    ("srt", write_srt17(ROWS)[:-1], r"record 3 is cut short after 87 of 88 bytes"),
+    ("srt", write_srt17(ROWS)[:-89], r"record 2 is cut short after 87 of 88 bytes"),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "message"), FAULTS, ids=lambda v: str(v)[:30])
+def test_a_fault_is_named_with_its_place(tmp_path, name, data, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read(save(tmp_path, data), name)
+    text = str(caught.value)
+    assert "sample" in text and "\n" not in text and len(text) < 400
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "message"),
+    [
+        (0, 57, "record 2 has length 57, must be 88 bytes"),
+        (1, 9, "record 2 has type 9"),
+        (3, 1_000_000, "record 2 has arrival 1000000"),
+        (4, 2**31, "record 2 has end 70"),
+        (6, 0, "record 2 has size 0"),
+        (16, 2**31, "record 2 has offset -"),
+    ],
+)
+def test_a_damaged_binary_word_is_named(tmp_path, word, value, message):
+    data = bytearray(write_srt17(ROWS))
+    struct.pack_into(">I", data, len(SRT_HEADERS["1.7"]) + 88 + 4 * word, value)
+    with pytest.raises(InputError, match=message):
+        read(save(tmp_path, bytes(data)))
+
+
+def test_a_fault_deep_in_the_file_is_named_by_its_line(tmp_path):
+    lines = [b"0,1,512,r,%d.0" % i for i in range(200_000)]
+    lines[150_000] = b"0,1,512,r,oops"
+    with pytest.raises(InputError, match=r"line 150001 has timestamp 'oops'"):
+        read(save(tmp_path, b"\n".join(lines)))
+
+
+def test_the_last_line_may_lack_its_end(tmp_path):
+    assert len(read(save(tmp_path, GOOD + GOOD.strip()))) == 2
+
+
+# Recognising a format.
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_the_format_is_recognised_whatever_the_name(tmp_path, kind):
+    trace = read(save(tmp_path, ALL[kind](ROWS), "trace.txt"))
+    assert trace.source.format == {
+        "srt13": "srt", "srt17": "srt", "validate": "disksim-validate",
+    }.get(kind, kind)  # fmt: skip
+
+
+def test_a_damaged_first_line_does_not_hide_the_format(tmp_path):
+    with pytest.raises(InputError, match=r"line 1 has opcode 'z'.*read as spc"):
+        read(save(tmp_path, b"0,1,512,z,0.0\n" + GOOD))
+
+
+@pytest.mark.parametrize("data", [b"hello world\n", b"\x00\xff" * 500, b"1,2\n3,4\n"])
+def test_no_format_is_a_clear_error(tmp_path, data):
+    with pytest.raises(InputError, match="none of srt, spc, msr, disksim, disksim-validate"):
+        read(save(tmp_path, data))
+
+
+def test_an_unknown_format_name_lists_the_known(tmp_path):
+    with pytest.raises(InputError, match="'blk' is not known; choose from srt, spc"):
+        read(save(tmp_path, GOOD), "blk")
+
+
+# Damage anywhere: an InputError or a valid trace, never anything else.
+
+
+@st.composite
+def damage(draw):
+    """A function that damages some bytes: cuts, drops, overwrites or doubles a part."""
+    at = draw(st.floats(0, 1))
+    length = draw(st.integers(1, 40))
+    junk = draw(st.binary(min_size=0, max_size=12))
+    kind = draw(st.sampled_from(["cut", "drop", "overwrite", "double"]))
+
+    def apply(data: bytes) -> bytes:
+        i = int(at * len(data))
+        if kind == "cut":
+            return data[:i]
+        if kind == "drop":
+            return data[:i] + data[i + length :]
+        if kind == "overwrite":
+            return data[:i] + junk + data[i + len(junk) :]
+        return data[: i + length] + data[i:]
+
+    return apply
+
+
+@pytest.mark.parametrize("kind", ALL)
+@settings(anytime, max_examples=300)
+@given(rows=rows, harm=damage(), named=st.booleans())
+def test_damage_is_an_input_error_or_a_valid_trace(tmp_path, kind, rows, harm, named):
+    path = save(tmp_path, harm(ALL[kind](rows)))
+    forced = {"srt13": "srt", "srt17": "srt", "validate": "disksim-validate"}.get(kind, kind)
+    try:
+        checked(read(path, forced if named else None))
+    except InputError as error:
+        assert "sample" in str(error) and "\n" not in str(error)

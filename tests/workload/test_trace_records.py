@@ -1,0 +1,80 @@
+"""RequestTrace: checked construction, windows, devices."""
+
+import numpy as np
+import pytest
+
+from storagekit.errors import InputError
+from storagekit.workload.trace import request_trace
+
+#         0     1     2      3
+TIME = [0.0, 10.0, 10.0, 25.5]
+DEVICE = [1, 0, 1, 2]
+
+
+def sample(**changes):
+    columns = {
+        "time": TIME,
+        "device": DEVICE,
+        "offset": [0, 4096, 8192, 512],
+        "size": [512, 1024, 512, 512],
+        "read": [True, False, True, False],
+    }
+    return request_trace(**{**columns, **changes})
+
+
+def test_arrays_become_si_columns():
+    trace = sample(measured_response=[0.1, 0.2, 0.3, 0.4])
+    assert len(trace) == 4 and trace.devices == ("0", "1", "2")
+    assert trace.time.dtype == np.float64 and trace.device.dtype == np.int32
+    assert trace.offset.dtype == trace.size.dtype == np.int64 and trace.read.dtype == bool
+    assert list(trace.columns()) == [
+        "time", "device", "offset", "size", "read", "measured_response",
+    ]  # fmt: skip
+
+
+def test_a_window_holds_its_start_and_not_its_stop_and_counts_from_its_start():
+    cut = sample(origin=1000.0, think=[1, 2, 3, 4]).window(10, 25.5)
+    assert cut.time.tolist() == [0.0, 0.0] and cut.origin == 1010.0
+    assert cut.offset.tolist() == [4096, 8192] and cut.think.tolist() == [2, 3]
+    assert len(sample().window(100, 200)) == 0
+    with pytest.raises(InputError, match="start < stop"):
+        sample().window(5, 5)
+
+
+def test_selected_devices_are_renumbered_and_keep_the_clock():
+    one = sample().select("2")
+    assert one.time.tolist() == [25.5] and one.device.tolist() == [0] and one.devices == ("2",)
+    two = sample().select(["2", "1"])
+    assert two.devices == ("1", "2") and two.device.tolist() == [0, 0, 1]
+    with pytest.raises(InputError, match="no device '7' in arrays; it has 0, 1, 2"):
+        sample().select("7")
+
+
+def test_concatenated_devices_follow_one_another():
+    joined = sample().concatenated()
+    # Device 0 ends at 5120 and device 1 at 8704 of its own.
+    assert joined.offset.tolist() == [5120, 4096, 5120 + 8192, 5120 + 8704 + 512]
+    assert joined.devices == ("0+1+2",) and joined.device.tolist() == [0] * 4
+    wide = sample().concatenated({"0": 10**6, "1": 10**6, "2": 10**6})
+    assert wide.offset.tolist() == [10**6, 4096, 10**6 + 8192, 2 * 10**6 + 512]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"time": [0, 1, 2]}, r"shape"),
+        ({"size": [512] * 3}, r"size has shape \(3,\), time has \(4,\)"),
+        ({"time": [0, 1, np.nan, 2]}, r"request 2 has time nan"),
+        ({"time": [-1, 0, 1, 2]}, r"request 0 has time -1\.0"),
+        ({"time": [0, 2, 1, 3]}, r"request 2 has time 1\.0, .*sort"),
+        ({"device": [0, -1, 0, 0]}, r"request 1 has device -1"),
+        ({"devices": ["a", "b"]}, r"request 3 has device 2, must be an index from 0 to 1"),
+        ({"offset": [0, 0, -512, 0]}, r"request 2 has offset -512"),
+        ({"size": [1, 1, 1, 0]}, r"request 3 has size 0, must be from 1"),
+        ({"measured_response": [0, 0, -0.1, 0]}, r"request 2 has measured_response -0\.1"),
+        ({"think": [0, np.inf, 0, 0]}, r"request 1 has think inf"),
+    ],
+)
+def test_what_is_wrong_with_arrays_is_named(changes, message):
+    with pytest.raises(InputError, match=message):
+        sample(**changes)

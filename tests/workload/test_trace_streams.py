@@ -1,0 +1,121 @@
+"""Files that cannot be opened, and files compressed: whole, cut, damaged."""
+
+import bz2
+import gzip
+import lzma
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from storagekit.errors import InputError
+from storagekit.workload.trace import read
+from storagekit.workload.trace.streams import HEAD, ByteStream
+
+PACKERS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}
+LINES = b"".join(b"%d,%d,512,%s,%d.25\n" % (i % 5, i * 37 % 9973, b"rw"[i % 2 : i % 2 + 1], i)
+                 for i in range(20_000))  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PACKERS)
+@pytest.mark.parametrize("extension", ["", ".txt", ".gz", ".xz"])
+def test_compression_is_seen_by_content_not_by_name(tmp_path, name, extension):
+    path = tmp_path / f"trace{extension}"
+    path.write_bytes(PACKERS[name](LINES))
+    plain = tmp_path / "plain"
+    plain.write_bytes(LINES)
+    assert len(read(path)) == 20_000
+    np.testing.assert_array_equal(read(path).offset, read(plain).offset)
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_several_streams_in_one_file_are_joined(tmp_path, name):
+    path = tmp_path / "joined"
+    half = LINES.index(b"\n", len(LINES) // 2) + 1
+    path.write_bytes(PACKERS[name](LINES[:half]) + PACKERS[name](LINES[half:]))
+    assert len(read(path)) == 20_000
+
+
+@pytest.mark.parametrize("name", PACKERS)
+@pytest.mark.parametrize("share", [0.2, 0.9, 0.999])
+def test_a_cut_stream_is_named(tmp_path, name, share):
+    packed = PACKERS[name](LINES)
+    path = tmp_path / "cut"
+    path.write_bytes(packed[: int(share * len(packed))])
+    with pytest.raises(InputError, match=f"cut is cut short: its {name} stream ends early"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_a_damaged_stream_is_named(tmp_path, name):
+    packed = bytearray(PACKERS[name](LINES))
+    middle = len(packed) // 2
+    packed[middle : middle + 200] = bytes(255 - byte for byte in packed[middle : middle + 200])
+    path = tmp_path / "harmed"
+    path.write_bytes(bytes(packed))
+    with pytest.raises(InputError, match=f"harmed cannot be read: its {name} stream is damaged"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", PACKERS)
+@settings(
+    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(at=st.floats(0, 1), junk=st.binary(max_size=6), keep=st.booleans())
+def test_any_damage_is_an_input_error_or_a_trace(tmp_path, name, at, junk, keep):
+    packed = PACKERS[name](LINES[:2000])
+    i = int(at * len(packed))
+    path = tmp_path / "harmed"
+    path.write_bytes(packed[:i] + junk + (packed[i + len(junk) :] if keep else b""))
+    try:
+        read(path, "spc")
+    except InputError as error:
+        assert "harmed" in str(error) and "\n" not in str(error)
+
+
+def test_what_cannot_be_opened_is_named(tmp_path):
+    with pytest.raises(InputError, match="missing does not exist"):
+        read(tmp_path / "missing")
+    with pytest.raises(InputError, match="is a directory"):
+        read(tmp_path)
+    with pytest.raises(InputError, match="cannot be read: embedded null"):
+        read("a\0b")
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(InputError, match="cannot be read: Not a directory"):
+        read(tmp_path / "file" / "below")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
+def test_a_forbidden_file_is_named(tmp_path):
+    path = tmp_path / "secret"
+    path.write_bytes(LINES)
+    path.chmod(0)
+    with pytest.raises(InputError, match="Permission denied"):
+        read(path)
+
+
+@pytest.mark.parametrize("data", [b"", *(pack(b"") for pack in PACKERS.values())])
+def test_an_empty_file_is_named(tmp_path, data):
+    (tmp_path / "none").write_bytes(data)
+    with pytest.raises(InputError, match="none is empty"):
+        read(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("data", "remedy"), [(b"\x28\xb5\x2f\xfdabc", "zstd -d"), (b"PK\x03\x04abc", "unzip")]
+)
+def test_other_compressions_name_the_tool(tmp_path, data, remedy):
+    (tmp_path / "other").write_bytes(data)
+    with pytest.raises(InputError, match=remedy):
+        read(tmp_path / "other")
+
+
+def test_reading_gives_the_head_again_and_then_the_rest(tmp_path):
+    data = os.urandom(HEAD + 1000)
+    (tmp_path / "bytes").write_bytes(data)
+    with ByteStream(tmp_path / "bytes") as stream:
+        assert stream.head == data[:HEAD]
+        assert stream.read(10) + stream.read(HEAD) + stream.read(10**6) == data
+        assert stream.read(1) == b""
