@@ -47,14 +47,18 @@ def some(condition: Bool[Array, "row *lanes"]) -> Bool[Array, "1 *lanes"]:
     return fold(jnp.logical_or, jnp.any, condition)
 
 
-def first_min(values: Num[Array, "row *lanes"]) -> tuple[Int[Array, "1 *lanes"], Num[Array, "1 *lanes"]]:
+def first_min(
+    values: Num[Array, "row *lanes"],
+) -> tuple[Int[Array, "1 *lanes"], Num[Array, "1 *lanes"]]:
     """Index of the smallest entry down the first axis (the first of equals) and its value."""
     smallest = least(values)
     index = jnp.where(values == smallest, rows(values.shape[0], values), values.shape[0] - 1)
     return least(index), smallest
 
 
-def first_true(condition: Bool[Array, "row *lanes"]) -> tuple[Int[Array, "1 *lanes"], Bool[Array, "1 *lanes"]]:
+def first_true(
+    condition: Bool[Array, "row *lanes"],
+) -> tuple[Int[Array, "1 *lanes"], Bool[Array, "1 *lanes"]]:
     """Index of the first entry down the first axis that holds, and whether there is one."""
     size = condition.shape[0]
     index = least(jnp.where(condition, rows(size, condition), size))
@@ -101,4 +105,8 @@ def mask_of(count) -> Array:
     """The mask of the lowest `count` bits (uint32), count from 0 to 32."""
     count = jnp.asarray(count, jnp.uint32)
     full = jnp.uint32(0xFFFFFFFF)
-    return jnp.where(count >= 32, full, jnp.left_shift(jnp.uint32(1), jnp.minimum(count, jnp.uint32(31))) - jnp.uint32(1))
+    return jnp.where(
+        count >= 32,
+        full,
+        jnp.left_shift(jnp.uint32(1), jnp.minimum(count, jnp.uint32(31))) - jnp.uint32(1),
+    )

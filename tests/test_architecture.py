@@ -10,9 +10,7 @@ import storagekit
 ROOT = Path(storagekit.__file__).parent.parent
 
 
-@pytest.mark.skipif(
-    not (ROOT / "pyproject.toml").exists(), reason="needs a checkout, this is an installed package"
-)
+@pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs a checkout, this is an installed package")
 def test_imports_keep_to_the_contracts(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     status = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)

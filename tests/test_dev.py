@@ -101,9 +101,7 @@ def test_a_wheel_has_its_data_and_its_notebooks(tmp_path):
         archive.extractall(tmp_path / "site")
     command = [sys.executable, "-m", "storagekit.reproduce", "list", "--json"]
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
-    said = subprocess.run(
-        command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True
-    )
+    said = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
     sections = json.loads(said.stdout)
     assert "atlas10k" in [entry["name"] for entry in sections["drives"]]
     dsptf = next(entry for entry in sections["papers"] if entry["name"] == "dsptf")

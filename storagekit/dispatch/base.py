@@ -24,9 +24,7 @@ class Waiting(NamedTuple):
     def load(self) -> Int[Array, "drive *lanes"]:
         """Requests at each drive, waiting and in service."""
         drives = self.busy.shape[0]
-        queued = [
-            count((self.at >> d) & 1 == 1) for d in range(drives)
-        ]
+        queued = [count((self.at >> d) & 1 == 1) for d in range(drives)]
         return jnp.concatenate(queued) + self.busy.astype(jnp.int32)
 
 
@@ -88,7 +86,11 @@ class AbstractDispatch(eqx.Module):
 
     @abstractmethod
     def choosable_from(
-        self, private: Any, born: Float[Array, "slot *lanes"], receiving: Int[Array, "slot *lanes"], drive: Array
+        self,
+        private: Any,
+        born: Float[Array, "slot *lanes"],
+        receiving: Int[Array, "slot *lanes"],
+        drive: Array,
     ) -> Float[Array, "slot *lanes"]:
         """Seconds from now at which `drive` may choose each copy in its queue; inf for one it must leave alone."""
 
@@ -128,8 +130,6 @@ class OneChosen(AbstractDispatch):
 
     def elapse(self, private, time):
         return private
-
-
 
 
 def slot_mask(values: Array, index: Array, made: Array) -> Bool[Array, "slot *lanes"]:

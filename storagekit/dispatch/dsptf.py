@@ -48,7 +48,9 @@ class Lossy(AbstractDelivery):
 
     def deaf(self, request):
         masks = [
-            (fraction(scramble(request.receiving + np.uint32(2654435761 * (d + 1) % 2**32))) < self.loss).astype(jnp.uint32)
+            (fraction(scramble(request.receiving + np.uint32(2654435761 * (d + 1) % 2**32))) < self.loss).astype(
+                jnp.uint32
+            )
             << d
             for d in range(32)
         ]
@@ -156,9 +158,7 @@ class DSPTF(AbstractDispatch):
         return at & private.deaf
 
     def elapse(self, private: Claims, time) -> Claims:
-        return private._replace(
-            first=private.first - time, made=private.made - time, start=private.start - time
-        )
+        return private._replace(first=private.first - time, made=private.made - time, start=private.start - time)
 
 
 def central() -> DSPTF:

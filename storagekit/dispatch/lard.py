@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from storagekit.dispatch.base import OneChosen
 from storagekit.errors import InputError
 from storagekit.lanes import bit, first_min, pick, rows
+from storagekit.workload import fraction, scramble
 
 
 class LARD(OneChosen):
@@ -21,11 +22,15 @@ class LARD(OneChosen):
     `high`. Load is requests waiting and in service. A target is an address hashed to one of `targets` entries, each a
     separate entry of the front end's table.
 
+    allocated: the share of targets that a past long before the run has allocated at random; the paper warms
+    LARD up until all are (dsptf, footnote 3).
+
     Private state: the replica of each target, -1 before its first request.
     """
 
     low: Float[Array, "..."] = eqx.field(converter=np.float32, default=25.0)
     high: Float[Array, "..."] = eqx.field(converter=np.float32, default=65.0)
+    allocated: Float[Array, "..."] = eqx.field(converter=np.float32, default=0.0)
     targets: int = eqx.field(static=True, default=4096)
 
     def __check_init__(self):
@@ -40,7 +45,11 @@ class LARD(OneChosen):
         load = waiting.load()
         present = rows(load.shape[0], load) < copies
         idlest, least = first_min(jnp.where(present, load, jnp.iinfo(jnp.int32).max))
-        known = pick(private, target)
+        remembered = pick(private, target)
+        before = fraction(scramble(target)) < self.allocated
+        past = (scramble(target + self.targets) % jnp.asarray(copies).astype(jnp.uint32)).astype(jnp.int32)
+        home = jnp.where(before, past, remembered)
+        known = jnp.where(remembered < 0, home, remembered)
         mine = pick(load, known).astype(jnp.float32)
         overloaded = ((mine > self.high) & (least < self.low)) | (mine >= 2 * self.high)
         chosen = jnp.where((known < 0) | overloaded, idlest, known)

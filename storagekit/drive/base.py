@@ -58,9 +58,7 @@ class AbstractDrive(eqx.Module):
         """Where `count` sectors from logical address `sector` lie. Takes NumPy arrays (64-bit addresses) or JAX arrays."""
 
     @abstractmethod
-    def positioning(
-        self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array
-    ) -> Positioning:
+    def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
         """Time to position from `arm`, at a moment when the platter stands at `angle` turns, for each target."""
 
     @abstractmethod

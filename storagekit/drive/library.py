@@ -48,7 +48,9 @@ def load_drive(name: str | Path) -> Drive:
     if not path.exists():
         path = Path(name)
     if not path.is_file():
-        raise InputError(f"drive {str(name)!r}: not known; give a path to a drive file or one of {', '.join(drive_names())}")
+        raise InputError(
+            f"drive {str(name)!r}: not known; give a path to a drive file or one of {', '.join(drive_names())}"
+        )
     try:
         facts = json.loads(path.read_text())
     except (OSError, ValueError) as fault:
@@ -79,7 +81,12 @@ def drive_from_facts(facts: dict, source: str) -> Drive:
 
 
 def ideal_drive(
-    *, full_seek: float, revolution: float, cylinders: int = 10_000, sectors_per_track: int = 512, overhead: float = 0.0
+    *,
+    full_seek: float,
+    revolution: float,
+    cylinders: int = 10_000,
+    sectors_per_track: int = 512,
+    overhead: float = 0.0,
 ) -> Drive:
     """The drive of the closed forms: one head, tracks of equal length, a seek linear in distance, no settling, no skew.
 
@@ -107,9 +114,13 @@ def _checked(facts: dict, name: str, rule: tuple, source: str):
     kind, least, most = rule
     value = _field(facts, name, source)
     if isinstance(value, bool) or not isinstance(value, int | float) or (kind is int and int(value) != value):
-        raise InputError(f"drive file {source}: field {name!r} is {value!r}; it must be {'a whole' if kind is int else 'a'} number")
+        raise InputError(
+            f"drive file {source}: field {name!r} is {value!r}; it must be {'a whole' if kind is int else 'a'} number"
+        )
     if not least <= value <= most:
-        raise InputError(f"drive file {source}: field {name!r} is {value:g}; it must lie between {least:g} and {most:g}")
+        raise InputError(
+            f"drive file {source}: field {name!r} is {value:g}; it must lie between {least:g} and {most:g}"
+        )
     return kind(value)
 
 

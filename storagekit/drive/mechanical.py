@@ -82,7 +82,13 @@ class Drive(AbstractDrive):
         a second. Track length follows from the rate, the number of cylinders from the capacity; skews just cover the head
         switch (default: the track-to-track seek) and the one-cylinder seek. Raises InputError on impossible figures.
         """
-        figures = {"rpm": rpm, "track_seek": track_seek, "capacity": capacity, "media_rate": media_rate, "heads": heads}
+        figures = {
+            "rpm": rpm,
+            "track_seek": track_seek,
+            "capacity": capacity,
+            "media_rate": media_rate,
+            "heads": heads,
+        }
         for label, figure in figures.items():
             if not figure > 0:
                 raise InputError(f"{label} {figure:g}: it must be above 0; take it from the data sheet")

@@ -20,7 +20,13 @@ class RateServer(AbstractDrive):
 
     def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Target:
         nowhere = sector * 0
-        return Target(nowhere, nowhere, nowhere.astype(np.float32), count.astype(np.float32) / self.rate, Arm(nowhere, nowhere))
+        return Target(
+            nowhere,
+            nowhere,
+            nowhere.astype(np.float32),
+            count.astype(np.float32) / self.rate,
+            Arm(nowhere, nowhere),
+        )
 
     def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
         none = jnp.zeros_like(target.angle)

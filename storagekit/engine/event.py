@@ -27,7 +27,15 @@ from storagekit.lanes import (
     where_tree,
 )
 from storagekit.schedule import Choice
-from storagekit.workload import Window
+from storagekit.workload import Requests
+
+
+class Incoming(NamedTuple):
+    """Requests in the order they will enter, where each lies, and the seconds from each to the next."""
+
+    requests: Requests
+    target: Target
+    gap: Float[Array, "row *lanes"]
 
 
 class Next(NamedTuple):
@@ -72,13 +80,13 @@ class Report(NamedTuple):
     transfer: Float[Array, "1 *lanes"]
 
 
-def event(scenario: Scenario, window: Window, first: Array, state: State) -> tuple[State, Report]:
-    """One event. `window` holds requests from number `first` on.
+def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Report]:
+    """One event. `state.taken` says how many of the incoming requests have entered.
 
     Arrivals and choices happen in the order of their times; an answer counts for nothing but the record, the next request
     of a closed loop and its slot, so that none is waited for.
     """
-    state, answered, admitted, held_up = enter(scenario, window, first, state)
+    state, answered, admitted, held_up = enter(scenario, incoming, state)
     which, time = first_min(state.drives.wake)
     coming = next_request(scenario, state)
     first_in_line = scenario.arrivals.precedes(coming.arrival, time) & coming.room
@@ -118,7 +126,7 @@ def next_request(scenario: Scenario, state: State) -> Next:
     return Next(arrival, answer, leaving, into, room)
 
 
-def enter(scenario: Scenario, window: Window, first: Array, state: State):
+def enter(scenario: Scenario, incoming: Incoming, state: State):
     """The earliest answer leaves and the next request enters, each if it is due before a drive chooses.
 
     Returns the state, what was answered, and whether a request was admitted and had been held up for want of a slot.
@@ -137,7 +145,7 @@ def enter(scenario: Scenario, window: Window, first: Array, state: State):
     behind = system.dispatch.left_behind(state.dispatch, slots.waiting)
     waiting = jnp.where(gone & slots.read, behind, slots.waiting)
 
-    request, gap = arrivals.fetch(window, first, state.taken)
+    request, target, gap = pick_tree(incoming, state.taken)
     into = (row == coming.into) & admitted
     copies = jnp.asarray(system.placement.drives)
     holders = system.placement.holders()
@@ -148,7 +156,7 @@ def enter(scenario: Scenario, window: Window, first: Array, state: State):
     answer = jnp.where(request.read, jnp.inf, system.completion.on_arrival(coming.arrival))
     slots = slots._replace(
         number=jnp.where(into, request.number, slots.number),
-        target=where_tree(into, request.target, slots.target),
+        target=where_tree(into, target, slots.target),
         read=jnp.where(into, request.read, slots.read),
         receiving=jnp.where(into, receiving, slots.receiving),
         born=jnp.where(into, coming.arrival, slots.born),
@@ -195,7 +203,8 @@ def settle(state: State, served: Bool[Array, "drive *lanes"]) -> State:
     drives = state.drives
     return state._replace(
         drives=drives._replace(
-            free=jnp.where(served, drives.plan.finish, drives.free), arm=where_tree(served, drives.plan.end, drives.arm)
+            free=jnp.where(served, drives.plan.finish, drives.free),
+            arm=where_tree(served, drives.plan.end, drives.arm),
         )
     )
 
@@ -268,12 +277,18 @@ def serve(scenario: Scenario, state: State, slot, found, kept, finish, taken_fro
     latest = jnp.where(keeps, jnp.maximum(slots.latest, finish), slots.latest)
     before = pick(slots.answer, slot)
     written = scenario.system.completion.on_copy(
-        before, finish, pick(latest, slot), pick(waiting, slot) == 0, pick(slots.receiving, slot) == which
+        before,
+        finish,
+        pick(latest, slot),
+        pick(waiting, slot) == 0,
+        pick(slots.receiving, slot) == which,
     )
     # a read that another brick serves too is answered by the earlier, one taken over from it by this one
     answered_by = jnp.where(replaces, finish, jnp.minimum(before, finish))
     answer = jnp.where(pick(slots.read, slot), answered_by, written)
     answer = computed_once(answer)
     return slots._replace(
-        waiting=waiting, latest=latest, answer=jnp.where(keeps & ~slots.answered, answer, slots.answer)
+        waiting=waiting,
+        latest=latest,
+        answer=jnp.where(keeps & ~slots.answered, answer, slots.answer),
     )

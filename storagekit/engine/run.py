@@ -14,7 +14,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array
 
-from storagekit.engine.event import Report, event
+from storagekit.engine.event import Incoming, Report, event
 from storagekit.engine.state import State, phases, start
 from storagekit.engine.system import Scenario
 from storagekit.engine.tally import Tally, add, empty
@@ -54,17 +54,27 @@ class ResponseLog(AbstractLog):
 
 def begin(scenario: Scenario, key: Array) -> Run:
     """A run at its start. key: `[2, *lanes]` uint32, see `keys`."""
-    return Run(start(scenario, phases(key, scenario.system.drives)), jnp.zeros((1, *key.shape[1:]), jnp.int32), key)
+    return Run(
+        start(scenario, phases(key, scenario.system.drives)),
+        jnp.zeros((1, *key.shape[1:]), jnp.int32),
+        key,
+    )
+
+
+def incoming(scenario: Scenario, run: Run) -> Incoming:
+    """The requests that a chunk may admit, and where they lie: `[CHUNK, *lanes]`."""
+    system = scenario.system
+    window = scenario.arrivals.window(system.placement.capacity(system.drive), run.key, run.first, CHUNK)
+    return Incoming(window.requests, system.placement.locate(system.drive, window.requests), window.gap)
 
 
 def chunk(scenario: Scenario, run: Run, log: AbstractLog) -> tuple[Run, tuple[Tally, Any]]:
     """`CHUNK` events in every lane: the run after them, their sums, and what the log keeps of each."""
-    drive = scenario.system.drive
-    window = scenario.arrivals.window(drive, run.key, run.first, CHUNK)
+    coming = incoming(scenario, run)
 
     def body(carry, _):
         state, tally = carry
-        state, report = event(scenario, window, run.first, state)
+        state, report = event(scenario, coming, state)
         return (state, add(tally, report)), log.keep(report)
 
     lanes = run.key.shape[1:]
@@ -158,4 +168,7 @@ def _divisor(lanes: int, devices: int) -> int:
 
 def keys(seeds: list[int] | np.ndarray) -> np.ndarray:
     """Key data `[2, seed]` of independent runs, one for each seed."""
-    return np.stack([np.asarray(jax.random.key_data(jax.random.key(int(seed), impl="threefry2x32"))) for seed in seeds], axis=1)
+    return np.stack(
+        [np.asarray(jax.random.key_data(jax.random.key(int(seed), impl="threefry2x32"))) for seed in seeds],
+        axis=1,
+    )

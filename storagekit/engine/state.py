@@ -91,7 +91,13 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
     arm = Arm(drive(0, jnp.int32), drive(0, jnp.int32))
     slots = Slots(
         number=slot(NOBODY, jnp.int32),
-        target=Target(slot(0, jnp.int32), slot(0, jnp.int32), slot(0), slot(0), Arm(slot(0, jnp.int32), slot(0, jnp.int32))),
+        target=Target(
+            slot(0, jnp.int32),
+            slot(0, jnp.int32),
+            slot(0),
+            slot(0),
+            Arm(slot(0, jnp.int32), slot(0, jnp.int32)),
+        ),
         read=slot(True, bool),
         receiving=slot(0, jnp.int32),
         born=slot(0),

@@ -39,11 +39,25 @@ class Tally(NamedTuple):
 def empty(drives: int, lanes: tuple[int, ...]) -> Tally:
     """Nothing yet."""
 
-    counts = {"reads", "writes", "admitted", "held_up", "choices", "candidates", "claims", "contested", "twice", "served"}
+    counts = {
+        "reads",
+        "writes",
+        "admitted",
+        "held_up",
+        "choices",
+        "candidates",
+        "claims",
+        "contested",
+        "twice",
+        "served",
+    }
     by_drive = {"served", "seek", "rotation", "transfer"}
     return Tally(
         **{
-            name: jnp.zeros((drives if name in by_drive else 1, *lanes), jnp.int32 if name in counts else jnp.float32)
+            name: jnp.zeros(
+                (drives if name in by_drive else 1, *lanes),
+                jnp.int32 if name in counts else jnp.float32,
+            )
             for name in Tally._fields
         }
     )

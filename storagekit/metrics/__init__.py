@@ -6,5 +6,7 @@ from storagekit.metrics.experiment import replicate as replicate
 from storagekit.metrics.experiment import run as run
 from storagekit.metrics.experiment import simulate as simulate
 from storagekit.metrics.experiment import sweep as sweep
+from storagekit.metrics.measurement import BASES as BASES
+from storagekit.metrics.measurement import Measurement as Measurement
 from storagekit.metrics.measures import MEANINGS as MEANINGS
 from storagekit.metrics.measures import UNITS as UNITS

@@ -31,7 +31,12 @@ def simulate(
     `storagekit.metrics.MEANINGS` in SI units. Raises InputError on impossible settings.
     """
     data = sweep(
-        lambda: scenario, {}, requests=requests, seeds=[seed], warm_up=warm_up, allow_held_up=allow_held_up
+        lambda: scenario,
+        {},
+        requests=requests,
+        seeds=[seed],
+        warm_up=warm_up,
+        allow_held_up=allow_held_up,
     )
     return data.isel(seed=0, drop=True)
 
@@ -45,7 +50,14 @@ def replicate(
     allow_held_up: bool = False,
 ) -> xr.Dataset:
     """Independent runs of a scenario, all at once: as `simulate`, with a dimension `seed`."""
-    return sweep(lambda: scenario, {}, requests=requests, seeds=seeds, warm_up=warm_up, allow_held_up=allow_held_up)
+    return sweep(
+        lambda: scenario,
+        {},
+        requests=requests,
+        seeds=seeds,
+        warm_up=warm_up,
+        allow_held_up=allow_held_up,
+    )
 
 
 def sweep(
@@ -84,11 +96,21 @@ def sweep(
 
 
 def run(
-    scenario: Scenario, key: np.ndarray, requests: int, log: AbstractLog | None = None, title: str = "simulating"
+    scenario: Scenario,
+    key: np.ndarray,
+    requests: int,
+    log: AbstractLog | None = None,
+    title: str = "simulating",
 ) -> Outcome:
     """`execute` with a progress bar on whatever takes longer than two seconds."""
     with tqdm(total=requests, desc=title, unit="req", delay=2, leave=False) as bar:
-        return execute(scenario, key, requests, log or NoLog(), lambda answered: bar.update(min(answered, requests) - bar.n))
+        return execute(
+            scenario,
+            key,
+            requests,
+            log or NoLog(),
+            lambda answered: bar.update(min(answered, requests) - bar.n),
+        )
 
 
 def _batch(scenarios: list[Scenario], seeds: list[int], requests: int, warm_up: int) -> xr.Dataset:
@@ -120,7 +142,10 @@ def _unstack(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
         moved = variable.transpose("point", ...)
         values = moved.values.reshape(*shape, *moved.shape[1:])
         variables[name] = ((*axes, *moved.dims[1:]), values, variable.attrs)
-    return xr.Dataset(variables, coords={**{name: list(values) for name, values in axes.items()}, "brick": flat.brick})
+    return xr.Dataset(
+        variables,
+        coords={**{name: list(values) for name, values in axes.items()}, "brick": flat.brick},
+    )
 
 
 def _refuse_held_up(flat: xr.Dataset, scenario: Scenario) -> None:
@@ -146,6 +171,3 @@ def _warm_up(requests: int, warm_up: int | None) -> int:
     if not 0 <= cut < requests:
         raise InputError(f"warm-up of {cut} requests: it must be at least 0 and below the {requests} simulated")
     return cut
-
-
-

@@ -68,8 +68,7 @@ def read_exhibits(path: Path) -> tuple[Exhibit, ...]:
         page = yaml.safe_load(path.read_text(encoding="utf-8"))
         paper, entries = page["paper"], page["exhibits"]
         exhibits = tuple(
-            Exhibit(entry["id"], entry.get("shows", ""), tuple(_claims(paper, entry)))
-            for entry in entries
+            Exhibit(entry["id"], entry.get("shows", ""), tuple(_claims(paper, entry))) for entry in entries
         )
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError) as e:
         reason = " ".join(str(e).split())
@@ -105,9 +104,7 @@ def _claims(paper: str, exhibit: dict[str, Any]) -> Iterator[Claim]:
             )
 
 
-def _elements(
-    entry: dict[str, Any], setup: dict[str, Any]
-) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _elements(entry: dict[str, Any], setup: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
     value = entry.get("value")
     if entry.get("range"):
         low, high = _interval(entry["id"], value)

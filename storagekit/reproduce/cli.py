@@ -29,6 +29,7 @@ app = typer.Typer(
 Out = Annotated[Path, typer.Option(help="Folder of the results.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
 OUT = Path("build/reproductions")
+_INTERRUPTED = 130
 
 
 def _version(wanted: bool) -> None:
@@ -68,9 +69,7 @@ def reproduce(
     from storagekit.reproduce import parameters, runner
 
     given = parameters.split(parameter or ())
-    report = runner.reproduce(
-        papers or (), out=out, profile=profile, seed=seed, given=given, jobs=jobs
-    )
+    report = runner.reproduce(papers or (), out=out, profile=profile, seed=seed, given=given, jobs=jobs)
     for outcome in report.outcomes:
         print(_outcome_line(report.out, outcome))
     _print_scorecard(report.out)
@@ -124,10 +123,12 @@ def main() -> None:
     """Run the command line; bad input is one line on stderr and exit status 2."""
     devices.prepare()
     try:
-        sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False))
+        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        if status == _INTERRUPTED:  # what typer makes of Ctrl-C
+            _stop()
+        sys.exit(status)
     except (KeyboardInterrupt, typer.Abort):
-        print("storagekit: stopped; what was running is not finished", file=sys.stderr, flush=True)
-        os._exit(130)  # a notebook's thread would be waited for; its kernel ends with this process
+        _stop()
     except InputError as fault:
         _fail(str(fault))
     except TyperException as fault:
@@ -138,6 +139,12 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+
+
+def _stop() -> None:
+    """Leave at once: a notebook's thread would be waited for; its kernel ends with this process."""
+    print("storagekit: stopped; what was running is not finished", file=sys.stderr, flush=True)
+    os._exit(_INTERRUPTED)
 
 
 def _fail(message: str) -> None:

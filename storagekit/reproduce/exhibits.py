@@ -20,6 +20,7 @@ from storagekit.reproduce.report import html_table, summary
 from storagekit.reproduce.scorecard import Measurement, Row, score
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
     from IPython.display import HTML, SVG
 
@@ -81,6 +82,10 @@ class Page:
         says = {claim.id: claim.says for claim in self._claims}
         return HTML(f"{html_table(rows, says)}<p>{summary(row.verdict for row in rows)}</p>")
 
+    def expected(self) -> dict[str, float]:
+        """The paper's numbers by claim id, for a chart to mark; claims without a single number are left out."""
+        return {claim.id: float(claim.expected) for claim in self._claims if isinstance(claim.expected, int | float)}
+
     def _write_dataset(self, name: str, dataset: "xr.Dataset") -> None:
         made_by = {
             "paper": self.paper,
@@ -92,11 +97,14 @@ class Page:
         attributes = {key: _storable(value) for key, value in (made_by | dataset.attrs).items()}
         with replacing(self.folder / f"{name}.nc") as path:
             dataset.assign_attrs(attributes).to_netcdf(path, engine="h5netcdf")
-        if dataset.sizes:
-            frame = dataset.to_dataframe().reset_index()
-        else:
-            frame = dataset.to_pandas().to_frame().T
-        write_text(self.folder / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+        write_text(self.folder / f"{name}.csv", _tidy(dataset).to_csv(index=False, lineterminator="\n"))
+
+
+def _tidy(dataset: "xr.Dataset") -> "pd.DataFrame":
+    """One row per point, axes first; single numbers make one row."""
+    if dataset.sizes:
+        return dataset.to_dataframe().reset_index()
+    return dataset.to_pandas().to_frame().T
 
 
 def _storable(value):

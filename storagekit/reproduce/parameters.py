@@ -82,9 +82,7 @@ def _value(name: str, text: str, default: Any) -> Any:
         return _parse(text, default)
     except (ValueError, SyntaxError) as fault:
         example = str(default).lower() if isinstance(default, bool) else str(default)
-        raise InputError(
-            f"parameter {name}={text!r}: not {_kind(default)}; for instance {name}={example}"
-        ) from fault
+        raise InputError(f"parameter {name}={text!r}: not {_kind(default)}; for instance {name}={example}") from fault
 
 
 def _parse(text: str, default: Any) -> Any:

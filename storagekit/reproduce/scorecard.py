@@ -1,13 +1,12 @@
 """Measured against claimed: one row per claim."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
 from storagekit.errors import InputError
+from storagekit.metrics.measurement import Measurement
 from storagekit.reproduce.claims import Claim
 
 MATCH, NEAR = 0.05, 0.15
@@ -16,48 +15,6 @@ MATCH_ZERO, NEAR_ZERO = 0.01, 0.03
 """Largest absolute error, in the claim's unit, where the paper says 0."""
 
 VERDICTS = ("match", "near", "miss", "holds", "broken", "not-run")
-BASES = ("analytic", "simulated", "stand-in", "trace")
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What a run found for one claim.
-
-    id: the claim's, `[element]` included. measured: a number in the claim's unit, True or False
-    for a statement that holds or does not, None where it was not run (the note says why).
-    low, high: the 95% confidence interval of `measured`. basis: one of `BASES`.
-    holds: for an ordering or a bound that has a number to show: whether it holds.
-
-    Raises InputError for a number that is not finite, an interval that does not hold it, an
-    unknown basis.
-    """
-
-    id: str
-    measured: float | bool | None
-    low: float | None = None
-    high: float | None = None
-    basis: str = "simulated"
-    note: str = ""
-    holds: bool | None = None
-
-    def __post_init__(self):
-        for name in ("measured", "low", "high", "holds"):
-            value = getattr(self, name)
-            if hasattr(value, "item"):  # a NumPy or JAX scalar
-                object.__setattr__(self, name, value.item())
-        if self.basis not in BASES:
-            raise InputError(f"{self.id}: basis {self.basis!r} is none of {', '.join(BASES)}")
-        for name in ("measured", "low", "high"):
-            value = getattr(self, name)
-            if value is not None and not math.isfinite(value):
-                raise InputError(f"{self.id}: {name} is {value}; give None, and why in the note")
-        if self.measured is None or self.low is None or self.high is None:
-            return
-        slack = 1e-9 * max(abs(self.low), abs(self.high))
-        if not self.low - slack <= self.measured <= self.high + slack:
-            raise InputError(
-                f"{self.id}: {self.measured} lies outside its interval {self.low} to {self.high}"
-            )
 
 
 class Row(NamedTuple):
@@ -81,9 +38,7 @@ class Row(NamedTuple):
 COLUMNS = Row._fields
 
 
-def score(
-    claims: Sequence[Claim], measurements: Iterable[Measurement], unmeasured: str = ""
-) -> list[Row]:
+def score(claims: Sequence[Claim], measurements: Iterable[Measurement], unmeasured: str = "") -> list[Row]:
     """One row per claim, in the order of `claims`.
 
     unmeasured: the note of rows that were not measured and need nothing special; by default that
@@ -124,9 +79,7 @@ def _row(claim: Claim, found: Measurement | None, unmeasured: str) -> Row:
     return _fill(claim, found, error, verdict, _joined(found.note, claim.doubt))
 
 
-def _fill(
-    claim: Claim, found: Measurement | None, error: float | None, verdict: str, note: str
-) -> Row:
+def _fill(claim: Claim, found: Measurement | None, error: float | None, verdict: str, note: str) -> Row:
     return Row(
         id=claim.id,
         paper=claim.paper,
@@ -161,9 +114,7 @@ def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:
         holds = measured
     if claim.kind in ("order", "bound") or claim.expected is None:
         if holds is None:
-            raise InputError(
-                f"{claim.id}: {measured} does not say whether the claim holds; give True or False"
-            )
+            raise InputError(f"{claim.id}: {measured} does not say whether the claim holds; give True or False")
         return None, "holds" if holds else "broken"
     if measured is None or isinstance(measured, bool):
         raise InputError(f"{claim.id}: {measured} is no number to hold against {claim.expected}")

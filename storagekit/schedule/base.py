@@ -37,9 +37,7 @@ class AbstractSchedule(eqx.Module):
         """What each copy would cost; the least is taken, of equals the one in the lowest slot."""
 
     @abstractmethod
-    def after(
-        self, private: Any, chooser: Bool[Array, "drive *lanes"], distance: Int[Array, "1 *lanes"]
-    ) -> Any:
+    def after(self, private: Any, chooser: Bool[Array, "drive *lanes"], distance: Int[Array, "1 *lanes"]) -> Any:
         """Private state once the drive marked in `chooser` has chosen a copy `distance` cylinders up (down if < 0)."""
 
 

@@ -13,9 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.drive import AbstractDrive
 from storagekit.errors import InputError
-from storagekit.lanes import pick, pick_tree
 from storagekit.workload.randomness import fraction, words
 from storagekit.workload.requests import RandomRequests, Requests
 
@@ -32,13 +30,13 @@ class AbstractArrivals(eqx.Module):
 
     @abstractmethod
     def window(
-        self, drive: AbstractDrive, key: UInt32[Array, "2 *lanes"], first: Int[Array, "1 *lanes"], count: int
+        self,
+        capacity: int,
+        key: UInt32[Array, "2 *lanes"],
+        first: Int[Array, "1 *lanes"],
+        count: int,
     ) -> Window:
-        """At least `count` requests from number `first` on, ready for `fetch`."""
-
-    @abstractmethod
-    def fetch(self, window: Window, first: Array, taken: Array) -> tuple[Requests, Float[Array, "1 *lanes"]]:
-        """The request after `taken` more of a window that began at `first`, and the gap that follows it."""
+        """The `count` requests from number `first` on, to addresses within `capacity` sectors."""
 
     @property
     @abstractmethod
@@ -77,12 +75,9 @@ class ClosedLoop(AbstractArrivals):
         if np.any(np.asarray(self.outstanding) < 1):
             raise InputError(f"{np.min(self.outstanding)} requests outstanding: a closed loop needs at least 1")
 
-    def window(self, drive, key, first, count) -> Window:
-        requests = self.requests.draw(drive, key, first, count)
-        return Window(requests, jnp.zeros_like(requests.target.transfer))
-
-    def fetch(self, window, first, taken):
-        return pick_tree(window.requests, taken), pick(window.gap, taken)
+    def window(self, capacity, key, first, count) -> Window:
+        requests = self.requests.draw(capacity, key, first, count)
+        return Window(requests, jnp.zeros(requests.number.shape, jnp.float32))
 
     @property
     def first_arrival(self):
@@ -111,13 +106,10 @@ class PoissonArrivals(AbstractArrivals):
         if not np.all(np.asarray(self.rate) > 0):
             raise InputError(f"arrival rate {float(np.min(self.rate)):g} a second: it must be above 0")
 
-    def window(self, drive, key, first, count) -> Window:
-        requests = self.requests.draw(drive, key, first, count)
+    def window(self, capacity, key, first, count) -> Window:
+        requests = self.requests.draw(capacity, key, first, count)
         uniform, _ = words(key, first, count, 2)
         return Window(requests, -jnp.log1p(-fraction(uniform)) / self.rate)
-
-    def fetch(self, window, first, taken):
-        return pick_tree(window.requests, taken), pick(window.gap, taken)
 
     @property
     def first_arrival(self):
@@ -150,13 +142,11 @@ class RecordedArrivals(AbstractArrivals):
         if not np.all(np.asarray(self.scale) > 0):
             raise InputError(f"trace scale {float(np.min(self.scale)):g}: it must be above 0")
 
-    def window(self, drive, key, first, count) -> Window:
-        return Window(self.requests, self.gap)
-
-    def fetch(self, window, first, taken):
-        number = first + taken
-        request = jax.tree.map(lambda row: jnp.take(row, number, mode="clip"), window.requests)
-        return request, jnp.take(window.gap, number, mode="clip") / self.scale
+    def window(self, capacity, key, first, count) -> Window:
+        ahead = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
+        number = first + ahead
+        requests = jax.tree.map(lambda row: jnp.take(row, number, mode="clip"), self.requests)
+        return Window(requests, jnp.take(self.gap, number, mode="clip") / self.scale)
 
     @property
     def first_arrival(self):

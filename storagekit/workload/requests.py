@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.drive import AbstractDrive, Target
 from storagekit.errors import InputError
 from storagekit.workload.randomness import below, fraction, scramble, words
 from storagekit.workload.sizes import AbstractSize
@@ -17,13 +16,14 @@ class Requests(NamedTuple):
     """Requests down the first axis.
 
     number: position in the workload, from 0.
-    target: where each lies on a drive that holds it.
+    sector, sectors: logical address and length, in sectors of 512 bytes.
     receiving: a random word that says which brick the client sends it to.
     address_hash: a hash of its address, equal for equal addresses.
     """
 
     number: Int[Array, "*row"]
-    target: Target
+    sector: Int[Array, "*row"]
+    sectors: Int[Array, "*row"]
     read: Bool[Array, "*row"]
     receiving: UInt32[Array, "*row"]
     address_hash: UInt32[Array, "*row"]
@@ -47,18 +47,22 @@ class RandomRequests(eqx.Module):
             raise InputError(f"alignment {self.alignment} sectors: it must be at least 1")
 
     def draw(
-        self, drive: AbstractDrive, key: UInt32[Array, "2 *lanes"], first: Int[Array, "1 *lanes"], count: int
+        self,
+        capacity: int,
+        key: UInt32[Array, "2 *lanes"],
+        first: Int[Array, "1 *lanes"],
+        count: int,
     ) -> Requests:
-        """Requests number first to first+count-1 of the stream `key`, located on `drive`: `[count, *lanes]`."""
+        """Requests number first to first+count-1 of the stream `key`, within `capacity` sectors: `[count, *lanes]`."""
         where, size = words(key, first, count, 0)
         operation, receiving = words(key, first, count, 1)
-        sectors = self.size.sectors(fraction(size))
-        places = (drive.capacity - self.size.largest) // self.alignment
+        places = (capacity - self.size.largest) // self.alignment
         position = below(where, jnp.maximum(places, 1))
         counters = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
         return Requests(
             number=first + counters,
-            target=drive.locate(position * self.alignment, sectors),
+            sector=position * self.alignment,
+            sectors=self.size.sectors(fraction(size)),
             read=fraction(operation) < self.read_share,
             receiving=receiving,
             address_hash=scramble(position),

@@ -96,9 +96,7 @@ def test_damage_is_an_input_error_that_names_the_file(tmp_path, claim, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "paper: x", "- 1", "exhibits: 3", "{paper: x, exhibits: [1]}"]
-)
+@pytest.mark.parametrize("text", ["", "paper: x", "- 1", "exhibits: 3", "{paper: x, exhibits: [1]}"])
 def test_a_file_of_another_form_is_an_input_error(tmp_path, text):
     path = tmp_path / "x.yaml"
     path.write_text(text)

@@ -45,8 +45,6 @@ def test_jax_takes_the_environment(tmp_path):
     environment = {"PATH": "", "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
     kept = ("PYTHONPATH", "SYSTEMROOT")
     environment |= {name: os.environ[name] for name in kept if name in os.environ}
-    said = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert said.stdout.split() == [str(cores()), "2.0"]
     assert any(Path(tmp_path, "storagekit", "jax").iterdir())

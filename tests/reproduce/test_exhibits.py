@@ -71,9 +71,7 @@ def test_an_exhibits_name_is_a_file_name(page, dataset, chart, name):
 
 def test_claims_gather_over_calls_and_the_last_word_counts(page, tmp_path):
     page.claim([Measurement("dsptf.table1.gain", 1.6)])
-    table = page.claim(
-        [Measurement("dsptf.fig5.growing", True), Measurement("dsptf.table1.gain", 1.4)]
-    )
+    table = page.claim([Measurement("dsptf.fig5.growing", True), Measurement("dsptf.table1.gain", 1.4)])
     assert "dsptf.fig5.growing" in table.data
     assert "dsptf.fig9.falls" not in table.data
     assert [m.id for m in load_measurements(tmp_path, "dsptf")] == [

@@ -42,9 +42,7 @@ class Msr(TextFormat):
     def convert(self, values: Sequence[np.ndarray], position: np.ndarray) -> Records:
         timestamp, host, disk, read, offset, size, response = values
         hosts, host_index = _hosts(host)
-        device, names = dense(
-            host_index * 65_536 + disk, lambda key: f"{hosts[key // 65_536]}.{key % 65_536}"
-        )
+        device, names = dense(host_index * 65_536 + disk, lambda key: f"{hosts[key // 65_536]}.{key % 65_536}")
         return Records(
             clock=timestamp,
             device=device,

@@ -29,9 +29,7 @@ MSR traces, stay within seconds; files joined in the wrong order, or a damaged n
 Path = str | os.PathLike[str]
 
 
-def read(
-    path: Path, format: TraceFormat | str | None = None, disorder_limit: float = DISORDER_LIMIT
-) -> RequestTrace:
+def read(path: Path, format: TraceFormat | str | None = None, disorder_limit: float = DISORDER_LIMIT) -> RequestTrace:
     """The whole trace, sorted by time (stably) with devices in the order of their names.
 
     path: a trace file, plain or compressed by gzip, bzip2 or xz. format: a member of FORMATS or
@@ -41,9 +39,7 @@ def read(
     """
     parts = list(chunks(path, format, disorder_limit))
     last = parts[-1]
-    joined = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in last.columns()
-    }
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in last.columns()}
     return _by_device_name(_by_time(replace(last, **joined)))
 
 
@@ -65,9 +61,7 @@ def chunks(
             raise
 
 
-def _ordered(
-    stream: ByteStream, format: TraceFormat, disorder_limit: float
-) -> Iterator[RequestTrace]:
+def _ordered(stream: ByteStream, format: TraceFormat, disorder_limit: float) -> Iterator[RequestTrace]:
     numbering: dict[str, int] = {}
     origin: np.ndarray | None = None  # one reading, in the clock's own type
     latest = -np.inf
@@ -107,9 +101,7 @@ def _trace(
     )
 
 
-def _check_order(
-    trace: RequestTrace, records: Records, latest: float, limit: float, unit: str
-) -> float:
+def _check_order(trace: RequestTrace, records: Records, latest: float, limit: float, unit: str) -> float:
     """The latest time so far; raises InputError where one lies more than `limit` behind it."""
     seen = np.maximum(np.maximum.accumulate(trace.time), latest)
     behind = seen - trace.time
@@ -150,8 +142,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
     """A sort key that compares the numbers within names, decimal or 0x, as numbers."""
     parts = re.split(r"(0x[0-9a-f]+|[0-9]+)", name)
     return [
-        (int(part, 16 if part.startswith("0x") else 10), "") if i % 2 else (-1, part)
-        for i, part in enumerate(parts)
+        (int(part, 16 if part.startswith("0x") else 10), "") if i % 2 else (-1, part) for i, part in enumerate(parts)
     ]
 
 

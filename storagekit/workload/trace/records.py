@@ -178,6 +178,5 @@ def _refuse(trace: RequestTrace, name: str, bad: np.ndarray, allowed: str) -> No
     if bad.any():
         first = int(np.argmax(bad))
         raise InputError(
-            f"{trace.source.name}: request {first} has {name} {getattr(trace, name)[first]}, "
-            f"must be {allowed}"
+            f"{trace.source.name}: request {first} has {name} {getattr(trace, name)[first]}, must be {allowed}"
         )

@@ -88,9 +88,7 @@ class Srt(TraceFormat):
             first += len(word)
 
 
-def _convert(
-    layout: Layout, word: np.ndarray, address: np.ndarray, position: np.ndarray
-) -> Records:
+def _convert(layout: Layout, word: np.ndarray, address: np.ndarray, position: np.ndarray) -> Records:
     device, names = dense(layout.device(word), layout.name)
     return Records(
         clock=word[:, 2] * 1_000_000 + word[:, 3],
@@ -110,14 +108,12 @@ def _header(stream: ByteStream) -> tuple[Layout, int, int]:
     head = stream.head
     if not head.startswith(MAGIC):
         raise InputError(
-            f"{stream.name} begins with {head[:16]!r}, an SRT trace with {MAGIC.decode()!r}; "
-            "name the format it has"
+            f"{stream.name} begins with {head[:16]!r}, an SRT trace with {MAGIC.decode()!r}; name the format it has"
         )
     version = head[len(MAGIC) : len(MAGIC) + 3]
     if version not in _LAYOUTS:
         raise InputError(
-            f"{stream.name} is SRT version {version.decode('latin-1')!r}; versions 1.3 and 1.7 are "
-            "read, convert it"
+            f"{stream.name} is SRT version {version.decode('latin-1')!r}; versions 1.3 and 1.7 are read, convert it"
         )
     end = head.find(b"\f")
     if end < 0:
@@ -138,9 +134,7 @@ def _sector(name: str, header: bytes) -> int:
     return sizes.pop() if sizes else DEFAULT_SECTOR
 
 
-def _check(
-    name: str, layout: Layout, word: np.ndarray, address: np.ndarray, position: np.ndarray
-) -> None:
+def _check(name: str, layout: Layout, word: np.ndarray, address: np.ndarray, position: np.ndarray) -> None:
     """Raise InputError at the first record with a word that cannot be right."""
     rules = (
         ("length", word[:, 0], word[:, 0] == 4 * layout.words, f"{4 * layout.words} bytes"),

@@ -112,11 +112,8 @@ class ByteStream:
             return self._plain.read(size)
         except EOFError as error:
             raise InputError(
-                f"{self.name} is cut short: its {self._compression} stream ends early; "
-                "fetch the whole file again"
+                f"{self.name} is cut short: its {self._compression} stream ends early; fetch the whole file again"
             ) from error
         except (OSError, zlib.error, lzma.LZMAError) as error:
             where = f"its {self._compression} stream is damaged" if self._compression else "error"
-            raise InputError(
-                f"{self.name} cannot be read: {where} ({error}); fetch the file again"
-            ) from error
+            raise InputError(f"{self.name} cannot be read: {where} ({error}); fetch the file again") from error

@@ -84,9 +84,7 @@ class TextFormat(TraceFormat):
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # some numpy only warn of 1.5 in a column of integers
             try:
-                return np.loadtxt(
-                    io.StringIO(text), layout, comments=None, delimiter=self.separator, ndmin=1
-                )
+                return np.loadtxt(io.StringIO(text), layout, comments=None, delimiter=self.separator, ndmin=1)
             except (ValueError, OverflowError, Warning):
                 return None
 

@@ -1,0 +1,358 @@
+"""A scalar control: the closed loop of dsptf's table 1, one request after the other, in numba.
+
+Written from DESIGN and the paper, without looking at the engine's arrays: absolute float64 times, integer geometry, one
+lane, branches. It is what a careful programmer would write who needs this one experiment and nothing else; the engine is
+held against its numbers (tests/agreement) and against its speed (benchmarks/speed.py).
+"""
+
+import threading
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+AT_ONCE, FIRST, RECEIVING, ALL = range(4)
+NEVER = np.inf
+NOBODY = -1
+
+
+class Layout(NamedTuple):
+    """A zoned drive: arrays with one entry per zone, and its times in seconds."""
+
+    first_sector: np.ndarray
+    first_cylinder: np.ndarray
+    track: np.ndarray
+    track_skew: np.ndarray
+    cylinder_skew: np.ndarray
+    seek: np.ndarray
+    heads: int
+    capacity: int
+    revolution: float
+    head_switch: float
+    write_settle: float
+
+
+class Loop(NamedTuple):
+    """The experiment. completion: AT_ONCE, FIRST, RECEIVING or ALL."""
+
+    bricks: int
+    outstanding: int
+    slots: int
+    read_share: float
+    completion: int
+    hashing: bool
+    mean_sectors: float = 8.0
+
+
+class Sums(NamedTuple):
+    """What a run measured; accesses is -1 where the slots were too few."""
+
+    accesses: int
+    elapsed: float
+    busy: float
+    candidates: int
+    contested: int
+
+
+class Slots(NamedTuple):
+    """Requests: where each begins and ends, how long its transfer takes, who must still serve it."""
+
+    cylinder: np.ndarray
+    head: np.ndarray
+    angle: np.ndarray
+    transfer: np.ndarray
+    end_cylinder: np.ndarray
+    end_head: np.ndarray
+    read: np.ndarray
+    receiving: np.ndarray
+    waiting: np.ndarray
+    left: np.ndarray
+    answered: np.ndarray
+    used: np.ndarray
+
+
+def layout(drive) -> Layout:
+    """The layout of a `storagekit.drive.Drive` without reserved sectors, offsets or overhead."""
+    zones = drive.geometry
+    assert not np.any(zones.reserved) and not np.any(zones.first_offset) and zones.serpentine and drive.overhead == 0
+    return Layout(
+        *(np.asarray(field, np.int64) for field in (zones.first_sector, zones.first_cylinder, zones.sectors_per_track)),
+        *(np.asarray(field, np.int64) for field in (zones.track_skew, zones.cylinder_skew)),
+        np.asarray(drive.seek.times, np.float64),
+        zones.heads,
+        drive.capacity,
+        *(float(time) for time in (drive.revolution, drive.head_switch, drive.write_settle)),
+    )
+
+
+@numba.njit(inline="always")
+def uniform(state):
+    """Marsaglia's xorshift."""
+    state[0] ^= state[0] << np.uint64(13)
+    state[0] ^= state[0] >> np.uint64(7)
+    state[0] ^= state[0] << np.uint64(17)
+    return (state[0] >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@numba.njit
+def seeded(seed):
+    state = np.zeros(1, np.uint64)
+    state[0] = np.uint64(seed * 2654435761 + 88172645463325252)
+    for _ in range(10):
+        uniform(state)
+    return state
+
+
+@numba.njit
+def empty(count):
+    whole, real, flag = np.int64, np.float64, np.bool_
+    return Slots(
+        np.zeros(count, whole),
+        np.zeros(count, whole),
+        np.zeros(count, real),
+        np.zeros(count, real),
+        np.zeros(count, whole),
+        np.zeros(count, whole),
+        np.zeros(count, flag),
+        np.zeros(count, whole),
+        np.zeros(count, whole),
+        np.zeros(count, whole),
+        np.zeros(count, flag),
+        np.zeros(count, flag),
+    )
+
+
+@numba.njit(inline="always")
+def place(drive, zone, offset):
+    """Cylinder, head, angle in turns and track number of a zone's sector."""
+    length = drive.track[zone]
+    track = offset // length
+    sector = offset - track * length
+    cylinder = track // drive.heads
+    order = track - cylinder * drive.heads
+    turned = (order + (drive.heads - 1) * cylinder) * drive.track_skew[zone] + cylinder * drive.cylinder_skew[zone] + sector
+    head = drive.heads - 1 - order if cylinder & 1 else order
+    return drive.first_cylinder[zone] + cylinder, head, (turned % length) / length, track
+
+
+@numba.njit(inline="always")
+def draw(drive, loop, slots, s, state):
+    """A new request in slot s."""
+    sector = np.int64(uniform(state) * (drive.capacity // 8 - 40)) * 8
+    count = max(np.int64(np.ceil(-np.log(1.0 - uniform(state)) * loop.mean_sectors)), 1)
+    zone = 0
+    while zone + 1 < len(drive.first_sector) and drive.first_sector[zone + 1] <= sector:
+        zone += 1
+    offset = sector - drive.first_sector[zone]
+    cylinder, head, angle, track = place(drive, zone, offset)
+    last_cylinder, last_head, _, last_track = place(drive, zone, offset + count - 1)
+    crossed = last_cylinder - cylinder
+    skew = (last_track - track - crossed) * drive.track_skew[zone] + crossed * drive.cylinder_skew[zone]
+    slots.cylinder[s], slots.head[s], slots.angle[s] = cylinder, head, angle
+    slots.end_cylinder[s], slots.end_head[s] = last_cylinder, last_head
+    slots.transfer[s] = (count + skew) / drive.track[zone] * drive.revolution
+    slots.read[s] = uniform(state) < loop.read_share
+    slots.receiving[s] = np.int64(uniform(state) * loop.bricks)
+    chosen = np.int64(uniform(state) * loop.bricks)
+    everyone = (1 << loop.bricks) - 1
+    slots.waiting[s] = 1 << chosen if slots.read[s] and loop.hashing else everyone
+    slots.left[s] = 1 if slots.read[s] else loop.bricks
+    slots.answered[s] = loop.completion == AT_ONCE and not slots.read[s]
+    slots.used[s] = True
+
+
+@numba.njit(inline="always")
+def positioning(drive, slots, s, cylinder, head, turns):
+    """Seconds of seek and rotation to slot s from an arm, the platter standing at `turns`."""
+    move = drive.seek[abs(slots.cylinder[s] - cylinder)]
+    if slots.head[s] != head and move < drive.head_switch:
+        move = drive.head_switch
+    if move > 0 and not slots.read[s]:
+        move += drive.write_settle
+    ahead = slots.angle[s] - (turns + move / drive.revolution)
+    return move + (ahead - np.floor(ahead)) * drive.revolution
+
+
+@numba.njit(inline="always")
+def finished(loop, slots, s, brick):
+    """A copy is on disk or read: whether its request is answered by that."""
+    slots.left[s] -= 1
+    answers = not slots.answered[s] and (
+        slots.read[s]
+        or loop.completion == FIRST
+        or (loop.completion == RECEIVING and slots.receiving[s] == brick)
+        or slots.left[s] == 0
+    )
+    if answers:
+        slots.answered[s] = True
+    if slots.left[s] == 0:
+        slots.used[s] = False
+    return answers
+
+
+@numba.njit(inline="always")
+def earliest(times):
+    first = 0
+    for d in range(1, len(times)):
+        if times[d] < times[first]:
+            first = d
+    return first
+
+
+@numba.njit(nogil=True)
+def without_delay(drive, loop, seed, events, warm_up):
+    """Central SPTF, or hashing with an SPTF queue at each brick: the replacement comes after the choice it allows."""
+    state = seeded(seed)
+    slots = empty(loop.slots)
+    free, phase = np.zeros(loop.bricks), np.zeros(loop.bricks)
+    cylinder, head = np.zeros(loop.bricks, np.int64), np.zeros(loop.bricks, np.int64)
+    serving = np.full(loop.bricks, NOBODY)
+    for d in range(loop.bricks):
+        phase[d], free[d] = uniform(state), 1e-4 * d
+    coming = loop.outstanding
+    now, began, busy, accesses, candidates = 0.0, 0.0, 0.0, 0, 0
+    for event in range(events):
+        while coming > 0:
+            s = 0
+            while s < loop.slots and slots.used[s]:
+                s += 1
+            if s == loop.slots:
+                return Sums(-1, now, busy, candidates, 0)
+            draw(drive, loop, slots, s, state)
+            coming -= 0 if slots.answered[s] else 1
+            for d in range(loop.bricks):
+                if free[d] == NEVER:
+                    free[d] = now
+        k = earliest(free)
+        now = free[k]
+        if event == warm_up:
+            began = now
+        if serving[k] != NOBODY and finished(loop, slots, serving[k], k):
+            coming += 1
+        best, chosen, depth = NEVER, NOBODY, 0
+        for s in range(loop.slots):
+            if slots.used[s] and (slots.waiting[s] >> k) & 1:
+                depth += 1
+                cost = positioning(drive, slots, s, cylinder[k], head[k], phase[k] + now / drive.revolution)
+                if cost < best:
+                    best, chosen = cost, s
+        serving[k] = chosen
+        if chosen == NOBODY:
+            free[k] = NEVER
+            continue
+        slots.waiting[chosen] = 0 if slots.read[chosen] else slots.waiting[chosen] & ~(1 << k)
+        cylinder[k], head[k] = slots.end_cylinder[chosen], slots.end_head[chosen]
+        free[k] = now + best + slots.transfer[chosen]
+        if event >= warm_up:
+            busy += best + slots.transfer[chosen]
+            accesses += 1
+            candidates += depth
+    return Sums(accesses, now - began, busy, candidates, 0)
+
+
+@numba.njit(nogil=True)
+def with_claims(drive, loop, latency, seed, events, warm_up):
+    """D-SPTF, a message taking `latency` one way (dsptf, section 3.1): claims, bids, choices 2 latencies early."""
+    state = seeded(seed)
+    slots = empty(loop.slots)
+    born, first, made = np.zeros(loop.slots), np.zeros(loop.slots), np.zeros(loop.slots)
+    owner, bid = np.full(loop.slots, NOBODY), np.zeros(loop.slots)
+    wake, phase = np.zeros(loop.bricks), np.zeros(loop.bricks)
+    # the access under way (or the last), and the one planned after it
+    ends, serving = np.full(loop.bricks, NEVER), np.full(loop.bricks, NOBODY)
+    free, cylinder, head = np.zeros(loop.bricks), np.zeros(loop.bricks, np.int64), np.zeros(loop.bricks, np.int64)
+    planned, plan_cost, plan_end = np.full(loop.bricks, NOBODY), np.zeros(loop.bricks), np.zeros(loop.bricks)
+    for d in range(loop.bricks):
+        phase[d], wake[d] = uniform(state), 1e-4 * d
+    coming = loop.outstanding
+    now, began, busy, accesses, candidates, contested = 0.0, 0.0, 0.0, 0, 0, 0
+    event = 0
+    while event < events:
+        while coming > 0:
+            s = 0
+            while s < loop.slots and slots.used[s]:
+                s += 1
+            if s == loop.slots:
+                return Sums(-1, now, busy, candidates, contested)
+            draw(drive, loop, slots, s, state)
+            born[s], first[s], owner[s] = now, NEVER, NOBODY
+            coming -= 0 if slots.answered[s] else 1
+            for d in range(loop.bricks):
+                if wake[d] == NEVER:
+                    wake[d] = now
+        j = earliest(ends)
+        k = earliest(wake)
+        if ends[j] < wake[k]:
+            now = ends[j]
+            if finished(loop, slots, serving[j], j):
+                coming += 1
+            ends[j] = NEVER
+            continue
+        now = wake[k]
+        if event == warm_up:
+            began = now
+        event += 1
+        if planned[k] != NOBODY:
+            s = planned[k]
+            if event > warm_up:
+                busy += plan_cost[k]
+                accesses += 1
+            # what ended at this very moment
+            if ends[k] < NEVER and finished(loop, slots, serving[k], k):
+                coming += 1
+            serving[k], ends[k], free[k] = s, plan_end[k], plan_end[k]
+            cylinder[k], head[k] = slots.end_cylinder[s], slots.end_head[s]
+            planned[k] = NOBODY
+        start = max(free[k], now + 2 * latency)
+        best, chosen, depth, soonest = NEVER, NOBODY, 0, NEVER
+        for s in range(loop.slots):
+            if not slots.used[s] or not (slots.waiting[s] >> k) & 1:
+                continue
+            if slots.read[s] and first[s] + latency < now - 1e-12:
+                continue
+            reaches = born[s] if slots.receiving[s] == k else born[s] + latency
+            if reaches > now:
+                soonest = min(soonest, reaches)
+                continue
+            depth += 1
+            cost = positioning(drive, slots, s, cylinder[k], head[k], phase[k] + start / drive.revolution)
+            if cost < best:
+                best, chosen = cost, s
+        if chosen == NOBODY:
+            wake[k] = soonest
+            continue
+        if event > warm_up:
+            candidates += depth
+        s = chosen
+        slots.waiting[s] &= ~(1 << k)
+        if slots.read[s]:
+            first[s] = min(first[s], now)
+            rival = owner[s]
+            if rival != NOBODY:
+                contested += event > warm_up
+                if bid[s] < best or (bid[s] == best and rival < k):
+                    wake[k] = made[s] + latency
+                    continue
+                planned[rival] = NOBODY
+                wake[rival] = now + latency
+            owner[s], bid[s], made[s] = k, best, now
+        planned[k] = s
+        plan_cost[k] = best + slots.transfer[s]
+        plan_end[k] = start + plan_cost[k]
+        wake[k] = max(plan_end[k] - 2 * latency, start)
+    return Sums(accesses, now - began, busy, candidates, contested)
+
+
+def on_cores(cores, kernel, *arguments, events):
+    """The same run on every core at once, each with its own seed; returns what each measured."""
+    results = [None] * cores
+
+    def work(core):
+        results[core] = kernel(*arguments, core + 1, events, 1000)
+
+    threads = [threading.Thread(target=work, args=(core,)) for core in range(cores)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results

@@ -1,0 +1,9 @@
+"""Closed forms: what queueing theory and geometry say without simulating."""
+
+from storagekit.analytic.queueing import closed_network as closed_network
+from storagekit.analytic.queueing import mean_rotation as mean_rotation
+from storagekit.analytic.queueing import mean_seek as mean_seek
+from storagekit.analytic.queueing import response_md1 as response_md1
+from storagekit.analytic.queueing import response_mg1 as response_mg1
+from storagekit.analytic.queueing import response_mm1 as response_mm1
+from storagekit.analytic.queueing import response_mmc as response_mmc

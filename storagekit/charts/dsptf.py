@@ -1,0 +1,146 @@
+"""The exhibits of D-SPTF, drawn. `paper` maps claim ids to the paper's numbers."""
+
+from collections.abc import Mapping
+
+import altair as alt
+import pandas as pd
+import xarray as xr
+
+from storagekit.charts.marks import bars, curves, paper_points
+from storagekit.charts.theme import finished
+
+SCHEMES = ["Central SPTF", "D-SPTF", "Hashing", "LARD"]
+KEYS = {"Central SPTF": "central", "D-SPTF": "dsptf", "Hashing": "hashing", "LARD": "lard"}
+MS = 1e3
+
+
+def fig1(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+    """Throughput against depth; the paper's point is its gain at 16 times our FIFO."""
+    titles = ("Requests outstanding", "Throughput (IO/s)", "Scheduler")
+    drawn = curves(summary.throughput, "depth", "scheduler", titles=titles, x_scale=alt.Scale(type="log", base=2))
+    fifo = float(summary.throughput.sel(scheduler="FIFO", depth=16, statistic="mean"))
+    said = paper_points([(16, fifo * paper["dsptf.fig1.gain_at_16"])], "depth", titles[:2])
+    chart = alt.layer(drawn, said).resolve_scale(color="independent")
+    return finished(
+        chart,
+        "Figure 1: what SPTF gains with depth",
+        "one Atlas 10K, 4 KB random reads; diamond: the paper's gain at 16",
+    )
+
+
+def table1(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+    """Throughput, idle time and service time of the four schemes."""
+
+    def said(quantity: str, factor: float = 1.0) -> dict[str, float]:
+        return {scheme: paper[f"dsptf.table1.{KEYS[scheme]}.{quantity}"] * factor for scheme in SCHEMES}
+
+    panels = [
+        bars(
+            summary.throughput,
+            "scheme",
+            titles=("", "Throughput (IO/s per brick)"),
+            order=SCHEMES,
+            paper=said("throughput"),
+            form=".0f",
+        ),
+        bars(summary.idle, "scheme", titles=("", "Idle time (%)"), factor=100, order=SCHEMES, paper=said("idle", 100)),
+        bars(
+            summary.service_time,
+            "scheme",
+            titles=("", "Service time (ms)"),
+            factor=MS,
+            order=SCHEMES,
+            paper=said("service"),
+            form=".2f",
+        ),
+    ]
+    return finished(
+        alt.hconcat(*panels),
+        "Table 1: four schemes on eight replicas",
+        "90% reads, 16 outstanding, exponential sizes of mean 4 KB; dash: the paper",
+    )
+
+
+def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
+    """Throughput under each reading of when a write is answered."""
+    order = ["at once", "first copy", "receiving brick", "all copies"]
+    rows = [
+        bars(
+            summary.throughput.sel(scheme=scheme),
+            "completion",
+            titles=("Write answered", f"{scheme} (IO/s per brick)"),
+            order=order,
+            form=".0f",
+        ).properties(width=330)
+        for scheme in ("D-SPTF", "Hashing")
+    ]
+    return finished(
+        alt.hconcat(*rows).resolve_scale(y="shared"),
+        "What the paper leaves open: when is a write answered?",
+        "the loop of table 1; the paper has 187 and 133",
+    )
+
+
+def fig5(summary: xr.Dataset, gain: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+    """Throughput, and D-SPTF's gain over hashing, against the number of replicas."""
+    left = curves(
+        summary.throughput,
+        "replicas",
+        "scheme",
+        titles=("Replicas", "Throughput (IO/s per brick)", "Scheme"),
+        order=SCHEMES,
+        y_scale=alt.Scale(zero=False),
+    )
+    ours = gain.assign_coords(scheme="ours").expand_dims("scheme")
+    titles = ("Replicas", "D-SPTF over hashing", "Gain")
+    said = [(2, paper["dsptf.fig5.gain_2"]), (8, paper["dsptf.fig5.gain_8"])]
+    right = alt.layer(
+        curves(ours, "replicas", "scheme", titles=titles, y_scale=alt.Scale(zero=False)),
+        paper_points(said, "replicas", titles[:2]),
+    ).resolve_scale(color="independent")
+    chart = alt.hconcat(left, right).resolve_scale(color="independent", strokeDash="independent")
+    return finished(
+        chart,
+        "Figure 5: throughput against replication",
+        "67% reads, 16 outstanding per replica group; diamonds: the paper",
+    )
+
+
+def table5(messages: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+    """Messages per request beyond two for each replica."""
+    rows = (messages - 2 * messages.replicas).rename("extra").to_dataframe().reset_index().assign(series="ours")
+    said = rows.copy().assign(series="paper")
+    said["extra"] = [
+        paper[f"dsptf.table5.way{r}[{b}]"] - 2 * r for r, b in zip(said["replicas"], said["bricks"], strict=True)
+    ]
+    base = alt.Chart(pd.concat([said, rows])).encode(
+        x=alt.X("bricks:O", title="Bricks", axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("extra", title="Messages per request beyond 2N"),
+        color=alt.Color("replicas:N", title="Replicas"),
+        shape=alt.Shape("series:N", title=None),
+    )
+    chart = base.mark_point(size=90, filled=True, opacity=0.9).properties(width=420, height=260)
+    return finished(chart, "Table 5: messages per request", "2N for N replicas, and N more for every further claim")
+
+
+def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+    """Share of requests with conflicting claims."""
+    titles = ("Replicas", "Requests claimed twice (%)", "Reads, claim window")
+    rows = summary.contested_requests.stack(setting=["read_share", "latency"])
+    names = [f"{share:.0%}, {latency * 1e6:.0f} µs" for share, latency in rows.setting.values]
+    rows = rows.drop_vars(["setting", "read_share", "latency"]).assign_coords(setting=names)
+    said = [(r, 100 * paper[f"dsptf.table6.conflicts[{r}]"]) for r in summary.replicas.values.tolist()]
+    chart = alt.layer(
+        curves(rows, "replicas", "setting", titles=titles, factor=100), paper_points(said, "replicas", titles[:2])
+    ).resolve_scale(color="independent")
+    return finished(
+        chart, "Table 6: conflicting claims", "16 outstanding; diamonds: the paper, which gives no share of reads"
+    )
+
+
+def fig9(summary: xr.Dataset) -> alt.TopLevelMixin:
+    """Throughput against network latency."""
+    titles = ("One-way network latency (ms)", "Throughput (IO/s per replica)", "Reads")
+    rows = summary.throughput.assign_coords(read_share=[f"{share:.0%}" for share in summary.read_share.values])
+    drawn = curves(rows, "latency", "read_share", titles=titles, x_factor=MS)
+    return finished(drawn, "Figure 9: sensitivity to network latency", "D-SPTF, eight replicas, 16 outstanding")

@@ -1,0 +1,99 @@
+"""Curves and bars with intervals, and the paper's figures marked beside them.
+
+Data come as arrays over a dimension `statistic` (mean, low, high), as `storagekit.metrics.interval` makes them.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import pandas as pd
+import xarray as xr
+
+from storagekit.charts.theme import HEIGHT, PAPER, WIDTH
+
+
+def table(summary: xr.DataArray, factor: float = 1.0) -> pd.DataFrame:
+    """One row for each point: its coordinates, and mean, low and high times `factor`."""
+    wide = (summary * factor).to_dataset("statistic").reset_coords(drop=True)
+    return wide[["mean", "low", "high"]].to_dataframe().reset_index()
+
+
+def curves(
+    summary: xr.DataArray,
+    x: str,
+    colour: str,
+    *,
+    titles: tuple[str, str, str],
+    factor: float = 1.0,
+    x_factor: float = 1.0,
+    x_scale: alt.Scale | None = None,
+    y_scale: alt.Scale | None = None,
+    order: Sequence[str] | None = None,
+) -> alt.LayerChart:
+    """A line for each value of `colour` over `x`, with its confidence interval as a whisker.
+
+    titles: of the x axis, the y axis and the legend, units included. factor and x_factor turn SI into those units.
+    """
+    rows = table(summary, factor)
+    rows[x] = rows[x] * x_factor
+    base = alt.Chart(rows).encode(
+        x=alt.X(x, title=titles[0], scale=x_scale or alt.Scale(zero=False)),
+        color=alt.Color(colour, type="nominal", title=titles[2], sort=list(order or rows[colour].unique())),
+    )
+    y = alt.Y("mean", title=titles[1], scale=y_scale or alt.Scale(zero=True))
+    line = base.mark_line(point={"size": 30}, strokeWidth=2).encode(
+        y=y,
+        strokeDash=alt.StrokeDash(colour, type="nominal", title=titles[2], sort=list(order or rows[colour].unique())),
+    )
+    whisker = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low", title=titles[1]), y2="high")
+    return alt.layer(whisker, line).properties(width=WIDTH, height=HEIGHT)
+
+
+def bars(
+    summary: xr.DataArray,
+    x: str,
+    *,
+    titles: tuple[str, str],
+    factor: float = 1.0,
+    order: Sequence[str] | None = None,
+    paper: Mapping[str, float] | None = None,
+    form: str = ",.1f",
+) -> alt.LayerChart:
+    """A bar for each value of `x` with its interval and its number; the paper's figure is a dash across it."""
+    rows = table(summary, factor)
+    sort = list(order or rows[x].unique())
+    base = alt.Chart(rows).encode(x=alt.X(x, type="nominal", title=titles[0], sort=sort, axis=alt.Axis(labelAngle=0)))
+    layers = [
+        base.mark_bar(width={"band": 0.6}, color="#9ecae1").encode(y=alt.Y("mean", title=titles[1])),
+        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low", title=titles[1]), y2="high"),
+        base.mark_text(baseline="bottom", dy=22, fontSize=11).encode(y="mean", text=alt.Text("mean", format=form)),
+    ]
+    if paper:
+        said = pd.DataFrame({x: list(paper), "paper": list(paper.values()), "series": "paper"})
+        layers.append(
+            alt.Chart(said)
+            .mark_tick(thickness=3, width={"band": 0.8})
+            .encode(x=alt.X(x, type="nominal", sort=sort), y="paper", color=_paper_legend())
+        )
+    return alt.layer(*layers).properties(width=WIDTH / 2 + 20, height=HEIGHT)
+
+
+def paper_points(points: Sequence[tuple[float, float]], x: str, titles: tuple[str, str]) -> alt.Chart:
+    """The paper's figures as diamonds, to be layered over curves."""
+    said = pd.DataFrame(points, columns=[x, "paper"]).assign(series="paper")
+    return (
+        alt.Chart(said)
+        .mark_point(shape="diamond", size=110, filled=True, opacity=1)
+        .encode(
+            x=alt.X(x, title=titles[0]),
+            y=alt.Y("paper", title=titles[1]),
+            fill=_paper_legend("fill"),
+            color=alt.value(PAPER),
+        )
+    )
+
+
+def _paper_legend(channel: str = "color"):
+    scale = alt.Scale(domain=["paper"], range=[PAPER])
+    kind = alt.Fill if channel == "fill" else alt.Color
+    return kind("series", type="nominal", title=None, scale=scale)

@@ -1,0 +1,47 @@
+"""What a run found for one claim of a paper."""
+
+import math
+from dataclasses import dataclass
+
+from storagekit.errors import InputError
+
+BASES = ("analytic", "simulated", "stand-in", "trace")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a run found for one claim.
+
+    id: the claim's, `[element]` included. measured: a number in the claim's unit, True or False
+    for a statement that holds or does not, None where it was not run (the note says why).
+    low, high: the 95% confidence interval of `measured`. basis: one of `BASES`.
+    holds: for an ordering or a bound that has a number to show: whether it holds.
+
+    Raises InputError for a number that is not finite, an interval that does not hold it, an
+    unknown basis.
+    """
+
+    id: str
+    measured: float | bool | None
+    low: float | None = None
+    high: float | None = None
+    basis: str = "simulated"
+    note: str = ""
+    holds: bool | None = None
+
+    def __post_init__(self):
+        for name in ("measured", "low", "high", "holds"):
+            value = getattr(self, name)
+            if hasattr(value, "item"):  # a NumPy or JAX scalar
+                object.__setattr__(self, name, value.item())
+        if self.basis not in BASES:
+            raise InputError(f"{self.id}: basis {self.basis!r} is none of {', '.join(BASES)}")
+        for name in ("measured", "low", "high"):
+            value = getattr(self, name)
+            if value is not None and not math.isfinite(value):
+                raise InputError(f"{self.id}: {name} is {value}; give None, and why in the note")
+        if self.measured is None or self.low is None or self.high is None:
+            return
+        slack = 1e-9 * max(abs(self.low), abs(self.high))
+        if not self.low - slack <= self.measured <= self.high + slack:
+            raise InputError(f"{self.id}: {self.measured} lies outside its interval {self.low} to {self.high}")

@@ -1,0 +1,27 @@
+"""Lumb, Golding and Ganger, D-SPTF: Decentralized Request Distribution in Brick-based Storage Systems, ASPLOS 2004.
+
+`exhibits` holds a function for each table and figure that needs no trace, `findings` states what they show beside the
+paper's claims.
+"""
+
+from storagekit.papers.dsptf.exhibits import Effort as Effort
+from storagekit.papers.dsptf.exhibits import effort as effort
+from storagekit.papers.dsptf.exhibits import fig1 as fig1
+from storagekit.papers.dsptf.exhibits import fig5 as fig5
+from storagekit.papers.dsptf.exhibits import fig5_readings as fig5_readings
+from storagekit.papers.dsptf.exhibits import fig9 as fig9
+from storagekit.papers.dsptf.exhibits import one_at_a_time as one_at_a_time
+from storagekit.papers.dsptf.exhibits import protocol as protocol
+from storagekit.papers.dsptf.exhibits import table1 as table1
+from storagekit.papers.dsptf.exhibits import table1_read_share as table1_read_share
+from storagekit.papers.dsptf.exhibits import table1_readings as table1_readings
+from storagekit.papers.dsptf.exhibits import table5 as table5
+from storagekit.papers.dsptf.exhibits import table6 as table6
+from storagekit.papers.dsptf.findings import fig1_findings as fig1_findings
+from storagekit.papers.dsptf.findings import fig5_findings as fig5_findings
+from storagekit.papers.dsptf.findings import fig9_findings as fig9_findings
+from storagekit.papers.dsptf.findings import not_run as not_run
+from storagekit.papers.dsptf.findings import protocol_findings as protocol_findings
+from storagekit.papers.dsptf.findings import table1_findings as table1_findings
+from storagekit.papers.dsptf.findings import table5_findings as table5_findings
+from storagekit.papers.dsptf.findings import table6_findings as table6_findings

@@ -1,0 +1,100 @@
+"""What every test shares: JAX's environment, and small systems whose numbers can be worked by hand."""
+
+from storagekit.reproduce.devices import prepare
+
+prepare()  # before anything imports JAX
+
+import importlib.util  # noqa: E402
+import sys  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from pathlib import Path  # noqa: E402
+from types import ModuleType  # noqa: E402
+
+import equinox as eqx  # noqa: E402
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+from storagekit.engine import AbstractLog, Scenario  # noqa: E402
+from storagekit.engine.run import Run, begin, chunk  # noqa: E402
+from storagekit.engine.state import start  # noqa: E402
+from storagekit.workload import RecordedArrivals, Requests  # noqa: E402
+
+# property tests share their cores with the rest: a slow example is no finding
+settings.register_profile("storagekit", deadline=None)
+settings.load_profile("storagekit")
+
+
+class EventLog(AbstractLog):
+    """Everything an event reports."""
+
+    def keep(self, report):
+        return report
+
+
+@pytest.fixture(scope="session")
+def recorded() -> Callable[..., RecordedArrivals]:
+    """Arrivals from hand-made columns: seconds, sector, sectors, read, receiving brick, address hash."""
+
+    def recorded(times, *, sector=0, sectors=1, read=True, receiving=0, address_hash=0, **more) -> RecordedArrivals:
+        count = len(times)
+
+        def column(values, kind):
+            return np.broadcast_to(np.asarray(values, kind), (count,)).copy()
+
+        return RecordedArrivals(
+            requests=Requests(
+                number=np.arange(count, dtype=np.int32),
+                sector=column(sector, np.int32),
+                sectors=column(sectors, np.int32),
+                read=column(read, bool),
+                receiving=column(receiving, np.uint32),
+                address_hash=column(address_hash, np.uint32),
+            ),
+            gap=np.append(np.diff(times), np.inf).astype(np.float32),
+            **more,
+        )
+
+    return recorded
+
+
+def narrow(leaf):
+    array = np.asarray(leaf)
+    return jnp.asarray(array.astype({"f": np.float32, "i": np.int32}.get(array.dtype.kind, array.dtype)))
+
+
+@pytest.fixture(scope="session")
+def unfold() -> Callable:
+    """The first chunk of a single run, event by event: `(sums, reports)`, the platters at `phase` turns when it starts."""
+
+    def unfold(scenario: Scenario, phase=None):
+        numbers, rest = eqx.partition(scenario, eqx.is_array_like)
+        scenario = eqx.combine(jax.tree.map(narrow, numbers), rest)
+        key = jnp.zeros(2, jnp.uint32)
+        run = begin(scenario, key)
+        if phase is not None:
+            run = Run(start(scenario, jnp.asarray(phase, jnp.float32)), run.first, key)
+        _, told = jax.jit(lambda run: chunk(scenario, run, EventLog()))(run)
+        return jax.tree.map(np.asarray, told)
+
+    return unfold
+
+
+@pytest.fixture(scope="session")
+def event_log() -> AbstractLog:
+    return EventLog()
+
+
+@pytest.fixture(scope="session")
+def control() -> ModuleType:
+    """benchmarks/control.py, which is not part of the package."""
+    path = Path(__file__).parents[1] / "benchmarks" / "control.py"
+    if not path.exists():
+        pytest.skip(f"no {path}: needs a checkout, this is an installed package")
+    spec = importlib.util.spec_from_file_location("storagekit_control", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module

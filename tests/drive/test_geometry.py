@@ -1,0 +1,132 @@
+"""The layout rule, against a tiny drive worked by hand.
+
+Two heads, serpentine. Zone 0: cylinders 0 and 1, 4 sectors a track, track skew 1, cylinder skew 2, its first sector
+reserved, one spare at the end of each cylinder. Zone 1: cylinders 2 and 3, 3 sectors a track, skews 1 and 1, its angle 0
+one sector late. So zone 0 holds 2 (8 - 1) - 1 = 13 sectors, zone 1 the 12 from 13 on, and in zone 0 (skip the reserved
+one, then add up skews: order + cylinder track skews, 2 per cylinder):
+
+    sector           0    1    2 |  3    4    5 (spare) |  6    7    8    9 | 10   11   12 (spare)
+    cylinder, head      0, 0     |     0, 1             |        1, 1       |    1, 0
+    angle          1/4  2/4  3/4 | 1/4  2/4  3/4        | 3/4   0   1/4  2/4|  0   1/4  2/4
+
+    sector          13   14   15 | 16   17   18 | 19   20   21 | 22   23   24
+    cylinder, head      2, 0     |    2, 1      |    3, 1      |    3, 0
+    angle          1/3  2/3   0  | 2/3   0  1/3 |  0   1/3 2/3 | 1/3  2/3   0
+"""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storagekit.drive import drive_from_facts, load_drive
+
+SHAPE = {"track_skew": 1, "reserved": 0, "first_offset": 0, "spares": 0, "cylinders": 2}
+ZONES = [
+    {**SHAPE, "first_cylinder": 0, "sectors_per_track": 4, "cylinder_skew": 2, "reserved": 1, "spares": 1, "sparing_cylinders": 1},
+    {**SHAPE, "first_cylinder": 2, "sectors_per_track": 3, "cylinder_skew": 1, "first_offset": 1, "sparing_cylinders": 2},
+]
+CYLINDER = [0] * 6 + [1] * 7 + [2] * 6 + [3] * 6
+HEAD = [0] * 3 + [1] * 3 + [1] * 4 + [0] * 3 + [0] * 3 + [1] * 3 + [1] * 3 + [0] * 3
+ZONE_0 = np.array([1, 2, 3, 1, 2, 3, 3, 0, 1, 2, 0, 1, 2]) / 4
+ZONE_1 = np.array([1, 2, 0, 2, 0, 1, 0, 1, 2, 1, 2, 0]) / 3
+ANGLE = np.concatenate([ZONE_0, ZONE_1])
+REVOLUTION = 10e-3
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return drive_from_facts(
+        {
+            "rpm": 6000,
+            "cylinders": 4,
+            "heads": 2,
+            "serpentine": True,
+            "head_switch_ms": 0.5,
+            "write_settle_ms": 0.25,
+            "overhead_ms": 0.0,
+            "seek_ms": [[1, 1.0], [3, 3.0]],
+            "zones": ZONES,
+        },
+        "tiny",
+    )
+
+
+def test_the_layout_worked_by_hand(tiny):
+    assert tiny.capacity == 25 and tiny.cylinders == 4
+    target = tiny.locate(np.arange(25), np.ones(25, int))
+    assert target.cylinder.tolist() == CYLINDER
+    assert target.head.tolist() == HEAD
+    np.testing.assert_allclose(target.angle, ANGLE, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("sector", "count", "turns"),
+    [
+        (0, 3, 3 / 4),  # on one track
+        (2, 2, 3 / 4),  # 3/4 to 4/4, a sector of track skew, 5/4 to 6/4
+        (18, 2, 3 / 3),  # 1/3 to 2/3, a sector of cylinder skew, 3/3 to 4/3
+        (16, 6, 7 / 3),  # a track, a sector of skew, a track
+    ],
+)
+def test_a_transfer_waits_out_the_skews_it_crosses(tiny, sector, count, turns):
+    target = tiny.locate(np.array(sector), np.array(count))
+    np.testing.assert_allclose(target.transfer, turns * REVOLUTION, rtol=1e-6)
+    last = sector + count - 1
+    assert (target.end.cylinder, target.end.head) == (CYLINDER[last], HEAD[last])
+
+
+@pytest.mark.parametrize("name", ["atlas10k", "cheetah9lp", "cheetah4lp", "ibm18es"])
+@settings(max_examples=30, derandomize=True)
+@given(data=st.data())
+def test_numpy_and_jax_agree(name, data):
+    """The same arithmetic in 64 bits and in 32 bits: nothing overflows, every angle lies in [0, 1)."""
+    drive = load_drive(name)
+    sectors = data.draw(st.lists(st.integers(0, drive.capacity - 512), min_size=1, max_size=8))
+    counts = data.draw(st.lists(st.integers(1, 512), min_size=len(sectors), max_size=len(sectors)))
+    wide = drive.locate(np.array(sectors, np.int64), np.array(counts, np.int64))
+    padded = np.resize(np.array(sectors, np.int32), 8), np.resize(np.array(counts, np.int32), 8)
+    narrow = drive.locate(*(jnp.asarray(column) for column in padded))
+    for ours, theirs in zip(
+        (wide.cylinder, wide.head, wide.end.cylinder, wide.end.head),
+        (narrow.cylinder, narrow.head, narrow.end.cylinder, narrow.end.head),
+        strict=True,
+    ):
+        assert ours.tolist() == np.asarray(theirs)[: len(sectors)].tolist()
+    np.testing.assert_allclose(wide.angle, np.asarray(narrow.angle)[: len(sectors)], atol=1e-6)
+    np.testing.assert_allclose(wide.transfer, np.asarray(narrow.transfer)[: len(sectors)], rtol=1e-6)
+    assert np.all((wide.angle >= 0) & (wide.angle < 1))
+    assert np.all(wide.cylinder < drive.cylinders) and np.all(wide.head < drive.geometry.heads)
+
+
+@pytest.mark.parametrize("name", ["atlas10k", "cheetah9lp", "cheetah4lp", "ibm18es"])
+def test_sectors_of_a_zone_never_share_a_place(name):
+    """Every sector has a place of its own: a window across the drive's second zone boundary, all different."""
+    drive = load_drive(name)
+    boundary = int(drive.geometry.first_sector[1])
+    sector = np.arange(boundary - 3000, boundary + 3000)
+    target = drive.locate(sector, np.ones_like(sector))
+    places = np.stack([target.cylinder, target.head, np.round(target.angle * 1e5)], axis=1)
+    assert len(np.unique(places, axis=0)) == len(sector)
+
+
+def test_positioning_worked_by_hand(tiny):
+    """Arm on cylinder 0, head 0. Platter at 1/4, a revolution 10 ms, a head switch 1/20 turn, write settle 1/40 turn."""
+    arm = tiny.locate(np.array(0), np.array(1)).end
+    cases = [
+        # sector, read: seek ms, rotation ms
+        (2, True, 0.0, 5.0),  # 1/4 to 3/4
+        (2, False, 0.0, 5.0),  # nothing moved, nothing settles
+        (0, True, 0.0, 0.0),  # there already
+        (3, True, 0.5, 9.5),  # the head switch ends just too late for 1/4
+        (3, False, 0.75, 9.25),  # and settles for the write
+        (6, True, 1.0, 4.0),  # seek longer than the switch; 1/4 + 1/10 to 3/4
+        (13, True, 2.0, 8.0 + 1 / 3),  # two cylinders: 2/3 of the way from 1 to 3 ms... 1/4 + 2/10 to 4/3
+        (24, False, 3.25, 4.25),  # three: 1/4 + 3.25/10 to 1
+    ]
+    for sector, read, seek, rotation in cases:
+        target = tiny.locate(np.array(sector), np.array(1))
+        found = tiny.positioning(arm, jnp.float32(0.25), target, jnp.asarray(read))
+        np.testing.assert_allclose(float(found.seek), seek * 1e-3, atol=1e-8, err_msg=f"{sector} {read}")
+        assert float(found.rotation) * 1e3 == pytest.approx(rotation, abs=2e-6), (sector, read)

@@ -1,0 +1,144 @@
+"""Drives from files and data sheets, and the idealized drive."""
+
+import copy
+import json
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from storagekit.analytic import mean_rotation, mean_seek
+from storagekit.drive import Drive, drive_from_facts, drive_names, ideal_drive, load_drive
+from storagekit.errors import InputError
+from storagekit.resources import data_path
+
+# what each maker sold it as, in 10^9 bytes
+NOMINAL = {"atlas10k": 9.1, "cheetah4lp": 4.55, "cheetah9lp": 9.1, "ibm18es": 9.1}
+DRAWS = 40_000
+
+
+@pytest.fixture
+def facts() -> dict:
+    return json.loads(data_path("drives", "atlas10k.json").read_text())
+
+
+@pytest.mark.parametrize("name", sorted(NOMINAL))
+def test_a_drive_file_holds_what_the_drive_was_sold_as(name):
+    assert load_drive(name).capacity * 512 == pytest.approx(NOMINAL[name] * 1e9, rel=0.01)
+
+
+def test_every_drive_file_loads_and_says_where_its_facts_are_from():
+    assert set(NOMINAL) <= set(drive_names())
+    for name in drive_names():
+        drive = load_drive(name)
+        assert drive.capacity > 0 and np.all(np.asarray(drive.seek(np.arange(1, drive.cylinders))) > 0)
+        assert json.loads(data_path("drives", f"{name}.json").read_text())["source"]
+
+
+def mechanics(drive, read=True, seed=0):
+    """Mean seek and rotation, and their standard errors, from one uniform place to another at a random time."""
+    random = np.random.default_rng(seed)
+    sectors = random.integers(0, drive.capacity, (2, DRAWS))
+    arm = drive.locate(sectors[0], np.ones(DRAWS, int)).end
+    target = drive.locate(sectors[1], np.ones(DRAWS, int))
+    phase = jnp.asarray(random.random(DRAWS), jnp.float32)
+    found = drive.positioning(arm, phase, target, jnp.full(DRAWS, read))
+    return tuple(
+        (float(np.mean(part)), float(np.std(part)) / np.sqrt(DRAWS)) for part in (np.asarray(found.seek), np.asarray(found.rotation))
+    )
+
+
+def test_the_ideal_drive_keeps_to_the_formulas():
+    """Oracle: S/3 and R/2 (srarray, section 2), four standard errors."""
+    (seek, seek_error), (rotation, rotation_error) = mechanics(ideal_drive(full_seek=9e-3, revolution=6e-3))
+    assert abs(seek - mean_seek(9e-3)) < 4 * seek_error
+    assert abs(rotation - mean_rotation(6e-3)) < 4 * rotation_error
+
+
+def test_a_data_sheet_becomes_a_drive_with_its_figures():
+    """The Cheetah 9LP's: 10,025 rpm, 0.98 and 5.4 and 12.2 ms, 9.1 GB, about 20 MB/s."""
+    drive = Drive.from_datasheet(
+        rpm=10_025, track_seek=0.98e-3, average_seek=5.4e-3, full_seek=12.2e-3, capacity=9.1e9, media_rate=20e6, heads=12
+    )
+    (seek, error), (rotation, rotation_error) = mechanics(drive)
+    assert drive.capacity * 512 == pytest.approx(9.1e9, rel=1e-3)
+    assert abs(seek - 5.4e-3) < 4 * error + 0.01 * 5.4e-3
+    assert abs(rotation - 60 / 10_025 / 2) < 4 * rotation_error
+    assert float(drive.seek(drive.cylinders - 1)) == pytest.approx(12.2e-3, rel=1e-3)
+    # a track of data passes in one revolution
+    assert float(drive.locate(np.array(0), np.array(234)).transfer) == pytest.approx(234 * 512 / 20e6, rel=0.01)
+
+
+@pytest.mark.parametrize("figure", ["rpm", "track_seek", "capacity", "media_rate", "heads"])
+def test_a_data_sheet_with_an_impossible_figure_is_refused(figure):
+    good = {"rpm": 7200, "track_seek": 1e-3, "average_seek": 5e-3, "full_seek": 12e-3, "capacity": 9e9, "media_rate": 2e7, "heads": 4}
+    with pytest.raises(InputError, match=f"{figure} 0: it must be above 0"):
+        Drive.from_datasheet(**{**good, figure: 0})
+
+
+FIELDS = ["rpm", "cylinders", "heads", "head_switch_ms", "write_settle_ms", "overhead_ms", "seek_ms", "zones"]
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_missing_field_is_named(facts, field):
+    del facts[field]
+    with pytest.raises(InputError, match=rf"field '{field}' is missing"):
+        drive_from_facts(facts, "x.json")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("rpm", 0),
+        ("rpm", "fast"),
+        ("rpm", float("nan")),
+        ("cylinders", 10042.5),
+        ("cylinders", float("inf")),
+        ("heads", 0),
+        ("heads", True),
+        ("head_switch_ms", -0.1),
+        ("overhead_ms", None),
+        ("seek_ms", [[1, 1.0], [1, 2.0]]),
+        ("seek_ms", [[1, "slow"]]),
+        ("seek_ms", 5),
+        ("zones", []),
+        ("zones", 7),
+    ],
+)
+def test_an_impossible_value_is_named(facts, field, value):
+    with pytest.raises(InputError, match=rf"field '{field}'"):
+        drive_from_facts({**facts, field: value}, "x.json")
+
+
+@pytest.mark.parametrize("field", ["first_cylinder", "cylinders", "sectors_per_track", "track_skew", "spares"])
+def test_a_zone_without_a_field_is_named(facts, field):
+    zones = copy.deepcopy(facts["zones"])
+    del zones[2][field]
+    with pytest.raises(InputError, match=rf"zone 2: field '{field}' is missing"):
+        drive_from_facts({**facts, "zones": zones}, "x.json")
+
+
+def test_zones_that_overlap_are_refused(facts):
+    facts["zones"][1]["first_cylinder"] -= 1
+    with pytest.raises(InputError, match="zone 1: cylinders 432 to .*must follow one another"):
+        drive_from_facts(facts, "x.json")
+
+
+def test_spares_that_leave_no_data_are_refused(facts):
+    zone = facts["zones"][0]
+    zone["spares"] = zone["sparing_cylinders"] * zone["sectors_per_track"] * facts["heads"]
+    with pytest.raises(InputError, match="zone 0.*'spares'"):
+        drive_from_facts(facts, "x.json")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1, 2]", "\x00\x01"])
+def test_a_file_that_is_not_a_drive_is_refused(tmp_path, text):
+    path = tmp_path / "drive.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"drive\.json.*one JSON object"):
+        load_drive(path)
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(InputError, match="'atlas11k': not known.*atlas10k"):
+        load_drive("atlas11k")
