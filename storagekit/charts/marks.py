@@ -36,14 +36,18 @@ def curves(
     """
     rows = table(summary, factor)
     rows[x] = rows[x] * x_factor
+    series = list(order or rows[colour].unique())
+    legend = alt.Legend(title=titles[2]) if len(series) > 1 else None
+    whole = (rows[x] % 1 == 0).all()
+    axis = alt.Axis(tickMinStep=1, format="d") if whole else alt.Axis()
     base = alt.Chart(rows).encode(
-        x=alt.X(x, title=titles[0], scale=x_scale or alt.Scale(zero=False)),
-        color=alt.Color(colour, type="nominal", title=titles[2], sort=list(order or rows[colour].unique())),
+        x=alt.X(x, title=titles[0], scale=x_scale or alt.Scale(zero=False), axis=axis),
+        color=alt.Color(colour, type="nominal", sort=series, legend=legend),
     )
-    y = alt.Y("mean", title=titles[1], scale=y_scale or alt.Scale(zero=True))
+    # series may lie on top of one another, so that their dashes differ as well as their colours
     line = base.mark_line(point={"size": 30}, strokeWidth=2).encode(
-        y=y,
-        strokeDash=alt.StrokeDash(colour, type="nominal", title=titles[2], sort=list(order or rows[colour].unique())),
+        y=alt.Y("mean", title=titles[1], scale=y_scale or alt.Scale(zero=True)),
+        strokeDash=alt.StrokeDash(colour, type="nominal", sort=series, legend=None),
     )
     whisker = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low", title=titles[1]), y2="high")
     return alt.layer(whisker, line).properties(width=WIDTH, height=HEIGHT)
@@ -62,11 +66,14 @@ def bars(
     """A bar for each value of `x` with its interval and its number; the paper's figure is a dash across it."""
     rows = table(summary, factor)
     sort = list(order or rows[x].unique())
+    top = 1.08 * max(rows["high"].max(), *(paper or {"": 0.0}).values())
     base = alt.Chart(rows).encode(x=alt.X(x, type="nominal", title=titles[0], sort=sort, axis=alt.Axis(labelAngle=0)))
     layers = [
-        base.mark_bar(width={"band": 0.6}, color="#9ecae1").encode(y=alt.Y("mean", title=titles[1])),
-        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low", title=titles[1]), y2="high"),
-        base.mark_text(baseline="bottom", dy=22, fontSize=11).encode(y="mean", text=alt.Text("mean", format=form)),
+        base.mark_bar(width={"band": 0.6}, color="#9ecae1").encode(
+            y=alt.Y("mean", title=titles[1], scale=alt.Scale(domain=[0, top]))
+        ),
+        base.mark_rule(strokeWidth=2, clip=True).encode(y=alt.Y("low", title=titles[1]), y2="high"),
+        base.mark_text(fontSize=11).encode(y=alt.value(HEIGHT - 10), text=alt.Text("mean", format=form)),
     ]
     if paper:
         said = pd.DataFrame({x: list(paper), "paper": list(paper.values()), "series": "paper"})

@@ -13,6 +13,7 @@ from storagekit.engine.run import AbstractLog as AbstractLog
 from storagekit.engine.run import NoLog as NoLog
 from storagekit.engine.run import ResponseLog as ResponseLog
 from storagekit.engine.run import keys as keys
+from storagekit.engine.state import NOBODY as NOBODY
 from storagekit.engine.system import Scenario as Scenario
 from storagekit.engine.system import System as System
 from storagekit.engine.tally import Tally as Tally

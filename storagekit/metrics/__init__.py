@@ -10,3 +10,4 @@ from storagekit.metrics.measurement import BASES as BASES
 from storagekit.metrics.measurement import Measurement as Measurement
 from storagekit.metrics.measures import MEANINGS as MEANINGS
 from storagekit.metrics.measures import UNITS as UNITS
+from storagekit.metrics.replaying import replay as replay

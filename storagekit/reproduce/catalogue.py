@@ -48,6 +48,18 @@ def placements() -> dict[str, Callable]:
     return {"replicas": room.Replicas}
 
 
+def completions() -> dict[str, Callable]:
+    """Readings of when a write is answered, by name; each value makes one."""
+    from storagekit import engine as room
+
+    return {
+        "at-once": room.AtOnce,
+        "first-copy": room.FirstCopy,
+        "receiving-brick": room.ReceivingBrick,
+        "all-copies": room.AllCopies,
+    }
+
+
 def catalogue() -> dict[str, list[Entry]]:
     """Everything `storagekit list` shows, by section."""
     return {
@@ -57,6 +69,7 @@ def catalogue() -> dict[str, list[Entry]]:
         "dispatchers": _described(dispatchers()),
         "schedulers": _described(schedulers()),
         "placements": _described(placements()),
+        "write completions": _described(completions()),
         "trace formats": _trace_formats(),
     }
 

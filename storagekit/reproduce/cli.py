@@ -16,7 +16,7 @@ import typer
 from typer.exceptions import TyperException
 
 from storagekit.errors import InputError
-from storagekit.reproduce import devices
+from storagekit.reproduce import cli_trace, devices
 
 app = typer.Typer(
     name="storagekit",
@@ -117,6 +117,9 @@ def list_(as_json: Json = False) -> None:
         width = max((len(entry.name) for entry in entries), default=0)
         lines = [f"  {entry.name:<{width}}  {entry.what}".rstrip() for entry in entries]
         print("\n".join([f"{name}:", *lines, ""]))
+
+
+cli_trace.join(app)
 
 
 def main() -> None:

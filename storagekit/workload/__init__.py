@@ -13,3 +13,5 @@ from storagekit.workload.requests import Requests as Requests
 from storagekit.workload.sizes import AbstractSize as AbstractSize
 from storagekit.workload.sizes import ExponentialSize as ExponentialSize
 from storagekit.workload.sizes import FixedSize as FixedSize
+from storagekit.workload.recorded import recorded as recorded
+from storagekit.workload.recorded import wrapped as wrapped

@@ -24,8 +24,23 @@ from storagekit.drive import drive_from_facts, load_drive
 
 SHAPE = {"track_skew": 1, "reserved": 0, "first_offset": 0, "spares": 0, "cylinders": 2}
 ZONES = [
-    {**SHAPE, "first_cylinder": 0, "sectors_per_track": 4, "cylinder_skew": 2, "reserved": 1, "spares": 1, "sparing_cylinders": 1},
-    {**SHAPE, "first_cylinder": 2, "sectors_per_track": 3, "cylinder_skew": 1, "first_offset": 1, "sparing_cylinders": 2},
+    {
+        **SHAPE,
+        "first_cylinder": 0,
+        "sectors_per_track": 4,
+        "cylinder_skew": 2,
+        "reserved": 1,
+        "spares": 1,
+        "sparing_cylinders": 1,
+    },
+    {
+        **SHAPE,
+        "first_cylinder": 2,
+        "sectors_per_track": 3,
+        "cylinder_skew": 1,
+        "first_offset": 1,
+        "sparing_cylinders": 2,
+    },
 ]
 CYLINDER = [0] * 6 + [1] * 7 + [2] * 6 + [3] * 6
 HEAD = [0] * 3 + [1] * 3 + [1] * 4 + [0] * 3 + [0] * 3 + [1] * 3 + [1] * 3 + [0] * 3
@@ -122,8 +137,8 @@ def test_positioning_worked_by_hand(tiny):
         (3, True, 0.5, 9.5),  # the head switch ends just too late for 1/4
         (3, False, 0.75, 9.25),  # and settles for the write
         (6, True, 1.0, 4.0),  # seek longer than the switch; 1/4 + 1/10 to 3/4
-        (13, True, 2.0, 8.0 + 1 / 3),  # two cylinders: 2/3 of the way from 1 to 3 ms... 1/4 + 2/10 to 4/3
-        (24, False, 3.25, 4.25),  # three: 1/4 + 3.25/10 to 1
+        (13, True, 2.0, 8.8333333),  # two cylinders: 1/4 + 2/10 to 4/3
+        (24, False, 3.25, 4.25),  # three, and a write: 1/4 + 3.25/10 to 1
     ]
     for sector, read, seek, rotation in cases:
         target = tiny.locate(np.array(sector), np.array(1))

@@ -122,7 +122,8 @@ def table5_findings(data: xr.Dataset, read_only: xr.Dataset, most: xr.Dataset) -
             )
     eight = interval(read_only).sel(replicas=8)
     copies = int(most.attrs["copies"])
-    peak = float(most.claims_per_read.max())
+    # a read may be claimed before the measured time and answered within it, so that one is allowed for
+    peak = float((most.claims_per_read * most.requests / (most.requests + 1)).max())
     overhead = 50 * each.sel(replicas=8)
     return [
         *found,

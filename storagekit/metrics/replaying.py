@@ -1,0 +1,55 @@
+"""A trace through a system: what its users and its disks would have seen."""
+
+import time
+
+import numpy as np
+import xarray as xr
+
+from storagekit.engine import NOBODY, ResponseLog, Scenario, System, keys
+from storagekit.metrics.experiment import run
+from storagekit.metrics.measures import after_warm_up, measures
+from storagekit.metrics.provenance import provenance
+from storagekit.workload import recorded, wrapped
+from storagekit.workload.trace import RequestTrace
+
+QUANTILES = (0.5, 0.95, 0.99)
+PARTS = ("seek", "rotation", "transfer")
+
+
+def replay(trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int = 0) -> xr.Dataset:
+    """Every request of a trace through a system, at the trace's times divided by `scale`.
+
+    Returns the measures of `simulate` over the whole trace, and by request (dimension `request`) `response_time` and
+    `read`; quantiles of the response time (dimension `quantile`) as `response_quantile`; `wrapped`, the share of requests
+    whose address lay beyond the system's capacity. The busiest brick and the largest part of its time are in the
+    attributes `busiest_brick` and `bottleneck`. seed: of the spindles' phases.
+    """
+    capacity = system.placement.capacity(system.drive)
+    scenario = Scenario(system, recorded(trace, capacity, scale))
+    began = time.perf_counter()
+    outcome = run(scenario, keys([seed])[:, 0], len(trace), ResponseLog(), "replaying")
+    sums = after_warm_up(outcome.tally, 0)
+    data = measures(type(sums)(*(total[:, None] for total in sums)), np.asarray([int(system.placement.drives)]))
+    data = data.isel(lane=0).isel(brick=slice(0, int(system.placement.drives)))
+    response = _by_request(outcome.log, len(trace))
+    data["response_time"] = ("request", response, {"units": "s", "long_name": "response time of each request"})
+    data["read"] = ("request", trace.read, {"long_name": "whether a request is a read"})
+    data["response_quantile"] = ("quantile", np.quantile(response, QUANTILES), {"units": "s"})
+    data["wrapped"] = ((), wrapped(trace, capacity), {"units": "1"})
+    busiest = int(np.argmax(data.utilization.values))
+    data.attrs = provenance(scenario, [seed], len(trace), 0, time.perf_counter() - began) | {
+        "basis": "trace",
+        "trace": trace.source.name,
+        "scale": float(scale),
+        "busiest_brick": busiest,
+        "bottleneck": max(PARTS, key=lambda part: float(data[part])),
+    }
+    return data.assign_coords(quantile=list(QUANTILES))
+
+
+def _by_request(log, count: int) -> np.ndarray:
+    """Response times in the order of the requests."""
+    answered = log.number != NOBODY
+    response = np.full(count, np.nan)
+    response[log.number[answered]] = log.response[answered]
+    return response

@@ -1,0 +1,113 @@
+"""The commands about traces: what one holds, and what a system would have made of it."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from storagekit.errors import InputError
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A trace, plain or compressed (gzip, bzip2, xz).")]
+Format = Annotated[str | None, typer.Option("--format", help="Format; recognized by content if not given.")]
+
+trace_app = typer.Typer(help="Look into traces.", rich_markup_mode=None, no_args_is_help=True)
+
+
+def join(app: typer.Typer) -> None:
+    """Add these commands to the command line."""
+    app.add_typer(trace_app, name="trace")
+    app.command()(replay)
+
+
+@trace_app.command()
+def info(file: File, form: Format = None, as_json: Json = False) -> None:
+    """Print a trace's characteristics: reads, sizes, rate, burstiness, locality, read-after-write, sequential share."""
+    from storagekit.workload.trace import UNITS, characteristics, read
+
+    trace = read(file, form)
+    found = characteristics(trace).as_dict()
+    if as_json:
+        print(json.dumps({"trace": trace.source.name, "format": trace.source.format} | found, indent=1))
+        return
+    print(f"{trace.source.name} ({trace.source.format})")
+    for name, value in found.items():
+        print(f"  {name.replace('_', ' '):<26}{_number(value):>16}  {UNITS[name] if UNITS[name] != '1' else ''}".rstrip())
+
+
+def replay(
+    file: File,
+    drive: Annotated[str, typer.Option(help="A drive by name (see `storagekit list`) or a drive file.")] = "atlas10k",
+    replicas: Annotated[int, typer.Option(help="Bricks, each with a copy of every block.")] = 2,
+    dispatch: Annotated[str, typer.Option(help="Which replica reads (see `storagekit list`).")] = "dsptf",
+    schedule: Annotated[str, typer.Option(help="Which waiting copy a drive takes next.")] = "satf",
+    completion: Annotated[str, typer.Option(help="When a write is answered.")] = "all-copies",
+    latency: Annotated[float, typer.Option(help="One-way network latency for dsptf, ms.")] = 0.05,
+    scale: Annotated[float, typer.Option(help="How many times faster than recorded.")] = 1.0,
+    slots: Annotated[int, typer.Option(help="Requests the system holds at once; others wait outside.")] = 256,
+    seed: Annotated[int, typer.Option(help="Seed of the spindles' phases.")] = 0,
+    form: Format = None,
+    as_json: Json = False,
+) -> None:
+    """Run a trace through a system: utilization, response times, queue depth, bottleneck."""
+    from storagekit.drive import load_drive
+    from storagekit.engine import System
+    from storagekit.metrics import replay as run
+    from storagekit.placement import Replicas
+    from storagekit.reproduce.catalogue import completions, dispatchers, schedulers
+    from storagekit.workload.trace import read
+
+    arguments = {"dsptf": (latency * 1e-3,), "weighted-hashing": ([1.0] * max(replicas, 1),)}
+    system = System(
+        load_drive(drive),
+        Replicas(replicas),
+        _chosen("dispatch", dispatch, dispatchers())(*arguments.get(dispatch, ())),
+        _chosen("schedule", schedule, schedulers())(),
+        _chosen("completion", completion, completions())(),
+        drives=max(replicas, 1),
+        slots=slots,
+    )
+    found = _report(run(read(file, form), system, scale=scale, seed=seed))
+    if as_json:
+        print(json.dumps(found, indent=1))
+        return
+    for name, value in found.items():
+        print(f"{name.replace('_', ' '):<26}{_number(value):>16}")
+
+
+def _report(data) -> dict:
+    """What `replay` prints, times in ms."""
+    median, p95, p99 = (1e3 * float(value) for value in data.response_quantile)
+    return {
+        "trace": data.attrs["trace"],
+        "drive": data.attrs["drive"],
+        "requests": int(data.requests),
+        "seconds": float(data.elapsed),
+        "requests_per_second": float(data.request_rate),
+        "utilization": [round(float(value), 4) for value in data.utilization],
+        "response_mean_ms": 1e3 * float(data.response),
+        "response_p50_ms": median,
+        "response_p95_ms": p95,
+        "response_p99_ms": p99,
+        "service_mean_ms": 1e3 * float(data.service_time),
+        "queue_depth": float(data.outstanding),
+        "candidates": float(data.candidates),
+        "waited_outside": int(data.held_up),
+        "wrapped_addresses": float(data.wrapped),
+        "bottleneck": f"brick {data.attrs['busiest_brick']}, {data.attrs['bottleneck']}",
+    }
+
+
+def _chosen(what: str, name: str, known: dict):
+    if name not in known:
+        raise InputError(f"{what} {name!r}: unknown; it is one of {', '.join(known)}")
+    return known[name]
+
+
+def _number(value) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        return ", ".join(_number(item) for item in value)
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,42 @@
+"""A trace as arrivals: its requests, at its times, addressed to the sectors of a system."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from storagekit import units
+from storagekit.errors import InputError
+from storagekit.workload.arrivals import RecordedArrivals
+from storagekit.workload.randomness import scramble
+from storagekit.workload.requests import Requests
+from storagekit.workload.trace import RequestTrace
+
+BLOCK = 8
+
+
+def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0) -> RecordedArrivals:
+    """The arrivals of a trace on a system that offers `capacity` sectors.
+
+    Devices lie end to end; addresses beyond the capacity wrap around (`wrapped` counts them), so that their order and
+    distances survive. A request is addressed by its 4 KB block, and sent to a brick that is drawn once and for all.
+    scale > 1 runs the trace faster. Raises InputError where a single request exceeds the capacity.
+    """
+    sectors = np.maximum(1, -(-trace.size // units.SECTOR))
+    if int(sectors.max()) >= capacity:
+        raise InputError(f"a request of {int(trace.size.max())} bytes: the system holds {capacity * units.SECTOR}")
+    sector = (trace.concatenated().offset // units.SECTOR) % (capacity - int(sectors.max()))
+    number = np.arange(len(trace), dtype=np.int32)
+    gap = np.append(np.diff(trace.time), np.inf)
+    requests = Requests(
+        number=number,
+        sector=sector.astype(np.int32),
+        sectors=sectors.astype(np.int32),
+        read=trace.read,
+        receiving=np.asarray(scramble(jnp.asarray(number + len(trace)))),
+        address_hash=np.asarray(scramble(jnp.asarray((sector // BLOCK).astype(np.int32)))),
+    )
+    return RecordedArrivals(requests, gap.astype(np.float32), scale)
+
+
+def wrapped(trace: RequestTrace, capacity: int) -> float:
+    """The share of requests to addresses beyond `capacity` sectors."""
+    return float(np.mean(trace.concatenated().offset // units.SECTOR >= capacity))

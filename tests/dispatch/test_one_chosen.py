@@ -1,0 +1,86 @@
+"""Dispatchers that send a read to one replica: which one."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from storagekit.dispatch import LARD, Hashing, Waiting, WeightedHashing
+from storagekit.errors import InputError
+from storagekit.workload import Requests
+
+TARGETS = 4096
+
+
+def read(address_hash, is_read=True) -> Requests:
+    one = np.ones(1, np.int32)
+    return Requests(one, one, one, jnp.full(1, is_read), jnp.zeros(1, jnp.uint32), jnp.asarray([address_hash], jnp.uint32))
+
+
+def loads(*load) -> Waiting:
+    """Idle drives at whose queues `load` requests wait, none at two."""
+    at = np.repeat([1 << drive for drive in range(len(load))], load)
+    return Waiting(jnp.asarray(np.append(at, 0), jnp.uint32), jnp.zeros(len(load), bool))
+
+
+def drive_of(dispatch, private, request, waiting, copies=3):
+    mask, private = dispatch.route(private, request, jnp.ones(1, bool), jnp.uint32(0b111), jnp.asarray(copies), waiting)
+    chosen = int(mask[0])
+    assert chosen.bit_count() == 1
+    return chosen.bit_length() - 1, private
+
+
+def test_load_counts_what_waits_and_what_is_served():
+    waiting = Waiting(jnp.asarray([0b001, 0b011, 0], jnp.uint32), jnp.asarray([True, False, True]))
+    assert waiting.load().tolist() == [3, 1, 1]
+
+
+@pytest.mark.parametrize("address_hash", [0, 1, 5, 4_294_967_295])
+def test_hashing_takes_the_address_modulo_the_replicas(address_hash):
+    drive, _ = drive_of(Hashing(), None, read(address_hash), loads(9, 9, 0))
+    assert drive == address_hash % 3
+
+
+def test_weighted_hashing_gives_each_brick_its_share():
+    """Oracle: the binomial's standard deviation, four of them."""
+    hashes = np.random.default_rng(0).integers(0, 2**32, 4000, dtype=np.uint32)
+    dispatch = WeightedHashing(np.array([1.0, 2.0, 1.0]))
+    request = read(0)._replace(number=jnp.zeros(4000, jnp.int32), address_hash=jnp.asarray(hashes))
+    mask, _ = dispatch.route(None, request, jnp.ones(1, bool), jnp.uint32(7), jnp.asarray(3), loads(0, 0, 0))
+    shares = [np.mean(np.asarray(mask) == 1 << drive) for drive in range(3)]
+    assert np.all(np.abs(np.array(shares) - [0.25, 0.5, 0.25]) < 4 * np.sqrt(0.25 / 4000))
+
+
+def test_lard_remembers_unless_the_brick_is_overloaded():
+    """Pai et al.'s rules, T_low 25 and T_high 65: first the idlest; then the same; away when over 65 and another below 25,
+    or from 130 on."""
+    lard = LARD()
+    table = lard.init(1, 3, ())
+    drive, table = drive_of(lard, table, read(7), loads(2, 0, 1))
+    assert drive == 1
+    drive, table = drive_of(lard, table, read(7), loads(0, 65, 9))
+    assert drive == 1
+    drive, table = drive_of(lard, table, read(7), loads(25, 66, 40))
+    assert drive == 1  # nobody below 25
+    moved, _ = drive_of(lard, table, read(7), loads(24, 66, 40))
+    assert moved == 0
+    moved, _ = drive_of(lard, table, read(7), loads(99, 130, 98))
+    assert moved == 2
+    other, _ = drive_of(lard, table, read(8), loads(5, 5, 4))
+    assert other == 2
+
+
+def test_lard_learns_nothing_from_writes_or_from_nobody():
+    lard = LARD()
+    empty = lard.init(1, 3, ())
+    _, after_write = drive_of(lard, empty, read(7, is_read=False), loads(1, 0, 1))
+    _, after_nobody = lard.route(empty, read(7), jnp.zeros(1, bool), jnp.uint32(7), jnp.asarray(3), loads(1, 0, 1))
+    assert np.all(np.asarray(after_write) == -1) and np.all(np.asarray(after_nobody) == -1)
+
+
+def test_impossible_settings_are_refused():
+    with pytest.raises(InputError, match="hash weights .* none below 0"):
+        WeightedHashing(np.array([1.0, -1.0]))
+    with pytest.raises(InputError, match="hash weights .* not all 0"):
+        WeightedHashing(np.zeros(3))
+    with pytest.raises(InputError, match="LARD thresholds 70 and 65: low must not exceed high"):
+        LARD(70.0)

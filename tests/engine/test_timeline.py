@@ -1,0 +1,140 @@
+"""Events against timelines worked by hand. Times in ms."""
+
+import numpy as np
+import pytest
+
+from storagekit.dispatch import DSPTF, Hashing, Lossy, central
+from storagekit.drive import RateServer, ideal_drive
+from storagekit.engine import AllCopies, AtOnce, FirstCopy, ReceivingBrick, Scenario, System
+from storagekit.placement import Replicas
+from storagekit.schedule import FCFS, SATF
+
+MS = 1e-3
+SERVER = RateServer(1000)  # a sector takes 1 ms
+# no arm: a place is its angle, sector s at s/100; a revolution takes 10 ms, a sector 0.1
+SPINDLE = ideal_drive(full_seek=0.0, revolution=10 * MS, cylinders=2, sectors_per_track=100)
+
+
+def responses(reports) -> dict[int, float]:
+    """Response time in ms of each request answered."""
+    answered = reports.answered
+    happened = answered.number.ravel() >= 0
+    return dict(zip(answered.number.ravel()[happened].tolist(), answered.response.ravel()[happened] / MS, strict=True))
+
+
+def test_two_bricks_first_come_first_served(unfold, recorded):
+    """Hashing over two bricks, a sector 1 ms:
+
+        0: a read of 10 at brick 0           brick 0 serves it until 10
+        2: a write of 5                      brick 1 writes it from 2 to 7, brick 0 from 10 to 15
+        4: a read of 3 at brick 1            from 7 to 10
+       40: a read of 1 at brick 1            both were idle: from 40 to 41
+
+    With all copies needed the write takes 15 - 2.
+    """
+    arrivals = recorded(
+        [0, 2 * MS, 4 * MS, 40 * MS], sectors=[10, 5, 3, 1], read=[True, False, True, True], address_hash=[0, 0, 1, 1]
+    )
+    system = System(SERVER, Replicas(2), Hashing(), FCFS(), drives=2, slots=4)
+    tally, reports = unfold(Scenario(system, arrivals))
+    assert responses(reports) == pytest.approx({0: 10, 1: 13, 2: 6, 3: 1}, abs=1e-3)
+    assert reports.candidates[reports.chose].tolist() == [1, 1, 1, 1, 1]
+    assert tally.served.ravel().tolist() == [2, 2]  # the last access is counted when its drive next chooses
+    np.testing.assert_allclose(tally.elapsed, 41 * MS, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("completion", "receiving", "response"),
+    [
+        (AllCopies(), 0, 13),
+        (FirstCopy(), 0, 5),
+        (ReceivingBrick(), 0, 13),
+        (ReceivingBrick(), 1, 5),
+        (AtOnce(), 0, 0),
+    ],
+)
+def test_when_a_write_is_answered(unfold, recorded, completion, receiving, response):
+    """The write of the timeline above: on brick 1 after 5 ms, on brick 0 after 13."""
+    arrivals = recorded([0, 2 * MS], sectors=[10, 5], read=[True, False], receiving=receiving)
+    system = System(SERVER, Replicas(2), Hashing(), FCFS(), completion, drives=2, slots=4)
+    _, reports = unfold(Scenario(system, arrivals))
+    assert responses(reports) == pytest.approx({0: 10, 1: response}, abs=1e-3)
+
+
+def test_an_arrival_waits_outside_until_a_slot_is_free(unfold, recorded):
+    """One slot, reads of 2 ms at 0, 1 and 10: the second enters at 2, and its millisecond outside is part of its 3."""
+    arrivals = recorded([0, 1 * MS, 10 * MS], sectors=2)
+    system = System(SERVER, Replicas(1), Hashing(), FCFS(), drives=1, slots=1)
+    tally, reports = unfold(Scenario(system, arrivals))
+    assert responses(reports) == pytest.approx({0: 2, 1: 3, 2: 2}, abs=1e-3)
+    assert tally.held_up.tolist() == [1]
+
+
+def test_a_brick_chooses_two_latencies_before_its_disk_falls_free(unfold, recorded):
+    """One brick, latency 1 ms, so that a choice is issued 2 ms later at the earliest.
+
+        0: A, 10 sectors     chosen at 0, issued at 2 (the brick was idle), done at 12
+        3: B, 5 sectors      chosen at 12 - 2 = 10, issued at 12 without a gap, done at 17
+       16: C, 1 sector       arrives when the choice of 15 is past: chosen at 16, issued at 18, done at 19
+
+    B and C have been chosen among one each, and nothing is issued before the claims are in.
+    """
+    arrivals = recorded([0, 3 * MS, 16 * MS], sectors=[10, 5, 1])
+    system = System(SERVER, Replicas(1), DSPTF(1 * MS), FCFS(), drives=1, slots=4)
+    _, reports = unfold(Scenario(system, arrivals))
+    assert responses(reports) == pytest.approx({0: 12, 1: 14, 2: 3}, abs=1e-3)
+    when = np.cumsum(reports.elapsed)[reports.chose.ravel()] / MS
+    np.testing.assert_allclose(when, [0, 10, 16], atol=1e-3)
+
+
+def system(dispatch) -> System:
+    return System(SPINDLE, Replicas(2), dispatch, SATF(), drives=2, slots=4)
+
+
+def test_the_lower_bid_wins_and_the_loser_chooses_again_when_it_hears(unfold, recorded):
+    """Two idle bricks, latency 1 ms, platters at 0 and 0.95 turns.
+
+      0    A (angle 0.3) reaches brick 0, which chooses it: issued at 2, its platter then at 0.2, so it bids 1 ms
+      0.5  B (angle 0.42) reaches brick 0, whose disk is spoken for until 2 + 1 + 0.1
+      1    A and brick 0's claim reach brick 1 together. It has chosen A when it hears: issued at 3, its platter then at
+           0.25, so it bids 0.5 ms and wins; A will be read at 3.6
+      2    brick 0 hears, gives A up, chooses again at once: B, issued at 4, its platter then at 0.4: bids 0.2 ms, done 4.3
+      3    brick 1 may choose again, and whether or not it has heard of B, its bid for it would be 9.7 ms
+    """
+    arrivals = recorded([0, 0.5 * MS], sector=[30, 42])
+    tally, reports = unfold(Scenario(system(DSPTF(1 * MS)), arrivals), phase=[0.0, 0.95])
+    assert responses(reports) == pytest.approx({0: 3.6, 1: 3.8}, abs=1e-3)
+    assert tally.twice.tolist() == [0]
+    assert tally.contested[0] >= 1
+    when = np.cumsum(reports.elapsed)[reports.claimed.ravel()] / MS
+    np.testing.assert_allclose(when[:3], [0, 1, 2], atol=1e-3)
+
+
+def test_the_higher_bid_loses_and_chooses_again(unfold, recorded):
+    """As above with brick 1's platter at 0.5: at 3 it stands at 0.8, bids 5 ms for A and loses; A is read at 3.1.
+
+    Brick 1 then takes B, which reaches it at 1.5: issued at 3.5, its platter at 0.85, so 5.7 ms and done at 9.3. Brick 0,
+    free at 3.1, chooses at 2: B's claim of 1.5 reaches it at 2.5. It issues at 4, its platter at 0.4: bids 0.2 and wins.
+    """
+    arrivals = recorded([0, 0.5 * MS], sector=[30, 42])
+    tally, reports = unfold(Scenario(system(DSPTF(1 * MS)), arrivals), phase=[0.0, 0.5])
+    assert responses(reports) == pytest.approx({0: 3.1, 1: 3.8}, abs=1e-3)
+    assert tally.twice.tolist() == [0]
+
+
+def test_of_equal_bids_the_lower_brick_serves(unfold, recorded):
+    """No delay, equal platters: both bricks bid 3 ms at the same instant, brick 0 reads, brick 1 stays free for B."""
+    arrivals = recorded([0, 1 * MS], sector=[30, 50])
+    tally, reports = unfold(Scenario(system(central()), arrivals), phase=[0.0, 0.0])
+    assert responses(reports) == pytest.approx({0: 3.1, 1: 4.1}, abs=1e-3)
+    assert tally.twice.tolist() == [0]
+    assert reports.seek[reports.served.any(axis=1)].tolist() == [0.0, 0.0]
+
+
+def test_a_lost_claim_costs_a_second_service_but_no_answer(unfold, recorded):
+    """Nobody hears: both idle bricks read A, the client gets the earlier answer (3.1), and B still comes out."""
+    arrivals = recorded([0, 50 * MS], sector=[30, 30])
+    tally, reports = unfold(Scenario(system(DSPTF(1 * MS, delivery=Lossy(1.0))), arrivals), phase=[0.0, 0.5])
+    assert responses(reports)[0] == pytest.approx(3.1, abs=1e-3)
+    assert sorted(responses(reports)) == [0, 1]
+    assert tally.twice.tolist() == [2]

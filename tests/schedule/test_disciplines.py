@@ -1,0 +1,72 @@
+"""What each scheduler takes next, from a queue worked by hand.
+
+An ideal drive of 100 cylinders, 10 ms from end to end and a 10 ms revolution; the arm on cylinder 50, the platter at 0.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from storagekit.drive import Arm, Target, ideal_drive
+from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, Choice
+
+CYLINDERS = np.array([52, 40, 90, 49])
+# turns after the platter's; the arm needs 0.2, 1.0, 4.0 and 0.1 ms, 1/50 to 2/5 of a turn
+ANGLES = np.array([0.01, 0.15, 0.5, 0.9])
+BORN = np.array([-3e-3, -9e-3, -1e-3, -5e-3])
+
+
+@pytest.fixture(scope="module")
+def drive():
+    return ideal_drive(full_seek=9.9e-3, revolution=10e-3, cylinders=100)
+
+
+def choice(drive, cylinder=50) -> Choice:
+    count = len(CYLINDERS)
+    rows = jnp.zeros(count, jnp.int32)
+    places = jnp.asarray(CYLINDERS, jnp.int32)
+    target = Target(places, rows, jnp.asarray(ANGLES, jnp.float32), jnp.zeros(count), Arm(places, rows))
+    arm = Arm(jnp.asarray([cylinder], jnp.int32), jnp.zeros(1, jnp.int32))
+    born = jnp.asarray(BORN, jnp.float32)
+    return Choice(drive, jnp.zeros(1, jnp.int32), arm, jnp.zeros(1), target, jnp.ones(count, bool), born)
+
+
+def order(schedule, drive, private=None, cylinder=50) -> list[int]:
+    return np.argsort(np.asarray(schedule.cost(private, choice(drive, cylinder)))).tolist()
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        (FCFS(), [1, 3, 0, 2]),
+        (SSTF(), [3, 0, 1, 2]),
+        # 1.5 ms, 5 ms, 9 ms; the nearest cylinder but one has just missed its angle: 10.1 ms
+        (SATF(), [1, 2, 3, 0]),
+        (CLOOK(), [0, 2, 1, 3]),
+    ],
+)
+def test_the_order_worked_by_hand(drive, schedule, expected):
+    assert order(schedule, drive) == expected
+
+
+def test_satf_costs_what_the_access_takes(drive):
+    cost = np.asarray(SATF().cost(None, choice(drive)))
+    np.testing.assert_allclose(cost, [10.1e-3, 1.5e-3, 5e-3, 9e-3], atol=1e-7)
+
+
+def test_look_goes_on_in_its_direction_and_then_turns(drive):
+    look = LOOK()
+    up, down = jnp.ones(1, jnp.int32), -jnp.ones(1, jnp.int32)
+    assert order(look, drive, up) == [0, 2, 3, 1]
+    assert order(look, drive, down) == [3, 1, 0, 2]
+    assert order(look, drive, up, cylinder=95) == [2, 0, 3, 1]
+
+
+def test_look_remembers_where_it_went():
+    look = LOOK()
+    private = look.init(2, ())
+    chooser = jnp.asarray([True, False])
+    private = look.after(private, chooser, jnp.asarray([-10], jnp.int32))
+    assert private.tolist() == [-1, 1]
+    private = look.after(private, chooser, jnp.asarray([0], jnp.int32))
+    assert private.tolist() == [-1, 1]
