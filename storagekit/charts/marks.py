@@ -29,7 +29,7 @@ def curves(
     x_scale: alt.Scale | None = None,
     y_scale: alt.Scale | None = None,
     order: Sequence[str] | None = None,
-) -> alt.LayerChart:
+) -> alt.LayerChart | alt.FacetChart:
     """A line for each value of `colour` over `x`, with its confidence interval as a whisker.
 
     titles: of the x axis, the y axis and the legend, units included. factor and x_factor turn SI into those units.
@@ -38,7 +38,7 @@ def curves(
     rows[x] = rows[x] * x_factor
     series = list(order or rows[colour].unique())
     legend = alt.Legend(title=titles[2]) if len(series) > 1 else None
-    whole = (rows[x] % 1 == 0).all()
+    whole = all(float(value).is_integer() for value in rows[x])
     axis = alt.Axis(tickMinStep=1, format="d") if whole else alt.Axis()
     base = alt.Chart(rows).encode(
         x=alt.X(x, title=titles[0], scale=x_scale or alt.Scale(zero=False), axis=axis),
@@ -62,11 +62,11 @@ def bars(
     order: Sequence[str] | None = None,
     paper: Mapping[str, float] | None = None,
     form: str = ",.1f",
-) -> alt.LayerChart:
+) -> alt.LayerChart | alt.FacetChart:
     """A bar for each value of `x` with its interval and its number; the paper's figure is a dash across it."""
     rows = table(summary, factor)
     sort = list(order or rows[x].unique())
-    top = 1.08 * max(rows["high"].max(), *(paper or {"": 0.0}).values())
+    top = 1.08 * max([*rows["high"].tolist(), *(paper or {}).values()])
     base = alt.Chart(rows).encode(x=alt.X(x, type="nominal", title=titles[0], sort=sort, axis=alt.Axis(labelAngle=0)))
     layers = [
         base.mark_bar(width={"band": 0.6}, color="#9ecae1").encode(
@@ -80,7 +80,11 @@ def bars(
         layers.append(
             alt.Chart(said)
             .mark_tick(thickness=3, width={"band": 0.8})
-            .encode(x=alt.X(x, type="nominal", sort=sort), y="paper", color=_paper_legend())
+            .encode(
+                x=alt.X(x, type="nominal", sort=sort),
+                y="paper",
+                color=alt.Color("series", type="nominal", title=None, scale=_paper_scale()),
+            )
         )
     return alt.layer(*layers).properties(width=WIDTH / 2 + 20, height=HEIGHT)
 
@@ -94,13 +98,11 @@ def paper_points(points: Sequence[tuple[float, float]], x: str, titles: tuple[st
         .encode(
             x=alt.X(x, title=titles[0]),
             y=alt.Y("paper", title=titles[1]),
-            fill=_paper_legend("fill"),
+            fill=alt.Fill("series", type="nominal", title=None, scale=_paper_scale()),
             color=alt.value(PAPER),
         )
     )
 
 
-def _paper_legend(channel: str = "color"):
-    scale = alt.Scale(domain=["paper"], range=[PAPER])
-    kind = alt.Fill if channel == "fill" else alt.Color
-    return kind("series", type="nominal", title=None, scale=scale)
+def _paper_scale() -> alt.Scale:
+    return alt.Scale(domain=["paper"], range=[PAPER])

@@ -18,8 +18,12 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.dispatch.base import AbstractDispatch, Claim, Verdict, slot_mask
 from storagekit.errors import InputError
-from storagekit.lanes import bit, pick
+from storagekit.lanes import bit, pick, real
 from storagekit.workload import Requests, fraction, scramble
+
+
+# times closer than this are one instant: relative times of a few ms keep 1 ns in float32
+INSTANT = 1e-7
 
 
 class AbstractDelivery(eqx.Module):
@@ -40,7 +44,7 @@ class Reliable(AbstractDelivery):
 class Lossy(AbstractDelivery):
     """A drive hears nothing of the claims on a request with probability `loss`, each drive for itself."""
 
-    loss: Float[Array, "..."] = eqx.field(converter=np.float32)
+    loss: Float[Array, "..."] = eqx.field(converter=real)
 
     def __check_init__(self):
         if not 0 <= float(np.max(self.loss)) <= 1:
@@ -81,13 +85,13 @@ class DSPTF(AbstractDispatch):
     ideal: one queue, every drive that falls free picks from it.
     """
 
-    latency: Float[Array, "..."] = eqx.field(converter=np.float32)
-    bound: Float[Array, "..."] = eqx.field(converter=np.float32)
+    latency: Float[Array, "..."]
+    bound: Float[Array, "..."]
     delivery: AbstractDelivery
 
     def __init__(self, latency=50e-6, *, bound=None, delivery: AbstractDelivery | None = None):
-        self.latency = latency
-        self.bound = latency if bound is None else bound
+        self.latency = real(latency)
+        self.bound = real(latency if bound is None else bound)
         self.delivery = Reliable() if delivery is None else delivery
 
     def __check_init__(self):
@@ -133,8 +137,8 @@ class DSPTF(AbstractDispatch):
         better = (claim.bid < rival_bid) | ((claim.bid == rival_bid) & (claim.drive < rival))
         # a claim that arrives after its hearer's access has started comes too late
         arrives = rival_made + self.latency
-        hears = (arrives <= claim.start) & ((deaf & bit(claim.drive)) == 0)
-        rival_hears = (self.latency <= rival_start) & ((deaf & bit(rival)) == 0)
+        hears = (arrives <= claim.start + INSTANT) & ((deaf & bit(claim.drive)) == 0)
+        rival_hears = (self.latency <= rival_start + INSTANT) & ((deaf & bit(rival)) == 0)
         verdict = Verdict(
             kept=claim.made & ~(contested & ~better & hears),
             retry=jnp.maximum(arrives, 0.0),

@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 from storagekit.dispatch.base import OneChosen
 from storagekit.errors import InputError
-from storagekit.lanes import bit
+from storagekit.lanes import bit, real
 from storagekit.workload import fraction
 
 
@@ -24,7 +24,7 @@ class Hashing(OneChosen):
 class WeightedHashing(OneChosen):
     """Hashing with shares: drive d gets weights[d] / sum(weights) of the addresses (dsptf, section 5.2.1)."""
 
-    weights: Float[Array, "drive"] = eqx.field(converter=np.float32)
+    weights: Float[Array, "drive"] = eqx.field(converter=real)
 
     def __check_init__(self):
         weights = np.asarray(self.weights)

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from storagekit.dispatch.base import OneChosen
 from storagekit.errors import InputError
-from storagekit.lanes import bit, first_min, pick, rows
+from storagekit.lanes import bit, first_min, pick, real, rows
 from storagekit.workload import fraction, scramble
 
 
@@ -28,9 +28,9 @@ class LARD(OneChosen):
     Private state: the replica of each target, -1 before its first request.
     """
 
-    low: Float[Array, "..."] = eqx.field(converter=np.float32, default=25.0)
-    high: Float[Array, "..."] = eqx.field(converter=np.float32, default=65.0)
-    allocated: Float[Array, "..."] = eqx.field(converter=np.float32, default=0.0)
+    low: Float[Array, "..."] = eqx.field(converter=real, default=25.0)
+    high: Float[Array, "..."] = eqx.field(converter=real, default=65.0)
+    allocated: Float[Array, "..."] = eqx.field(converter=real, default=0.0)
     targets: int = eqx.field(static=True, default=4096)
 
     def __check_init__(self):

@@ -9,11 +9,13 @@ so that a transfer which crosses to the next track, or cylinder, meets its data 
 the heads of odd cylinders in reverse. Slipped and remapped sectors are not modelled: 64 of the Atlas 10K's 17.9 million.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Int
+
+from storagekit.lanes import whole
 
 
 class Place(NamedTuple):
@@ -25,20 +27,25 @@ class Place(NamedTuple):
     angle_sectors: Int[Array, "*row"]
 
 
+def _facts(values) -> Array:
+    # kept as 64-bit NumPy numbers, so that addresses of large drives and long traces can be located on the host
+    return cast(Array, np.asarray(values))
+
+
 class Geometry(eqx.Module):
     """Zones of equal track length. All fields but `heads` are one number for each zone."""
 
-    first_sector: Int[Array, "zone"]
-    first_cylinder: Int[Array, "zone"]
-    cylinders: Int[Array, "zone"]
-    sectors_per_track: Int[Array, "zone"]
-    track_skew: Int[Array, "zone"]
-    cylinder_skew: Int[Array, "zone"]
-    first_offset: Int[Array, "zone"]
-    reserved: Int[Array, "zone"]
-    group_tracks: Int[Array, "zone"]
-    group_sectors: Int[Array, "zone"]
-    serpentine: Int[Array, ""]
+    first_sector: Int[Array, "zone"] = eqx.field(converter=_facts)
+    first_cylinder: Int[Array, "zone"] = eqx.field(converter=_facts)
+    cylinders: Int[Array, "zone"] = eqx.field(converter=_facts)
+    sectors_per_track: Int[Array, "zone"] = eqx.field(converter=_facts)
+    track_skew: Int[Array, "zone"] = eqx.field(converter=_facts)
+    cylinder_skew: Int[Array, "zone"] = eqx.field(converter=_facts)
+    first_offset: Int[Array, "zone"] = eqx.field(converter=_facts)
+    reserved: Int[Array, "zone"] = eqx.field(converter=_facts)
+    group_tracks: Int[Array, "zone"] = eqx.field(converter=_facts)
+    group_sectors: Int[Array, "zone"] = eqx.field(converter=_facts)
+    serpentine: Int[Array, ""] = eqx.field(converter=whole)
     heads: int = eqx.field(static=True)
     capacity: int = eqx.field(static=True)
     span: int = eqx.field(static=True)
@@ -98,7 +105,7 @@ def geometry(zones: list[dict], heads: int, serpentine: bool) -> Geometry:
         reserved=field["reserved"],
         group_tracks=group_tracks,
         group_sectors=group_sectors,
-        serpentine=np.int32(serpentine),
+        serpentine=serpentine,
         heads=heads,
         capacity=int(first[-1]),
         span=int((field["first_cylinder"] + field["cylinders"]).max()),

@@ -95,7 +95,7 @@ def ideal_drive(
     """
     return Drive(
         geometry=geometry([plain_zone(cylinders, sectors_per_track)], 1, serpentine=False),
-        seek=LinearSeek(np.float32(full_seek), cylinders),
+        seek=LinearSeek(full_seek, cylinders),
         revolution=revolution,
         head_switch=0.0,
         write_settle=0.0,

@@ -12,6 +12,7 @@ from storagekit.drive.base import AbstractDrive, Arm, Positioning, Target
 from storagekit.drive.geometry import Geometry, geometry, plain_zone
 from storagekit.drive.seek import AbstractSeek, seek_from_three
 from storagekit.errors import InputError
+from storagekit.lanes import real
 
 
 class Drive(AbstractDrive):
@@ -24,10 +25,10 @@ class Drive(AbstractDrive):
 
     geometry: Geometry
     seek: AbstractSeek
-    revolution: Float[Array, "..."] = eqx.field(converter=np.float32)
-    head_switch: Float[Array, "..."] = eqx.field(converter=np.float32)
-    write_settle: Float[Array, "..."] = eqx.field(converter=np.float32)
-    overhead: Float[Array, "..."] = eqx.field(converter=np.float32)
+    revolution: Float[Array, "..."] = eqx.field(converter=real)
+    head_switch: Float[Array, "..."] = eqx.field(converter=real)
+    write_settle: Float[Array, "..."] = eqx.field(converter=real)
+    overhead: Float[Array, "..."] = eqx.field(converter=real)
     name: str = eqx.field(static=True)
 
     @property

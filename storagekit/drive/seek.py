@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int
 from scipy import optimize
 
 from storagekit.errors import InputError
+from storagekit.lanes import real
 
 
 class AbstractSeek(eqx.Module):
@@ -21,7 +22,7 @@ class AbstractSeek(eqx.Module):
 class SeekTable(AbstractSeek):
     """A measured curve, one entry for each distance from 0 up, kept with its noise (it need not be monotone)."""
 
-    times: Float[Array, "distance"]
+    times: Float[Array, "distance"] = eqx.field(converter=real)
 
     def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]:
         return jnp.take(self.times, distance, mode="clip")
@@ -34,9 +35,9 @@ class SeekFit(AbstractSeek):
     (Ruemmler and Wilkes, An introduction to disk drive modeling, 1994).
     """
 
-    settle: Float[Array, "..."]
-    acceleration: Float[Array, "..."]
-    coast: Float[Array, "..."]
+    settle: Float[Array, "..."] = eqx.field(converter=real)
+    acceleration: Float[Array, "..."] = eqx.field(converter=real)
+    coast: Float[Array, "..."] = eqx.field(converter=real)
 
     def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]:
         far = jnp.asarray(distance, jnp.float32)
@@ -47,7 +48,7 @@ class SeekFit(AbstractSeek):
 class LinearSeek(AbstractSeek):
     """The formulas' arm: `full` seconds across `cylinders` cylinders and in proportion below."""
 
-    full: Float[Array, "..."]
+    full: Float[Array, "..."] = eqx.field(converter=real)
     cylinders: int = eqx.field(static=True)
 
     def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]:
@@ -73,7 +74,7 @@ def seek_table(points, cylinders: int) -> SeekTable:
     beyond = distance > far
     times[beyond] = far_time + (distance[beyond] - far) * (far_time - near_time) / (far - near)
     times[0] = 0.0
-    return SeekTable(times.astype(np.float32))
+    return SeekTable(times)
 
 
 def fit_seek(table: SeekTable) -> SeekFit:
@@ -82,7 +83,7 @@ def fit_seek(table: SeekTable) -> SeekFit:
     distance = np.arange(1, times.size + 1)
     terms = np.stack([np.ones_like(times), np.sqrt(distance), distance], axis=1)
     coefficients, _ = optimize.nnls(terms, times)
-    return SeekFit(*(np.float32(value) for value in coefficients))
+    return SeekFit(*coefficients)
 
 
 def seek_from_three(single: float, average: float, full: float, cylinders: int) -> SeekFit:
@@ -107,4 +108,4 @@ def seek_from_three(single: float, average: float, full: float, cylinders: int) 
             f"average seek {average:g} s: with {single:g} s track to track and {full:g} s full stroke it must lie "
             f"between about {low:g} and {high:g} s; check the three figures"
         )
-    return SeekFit(np.float32(settle), np.float32(acceleration), np.float32(coast))
+    return SeekFit(settle, acceleration, coast)

@@ -6,12 +6,13 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from storagekit.drive.base import AbstractDrive, Arm, Positioning, Target
+from storagekit.lanes import real
 
 
 class RateServer(AbstractDrive):
     """Serves `rate` sectors a second wherever they lie, so that the size model is the service-time model."""
 
-    rate: Float[Array, "..."] = eqx.field(converter=np.float32)
+    rate: Float[Array, "..."] = eqx.field(converter=real)
     capacity: int = eqx.field(static=True, default=2**24)
 
     @property

@@ -55,7 +55,7 @@ def execute(
     key: np.ndarray,
     requests: int,
     log: AbstractLog | None = None,
-    progress: Callable[[int], None] = lambda answered: None,
+    progress: Callable[[int], object] = lambda answered: None,
 ) -> Outcome:
     """Run until every lane has answered `requests` requests. key: `[2, lane]`, or `[2]` for a single run.
 

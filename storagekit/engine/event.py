@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.dispatch import Claim, Waiting
-from storagekit.drive import Arm, Target
+from storagekit.drive import Target
 from storagekit.engine.state import NOBODY, Plan, State
 from storagekit.engine.system import Scenario
 from storagekit.lanes import (
@@ -62,7 +62,8 @@ class Report(NamedTuple):
     elapsed: seconds since the event before. admitted, held_up: a request entered; it had waited outside for a slot.
     chose: a drive chose one of `candidates` copies. claimed, contested, twice: it was a read; another drive had claimed it
     too; and both serve it.
-    served: the drive whose earlier choice became certain (all False if none), with the parts of that access.
+    served: the drive whose earlier choice became certain (all False if none), with the parts of that access
+    (0 if none was).
     """
 
     elapsed: Float[Array, "1 *lanes"]
@@ -96,7 +97,8 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     state = elapse(scenario, state, elapsed)
     chooser = (rows(scenario.system.drives, time) == which) & chooses
     served = chooser & state.drives.planned
-    past = pick_tree(state.drives.plan, which)
+    certain = some(served)
+    past = [jnp.where(certain, pick(part, which), 0.0) for part in state.drives.plan[:3]]
     state = settle(state, served)
     state, choice = choose(scenario, state, which, chooser)
     return state, Report(
@@ -105,9 +107,9 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         admitted=admitted,
         held_up=held_up,
         served=served,
-        seek=past.seek,
-        rotation=past.rotation,
-        transfer=past.transfer,
+        seek=past[0],
+        rotation=past[1],
+        transfer=past[2],
         **choice,
     )
 
@@ -260,7 +262,7 @@ def choose(scenario: Scenario, state: State, which: Array, chooser: Bool[Array, 
     schedule = system.schedule.after(state.schedule, planner, distance)
     told = {
         "chose": found,
-        "candidates": jnp.where(found, count(candidate), 0),
+        "candidates": jnp.where(found, count(cost < jnp.inf), 0),
         "claimed": claim.made,
         "contested": verdict.contested,
         "twice": verdict.contested & verdict.kept & ~verdict.rival_yields,

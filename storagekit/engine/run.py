@@ -4,6 +4,7 @@ Requests of a chunk are drawn before it and sums are put away after it, so that 
 else, and sums in float32 stay short.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -166,7 +167,7 @@ def _divisor(lanes: int, devices: int) -> int:
     return max(count for count in range(1, devices + 1) if lanes % count == 0)
 
 
-def keys(seeds: list[int] | np.ndarray) -> np.ndarray:
+def keys(seeds: Sequence[int]) -> np.ndarray:
     """Key data `[2, seed]` of independent runs, one for each seed."""
     return np.stack(
         [np.asarray(jax.random.key_data(jax.random.key(int(seed), impl="threefry2x32"))) for seed in seeds],

@@ -15,7 +15,7 @@ class Tally(NamedTuple):
     elapsed: simulated time. reads, writes: requests answered, and the sums (and squares) of their response times.
     admitted, held_up: requests that entered; of these, that had waited outside for a slot.
     choices, candidates: choices made and the copies they chose among. claims, contested, twice: of reads; of these, contested; of these, served by both.
-    served, seek, rotation, transfer: disk accesses by drive and the parts of their times.
+    seek, rotation, transfer: the parts of the time of disk accesses. served, busy: accesses and their time by drive.
     """
 
     elapsed: Float[Array, "1 *lanes"]
@@ -30,10 +30,11 @@ class Tally(NamedTuple):
     claims: Int[Array, "1 *lanes"]
     contested: Int[Array, "1 *lanes"]
     twice: Int[Array, "1 *lanes"]
+    seek: Float[Array, "1 *lanes"]
+    rotation: Float[Array, "1 *lanes"]
+    transfer: Float[Array, "1 *lanes"]
     served: Int[Array, "drive *lanes"]
-    seek: Float[Array, "drive *lanes"]
-    rotation: Float[Array, "drive *lanes"]
-    transfer: Float[Array, "drive *lanes"]
+    busy: Float[Array, "drive *lanes"]
 
 
 def empty(drives: int, lanes: tuple[int, ...]) -> Tally:
@@ -51,7 +52,7 @@ def empty(drives: int, lanes: tuple[int, ...]) -> Tally:
         "twice",
         "served",
     }
-    by_drive = {"served", "seek", "rotation", "transfer"}
+    by_drive = {"served", "busy"}
     return Tally(
         **{
             name: jnp.zeros(
@@ -81,8 +82,9 @@ def add(tally: Tally, report: Report) -> Tally:
         claims=tally.claims + report.claimed,
         contested=tally.contested + report.contested,
         twice=tally.twice + report.twice,
+        seek=tally.seek + report.seek,
+        rotation=tally.rotation + report.rotation,
+        transfer=tally.transfer + report.transfer,
         served=tally.served + report.served,
-        seek=tally.seek + jnp.where(report.served, report.seek, 0.0),
-        rotation=tally.rotation + jnp.where(report.served, report.rotation, 0.0),
-        transfer=tally.transfer + jnp.where(report.served, report.transfer, 0.0),
+        busy=tally.busy + jnp.where(report.served, report.seek + report.rotation + report.transfer, 0.0),
     )

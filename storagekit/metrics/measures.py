@@ -69,20 +69,19 @@ def measures(sums: Tally, bricks: np.ndarray) -> xr.Dataset:
     """Measures of each lane from its sums `[row, lane]`; bricks `[lane]`: how many of the drives it uses."""
     elapsed, answered = sums.elapsed[0], (sums.reads + sums.writes)[0]
     used = np.arange(sums.served.shape[0])[:, None] < bricks
-    busy = sums.seek + sums.rotation + sums.transfer
     accesses = sums.served.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         scalar = {
             "throughput": accesses / elapsed / bricks,
             "request_rate": answered / elapsed,
-            "service_time": busy.sum(axis=0) / accesses,
-            "seek": sums.seek.sum(axis=0) / accesses,
-            "rotation": sums.rotation.sum(axis=0) / accesses,
-            "transfer": sums.transfer.sum(axis=0) / accesses,
+            "service_time": sums.busy.sum(axis=0) / accesses,
+            "seek": sums.seek[0] / accesses,
+            "rotation": sums.rotation[0] / accesses,
+            "transfer": sums.transfer[0] / accesses,
             "response": (sums.read_response + sums.write_response)[0] / answered,
             "read_response": (sums.read_response / sums.reads)[0],
             "write_response": (sums.write_response / sums.writes)[0],
-            "idle": 1 - busy.sum(axis=0) / elapsed / bricks,
+            "idle": 1 - sums.busy.sum(axis=0) / elapsed / bricks,
             "candidates": (sums.candidates / sums.choices)[0],
             "contested": (sums.contested / sums.reads)[0],
             "claims_per_read": (sums.claims / sums.reads)[0],
@@ -97,13 +96,13 @@ def measures(sums: Tally, bricks: np.ndarray) -> xr.Dataset:
         }
         by_brick = {
             "brick_throughput": np.where(used, sums.served / elapsed, np.nan),
-            "utilization": np.where(used, busy / elapsed, np.nan),
+            "utilization": np.where(used, sums.busy / elapsed, np.nan),
         }
     data = xr.Dataset(
         {name: ("lane", values) for name, values in scalar.items()}
         | {name: (("brick", "lane"), values) for name, values in by_brick.items()},
         coords={"brick": np.arange(sums.served.shape[0])},
     )
-    for name in data.data_vars:
+    for name in (*scalar, *by_brick):
         data[name].attrs = {"units": UNITS[name], "long_name": MEANINGS[name]}
     return data

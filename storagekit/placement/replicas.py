@@ -8,7 +8,7 @@ from jaxtyping import Array, Int, UInt32
 
 from storagekit.drive import AbstractDrive, Target
 from storagekit.errors import InputError
-from storagekit.lanes import mask_of
+from storagekit.lanes import mask_of, whole
 from storagekit.workload import Requests
 
 
@@ -39,7 +39,7 @@ class Replicas(AbstractPlacement):
     A system of many groups is one lane for each group: they share nothing but the network.
     """
 
-    copies: Int[Array, "..."] = eqx.field(converter=np.int32)
+    copies: Int[Array, "..."] = eqx.field(converter=whole)
 
     def __check_init__(self):
         if np.any(np.asarray(self.copies) < 1):

@@ -33,7 +33,9 @@ def info(file: File, form: Format = None, as_json: Json = False) -> None:
         return
     print(f"{trace.source.name} ({trace.source.format})")
     for name, value in found.items():
-        print(f"  {name.replace('_', ' '):<26}{_number(value):>16}  {UNITS[name] if UNITS[name] != '1' else ''}".rstrip())
+        print(
+            f"  {name.replace('_', ' '):<26}{_number(value):>16}  {UNITS[name] if UNITS[name] != '1' else ''}".rstrip()
+        )
 
 
 def replay(

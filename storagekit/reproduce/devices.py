@@ -11,7 +11,7 @@ from pathlib import Path
 # while loops in one thread, where handing each step to a pool would cost more than the step
 _DEVICES = "--xla_force_host_platform_device_count"
 _BACKEND = "--xla_backend_extra_options"
-_SMALL_LOOP = "xla_cpu_small_while_loop_byte_threshold=1000000"
+_SMALL_LOOP = "xla_cpu_small_while_loop_byte_threshold=1000000000"
 
 
 def cores() -> int:

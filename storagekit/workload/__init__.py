@@ -8,10 +8,10 @@ from storagekit.workload.arrivals import Window as Window
 from storagekit.workload.randomness import fraction as fraction
 from storagekit.workload.randomness import scramble as scramble
 from storagekit.workload.randomness import words as words
+from storagekit.workload.recorded import recorded as recorded
+from storagekit.workload.recorded import wrapped as wrapped
 from storagekit.workload.requests import RandomRequests as RandomRequests
 from storagekit.workload.requests import Requests as Requests
 from storagekit.workload.sizes import AbstractSize as AbstractSize
 from storagekit.workload.sizes import ExponentialSize as ExponentialSize
 from storagekit.workload.sizes import FixedSize as FixedSize
-from storagekit.workload.recorded import recorded as recorded
-from storagekit.workload.recorded import wrapped as wrapped

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.errors import InputError
+from storagekit.lanes import real, whole
 from storagekit.workload.randomness import fraction, words
 from storagekit.workload.requests import RandomRequests, Requests
 
@@ -68,7 +69,7 @@ class ClosedLoop(AbstractArrivals):
     """
 
     requests: RandomRequests
-    outstanding: Int[Array, "..."] = eqx.field(converter=np.int32)
+    outstanding: Int[Array, "..."] = eqx.field(converter=whole)
     replaced_before_choice: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
@@ -100,7 +101,7 @@ class PoissonArrivals(AbstractArrivals):
     """Independent arrivals, `rate` a second on average."""
 
     requests: RandomRequests
-    rate: Float[Array, "..."] = eqx.field(converter=np.float32)
+    rate: Float[Array, "..."] = eqx.field(converter=real)
 
     def __check_init__(self):
         if not np.all(np.asarray(self.rate) > 0):
@@ -136,7 +137,7 @@ class RecordedArrivals(AbstractArrivals):
 
     requests: Requests
     gap: Float[Array, "row"]
-    scale: Float[Array, "..."] = eqx.field(converter=np.float32, default=1.0)
+    scale: Float[Array, "..."] = eqx.field(converter=real, default=1.0)
 
     def __check_init__(self):
         if not np.all(np.asarray(self.scale) > 0):

@@ -5,6 +5,7 @@ import numpy as np
 
 from storagekit import units
 from storagekit.errors import InputError
+from storagekit.lanes import real
 from storagekit.workload.arrivals import RecordedArrivals
 from storagekit.workload.randomness import scramble
 from storagekit.workload.requests import Requests
@@ -24,17 +25,17 @@ def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0) -> Recorded
     if int(sectors.max()) >= capacity:
         raise InputError(f"a request of {int(trace.size.max())} bytes: the system holds {capacity * units.SECTOR}")
     sector = (trace.concatenated().offset // units.SECTOR) % (capacity - int(sectors.max()))
-    number = np.arange(len(trace), dtype=np.int32)
+    number = jnp.arange(len(trace), dtype=jnp.int32)
     gap = np.append(np.diff(trace.time), np.inf)
     requests = Requests(
         number=number,
-        sector=sector.astype(np.int32),
-        sectors=sectors.astype(np.int32),
-        read=trace.read,
-        receiving=np.asarray(scramble(jnp.asarray(number + len(trace)))),
-        address_hash=np.asarray(scramble(jnp.asarray((sector // BLOCK).astype(np.int32)))),
+        sector=jnp.asarray(sector, jnp.int32),
+        sectors=jnp.asarray(sectors, jnp.int32),
+        read=jnp.asarray(trace.read),
+        receiving=scramble(number + len(trace)),
+        address_hash=scramble(jnp.asarray(sector // BLOCK, jnp.int32)),
     )
-    return RecordedArrivals(requests, gap.astype(np.float32), scale)
+    return RecordedArrivals(requests, real(gap), real(scale))
 
 
 def wrapped(trace: RequestTrace, capacity: int) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.errors import InputError
+from storagekit.lanes import real
 from storagekit.workload.randomness import below, fraction, scramble, words
 from storagekit.workload.sizes import AbstractSize
 
@@ -36,7 +37,7 @@ class RandomRequests(eqx.Module):
     """
 
     size: AbstractSize
-    read_share: Float[Array, "..."] = eqx.field(converter=np.float32)
+    read_share: Float[Array, "..."] = eqx.field(converter=real)
     alignment: int = eqx.field(static=True, default=8)
 
     def __check_init__(self):

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int
 
 from storagekit import units
 from storagekit.errors import InputError
+from storagekit.lanes import real
 
 
 class AbstractSize(eqx.Module):
@@ -27,7 +28,7 @@ class AbstractSize(eqx.Module):
 class FixedSize(AbstractSize):
     """Every request has `size` bytes."""
 
-    size: Float[Array, "..."] = eqx.field(converter=np.float32)
+    size: Float[Array, "..."] = eqx.field(converter=real)
 
     def __check_init__(self):
         _positive(self.size)
@@ -43,7 +44,7 @@ class FixedSize(AbstractSize):
 class ExponentialSize(AbstractSize):
     """Exponential with mean `mean` bytes, rounded up to whole sectors."""
 
-    mean: Float[Array, "..."] = eqx.field(converter=np.float32)
+    mean: Float[Array, "..."] = eqx.field(converter=real)
 
     def __check_init__(self):
         _positive(self.mean)

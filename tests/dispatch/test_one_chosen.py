@@ -13,7 +13,9 @@ TARGETS = 4096
 
 def read(address_hash, is_read=True) -> Requests:
     one = np.ones(1, np.int32)
-    return Requests(one, one, one, jnp.full(1, is_read), jnp.zeros(1, jnp.uint32), jnp.asarray([address_hash], jnp.uint32))
+    return Requests(
+        one, one, one, jnp.full(1, is_read), jnp.zeros(1, jnp.uint32), jnp.asarray([address_hash], jnp.uint32)
+    )
 
 
 def loads(*load) -> Waiting:

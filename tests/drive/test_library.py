@@ -44,7 +44,8 @@ def mechanics(drive, read=True, seed=0):
     phase = jnp.asarray(random.random(DRAWS), jnp.float32)
     found = drive.positioning(arm, phase, target, jnp.full(DRAWS, read))
     return tuple(
-        (float(np.mean(part)), float(np.std(part)) / np.sqrt(DRAWS)) for part in (np.asarray(found.seek), np.asarray(found.rotation))
+        (float(np.mean(part)), float(np.std(part)) / np.sqrt(DRAWS))
+        for part in (np.asarray(found.seek), np.asarray(found.rotation))
     )
 
 
@@ -58,7 +59,13 @@ def test_the_ideal_drive_keeps_to_the_formulas():
 def test_a_data_sheet_becomes_a_drive_with_its_figures():
     """The Cheetah 9LP's: 10,025 rpm, 0.98 and 5.4 and 12.2 ms, 9.1 GB, about 20 MB/s."""
     drive = Drive.from_datasheet(
-        rpm=10_025, track_seek=0.98e-3, average_seek=5.4e-3, full_seek=12.2e-3, capacity=9.1e9, media_rate=20e6, heads=12
+        rpm=10_025,
+        track_seek=0.98e-3,
+        average_seek=5.4e-3,
+        full_seek=12.2e-3,
+        capacity=9.1e9,
+        media_rate=20e6,
+        heads=12,
     )
     (seek, error), (rotation, rotation_error) = mechanics(drive)
     assert drive.capacity * 512 == pytest.approx(9.1e9, rel=1e-3)
@@ -71,7 +78,15 @@ def test_a_data_sheet_becomes_a_drive_with_its_figures():
 
 @pytest.mark.parametrize("figure", ["rpm", "track_seek", "capacity", "media_rate", "heads"])
 def test_a_data_sheet_with_an_impossible_figure_is_refused(figure):
-    good = {"rpm": 7200, "track_seek": 1e-3, "average_seek": 5e-3, "full_seek": 12e-3, "capacity": 9e9, "media_rate": 2e7, "heads": 4}
+    good = {
+        "rpm": 7200,
+        "track_seek": 1e-3,
+        "average_seek": 5e-3,
+        "full_seek": 12e-3,
+        "capacity": 9e9,
+        "media_rate": 2e7,
+        "heads": 4,
+    }
     with pytest.raises(InputError, match=f"{figure} 0: it must be above 0"):
         Drive.from_datasheet(**{**good, figure: 0})
 

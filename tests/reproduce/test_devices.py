@@ -9,7 +9,7 @@ from storagekit.reproduce.devices import cache_folder, cores, kernel_environment
 
 OURS = (
     f"--xla_force_host_platform_device_count={cores()} "
-    "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000"
+    "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000"
 )
 
 

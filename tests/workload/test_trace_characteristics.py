@@ -65,9 +65,7 @@ def test_figures_have_units_and_plain_types():
     figures = characteristics(trace([(0, 0, 0, 512, True), (1, 0, 512, 512, False)])).as_dict()
     assert figures.keys() == UNITS.keys()
     assert all(value is None or type(value) in (int, float) for value in figures.values())
-    assert (
-        UNITS["rate"] == "requests/s" and UNITS["footprint"] == "B" and UNITS["read_share"] == "1"
-    )
+    assert UNITS["rate"] == "requests/s" and UNITS["footprint"] == "B" and UNITS["read_share"] == "1"
 
 
 def test_what_one_request_cannot_say_is_none():
@@ -113,9 +111,7 @@ def test_poisson_arrivals_have_cov_one():
 
 def test_an_hour_is_the_limit_of_read_after_write():
     def share(read_at, offset=0, device=0):
-        return read_after_write_share(
-            trace([(0, 0, 0, 1024, False), (read_at, device, offset, 512, True)])
-        )
+        return read_after_write_share(trace([(0, 0, 0, 1024, False), (read_at, device, offset, 512, True)]))
 
     assert share(3599.9) == 0.5
     assert share(3600.0) == 0.0
@@ -147,11 +143,7 @@ def test_read_after_write_is_its_definition(rows, within):
 
 @given(small_rows, st.integers(1, 5))
 def test_touched_bytes_is_its_definition(rows, block):
-    touched = {
-        (device, byte // block)
-        for _, device, start, size, _ in rows
-        for byte in range(start, start + size)
-    }
+    touched = {(device, byte // block) for _, device, start, size, _ in rows for byte in range(start, start + size)}
     assert touched_bytes(trace(rows), block) == block * len(touched)
 
 

@@ -22,9 +22,7 @@ anytime = settings(deadline=None, suppress_health_check=[HealthCheck.function_sc
 
 
 def write_spc(rows):
-    return "".join(
-        f"{d},{b},{n * 512},{'R' if r else 'w'},{t / 1e6:.6f}\n" for t, d, b, n, r, _ in rows
-    ).encode()
+    return "".join(f"{d},{b},{n * 512},{'R' if r else 'w'},{t / 1e6:.6f}\n" for t, d, b, n, r, _ in rows).encode()
 
 
 def write_msr(rows):
@@ -59,9 +57,7 @@ def write_srt17(rows):
 
 
 def write_validate(rows):
-    return "".join(
-        f"{'R' if r else 'W'} Hit {b:8d} {n:3d} {w}.00000 {t}.5\n" for t, _, b, n, r, w in rows
-    ).encode()
+    return "".join(f"{'R' if r else 'W'} Hit {b:8d} {n:3d} {w}.00000 {t}.5\n" for t, _, b, n, r, w in rows).encode()
 
 
 WRITERS = {

@@ -60,9 +60,7 @@ def test_a_damaged_stream_is_named(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", PACKERS)
-@settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.floats(0, 1), junk=st.binary(max_size=6), keep=st.booleans())
 def test_any_damage_is_an_input_error_or_a_trace(tmp_path, name, at, junk, keep):
     packed = PACKERS[name](LINES[:2000])
@@ -103,9 +101,7 @@ def test_an_empty_file_is_named(tmp_path, data):
         read(tmp_path / "none")
 
 
-@pytest.mark.parametrize(
-    ("data", "remedy"), [(b"\x28\xb5\x2f\xfdabc", "zstd -d"), (b"PK\x03\x04abc", "unzip")]
-)
+@pytest.mark.parametrize(("data", "remedy"), [(b"\x28\xb5\x2f\xfdabc", "zstd -d"), (b"PK\x03\x04abc", "unzip")])
 def test_other_compressions_name_the_tool(tmp_path, data, remedy):
     (tmp_path / "other").write_bytes(data)
     with pytest.raises(InputError, match=remedy):

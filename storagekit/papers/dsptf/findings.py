@@ -1,5 +1,6 @@
 """What the exhibits show, claim by claim (ids of data/claims/dsptf.yaml)."""
 
+import itertools
 from collections.abc import Iterable
 
 import xarray as xr
@@ -190,7 +191,7 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
         ),
         Measurement(
             "dsptf.fig9.falls",
-            all(b < a for a, b in zip(beyond, beyond[1:], strict=False)),
+            all(b < a for a, b in itertools.pairwise(beyond)),
             note="1.75 to 3 ms, 67% reads",
         ),
     ]

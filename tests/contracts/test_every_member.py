@@ -1,0 +1,148 @@
+"""What holds whoever dispatches, schedules and answers. A new member gets a row here."""
+
+import jax
+import numpy as np
+import pytest
+
+from storagekit.dispatch import DSPTF, LARD, Hashing, WeightedHashing, central
+from storagekit.drive import ideal_drive
+from storagekit.engine import (
+    AllCopies,
+    AtOnce,
+    FirstCopy,
+    ReceivingBrick,
+    ResponseLog,
+    Scenario,
+    System,
+    execute,
+    keys,
+)
+from storagekit.placement import Replicas
+from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF
+from storagekit.workload import ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
+
+DISPATCHERS = (DSPTF(1e-3), central(), Hashing(), WeightedHashing(np.array([1.0, 2.0, 1.0])), LARD(2.0, 4.0))
+SCHEDULES = (FCFS(), SSTF(), LOOK(), CLOOK(), SATF())
+COMPLETIONS = (AtOnce(), FirstCopy(), ReceivingBrick(), AllCopies())
+DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3, overhead=0.1e-3)
+COPIES = 3
+SLOTS = 12
+REQUESTS = RandomRequests(ExponentialSize(8192), 0.7)
+WANTED = 600
+
+
+def named(member) -> str:
+    return f"{type(member).__name__}{'' if not hasattr(member, 'latency') else f'-{float(member.latency) * 1e3:g}ms'}"
+
+
+def scenario(dispatch, schedule, completion, copies=COPIES) -> Scenario:
+    system = System(DRIVE, Replicas(copies), dispatch, schedule, completion, drives=3, slots=SLOTS)
+    return Scenario(system, ClosedLoop(REQUESTS, 6))
+
+
+def single(dispatch, schedule, completion, log):
+    """One run: sums over the whole of it, and the reports of its events."""
+    outcome = execute(scenario(dispatch, schedule, completion), keys([3])[:, 0], WANTED, log)
+    return type(outcome.tally)(*(sums.sum(axis=0, dtype=np.float64) for sums in outcome.tally)), outcome.log
+
+
+def assert_conserves(dispatch, schedule, completion, log):
+    tally, reports = single(dispatch, schedule, completion, log)
+    # every request is answered once: what is missing from 0, 1, ... is still in the system
+    answered = reports.answered.number[reports.answered.number >= 0]
+    assert len(answered) >= WANTED
+    assert len(np.unique(answered)) == len(answered)
+    admitted = int(tally.admitted[0])
+    assert set(answered.tolist()) <= set(range(admitted))
+    assert admitted - len(answered) <= SLOTS
+    # time never runs backwards, and no answer comes before its request
+    assert np.all(reports.elapsed >= 0)
+    response = reports.answered.response[reports.answered.number >= 0]
+    assert np.all(response >= 0)
+    # a read is answered by an access, so that on average it takes at least an access
+    read = reports.answered.read[reports.answered.number >= 0]
+    assert np.all(response[read] > 0.1e-3)
+    for part in (reports.seek, reports.rotation, reports.transfer):
+        assert np.all(part[reports.served] >= 0)
+    assert np.all(reports.rotation[reports.served] <= 6e-3 * (1 + 1e-6))
+    # a read is one access, a write one on every copy, but for what is under way
+    accesses = float(tally.served.sum())
+    expected = float(tally.reads[0] + COPIES * tally.writes[0])
+    assert abs(accesses - expected) <= SLOTS * COPIES + COPIES
+    # no drive works more than all the time, but for what was planned at the end
+    assert np.all(tally.busy <= tally.elapsed + 20e-3)
+    parts = (tally.seek + tally.rotation + tally.transfer).sum()
+    assert parts == pytest.approx(tally.busy.sum(), rel=1e-5)
+    assert float(tally.twice[0]) == 0
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=named)
+@pytest.mark.parametrize("dispatch", DISPATCHERS, ids=named)
+def test_dispatchers_and_schedules_conserve(dispatch, schedule, event_log):
+    assert_conserves(dispatch, schedule, AllCopies(), event_log)
+
+
+@pytest.mark.parametrize("completion", COMPLETIONS[:-1], ids=named)
+@pytest.mark.parametrize("dispatch", DISPATCHERS, ids=named)
+def test_dispatchers_and_completions_conserve(dispatch, completion, event_log):
+    assert_conserves(dispatch, SATF(), completion, event_log)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("completion", COMPLETIONS[:-1], ids=named)
+@pytest.mark.parametrize("schedule", SCHEDULES[:-1], ids=named)
+@pytest.mark.parametrize("dispatch", DISPATCHERS, ids=named)
+def test_all_the_rest_conserve(dispatch, schedule, completion, event_log):
+    assert_conserves(dispatch, schedule, completion, event_log)
+
+
+@pytest.mark.parametrize("dispatch", [DSPTF(40e-6), central(), Hashing(), LARD(2.0, 4.0)], ids=named)
+def test_a_drive_with_work_never_rests(dispatch):
+    """One copy, so that whatever waits, waits at the only drive: its accesses fill the time.
+
+    That holds for choices made two latencies early as well, as long as no access is shorter than that.
+    """
+    tally = execute(scenario(dispatch, SATF(), AllCopies(), copies=1), keys([3])[:, 0], WANTED).tally
+    assert tally.busy.sum(dtype=np.float64) == pytest.approx(tally.elapsed.sum(dtype=np.float64), rel=1e-3)
+
+
+@pytest.mark.parametrize("dispatch", DISPATCHERS, ids=named)
+def test_the_same_seed_gives_the_same_bytes(dispatch, event_log):
+    def once():
+        outcome = execute(scenario(dispatch, SATF(), AllCopies()), keys([3])[:, 0], WANTED, event_log)
+        return [leaf.tobytes() for leaf in jax.tree.leaves(outcome)]
+
+    assert once() == once()
+
+
+def by_number(answered) -> dict[int, float]:
+    number, response = np.ravel(answered.number), np.ravel(answered.response)
+    return dict(zip(number[number >= 0].tolist(), response[number >= 0].tolist(), strict=True))
+
+
+def assert_same_answers(ours, theirs):
+    """Every request that both runs answered took the same time, within 1 us; events may come in another order at a tie."""
+    ours, theirs = by_number(ours), by_number(theirs)
+    both = sorted(set(ours) & set(theirs))
+    assert len(both) > 0.9 * max(len(ours), len(theirs)) > 20
+    np.testing.assert_allclose([ours[n] for n in both], [theirs[n] for n in both], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("dispatch", DISPATCHERS, ids=named)
+def test_a_lane_of_a_batch_is_the_single_run(dispatch, event_log):
+    batch = execute(scenario(dispatch, SATF(), AllCopies()), keys([5, 3]), WANTED, ResponseLog()).log
+    _, alone = single(dispatch, SATF(), AllCopies(), event_log)
+    assert_same_answers(jax.tree.map(lambda column: column[:, 1], batch), alone.answered)
+    assert not np.array_equal(batch.response[:, 0], batch.response[:, 1])
+
+
+@pytest.mark.parametrize("dispatch", [DSPTF(1e-3), Hashing()], ids=named)
+def test_jit_changes_nothing(dispatch, unfold):
+    """128 events, compiled and operation by operation."""
+    open_loop = Scenario(
+        System(DRIVE, Replicas(2), dispatch, SATF(), drives=2, slots=4), PoissonArrivals(REQUESTS, 80.0)
+    )
+    _, compiled = unfold(open_loop)
+    with jax.disable_jit():
+        _, plain = unfold(open_loop)
+    assert_same_answers(compiled.answered, plain.answered)

@@ -1,0 +1,81 @@
+"""Time: nothing depends on how much of it has passed, and lanes need not keep pace with one another."""
+
+import numpy as np
+import pytest
+
+from storagekit.dispatch import DSPTF, Hashing
+from storagekit.drive import RateServer, ideal_drive
+from storagekit.engine import ResponseLog, Scenario, System, execute, keys
+from storagekit.metrics import simulate, sweep
+from storagekit.placement import Replicas
+from storagekit.schedule import FCFS, SATF
+from storagekit.workload import RecordedArrivals
+
+WEEK = 604_800.0
+# a revolution of 1/128 s: a week is a whole number of them, so that the platters stand where they stood
+SPINDLE = ideal_drive(full_seek=8e-3, revolution=1 / 128)
+SERVER = RateServer(1000)
+COUNT = 300
+
+
+def requests(recorded, idle):
+    """One read, a second and `idle`, then a stream of reads and writes a few ms apart: the same gaps to the bit."""
+    random = np.random.default_rng(1)
+    gaps = random.exponential(8e-3, COUNT - 1)
+    arrivals = recorded(
+        np.concatenate([[0.0], np.cumsum(gaps)]),
+        sector=random.integers(0, 500_000, COUNT),
+        sectors=random.integers(1, 8, COUNT),
+        read=random.random(COUNT) < 0.7,
+        receiving=random.integers(0, 3, COUNT),
+        address_hash=random.integers(0, 2**32, COUNT),
+    )
+    gap = arrivals.gap.copy()
+    gap[0] = 1.0 + idle
+    return RecordedArrivals(arrivals.requests, gap)
+
+
+def responses(scenario) -> np.ndarray:
+    log = execute(scenario, keys([1])[:, 0], COUNT, ResponseLog()).log
+    happened = log.number >= 0
+    return log.response[happened][np.argsort(log.number[happened])]
+
+
+@pytest.mark.parametrize("idle", [100.0, WEEK])
+@pytest.mark.parametrize(
+    ("drive", "dispatch", "schedule"),
+    [(SERVER, Hashing(), FCFS()), (SPINDLE, Hashing(), SATF()), (SPINDLE, DSPTF(0.5e-3), SATF())],
+    ids=["server", "disk", "disk with claims"],
+)
+def test_a_week_later_every_response_is_the_same(recorded, drive, dispatch, schedule, idle):
+    """DESIGN section 4: within 1 us, however long the drives stood idle."""
+    system = System(drive, Replicas(3), dispatch, schedule, drives=3, slots=COUNT)
+    now, later = (responses(Scenario(system, requests(recorded, wait))) for wait in (0.0, idle))
+    np.testing.assert_allclose(later, now, rtol=0, atol=1e-6)
+
+
+def test_a_trace_ends_when_its_last_request_is_answered(recorded):
+    arrivals = requests(recorded, 0.0)
+    system = System(SPINDLE, Replicas(3), Hashing(), SATF(), drives=3, slots=COUNT)
+    assert len(responses(Scenario(system, arrivals))) == COUNT
+
+
+def test_a_lane_that_is_done_does_not_stop_the_others(recorded):
+    """The same 6000 requests at leisure and in a hurry: one lane needs more events than the other."""
+    count = 6000
+    system = System(SERVER, Replicas(2), Hashing(), FCFS(), drives=2, slots=64)
+    arrivals = recorded(np.arange(count) * 4e-3, address_hash=np.arange(count), read=np.arange(count) % 3 > 0)
+
+    def paced(scale):
+        return Scenario(system, RecordedArrivals(arrivals.requests, arrivals.gap, scale))
+
+    data = sweep(paced, {"scale": [0.5, 100.0]}, requests=count, warm_up=0, seeds=1, allow_held_up=True)
+    assert data.requests.values.ravel().tolist() == [count, count]
+
+
+def test_a_short_trace_is_measured(recorded):
+    """50 requests fit into the first chunk of events; the default warm-up must leave something to measure."""
+    system = System(SERVER, Replicas(1), Hashing(), FCFS(), drives=1, slots=64)
+    data = simulate(Scenario(system, recorded(np.arange(50) * 2e-3)), requests=50)
+    assert float(data.requests) > 0
+    assert float(data.response) == pytest.approx(1e-3, rel=1e-4)

@@ -1,0 +1,56 @@
+"""When requests arrive."""
+
+import numpy as np
+import pytest
+
+from storagekit.engine import keys
+from storagekit.errors import InputError
+from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests, RecordedArrivals
+
+CAPACITY = 1_000_000
+REQUESTS = RandomRequests(FixedSize(4096), 1.0)
+COUNT = 40_000
+
+
+def gaps(arrivals, first=0, count=COUNT):
+    return np.asarray(arrivals.window(CAPACITY, keys([2])[:, 0], np.array([first], np.int32), count).gap, float)
+
+
+def test_poisson_gaps_are_exponential():
+    """Oracle: mean 1/rate, standard deviation the same, share above the mean 1/e; four standard errors."""
+    gap = gaps(PoissonArrivals(REQUESTS, 50.0)) * 50
+    assert abs(gap.mean() - 1) < 4 / np.sqrt(COUNT)
+    assert abs(gap.std() - 1) < 4 * np.sqrt(2 / COUNT)
+    assert abs((gap > 1).mean() - np.exp(-1)) < 4 * np.sqrt(np.exp(-1) * (1 - np.exp(-1)) / COUNT)
+    assert abs(np.corrcoef(gap[1:], gap[:-1])[0, 1]) < 4 / np.sqrt(COUNT)
+    assert np.all(np.isfinite(gap) & (gap >= 0))
+
+
+def test_a_faster_stream_is_the_same_stream_faster():
+    np.testing.assert_allclose(
+        gaps(PoissonArrivals(REQUESTS, 10.0)), 10 * gaps(PoissonArrivals(REQUESTS, 100.0)), rtol=1e-6
+    )
+
+
+def test_recorded_requests_come_as_recorded(recorded):
+    arrivals = recorded([0.0, 1.0, 1.5, 4.0], sector=[10, 20, 30, 40])
+    window = arrivals.window(CAPACITY, keys([0])[:, 0], np.array([1], np.int32), 3)
+    assert np.asarray(window.requests.number).tolist() == [1, 2, 3]
+    assert np.asarray(window.requests.sector).tolist() == [20, 30, 40]
+    np.testing.assert_allclose(window.gap, [0.5, 2.5, np.inf])
+    faster = RecordedArrivals(arrivals.requests, arrivals.gap, 2.0)
+    np.testing.assert_allclose(gaps(faster, count=3), [0.5, 0.25, 1.25])
+
+
+def test_a_trace_cannot_run_at_no_speed(recorded):
+    arrivals = recorded([0.0, 1.0])
+    with pytest.raises(InputError, match="trace scale 0: it must be above 0"):
+        RecordedArrivals(arrivals.requests, arrivals.gap, 0.0)
+
+
+def test_the_replacement_is_seen_after_the_choice_or_before_it():
+    """DiskSim and dsptf's figure 1: N-1 candidates; the other convention: N."""
+    after, before = ClosedLoop(REQUESTS, 4), ClosedLoop(REQUESTS, 4, replaced_before_choice=True)
+    moment, earlier = np.array([1.0]), np.array([0.9])
+    assert not after.precedes(moment, moment)[0] and before.precedes(moment, moment)[0]
+    assert after.precedes(earlier, moment)[0] and before.precedes(earlier, moment)[0]

@@ -1,0 +1,93 @@
+"""Random requests: their distributions, and that they are the same whoever asks."""
+
+import numpy as np
+import pytest
+
+from storagekit.engine import keys
+from storagekit.workload import ExponentialSize, FixedSize, RandomRequests, fraction, scramble, words
+from storagekit.workload.randomness import below
+
+COUNT = 40_000
+CAPACITY = 17_000_000
+
+
+def draw(requests, seed=0, first=0, count=COUNT):
+    return requests.draw(CAPACITY, keys([seed])[:, 0], np.array([first], np.int32), count)
+
+
+def test_addresses_sizes_and_operations_have_their_distributions():
+    """Oracles: means and variances of uniform, exponential (rounded up) and Bernoulli; four standard errors."""
+    drawn = draw(RandomRequests(ExponentialSize(8192), 0.7))
+    sector, sectors, read = (np.asarray(column, float) for column in (drawn.sector, drawn.sectors, drawn.read))
+    root = np.sqrt(COUNT)
+    assert abs(sector.mean() - CAPACITY / 2) < 4 * CAPACITY / np.sqrt(12) / root
+    # an exponential of mean m rounded up to whole sectors is geometric: 1 / (1 - exp(-1/m))
+    mean = 1 / (1 - np.exp(-1 / 16))
+    assert abs(sectors.mean() - mean) < 4 * mean / root
+    assert abs(read.mean() - 0.7) < 4 * np.sqrt(0.21) / root
+    assert abs(np.corrcoef(sector, sectors)[0, 1]) < 4 / root
+    assert np.all(np.asarray(drawn.sector) % 8 == 0) and sectors.min() >= 1
+    assert np.all(sector + sectors <= CAPACITY) and sector.min() >= 0
+    assert np.asarray(drawn.number).tolist() == list(range(COUNT))
+
+
+def test_a_request_is_the_same_wherever_the_window_begins():
+    whole = draw(RandomRequests(ExponentialSize(4096), 0.5), count=300)
+    part = draw(RandomRequests(ExponentialSize(4096), 0.5), first=200, count=100)
+    for ours, theirs in zip(whole, part, strict=True):
+        np.testing.assert_array_equal(np.asarray(ours)[200:], theirs)
+
+
+def test_settings_and_lanes_share_their_random_numbers():
+    """Common random numbers: the same addresses at another size and read share; each lane its own."""
+    plain, other = draw(RandomRequests(FixedSize(4096), 0.5)), draw(RandomRequests(FixedSize(4096), 0.9))
+    np.testing.assert_array_equal(plain.sector, other.sector)
+    assert np.all(np.asarray(other.read) >= np.asarray(plain.read))
+    lanes = RandomRequests(FixedSize(4096), 0.5).draw(CAPACITY, keys([4, 0]), np.zeros((1, 2), np.int32), COUNT)
+    np.testing.assert_array_equal(lanes.sector[:, 1], plain.sector)
+    assert np.mean(np.asarray(lanes.sector[:, 0]) == np.asarray(plain.sector)) < 0.001
+
+
+def test_equal_addresses_hash_alike_and_others_apart():
+    drawn = draw(RandomRequests(FixedSize(4096), 1.0))
+    _, first, back = np.unique(np.asarray(drawn.sector), return_index=True, return_inverse=True)
+    hashes = np.asarray(drawn.address_hash)
+    np.testing.assert_array_equal(hashes[first][back], hashes)
+    for replicas in (2, 3, 8):
+        shares = np.bincount(hashes % replicas, minlength=replicas) / COUNT
+        assert np.all(np.abs(shares - 1 / replicas) < 4.5 / np.sqrt(COUNT * replicas))
+
+
+def test_a_fixed_size_is_whole_sectors():
+    assert int(FixedSize(4096).largest) == 8
+    assert int(FixedSize(4097).largest) == 9
+    assert int(FixedSize(1).largest) == 1
+
+
+def test_exponential_sizes_stop_at_their_largest():
+    size = ExponentialSize(4096)
+    assert int(size.sectors(np.float32(1 - 2.0**-24))) <= int(size.largest)
+    assert int(size.sectors(np.float32(0))) == 1
+
+
+def test_words_to_numbers():
+    """Oracle: Python's integers."""
+    word = np.array([0, 1, 2**31, 2**32 - 1, 123_456_789], np.uint32)
+    for limit in (1, 7, 2_246_000, 2**31 - 1):
+        expected = [int(w) * limit >> 32 for w in word.tolist()]
+        assert np.asarray(below(word, np.int32(limit))).tolist() == expected
+    np.testing.assert_array_equal(fraction(word), [(w >> 8) / 2**24 for w in word.tolist()])
+    assert len(np.unique(np.asarray(scramble(np.arange(10_000))))) == 10_000
+
+
+def test_words_by_counter_are_independent_of_how_they_are_drawn():
+    key = keys([9])[:, 0]
+    one, two = words(key, np.array([0], np.int32), 64, 0)
+    later, _ = words(key, np.array([32], np.int32), 32, 0)
+    np.testing.assert_array_equal(one[32:], later)
+    assert not np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_all_reads_and_all_writes(share):
+    assert np.mean(np.asarray(draw(RandomRequests(FixedSize(512), share)).read)) == share
