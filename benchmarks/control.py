@@ -1,8 +1,8 @@
 """A scalar control: the closed loop of dsptf's table 1, one request after the other, in numba.
 
-Written from DESIGN and the paper, without looking at the engine's arrays: absolute float64 times, integer geometry, one
-lane, branches. It is what a careful programmer would write who needs this one experiment and nothing else; the engine is
-held against its numbers (tests/agreement) and against its speed (benchmarks/speed.py).
+Written from DESIGN and the paper, without looking at the engine's arrays: absolute float64 times, integer geometry,
+one lane, branches. It is what a careful programmer would write who needs this one experiment and nothing else; the
+engine is held against its numbers (tests/agreement) and against its speed (benchmarks/test_speed.py).
 """
 
 import threading
@@ -130,9 +130,9 @@ def place(drive, zone, offset):
     sector = offset - track * length
     cylinder = track // drive.heads
     order = track - cylinder * drive.heads
-    turned = (order + (drive.heads - 1) * cylinder) * drive.track_skew[zone] + cylinder * drive.cylinder_skew[zone] + sector
+    turned = (order + (drive.heads - 1) * cylinder) * drive.track_skew[zone] + cylinder * drive.cylinder_skew[zone]
     head = drive.heads - 1 - order if cylinder & 1 else order
-    return drive.first_cylinder[zone] + cylinder, head, (turned % length) / length, track
+    return drive.first_cylinder[zone] + cylinder, head, ((turned + sector) % length) / length, track
 
 
 @numba.njit(inline="always")

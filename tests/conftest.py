@@ -67,7 +67,7 @@ def narrow(leaf):
 
 @pytest.fixture(scope="session")
 def unfold() -> Callable:
-    """The first chunk of a single run, event by event: `(sums, reports)`, the platters at `phase` turns when it starts."""
+    """The first chunk of a single run, event by event: `(sums, reports)`, the platters at `phase` turns at first."""
 
     def unfold(scenario: Scenario, phase=None):
         numbers, rest = eqx.partition(scenario, eqx.is_array_like)

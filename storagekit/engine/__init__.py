@@ -1,6 +1,7 @@
 """The simulator: state, one event, the loop, the batch. The only home of loops over events."""
 
 from storagekit.engine.batch import Outcome as Outcome
+from storagekit.engine.batch import batches as batches
 from storagekit.engine.batch import execute as execute
 from storagekit.engine.batch import stack as stack
 from storagekit.engine.batch import structure as structure

@@ -1,6 +1,6 @@
 """Many runs at once: scenarios of one structure, times seeds, become the lanes of one batch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -33,21 +33,41 @@ def structure(scenario: Scenario) -> tuple:
 
 
 def stack(scenarios: Sequence[Scenario], seeds: Sequence[int]) -> tuple[Scenario, np.ndarray]:
-    """One scenario whose numbers hold a value for each lane, `[1, lane]`, where they differ; and the keys of the lanes.
+    """One scenario whose numbers hold a value for each lane, `[1, lane]`, and the keys of the lanes, `[2, lane]`.
 
-    Lanes run over the scenarios, and within each over the seeds, so that scenarios meet the same requests. Raises
-    InputError where the scenarios differ in structure.
+    Lanes run over the scenarios, and within each over the seeds, so that scenarios meet the same requests. Numbers that are
+    the same in all lanes are repeated too, so that whatever is varied, the compiled program is the same. Raises InputError
+    where the scenarios differ in structure.
     """
     if len({structure(scenario) for scenario in scenarios}) != 1:
         raise InputError("scenarios of different structure cannot share a batch; sweep groups them for you")
 
     def merge(*leaves):
-        values = np.asarray(leaves)
-        if np.ndim(leaves[0]) or np.all(values == values[0]):
-            return leaves[0]
-        return np.repeat(values, len(seeds))[None, :]
+        return leaves[0] if np.ndim(leaves[0]) else np.repeat(np.asarray(leaves), len(seeds))[None, :]
 
     return jax.tree.map(merge, *scenarios), np.tile(keys(seeds), (1, len(scenarios)))
+
+
+def width(lanes: int) -> int:
+    """Lanes that go through the loop at once, of which some may be padding.
+
+    A few fixed widths, so that sweeps of any size share a compilation: one, 16, or what fills the machine without leaving
+    its caches (64 for each CPU device, 4,096 on an accelerator).
+    """
+    if lanes == 1:
+        return 1
+    full = 64 * len(jax.devices()) if jax.default_backend() == "cpu" else 4096
+    return 16 if lanes <= 16 < full else full
+
+
+def batches(scenario: Scenario, key: np.ndarray) -> Iterator[tuple[Scenario, np.ndarray, int]]:
+    """A stacked scenario in batches of one width, the last filled up by repetition; and how many of its lanes count."""
+    lanes = key.shape[1]
+    wide = width(lanes)
+    for first in range(0, lanes, wide):
+        members = np.minimum(np.arange(first, first + wide), lanes - 1)
+        part = jax.tree.map(lambda leaf: leaf[:, members] if np.ndim(leaf) == 2 else leaf, scenario)  # noqa: B023 - used at once
+        yield part, key[:, members], min(wide, lanes - first)
 
 
 def execute(

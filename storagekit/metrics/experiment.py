@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.engine import AbstractLog, NoLog, Outcome, Scenario, execute, stack, structure
+from storagekit.engine import AbstractLog, NoLog, Outcome, Scenario, Tally, batches, execute, stack, structure
 from storagekit.errors import InputError
 from storagekit.metrics.measures import after_warm_up, measures
 from storagekit.metrics.provenance import provenance
@@ -115,15 +115,18 @@ def run(
 
 def _batch(scenarios: list[Scenario], seeds: list[int], requests: int, warm_up: int) -> xr.Dataset:
     merged, key = stack(scenarios, seeds)
-    outcome = run(merged, key, requests)
+    sums = []
+    for part, lane_keys, counted in batches(merged, key):
+        tally = after_warm_up(run(part, lane_keys, requests).tally, warm_up)
+        sums.append(Tally(*(total[:, :counted] for total in tally)))
+    joined = Tally(*(np.concatenate(totals, axis=1) for totals in zip(*sums, strict=True)))
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
-    data = measures(after_warm_up(outcome.tally, warm_up), bricks)
-    shape = {"point": len(scenarios), "seed": len(seeds)}
+    data = measures(joined, bricks)
     folded = data.assign_coords(
         point=("lane", np.repeat(np.arange(len(scenarios)), len(seeds))),
         seed=("lane", np.tile(np.arange(len(seeds)), len(scenarios))),
     )
-    return folded.set_index(lane=list(shape)).unstack("lane").drop_vars("point")
+    return folded.set_index(lane=["point", "seed"]).unstack("lane").drop_vars("point")
 
 
 def _groups(scenarios: list[Scenario]) -> list[list[int]]:

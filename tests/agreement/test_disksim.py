@@ -56,7 +56,7 @@ def test_the_parts_of_an_access_are_disksims():
 
 
 def test_open_response_within_three_percent():
-    """At 100 arrivals a second the disk is 87% busy and a run's mean varies by several percent: hence many, long runs."""
+    """At 100 arrivals a second the disk is 87% busy and a run's mean varies by several percent: many, long runs."""
     data = sweep(
         lambda rate: Scenario(atlas(FCFS(), 64), PoissonArrivals(READS, rate)),
         {"rate": list(OPEN)},

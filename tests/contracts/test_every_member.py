@@ -121,7 +121,7 @@ def by_number(answered) -> dict[int, float]:
 
 
 def assert_same_answers(ours, theirs):
-    """Every request that both runs answered took the same time, within 1 us; events may come in another order at a tie."""
+    """Every request that both runs answered took the same time, within 1 us; at a tie events may change places."""
     ours, theirs = by_number(ours), by_number(theirs)
     both = sorted(set(ours) & set(theirs))
     assert len(both) > 0.9 * max(len(ours), len(theirs)) > 20

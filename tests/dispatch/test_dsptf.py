@@ -1,4 +1,4 @@
-"""Claims, one at a time: `DSPTF.claim` and what a brick may choose, with numbers worked by hand. Times from now, in s."""
+"""Claims, one at a time: `DSPTF.claim` and what a brick may choose, worked by hand. Times from now, in seconds."""
 
 import jax.numpy as jnp
 import numpy as np

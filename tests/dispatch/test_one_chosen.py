@@ -53,8 +53,7 @@ def test_weighted_hashing_gives_each_brick_its_share():
 
 
 def test_lard_remembers_unless_the_brick_is_overloaded():
-    """Pai et al.'s rules, T_low 25 and T_high 65: first the idlest; then the same; away when over 65 and another below 25,
-    or from 130 on."""
+    """Pai et al., T_low 25, T_high 65: first the idlest, then the same; away when over 65 and another below 25."""
     lard = LARD()
     table = lard.init(1, 3, ())
     drive, table = drive_of(lard, table, read(7), loads(2, 0, 1))
@@ -80,9 +79,9 @@ def test_lard_learns_nothing_from_writes_or_from_nobody():
 
 
 def test_impossible_settings_are_refused():
-    with pytest.raises(InputError, match="hash weights .* none below 0"):
+    with pytest.raises(InputError, match=r"hash weights .* none below 0"):
         WeightedHashing(np.array([1.0, -1.0]))
-    with pytest.raises(InputError, match="hash weights .* not all 0"):
+    with pytest.raises(InputError, match=r"hash weights .* not all 0"):
         WeightedHashing(np.zeros(3))
     with pytest.raises(InputError, match="LARD thresholds 70 and 65: low must not exceed high"):
         LARD(70.0)

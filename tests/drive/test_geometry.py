@@ -1,9 +1,9 @@
 """The layout rule, against a tiny drive worked by hand.
 
 Two heads, serpentine. Zone 0: cylinders 0 and 1, 4 sectors a track, track skew 1, cylinder skew 2, its first sector
-reserved, one spare at the end of each cylinder. Zone 1: cylinders 2 and 3, 3 sectors a track, skews 1 and 1, its angle 0
-one sector late. So zone 0 holds 2 (8 - 1) - 1 = 13 sectors, zone 1 the 12 from 13 on, and in zone 0 (skip the reserved
-one, then add up skews: order + cylinder track skews, 2 per cylinder):
+reserved, one spare at the end of each cylinder. Zone 1: cylinders 2 and 3, 3 sectors a track, skews 1 and 1, its angle
+0 one sector late. So zone 0 holds 2 (8 - 1) - 1 = 13 sectors, zone 1 the 12 from 13 on, and in zone 0 (skip the
+reserved one, then add up skews: order + cylinder track skews, 2 per cylinder):
 
     sector           0    1    2 |  3    4    5 (spare) |  6    7    8    9 | 10   11   12 (spare)
     cylinder, head      0, 0     |     0, 1             |        1, 1       |    1, 0
@@ -127,7 +127,7 @@ def test_sectors_of_a_zone_never_share_a_place(name):
 
 
 def test_positioning_worked_by_hand(tiny):
-    """Arm on cylinder 0, head 0. Platter at 1/4, a revolution 10 ms, a head switch 1/20 turn, write settle 1/40 turn."""
+    """Arm on cylinder 0, head 0. Platter at 1/4, a revolution 10 ms, a head switch 1/20 turn, settling 1/40."""
     arm = tiny.locate(np.array(0), np.array(1)).end
     cases = [
         # sector, read: seek ms, rotation ms

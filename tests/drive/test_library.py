@@ -135,14 +135,14 @@ def test_a_zone_without_a_field_is_named(facts, field):
 
 def test_zones_that_overlap_are_refused(facts):
     facts["zones"][1]["first_cylinder"] -= 1
-    with pytest.raises(InputError, match="zone 1: cylinders 432 to .*must follow one another"):
+    with pytest.raises(InputError, match=r"zone 1: cylinders 432 to .*must follow one another"):
         drive_from_facts(facts, "x.json")
 
 
 def test_spares_that_leave_no_data_are_refused(facts):
     zone = facts["zones"][0]
     zone["spares"] = zone["sparing_cylinders"] * zone["sectors_per_track"] * facts["heads"]
-    with pytest.raises(InputError, match="zone 0.*'spares'"):
+    with pytest.raises(InputError, match=r"zone 0.*'spares'"):
         drive_from_facts(facts, "x.json")
 
 
@@ -155,5 +155,5 @@ def test_a_file_that_is_not_a_drive_is_refused(tmp_path, text):
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(InputError, match="'atlas11k': not known.*atlas10k"):
+    with pytest.raises(InputError, match=r"'atlas11k': not known.*atlas10k"):
         load_drive("atlas11k")

@@ -50,6 +50,7 @@ def loop(outstanding=4, slots=8) -> Scenario:
         (lambda: simulate(loop(), requests=10, warm_up=-1), "warm-up of -1 requests: it must be at least 0"),
         (lambda: replicate(loop(), seeds=0), "no seeds: give at least one"),
         (lambda: sweep(loop, {"outstanding": []}), "an axis of the sweep has no values"),
+        (lambda: sweep(loop, {"outstanding": [1, 2]}, requests=100), "'outstanding'.* is the name of a measure"),
         (lambda: stack([loop(), loop(slots=9)], [0]), "different structure cannot share a batch"),
     ],
 )
@@ -61,7 +62,7 @@ def test_impossible_settings_are_refused(make, complaint):
 
 def test_more_outstanding_than_slots_is_refused():
     """Or the loop would quietly run with fewer."""
-    with pytest.raises(InputError, match="16 .*outstanding.* 8 slots"):
+    with pytest.raises(InputError, match=r"16 .*outstanding.* 8 slots"):
         simulate(loop(outstanding=16, slots=8), requests=100)
 
 
@@ -78,7 +79,7 @@ def test_arrivals_that_wait_outside_are_refused_with_a_remedy():
     """Twice what the server can do, and eight slots."""
     overload = Scenario(system(), PoissonArrivals(READS, 2000.0))
     with pytest.raises(
-        InputError, match="arrivals waited outside: 8 slots are too few; raise System.slots, lower the load"
+        InputError, match=r"arrivals waited outside: 8 slots are too few; raise System\.slots, lower the load"
     ):
         simulate(overload, requests=500)
     assert float(simulate(overload, requests=500, allow_held_up=True).held_up) > 100

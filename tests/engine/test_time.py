@@ -1,18 +1,21 @@
 """Time: nothing depends on how much of it has passed, and lanes need not keep pace with one another."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from storagekit.dispatch import DSPTF, Hashing
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import ResponseLog, Scenario, System, execute, keys
+from storagekit.engine.event import elapse
+from storagekit.engine.state import start
 from storagekit.metrics import simulate, sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
 from storagekit.workload import RecordedArrivals
 
 WEEK = 604_800.0
-# a revolution of 1/128 s: a week is a whole number of them, so that the platters stand where they stood
+# a revolution of 1/128 s: whole seconds are whole revolutions, so that the platters stand where they stood
 SPINDLE = ideal_drive(full_seek=8e-3, revolution=1 / 128)
 SERVER = RateServer(1000)
 COUNT = 300
@@ -41,17 +44,42 @@ def responses(scenario) -> np.ndarray:
     return log.response[happened][np.argsort(log.number[happened])]
 
 
-@pytest.mark.parametrize("idle", [100.0, WEEK])
 @pytest.mark.parametrize(
-    ("drive", "dispatch", "schedule"),
-    [(SERVER, Hashing(), FCFS()), (SPINDLE, Hashing(), SATF()), (SPINDLE, DSPTF(0.5e-3), SATF())],
-    ids=["server", "disk", "disk with claims"],
+    ("drive", "dispatch", "schedule", "idle"),
+    [
+        (SERVER, Hashing(), FCFS(), WEEK),
+        (SERVER, DSPTF(0.5e-3), FCFS(), WEEK),
+        # a longer gap is itself coarser than 1 us in float32, and with it the angle at which the platters are met
+        (SPINDLE, Hashing(), SATF(), 4.0),
+        (SPINDLE, DSPTF(0.5e-3), SATF(), 4.0),
+    ],
+    ids=["server", "server with claims", "disk", "disk with claims"],
 )
-def test_a_week_later_every_response_is_the_same(recorded, drive, dispatch, schedule, idle):
+def test_later_every_response_is_the_same(recorded, drive, dispatch, schedule, idle):
     """DESIGN section 4: within 1 us, however long the drives stood idle."""
     system = System(drive, Replicas(3), dispatch, schedule, drives=3, slots=COUNT)
     now, later = (responses(Scenario(system, requests(recorded, wait))) for wait in (0.0, idle))
     np.testing.assert_allclose(later, now, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("idle", [1.0, 100.0, WEEK])
+def test_platters_turn_on_however_long_the_drives_stand_idle(recorded, idle):
+    """Whole revolutions later each stands where it stood: 1 us is 1/8000 of a turn."""
+    phase = jnp.asarray([0.1, 0.45, 0.8], jnp.float32)
+    system = System(SPINDLE, Replicas(3), Hashing(), FCFS(), drives=3, slots=4)
+    scenario = Scenario(system, recorded([0.0]))
+    later = elapse(scenario, start(scenario, phase), jnp.asarray([idle], jnp.float32))
+    np.testing.assert_allclose(later.drives.phase, phase, atol=1e-4)
+
+
+@pytest.mark.parametrize("idle", [1.0, 100.0, WEEK])
+def test_a_gap_after_a_long_one_is_kept(recorded, idle):
+    """Reads of 2 ms at idle + 0, 1, 1.5 and 50 ms: served until 2, 4, 6 and 52."""
+    arrivals = recorded([0.0, 1.0, 2.0, 3.0, 4.0], sectors=2)
+    gap = np.array([idle, 1e-3, 0.5e-3, 48.5e-3, np.inf], np.float32)
+    system = System(SERVER, Replicas(1), Hashing(), FCFS(), drives=1, slots=8)
+    log = execute(Scenario(system, RecordedArrivals(arrivals.requests, gap)), keys([0])[:, 0], 5, ResponseLog()).log
+    np.testing.assert_allclose(log.response[log.number >= 0], [2e-3, 2e-3, 3e-3, 4.5e-3, 2e-3], rtol=0, atol=1e-6)
 
 
 def test_a_trace_ends_when_its_last_request_is_answered(recorded):

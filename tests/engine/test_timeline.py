@@ -62,7 +62,7 @@ def test_when_a_write_is_answered(unfold, recorded, completion, receiving, respo
 
 
 def test_an_arrival_waits_outside_until_a_slot_is_free(unfold, recorded):
-    """One slot; reads of 2 ms at 0, 1 and 1.5: served until 2, 4 and 6, and the wait outside is part of the response."""
+    """One slot; reads of 2 ms at 0, 1 and 1.5: served until 2, 4 and 6; the wait outside is part of the response."""
     arrivals = recorded([0, 1 * MS, 1.5 * MS], sectors=2)
     system = System(SERVER, Replicas(1), Hashing(), FCFS(), drives=1, slots=1)
     tally, reports = unfold(Scenario(system, arrivals))
@@ -99,7 +99,7 @@ def test_the_lower_bid_wins_and_the_loser_chooses_again_when_it_hears(unfold, re
     0.5  B (angle 0.42) reaches brick 0, whose disk is spoken for until 2 + 1 + 0.1
     1    A and brick 0's claim reach brick 1 together. It has chosen A when it hears: issued at 3, its platter then at
          0.25, so it bids 0.5 ms and wins; A will be read at 3.6
-    2    brick 0 hears, gives A up, chooses again at once: B, issued at 4, its platter then at 0.4: bids 0.2 ms, done 4.3
+    2    brick 0 hears, gives A up, chooses again at once: B, issued at 4, its platter then at 0.4: 0.2 ms, done 4.3
     3    brick 1 may choose again, and whether or not it has heard of B, its bid for it would be 9.7 ms
     """
     arrivals = recorded([0, 0.5 * MS], sector=[30, 42])
@@ -114,8 +114,9 @@ def test_the_lower_bid_wins_and_the_loser_chooses_again_when_it_hears(unfold, re
 def test_the_higher_bid_loses_and_chooses_again(unfold, recorded):
     """As above with brick 1's platter at 0.5: at 3 it stands at 0.8, bids 5 ms for A and loses; A is read at 3.1.
 
-    Brick 1 then takes B, which reaches it at 1.5: issued at 3.5, its platter at 0.85, so 5.7 ms and done at 9.3. Brick 0,
-    free at 3.1, chooses at 2: B's claim of 1.5 reaches it at 2.5. It issues at 4, its platter at 0.4: bids 0.2 and wins.
+    Brick 1 then takes B, which reaches it at 1.5: issued at 3.5, its platter at 0.85, so 5.7 ms and done at 9.3. Brick
+    0, free at 3.1, chooses at 2: B's claim of 1.5 reaches it at 2.5. It issues at 4, its platter at 0.4, bids 0.2 and
+    wins.
     """
     arrivals = recorded([0, 0.5 * MS], sector=[30, 42])
     tally, reports = unfold(Scenario(system(DSPTF(1 * MS)), arrivals), phase=[0.0, 0.5])

@@ -13,7 +13,6 @@ from storagekit.papers.dsptf.exhibits import fig9 as fig9
 from storagekit.papers.dsptf.exhibits import one_at_a_time as one_at_a_time
 from storagekit.papers.dsptf.exhibits import protocol as protocol
 from storagekit.papers.dsptf.exhibits import table1 as table1
-from storagekit.papers.dsptf.exhibits import table1_read_share as table1_read_share
 from storagekit.papers.dsptf.exhibits import table1_readings as table1_readings
 from storagekit.papers.dsptf.exhibits import table5 as table5
 from storagekit.papers.dsptf.exhibits import table6 as table6

@@ -1,0 +1,157 @@
+"""How fast, as ratios to the scalar control in one run. Nothing here asserts a time.
+
+python -m pytest benchmarks --benchmark-enable
+"""
+
+import os
+import subprocess
+import sys
+import time
+
+import jax
+import numpy as np
+import pytest
+
+from benchmarks import control
+from storagekit.dispatch import DSPTF, Hashing, central
+from storagekit.drive import load_drive
+from storagekit.engine import NoLog, keys
+from storagekit.engine.run import CHUNK, Runner, _advance
+from storagekit.papers.dsptf.system import SLOTS, group
+from storagekit.reproduce.devices import cores
+
+LANES = 256
+LATENCY = 50e-6
+READINGS = {"receiving brick": control.RECEIVING, "all copies": control.ALL}
+
+
+@pytest.fixture(scope="module")
+def atlas():
+    return control.layout(load_drive("atlas10k"))
+
+
+def engine(scenario, lanes, chunks):
+    """Work for `against`: `chunks` chunks more of a run, one without a batch if lanes is None."""
+    key = keys([0])[:, 0] if lanes is None else keys(range(lanes))
+    runner = Runner(scenario, key, NoLog())
+
+    def work():
+        tally, _ = runner.advance(chunks)
+        return int(tally.served.sum())
+
+    work.runner = runner
+    return work
+
+
+def scalar(atlas, reading, latency=0.0, threads=1, hashing=False):
+    loop = control.Loop(8, 16, SLOTS[reading], 0.9, READINGS[reading], hashing)
+    kernel = control.with_claims if latency else control.without_delay
+    arguments = (atlas, loop, latency) if latency else (atlas, loop)
+
+    def work():
+        return sum(sums.accesses for sums in control.on_cores(threads, kernel, *arguments, events=400_000 // threads))
+
+    return work
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_table1_without_delay(against, atlas, reading):
+    ours = engine(group(central(), reading=reading), LANES, 16)
+    against(f"table1, zero delay, {reading}, all cores", ours, scalar(atlas, reading, threads=cores()))
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_table1_with_claims(against, atlas, reading):
+    ours = engine(group(DSPTF(LATENCY), reading=reading), LANES, 16)
+    against(f"table1, claims at 50 us, {reading}, all cores", ours, scalar(atlas, reading, LATENCY, threads=cores()))
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_one_lane_alone(against, atlas, reading):
+    ours = engine(group(central(), reading=reading), None, 400)
+    against(f"one lane, zero delay, {reading}, one core", ours, scalar(atlas, reading))
+
+
+def test_hashing(against, atlas):
+    ours = engine(group(Hashing()), LANES, 16)
+    theirs = scalar(atlas, "receiving brick", threads=cores(), hashing=True)
+    against("hashing, receiving brick, all cores", ours, theirs)
+
+
+def test_events_and_memory(benchmark, note):
+    """Events a second of the batch, and the bytes that a lane keeps between chunks."""
+    work = engine(group(DSPTF(LATENCY)), LANES, 16)
+    work()
+    benchmark.pedantic(work, rounds=5)
+    state = sum(leaf.nbytes for leaf in jax.tree.leaves(work.runner.run)) / LANES
+    note("state of a lane", f"{state / 1024:.1f} KiB with {SLOTS['receiving brick']} slots")
+    if not benchmark.disabled:
+        note("events a second, all cores", f"{CHUNK * 16 * LANES / benchmark.stats.stats.min / 1e6:.2f} M")
+
+
+def memory(arrays, static, run, devices):
+    """Bytes that a compiled batch needs beside its arguments."""
+    lowered = _advance.lower(arrays, static, NoLog(), 8, devices, run)
+    analysis = lowered.compile().memory_analysis()
+    return analysis.temp_size_in_bytes
+
+
+def test_working_memory(note):
+    runner = engine(group(DSPTF(LATENCY)), LANES, 1).runner
+    needed = memory(runner.arrays, runner.static, runner.run, runner.devices) * runner.devices
+    note("working memory of a lane", f"{needed / LANES / 1024:.0f} KiB")
+
+
+CONFIGURATIONS = {
+    "central": "central()",
+    "D-SPTF, receiving brick": "DSPTF(50e-6)",
+    "D-SPTF, all copies": "DSPTF(50e-6), reading='all copies'",
+    "D-SPTF, at once": "DSPTF(50e-6), reading='at once'",
+    "hashing": "Hashing()",
+    "LARD": "LARD(allocated=1.0)",
+    "one disk": "Hashing(), replicas=1, outstanding=64",
+}
+# in a fresh interpreter: the first chunk and one more, which is already compiled
+COMPILE = """
+import time
+from storagekit.dispatch import DSPTF, LARD, Hashing, central
+from storagekit.engine import NoLog, keys
+from storagekit.engine.run import Runner
+from storagekit.papers.dsptf.system import group
+runner = None
+def first():
+    global runner
+    runner = Runner(group({}), keys(range(16)), NoLog())
+    runner.advance(8)
+def timed(work):
+    began = time.perf_counter(); work(); return time.perf_counter() - began
+print(timed(first) - timed(lambda: runner.advance(8)))
+"""
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_compile_time(benchmark, note, name):
+    """The cache of compiled programs off."""
+    environment = os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "false"}
+    code = COMPILE.format(CONFIGURATIONS[name])
+
+    def compile_and_start():
+        command = [sys.executable, "-c", code]
+        said = subprocess.run(command, check=True, env=environment, capture_output=True, text=True).stdout
+        note(f"compile, {name}", f"{float(said):.1f} s")
+
+    benchmark.pedantic(compile_and_start, rounds=1)
+
+
+@pytest.mark.parametrize("module", ["storagekit", "storagekit.metrics", "storagekit.papers.dsptf"])
+def test_import_time(benchmark, note, module):
+    """A fresh interpreter, less an empty one."""
+
+    def start(code):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
+        return time.perf_counter() - began
+
+    times = []
+    benchmark.pedantic(lambda: times.append(start(f"import {module}")), rounds=3)
+    note(f"import {module}", f"{np.median(times) - start('pass'):.2f} s")
