@@ -14,6 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Num
 
+from storagekit.errors import InputError
+
+# Times closer than this are one instant, seconds: relative times of a few ms keep 1 ns in float32, of a second 0.1 us.
+INSTANT = 1e-7
+
 
 def real(value) -> Array:
     """A number, or one for each lane, as float32: what the engine computes with."""
@@ -21,8 +26,11 @@ def real(value) -> Array:
 
 
 def whole(value) -> Array:
-    """A whole number, or one for each lane, as int32."""
-    return cast(Array, np.asarray(value, np.int32))
+    """A whole number, or one for each lane, as int32. Raises InputError for anything else."""
+    given = np.asarray(value)
+    if given.dtype.kind not in "biu" and not np.all(np.isfinite(given) & (given == np.round(given))):
+        raise InputError(f"{value} is not a whole number; give one")
+    return cast(Array, given.astype(np.int32))
 
 
 def rows(count: int, like: Array) -> Int[Array, "row *ones"]:

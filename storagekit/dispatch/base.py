@@ -42,12 +42,13 @@ class Verdict(NamedTuple):
     """What comes of a claim.
 
     kept: the chooser serves it. retry: when the chooser, not keeping it, chooses again.
-    contested: another drive had claimed it too. rival_yields: that drive gives it up and chooses again at rival_retry.
+    contested: another drive had claimed it too; first_contest: for the first time. rival_yields: that drive gives it up and chooses again at rival_retry.
     """
 
     kept: Bool[Array, "1 *lanes"]
     retry: Float[Array, "1 *lanes"]
     contested: Bool[Array, "1 *lanes"]
+    first_contest: Bool[Array, "1 *lanes"]
     rival: Int[Array, "1 *lanes"]
     rival_yields: Bool[Array, "1 *lanes"]
     rival_retry: Float[Array, "1 *lanes"]
@@ -55,6 +56,9 @@ class Verdict(NamedTuple):
 
 class AbstractDispatch(eqx.Module):
     """Which copies of a request are asked. Writes ask every holder; a dispatcher decides for reads."""
+
+    def check(self, copies: int) -> None:
+        """Raises InputError where it cannot work with that many copies."""
 
     @property
     @abstractmethod
@@ -123,7 +127,7 @@ class OneChosen(AbstractDispatch):
     def claim(self, private, claim):
         never = jnp.zeros_like(claim.made)
         time = jnp.zeros_like(claim.bid)
-        return Verdict(claim.made, time, never, claim.drive, never, time), private
+        return Verdict(claim.made, time, never, never, claim.drive, never, time), private
 
     def left_behind(self, private, at):
         return jnp.zeros_like(at)

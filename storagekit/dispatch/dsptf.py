@@ -18,12 +18,8 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.dispatch.base import AbstractDispatch, Claim, Verdict, slot_mask
 from storagekit.errors import InputError
-from storagekit.lanes import bit, pick, real
+from storagekit.lanes import INSTANT, bit, pick, real
 from storagekit.workload import Requests, fraction, scramble
-
-
-# times closer than this are one instant: relative times of a few ms keep 1 ns in float32
-INSTANT = 1e-7
 
 
 class AbstractDelivery(eqx.Module):
@@ -66,7 +62,7 @@ class Claims(NamedTuple):
 
     first: when the first claim was made, seconds from now; inf before it.
     owner, bid, made, start: the best claim so far, who made it and when, and when its access starts.
-    deaf: the drives that never hear a claim on it.
+    deaf: the drives that never hear a claim on it. contested: several have claimed it.
     """
 
     first: Float[Array, "slot *lanes"]
@@ -75,13 +71,15 @@ class Claims(NamedTuple):
     made: Float[Array, "slot *lanes"]
     start: Float[Array, "slot *lanes"]
     deaf: UInt32[Array, "slot *lanes"]
+    contested: Bool[Array, "slot *lanes"]
 
 
 class DSPTF(AbstractDispatch):
     """Distributed shortest positioning time first.
 
     latency: seconds a message takes one way (the paper: 50 us). bound: the latency the bricks reckon with, `latency` by
-    default; claims that take longer are late and may cost a second service. With latency 0 this is the centralized
+    default; claims that take longer are late and may cost a second service (a brick that has not heard by the time the read
+    is answered counts as having heard then). With latency 0 this is the centralized
     ideal: one queue, every drive that falls free picks from it.
     """
 
@@ -108,7 +106,7 @@ class DSPTF(AbstractDispatch):
             return jnp.full((slots, *lanes), value, kind)
 
         never = full(jnp.inf)
-        return Claims(never, full(0, jnp.int32), never, never, never, full(0, jnp.uint32))
+        return Claims(never, full(0, jnp.int32), never, never, never, full(0, jnp.uint32), full(False, bool))
 
     def route(self, private, request, entering, holders, copies, waiting):
         return jnp.broadcast_to(holders, request.number.shape), private
@@ -121,6 +119,7 @@ class DSPTF(AbstractDispatch):
             made=private.made,
             start=private.start,
             deaf=jnp.where(into, self.delivery.deaf(request), private.deaf),
+            contested=private.contested & ~into,
         )
 
     def choosable_from(self, private: Claims, born, receiving, drive):
@@ -143,6 +142,7 @@ class DSPTF(AbstractDispatch):
             kept=claim.made & ~(contested & ~better & hears),
             retry=jnp.maximum(arrives, 0.0),
             contested=contested,
+            first_contest=contested & ~pick(private.contested, claim.slot),
             rival=rival,
             rival_yields=contested & better & rival_hears,
             rival_retry=self.latency + jnp.zeros_like(arrives),
@@ -156,6 +156,7 @@ class DSPTF(AbstractDispatch):
             made=jnp.where(best, 0.0, private.made),
             start=jnp.where(best, claim.start, private.start),
             deaf=private.deaf,
+            contested=private.contested | (at & contested),
         )
 
     def left_behind(self, private: Claims, at):

@@ -28,8 +28,12 @@ class WeightedHashing(OneChosen):
 
     def __check_init__(self):
         weights = np.asarray(self.weights)
-        if weights.ndim != 1 or np.any(weights < 0) or weights.sum() <= 0:
+        if weights.ndim != 1 or not np.all((weights >= 0) & np.isfinite(weights)) or not weights.sum() > 0:
             raise InputError(f"hash weights {weights.tolist()}: give one per drive, none below 0, not all 0")
+
+    def check(self, copies):
+        if len(self.weights) != copies:
+            raise InputError(f"{len(self.weights)} hash weights for {copies} replicas: give one for each")
 
     def init(self, slots, drives, lanes):
         return None

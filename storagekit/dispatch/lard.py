@@ -34,8 +34,12 @@ class LARD(OneChosen):
     targets: int = eqx.field(static=True, default=4096)
 
     def __check_init__(self):
-        if np.any(np.asarray(self.low) > np.asarray(self.high)):
+        if not np.all(np.asarray(self.low) <= np.asarray(self.high)):
             raise InputError(f"LARD thresholds {float(self.low):g} and {float(self.high):g}: low must not exceed high")
+        if not np.all((np.asarray(self.allocated) >= 0) & (np.asarray(self.allocated) <= 1)):
+            raise InputError(f"LARD targets allocated {float(self.allocated):g}: it is a share, between 0 and 1")
+        if self.targets < 1:
+            raise InputError(f"{self.targets} LARD targets: give at least 1")
 
     def init(self, slots, drives, lanes):
         return jnp.full((self.targets, *lanes), -1, jnp.int32)

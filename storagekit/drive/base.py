@@ -64,3 +64,7 @@ class AbstractDrive(eqx.Module):
     @abstractmethod
     def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
         """Revolutions in `seconds`."""
+
+    @abstractmethod
+    def drift(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+        """How far the platter's angle has moved after `seconds`, in turns and in [0, 1), however long they are."""

@@ -1,6 +1,7 @@
 """Drives by name, from a file, and the idealized drive of the formulas."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -44,10 +45,8 @@ def load_drive(name: str | Path) -> Drive:
 
     Raises InputError where the name is unknown, the file unreadable, or a field missing or impossible.
     """
-    path = data_path("drives", f"{name}.json")
-    if not path.exists():
-        path = Path(name)
-    if not path.is_file():
+    path = data_path("drives", f"{name}.json") if str(name) in drive_names() else Path(name)
+    if len(path.name) > 255 or not path.is_file():
         raise InputError(
             f"drive {str(name)!r}: not known; give a path to a drive file or one of {', '.join(drive_names())}"
         )
@@ -67,10 +66,10 @@ def drive_from_facts(facts: dict, source: str) -> Drive:
     points = _field(facts, "seek_ms", source)
     try:
         seek = seek_table(np.asarray(points, float) * [1, units.MS], value["cylinders"])
-    except ValueError as fault:
+    except (ValueError, TypeError) as fault:
         raise InputError(f"drive file {source}: field 'seek_ms': {fault}") from fault
     return Drive(
-        geometry=geometry(zones, value["heads"], bool(facts.get("serpentine", False))),
+        geometry=_geometry(facts, zones, value["heads"], source),
         seek=seek,
         revolution=units.revolution(value["rpm"]),
         head_switch=value["head_switch_ms"] * units.MS,
@@ -104,6 +103,17 @@ def ideal_drive(
     )
 
 
+def _geometry(facts: dict, zones: list[dict], heads: int, source: str):
+    serpentine = facts.get("serpentine", False)
+    if not isinstance(serpentine, bool):
+        raise InputError(f"drive file {source}: field 'serpentine' is {serpentine!r}; it must be true or false")
+    shape = geometry(zones, heads, serpentine)
+    ends = [*shape.first_sector[1:], shape.capacity]
+    if any(end <= first for first, end in zip(shape.first_sector, ends, strict=True)):
+        raise InputError(f"drive file {source}: spares and reserved sectors leave a zone no room for data; lower them")
+    return shape
+
+
 def _field(facts: dict, name: str, source: str):
     if name not in facts:
         raise InputError(f"drive file {source}: field {name!r} is missing; add it")
@@ -113,7 +123,8 @@ def _field(facts: dict, name: str, source: str):
 def _checked(facts: dict, name: str, rule: tuple, source: str):
     kind, least, most = rule
     value = _field(facts, name, source)
-    if isinstance(value, bool) or not isinstance(value, int | float) or (kind is int and int(value) != value):
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not number or (kind is int and int(value) != value):
         raise InputError(
             f"drive file {source}: field {name!r} is {value!r}; it must be {'a whole' if kind is int else 'a'} number"
         )

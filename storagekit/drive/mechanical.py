@@ -14,6 +14,9 @@ from storagekit.drive.seek import AbstractSeek, seek_from_three
 from storagekit.errors import InputError
 from storagekit.lanes import real
 
+# turns; under a tenth of a sector
+SLACK = 1e-5
+
 
 class Drive(AbstractDrive):
     """A mechanical drive. Times in seconds.
@@ -57,10 +60,16 @@ class Drive(AbstractDrive):
         settle = jnp.where((move > 0) & ~read, self.write_settle, 0.0)
         seek = self.overhead + move + settle
         ahead = target.angle - (angle + self.turns(seek))
-        return Positioning(seek, (ahead - jnp.floor(ahead)) * self.revolution)
+        # a sector that is just there has not passed: without a hair of slack, rounding would cost it a revolution
+        ahead = jnp.maximum(ahead - jnp.floor(ahead + SLACK), 0.0)
+        return Positioning(seek, ahead * self.revolution)
 
     def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
         return seconds / self.revolution
+
+    def drift(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+        # the remainder is exact, where a quotient of a long pause would round the phase away
+        return jnp.fmod(seconds, self.revolution) / self.revolution
 
     @classmethod
     def from_datasheet(
@@ -83,6 +92,8 @@ class Drive(AbstractDrive):
         a second. Track length follows from the rate, the number of cylinders from the capacity; skews just cover the head
         switch (default: the track-to-track seek) and the one-cylinder seek. Raises InputError on impossible figures.
         """
+        if not 0 <= write_settle < math.inf:
+            raise InputError(f"write_settle {write_settle:g} s: it must be 0 or more")
         figures = {
             "rpm": rpm,
             "track_seek": track_seek,
@@ -91,11 +102,15 @@ class Drive(AbstractDrive):
             "heads": heads,
         }
         for label, figure in figures.items():
-            if not figure > 0:
-                raise InputError(f"{label} {figure:g}: it must be above 0; take it from the data sheet")
+            if not 0 < figure < math.inf:
+                raise InputError(f"{label} {figure:g}: it must be above 0 and finite; take it from the data sheet")
         revolution = units.revolution(rpm)
         length = max(1, round(media_rate * revolution / units.SECTOR))
-        cylinders = max(2, round(capacity / units.SECTOR / (length * heads)))
+        cylinders = round(capacity / units.SECTOR / (length * heads))
+        if cylinders < 10:
+            raise InputError(
+                f"capacity {capacity:g} bytes: {length * heads} sectors a cylinder leave {cylinders} cylinders; check it"
+            )
         switch = track_seek if head_switch is None else head_switch
         per_second = length / revolution
         track_skew = math.ceil(switch * per_second)

@@ -66,7 +66,7 @@ def seek_table(points, cylinders: int) -> SeekTable:
         raise InputError(f"seek curve: {known.shape} values; give at least two pairs [cylinders, time]")
     if np.any(np.diff(known[:, 0]) <= 0) or known[0, 0] < 1:
         raise InputError("seek curve: distances must rise from 1 cylinder; sort the points and drop repeats")
-    if np.any(known[:, 1] <= 0):
+    if not np.all((known[:, 1] > 0) & np.isfinite(known[:, 1])):
         raise InputError(f"seek curve: time {known[:, 1].min():g} s; every time must be above 0")
     distance = np.arange(cylinders)
     times = np.interp(distance, known[:, 0], known[:, 1])
@@ -101,7 +101,7 @@ def seek_from_three(single: float, average: float, full: float, cylinders: int) 
         ]
     )
     settle, acceleration, coast = np.linalg.solve(terms, [single, average, full])
-    if min(settle, acceleration, coast) < 0:
+    if not min(settle, acceleration, coast) >= 0:
         low = single + (full - single) / 3.0
         high = single + (full - single) * 8.0 / 15.0
         raise InputError(

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from storagekit.drive.base import AbstractDrive, Arm, Positioning, Target
+from storagekit.errors import InputError
 from storagekit.lanes import real
 
 
@@ -14,6 +15,12 @@ class RateServer(AbstractDrive):
 
     rate: Float[Array, "..."] = eqx.field(converter=real)
     capacity: int = eqx.field(static=True, default=2**24)
+
+    def __check_init__(self):
+        if not np.all((np.asarray(self.rate) > 0) & np.isfinite(self.rate)):
+            raise InputError(
+                f"service rate {float(np.min(self.rate)):g} sectors a second: it must be above 0 and finite"
+            )
 
     @property
     def cylinders(self) -> int:
@@ -34,4 +41,7 @@ class RateServer(AbstractDrive):
         return Positioning(none, none)
 
     def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+        return jnp.zeros_like(seconds)
+
+    def drift(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
         return jnp.zeros_like(seconds)

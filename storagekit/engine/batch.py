@@ -9,7 +9,7 @@ import numpy as np
 from storagekit.engine.run import AbstractLog, NoLog, Runner, keys
 from storagekit.engine.system import Scenario
 from storagekit.engine.tally import Tally
-from storagekit.errors import InputError
+from storagekit.errors import InputError, SimulationError
 
 # chunks of events between two looks at the clock
 STRIDE = 8
@@ -20,10 +20,6 @@ class Outcome(NamedTuple):
 
     tally: Tally
     log: Any
-
-
-class Stalled(RuntimeError):
-    """No lane can move although requests are outstanding: a protocol lost one."""
 
 
 def structure(scenario: Scenario) -> tuple:
@@ -66,8 +62,7 @@ def batches(scenario: Scenario, key: np.ndarray) -> Iterator[tuple[Scenario, np.
     wide = width(lanes)
     for first in range(0, lanes, wide):
         members = np.minimum(np.arange(first, first + wide), lanes - 1)
-        part = jax.tree.map(lambda leaf: leaf[:, members] if np.ndim(leaf) == 2 else leaf, scenario)  # noqa: B023 - used at once
-        yield part, key[:, members], min(wide, lanes - first)
+        yield _lanes(scenario, members), key[:, members], min(wide, lanes - first)
 
 
 def execute(
@@ -79,15 +74,15 @@ def execute(
 ) -> Outcome:
     """Run until every lane has answered `requests` requests. key: `[2, lane]`, or `[2]` for a single run.
 
-    progress is called with the number answered so far in the slowest lane. Raises Stalled where nothing can happen any
-    more, and FloatingPointError where a sum is not finite.
+    progress is called with the number answered so far in the slowest lane. Raises SimulationError where
+    nothing can happen any more or a sum is not finite.
     """
     runner = Runner(scenario, key, NoLog() if log is None else log)
     tallies, logs = [], []
     answered = 0
     while np.min(answered) < requests:
         tally, kept = runner.advance(STRIDE)
-        _check(tally)
+        _check(tally, answered < requests)
         answered = answered + (tally.reads + tally.writes).sum(axis=0, dtype=np.int64)
         tallies.append(tally)
         logs.append(kept)
@@ -95,18 +90,23 @@ def execute(
     return Outcome(_join(tallies), _flat(_join(logs)))
 
 
+def _lanes(scenario: Scenario, members: np.ndarray) -> Scenario:
+    return jax.tree.map(lambda leaf: leaf[:, members] if np.ndim(leaf) == 2 else leaf, scenario)
+
+
 def _identity(leaf) -> Any:
     array = np.asarray(leaf)
     return array.shape if array.ndim == 0 else (array.shape, array.dtype.str, array.tobytes())
 
 
-def _check(tally: Tally) -> None:
+def _check(tally: Tally, unfinished: np.ndarray | bool) -> None:
     moved = tally.choices.sum(axis=0) + tally.admitted.sum(axis=0) + tally.reads.sum(axis=0) + tally.writes.sum(axis=0)
-    if np.any(moved == 0):
-        raise Stalled(f"{int(np.sum(moved == 0))} of {moved.size} runs stand still with requests outstanding")
+    stuck = (moved == 0) & unfinished
+    if np.any(stuck):
+        raise SimulationError(f"{int(np.sum(stuck))} of {moved.size} runs stand still with requests outstanding")
     for name, sums in tally._asdict().items():
         if not np.all(np.isfinite(sums)):
-            raise FloatingPointError(f"{name} is not finite; check the scenario's numbers")
+            raise SimulationError(f"{name} is not finite; check the scenario's numbers")
 
 
 def _join(parts: list) -> Any:

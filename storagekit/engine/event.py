@@ -14,6 +14,7 @@ from storagekit.drive import Target
 from storagekit.engine.state import NOBODY, Plan, State
 from storagekit.engine.system import Scenario
 from storagekit.lanes import (
+    INSTANT,
     bit,
     computed_once,
     count,
@@ -28,6 +29,10 @@ from storagekit.lanes import (
 )
 from storagekit.schedule import Choice
 from storagekit.workload import Requests
+
+
+# seconds; float32 holds times up to it to 4 ns
+PAUSE = 0.05
 
 
 class Incoming(NamedTuple):
@@ -60,8 +65,8 @@ class Report(NamedTuple):
     """What one event did, for the record.
 
     elapsed: seconds since the event before. admitted, held_up: a request entered; it had waited outside for a slot.
-    chose: a drive chose one of `candidates` copies. claimed, contested, twice: it was a read; another drive had claimed it
-    too; and both serve it.
+    chose: a drive chose one of `candidates` copies. claimed: it was a read; further: another drive had claimed it too;
+    contested: for the first time; twice: both serve it.
     served: the drive whose earlier choice became certain (all False if none), with the parts of that access
     (0 if none was).
     """
@@ -73,6 +78,7 @@ class Report(NamedTuple):
     chose: Bool[Array, "1 *lanes"]
     candidates: Int[Array, "1 *lanes"]
     claimed: Bool[Array, "1 *lanes"]
+    further: Bool[Array, "1 *lanes"]
     contested: Bool[Array, "1 *lanes"]
     twice: Bool[Array, "1 *lanes"]
     served: Bool[Array, "drive *lanes"]
@@ -91,9 +97,10 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     which, time = first_min(state.drives.wake)
     coming = next_request(scenario, state)
     first_in_line = scenario.arrivals.precedes(coming.arrival, time) & coming.room
-    chooses = jnp.isfinite(time) & ~first_in_line
-    elapsed = computed_once(jnp.where(chooses, time, 0.0))
-    chooses = computed_once(chooses)
+    # after a long pause time first moves to the arrival, so that what follows is reckoned from there
+    pause = admitted & (state.arrived > PAUSE)
+    chooses = computed_once(jnp.isfinite(time) & ~first_in_line & ~pause)
+    elapsed = computed_once(jnp.where(pause, state.arrived, jnp.where(chooses, time, 0.0)))
     state = elapse(scenario, state, elapsed)
     chooser = (rows(scenario.system.drives, time) == which) & chooses
     served = chooser & state.drives.planned
@@ -118,7 +125,7 @@ def next_request(scenario: Scenario, state: State) -> Next:
     """The next arrival and the earliest answer; in a closed loop the one is the other."""
     slots = state.slots
     leaving, answer = first_min(slots.answer)
-    arrival = scenario.arrivals.next_arrival(state.pending, answer)
+    arrival = scenario.arrivals.next_arrival(state.arrived + state.gap, answer)
     leaves = scenario.arrivals.leaves(jnp.isfinite(arrival), jnp.zeros_like(arrival, bool))
     behind = scenario.system.dispatch.left_behind(state.dispatch, slots.waiting)
     stays = jnp.where(slots.read, behind, slots.waiting)
@@ -168,12 +175,14 @@ def enter(scenario: Scenario, incoming: Incoming, state: State):
         latest=jnp.where(into, -jnp.inf, slots.latest),
     )
     asked_of = (jnp.right_shift(asked, rows(system.drives, slots.born).astype(jnp.uint32)) & 1) == 1
-    asleep = jnp.isinf(drives.wake) & asked_of & admitted
+    woken = drives.idle & asked_of & admitted
+    at_arrival = jnp.minimum(drives.wake, jnp.maximum(coming.arrival, 0.0))
     return (
         state._replace(
             slots=slots,
-            drives=drives._replace(wake=jnp.where(asleep, jnp.maximum(coming.arrival, 0.0), drives.wake)),
-            pending=jnp.where(admitted, state.pending + gap, state.pending),
+            drives=drives._replace(wake=jnp.where(woken, at_arrival, drives.wake)),
+            arrived=jnp.where(admitted, coming.arrival, state.arrived),
+            gap=jnp.where(admitted, gap, state.gap),
             taken=state.taken + admitted,
             dispatch=system.dispatch.admit(routed, into, request),
         ),
@@ -186,7 +195,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State):
 def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *lanes"]) -> State:
     """The state `time` seconds later."""
     drives = state.drives
-    phase = drives.phase + scenario.system.drive.turns(time)
+    phase = drives.phase + scenario.system.drive.drift(time)
     return state._replace(
         slots=state.slots.elapse(time),
         drives=drives._replace(
@@ -195,7 +204,7 @@ def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *lanes"]) -> 
             free=drives.free - time,
             plan=drives.plan._replace(finish=drives.plan.finish - time),
         ),
-        pending=state.pending - time,
+        arrived=state.arrived - time,
         dispatch=scenario.system.dispatch.elapse(state.dispatch, time),
     )
 
@@ -225,7 +234,8 @@ def choose(scenario: Scenario, state: State, which: Array, chooser: Bool[Array, 
     queued = (slots.waiting & bit(which)) != 0
     choosable_from = system.dispatch.choosable_from(state.dispatch, slots.born, slots.receiving, which)
     choosable_from = jnp.where(queued, choosable_from, jnp.inf)
-    candidate = choosable_from <= 0
+    # an idle drive wakes for a copy within a rounding of the moment from which it may choose it
+    candidate = choosable_from <= INSTANT
 
     choice = Choice(system.drive, which, arm, angle, slots.target, slots.read, slots.born)
     cost = jnp.where(candidate, system.schedule.cost(state.schedule, choice), jnp.inf)
@@ -257,6 +267,7 @@ def choose(scenario: Scenario, state: State, which: Array, chooser: Bool[Array, 
         wake=jnp.where(rival, verdict.rival_retry, jnp.where(chooser, wake, drives.wake)),
         plan=where_tree(planner, plan, drives.plan),
         planned=jnp.where(chooser, kept, drives.planned) & ~rival,
+        idle=jnp.where(chooser, ~found, drives.idle),
     )
     distance = jnp.where(kept, target.cylinder - arm.cylinder, 0)
     schedule = system.schedule.after(state.schedule, planner, distance)
@@ -264,7 +275,8 @@ def choose(scenario: Scenario, state: State, which: Array, chooser: Bool[Array, 
         "chose": found,
         "candidates": jnp.where(found, count(cost < jnp.inf), 0),
         "claimed": claim.made,
-        "contested": verdict.contested,
+        "further": verdict.contested,
+        "contested": verdict.first_contest,
         "twice": verdict.contested & verdict.kept & ~verdict.rival_yields,
     }
     return state._replace(slots=slots, drives=drives, dispatch=claims, schedule=schedule), told

@@ -49,7 +49,7 @@ class Plan(NamedTuple):
 class Drives(NamedTuple):
     """The drives.
 
-    wake: when it next chooses; inf asleep. phase: where its platter stands now, in turns.
+    wake: when it next chooses; inf asleep. idle: it found nothing to do when it last chose. phase: where its platter stands now, in turns.
     free, arm: when and where the last access that is certain to happen ends. plan: the one chosen after it, which a better
     claim may still take away. planned: it has one.
     """
@@ -60,14 +60,19 @@ class Drives(NamedTuple):
     arm: Arm
     plan: Plan
     planned: Bool[Array, "drive *lanes"]
+    idle: Bool[Array, "drive *lanes"]
 
 
 class State(NamedTuple):
-    """Everything. taken: requests admitted since the window of requests was drawn. dispatch, schedule: private to them."""
+    """Everything.
+
+    arrived: when the last request of an open stream arrived; gap: the seconds from it to the next, kept apart so that a
+    short gap after a long one is not rounded away. taken: requests admitted since the window of requests was drawn. dispatch, schedule: private to them."""
 
     slots: Slots
     drives: Drives
-    pending: Float[Array, "1 *lanes"]
+    arrived: Float[Array, "1 *lanes"]
+    gap: Float[Array, "1 *lanes"]
     taken: Int[Array, "1 *lanes"]
     dispatch: Any
     schedule: Any
@@ -113,11 +118,13 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
         arm=arm,
         plan=Plan(drive(0), drive(0), drive(0), drive(0), arm),
         planned=drive(False, bool),
+        idle=drive(True, bool),
     )
     return State(
         slots=slots,
         drives=drives,
-        pending=jnp.full((1, *lanes), scenario.arrivals.first_arrival, jnp.float32),
+        arrived=jnp.full((1, *lanes), scenario.arrivals.first_arrival, jnp.float32),
+        gap=jnp.zeros((1, *lanes), jnp.float32),
         taken=jnp.zeros((1, *lanes), jnp.int32),
         dispatch=system.dispatch.init(system.slots, system.drives, lanes),
         schedule=system.schedule.init(system.drives, lanes),

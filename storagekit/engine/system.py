@@ -12,6 +12,7 @@ from storagekit.schedule import AbstractSchedule
 from storagekit.workload import AbstractArrivals
 
 MOST_DRIVES = 32
+MOST_SECTORS = 2**31
 
 
 class System(eqx.Module):
@@ -47,6 +48,10 @@ class System(eqx.Module):
             raise InputError(f"{used} copies on {self.drives} drives: lower the copies or add drives")
         if self.slots < 1:
             raise InputError(f"{self.slots} request slots: give at least 1")
+        capacity = self.placement.capacity(self.drive)
+        if not 0 < capacity < MOST_SECTORS:
+            raise InputError(f"a capacity of {capacity} sectors: the engine addresses 1 to {MOST_SECTORS - 1} (1 TB)")
+        self.dispatch.check(used)
 
 
 class Scenario(eqx.Module):
@@ -54,3 +59,8 @@ class Scenario(eqx.Module):
 
     system: System
     arrivals: AbstractArrivals
+
+    def __check_init__(self):
+        most = self.arrivals.most_outstanding
+        if most is not None and most > self.system.slots:
+            raise InputError(f"{most} requests outstanding in {self.system.slots} slots: raise System.slots")

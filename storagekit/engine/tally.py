@@ -14,7 +14,8 @@ class Tally(NamedTuple):
 
     elapsed: simulated time. reads, writes: requests answered, and the sums (and squares) of their response times.
     admitted, held_up: requests that entered; of these, that had waited outside for a slot.
-    choices, candidates: choices made and the copies they chose among. claims, contested, twice: of reads; of these, contested; of these, served by both.
+    choices, candidates: choices made and the copies they chose among. claims: made on reads. further: claims on reads that another drive had claimed. contested: reads with further claims.
+    twice: services of reads beyond the first.
     seek, rotation, transfer: the parts of the time of disk accesses. served, busy: accesses and their time by drive.
     """
 
@@ -28,6 +29,7 @@ class Tally(NamedTuple):
     choices: Int[Array, "1 *lanes"]
     candidates: Int[Array, "1 *lanes"]
     claims: Int[Array, "1 *lanes"]
+    further: Int[Array, "1 *lanes"]
     contested: Int[Array, "1 *lanes"]
     twice: Int[Array, "1 *lanes"]
     seek: Float[Array, "1 *lanes"]
@@ -48,6 +50,7 @@ def empty(drives: int, lanes: tuple[int, ...]) -> Tally:
         "choices",
         "candidates",
         "claims",
+        "further",
         "contested",
         "twice",
         "served",
@@ -80,6 +83,7 @@ def add(tally: Tally, report: Report) -> Tally:
         choices=tally.choices + report.chose,
         candidates=tally.candidates + report.candidates,
         claims=tally.claims + report.claimed,
+        further=tally.further + report.further,
         contested=tally.contested + report.contested,
         twice=tally.twice + report.twice,
         seek=tally.seek + report.seek,

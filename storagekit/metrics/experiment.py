@@ -1,5 +1,6 @@
 """Run scenarios and label what comes out: one run, replications, sweeps."""
 
+import inspect
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,7 @@ from tqdm import tqdm
 
 from storagekit.engine import AbstractLog, NoLog, Outcome, Scenario, Tally, batches, execute, stack, structure
 from storagekit.errors import InputError
-from storagekit.metrics.measures import after_warm_up, measures
+from storagekit.metrics.measures import UNITS, after_warm_up, measures
 from storagekit.metrics.provenance import provenance
 
 
@@ -25,7 +26,7 @@ def simulate(
 ) -> xr.Dataset:
     """One run of a scenario.
 
-    requests: how many are answered. warm_up: how many of them are answered before measuring begins, a tenth by default;
+    requests: at least so many are answered. warm_up: how many of them are answered before measuring begins, a tenth by default;
     the cut falls on a chunk of events. allow_held_up: whether arrivals may wait outside for a slot (they are counted, and
     their wait is part of their response time); by default that is an error. Returns the measures of
     `storagekit.metrics.MEANINGS` in SI units. Raises InputError on impossible settings.
@@ -80,7 +81,8 @@ def sweep(
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:
         raise InputError("an axis of the sweep has no values; give each at least one")
-    scenarios = [build(**point) for point in points]
+    _check_axes(axes)
+    scenarios = [_built(build, point) for point in points]
     began = time.perf_counter()
     lanes: list[xr.Dataset | None] = [None] * len(points)
     for members in _groups(scenarios):
@@ -91,7 +93,7 @@ def sweep(
     if not allow_held_up:
         _refuse_held_up(flat, scenarios[0])
     data = _unstack(flat, axes).assign_coords(seed=seeds)
-    data.attrs = provenance(scenarios[0], seeds, requests, warm_up, time.perf_counter() - began)
+    data.attrs = provenance(scenarios, axes, seeds, requests, warm_up, time.perf_counter() - began)
     return data
 
 
@@ -164,7 +166,32 @@ def _seeds(seeds: int | Sequence[int]) -> list[int]:
     listed = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     if not listed:
         raise InputError("no seeds: give at least one")
+    if len(set(listed)) < len(listed):
+        raise InputError(f"seeds {listed}: give each once; equal seeds would be counted as independent")
+    if not all(0 <= seed < 2**32 for seed in listed):
+        raise InputError(f"seeds {listed}: each must lie between 0 and {2**32 - 1}")
     return listed
+
+
+def _check_axes(axes: Mapping[str, Sequence[Any]]) -> None:
+    for name, values in axes.items():
+        if name in UNITS:
+            raise InputError(f"an axis named {name!r}: that is the name of a measure; choose another name")
+        if name in ("seed", "brick", "statistic"):
+            raise InputError(f"an axis named {name!r}: that is a dimension of every result; choose another name")
+        if isinstance(values, str) or not hasattr(values, "__len__"):
+            raise InputError(f"axis {name!r} is {values!r}: give a list of values")
+
+
+def _built(build: Callable[..., Scenario], point: dict[str, Any]) -> Scenario:
+    """The scenario of a point. An axis that `build` does not take is the caller's mistake, not a fault inside it."""
+    try:
+        inspect.signature(build).bind(**point)
+    except TypeError as fault:
+        raise InputError(
+            f"the sweep's axes {', '.join(point) or '(none)'}: {fault}; name them as build's parameters"
+        ) from fault
+    return build(**point)
 
 
 def _warm_up(requests: int, warm_up: int | None) -> int:

@@ -25,7 +25,8 @@ UNITS = {
     "contested": "1",
     "claims_per_read": "1",
     "contested_requests": "1",
-    "served_twice": "1",
+    "further_claims": "1",
+    "extra_services": "1",
     "read_fraction": "1",
     "held_up": "1",
     "outstanding": "1",
@@ -50,7 +51,8 @@ MEANINGS = {
     "contested": "share of reads that more than one brick claimed",
     "claims_per_read": "claims made for each read answered",
     "contested_requests": "share of requests, writes included, that more than one brick claimed",
-    "served_twice": "share of reads that two bricks served",
+    "further_claims": "claims beyond the first of a read, for each request answered",
+    "extra_services": "services of reads beyond the first, for each read answered",
     "read_fraction": "reads among the requests answered",
     "held_up": "requests that waited outside for a slot",
     "outstanding": "requests in the system, mean over time (Little's law)",
@@ -58,10 +60,14 @@ MEANINGS = {
 
 
 def after_warm_up(tally: Tally, warm_up: int) -> Tally:
-    """Sums `[row, lane]` over the chunks that begin once a lane has answered `warm_up` requests."""
+    """Sums `[row, lane]` over the chunks that begin once a lane has answered `warm_up` requests.
+
+    A lane whose run is so short that no chunk is left is measured whole.
+    """
     answered = (tally.reads + tally.writes).astype(np.int64)
     before = np.cumsum(answered, axis=0) - answered
     kept = before >= warm_up
+    kept |= (answered * kept).sum(axis=0) == 0
     return Tally(*(np.where(kept, sums, 0).sum(axis=0, dtype=np.float64) for sums in tally))
 
 
@@ -86,7 +92,8 @@ def measures(sums: Tally, bricks: np.ndarray) -> xr.Dataset:
             "contested": (sums.contested / sums.reads)[0],
             "claims_per_read": (sums.claims / sums.reads)[0],
             "contested_requests": sums.contested[0] / answered,
-            "served_twice": (sums.twice / sums.reads)[0],
+            "further_claims": sums.further[0] / answered,
+            "extra_services": (sums.twice / sums.reads)[0],
             "read_fraction": sums.reads[0] / answered,
             "outstanding": (sums.read_response + sums.write_response)[0] / elapsed,
             "requests": answered,

@@ -1,17 +1,32 @@
 """What made a result: carried by every Dataset."""
 
+import json
 import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from importlib import metadata
+from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 
 from storagekit.engine import Scenario
 
 
-def provenance(scenario: Scenario, seeds: list[int], requests: int, warm_up: int, wall: float) -> dict:
-    """Attributes of a simulated result; `wall` is the seconds it took."""
-    system = scenario.system
+def provenance(
+    scenarios: Sequence[Scenario],
+    axes: Mapping[str, Sequence[Any]],
+    seeds: Sequence[int],
+    requests: int,
+    warm_up: int,
+    wall: float,
+) -> dict:
+    """Attributes of a simulated result; `wall` is the seconds it took.
+
+    `scenario` describes the first of the scenarios, types and numbers, as JSON; `varied` names what a sweep changes in it.
+    """
+    system = scenarios[0].system
     return {
         "basis": "simulated",
         "storagekit": version(),
@@ -21,14 +36,29 @@ def provenance(scenario: Scenario, seeds: list[int], requests: int, warm_up: int
         "precision": "float32",
         "backend": jax.default_backend(),
         "drive": getattr(system.drive, "name", type(system.drive).__name__),
-        "dispatch": type(system.dispatch).__name__,
-        "schedule": type(system.schedule).__name__,
-        "completion": type(system.completion).__name__,
+        **{part: _types(scenarios, part) for part in ("dispatch", "schedule", "completion")},
+        "scenario": json.dumps(describe(scenarios[0])),
+        "varied": list(axes),
         "seeds": [int(seed) for seed in seeds],
         "requests_per_run": int(requests),
         "warm_up_requests": int(warm_up),
         "wall_seconds": round(float(wall), 3),
     }
+
+
+def _types(scenarios: Sequence[Scenario], part: str) -> str:
+    """The types of one part of the systems, each named once."""
+    return ", ".join(sorted({type(getattr(scenario.system, part)).__name__ for scenario in scenarios}))
+
+
+def describe(part: Any) -> Any:
+    """A part of a scenario as nested names and numbers; tables are left out."""
+    if isinstance(part, eqx.Module):
+        named = {field.name: describe(getattr(part, field.name)) for field in fields(part)}
+        return {"type": type(part).__name__} | {name: value for name, value in named.items() if value is not None}
+    if isinstance(part, str | bool | int | float):
+        return part
+    return np.asarray(part).item() if np.size(part) == 1 and not isinstance(part, tuple) else None
 
 
 def version() -> str:

@@ -37,7 +37,7 @@ def replay(trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int
     data["response_quantile"] = ("quantile", np.quantile(response, QUANTILES), {"units": "s"})
     data["wrapped"] = ((), wrapped(trace, capacity), {"units": "1"})
     busiest = int(np.argmax(data.utilization.values))
-    data.attrs = provenance(scenario, [seed], len(trace), 0, time.perf_counter() - began) | {
+    data.attrs = provenance([scenario], {}, [seed], len(trace), 0, time.perf_counter() - began) | {
         "basis": "trace",
         "trace": trace.source.name,
         "scale": float(scale),

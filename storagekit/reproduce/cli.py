@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from storagekit.errors import InputError
+from storagekit.errors import InputError, SimulationError
 from storagekit.reproduce import cli_trace, devices
 
 app = typer.Typer(
@@ -134,6 +134,9 @@ def main() -> None:
         _stop()
     except InputError as fault:
         _fail(str(fault))
+    except SimulationError as fault:
+        print(f"storagekit: {' '.join(str(fault).split())}", file=sys.stderr)
+        sys.exit(1)
     except TyperException as fault:
         message = getattr(fault, "format_message", lambda: str(fault))()
         if message:

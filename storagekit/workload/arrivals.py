@@ -1,7 +1,6 @@
 """When requests arrive: a closed loop, a Poisson stream, or the times of a trace.
 
-Arrivals own one number per lane in the engine's state, `pending`: seconds from now to the next arrival (unused in a
-closed loop, where an answer brings the next request).
+An open stream arrives at its own times; in a closed loop an answer brings the next request.
 """
 
 from abc import abstractmethod
@@ -40,9 +39,14 @@ class AbstractArrivals(eqx.Module):
         """The `count` requests from number `first` on, to addresses within `capacity` sectors."""
 
     @property
+    def most_outstanding(self) -> int | None:
+        """The most requests that are unanswered at once, None where nothing limits them."""
+        return None
+
+    @property
     @abstractmethod
     def first_arrival(self) -> float:
-        """`pending` at the start of a run, seconds."""
+        """When the first request of an open stream arrives, seconds from the start; inf in a closed loop."""
 
     @abstractmethod
     def at_start(self, slot: Int[Array, "slot *ones"]) -> Bool[Array, "slot *ones"]:
@@ -50,7 +54,7 @@ class AbstractArrivals(eqx.Module):
 
     @abstractmethod
     def next_arrival(self, pending: Float[Array, "1 *lanes"], answer: Float[Array, "1 *lanes"]) -> Array:
-        """When the next request arrives, given the time of the earliest answer."""
+        """When the next request arrives: `pending` seconds from now in an open stream, with the earliest answer in a loop."""
 
     @abstractmethod
     def precedes(self, arrival: Array, choice: Array) -> Bool[Array, "1 *lanes"]:
@@ -75,6 +79,10 @@ class ClosedLoop(AbstractArrivals):
     def __check_init__(self):
         if np.any(np.asarray(self.outstanding) < 1):
             raise InputError(f"{np.min(self.outstanding)} requests outstanding: a closed loop needs at least 1")
+
+    @property
+    def most_outstanding(self):
+        return int(np.max(self.outstanding))
 
     def window(self, capacity, key, first, count) -> Window:
         requests = self.requests.draw(capacity, key, first, count)
@@ -104,8 +112,8 @@ class PoissonArrivals(AbstractArrivals):
     rate: Float[Array, "..."] = eqx.field(converter=real)
 
     def __check_init__(self):
-        if not np.all(np.asarray(self.rate) > 0):
-            raise InputError(f"arrival rate {float(np.min(self.rate)):g} a second: it must be above 0")
+        if not np.all((np.asarray(self.rate) > 0) & np.isfinite(self.rate)):
+            raise InputError(f"arrival rate {float(np.min(self.rate)):g} a second: it must be above 0 and finite")
 
     def window(self, capacity, key, first, count) -> Window:
         requests = self.requests.draw(capacity, key, first, count)
@@ -140,8 +148,8 @@ class RecordedArrivals(AbstractArrivals):
     scale: Float[Array, "..."] = eqx.field(converter=real, default=1.0)
 
     def __check_init__(self):
-        if not np.all(np.asarray(self.scale) > 0):
-            raise InputError(f"trace scale {float(np.min(self.scale)):g}: it must be above 0")
+        if not np.all((np.asarray(self.scale) > 0) & np.isfinite(self.scale)):
+            raise InputError(f"trace scale {float(np.min(self.scale)):g}: it must be above 0 and finite")
 
     def window(self, capacity, key, first, count) -> Window:
         ahead = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))

@@ -42,8 +42,9 @@ class RandomRequests(eqx.Module):
 
     def __check_init__(self):
         share = np.asarray(self.read_share)
-        if np.any((share < 0) | (share > 1)) or not np.all(np.isfinite(share)):
-            raise InputError(f"read share {float(share.reshape(-1)[0]):g}: it must lie between 0 and 1")
+        wrong = share[~((share >= 0) & (share <= 1))]
+        if wrong.size:
+            raise InputError(f"read share {float(wrong[0]):g}: it must lie between 0 and 1")
         if self.alignment < 1:
             raise InputError(f"alignment {self.alignment} sectors: it must be at least 1")
 

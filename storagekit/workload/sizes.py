@@ -60,5 +60,5 @@ class ExponentialSize(AbstractSize):
 
 
 def _positive(size) -> None:
-    if np.any(np.asarray(size) <= 0):
-        raise InputError(f"request size {float(np.min(size)):g} bytes: it must be above 0")
+    if not np.all((np.asarray(size) > 0) & (np.asarray(size) < 2**40)):
+        raise InputError(f"request size {float(np.min(size)):g} bytes: it must be above 0 and below 1 TB")

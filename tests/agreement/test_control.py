@@ -125,8 +125,8 @@ WITNESS_GAINS = {
 }
 # Where a write is answered at the first copy or the receiving brick's, the witness is faster than we are, and our
 # control, which agrees with our engine, stands with us: 2.5% to 3.5% in D-SPTF's throughput at 90% reads, and up to 11%
-# in the gain at 67% with 8 replicas. The table does not say at what moment of that copy the slot is free; freeing it when
-# the copy is issued instead of done closes little of the gap. The tolerances are what we agree to, not a goal met.
+# in the gain at 67% with 8 replicas. The table does not say at what moment of that copy the slot is free; freeing it
+# when the copy is issued instead of done closes little of the gap. The tolerances are what we agree to, not a goal met.
 WITHIN = {"at once": 0.02, "first": 0.04, "receiving": 0.03, "all": 0.02}
 GAINS_WITHIN = {
     "at once": (0.02, 0.02, 0.02),

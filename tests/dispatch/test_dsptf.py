@@ -22,9 +22,11 @@ def claim(drive, bid, start, made=True) -> Claim:
 def held(owner, bid, made, start, first=None, deaf=0) -> Claims:
     """The read in slot 0 is claimed by `owner`; nobody has claimed the one in slot 1."""
     never = np.inf
-    return Claims(
+    nobody = DSPTF().init(2, 4, ())
+    return nobody._replace(
         first=jnp.asarray([(made if first is None else first) * MS, never], jnp.float32),
         owner=jnp.asarray([owner, 0], jnp.int32),
+        contested=jnp.asarray([False, False]),
         bid=jnp.asarray([bid * MS, never], jnp.float32),
         made=jnp.asarray([made * MS, never], jnp.float32),
         start=jnp.asarray([start * MS, never], jnp.float32),

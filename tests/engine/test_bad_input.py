@@ -49,7 +49,7 @@ def loop(outstanding=4, slots=8) -> Scenario:
         (lambda: simulate(loop(), requests=10, warm_up=10), "warm-up of 10 requests: .* below the 10 simulated"),
         (lambda: simulate(loop(), requests=10, warm_up=-1), "warm-up of -1 requests: it must be at least 0"),
         (lambda: replicate(loop(), seeds=0), "no seeds: give at least one"),
-        (lambda: sweep(loop, {"outstanding": []}), "an axis of the sweep has no values"),
+        (lambda: sweep(loop, {"slots": []}), "an axis of the sweep has no values"),
         (lambda: sweep(loop, {"outstanding": [1, 2]}, requests=100), "'outstanding'.* is the name of a measure"),
         (lambda: stack([loop(), loop(slots=9)], [0]), "different structure cannot share a batch"),
     ],

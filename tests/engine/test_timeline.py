@@ -134,6 +134,18 @@ def test_of_equal_bids_the_lower_brick_serves(unfold, recorded):
     assert tally.contested.tolist() == [1]
 
 
+@pytest.mark.parametrize(
+    ("completion", "receiving", "response"),
+    [(AllCopies(), 0, 8.1), (FirstCopy(), 0, 3.1), (ReceivingBrick(), 0, 8.1), (ReceivingBrick(), 1, 3.1)],
+)
+def test_the_copy_chosen_last_need_not_be_the_last_on_disk(unfold, recorded, completion, receiving, response):
+    """Platters at 0.5 and 0, the write at 0.3: both choose it at 0, brick 0 first and done at 8.1, brick 1 at 3.1."""
+    arrivals = recorded([0.0], sector=30, read=False, receiving=receiving)
+    system = System(SPINDLE, Replicas(2), central(), SATF(), completion, drives=2, slots=4)
+    _, reports = unfold(Scenario(system, arrivals), phase=[0.5, 0.0])
+    assert responses(reports) == pytest.approx({0: response}, abs=1e-3)
+
+
 def test_a_lost_claim_costs_a_second_service_but_no_answer(unfold, recorded):
     """Nobody hears: both idle bricks read A, the client gets the earlier answer (3.1), and B still comes out."""
     arrivals = recorded([0, 50 * MS], sector=[30, 30])

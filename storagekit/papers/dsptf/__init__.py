@@ -12,6 +12,7 @@ from storagekit.papers.dsptf.exhibits import fig5_readings as fig5_readings
 from storagekit.papers.dsptf.exhibits import fig9 as fig9
 from storagekit.papers.dsptf.exhibits import one_at_a_time as one_at_a_time
 from storagekit.papers.dsptf.exhibits import protocol as protocol
+from storagekit.papers.dsptf.exhibits import replicas_and_reads as replicas_and_reads
 from storagekit.papers.dsptf.exhibits import table1 as table1
 from storagekit.papers.dsptf.exhibits import table1_readings as table1_readings
 from storagekit.papers.dsptf.exhibits import table5 as table5

@@ -8,7 +8,7 @@ import xarray as xr
 from storagekit.dispatch import DSPTF, Hashing, Lossy
 from storagekit.engine import Scenario
 from storagekit.errors import InputError
-from storagekit.metrics import sweep
+from storagekit.metrics import interval, sweep
 from storagekit.papers.dsptf.system import LATENCY, READINGS, SCHEMES, group
 from storagekit.schedule import FCFS, SATF
 from storagekit.units import KB, MS
@@ -112,6 +112,31 @@ def fig5(
     return _sweep(loop, {"scheme": list(SCHEMES), "replicas": list(replicas)}, effort, "fig5")
 
 
+def replicas_and_reads(
+    effort: Effort = QUICK,
+    *,
+    replicas: Sequence[int] = (2, 4, 8),
+    read_shares: Sequence[float] = (0.67, 0.9, 1.0),
+    outstanding: int = 16,
+    reading: str = "receiving brick",
+    drive: str = "atlas10k",
+) -> xr.Dataset:
+    """The four schemes over replicas and shares of reads at once: figure 5 in every shade of table 1."""
+
+    def loop(scheme: str, replicas: int, read_share: float) -> Scenario:
+        return group(
+            SCHEMES[scheme],
+            replicas=replicas,
+            outstanding=outstanding,
+            read_share=read_share,
+            reading=reading,
+            drive=drive,
+        )
+
+    axes = {"scheme": list(SCHEMES), "replicas": list(replicas), "read_share": list(read_shares)}
+    return _sweep(loop, axes, effort, "what_if")
+
+
 def fig5_readings(
     effort: Effort = QUICK, *, replicas: Sequence[int] = (2, 3, 8), readings: Sequence[str] = tuple(READINGS)
 ) -> xr.Dataset:
@@ -141,15 +166,14 @@ def table5(
     """
     groups = max(bricks) // min(replicas)
     loops = _claims(effort._replace(seeds=max(groups, effort.seeds)), replicas, read_share, latency, "table5")
-    messages = 2 * loops.replicas + loops.replicas * loops.contested_requests
+    messages = 2 * loops.replicas + loops.replicas * loops.further_claims
     by_size = []
     for count in bricks:
         used = messages.where(messages.seed < messages.seed[0] + count // messages.replicas)
-        by_size.append(used.mean("seed").expand_dims(bricks=[count]))
+        by_size.append(interval(used.to_dataset(name="messages")).messages.expand_dims(bricks=[count]))
     table = xr.Dataset({"messages": xr.concat(by_size, "bricks"), "messages_each": messages})
     table["message_rate"] = messages * loops.request_rate / loops.replicas
     table["throughput"] = loops.throughput
-    table["contested_requests"] = loops.contested_requests
     for name, text in {
         "messages": "messages per request",
         "messages_each": "messages per request of each group",
