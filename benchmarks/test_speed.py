@@ -44,7 +44,7 @@ def engine(scenario, lanes, chunks):
 
 
 def scalar(atlas, reading, latency=0.0, threads=1, hashing=False):
-    loop = control.Loop(8, 16, SLOTS[reading], 0.9, READINGS[reading], hashing)
+    loop = control.Loop(8, 16, SLOTS[reading][0], 0.9, READINGS[reading], hashing)
     kernel = control.with_claims if latency else control.without_delay
     arguments = (atlas, loop, latency) if latency else (atlas, loop)
 
@@ -84,7 +84,7 @@ def test_events_and_memory(benchmark, note):
     work()
     benchmark.pedantic(work, rounds=5)
     state = sum(leaf.nbytes for leaf in jax.tree.leaves(work.runner.run)) / LANES
-    note("state of a lane", f"{state / 1024:.1f} KiB with {SLOTS['receiving brick']} slots")
+    note("state of a lane", f"{state / 1024:.1f} KiB with {SLOTS['receiving brick'][0]} slots")
     if not benchmark.disabled:
         note("events a second, all cores", f"{CHUNK * 16 * LANES / benchmark.stats.stats.min / 1e6:.2f} M")
 

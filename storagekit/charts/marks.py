@@ -66,7 +66,7 @@ def bars(
     """A bar for each value of `x` with its interval and its number; the paper's figure is a dash across it."""
     rows = table(summary, factor)
     sort = list(order or rows[x].unique())
-    top = 1.08 * max([*rows["high"].tolist(), *(paper or {}).values()])
+    top = 1.08 * max(float(summary.max()) * factor, *(paper or {"": 0.0}).values())
     base = alt.Chart(rows).encode(x=alt.X(x, type="nominal", title=titles[0], sort=sort, axis=alt.Axis(labelAngle=0)))
     layers = [
         base.mark_bar(width={"band": 0.6}, color="#9ecae1").encode(
@@ -124,7 +124,7 @@ def explorer(
         .mark_line(point=True)
         .encode(
             x=alt.X(x, title=titles[0], scale=alt.Scale(zero=False)),
-            y=alt.Y("value", title=titles[1], scale=alt.Scale(domain=[0, float(rows["value"].max())])),
+            y=alt.Y("value", title=titles[1], scale=alt.Scale(domain=[0, factor * float(values.max())])),
             color=alt.Color(colour, type="nominal", title=titles[2]),
         )
         .transform_filter(alt.datum[slider] == chosen)

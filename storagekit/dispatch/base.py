@@ -42,7 +42,8 @@ class Verdict(NamedTuple):
     """What comes of a claim.
 
     kept: the chooser serves it. retry: when the chooser, not keeping it, chooses again.
-    contested: another drive had claimed it too; first_contest: for the first time. rival_yields: that drive gives it up and chooses again at rival_retry.
+    contested: another drive had claimed it too; first_contest: for the first time.
+    rival_yields: that drive gives it up and chooses again at rival_retry.
     """
 
     kept: Bool[Array, "1 *lanes"]

@@ -99,7 +99,7 @@ def _identity(leaf) -> Any:
     return array.shape if array.ndim == 0 else (array.shape, array.dtype.str, array.tobytes())
 
 
-def _check(tally: Tally, unfinished: np.ndarray | bool) -> None:
+def _check(tally: Tally, unfinished: Any) -> None:
     moved = tally.choices.sum(axis=0) + tally.admitted.sum(axis=0) + tally.reads.sum(axis=0) + tally.writes.sum(axis=0)
     stuck = (moved == 0) & unfinished
     if np.any(stuck):

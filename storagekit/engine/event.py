@@ -30,7 +30,6 @@ from storagekit.lanes import (
 from storagekit.schedule import Choice
 from storagekit.workload import Requests
 
-
 # seconds; float32 holds times up to it to 4 ns
 PAUSE = 0.05
 
@@ -44,13 +43,15 @@ class Incoming(NamedTuple):
 
 
 class Next(NamedTuple):
-    """The next request: when it arrives, the slot whose answer leaves, and the slot it can enter, if there is room."""
+    """The next request: when it arrives, the slot whose answer leaves, and the slot it can enter,
+    if there is room among the vacant ones."""
 
     arrival: Float[Array, "1 *lanes"]
     answer: Float[Array, "1 *lanes"]
     leaving: Int[Array, "1 *lanes"]
     into: Int[Array, "1 *lanes"]
     room: Bool[Array, "1 *lanes"]
+    vacant: Int[Array, "1 *lanes"]
 
 
 class Answered(NamedTuple):
@@ -93,10 +94,9 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     Arrivals and choices happen in the order of their times; an answer counts for nothing but the record, the next request
     of a closed loop and its slot, so that none is waited for.
     """
-    state, answered, admitted, held_up = enter(scenario, incoming, state)
+    state, answered, admitted, held_up, vacant = enter(scenario, incoming, state)
     which, time = first_min(state.drives.wake)
-    coming = next_request(scenario, state)
-    first_in_line = scenario.arrivals.precedes(coming.arrival, time) & coming.room
+    first_in_line = admissible(scenario, state, vacant, time)
     # after a long pause time first moves to the arrival, so that what follows is reckoned from there
     pause = admitted & (state.arrived > PAUSE)
     chooses = computed_once(jnp.isfinite(time) & ~first_in_line & ~pause)
@@ -132,7 +132,19 @@ def next_request(scenario: Scenario, state: State) -> Next:
     at = (rows(slots.born.shape[0], slots.born) == leaving) & leaves
     free = jnp.where(at, stays == 0, slots.answered & (slots.waiting == 0))
     into, room = first_true(free)
-    return Next(arrival, answer, leaving, into, room)
+    return Next(arrival, answer, leaving, into, room, count(free))
+
+
+def admissible(scenario: Scenario, state: State, vacant: Array, choice: Array) -> Bool[Array, "1 *lanes"]:
+    """Whether yet another request is due before a choice at that time, and finds a slot: one of the `vacant`, or the one
+    that its predecessor in a closed loop leaves."""
+    slots = state.slots
+    leaving, answer = first_min(slots.answer)
+    arrival = scenario.arrivals.next_arrival(state.arrived + state.gap, answer)
+    leaves = scenario.arrivals.leaves(jnp.isfinite(arrival), jnp.zeros_like(arrival, bool))
+    behind = scenario.system.dispatch.left_behind(state.dispatch, slots.waiting)
+    stays = pick(jnp.where(slots.read, behind, slots.waiting), leaving)
+    return scenario.arrivals.precedes(arrival, choice) & ((vacant > 0) | (leaves & (stays == 0)))
 
 
 def enter(scenario: Scenario, incoming: Incoming, state: State):
@@ -189,6 +201,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State):
         answered,
         admitted,
         admitted & (coming.arrival < 0),
+        coming.vacant - admitted,
     )
 
 

@@ -49,7 +49,8 @@ class Plan(NamedTuple):
 class Drives(NamedTuple):
     """The drives.
 
-    wake: when it next chooses; inf asleep. idle: it found nothing to do when it last chose. phase: where its platter stands now, in turns.
+    wake: when it next chooses; inf asleep. idle: it found nothing to do when it last chose.
+    phase: where its platter stands now, in turns.
     free, arm: when and where the last access that is certain to happen ends. plan: the one chosen after it, which a better
     claim may still take away. planned: it has one.
     """
@@ -67,7 +68,9 @@ class State(NamedTuple):
     """Everything.
 
     arrived: when the last request of an open stream arrived; gap: the seconds from it to the next, kept apart so that a
-    short gap after a long one is not rounded away. taken: requests admitted since the window of requests was drawn. dispatch, schedule: private to them."""
+    short gap after a long one is not rounded away. taken: requests admitted since the window of requests was drawn.
+    dispatch, schedule: private to them.
+    """
 
     slots: Slots
     drives: Drives

@@ -12,9 +12,10 @@ from storagekit.engine.state import NOBODY
 class Tally(NamedTuple):
     """Sums over a chunk of events; times in seconds.
 
-    elapsed: simulated time. reads, writes: requests answered, and the sums (and squares) of their response times.
+    elapsed: simulated time. reads, writes: requests answered, and the sums of their response times.
     admitted, held_up: requests that entered; of these, that had waited outside for a slot.
-    choices, candidates: choices made and the copies they chose among. claims: made on reads. further: claims on reads that another drive had claimed. contested: reads with further claims.
+    choices, candidates: choices made and the copies they chose among.
+    claims: made on reads. further: claims on reads that another drive had claimed. contested: reads with such claims.
     twice: services of reads beyond the first.
     seek, rotation, transfer: the parts of the time of disk accesses. served, busy: accesses and their time by drive.
     """

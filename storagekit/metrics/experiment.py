@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.engine import AbstractLog, NoLog, Outcome, Scenario, Tally, batches, execute, stack, structure
+from storagekit.engine import AbstractLog, NoLog, Outcome, Scenario, batches, execute, stack, structure
 from storagekit.errors import InputError
 from storagekit.metrics.measures import UNITS, after_warm_up, measures
 from storagekit.metrics.provenance import provenance
@@ -26,8 +27,8 @@ def simulate(
 ) -> xr.Dataset:
     """One run of a scenario.
 
-    requests: at least so many are answered. warm_up: how many of them are answered before measuring begins, a tenth by default;
-    the cut falls on a chunk of events. allow_held_up: whether arrivals may wait outside for a slot (they are counted, and
+    requests: at least so many are answered. warm_up: how many of them are answered before measuring begins, a tenth by
+    default; the cut falls on a chunk of events. allow_held_up: whether arrivals may wait outside for a slot (they are counted, and
     their wait is part of their response time); by default that is an error. Returns the measures of
     `storagekit.metrics.MEANINGS` in SI units. Raises InputError on impossible settings.
     """
@@ -120,8 +121,8 @@ def _batch(scenarios: list[Scenario], seeds: list[int], requests: int, warm_up: 
     sums = []
     for part, lane_keys, counted in batches(merged, key):
         tally = after_warm_up(run(part, lane_keys, requests).tally, warm_up)
-        sums.append(Tally(*(total[:, :counted] for total in tally)))
-    joined = Tally(*(np.concatenate(totals, axis=1) for totals in zip(*sums, strict=True)))
+        sums.append(jax.tree.map(lambda total, used=counted: total[:, :used], tally))
+    joined = jax.tree.map(lambda *totals: np.concatenate(totals, axis=1), *sums)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
     data = measures(joined, bricks)
     folded = data.assign_coords(

@@ -213,8 +213,8 @@ def protocol_findings(data: xr.Dataset) -> list[Measurement]:
         Measurement(
             "dsptf.protocol.lost_claim",
             held > 15.5 and some > 0,
-            note=f"each of seven hearers misses the claims on a read with probability 5%: {some:.2f} further services a read; "
-            f"requests in the loop, at least: {held:.2f} of 16; late claims are tested, not drawn",
+            note=f"each of seven hearers misses the claims on a read with probability 5%: {some:.2f} further services a "
+            f"read; requests in the loop, at least: {held:.2f} of 16; late claims are tested, not drawn",
         ),
     ]
 
