@@ -28,8 +28,8 @@ def simulate(
     """One run of a scenario.
 
     requests: at least so many are answered. warm_up: how many of them are answered before measuring begins, a tenth by
-    default; the cut falls on a chunk of events. allow_held_up: whether arrivals may wait outside for a slot (they are counted, and
-    their wait is part of their response time); by default that is an error. Returns the measures of
+    default; the cut falls on a chunk of events. allow_held_up: whether arrivals may wait outside for a slot (they
+    are counted, and their wait is part of their response time); by default that is an error. Returns the measures of
     `storagekit.metrics.MEANINGS` in SI units. Raises InputError on impossible settings.
     """
     data = sweep(
