@@ -47,13 +47,12 @@ def stack(scenarios: Sequence[Scenario], seeds: Sequence[int]) -> tuple[Scenario
 def width(lanes: int) -> int:
     """Lanes that go through the loop at once, of which some may be padding.
 
-    A few fixed widths, so that sweeps of any size share a compilation: one, 16, or what fills the machine without leaving
-    its caches (64 for each CPU device, 4,096 on an accelerator).
+    Two fixed widths, so that sweeps of any size share a compilation, which takes longer than the padding: one, or what
+    fills the machine without leaving its caches (64 for each CPU device, 4,096 on an accelerator).
     """
     if lanes == 1:
         return 1
-    full = 64 * len(jax.devices()) if jax.default_backend() == "cpu" else 4096
-    return 16 if lanes <= 16 < full else full
+    return 64 * len(jax.devices()) if jax.default_backend() == "cpu" else 4096
 
 
 def batches(scenario: Scenario, key: np.ndarray) -> Iterator[tuple[Scenario, np.ndarray, int]]:
