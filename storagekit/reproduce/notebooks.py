@@ -135,7 +135,10 @@ body.jp-Notebook { max-width: 70rem; margin: 0 auto }
 
 
 def html(notebook: Path) -> str:
-    """An executed notebook as one page that asks nothing of any network; its code is folded."""
+    """An executed notebook as one page that asks nothing of any network; its code is folded.
+
+    What cells wrote to stderr, progress bars above all, stays in the notebook.
+    """
     from jinja2 import DictLoader
     from nbconvert import HTMLExporter
 
@@ -146,6 +149,9 @@ def html(notebook: Path) -> str:
         exclude_output_prompt=True,
     )
     page = nbformat.read(notebook, as_version=4)
+    for cell in page.cells:
+        if cell.cell_type == "code":
+            cell["outputs"] = [out for out in cell["outputs"] if out.get("name") != "stderr"]
     name = notebook.stem.strip(".").removesuffix(".running")
     body, _ = exporter.from_notebook_node(page, resources={"metadata": {"name": name}})
     return body

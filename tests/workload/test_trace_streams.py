@@ -94,7 +94,7 @@ def test_a_forbidden_file_is_named(tmp_path):
         read(path)
 
 
-@pytest.mark.parametrize("data", [b"", *(pack(b"") for pack in PACKERS.values())])
+@pytest.mark.parametrize("data", [b"", *(pack(b"") for pack in PACKERS.values())], ids=["plain", *PACKERS])
 def test_an_empty_file_is_named(tmp_path, data):
     (tmp_path / "none").write_bytes(data)
     with pytest.raises(InputError, match="none is empty"):
