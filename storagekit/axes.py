@@ -1,19 +1,12 @@
 """The axis words: one word in an annotation, a Dataset dimension and a chart title."""
 
-SEED = "seed"
-DRIVE = "drive"
-BRICK = "brick"
-SCHEME = "scheme"
-TIME = "time"
-REQUEST = "request"
-
 TITLES = {
-    SEED: "Seed",
-    DRIVE: "Drive",
-    BRICK: "Brick",
-    SCHEME: "Scheme",
-    TIME: "Time",
-    REQUEST: "Request",
+    "seed": "Seed",
+    "drive": "Drive",
+    "brick": "Brick",
+    "scheme": "Scheme",
+    "time": "Time",
+    "request": "Request",
     "batch": "Batch of events",
     "depth": "Requests outstanding",
     "replicas": "Replicas",

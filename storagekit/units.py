@@ -13,7 +13,6 @@ SECTOR = 512
 KB = 1024
 MB = 1024**2
 GB = 1024**3
-MEGABYTE_PER_SECOND = 1e6
 
 
 def revolution(rpm: float) -> float:

@@ -6,6 +6,7 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
+from storagekit.axes import title
 from storagekit.charts.marks import bars, curves, paper_points
 from storagekit.charts.theme import finished
 
@@ -16,7 +17,7 @@ TO_MS = 1e3
 
 def fig1(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """Throughput against depth; the paper's point is its gain at 16 times our FIFO."""
-    titles = ("Requests outstanding", "Throughput (IO/s)", "Scheduler")
+    titles = (title("depth"), "Throughput (IO/s)", title("scheduler"))
     drawn = curves(summary.throughput, "depth", "scheduler", titles=titles, x_scale=alt.Scale(type="log", base=2))
     fifo = float(summary.throughput.sel(scheduler="FIFO", depth=16, statistic="mean"))
     said = paper_points([(16, fifo * paper["dsptf.fig1.gain_at_16"])], "depth", titles[:2])
@@ -68,7 +69,7 @@ def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
         bars(
             summary.throughput.sel(scheme=scheme),
             "completion",
-            titles=("Write answered", f"{scheme} (IO/s per brick)"),
+            titles=(title("completion"), f"{scheme} (IO/s per brick)"),
             order=order,
             form=".0f",
         ).properties(width=330)
@@ -87,12 +88,12 @@ def fig5(summary: xr.Dataset, gain: xr.DataArray, paper: Mapping[str, float]) ->
         summary.throughput,
         "replicas",
         "scheme",
-        titles=("Replicas", "Throughput (IO/s per brick)", "Scheme"),
+        titles=(title("replicas"), "Throughput (IO/s per brick)", title("scheme")),
         order=SCHEMES,
         y_scale=alt.Scale(zero=False),
     )
     ours = gain.assign_coords(scheme="ours").expand_dims("scheme")
-    titles = ("Replicas", "D-SPTF over hashing", "Gain")
+    titles = (title("replicas"), "D-SPTF over hashing", "Gain")
     said = [(2, paper["dsptf.fig5.gain_2"]), (8, paper["dsptf.fig5.gain_8"])]
     right = alt.layer(
         curves(ours, "replicas", "scheme", titles=titles, y_scale=alt.Scale(zero=False)),
@@ -120,9 +121,9 @@ def table5(messages: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMi
         paper[f"dsptf.table5.way{r}[{b}]"] - 2 * r for r, b in zip(said["replicas"], said["bricks"], strict=True)
     ]
     base = alt.Chart(pd.concat([said, rows])).encode(
-        x=alt.X("bricks:O", title="Bricks", axis=alt.Axis(labelAngle=0)),
+        x=alt.X("bricks:O", title=title("bricks"), axis=alt.Axis(labelAngle=0)),
         y=alt.Y("extra", title="Messages per request beyond 2N"),
-        color=alt.Color("replicas:N", title="Replicas"),
+        color=alt.Color("replicas:N", title=title("replicas")),
         shape=alt.Shape("series:N", title=None),
     )
     chart = base.mark_point(size=90, filled=True, opacity=0.9).properties(width=420, height=260)
@@ -131,7 +132,7 @@ def table5(messages: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMi
 
 def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """Share of requests with conflicting claims."""
-    titles = ("Replicas", "Requests claimed twice (%)", "Reads, claim window")
+    titles = (title("replicas"), "Requests claimed twice (%)", "Reads, claim window")
     rows = summary.contested_requests.stack(setting=["read_share", "latency"])
     names = [f"{share:.0%}, {latency * 1e6:.0f} µs" for share, latency in rows.setting.values]
     rows = rows.drop_vars(["setting", "read_share", "latency"]).assign_coords(setting=names)
@@ -146,7 +147,7 @@ def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
 
 def fig9(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Throughput against network latency."""
-    titles = ("One-way network latency (ms)", "Throughput (IO/s per replica)", "Reads")
+    titles = (f"{title('latency')} (ms)", "Throughput (IO/s per replica)", "Reads")
     rows = summary.throughput.assign_coords(read_share=[f"{share:.0%}" for share in summary.read_share.values])
     drawn = curves(rows, "latency", "read_share", titles=titles, x_factor=TO_MS)
     return finished(drawn, "Figure 9: sensitivity to network latency", "D-SPTF, eight replicas, 16 outstanding")

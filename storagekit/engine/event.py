@@ -150,7 +150,8 @@ def admissible(scenario: Scenario, state: State, vacant: Array, choice: Array) -
 def enter(scenario: Scenario, incoming: Incoming, state: State):
     """The earliest answer leaves and the next request enters, each if it is due before a drive chooses.
 
-    Returns the state, what was answered, and whether a request was admitted and had been held up for want of a slot.
+    Returns the state, what was answered, whether a request was admitted, whether it had been held up for want of a slot,
+    and how many slots are vacant after it.
     """
     system, arrivals, slots, drives = scenario.system, scenario.arrivals, state.slots, state.drives
     coming = next_request(scenario, state)

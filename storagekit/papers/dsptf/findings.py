@@ -25,7 +25,7 @@ def fig1_findings(data: xr.Dataset) -> list[Measurement]:
         _value(
             "dsptf.fig1.gain_at_16",
             gain.sel(depth=16),
-            "15 candidates at 16 outstanding; DiskSim itself gives 204.4 / 114.6 = 1.78 here (shared reference)",
+            "15 candidates at 16 outstanding; DiskSim itself 4.0 gives 204.4 / 114.6 = 1.78 on this drive",
         ),
         _value("dsptf.fig1.no_gain_at_2", gain.sel(depth=2), ""),
         Measurement("dsptf.fig1.rising", rising, note="from depth 2 up; with 1 and with 2 there is nothing to choose"),
