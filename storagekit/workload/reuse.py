@@ -1,0 +1,90 @@
+"""How soon data is touched again, and what an LRU cache of any size would have caught of it.
+
+LRU keeps the C blocks touched last, so that a touch hits exactly if fewer than C other blocks were touched since the
+block's last touch: one pass over a stream tells the hit rate at every size (Mattson, Gecsei, Slutz and Traiger, Evaluation
+techniques for storage hierarchies, IBM Systems Journal 9(2), 1970). Computed on the host, with nothing in common
+with `storagekit.cache` but the question, so that each is a witness for the other.
+"""
+
+import numpy as np
+
+from storagekit import units
+from storagekit.errors import InputError
+from storagekit.workload.trace import RequestTrace
+
+BLOCK = 16 * units.SECTOR
+# the distance of a block that was never touched before
+NEVER = np.iinfo(np.int64).max
+
+
+def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK) -> np.ndarray:
+    """The share of reads that an LRU cache answers, for each of `capacities` (in blocks), an array of the same shape.
+
+    stream: a trace, or block numbers `[touch]`, each a read of one block. Of a trace, devices lie end to end; a read hits
+    if all blocks of `block` bytes that it touches are held when it arrives; a write is no hit and leaves its blocks in the
+    cache. The cache is empty at first. Raises InputError where there is no read, a capacity is below 0 or a block
+    below 1 byte.
+    """
+    wanted = np.asarray(capacities)
+    if wanted.size and not np.all(wanted >= 0):
+        raise InputError(f"cache of {wanted.min():g} blocks: it must be 0 or more")
+    farthest = np.sort(_reads(stream, block))
+    if not farthest.size:
+        raise InputError("a stream without reads has no hit rate; give at least one read")
+    return np.searchsorted(farthest, wanted, side="right") / farthest.size
+
+
+def stack_distances(blocks: np.ndarray) -> np.ndarray:
+    """How many blocks, itself included, were touched from a block's last touch up to this one: `[touch]`, int64.
+
+    The fewest blocks an LRU cache must hold for the touch to hit: 1 for a block touched twice running, NEVER for its first
+    touch. blocks: block numbers `[touch]`. Takes n log^2 n steps for n touches, all of them in NumPy.
+    """
+    before = _last_touch(np.asarray(blocks))
+    # blocks touched between = touches between that are their block's first there, i.e. last touched before this one's
+    # last touch; all touches up to that one are, too, and are taken off
+    return np.where(before < 0, NEVER, _not_larger_before(before) - before)
+
+
+def _reads(stream: RequestTrace | np.ndarray, block: int) -> np.ndarray:
+    """The largest stack distance among the blocks of each read."""
+    if not isinstance(stream, RequestTrace):
+        return stack_distances(stream)
+    if block < 1:
+        raise InputError(f"cache blocks of {block} bytes: give at least 1")
+    if not len(stream):
+        return np.zeros(0, np.int64)
+    joined = stream.concatenated()
+    first = joined.offset // block
+    count = (joined.offset + joined.size - 1) // block - first + 1
+    begin = np.cumsum(count) - count
+    touched = np.repeat(first - begin, count) + np.arange(count.sum())
+    return np.maximum.reduceat(stack_distances(touched), begin)[stream.read]
+
+
+def _last_touch(blocks: np.ndarray) -> np.ndarray:
+    """Index of the touch before of the same block, -1 if there is none: `[touch]`."""
+    order = np.argsort(blocks, kind="stable")
+    again = blocks[order][1:] == blocks[order][:-1]
+    before = np.full(len(blocks), -1, np.int64)
+    before[order[1:][again]] = order[:-1][again]
+    return before
+
+
+def _not_larger_before(values: np.ndarray) -> np.ndarray:
+    """How many earlier entries are not larger than each: `[entry]`.
+
+    As merging sorted halves counts them: at every width, entries of a right half meet those of the left half beside it.
+    """
+    index = np.arange(len(values))
+    smaller = np.zeros(len(values), np.int64)
+    by_value = np.argsort(values, kind="stable")
+    width = 1
+    while width < len(values):
+        order = by_value[np.argsort(index[by_value] // (2 * width), kind="stable")]
+        left = order // width % 2 == 0
+        # every pair before this one counted a whole left half
+        passed = np.cumsum(left) - order // (2 * width) * width
+        smaller[order[~left]] += passed[~left]
+        width *= 2
+    return smaller

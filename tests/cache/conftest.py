@@ -1,0 +1,40 @@
+"""A stream of requests through a cache, as the event loop would send it."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from storagekit.workload import Requests
+
+
+@jax.jit
+def all_of_them(cache, requests, entering):
+    def one(private, row):
+        hit, private = cache.look_up(private, *row)
+        return private, hit
+
+    return jax.lax.scan(one, cache.init(entering.shape[2:]), (requests, entering))[1]
+
+
+@pytest.fixture(scope="session")
+def hits():
+    """`hits(cache, sector, sectors, read, entering)`: which requests hit, columns of shape `[request, *lanes]`."""
+
+    def hits(cache, sector, sectors=16, read=True, entering=True):
+        sector = jnp.asarray(sector, jnp.int32)[:, None]
+
+        def column(values, kind):
+            values = np.asarray(values, kind)
+            values = values.reshape((*values.shape[:1], 1, *values.shape[1:])) if values.ndim else values
+            return jnp.broadcast_to(values, sector.shape)
+
+        blank = dict.fromkeys(Requests._fields, jnp.zeros_like(sector))
+        requests = Requests(
+            **{**blank, "sector": sector, "sectors": column(sectors, np.int32), "read": column(read, bool)}
+        )
+
+        hit = all_of_them(cache, requests, column(entering, bool))
+        return np.asarray(hit)[:, 0]
+
+    return hits

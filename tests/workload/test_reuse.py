@@ -1,0 +1,104 @@
+"""Stack distances against counting, and hit rates against caches that keep a list."""
+
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storagekit.errors import InputError
+from storagekit.workload.reuse import NEVER, hit_rates, stack_distances
+from storagekit.workload.trace import read, request_trace
+
+KB8 = 8192
+
+
+def listed(touches, reads, capacity):
+    """The share of reads that a plain LRU answers: `touches` holds the blocks of each request."""
+    held: OrderedDict[int, None] = OrderedDict()
+    hits = 0
+    for blocks, is_read in zip(touches, reads, strict=True):
+        hits += is_read and all(block in held for block in blocks)
+        for block in blocks:
+            held[block] = None
+            held.move_to_end(block)
+            while len(held) > capacity:
+                held.popitem(last=False)
+    return hits / sum(reads)
+
+
+def test_distances_by_hand():
+    """a b c b b a: b after c, b after itself, a after b and c."""
+    distances = stack_distances(np.array([7, 3, 9, 3, 3, 7]))
+    assert distances.tolist() == [NEVER, NEVER, NEVER, 2, 1, 3]
+
+
+def test_a_loop_hits_from_its_length_on():
+    """Ten blocks, over and over: LRU with nine finds none of them, with ten all but the first ten."""
+    loop = np.tile(np.arange(10), 20)
+    np.testing.assert_array_equal(hit_rates(loop, [0, 1, 9, 10, 11]), [0, 0, 0, 0.95, 0.95])
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=80))
+def test_distances_count_the_blocks_between(blocks):
+    blocks = np.array(blocks)
+    for touch, distance in enumerate(stack_distances(blocks)):
+        before = np.flatnonzero(blocks[:touch] == blocks[touch])
+        assert distance == (len(set(blocks[before[-1] : touch].tolist())) if before.size else NEVER)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9 * KB8), st.integers(1, 3 * KB8), st.booleans()), min_size=1, max_size=40),
+    st.integers(0, 12),
+)
+def test_a_trace_hits_as_a_plain_lru_does(rows, capacity):
+    """Requests of several blocks, and writes, which never hit and are kept."""
+    offset, size, reads = (np.array(column) for column in zip(*rows, strict=True))
+    reads[0] = True
+    trace = request_trace(np.arange(len(rows)), np.zeros(len(rows)), offset, size, reads)
+    touches = [range(at // KB8, (at + length - 1) // KB8 + 1) for at, length in zip(offset, size, strict=True)]
+    assert hit_rates(trace, [capacity])[0] == pytest.approx(listed(touches, reads, capacity))
+
+
+def test_devices_lie_end_to_end():
+    """The same address on two devices is two blocks; the second device begins where the first one's requests end."""
+    trace = request_trace([0, 1, 2], [0, 1, 0], [0, 0, 0], [KB8] * 3, [True] * 3)
+    np.testing.assert_allclose(hit_rates(trace, [1, 2]), [0, 1 / 3])
+
+
+def test_a_larger_cache_never_hits_less():
+    random = np.random.default_rng(0)
+    blocks = random.zipf(1.2, 20_000) % 5000
+    rates = hit_rates(blocks, np.arange(6000))
+    assert np.all(np.diff(rates) >= 0) and rates[0] == 0
+    assert rates[-1] == pytest.approx(1 - len(np.unique(blocks)) / len(blocks))
+
+
+def test_capacities_keep_their_shape():
+    assert hit_rates(np.array([1, 1]), [[1, 2], [0, 3]]).tolist() == [[0.5, 0.5], [0, 0.5]]
+    assert hit_rates(np.array([1, 1]), 1).shape == ()
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: hit_rates(np.array([1]), [4, -2]), "cache of -2 blocks: it must be 0 or more"),
+        (lambda: hit_rates(np.zeros(0, int), [1]), "without reads has no hit rate"),
+        (lambda: hit_rates(request_trace([0.0], [0], [0], [1], [False]), [1]), "without reads has no hit rate"),
+        (lambda: hit_rates(request_trace([0.0], [0], [0], [1], [True]), [1], block=0), "blocks of 0 bytes: give at l"),
+    ],
+)
+def test_impossible_questions_are_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_real_trace_against_a_plain_lru(shared):
+    trace = read(shared / "spc-financial1-10k/Financial1.first10000.spc.xz")
+    joined = trace.concatenated()
+    touches = [
+        range(at // KB8, (at + length - 1) // KB8 + 1) for at, length in zip(joined.offset, joined.size, strict=True)
+    ]
+    for capacity in (64, 1024):
+        assert hit_rates(trace, capacity) == pytest.approx(listed(touches, trace.read, capacity))
