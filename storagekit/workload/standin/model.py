@@ -1,0 +1,174 @@
+"""What a stand-in is: the published figures it matches, and what it assumes where nothing is published."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from storagekit.errors import InputError
+from storagekit.units import HOUR, KB, SECTOR
+from storagekit.workload.trace import RequestTrace
+
+__all__ = ["Mixture", "StandIn"]
+
+STRIPE_UNIT = 64 * KB
+"""Bytes; (srarray, 3.1) stripes by it, so no request of a stand-in crosses a multiple of it."""
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Where requests go, as shares: `jump` of those that do not re-read go anywhere on the data, the others move a short
+    way; `reread` of the reads go where an earlier write of the same hour went.
+    """
+
+    jump: float
+    reread: float
+
+    def __post_init__(self):
+        for name in ("jump", "reread"):
+            _share(name, getattr(self, name))
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A model of a trace that is not public. Its first fields are published and matched; the others are assumptions.
+
+    Published (srarray, Table 3):
+
+    name: of the one device. data: bytes that requests spread over. requests: in all. duration: s.
+    read_share: reads / requests. asynchronous_share: asynchronous writes / requests.
+    locality: L, mean distance of two random places / mean seek distance (`trace.locality.seek_locality`).
+    read_after_write: reads of what was written less than an hour before / requests.
+
+    Assumed, because nothing is published:
+
+    interarrival_cov: standard deviation / mean of the gaps between synchronous requests, 1 if Poisson. The gaps are
+    hyperexponential with two phases, so it is at least 1.
+    burst_gap: s, mean gap of the shorter phase, that is, between the requests of a burst; of no effect if Poisson.
+    request_size: bytes of every request, a power of two from 512 to 64 KB; addresses are multiples of it.
+    near_distance: mean length of a short move / data, two-sided exponential; 0.6% is that of the seeks shorter than a
+    tenth of the device in the HP Labs server trace of 2003 (1.4% in the workstation trace of 1992).
+    flush_period: s between the bursts in which asynchronous writes come. (srarray, 4.1) says that most come from the sync
+    daemon every 30 s; here all do.
+    flush_gap: s, mean gap between the writes of one such burst; 0.4 ms is the median gap of asynchronous requests in the
+    HP Labs workstation trace of May 1992, the month and the site of Cello's week.
+
+    Raises InputError where a value is out of its range or two contradict one another.
+    """
+
+    name: str
+    data: int
+    requests: int
+    duration: float
+    read_share: float
+    asynchronous_share: float
+    locality: float
+    read_after_write: float
+    interarrival_cov: float = 1.0
+    burst_gap: float = 0.0
+    request_size: int = 8 * KB
+    near_distance: float = 0.006
+    flush_period: float = field(default=30.0, kw_only=True)
+    flush_gap: float = field(default=0.4e-3, kw_only=True)
+
+    def __post_init__(self):
+        _check_sizes(self)
+        _check_targets(self)
+        _check_timing(self)
+
+    @property
+    def rate(self) -> float:
+        """Requests a second."""
+        return self.requests / self.duration
+
+    @property
+    def blocks(self) -> int:
+        """Equal stretches of at most an hour, each generated on its own; the last ends with the trace."""
+        return math.ceil(self.duration / HOUR)
+
+    @property
+    def places(self) -> int:
+        """Addresses a request can have."""
+        return self.data // self.request_size
+
+    def targets(self) -> dict[str, float]:
+        """The published figures in the names and units of `trace.TraceCharacteristics`."""
+        return {
+            "requests": self.requests,
+            "duration": self.duration,
+            "rate": self.rate,
+            "data_size": self.data,
+            "read_share": self.read_share,
+            "asynchronous_write_share": self.asynchronous_share,
+            "seek_locality": self.locality,
+            "read_after_write_share": self.read_after_write,
+        }
+
+    def generate(
+        self, *, seed: int, start: float = 0.0, stop: float | None = None, mixture: Mixture | None = None
+    ) -> RequestTrace:
+        """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
+
+        They are the same requests as that part of the whole: each block of at most an hour has its own counter-based
+        generator, keyed by seed and block. At the head of a block the first request jumps, and only what the block itself
+        has written is re-read on purpose. mixture: without one, that which `calibrate` finds.
+
+        Raises InputError where start and stop are not in order within the trace, the seed is not a whole number from 0 to
+        2**64 - 1, or no mixture gives the published figures.
+        """
+        # here, because these two know what a stand-in is
+        from storagekit.workload.standin.generation import generate
+        from storagekit.workload.standin.mixture import mixture_of
+
+        return generate(self, mixture_of(self) if mixture is None else mixture, seed, start, stop)
+
+
+def _share(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise InputError(f"{name} {value:g} is not a share; give a number from 0 to 1")
+
+
+def _check_sizes(model: StandIn) -> None:
+    size = model.request_size
+    if not (SECTOR <= size <= STRIPE_UNIT and size & (size - 1) == 0):
+        raise InputError(f"request size {size} B: must be a power of two from {SECTOR} to {STRIPE_UNIT} B")
+    if not 2 * size <= model.data <= 2**60:
+        raise InputError(f"data of {model.data} B: must hold from two requests of {size} B to 2**60 B")
+    if model.requests < 2:
+        raise InputError(f"{model.requests} requests: a stand-in needs at least 2")
+    if not 0 < model.duration < math.inf:
+        raise InputError(f"duration {model.duration:g} s: must be above 0 and finite")
+    if model.requests < model.blocks:
+        raise InputError(f"{model.requests} requests in {model.duration:g} s: there must be at least one an hour")
+
+
+def _check_targets(model: StandIn) -> None:
+    for name in ("read_share", "asynchronous_share", "read_after_write"):
+        _share(name.replace("_", " "), getattr(model, name))
+    if model.read_share + model.asynchronous_share > 1:
+        raise InputError(
+            f"read share {model.read_share:g} and asynchronous writes {model.asynchronous_share:g}: together above 1; "
+            "both are shares of all requests"
+        )
+    if model.read_after_write > model.read_share:
+        raise InputError(
+            f"read after write {model.read_after_write:g}: above the read share {model.read_share:g}; "
+            "both are shares of all requests"
+        )
+    if not 1 <= model.locality < math.inf:
+        raise InputError(f"locality {model.locality:g}: must be at least 1 (random) and finite")
+    if not 0 < model.near_distance < 1 / 3:
+        raise InputError(f"near distance {model.near_distance:g} of the data: must be above 0 and below the random 1/3")
+
+
+def _check_timing(model: StandIn) -> None:
+    if not 1 <= model.interarrival_cov < math.inf:
+        raise InputError(f"interarrival CoV {model.interarrival_cov:g}: must be at least 1 (Poisson) and finite")
+    waited_for = model.requests * (1 - model.asynchronous_share)
+    mean = model.duration / waited_for if waited_for > 0 else math.inf
+    if not 0 <= model.burst_gap < mean:
+        raise InputError(f"burst gap {model.burst_gap:g} s: must be from 0 to below the mean gap, {mean:g} s")
+    if not 0 < model.flush_period < math.inf:
+        raise InputError(f"flush period {model.flush_period:g} s: must be above 0 and finite")
+    if not 0 <= model.flush_gap < math.inf:
+        raise InputError(f"flush gap {model.flush_gap:g} s: must be at least 0 and finite")
