@@ -1,0 +1,325 @@
+"""Where the head is, told by software alone: how well a driver predicts it from time stamps of one sector (srarray, 3.2).
+
+The driver reads a fixed reference sector now and then. Between two such reads the platter makes a whole number of turns, so
+their completion times tell how long a turn takes and where the platter is; what disturbs is the delay between a completion
+and its time stamp, and the slow wander of the spindle's speed. Everything here is Monte Carlo, exact in law and without time
+steps. The paper states results and no noise: the defaults come from what such parts are specified or known to do, not from
+those results, and are fields to be varied.
+
+Times are seconds, angles turns. Only deviations of the delay from its mean count: a constant shifts the reads of the
+reference sector and those of requests alike.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from storagekit.errors import InputError
+from storagekit.units import MINUTE, MS, US, revolution
+
+__all__ = [
+    "Access", "Accesses", "Accuracy", "HeadTracking", "Slack", "Tracked",
+    "accesses", "accuracy", "adjust_slack", "calibrate", "confidence", "demerit", "misses", "prediction_error",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class HeadTracking:
+    """A spindle, the clock that watches it, and when the reference sector is read.
+
+    revolution: s a turn, nominal; (srarray, Table 1) has 10,000 rpm.
+    speed_tolerance: largest unknown constant deviation of the speed, relative; drives are specified to 0.1%.
+    wander: 1/sqrt(s), standard deviation of the random walk of the relative speed after one second. The motor is locked to
+    a crystal, as is the host's clock; crystals change by about 0.3e-6 a kelvin, and half a kelvin in two minutes for each of
+    the two makes 0.2e-6 after two minutes, 2e-8 a root second.
+    delay_mean, delay_shape: s and 1, of the gamma distributed time from completion to time stamp. It is positive and skewed:
+    interrupt and deferred call on a PC of 733 MHz (Table 1) take tens of us, now and then several times that; 30 us and
+    shape 2 make a standard deviation of 21 us.
+    first_interval: s between the first two reads, short enough for `speed_tolerance` to leave no doubt about the turns in it.
+    interval: s between reads in the long run; intervals double until they reach it. The paper's is two minutes.
+    memory: reads that the estimate is a straight line through, by least squares; with 2 it is what the paper describes, phase
+    from the latest read and turn time from the latest interval.
+
+    Raises InputError where a value is out of range.
+    """
+
+    revolution: float = revolution(10_000)
+    speed_tolerance: float = 1e-3
+    wander: float = 2e-8
+    delay_mean: float = 30 * US
+    delay_shape: float = 2.0
+    first_interval: float = 0.1
+    interval: float = 2 * MINUTE
+    memory: int = 2
+
+    def __post_init__(self):
+        _above_zero(self, "revolution", "delay_shape", "first_interval")
+        _not_negative(self, "speed_tolerance", "wander", "delay_mean")
+        if not self.first_interval <= self.interval < math.inf:
+            raise InputError(f"interval {self.interval:g} s: must be at least the first, {self.first_interval:g} s")
+        if self.speed_tolerance >= 0.1:
+            raise InputError(
+                f"speed tolerance {self.speed_tolerance:g}: must be below 0.1; it is relative, 1e-3 is 0.1%"
+            )
+        if self.memory < 2:
+            raise InputError(f"memory of {self.memory} reads: a line needs at least 2")
+
+
+@dataclass(frozen=True)
+class Access:
+    """What one access to a drive of the array is, and how well its seek is known.
+
+    sectors_per_track: what a slack of k sectors is measured in; 17.8 million sectors on some 9,800 cylinders of six tracks
+    make about 300 (not in the paper).
+    replicas: rotational, evenly spaced; Table 2 is of a 2 x 3 array. sectors: transferred; 8 KB.
+    seek_mean: s, exponential; 5.2 ms on average (Table 1) over D_s L = 2 x 4.14 as in section 2.3 (0.63 ms).
+    seek_deviation: s, standard deviation of actual less predicted seek time; arms settle alike to some tens of us.
+    candidates: waiting requests of which the one with the least predicted positioning time goes (RSATF); 1, since Cello's
+    rate leaves queues nearly empty (section 4.1).
+
+    Raises InputError where a value is out of range.
+    """
+
+    sectors_per_track: int = 300
+    replicas: int = 3
+    sectors: int = 16
+    seek_mean: float = 5.2 * MS / (2 * 4.14)
+    seek_deviation: float = 30 * US
+    candidates: int = 1
+
+    def __post_init__(self):
+        _above_zero(self, "sectors_per_track", "replicas", "candidates")
+        _not_negative(self, "sectors", "seek_mean", "seek_deviation")
+
+
+class Tracked(NamedTuple):
+    """Drives just after a read of the reference sector, [drive].
+
+    turn: s, true time of a turn now. estimate: s, what the driver takes it for. lag: s by which the driver believes that the
+    sector passed later than it did. lost: the driver has miscounted the turns of some interval.
+    """
+
+    turn: NDArray
+    estimate: NDArray
+    lag: NDArray
+    lost: NDArray
+
+
+class Accesses(NamedTuple):
+    """Single accesses, [request]: predicted and measured access time, s, and whether the target was missed."""
+
+    predicted: NDArray
+    measured: NDArray
+    missed: NDArray
+
+
+class Slack(NamedTuple):
+    """A feedback loop, [round]: slack in sectors that a round began with, share of its requests on target."""
+
+    sectors: NDArray
+    on_target: NDArray
+
+
+class Accuracy(NamedTuple):
+    """The rows of (srarray, Table 2), in s and shares; mean and standard deviation of the error are of requests on target."""
+
+    misses: float
+    mean_error: float
+    sd_error: float
+    access_time: float
+    demerit: float
+    demerit_share: float
+
+
+def calibrate(tracking: HeadTracking, drives: int, *, seed: int) -> Tracked:
+    """Drives switched on, their reference sectors read at growing intervals until `memory` reads lie a whole one apart.
+
+    drives: how many independent ones. Raises InputError for none. Source: srarray, section 3.2.
+    """
+    return _calibrate(tracking, drives, np.random.default_rng(seed))
+
+
+def prediction_error(tracking: HeadTracking, drives: int, *, seed: int) -> NDArray:
+    """[drive] turns: predicted less true angle, at a time uniform in the interval after a read of the reference sector.
+
+    Raises InputError for no drives. Source: srarray, section 3.2.
+    """
+    return _prediction_error(tracking, drives, np.random.default_rng(seed))
+
+
+def confidence(error: ArrayLike, within: float = 0.01) -> float:
+    """Share of errors (turns) of less than `within` turns: 98% within 1% in srarray, section 3.2."""
+    return float(np.mean(np.abs(np.asarray(error, float)) < within))
+
+
+def accesses(tracking: HeadTracking, access: Access, slack: float, requests: int, *, seed: int) -> Accesses:
+    """Accesses by a driver that passes over a replica which it predicts to be less than `slack` sectors away.
+
+    The arm is predicted to be there a gap before the target, uniform from the slack on, over the distance of replicas. It
+    has come too late where seek and angle were together mistaken by more than the gap, and waits for one more turn.
+
+        access = seek + wait + transfer + delay
+
+    Raises InputError for a negative slack or no requests. Source: srarray, sections 3.2 and 3.5.
+    """
+    return _accesses(tracking, access, slack, requests, np.random.default_rng(seed))
+
+
+def misses(tracking: HeadTracking, access: Access, slack: float, requests: int, *, seed: int) -> float:
+    """Share of `accesses` that miss their targets."""
+    return float(accesses(tracking, access, slack, requests, seed=seed).missed.mean())
+
+
+def adjust_slack(
+    tracking: HeadTracking, access: Access, start: float, *, seed: int,
+    goal: float = 0.99, rounds: int = 600, batch: int = 1000, gain: float = 0.2,
+) -> Slack:  # fmt: skip
+    """The slack under feedback, from `start` sectors on, so that more than `goal` of the requests are on target.
+
+    After a round of `batch` requests the slack grows by `gain` sectors for each miss above half of what the goal allows, and
+    shrinks likewise: aiming at half leaves room for chance. It stays between none and a turn. Raises InputError for a goal
+    outside (0, 1), a start outside that range, or no rounds. Source: srarray, section 3.2, which does not give its loop.
+    """
+    if not 0 < goal < 1:
+        raise InputError(f"goal {goal:g}: must be a share between 0 and 1")
+    if not 0 <= start <= access.sectors_per_track:
+        raise InputError(f"slack {start:g}: must be from 0 to the {access.sectors_per_track} sectors of a track")
+    if min(rounds, batch) < 1:
+        raise InputError(f"{rounds} rounds of {batch} requests: there must be at least one of each")
+    draw = np.random.default_rng(seed)
+    allowed = (1 - goal) / 2 * batch
+    slack, history, on_target = float(start), [], []
+    for _ in range(rounds):
+        missed = int(_accesses(tracking, access, slack, batch, draw).missed.sum())
+        history.append(slack)
+        on_target.append(1 - missed / batch)
+        slack = min(max(slack + gain * (missed - allowed), 0.0), float(access.sectors_per_track))
+    return Slack(np.array(history), np.array(on_target))
+
+
+def accuracy(tracking: HeadTracking, access: Access, slack: float, requests: int, *, seed: int) -> Accuracy:
+    """What (srarray, Table 2) tabulates, from `accesses`. Raises InputError where no request is on target."""
+    seen = accesses(tracking, access, slack, requests, seed=seed)
+    error = (seen.measured - seen.predicted)[~seen.missed]
+    if not len(error):
+        raise InputError(f"all {requests} requests miss at a slack of {slack:g} sectors; give more of either")
+    apart, mean = demerit(seen.predicted, seen.measured), float(seen.measured.mean())
+    return Accuracy(float(seen.missed.mean()), float(error.mean()), float(error.std()), mean, apart, apart / mean)
+
+
+def demerit(predicted: ArrayLike, measured: ArrayLike) -> float:
+    """Root mean square horizontal distance between two distributions, each a sample of any length.
+
+        demerit^2 = integral from 0 to 1 of (F^-1(u) - G^-1(u))^2 du
+
+    Raises InputError for an empty sample. Source: Ruemmler and Wilkes, An introduction to disk drive modeling, 1994.
+    """
+    first, second = (np.sort(np.asarray(sample, float).ravel()) for sample in (predicted, measured))
+    if not (len(first) and len(second)):
+        raise InputError(f"samples of {len(first)} and {len(second)} values: a distribution needs at least 1")
+    # both inverse distribution functions are constant between neighbours of these heights
+    ends = [np.arange(1, len(sample) + 1) / len(sample) for sample in (first, second)]
+    height = np.union1d(*ends)
+    middle = height - np.diff(height, prepend=0.0) / 2
+    apart = [sample[np.minimum((middle * len(sample)).astype(int), len(sample) - 1)] for sample in (first, second)]
+    return float(np.sqrt(np.sum(np.diff(height, prepend=0.0) * (apart[0] - apart[1]) ** 2)))
+
+
+def _intervals(tracking: HeadTracking) -> list[float]:
+    """s between the reads of a calibration."""
+    doublings = math.ceil(math.log2(tracking.interval / tracking.first_interval))
+    growing = [tracking.first_interval * 2**step for step in range(doublings)]
+    return growing + [tracking.interval] * (tracking.memory - 1)
+
+
+def _calibrate(tracking: HeadTracking, drives: int, draw: np.random.Generator) -> Tracked:
+    if drives < 1:
+        raise InputError(f"{drives} drives: there must be at least 1")
+    turn = tracking.revolution / (1 + tracking.speed_tolerance * draw.uniform(-1, 1, drives))
+    estimate = np.full(drives, tracking.revolution)
+    passed, stamp, counted = np.zeros(drives), _delay(tracking, draw, drives), np.zeros(drives)
+    stamps, counts = [stamp], [counted]
+    lost = np.zeros(drives, bool)
+    fitted = stamp
+    for interval in _intervals(tracking):
+        turns = np.ceil(interval / turn)  # the read waits for the sector to come round
+        elapsed, turn = _turned(tracking, draw, turns, turn)
+        passed = passed + elapsed
+        stamp = passed + _delay(tracking, draw, drives)
+        between = np.rint((stamp - stamps[-1]) / estimate)
+        lost |= between != turns
+        counted = counted + between
+        stamps, counts = [*stamps, stamp][-tracking.memory :], [*counts, counted][-tracking.memory :]
+        estimate, fitted = _line(np.stack(counts), np.stack(stamps))
+    return Tracked(turn, estimate, fitted - passed, lost)
+
+
+def _turned(
+    tracking: HeadTracking, draw: np.random.Generator, turns: NDArray, turn: NDArray
+) -> tuple[NDArray, NDArray]:
+    """s that the next `turns` take, and the turn time after them.
+
+    The relative turn time walks as w B(t), so over a time T it changes by w sqrt(T) a, and its integral, which is the time
+    gained or lost, is w T^(3/2) (a/2 + b/sqrt(12)) with independent standard normal a and b.
+    """
+    steady = turns * turn
+    change, bridge = draw.standard_normal((2, *turns.shape))
+    gained = tracking.wander * steady**1.5 * (change / 2 + bridge / math.sqrt(12))
+    return steady + gained, turn * (1 + tracking.wander * np.sqrt(steady) * change)
+
+
+def _line(count: NDArray, stamp: NDArray) -> tuple[NDArray, NDArray]:
+    """Slope of the least squares line through stamps over counts, [read, drive], and its height at the latest read."""
+    middle, mean = count.mean(axis=0), stamp.mean(axis=0)
+    slope = ((count - middle) * (stamp - mean)).sum(axis=0) / ((count - middle) ** 2).sum(axis=0)
+    return slope, mean + slope * (count[-1] - middle)
+
+
+def _delay(tracking: HeadTracking, draw: np.random.Generator, count: int) -> NDArray:
+    """s, from completion to time stamp, less its mean."""
+    return tracking.delay_mean * (draw.standard_gamma(tracking.delay_shape, count) / tracking.delay_shape - 1)
+
+
+def _prediction_error(tracking: HeadTracking, drives: int, draw: np.random.Generator) -> NDArray:
+    known = _calibrate(tracking, drives, draw)
+    turns = draw.uniform(0, 1, drives) * tracking.interval / known.turn
+    elapsed, _ = _turned(tracking, draw, turns, known.turn)
+    return (elapsed - known.lag) / known.estimate - turns
+
+
+def _accesses(
+    tracking: HeadTracking, access: Access, slack: float, requests: int, draw: np.random.Generator
+) -> Accesses:
+    if not 0 <= slack < math.inf:
+        raise InputError(f"slack {slack:g} sectors: must be at least 0 and finite")
+    behind = _prediction_error(tracking, requests, draw) * tracking.revolution  # s that the sector comes late
+    sector = tracking.revolution / access.sectors_per_track
+    apart = tracking.revolution / access.replicas
+    seeks = access.seek_mean * draw.standard_exponential((access.candidates, requests))
+    gaps = slack * sector + apart * draw.random((access.candidates, requests))
+    best = np.argmin(seeks + gaps, axis=0)[None]
+    seek, gap = (np.take_along_axis(times, best, axis=0)[0] for times in (seeks, gaps))
+    late = access.seek_deviation * draw.standard_normal(requests)
+    actual_gap = gap + behind - late
+    turns = np.floor(actual_gap / tracking.revolution)
+    wait = actual_gap - turns * tracking.revolution
+    delay = _delay(tracking, draw, requests)
+    transfer = access.sectors * sector + tracking.delay_mean
+    return Accesses(seek + gap + transfer, seek + late + wait + transfer + delay, turns < 0)
+
+
+def _above_zero(params, *names: str) -> None:
+    for name in names:
+        if not 0 < getattr(params, name) < math.inf:
+            raise InputError(f"{name.replace('_', ' ')} {getattr(params, name):g}: must be above 0 and finite")
+
+
+def _not_negative(params, *names: str) -> None:
+    for name in names:
+        if not 0 <= getattr(params, name) < math.inf:
+            raise InputError(f"{name.replace('_', ' ')} {getattr(params, name):g}: must be at least 0 and finite")

@@ -1,0 +1,180 @@
+"""Head tracking: exact without noise, worse with more of it, and the variances that can be worked out by hand."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storagekit.analytic.headtracking import (
+    Access,
+    HeadTracking,
+    accesses,
+    accuracy,
+    adjust_slack,
+    calibrate,
+    confidence,
+    demerit,
+    misses,
+    prediction_error,
+)
+from storagekit.errors import InputError
+
+TRACKING = HeadTracking()
+ACCESS = Access()
+SILENT = HeadTracking(wander=0.0, delay_mean=0.0)
+DRIVES = 20_000
+
+
+def spread(tracking: HeadTracking) -> float:
+    """Standard deviation of the prediction error, s."""
+    return float(prediction_error(tracking, DRIVES, seed=0).std() * tracking.revolution)
+
+
+@pytest.mark.parametrize("memory", [2, 3, 6])
+def test_without_noise_the_head_is_where_it_is_predicted(memory):
+    silent = replace(SILENT, memory=memory)
+    known = calibrate(silent, 1000, seed=0)
+    assert known.estimate == pytest.approx(known.turn, rel=1e-12)
+    assert abs(prediction_error(silent, 1000, seed=0)).max() < 1e-7
+    assert np.ptp(known.turn) > 1e-6  # drives do differ
+
+
+def test_without_noise_accesses_take_as_long_as_predicted():
+    seen = accesses(SILENT, replace(ACCESS, seek_deviation=0.0), 1, 1000, seed=0)
+    assert not seen.missed.any()
+    assert seen.measured == pytest.approx(seen.predicted, abs=1e-9)
+
+
+def test_delays_alone_give_the_variance_of_a_line_through_two_stamps():
+    """Latest stamp off by a, the one before by b, u of an interval later: a (1 + u) - b u. Over uniform u its variance is
+    E[(1 + u)^2 + u^2] = 8/3 of a stamp's. Five standard errors of a sample with the kurtosis of a gamma of shape 2."""
+    tracking = replace(TRACKING, wander=0.0)
+    stamp = TRACKING.delay_mean / math.sqrt(TRACKING.delay_shape)
+    error = prediction_error(tracking, DRIVES, seed=0)
+    assert abs(error.mean()) < 5 * error.std() / math.sqrt(DRIVES)  # what a mean delay shifts, it shifts everywhere
+    assert spread(tracking) == pytest.approx(stamp * math.sqrt(8 / 3), rel=5 * math.sqrt((6 - 1) / 4 / DRIVES))
+
+
+def test_wander_alone_gives_the_variance_of_an_integrated_walk():
+    """Over the interval T before the read the mean turn time lags behind by w T^(1/2) / sqrt(3); u T later that and the walk
+    since make w^2 T^3 (u^2/3 + u^3/3), of which the mean over u is w^2 T^3 (1/9 + 1/12)."""
+    tracking = replace(TRACKING, delay_mean=0.0)
+    scale = tracking.wander * tracking.interval**1.5
+    assert spread(tracking) == pytest.approx(scale * math.sqrt(1 / 9 + 1 / 12), rel=0.03)
+
+
+def test_turns_are_never_miscounted_while_intervals_grow():
+    assert not calibrate(TRACKING, DRIVES, seed=1).lost.any()
+    hasty = replace(TRACKING, first_interval=60.0)  # 0.1% of 10,000 turns is 10 turns of doubt
+    assert calibrate(hasty, DRIVES, seed=1).lost.mean() > 0.5
+
+
+def test_the_error_grows_with_the_interval_and_with_either_noise():
+    intervals = [spread(replace(TRACKING, interval=interval)) for interval in (120.0, 240.0, 480.0)]
+    wander = [spread(replace(TRACKING, wander=wander)) for wander in (0.0, 5e-8, 2e-7)]
+    delays = [spread(replace(TRACKING, delay_mean=delay)) for delay in (1e-5, 3e-5, 1e-4)]
+    for spreads in (intervals, wander, delays):
+        assert spreads[0] * 1.05 < spreads[1] and spreads[1] * 1.05 < spreads[2]
+    assert confidence(prediction_error(TRACKING, DRIVES, seed=0), 0.01) > confidence(
+        prediction_error(replace(TRACKING, interval=480.0), DRIVES, seed=0), 0.01
+    )
+
+
+def test_confidence_counts_both_sides():
+    assert confidence([-0.02, -0.005, 0.0, 0.009, 0.011]) == pytest.approx(3 / 5)
+
+
+def test_misses_grow_with_noise_and_shrink_with_slack():
+    by_slack = [misses(TRACKING, ACCESS, slack, DRIVES, seed=0) for slack in (0, 1, 3, 8)]
+    assert by_slack == sorted(by_slack, reverse=True) and by_slack[0] > 3 * by_slack[2]
+    by_seek = [misses(TRACKING, replace(ACCESS, seek_deviation=sd), 1, DRIVES, seed=0) for sd in (1e-5, 5e-5, 2e-4)]
+    assert by_seek == sorted(by_seek) and by_seek[2] > 3 * by_seek[0]
+    assert misses(replace(TRACKING, delay_mean=1e-4), ACCESS, 1, DRIVES, seed=0) > 2 * by_slack[1]
+    assert misses(TRACKING, replace(ACCESS, candidates=8), 0, DRIVES, seed=0) > 2 * by_slack[0]
+
+
+def test_seek_errors_alone_miss_as_often_as_a_normal_tail_says():
+    """Gap uniform over R/3, seek error normal of deviation s: without slack s / sqrt(2 pi) / (R/3) miss. Five sigma."""
+    access = replace(ACCESS, seek_deviation=1e-4)
+    expected = 1e-4 / math.sqrt(2 * math.pi) / (SILENT.revolution / 3)
+    found = misses(SILENT, access, 0, 100_000, seed=0)
+    assert found == pytest.approx(expected, abs=5 * math.sqrt(expected / 100_000))
+
+
+def test_a_miss_costs_a_turn_and_a_hit_nothing_on_average():
+    seen = accesses(TRACKING, ACCESS, 0, DRIVES, seed=0)
+    error = seen.measured - seen.predicted
+    assert seen.missed.any()
+    assert error[seen.missed] == pytest.approx(TRACKING.revolution, abs=5e-4)
+    hits = error[~seen.missed]
+    assert abs(hits.mean()) < 5 * hits.std() / math.sqrt(len(hits)) and hits.std() < 1e-4
+
+
+@pytest.mark.parametrize("start", [0, 3, 60, 300])
+def test_feedback_reaches_its_goal_from_any_start(start):
+    """Eight candidates, of which the nearest goes, miss 4% without slack: the loop has something to do."""
+    busy = replace(ACCESS, candidates=8)
+    loop = adjust_slack(TRACKING, busy, start, rounds=500, batch=500, gain=0.5, seed=0)
+    assert loop.sectors[0] == start
+    assert loop.on_target[-100:].mean() > 0.99
+    settled = loop.sectors[-100:]
+    assert 1 < settled.mean() < 10 and settled.std() < 2
+    if start == 0:
+        assert loop.on_target[0] < 0.975
+
+
+def test_accuracy_is_what_its_accesses_say():
+    found, seen = accuracy(TRACKING, ACCESS, 1, 5000, seed=3), accesses(TRACKING, ACCESS, 1, 5000, seed=3)
+    error = (seen.measured - seen.predicted)[~seen.missed]
+    assert found.misses == seen.missed.mean() and found.access_time == pytest.approx(seen.measured.mean())
+    assert (found.mean_error, found.sd_error) == pytest.approx((error.mean(), error.std()))
+    assert found.demerit == pytest.approx(np.sqrt(np.mean((np.sort(seen.measured) - np.sort(seen.predicted)) ** 2)))
+    assert found.demerit_share == pytest.approx(found.demerit / found.access_time)
+
+
+SAMPLES = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30)
+
+
+@given(SAMPLES, st.floats(-10, 10))
+def test_demerit_of_equal_samples_is_none_and_of_a_shift_the_shift(sample, shift):
+    values = np.array(sample)
+    assert demerit(values, values[::-1]) == 0
+    assert demerit(values, values + shift) == pytest.approx(abs(shift), abs=1e-9)
+
+
+@given(SAMPLES, SAMPLES, st.integers(1, 4))
+def test_demerit_is_of_distributions_not_of_samples(one, other, times):
+    assert demerit(one * times, other) == pytest.approx(demerit(one, other), abs=1e-6)
+    assert demerit(other, one) == pytest.approx(demerit(one, other), abs=1e-9)
+
+
+def test_demerit_by_hand():
+    """{0, 0, 6} against {0, 3}: apart 0 up to a half, 3 up to two thirds, 3 above: sqrt(9/2)."""
+    assert demerit([0, 6, 0], [3, 0]) == pytest.approx(math.sqrt(9 / 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: HeadTracking(interval=0.01), "interval 0.01 s: must be at least the first, 0.1 s"),
+        (lambda: HeadTracking(memory=1), "memory of 1 reads"),
+        (lambda: HeadTracking(wander=-1.0), "wander -1"),
+        (lambda: HeadTracking(revolution=float("nan")), "revolution nan"),
+        (lambda: HeadTracking(speed_tolerance=1.0), "speed tolerance 1"),
+        (lambda: Access(replicas=0), "replicas 0"),
+        (lambda: Access(seek_deviation=-1e-6), "seek deviation -1e-06"),
+        (lambda: calibrate(TRACKING, 0, seed=0), "0 drives"),
+        (lambda: accesses(TRACKING, ACCESS, -1, 10, seed=0), "slack -1 sectors"),
+        (lambda: adjust_slack(TRACKING, ACCESS, 301, seed=0), "slack 301: must be from 0 to the 300 sectors"),
+        (lambda: adjust_slack(TRACKING, ACCESS, 0, goal=1.0, seed=0), "goal 1"),
+        (lambda: adjust_slack(TRACKING, ACCESS, 0, rounds=0, seed=0), "0 rounds of 1000"),
+        (lambda: demerit([], [1.0]), "samples of 0 and 1 values"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(call, says):
+    with pytest.raises(InputError) as error:
+        call()
+    assert says in str(error.value) and "\n" not in str(error.value)
