@@ -1,0 +1,161 @@
+"""What an array must reach, and what each layout reaches of it."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storagekit.analytic import response_mg1, srarray
+from storagekit.errors import InputError
+from storagekit.plan.costs import Load, costs, occupied, throughput, used_share
+from storagekit.plan.layout import Layouts
+from storagekit.plan.spindle import Spindle
+
+
+@dataclass(frozen=True)
+class Reached:
+    """For each layout: response, seconds; throughput, requests a second; utilization of a disk; `figure` is the goal's."""
+
+    response: NDArray
+    throughput: NDArray
+    utilization: NDArray
+    figure: NDArray
+
+
+class Goal(ABC):
+    """A goal of an array."""
+
+    what: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def outstanding(self) -> float:
+        """Requests for each disk with which the goal is reached; 1 where they come when they come."""
+
+    @abstractmethod
+    def reached(self, spindle: Spindle, load: Load, layouts: Layouts, disks: int) -> Reached: ...
+
+    @abstractmethod
+    def lack(self, figure: NDArray) -> NDArray:
+        """By what factor a figure misses the goal; 1 or less where it is met."""
+
+    @property
+    @abstractmethod
+    def wanted(self) -> float: ...
+
+    @abstractmethod
+    def least_disks(self, spindle: Spindle) -> float:
+        """Below this many disks the goal is out of reach whatever the layout."""
+
+
+@dataclass(frozen=True)
+class ResponseGoal(Goal):
+    """A mean response time of at most `response` seconds at `rate` requests a second (Poisson arrivals)."""
+
+    response: float
+    rate: float
+
+    what = "response, s"
+
+    def __post_init__(self):
+        _positive("response", self.response)
+        _positive("rate", self.rate)
+
+    @property
+    def outstanding(self):
+        return 1.0
+
+    @property
+    def wanted(self):
+        return self.response
+
+    def lack(self, figure):
+        return figure / self.response
+
+    def least_disks(self, spindle):
+        return self.rate * float(np.asarray(spindle.overhead))
+
+    def reached(self, spindle, load, layouts, disks):
+        response, utilization = loaded_response(spindle, load, layouts, disks, self.rate)
+        return Reached(response, self.rate / utilization, utilization, response)
+
+
+@dataclass(frozen=True)
+class ThroughputGoal(Goal):
+    """At least `rate` requests a second with `queue` outstanding for each disk."""
+
+    rate: float
+    queue: float
+
+    what = "throughput, requests/s"
+
+    def __post_init__(self):
+        _positive("rate", self.rate)
+        _positive("queue", self.queue)
+
+    @property
+    def outstanding(self):
+        return self.queue
+
+    @property
+    def wanted(self):
+        return self.rate
+
+    def lack(self, figure):
+        return self.rate / figure
+
+    def least_disks(self, spindle):
+        return self.rate * float(np.asarray(spindle.overhead))
+
+    def reached(self, spindle, load, layouts, disks):
+        found = costs(spindle, load, layouts, disks, used_share(load, layouts, disks))
+        rate = throughput(disks, self.queue, found.disk_time)
+        busy = np.full(layouts.count, 1 - srarray.idle_share(disks, disks * self.queue))
+        return Reached(disks * self.queue / rate, rate, busy, rate)
+
+
+def loaded_response(spindle: Spindle, load: Load, layouts: Layouts, disks: int, rate: float) -> tuple[NDArray, NDArray]:
+    """Mean response time, seconds, and the disks' utilization at `rate` requests a second; infinite from 1 on.
+
+    Each disk is a queue M/G/1, first come first served, with the two moments of a random access: seek, rotation to the
+    nearest replica, and for a write in the foreground the other replicas. A read finds each other head of its mirror
+    idle with probability 1 - utilization and chooses among these; a write is answered by the last of its mirrors and
+    waits like one access. Schedulers that reorder do better.
+    """
+    reach = used_share(load, layouts, disks) / np.asarray(load.locality)
+    p, mirrors = load.unpropagated, layouts.mirrors
+    arc = np.divide(spindle.revolution, layouts.replicas)
+    others = spindle.revolution - arc
+    accesses = p + (1 - p) * mirrors
+    arrivals = rate * accesses / disks
+    seek = spindle.mean_seek(reach)
+    alone = spindle.overhead + seek + arc / 2
+    busy = arrivals * occupied(load, layouts, alone, alone + others, spindle.write_settle) / accesses
+    read = spindle.overhead + spindle.least(reach, arc, mirrors, np.clip(1 - busy, 0, 1))
+    write = alone + others + spindle.write_settle
+    mean = occupied(load, layouts, read, write - spindle.write_settle, spindle.write_settle) / accesses
+    spread = np.maximum(spindle.mean_square_seek(reach) - seek**2, 0) + arc**2 / 12
+    once = load.settled_once
+    squares = (p - once) * read**2 + once * (read + spindle.write_settle) ** 2 + (1 - p) * mirrors * write**2
+    wait = response_mg1(arrivals, mean, squares / accesses + spread) - mean
+    last = spindle.overhead + spindle.most(reach, arc, mirrors) + others + spindle.write_settle
+    response = wait + p * read + once * spindle.write_settle + (1 - p) * last
+    return response, arrivals * mean
+
+
+def latency_floor(spindle: Spindle, load: Load, mirrors: int, most_replicas: int) -> float:
+    """Latency, seconds, that no number of disks gets below: no seek, only overhead, rotation and settling."""
+    replicas = np.arange(1, most_replicas + 1)
+    copies = np.full_like(replicas, mirrors)
+    arc = np.divide(spindle.revolution, replicas)
+    p = load.unpropagated
+    rotation = p * arc / (copies + 1) + (1 - p) * (arc * copies / (copies + 1) + spindle.revolution - arc)
+    settle = (1 - np.asarray(load.read_share)) * spindle.write_settle
+    return float((rotation + settle + spindle.overhead).min())
+
+
+def _positive(label: str, value: float) -> None:
+    if not 0 < value < np.inf:
+        raise InputError(f"{label} {value:g}: a goal must be above 0 and finite")

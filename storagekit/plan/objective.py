@@ -1,0 +1,64 @@
+"""What a plan is to be best at."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storagekit.analytic import srarray
+from storagekit.plan.costs import Costs, Load
+from storagekit.plan.spindle import Numbers, Spindle
+
+
+class Objective(ABC):
+    """What layouts are compared by: less is better."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def score(self, costs: Costs) -> NDArray:
+        """Seconds to compare layouts by."""
+
+    @abstractmethod
+    def stroke(self, queue: Numbers) -> Numbers:
+        """Requests of one stroke in the paper's equation 12; 3 stands for equation 9."""
+
+    def service(self, spindle: Spindle, load: Load, used: Numbers, replicas: Numbers) -> NDArray:
+        """The paper's equation 9 or 12 on a disk that uses a share of its cylinders; T_o is not in it."""
+        reach = np.asarray(used, float) / load.locality
+        stroke = np.asarray(self.stroke(load.queue))
+        seek = np.where(
+            stroke > srarray.SPARSE_QUEUE, spindle.hop(np.minimum(reach / stroke, 1)), spindle.mean_seek(reach)
+        )
+        p = load.unpropagated
+        revolution = np.asarray(spindle.revolution, float)
+        rotation = p * srarray.rotation_even(revolution, replicas)
+        return seek + rotation + (1 - p) * srarray.rotation_write_all(revolution, replicas)
+
+
+@dataclass(frozen=True)
+class Latency(Objective):
+    """The least mean latency of requests that come one at a time (srarray, equations 9 to 11)."""
+
+    name = "latency"
+
+    def score(self, costs):
+        return costs.latency
+
+    def stroke(self, queue):
+        return np.full(np.shape(queue), float(srarray.SPARSE_QUEUE))
+
+
+@dataclass(frozen=True)
+class Throughput(Objective):
+    """The most requests a second with q outstanding for each disk (srarray, equations 12 to 16)."""
+
+    name = "throughput"
+
+    def score(self, costs):
+        return costs.disk_time
+
+    def stroke(self, queue):
+        return np.maximum(queue, float(srarray.SPARSE_QUEUE))

@@ -1,0 +1,169 @@
+"""The fewest disks for a goal."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from storagekit.analytic.srarray import MOST_REPLICAS
+from storagekit.drive import Drive
+from storagekit.errors import InputError
+from storagekit.plan.answer import Binding, SizeAnswer
+from storagekit.plan.assumptions import common_assumptions
+from storagekit.plan.costs import Load, used_share
+from storagekit.plan.goal import Goal, ResponseGoal, latency_floor
+from storagekit.plan.layout import Layout, layouts
+from storagekit.plan.population import Kind, Population
+from storagekit.plan.spindle import Curve, Linear, Mechanics, spindle
+
+
+@dataclass(frozen=True)
+class _Question:
+    timing: Linear | Curve
+    load: Load
+    goal: Goal
+    mirrors: int
+    most_replicas: int
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The layout of so many disks that comes nearest to a goal."""
+
+    disks: int
+    layout: Layout
+    response: float
+    throughput: float
+    utilization: float
+    figure: float
+    lack: float
+
+
+def size_array(
+    drive: Drive | Mechanics,
+    goal: Goal,
+    *,
+    read_share: float,
+    data: float = 1.0,
+    locality: float = 1.0,
+    background: float = 0.0,
+    mirrors: int = 1,
+    overhead: float | None = None,
+    price: float | None = None,
+    budget: float | None = None,
+    most_disks: int = 256,
+    most_replicas: int = MOST_REPLICAS,
+) -> SizeAnswer:
+    """The fewest disks, and their layout, that meet a `ResponseGoal` or a `ThroughputGoal`.
+
+    mirrors: copies of a block on different disks, exactly (2 survive the loss of one disk); price of one disk and budget
+    in any currency; most_disks: how far to look; the rest as in `best_sr_array`. An impossible question has
+    `feasible` False and in `binding` what fails, by how much, and a remedy. Raises InputError for values that no array
+    can have, and for a budget without a price.
+    """
+    if not isinstance(goal, Goal):
+        raise InputError(f"goal {goal!r}: give ResponseGoal(...) or ThroughputGoal(...)")
+    _check(price, budget, mirrors, most_disks, most_replicas)
+    load = Load(read_share, background, goal.outstanding, locality, data)
+    question = _Question(spindle(drive, overhead), load, goal, int(mirrors), int(most_replicas))
+    affordable = most_disks if budget is None or price is None else min(most_disks, math.floor(budget / price))
+    best, binding = _answer(question, int(most_disks), affordable, price, budget)
+    array = Population((Kind(question.timing, most_disks, 1.0),))
+    assumed = (
+        *common_assumptions(array, load),
+        f"each block is on exactly {mirrors} disk{'s' if mirrors > 1 else ''}",
+        "each disk is a queue M/G/1 served in order of arrival, arrivals Poisson; schedulers that reorder do better"
+        if isinstance(goal, ResponseGoal)
+        else "outstanding requests are at disks chosen at random, which leaves some idle (equation 16)",
+    )
+    return SizeAnswer(
+        feasible=best is not None,
+        disks=best.disks if best else None,
+        layout=best.layout if best else None,
+        response=best.response if best else None,
+        throughput=best.throughput if best else None,
+        utilization=best.utilization if best else None,
+        price=best.disks * price if best and price is not None else None,
+        binding=binding,
+        assumptions=assumed,
+        drive=drive,
+        load=load,
+        goal=goal,
+        mirrors=int(mirrors),
+        overhead=overhead,
+    )
+
+
+def _answer(
+    question: _Question, most: int, affordable: int, price: float | None, budget: float | None
+) -> tuple[_Best | None, Binding]:
+    goal, data = question.goal, float(np.asarray(question.load.data))
+    holds = math.ceil(data * question.mirrors * (1 - 1e-9))
+    what = f"capacity: {data:g} drives of data, {question.mirrors} of each"
+    if holds > most:
+        return None, Binding(what, holds, most, f"allow {holds} disks")
+    if isinstance(goal, ResponseGoal):
+        floor = latency_floor(question.timing, question.load, question.mirrors, question.most_replicas)
+        if goal.response <= floor:
+            remedy = "no number of disks gets there: allow more time, or take a drive with less overhead or rotation"
+            return None, Binding("mechanical floor, s", goal.response, floor, remedy)
+    best, closest = _fewest(question, most)
+    if best is None:
+        remedy = f"allow more than {most} disks, or relax the goal"
+        if closest is None:
+            return None, Binding(f"disks: the goal needs more than {most}", most, least_possible(question), remedy)
+        return None, Binding(f"{goal.what}, of the best layout up to {most} disks", closest.figure, goal.wanted, remedy)
+    if best.disks > affordable:
+        cost = best.disks * (price or 0)
+        return None, Binding(f"budget: {best.disks} disks are needed", cost, budget, f"spend {cost:g}")
+    if closest is None:
+        return best, Binding(what, data * question.mirrors, best.disks, "fewer disks do not hold the data in mirrors")
+    return best, Binding(
+        f"{goal.what}: {closest.disks} disks miss it", closest.figure, goal.wanted, "fewer disks need a looser goal"
+    )
+
+
+def least_possible(question: _Question) -> int:
+    """Disks below which the overhead alone, or the data, rules the goal out."""
+    data = float(np.asarray(question.load.data)) * question.mirrors
+    return max(1, math.ceil(max(data, question.goal.least_disks(question.timing)) * (1 - 1e-9)))
+
+
+def _fewest(question: _Question, most: int) -> tuple[_Best | None, _Best | None]:
+    """The first number of disks that meets the goal, if any, and the closest of those before."""
+    closest = None
+    first = least_possible(question)
+    # only multiples of the mirrors can be divided
+    for disks in range(-(-first // question.mirrors) * question.mirrors, most + 1, question.mirrors):
+        best = _best_of(question, disks)
+        if best is None:
+            continue
+        if best.lack <= 1:
+            return best, closest
+        if closest is None or best.lack < closest.lack:
+            closest = best
+    return None, closest
+
+
+def _best_of(question: _Question, disks: int) -> _Best | None:
+    every = layouts(disks, question.most_replicas)
+    every = every.where(every.mirrors == question.mirrors)
+    every = every.where(used_share(question.load, every, disks) <= 1 + 1e-9)
+    if not every.count:
+        return None
+    reached = question.goal.reached(question.timing, question.load, every, disks)
+    lack = question.goal.lack(reached.figure)
+    best = int(np.argmin(lack))
+    figures = (reached.response, reached.throughput, reached.utilization, reached.figure, lack)
+    return _Best(disks, every.at(best), *(float(figure[best]) for figure in figures))
+
+
+def _check(price, budget, mirrors, most_disks, most_replicas) -> None:
+    for label, value in (("price", price), ("budget", budget)):
+        if value is not None and not 0 < value < np.inf:
+            raise InputError(f"{label} {value:g}: it must be above 0 and finite")
+    if budget is not None and price is None:
+        raise InputError(f"budget {budget:g}: give the price of a disk with it")
+    for label, value in (("mirrors", mirrors), ("most_disks", most_disks), ("most_replicas", most_replicas)):
+        if not value >= 1 or value != math.floor(value):
+            raise InputError(f"{label} {value:g}: give a whole number, at least 1")

@@ -1,0 +1,178 @@
+"""The best layout of given disks."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storagekit.analytic import srarray
+from storagekit.drive import Drive
+from storagekit.errors import InputError
+from storagekit.plan.answer import Binding, Candidate, LayoutAnswer
+from storagekit.plan.assumptions import layout_assumptions
+from storagekit.plan.costs import Load, throughput
+from storagekit.plan.layout import Layout, Layouts, layouts
+from storagekit.plan.objective import Latency, Objective, Throughput
+from storagekit.plan.population import Population, Shared, population, shared_costs
+from storagekit.plan.rule import Optimum, continuous_optimum, practical
+from storagekit.plan.spindle import Mechanics
+
+
+def best_sr_array(
+    drive: Drive | Mechanics | Sequence[Drive | Mechanics],
+    disks: int,
+    *,
+    read_share: float,
+    queue: float,
+    locality: float = 1.0,
+    objective: Objective | None = None,
+    mirrors: int | None = 1,
+    background: float = 0.0,
+    overhead: float | None = None,
+    data: float = 1.0,
+    most_replicas: int = srarray.MOST_REPLICAS,
+) -> LayoutAnswer:
+    """How to divide `disks` disks into D_s x D_r x D_m, with every layout that fits ranked by what it gives.
+
+    drive: one for all disks, or a sequence with one for each; read_share: reads among requests, 0 to 1; background: share
+    of the writes whose copies are propagated in idle time, the others writing all copies before they are answered (the
+    worst case, the default); queue: outstanding requests for each disk; locality: L, by which seek distances are divided;
+    objective: `Latency()` (default) or `Throughput()`; mirrors: D_m, or None for any; overhead: T_o in seconds in the
+    place of the drive's own; data: size of the data set in capacities of one drive (of the mean drive, of several kinds);
+    most_replicas: the most copies on one disk.
+
+    Among equals the one with fewer mirrors is recommended: a striped mirror did not match an SR-Array (srarray, section
+    2.5). A question without an answer has `feasible` False and says why in `binding`. Raises InputError for values that no
+    array can have. Source: srarray, section 2; where this departs from it the answer's assumptions say so.
+    """
+    objective = Latency() if objective is None else objective
+    load = Load(read_share, background, queue, locality, data)
+    _check(objective, mirrors, most_replicas)
+    array = population(drive, disks, overhead)
+    kept = drive if isinstance(drive, Drive | Mechanics) else tuple(drive)
+    every = layouts(array.disks, most_replicas)
+    every = every.where(array.divides(every) & ((every.mirrors == mirrors) | (mirrors is None)))
+    ranking, shares = _ranked(array, load, every, objective) if every.count else ((), ())
+    paper, optimum = None, None
+    if ranking:
+        optimum = continuous_optimum(array, load, objective)
+        rule = practical(optimum, array.disks, mirrors or 1, most_replicas, data)
+        paper = next((one for one in ranking if one.layout == rule), None)
+        binding = _binding(array, load, optimum, ranking[0].layout, mirrors, most_replicas)
+    else:
+        binding = _obstacle(array, load, mirrors)
+    return LayoutAnswer(
+        feasible=bool(ranking),
+        recommended=ranking[0] if ranking else None,
+        ranking=ranking,
+        paper=paper,
+        optimum=optimum,
+        binding=binding,
+        assumptions=layout_assumptions(array, load),
+        shares=shares,
+        drive=kept,
+        disks=array.disks,
+        load=load,
+        objective=objective,
+        mirrors=mirrors,
+        most_replicas=most_replicas,
+        overhead=overhead,
+    )
+
+
+def _check(objective, mirrors: int | None, most_replicas: int) -> None:
+    if not isinstance(objective, Objective):
+        raise InputError(f"objective {objective!r}: give Latency() or Throughput()")
+    if mirrors is not None and (int(mirrors) != mirrors or mirrors < 1):
+        raise InputError(f"mirrors {mirrors}: give a whole number, at least 1, or None for any")
+    if int(most_replicas) != most_replicas or most_replicas < 1:
+        raise InputError(f"most_replicas {most_replicas}: give a whole number, at least 1")
+
+
+def _ranked(
+    array: Population, load: Load, every: Layouts, objective: Objective
+) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
+    """The layouts that fit, best first, and the shares of one disk of each kind in the best."""
+    found = shared_costs(array, load, every)
+    fits = np.flatnonzero(found.fits)
+    if not fits.size:
+        return (), ()
+    order = fits[_order(objective.score(found.costs)[fits], every.mirrors[fits])]
+    listed = _candidates(array, load, every, found)
+    return tuple(listed[number] for number in order), tuple(float(share) for share in found.requests[:, order[0]])
+
+
+def _order(score: NDArray, mirrors: NDArray) -> NDArray:
+    """Best first; scores that only rounding tells apart are equal."""
+    digits = 10 - int(np.floor(np.log10(score.min())))
+    return np.lexsort((mirrors, np.round(score, digits)))
+
+
+def _candidates(array: Population, load: Load, every: Layouts, found: Shared) -> list[Candidate]:
+    rate = throughput(array.disks, load.queue, found.costs.disk_time)
+    response = array.disks * np.asarray(load.queue) / rate
+    paper_latency = _by_the_paper(array, load, every, found, Latency())
+    service = _by_the_paper(array, load, every, found, Throughput())
+    # T_o is in `service` already
+    paper_rate = srarray.array_throughput(array.disks, array.disks * load.queue, srarray.disk_throughput(0.0, service))
+    columns = (found.costs.latency, rate, response, found.used.max(axis=0), paper_latency, paper_rate)
+    return [
+        Candidate(every.at(number), *(float(figure) for figure in row))
+        for number, row in enumerate(zip(*columns, strict=True))
+    ]
+
+
+def _by_the_paper(array: Population, load: Load, every: Layouts, found: Shared, objective: Objective) -> NDArray:
+    """T_o and equation 9 or 12 with D_r D_m in the place of D_r, the mean over disks by their share of requests."""
+    return sum(
+        (
+            kind.count * share * (kind.spindle.overhead + objective.service(kind.spindle, load, used, every.copies))
+            for kind, share, used in zip(array.kinds, found.requests, np.minimum(found.used, 1), strict=True)
+        ),
+        start=np.zeros(every.count),
+    )
+
+
+def _binding(array: Population, load: Load, optimum: Optimum, best: Layout, mirrors: int | None, most: int) -> Binding:
+    """What keeps the recommended layout from the continuous optimum."""
+    data, share = float(np.asarray(load.data)), float(load.unpropagated)
+    wanted = optimum.replicas / best.mirrors
+    room = array.disks / data
+    each = array.disks // best.mirrors
+    if share <= 0.5:
+        return Binding("p <= 1/2: replicas cost more than they bring", share, 0.5, "propagate more writes in idle time")
+    if mirrors and mirrors > 1 and mirrors > optimum.replicas:
+        return Binding(f"mirrors >= {mirrors}", mirrors, optimum.replicas, "ask for fewer mirrors, or add disks")
+    if optimum.replicas >= room * (1 - 1e-9) and best.replicas == max(1, int(min(room / best.mirrors, most))):
+        remedy = "add disks: with these the data leaves no room for more copies"
+        return Binding("capacity: copies of the data", optimum.unbounded or optimum.replicas, room, remedy)
+    factors = [factor for factor in range(1, each + 1) if each % factor == 0 and each / factor >= data]
+    within = [factor for factor in factors if factor <= wanted]
+    if within and within[-1] > most:
+        return Binding(f"at most {most} rotational replicas", wanted, most, "allow more copies on one disk")
+    if int(min(wanted, most)) > max([factor for factor in within if factor <= most], default=1):
+        return Binding(f"factors of {each}", wanted, best.replicas, "choose a number of disks with more factors")
+    return Binding("none")
+
+
+def _obstacle(array: Population, load: Load, mirrors: int | None) -> Binding:
+    """Why no layout is left."""
+    least = mirrors or 1
+    data = float(np.asarray(load.data))
+    wrong = [count for count in array.counts if count % least]
+    if wrong:
+        whole = -(-int(wrong[0]) // least) * least
+        return Binding(
+            f"mirrors: {wrong[0]} disks do not divide into mirrors of {least}",
+            int(wrong[0]),
+            whole,
+            f"use {whole} disks, or another number of mirrors",
+        )
+    need = int(np.ceil(data * least * (1 - 1e-9)))
+    if data * least > array.disks * (1 + 1e-9):
+        return Binding(
+            f"capacity: {data:g} drives of data, {least} of each", data * least, array.disks, f"use {need} disks"
+        )
+    return Binding(
+        "capacity: the data does not fit the smallest drives at equal utilization", data, array.disks, "add disks"
+    )

@@ -1,0 +1,134 @@
+"""The commands of a capacity planner: a layout for given disks, disks for a goal, memory against disks."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from storagekit.errors import InputError
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
+Drive = Annotated[str, typer.Option(help="A drive by name (see `storagekit list`) or a drive file.")]
+ReadShare = Annotated[float, typer.Option(help="Reads among requests, 0 to 1.")]
+Locality = Annotated[float, typer.Option(help="Seek locality, by which distances are divided.")]
+Background = Annotated[float, typer.Option(help="Share of the writes whose copies are propagated in idle time.")]
+Overhead = Annotated[float | None, typer.Option("--overhead-ms", help="Overhead of an access in the drive's place.")]
+Data = Annotated[float, typer.Option(help="Size of the data set, in capacities of one drive.")]
+
+plan_app = typer.Typer(
+    help="Lay out an array of --disks disks; size one for a goal; weigh memory against disks. Exit status: 0 an answer, "
+    "1 none is possible (and why), 2 bad input.",
+    rich_markup_mode=None,
+    invoke_without_command=True,
+)
+_MS = 1e-3
+_MB = 1e6
+
+
+def join(app: typer.Typer) -> None:
+    """Add these commands to the command line."""
+    app.add_typer(plan_app, name="plan")
+
+
+@plan_app.callback()
+def layout(
+    context: typer.Context,
+    drive: Drive = "cheetah9lp",
+    disks: Annotated[int | None, typer.Option(help="Disks of the array.")] = None,
+    read_share: ReadShare = 1.0,
+    queue: Annotated[float, typer.Option(help="Outstanding requests for each disk.")] = 1.0,
+    locality: Locality = 1.0,
+    objective: Annotated[str, typer.Option(help="latency or throughput.")] = "latency",
+    mirrors: Annotated[int, typer.Option(help="Copies on different disks; 0 for any number.")] = 1,
+    background: Background = 0.0,
+    overhead_ms: Overhead = None,
+    data: Data = 1.0,
+    as_json: Json = False,
+) -> None:
+    """Divide the disks into striping x replicas x mirrors, unless a command is given."""
+    if context.invoked_subcommand is not None:
+        return
+    if disks is None:
+        raise InputError("--disks: not given; say how many disks to lay out, or see `storagekit plan --help`")
+    from storagekit.drive import load_drive
+    from storagekit.plan import Latency, Throughput, best_sr_array
+
+    known = {"latency": Latency(), "throughput": Throughput()}
+    if objective not in known:
+        raise InputError(f"objective {objective!r}: unknown; it is one of {', '.join(known)}")
+    answer = best_sr_array(
+        load_drive(drive),
+        disks,
+        read_share=read_share,
+        queue=queue,
+        locality=locality,
+        objective=known[objective],
+        mirrors=mirrors if mirrors else None,
+        background=background,
+        overhead=None if overhead_ms is None else overhead_ms * _MS,
+        data=data,
+    )
+    _print(answer, as_json)
+    if not answer.feasible:
+        raise typer.Exit(1)
+
+
+@plan_app.command()
+def size(
+    drive: Drive = "cheetah9lp",
+    rate: Annotated[float, typer.Option(help="Requests a second.")] = 100.0,
+    response_ms: Annotated[
+        float | None, typer.Option(help="Mean response time to meet; without it, --rate is the throughput to reach.")
+    ] = None,
+    queue: Annotated[float, typer.Option(help="Outstanding requests for each disk, for a throughput.")] = 8.0,
+    read_share: ReadShare = 1.0,
+    locality: Locality = 1.0,
+    mirrors: Annotated[int, typer.Option(help="Copies on different disks.")] = 1,
+    background: Background = 0.0,
+    overhead_ms: Overhead = None,
+    data: Data = 1.0,
+    price: Annotated[float | None, typer.Option(help="Price of one disk.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Most to spend.")] = None,
+    most_disks: Annotated[int, typer.Option(help="How far to look.")] = 256,
+    as_json: Json = False,
+) -> None:
+    """The fewest disks that answer --rate requests a second within --response-ms, or that serve so many."""
+    from storagekit.drive import load_drive
+    from storagekit.plan import ResponseGoal, ThroughputGoal, size_array
+
+    goal = ThroughputGoal(rate, queue) if response_ms is None else ResponseGoal(response_ms * _MS, rate)
+    answer = size_array(
+        load_drive(drive),
+        goal,
+        read_share=read_share,
+        data=data,
+        locality=locality,
+        background=background,
+        mirrors=mirrors,
+        overhead=None if overhead_ms is None else overhead_ms * _MS,
+        price=price,
+        budget=budget,
+        most_disks=most_disks,
+    )
+    _print(answer, as_json)
+    if not answer.feasible:
+        raise typer.Exit(1)
+
+
+@plan_app.command()
+def memory(
+    cache_mb: Annotated[float, typer.Option(help="Memory with the same effect as the disks, 10^6 bytes.")],
+    disks: Annotated[float, typer.Option(help="Disks added.")],
+    disk_mb: Annotated[float, typer.Option(help="What one added disk is charged for, 10^6 bytes.")],
+    ratio: Annotated[float | None, typer.Option(help="Price of a byte of memory over one of disk, today.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The price ratio at which memory for a cache costs as much as added disks."""
+    from storagekit.plan import memory_or_disks
+
+    answer = memory_or_disks(cache=cache_mb * _MB, disks=disks, disk_size=disk_mb * _MB, price_ratio=ratio)
+    _print(answer, as_json)
+
+
+def _print(answer, as_json: bool) -> None:
+    print(json.dumps(answer.to_dict(), indent=1) if as_json else answer)

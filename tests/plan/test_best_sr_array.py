@@ -1,0 +1,358 @@
+"""The planner's ranking against the formulas it never calls for it, draws from its definitions, and its own rules."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storagekit.analytic import srarray
+from storagekit.drive import ideal_drive, load_drive
+from storagekit.errors import InputError
+from storagekit.plan import Latency, Layout, Mechanics, Throughput, best_sr_array, rank_many
+from storagekit.plan.nearest import least_linear, least_sampled, most_linear
+from storagekit.plan.spindle import spindle
+from storagekit.units import MS
+
+S, R, T = 10 * MS, 6 * MS, 2 * MS
+PLAIN = Mechanics(S, R, T)
+
+questions = st.fixed_dictionaries(
+    {
+        "disks": st.integers(1, 48),
+        "read_share": st.floats(0, 1),
+        "background": st.floats(0, 1),
+        "queue": st.floats(0.3, 40),
+        "locality": st.floats(1, 20),
+        "data": st.floats(0.1, 3),
+        "mirrors": st.sampled_from([1, 2, None]),
+        "objective": st.sampled_from([Latency(), Throughput()]),
+    }
+)
+
+
+def layouts_of(answer):
+    return [str(candidate.layout) for candidate in answer.ranking]
+
+
+@given(questions)
+@settings(max_examples=60)
+def test_one_disk_of_a_block_costs_what_the_paper_says(question):
+    """Equations 9, 12, 15 and 16 for D_m = 1."""
+    answer = best_sr_array(PLAIN, **question | {"mirrors": 1})
+    disks, p, queue = question["disks"], answer.share, question["queue"]
+    for one in answer.ranking:
+        seek = S * question["data"]
+        shape = (seek, R, one.layout.striping, one.layout.replicas, p)
+        assert one.latency == pytest.approx(T + srarray.mixed_latency(*shape, question["locality"]))
+        service = srarray.rlook_service(*shape, queue, question["locality"])
+        rate = srarray.array_throughput(disks, disks * queue, srarray.disk_throughput(T, service))
+        assert one.throughput == pytest.approx(rate)
+        assert (one.paper_latency, one.paper_throughput) == pytest.approx((one.latency, one.throughput))
+        assert one.response == pytest.approx(disks * queue / rate)
+
+
+@given(questions)
+@settings(max_examples=60)
+def test_the_ranking_holds_what_fits_best_first(question):
+    answer = best_sr_array(PLAIN, **question)
+    latency = question["objective"] == Latency()
+    scores = [one.latency if latency else -one.throughput for one in answer.ranking]
+    assert all(later >= earlier - 1e-8 * abs(earlier) for earlier, later in pairwise(scores))
+    fits = {
+        f"{striping}x{replicas}x{mirrors}"
+        for striping in range(1, 49)
+        for replicas in range(1, 7)
+        for mirrors in range(1, 49)
+        if striping * replicas * mirrors == question["disks"]
+        and question["mirrors"] in (mirrors, None)
+        and striping >= question["data"] * (1 - 1e-9)
+    }
+    assert set(layouts_of(answer)) == fits
+    assert answer.feasible == bool(fits) == (answer.configuration is not None)
+    assert answer.binding.constraint
+    json.dumps(answer.to_dict())
+    assert str(answer)
+
+
+def test_the_papers_rule_stands_beside_the_ranking():
+    """Six disks, L = 4.14: the rule rounds 4.7 down to 3; equation 4 itself is less at 6 (1.31 ms against 1.40)."""
+    answer = best_sr_array(Mechanics(S, R), 6, read_share=1, queue=1, locality=4.14)
+    assert answer.optimum.replicas == pytest.approx(4.73, abs=0.005)
+    assert answer.paper.layout == Layout(2, 3, 1)
+    assert answer.configuration == Layout(1, 6, 1)
+    assert answer.paper.latency == pytest.approx(srarray.read_latency(S, R, 2, 3, 4.14))
+
+
+def test_the_papers_rule_lets_mirrors_stand_for_replicas():
+    """24 disks, L = 1.5: 5.7 copies, of which two mirrors leave 2.8 to a disk, and 2 divides 12."""
+    answer = best_sr_array(PLAIN, 24, read_share=1, queue=1, locality=1.5, mirrors=2)
+    assert answer.optimum.replicas == pytest.approx(5.69, abs=0.01)
+    assert answer.paper.layout == Layout(6, 2, 2)
+
+
+def test_nine_disks_are_held_back_by_their_factors():
+    answer = best_sr_array(PLAIN, 9, read_share=1, queue=1, locality=4.14)
+    assert answer.paper.layout == answer.configuration == Layout(3, 3, 1)
+    assert answer.binding.constraint == "factors of 9"
+    assert answer.binding.value == pytest.approx(5.79, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("disks", "asked", "constraint"),
+    [
+        (12, {"read_share": 0.4}, "p <= 1/2"),
+        (7, {"read_share": 1.0}, "factors of 7"),
+        (16, {"read_share": 1.0, "locality": 20.0}, "at most 6 rotational replicas"),
+        (4, {"read_share": 1.0, "locality": 20.0}, "capacity"),
+        (4, {"read_share": 0.6, "mirrors": 2}, "mirrors >= 2"),
+        (6, {"read_share": 1.0, "locality": 2.0}, "none"),
+    ],
+)
+def test_what_binds(disks, asked, constraint):
+    assert best_sr_array(PLAIN, disks, queue=1, **asked).binding.constraint.startswith(constraint)
+
+
+@pytest.mark.parametrize(("queue", "assumed"), [(3, "too sparse for a stroke"), (8, "8 requests in RLOOK strokes")])
+def test_the_assumptions_name_the_regime(queue, assumed):
+    answer = best_sr_array(PLAIN, 4, read_share=0.5, background=0.25, queue=queue)
+    assert any(assumed in line for line in answer.assumptions)
+    assert any(line.startswith("25% of the writes") for line in answer.assumptions)
+
+
+def test_half_foreground_writes_leave_pure_striping():
+    for objective in (Latency(), Throughput()):
+        answer = best_sr_array(PLAIN, 12, read_share=0.5, queue=8, mirrors=None, objective=objective)
+        assert answer.configuration == Layout(12, 1, 1)
+
+
+def test_writes_in_the_background_count_like_reads():
+    answer = best_sr_array(PLAIN, 12, read_share=0.2, background=1.0, queue=8)
+    reads = best_sr_array(PLAIN, 12, read_share=1.0, queue=8)
+    assert answer.share == 1
+    assert answer.recommended == reads.recommended
+
+
+@pytest.mark.parametrize("queue", [1, 8])
+@pytest.mark.parametrize("objective", [Latency(), Throughput()])
+def test_a_linear_curve_agrees_with_the_closed_forms(queue, objective):
+    """Numbers by integrals over the curve and by search, against formulas."""
+    asked = {"read_share": 0.9, "queue": queue, "locality": 2.0, "objective": objective, "mirrors": None}
+    curve = best_sr_array(ideal_drive(full_seek=S, revolution=R, overhead=T), 12, **asked)
+    plain = best_sr_array(PLAIN, 12, **asked)
+    assert curve.optimum.replicas == pytest.approx(plain.optimum.replicas, rel=1e-4)
+    assert curve.paper.layout == plain.paper.layout
+    assert curve.configuration == plain.configuration
+    found = {one.layout: one for one in curve.ranking}
+    for one in plain.ranking:
+        assert found[one.layout].latency == pytest.approx(one.latency, rel=1e-3)
+        assert found[one.layout].throughput == pytest.approx(one.throughput, rel=1e-3)
+
+
+def test_a_measured_curve_is_averaged_over_its_distances():
+    drive = load_drive("cheetah9lp")
+    timing = spindle(drive)
+    generator = np.random.default_rng(1)
+    span = (drive.cylinders - 1) / 6
+    distance = np.abs(generator.random(200_000) - generator.random(200_000)) * span
+    times = np.interp(distance, np.arange(drive.cylinders), np.asarray(drive.seek(np.arange(drive.cylinders))))
+    assert abs(times.mean() - timing.mean_seek(np.array(1 / 6))) < 4 * times.std() / np.sqrt(times.size)
+    assert np.sqrt((times**2).mean()) == pytest.approx(float(timing.mean_square_seek(1 / 6)) ** 0.5, rel=5e-3)
+    answer = best_sr_array(drive, 3, read_share=0.5, background=1.0, queue=1, locality=2.0)
+    striped = next(one for one in answer.ranking if one.layout == Layout(3, 1, 1))
+    settle = 0.5 * float(drive.write_settle)
+    assert striped.latency == pytest.approx(float(timing.mean_seek(1 / 6)) + float(drive.revolution) / 2 + settle)
+
+
+@pytest.mark.parametrize(("full", "arc"), [(7.0, 3.0), (1.0, 8.0), (5.0, 5.0)])
+def test_the_first_and_the_last_of_three_heads(full, arc):
+    generator = np.random.default_rng(2)
+    size = (300_000, 3)
+    times = np.abs(generator.random(size) - generator.random(size)) * full + generator.random(size) * arc
+    line = np.array([full]), np.array([arc]), np.array([3])
+    idle = generator.random(size) < 0.4
+    some = np.where(idle, times, np.inf).min(axis=1)
+    some = np.where(np.isinf(some), times[:, 0], some)
+    for drawn, expected in (
+        (times.min(axis=1), least_linear(*line)),
+        (times.max(axis=1), most_linear(*line)),
+        (some, least_linear(*line, 0.4)),
+    ):
+        assert abs(drawn.mean() - expected[0]) < 4 * drawn.std() / np.sqrt(drawn.size)
+    samples = full * (1 - np.sqrt(1 - (np.arange(64) + 0.5) / 64))[None]
+    assert least_sampled(samples, *line[1:], 0.4) == pytest.approx(least_linear(*line, 0.4), rel=1e-3)
+
+
+def test_mirrors_without_arcs_or_seeks_reduce_to_the_papers_expectations():
+    copies = np.array([1, 2, 5])
+    nothing, one = np.zeros(3), np.ones(3)
+    assert least_linear(one, nothing, copies) == pytest.approx(srarray.seek_mirrored(1.0, copies))
+    assert least_linear(nothing, one, copies) == pytest.approx(srarray.rotation_random(1.0, copies))
+
+
+def test_a_foreground_write_occupies_every_mirror():
+    """q = 8, all writes: an access on each of two disks, its stroke over 16 requests, against one disk's over 8."""
+    single = best_sr_array(PLAIN, 2, read_share=0.0, queue=8, mirrors=1, data=0.5)
+    double = best_sr_array(PLAIN, 2, read_share=0.0, queue=8, mirrors=2, data=0.5)
+    plain = next(one for one in single.ranking if one.layout == Layout(2, 1, 1))
+    busy = plain.throughput * (T + 0.25 * S / 8 + R / 2)
+    assert double.recommended.throughput * 2 * (T + 0.5 * S / 16 + R / 2) == pytest.approx(busy)
+
+
+@pytest.mark.parametrize("drive", [PLAIN, ideal_drive(full_seek=S, revolution=R, overhead=T)])
+def test_an_overhead_stands_in_the_place_of_the_drives_own(drive):
+    asked = {"read_share": 1, "queue": 1}
+    own, given = best_sr_array(drive, 2, **asked), best_sr_array(drive, 2, **asked, overhead=5 * MS)
+    assert given.recommended.latency - own.recommended.latency == pytest.approx(3 * MS)
+
+
+def test_a_background_write_settles_once():
+    """q = 8, half writes: a stroke's share, half a turn, and the settling of every second request."""
+    drive = Mechanics(S, R, T, write_settle=1 * MS)
+    (one,) = best_sr_array(drive, 1, read_share=0.5, background=1.0, queue=8).ranking
+    assert 1 / one.throughput == pytest.approx(T + S / 8 + R / 2 + 0.5 * MS)
+
+
+def test_reads_choose_among_the_heads_that_are_idle():
+    """Two mirrored disks with two requests: each is idle a quarter of the time."""
+    answer = best_sr_array(PLAIN, 2, read_share=1, queue=1, mirrors=2)
+    generator = np.random.default_rng(6)
+    size = (400_000, 2)
+    times = np.abs(generator.random(size) - generator.random(size)) * S + generator.random(size) * R
+    free = (generator.random(size) < 0.25).all(axis=1)
+    read = np.where(free, times.min(axis=1), times[:, 0])
+    time = 2 * 0.75 / answer.recommended.throughput
+    assert abs(time - T - read.mean()) < 4 * read.std() / np.sqrt(read.size)
+
+
+def test_a_reach_between_whole_cylinders_is_integrated_exactly():
+    timing = spindle(ideal_drive(full_seek=S, revolution=R, cylinders=4))
+    reach = np.array([0.1, 0.5, 0.8, 1.0])
+    np.testing.assert_allclose(timing.mean_seek(reach), S * reach / 3, rtol=1e-6)
+
+
+def test_data_that_shrinks_shortens_the_seek():
+    answer = best_sr_array(PLAIN, 1, read_share=1, queue=1, data=0.3)
+    assert answer.recommended.latency == pytest.approx(T + 0.3 * S / 3 + R / 2)
+    assert answer.recommended.used == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    ("disks", "asked", "constraint", "value", "limit"),
+    [
+        (7, {"mirrors": 2}, "mirrors: 7 disks do not divide", 7, 8),
+        (2, {"data": 3.5}, "capacity: 3.5 drives of data", 3.5, 2),
+        (4, {"data": 3.0, "mirrors": 2}, "capacity: 3 drives of data, 2 of each", 6, 4),
+    ],
+)
+def test_an_impossible_question_says_why(disks, asked, constraint, value, limit):
+    answer = best_sr_array(PLAIN, disks, read_share=1, queue=1, **asked)
+    assert not answer.feasible
+    assert answer.ranking == () and answer.recommended is None
+    assert answer.binding.constraint.startswith(constraint)
+    assert (answer.binding.value, answer.binding.limit) == (value, limit)
+    assert answer.binding.remedy in str(answer)
+    json.dumps(answer.to_dict())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"read_share": 1.4}, "read_share 1.4: it must be between 0 and 1"),
+        ({"read_share": float("nan")}, "read_share nan"),
+        ({"background": -0.1}, "background -0.1"),
+        ({"queue": 0.0}, "queue 0"),
+        ({"locality": -1.0}, "locality -1"),
+        ({"data": 0.0}, "data 0"),
+        ({"disks": 0}, "0 disks"),
+        ({"disks": 2.5}, "2.5 disks"),
+        ({"mirrors": 0}, "mirrors 0"),
+        ({"most_replicas": 0}, "most_replicas 0"),
+        ({"overhead": -1.0}, "overhead -1"),
+        ({"objective": "latency"}, r"give Latency\(\) or Throughput\(\)"),
+        ({"drive": "cheetah9lp"}, "give a Drive, Mechanics"),
+        ({"drive": [PLAIN]}, "1 drives for 4 disks"),
+    ],
+)
+def test_bad_input_is_refused(wrong, message):
+    asked = {"drive": PLAIN, "disks": 4, "read_share": 0.7, "queue": 2} | wrong
+    with pytest.raises(InputError, match=message):
+        best_sr_array(**asked)
+
+
+@pytest.mark.parametrize("field", ["full_seek", "revolution", "capacity", "overhead", "write_settle"])
+def test_impossible_mechanics_are_refused(field):
+    with pytest.raises(InputError, match=f"{field} -1"):
+        Mechanics(**{"full_seek": S, "revolution": R} | {field: -1.0})
+
+
+def test_equal_drives_in_a_sequence_are_one_kind():
+    asked = {"read_share": 0.8, "queue": 2, "locality": 3.0}
+    assert best_sr_array([Mechanics(S, R, T)] * 6, 6, **asked).ranking == best_sr_array(PLAIN, 6, **asked).ranking
+
+
+def test_different_drives_are_equally_busy():
+    """Two of each kind, striped: shares fall with the time of a request, which grows with the share."""
+    slow, fast = Mechanics(S, R, T), Mechanics(S / 2, R / 2, T / 2, name="fast")
+    answer = best_sr_array([slow, fast, slow, fast], 4, read_share=1, queue=1, objective=Throughput())
+    shares = np.array(answer.shares)
+    assert 2 * shares.sum() == pytest.approx(1)
+    replicas = answer.configuration.replicas
+    for timing, share in zip((slow, fast), shares, strict=True):
+        used = share * replicas
+        service = timing.overhead + used * timing.full_seek / 3 + timing.revolution / (2 * replicas)
+        busy = answer.recommended.throughput * share * service
+        assert busy == pytest.approx(1 - (1 - 1 / 4) ** 4, rel=1e-6)
+    # twice as fast at an equal share, less so at its larger one
+    assert 1.5 < shares[1] / shares[0] < 2
+    assert "equally busy" in str(answer)
+
+
+def test_mirrors_are_of_one_kind():
+    drives = [PLAIN, PLAIN, PLAIN, Mechanics(S / 2, R / 2, T)]
+    answer = best_sr_array(drives, 4, read_share=1, queue=1, mirrors=2)
+    assert answer.binding.constraint == "mirrors: 3 disks do not divide into mirrors of 2"
+    assert {one.layout.mirrors for one in best_sr_array(drives, 4, read_share=1, queue=1, mirrors=None).ranking} == {1}
+
+
+@pytest.mark.parametrize("objective", [Latency(), Throughput()])
+@pytest.mark.parametrize("mirrors", [1, 2, None])
+def test_a_grid_of_questions_gets_the_single_answers(objective, mirrors):
+    generator = np.random.default_rng(3)
+    count = 60
+    grid = {
+        "full_seek": generator.uniform(3 * MS, 20 * MS, count),
+        "revolution": generator.uniform(3 * MS, 12 * MS, count),
+        "overhead": generator.uniform(0, 3 * MS, count),
+        "disks": generator.integers(1, 49, count),
+        "read_share": generator.random(count),
+        "background": generator.random(count),
+        "queue": generator.uniform(0.5, 12, count),
+        "locality": generator.uniform(1, 20, count),
+        "data": generator.uniform(0.1, 3, count),
+    }
+    ranked = rank_many(**grid, objective=objective, mirrors=mirrors)
+    for number in range(count):
+        one = {name: values[number] for name, values in grid.items()}
+        drive = Mechanics(*(float(one.pop(name)) for name in ("full_seek", "revolution", "overhead")))
+        answer = best_sr_array(drive, **one, objective=objective, mirrors=mirrors)
+        assert ranked.feasible[number] == answer.feasible
+        layout = Layout(*(int(row[number]) for row in (ranked.striping, ranked.replicas, ranked.mirrors)))
+        assert layout == (answer.configuration or Layout(0, 0, 0))
+        if answer.feasible:
+            assert ranked.latency[number] == pytest.approx(answer.recommended.latency)
+            assert ranked.throughput[number] == pytest.approx(answer.recommended.throughput)
+            assert ranked.optimum[number] == pytest.approx(answer.optimum.replicas)
+
+
+def test_a_grid_broadcasts_and_refuses():
+    ranked = rank_many(np.array([[6], [7]]), full_seek=S, revolution=R, read_share=np.array([0.4, 0.8, 1]), queue=1)
+    assert ranked.replicas.shape == (2, 3)
+    assert np.all(ranked.replicas[:, 0] == 1)
+    assert not rank_many(7, full_seek=S, revolution=R, read_share=1, queue=1, mirrors=2).feasible
+    with pytest.raises(InputError, match=r"read_share 1\.4"):
+        rank_many(6, full_seek=S, revolution=R, read_share=[0.4, 1.4], queue=1)
+    with pytest.raises(InputError, match=r"disks 2\.5: it must be a whole number"):
+        rank_many([2, 2.5], full_seek=S, revolution=R, read_share=1, queue=1)

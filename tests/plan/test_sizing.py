@@ -1,0 +1,180 @@
+"""The fewest disks for a goal, and memory against disks."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from storagekit.analytic import response_mg1
+from storagekit.drive import load_drive
+from storagekit.errors import InputError
+from storagekit.plan import (
+    Mechanics,
+    ResponseGoal,
+    ThroughputGoal,
+    best_sr_array,
+    memory_or_disks,
+    price_ratio,
+    size_array,
+)
+from storagekit.plan.costs import Load
+from storagekit.plan.goal import loaded_response
+from storagekit.plan.layout import layouts
+from storagekit.plan.spindle import spindle
+from storagekit.units import MS
+
+S, R, T = 10 * MS, 6 * MS, 2 * MS
+PLAIN = Mechanics(S, R, T)
+
+
+def test_response_is_that_of_mg1_with_drawn_service_times():
+    """One kind of access, reads on striped disks, its two moments drawn."""
+    generator = np.random.default_rng(1)
+    seek = np.abs(generator.random(400_000) - generator.random(400_000)) * S / 4
+    service = T + seek + generator.random(400_000) * R
+    expected = response_mg1(60.0, service.mean(), (service**2).mean())
+    striped = layouts(4).where(layouts(4).striping == 4)
+    response, busy = loaded_response(spindle(PLAIN), Load(1.0, 0.0, 1.0, 1.0, 1.0), striped, 4, 240.0)
+    assert response[0] == pytest.approx(expected, rel=2e-3)
+    assert busy[0] == pytest.approx(60 * service.mean(), rel=2e-3)
+
+
+def test_writes_add_their_own_moments_and_every_mirror():
+    """Half writes, all in the foreground, on 2 mirrored pairs with two replicas each."""
+    generator = np.random.default_rng(2)
+    count = 400_000
+    drive = Mechanics(S, R, T, write_settle=1 * MS)
+    load = Load(0.5, 0.0, 1.0, 1.0, 0.5)
+    chosen = layouts(4).where((layouts(4).replicas == 2) & (layouts(4).mirrors == 2))
+    rate, accesses = 200.0, 1.5
+    response, busy = loaded_response(spindle(drive), load, chosen, 4, rate)
+    places = generator.random((2, count, 2))
+    time = T + np.abs(places[0] - places[1]) * S / 2 + generator.random((count, 2)) * R / 2
+    write = time + R / 2 + 1 * MS
+    idle = 1 - rate * accesses / 4 * (0.5 * time.mean() + write.mean()) / accesses
+    free = generator.random((count, 2)) < idle
+    read = np.where(free.all(axis=1), time.min(axis=1), time[:, 0])
+    mean = (0.5 * read.mean() + write.mean()) / accesses
+    assert busy[0] == pytest.approx(rate * accesses / 4 * mean, rel=3e-3)
+    # a chosen read keeps the spread of an unchosen one
+    squares = (0.5 * (read.mean() ** 2 + time.var()) + write.mean() ** 2 + write.var()) / accesses
+    wait = response_mg1(rate * accesses / 4, mean, squares) - mean
+    assert response[0] == pytest.approx(wait + 0.5 * read.mean() + 0.5 * write.max(axis=1).mean(), rel=5e-3)
+
+
+@pytest.mark.parametrize("mirrors", [1, 2])
+def test_without_load_the_response_is_the_latency(mirrors):
+    load = Load(0.6, 0.3, 1.0, 2.0, 1.0)
+    drive = Mechanics(S, R, T, write_settle=1 * MS)
+    every = layouts(12).where(layouts(12).mirrors == mirrors)
+    response, _ = loaded_response(spindle(drive), load, every, 12, 1e-6)
+    answer = best_sr_array(drive, 12, read_share=0.6, background=0.3, queue=1, locality=2.0, mirrors=mirrors)
+    assert sorted(response) == pytest.approx([one.latency for one in answer.ranking], rel=1e-6)
+
+
+@given(st.floats(6 * MS, 40 * MS), st.floats(10, 2000), st.floats(0, 1), st.sampled_from([1, 2]))
+@settings(max_examples=40)
+def test_the_fewest_disks_meet_the_goal_and_one_less_misses_it(response, rate, read_share, mirrors):
+    asked = {"read_share": read_share, "mirrors": mirrors}
+    answer = size_array(PLAIN, ResponseGoal(response, rate), **asked)
+    json.dumps(answer.to_dict())
+    if not answer.feasible:
+        assert answer.binding.remedy in str(answer)
+        return
+    assert answer.response <= response
+    assert answer.disks % mirrors == 0 and answer.layout.disks == answer.disks
+    assert 0 < answer.utilization < 1
+    assert answer.utilization * answer.throughput == pytest.approx(rate)
+    if answer.disks > 1:
+        fewer = size_array(PLAIN, ResponseGoal(response, rate), **asked, most_disks=answer.disks - 1)
+        assert not fewer.feasible
+
+
+@given(st.floats(10, 3000), st.floats(1, 32), st.floats(0, 1), st.floats(0.3, 4))
+@example(500, 32, 1.0, 2.5)  # where more copies than fit would be faster
+@settings(max_examples=40)
+def test_a_throughput_goal_is_what_the_best_layout_gives(rate, queue, read_share, data):
+    answer = size_array(PLAIN, ThroughputGoal(rate, queue), read_share=read_share, data=data)
+    if answer.feasible:
+        layout = best_sr_array(PLAIN, answer.disks, read_share=read_share, queue=queue, data=data)
+        assert answer.throughput >= rate
+        assert answer.throughput == pytest.approx(max(one.throughput for one in layout.ranking))
+
+
+def test_capacity_and_mirrors_decide_where_the_goal_is_easy():
+    answer = size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, data=3.4, mirrors=2)
+    assert answer.disks == 8
+    assert answer.binding.constraint.startswith("capacity")
+
+
+@pytest.mark.parametrize(
+    ("goal", "asked", "constraint", "limit"),
+    [
+        (ResponseGoal(2 * MS, 100), {}, "mechanical floor", T + R / 12),
+        (ResponseGoal(2.52 * MS, 1), {}, "response, s, of the best layout up to 256", 2.52 * MS),
+        (ThroughputGoal(1e6, 8), {}, "disks: the goal needs more than 256", 2000),
+        (ThroughputGoal(100, 8), {"data": 300.0}, "capacity", 256),
+        (ResponseGoal(10 * MS, 1000), {"price": 400.0, "budget": 900.0}, "budget", 900),
+    ],
+)
+def test_an_impossible_goal_says_why(goal, asked, constraint, limit):
+    answer = size_array(PLAIN, goal, read_share=1, **asked)
+    assert not answer.feasible
+    assert answer.disks is None
+    assert answer.binding.constraint.startswith(constraint)
+    assert answer.binding.limit == pytest.approx(limit)
+    assert answer.binding.remedy in str(answer)
+
+
+def test_a_price_is_counted():
+    answer = size_array(PLAIN, ResponseGoal(10 * MS, 1000), read_share=1, price=400, budget=1e6)
+    assert answer.price == 400 * answer.disks
+
+
+def test_a_real_drive_is_sized():
+    answer = size_array(load_drive("cheetah9lp"), ResponseGoal(15 * MS, 500), read_share=0.7, overhead=2.7 * MS)
+    assert answer.feasible
+    assert "M/G/1" in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ResponseGoal(-1, 100), "response -1"),
+        (lambda: ThroughputGoal(0, 8), "rate 0"),
+        (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1.4), "read_share 1.4"),
+        (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, budget=100), "give the price"),
+        (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, price=-1), "price -1"),
+        (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, mirrors=1.5), "mirrors 1.5"),
+        (lambda: size_array(PLAIN, 15, read_share=1), "goal 15"),
+        (lambda: memory_or_disks(cache=0, disks=1, disk_size=1), "cache 0"),
+        (lambda: price_ratio(memory_price=1, memory_size=1, disk_price=-3, disk_size=1), "disk_price -3"),
+    ],
+)
+def test_bad_input_is_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(("cache", "disks", "expected"), [(126, 1, 67), (336, 3, 75)])
+def test_break_even_as_in_the_paper(cache, disks, expected):
+    """Section 4.1: an added disk is charged 8.4 GB, the data set's size, a GB being 1000 MB."""
+    assert round(memory_or_disks(cache=cache * 1e6, disks=disks, disk_size=8.4e9).break_even) == expected
+
+
+def test_the_price_ratio_of_the_papers_prices():
+    """57 in section 4.1: GB of 2^30 bytes for the disk, MB of 10^6 for the memory; no one convention gives it."""
+    prices = {"memory_price": 300, "disk_price": 400}
+    assert round(price_ratio(**prices, memory_size=256e6, disk_size=18 * 2**30)) == 57
+    assert price_ratio(**prices, memory_size=256e6, disk_size=18e9) == pytest.approx(52.7, abs=0.05)
+    assert price_ratio(**prices, memory_size=256 * 2**20, disk_size=18 * 2**30) == pytest.approx(54.0, abs=0.05)
+
+
+@pytest.mark.parametrize(("ratio", "cheaper"), [(57, "memory"), (80, "disks"), (None, None), (8400 / 126, "equal")])
+def test_the_cheaper_one(ratio, cheaper):
+    answer = memory_or_disks(cache=126e6, disks=1, disk_size=8.4e9, price_ratio=ratio)
+    assert answer.cheaper == cheaper
+    assert "66.7" in str(answer)
+    json.dumps(answer.to_dict())

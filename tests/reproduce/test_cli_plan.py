@@ -1,0 +1,115 @@
+"""The planner's commands as a user meets them: what is printed, exit status, one line an error."""
+
+import json
+import sys
+
+import pytest
+
+from storagekit.reproduce import cli, devices
+
+
+@pytest.fixture
+def storagekit(monkeypatch, capsys):
+    """Run the command line in this process: status, stdout, stderr."""
+    monkeypatch.setattr(devices, "prepare", lambda: None)
+
+    def call(*arguments: str):
+        monkeypatch.setattr(sys, "argv", ["storagekit", *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        said = capsys.readouterr()
+        return left.value.code or 0, said.out, said.err
+
+    return call
+
+
+ASKED = ["--disks", "24", "--read-share", "0.7", "--queue", "8", "--locality", "3", "--overhead-ms", "2.7"]
+
+
+def test_a_layout_is_recommended(storagekit):
+    status, text, _ = storagekit("plan", "--drive", "cheetah9lp", *ASKED, "--objective", "throughput")
+    assert status == 0
+    assert "recommended 6x4x1" in text
+    assert "the paper's rule: 8x3x1" in text
+    assert "overhead of an access, transfer included, is 2.7 ms" in text
+
+
+def test_a_program_can_read_a_layout(storagekit):
+    status, text, _ = storagekit("plan", *ASKED, "--mirrors", "2", "--background", "0.5", "--json")
+    found = json.loads(text)
+    assert status == 0
+    assert found["recommended"]["mirrors"] == 2
+    assert found["question"]["p"] == pytest.approx(0.85)
+    assert {one["mirrors"] for one in found["ranking"]} == {2}
+
+
+def test_any_number_of_mirrors(storagekit):
+    _, text, _ = storagekit("plan", *ASKED, "--mirrors", "0", "--json")
+    assert {one["mirrors"] for one in json.loads(text)["ranking"]} > {1, 2, 3}
+
+
+def test_an_array_is_sized_for_a_response_time(storagekit):
+    status, text, _ = storagekit(
+        "plan", "size", "--rate", "500", "--response-ms", "15", "--read-share", "0.7", "--json"
+    )
+    found = json.loads(text)
+    assert status == 0
+    assert 0 < found["response_s"] <= 15e-3
+    assert found["question"]["goal"] == {"kind": "ResponseGoal", "response": 15e-3, "rate": 500.0}
+
+
+def test_an_array_is_sized_for_a_throughput(storagekit):
+    _, text, _ = storagekit("plan", "size", "--rate", "500", "--queue", "4", "--json")
+    found = json.loads(text)
+    assert found["throughput_per_s"] >= 500
+    assert found["question"]["queue"] == 4
+
+
+def test_memory_breaks_even(storagekit):
+    status, text, _ = storagekit(
+        "plan", "memory", "--cache-mb", "126", "--disks", "1", "--disk-mb", "8400", "--ratio", "57"
+    )
+    assert status == 0
+    assert "66.7" in text
+    assert "cheaper: memory" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--disks", "7", "--mirrors", "2"], "7 disks do not divide into mirrors of 2"),
+        (["size", "--response-ms", "1"], "up to 256 disks"),
+        (["size", "--response-ms", "1", "--overhead-ms", "2"], "mechanical floor"),
+        (["size", "--rate", "5000", "--price", "400", "--budget", "100"], "budget"),
+    ],
+)
+def test_an_impossible_plan_is_printed_with_status_1(storagekit, arguments, why):
+    status, text, error = storagekit("plan", *arguments)
+    assert status == 1
+    assert "not feasible" in text
+    assert why in text
+    assert error == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "--disks: not given"),
+        (["--disks", "0"], "0 disks"),
+        (["--disks", "4", "--read-share", "1.4"], "read_share 1.4"),
+        (["--disks", "4", "--objective", "speed"], "objective 'speed': unknown"),
+        (["--disks", "4", "--drive", "nope"], "drive 'nope'"),
+        (["--disks", "4", "--mirrors", "-1"], "mirrors -1"),
+        (["size", "--rate", "-5"], "rate -5"),
+        (["size", "--budget", "5"], "give the price"),
+        (["memory", "--cache-mb", "0", "--disks", "1", "--disk-mb", "8400"], "cache 0"),
+        (["memory"], "Missing option"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(storagekit, arguments, message):
+    status, text, error = storagekit("plan", *arguments)
+    assert status == 2
+    assert error.startswith("storagekit: ")
+    assert message in error
+    assert error.count("\n") == 1
+    assert text == ""
