@@ -1,0 +1,179 @@
+"""A measured drive beside its model: the same requests, one at a time, and how far apart the service times lie."""
+
+from typing import NamedTuple, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Bool, Float
+
+from storagekit import units
+from storagekit.drive import AbstractDrive, Arm, Target
+from storagekit.errors import InputError
+from storagekit.metrics.provenance import version
+from storagekit.workload.trace import RequestTrace
+
+# a read is taken to need the arm if it lies more than REACH sectors from all of the RECENT requests before it
+RECENT = 32
+REACH = 1024
+MEANINGS = {
+    "measured": "service time that the drive took",
+    "service": "service time of the model",
+    "seek": "controller's overhead, arm movement and settling",
+    "rotation": "rotation until the first sector",
+    "transfer": "from the first sector to the last one's end on the bus",
+}
+
+
+class Controller(NamedTuple):
+    """What stands between the host and the mechanics, seconds.
+
+    sector: a sector's way across the bus. read_after_read, read_after_write: from the arrival of a read until the arm
+    moves, by what the request before it was; write: the same of a write. (In DiskSim 4.0's parameters: bulk sector
+    transfer time, and the overheads of read and write misses.)
+    """
+
+    sector: float = 0.0
+    read_after_read: float = 0.0
+    read_after_write: float = 0.0
+    write: float = 0.0
+
+
+class Access(NamedTuple):
+    """One request of the stream: where it lies and what precedes and follows its way from arm to platter."""
+
+    target: Target
+    read: Bool[Array, "*row"]
+    before: Float[Array, "*row"]
+    crossing: Float[Array, "*row"]
+    think: Float[Array, "*row"]
+
+
+def measured_stream(trace: RequestTrace, drive: AbstractDrive, controller: Controller | None = None) -> xr.Dataset:
+    """A stream measured on a real drive, one request outstanding, through the model of that drive.
+
+    Each request arrives its predecessor's think time after the model has answered it. Mechanics and bus only: no cache, no
+    read-ahead, no writing behind. A read's sectors cross the bus as they come off the platter; a write's have come while
+    the arm moved. The first request finds the arm at its own place.
+
+    By request (dimension `request`): `measured` and `service`, the model's parts of it (`seek`, `rotation`, `transfer`), all
+    in seconds; `read`; `apart`: more than REACH sectors from each of the RECENT requests before it, so that the
+    drive's cache could not help with it. Over the reads apart: their number `compared`, and `demerit`, seconds. The platters'
+    phases are unknown, so that distributions can be compared and single requests cannot.
+
+    Raises InputError for a trace without measured service and think times, of several devices, or larger than the drive.
+    """
+    _check(trace, drive)
+    controller = controller or Controller()
+    seek, rotation, transfer = (
+        np.asarray(part, float) for part in _through(drive, _accesses(trace, drive, controller))
+    )
+    service = seek + rotation + transfer
+    apart = _apart(trace)
+    compared = apart & trace.read
+    measured = np.asarray(trace.measured_response)
+    if not compared.any():
+        raise InputError(f"{trace.source.name}: no read lies apart from the requests before it; give a longer stream")
+    parts = {"measured": measured, "service": service, "seek": seek, "rotation": rotation, "transfer": transfer}
+    return xr.Dataset(
+        {
+            **{name: ("request", part, {"units": "s", "long_name": MEANINGS[name]}) for name, part in parts.items()},
+            "read": ("request", trace.read, {"long_name": "whether a request is a read"}),
+            "apart": ("request", apart, {"long_name": "whether a request lies apart from those just before it"}),
+            "compared": ((), int(compared.sum()), {"units": "requests", "long_name": "reads apart"}),
+            "demerit": ((), demerit(measured[compared], service[compared]), {"units": "s", "long_name": "demerit"}),
+        },
+        attrs={
+            "basis": "trace",
+            "storagekit": version(),
+            "trace": trace.source.name,
+            "drive": getattr(drive, "name", type(drive).__name__),
+            **controller._asdict(),
+            "recent_requests": RECENT,
+            "reach_sectors": REACH,
+        },
+    )
+
+
+def demerit(measured: np.ndarray, modelled: np.ndarray) -> float:
+    """Root mean square of the horizontal distance between the distributions of two samples, in their unit.
+
+    Both distributions are steps, so that the distance is constant between the levels at which either steps (Ruemmler and
+    Wilkes, An introduction to disk drive modeling, 1994). Raises InputError for an empty sample.
+    """
+    one, other = np.sort(measured), np.sort(modelled)
+    if not one.size or not other.size:
+        raise InputError(f"samples of {one.size} and {other.size} times: the demerit needs at least one of each")
+    levels = np.union1d(np.arange(one.size + 1) / one.size, np.arange(other.size + 1) / other.size)
+    middle = (levels[1:] + levels[:-1]) / 2
+    distance = one[(middle * one.size).astype(int)] - other[(middle * other.size).astype(int)]
+    return float(np.sqrt(np.sum(np.diff(levels) * distance**2)))
+
+
+def _check(trace: RequestTrace, drive: AbstractDrive) -> None:
+    if trace.measured_response is None or trace.think is None:
+        raise InputError(f"{trace.source.name}: no measured service and think times; give a disksim-validate trace")
+    if len(trace.devices) != 1:
+        raise InputError(f"{trace.source.name}: {len(trace.devices)} devices; select one of them")
+    end = int(trace.ends()[0])
+    if end > drive.capacity * units.SECTOR:
+        raise InputError(
+            f"{trace.source.name}: a request ends at byte {end}, the drive holds {drive.capacity * units.SECTOR}; "
+            "give the drive that was measured"
+        )
+
+
+def _accesses(trace: RequestTrace, drive: AbstractDrive, controller: Controller) -> Access:
+    count = -(-trace.size // units.SECTOR)
+    # on the host, where addresses have 64 bits
+    target = drive.locate(cast(Array, trace.offset // units.SECTOR), cast(Array, count))
+    off_platter = np.asarray(target.transfer)
+    # the bus follows the platter: it ends a sector after the platter, or is itself the slower from the first sector on
+    on_bus = np.maximum(off_platter + controller.sector, off_platter / count + count * controller.sector)
+    after_read = np.append(True, trace.read[:-1])
+    before_read = np.where(after_read, controller.read_after_read, controller.read_after_write)
+    return Access(
+        target=jax.tree.map(_narrow, target),
+        read=_narrow(trace.read),
+        before=_narrow(np.where(trace.read, before_read, controller.write)),
+        crossing=_narrow(np.where(trace.read, on_bus, off_platter)),
+        think=_narrow(trace.think),
+    )
+
+
+def _narrow(column) -> Array:
+    column = np.asarray(column)
+    kind = {"f": np.float32, "i": np.int32}.get(column.dtype.kind, column.dtype)
+    return jnp.asarray(column.astype(kind))
+
+
+@jax.jit
+def _through(drive: AbstractDrive, accesses: Access) -> tuple[Array, Array, Array]:
+    """Seek, rotation and transfer of each request, seconds."""
+
+    def serve(state: tuple[Arm, Array], access: Access):
+        arm, phase = state
+        at = phase + drive.turns(access.before)
+        positioning = drive.positioning(arm, at, access.target, access.read)
+        service = access.before + positioning.total + access.crossing
+        # separately: their sum, rounded, would lose what a long pause leaves of a turn
+        phase = phase + drive.drift(service) + drive.drift(access.think)
+        told = (access.before + positioning.seek, positioning.rotation, access.crossing)
+        return (access.target.end, phase - jnp.floor(phase)), told
+
+    first = jax.tree.map(lambda column: column[0], accesses.target)
+    start = (Arm(first.cylinder, first.head), jnp.float32(0))
+    return jax.lax.scan(serve, start, accesses)[1]
+
+
+def _apart(trace: RequestTrace) -> np.ndarray:
+    """Which requests lie more than REACH sectors from each of the RECENT before them, the first one not: `[request]`."""
+    reach = REACH * units.SECTOR
+    begin, end = trace.offset, trace.offset + trace.size
+    apart = np.ones(len(trace), bool)
+    apart[:1] = False
+    for back in range(1, RECENT + 1):
+        far = (begin[back:] > end[:-back] + reach) | (end[back:] < begin[:-back] - reach)
+        apart[back:] &= far
+    return apart
