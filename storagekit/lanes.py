@@ -12,7 +12,7 @@ from typing import cast
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Num
+from jaxtyping import Array, Bool, Int, Num, UInt32
 
 from storagekit.errors import InputError
 
@@ -116,8 +116,18 @@ def where_tree(condition: Bool[Array, "..."], new, old):
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)
 
 
-def bit(index: Int[Array, "1 *lanes"]) -> Array:
-    """The mask with only bit `index` set (uint32)."""
+def union(masks: UInt32[Array, "row *lanes"]) -> UInt32[Array, "1 *lanes"]:
+    """The bits set in any entry down the first axis."""
+    return fold(jnp.bitwise_or, jnp.bitwise_or.reduce, masks)
+
+
+def held(mask: UInt32[Array, "*row"], index: Int[Array, "*row"]) -> Bool[Array, "*row"]:
+    """Whether bit `index` is set; an index that is negative or beyond the word is not."""
+    return (jnp.right_shift(mask, jnp.asarray(index).astype(jnp.uint32)) & 1) == 1
+
+
+def bit(index: Int[Array, "*row"]) -> UInt32[Array, "*row"]:
+    """The mask with only bit `index` set."""
     return jnp.left_shift(jnp.uint32(1), index.astype(jnp.uint32))
 
 

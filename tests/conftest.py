@@ -36,9 +36,11 @@ class EventLog(AbstractLog):
 
 @pytest.fixture(scope="session")
 def recorded() -> Callable[..., RecordedArrivals]:
-    """Arrivals from hand-made columns: seconds, sector, sectors, read, receiving brick, address hash."""
+    """Arrivals from hand-made columns: seconds, sector, sectors, read, receiving brick, address hash, asynchronous."""
 
-    def recorded(times, *, sector=0, sectors=1, read=True, receiving=0, address_hash=0, **more) -> RecordedArrivals:
+    def recorded(
+        times, *, sector=0, sectors=1, read=True, receiving=0, address_hash=0, asynchronous=False, **more
+    ) -> RecordedArrivals:
         count = len(times)
 
         def column(values, kind):
@@ -52,6 +54,7 @@ def recorded() -> Callable[..., RecordedArrivals]:
                 read=column(read, bool),
                 receiving=column(receiving, np.uint32),
                 address_hash=column(address_hash, np.uint32),
+                asynchronous=column(asynchronous, bool),
             ),
             gap=np.append(np.diff(times), np.inf).astype(np.float32),
             **more,

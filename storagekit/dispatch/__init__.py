@@ -3,8 +3,9 @@
 from storagekit.dispatch.base import AbstractDispatch as AbstractDispatch
 from storagekit.dispatch.base import Claim as Claim
 from storagekit.dispatch.base import OneChosen as OneChosen
+from storagekit.dispatch.base import Uncontested as Uncontested
 from storagekit.dispatch.base import Verdict as Verdict
-from storagekit.dispatch.base import Waiting as Waiting
+from storagekit.dispatch.base import View as View
 from storagekit.dispatch.dsptf import DSPTF as DSPTF
 from storagekit.dispatch.dsptf import Lossy as Lossy
 from storagekit.dispatch.dsptf import Reliable as Reliable
@@ -12,3 +13,4 @@ from storagekit.dispatch.dsptf import central as central
 from storagekit.dispatch.hashing import Hashing as Hashing
 from storagekit.dispatch.hashing import WeightedHashing as WeightedHashing
 from storagekit.dispatch.lard import LARD as LARD
+from storagekit.dispatch.mirror import NearestIdle as NearestIdle

@@ -1,38 +1,53 @@
-"""What a dispatcher promises: which copies are asked, when a drive may choose one, and who keeps it."""
+"""What a dispatcher promises: which copies are asked, when a drive may choose one, and who keeps it.
+
+A dispatcher knows the copies of a block by number, 0 to copies-1; placement says which drive holds which.
+"""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.lanes import count, rows
+from storagekit.lanes import bit, count, held, rows
 from storagekit.workload import Requests
 
 
-class Waiting(NamedTuple):
-    """The copies that wait, as a dispatcher sees them.
+class View(NamedTuple):
+    """What a dispatcher sees of the system as a request enters.
 
-    at: the drives at whose queues each slot's request still waits, one bit each.
+    waiting: the copies at which each slot's request still waits, one bit each. home: the drive of its copy 0.
     busy: drives that have an access planned or under way.
+    first: the drive that holds copy 0 of the entering request. copies: how many copies it has.
+    reach: seconds in which each drive, were it free, would have the entering request under its head; a function, so
+    that it costs only those who ask.
     """
 
-    at: UInt32[Array, "slot *lanes"]
+    waiting: UInt32[Array, "slot *lanes"]
+    home: Int[Array, "slot *lanes"]
     busy: Bool[Array, "drive *lanes"]
+    first: Int[Array, "1 *lanes"]
+    copies: Int[Array, "..."]
+    reach: Callable[[], Float[Array, "drive *lanes"]]
+
+    def holders(self) -> Bool[Array, "drive *lanes"]:
+        """The drives that hold the entering request."""
+        copy = rows(self.busy.shape[0], self.busy) - self.first
+        return (copy >= 0) & (copy < self.copies)
 
     def load(self) -> Int[Array, "drive *lanes"]:
         """Requests at each drive, waiting and in service."""
-        drives = self.busy.shape[0]
-        queued = [count((self.at >> d) & 1 == 1) for d in range(drives)]
+        queued = [count(held(self.waiting, drive - self.home)) for drive in range(self.busy.shape[0])]
         return jnp.concatenate(queued) + self.busy.astype(jnp.int32)
 
 
 class Claim(NamedTuple):
-    """A drive's choice: times are seconds from now, the bid is the predicted positioning time."""
+    """A drive's choice: of which copy, times in seconds from now, and the bid, the predicted positioning time."""
 
     slot: Int[Array, "1 *lanes"]
-    drive: Int[Array, "1 *lanes"]
+    copy: Int[Array, "1 *lanes"]
     made: Bool[Array, "1 *lanes"]
     bid: Float[Array, "1 *lanes"]
     start: Float[Array, "1 *lanes"]
@@ -42,12 +57,14 @@ class Verdict(NamedTuple):
     """What comes of a claim.
 
     kept: the chooser serves it. retry: when the chooser, not keeping it, chooses again.
-    contested: another drive had claimed it too; first_contest: for the first time.
-    rival_yields: that drive gives it up and chooses again at rival_retry.
+    withdrawn: the copies that the request no longer waits at, one bit each.
+    contested: another copy had been claimed too; first_contest: for the first time.
+    rival_yields: the drive of the copy `rival` gives it up and chooses again at rival_retry.
     """
 
     kept: Bool[Array, "1 *lanes"]
     retry: Float[Array, "1 *lanes"]
+    withdrawn: UInt32[Array, "1 *lanes"]
     contested: Bool[Array, "1 *lanes"]
     first_contest: Bool[Array, "1 *lanes"]
     rival: Int[Array, "1 *lanes"]
@@ -56,7 +73,7 @@ class Verdict(NamedTuple):
 
 
 class AbstractDispatch(eqx.Module):
-    """Which copies of a request are asked. Writes ask every holder; a dispatcher decides for reads."""
+    """Which copies of a request are asked, where one of them is enough."""
 
     def check(self, copies: int) -> None:
         """Raises InputError where it cannot work with that many copies."""
@@ -72,15 +89,9 @@ class AbstractDispatch(eqx.Module):
 
     @abstractmethod
     def route(
-        self,
-        private: Any,
-        request: Requests,
-        entering: Bool[Array, "1 *lanes"],
-        holders: UInt32[Array, "..."],
-        copies: Array,
-        waiting: Waiting,
+        self, private: Any, request: Requests, entering: Bool[Array, "1 *lanes"], view: View
     ) -> tuple[UInt32[Array, "1 *lanes"], Any]:
-        """The drives that a read is sent to, one bit each, and the private state that knows it.
+        """The copies that a request is sent to, one bit each, and the private state that knows it.
 
         Lanes in which no request is `entering` must come out with their private state unchanged.
         """
@@ -95,25 +106,25 @@ class AbstractDispatch(eqx.Module):
         private: Any,
         born: Float[Array, "slot *lanes"],
         receiving: Int[Array, "slot *lanes"],
-        drive: Array,
+        copy: Int[Array, "slot *lanes"],
     ) -> Float[Array, "slot *lanes"]:
-        """Seconds from now at which `drive` may choose each copy in its queue; inf for one it must leave alone."""
+        """Seconds from now at which the drive of `copy` may choose each request; inf for one it must leave alone."""
 
     @abstractmethod
     def claim(self, private: Any, claim: Claim) -> tuple[Verdict, Any]:
-        """Settle a claim on a read."""
+        """Settle a claim."""
 
     @abstractmethod
-    def left_behind(self, private: Any, at: UInt32[Array, "slot *lanes"]) -> UInt32[Array, "slot *lanes"]:
-        """The queues in which an answered read stays, because they never heard of its claim."""
+    def left_behind(self, private: Any, waiting: UInt32[Array, "slot *lanes"]) -> UInt32[Array, "slot *lanes"]:
+        """The copies at which a claimed request that is answered still waits, because they never heard of the claim."""
 
     @abstractmethod
     def elapse(self, private: Any, time: Float[Array, "1 *lanes"]) -> Any:
         """Private state `time` seconds later."""
 
 
-class OneChosen(AbstractDispatch):
-    """A dispatcher that sends each read to a single drive, so that nobody competes for it."""
+class Uncontested(AbstractDispatch):
+    """A dispatcher under which nobody competes for a request: no messages, and whoever chooses it keeps it."""
 
     @property
     def lead(self) -> float:
@@ -122,19 +133,28 @@ class OneChosen(AbstractDispatch):
     def admit(self, private, into, request):
         return private
 
-    def choosable_from(self, private, born, receiving, drive):
+    def choosable_from(self, private, born, receiving, copy):
         return born
 
-    def claim(self, private, claim):
-        never = jnp.zeros_like(claim.made)
-        time = jnp.zeros_like(claim.bid)
-        return Verdict(claim.made, time, never, never, claim.drive, never, time), private
-
-    def left_behind(self, private, at):
-        return jnp.zeros_like(at)
+    def left_behind(self, private, waiting):
+        return jnp.zeros_like(waiting)
 
     def elapse(self, private, time):
         return private
+
+
+class OneChosen(Uncontested):
+    """A dispatcher that sends each request to a single copy."""
+
+    def claim(self, private, claim):
+        return uncontested(claim, bit(claim.copy)), private
+
+
+def uncontested(claim: Claim, withdrawn: UInt32[Array, "1 *lanes"]) -> Verdict:
+    """The verdict where nobody else can have claimed it."""
+    never = jnp.zeros_like(claim.made)
+    time = jnp.zeros_like(claim.bid)
+    return Verdict(claim.made, time, withdrawn, never, never, claim.copy, never, time)
 
 
 def slot_mask(values: Array, index: Array, made: Array) -> Bool[Array, "slot *lanes"]:

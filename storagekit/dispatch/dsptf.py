@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.dispatch.base import AbstractDispatch, Claim, Verdict, slot_mask
 from storagekit.errors import InputError
-from storagekit.lanes import INSTANT, bit, pick, real
+from storagekit.lanes import INSTANT, bit, held, mask_of, pick, real
 from storagekit.workload import Requests, fraction, scramble
 
 
@@ -27,7 +27,7 @@ class AbstractDelivery(eqx.Module):
 
     @abstractmethod
     def deaf(self, request: Requests) -> UInt32[Array, "1 *lanes"]:
-        """The drives that never hear a claim on this request, one bit each."""
+        """The copies whose drives never hear a claim on this request, one bit each."""
 
 
 class Reliable(AbstractDelivery):
@@ -61,8 +61,8 @@ class Claims(NamedTuple):
     """Private state, for the read in each slot.
 
     first: when the first claim was made, seconds from now; inf before it.
-    owner, bid, made, start: the best claim so far, who made it and when, and when its access starts.
-    deaf: the drives that never hear a claim on it. contested: several have claimed it.
+    owner, bid, made, start: the best claim so far, of which copy and when, and when its access starts.
+    deaf: the copies whose drives never hear a claim on it. contested: several have claimed it.
     """
 
     first: Float[Array, "slot *lanes"]
@@ -108,8 +108,8 @@ class DSPTF(AbstractDispatch):
         never = full(jnp.inf)
         return Claims(never, full(0, jnp.int32), never, never, never, full(0, jnp.uint32), full(False, bool))
 
-    def route(self, private, request, entering, holders, copies, waiting):
-        return jnp.broadcast_to(holders, request.number.shape), private
+    def route(self, private, request, entering, view):
+        return jnp.broadcast_to(mask_of(view.copies), request.number.shape), private
 
     def admit(self, private: Claims, into: Bool[Array, "slot *lanes"], request: Requests) -> Claims:
         return Claims(
@@ -122,9 +122,9 @@ class DSPTF(AbstractDispatch):
             contested=private.contested & ~into,
         )
 
-    def choosable_from(self, private: Claims, born, receiving, drive):
-        forwarded = born + jnp.where(receiving == drive, 0.0, self.latency)
-        hears = (private.deaf & bit(drive)) == 0
+    def choosable_from(self, private: Claims, born, receiving, copy):
+        forwarded = born + jnp.where(receiving == copy, 0.0, self.latency)
+        hears = ~held(private.deaf, copy)
         heard = (private.first + self.latency < 0) & hears
         return jnp.where(heard, jnp.inf, forwarded)
 
@@ -133,25 +133,28 @@ class DSPTF(AbstractDispatch):
             pick(field, claim.slot) for field in (private.owner, private.bid, private.made, private.start, private.deaf)
         )
         contested = claim.made & jnp.isfinite(rival_bid)
-        better = (claim.bid < rival_bid) | ((claim.bid == rival_bid) & (claim.drive < rival))
+        better = (claim.bid < rival_bid) | ((claim.bid == rival_bid) & (claim.copy < rival))
         # a claim that arrives after its hearer's access has started comes too late
         arrives = rival_made + self.latency
-        hears = (arrives <= claim.start + INSTANT) & ((deaf & bit(claim.drive)) == 0)
-        rival_hears = (self.latency <= rival_start + INSTANT) & ((deaf & bit(rival)) == 0)
+        hears = (arrives <= claim.start + INSTANT) & ~held(deaf, claim.copy)
+        rival_hears = (self.latency <= rival_start + INSTANT) & ~held(deaf, rival)
+        rival_yields = contested & better & rival_hears
         verdict = Verdict(
             kept=claim.made & ~(contested & ~better & hears),
             retry=jnp.maximum(arrives, 0.0),
+            # whoever loses has heard that the read is taken, so that it leaves the loser's queue
+            withdrawn=bit(claim.copy) | jnp.where(rival_yields, bit(rival), jnp.uint32(0)),
             contested=contested,
             first_contest=contested & ~pick(private.contested, claim.slot),
             rival=rival,
-            rival_yields=contested & better & rival_hears,
+            rival_yields=rival_yields,
             rival_retry=self.latency + jnp.zeros_like(arrives),
         )
         at = slot_mask(private.first, claim.slot, claim.made)
         best = at & better
         return verdict, Claims(
             first=jnp.where(at, jnp.minimum(private.first, 0.0), private.first),
-            owner=jnp.where(best, claim.drive, private.owner),
+            owner=jnp.where(best, claim.copy, private.owner),
             bid=jnp.where(best, claim.bid, private.bid),
             made=jnp.where(best, 0.0, private.made),
             start=jnp.where(best, claim.start, private.start),
@@ -159,8 +162,8 @@ class DSPTF(AbstractDispatch):
             contested=private.contested | (at & contested),
         )
 
-    def left_behind(self, private: Claims, at):
-        return at & private.deaf
+    def left_behind(self, private: Claims, waiting):
+        return waiting & private.deaf
 
     def elapse(self, private: Claims, time) -> Claims:
         return private._replace(first=private.first - time, made=private.made - time, start=private.start - time)

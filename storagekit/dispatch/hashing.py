@@ -17,8 +17,8 @@ class Hashing(OneChosen):
     def init(self, slots, drives, lanes):
         return None
 
-    def route(self, private, request, entering, holders, copies, waiting):
-        return bit((request.address_hash % jnp.asarray(copies).astype(jnp.uint32)).astype(jnp.int32)), private
+    def route(self, private, request, entering, view):
+        return bit((request.address_hash % jnp.asarray(view.copies).astype(jnp.uint32)).astype(jnp.int32)), private
 
 
 class WeightedHashing(OneChosen):
@@ -38,7 +38,7 @@ class WeightedHashing(OneChosen):
     def init(self, slots, drives, lanes):
         return None
 
-    def route(self, private, request, entering, holders, copies, waiting):
+    def route(self, private, request, entering, view):
         edges = jnp.cumsum(self.weights) / jnp.sum(self.weights)
         point = fraction(request.address_hash)
         index = sum((point >= edge).astype(jnp.int32) for edge in edges[:-1])

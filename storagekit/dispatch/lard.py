@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from storagekit.dispatch.base import OneChosen
 from storagekit.errors import InputError
-from storagekit.lanes import bit, first_min, pick, real, rows
+from storagekit.lanes import bit, first_min, pick, real
 from storagekit.workload import fraction, scramble
 
 
@@ -44,17 +44,18 @@ class LARD(OneChosen):
     def init(self, slots, drives, lanes):
         return jnp.full((self.targets, *lanes), -1, jnp.int32)
 
-    def route(self, private, request, entering, holders, copies, waiting):
+    def route(self, private, request, entering, view):
         target = (request.address_hash % jnp.uint32(self.targets)).astype(jnp.int32)
-        load = waiting.load()
-        present = rows(load.shape[0], load) < copies
-        idlest, least = first_min(jnp.where(present, load, jnp.iinfo(jnp.int32).max))
+        load = view.load()
+        idlest, least = first_min(jnp.where(view.holders(), load, jnp.iinfo(jnp.int32).max))
+        idlest = idlest - view.first
+        copies = jnp.asarray(view.copies)
         remembered = pick(private, target)
         before = fraction(scramble(target)) < self.allocated
-        past = (scramble(target + self.targets) % jnp.asarray(copies).astype(jnp.uint32)).astype(jnp.int32)
+        past = (scramble(target + self.targets) % copies.astype(jnp.uint32)).astype(jnp.int32)
         home = jnp.where(before, past, remembered)
         known = jnp.where(remembered < 0, home, remembered)
-        mine = pick(load, known).astype(jnp.float32)
+        mine = pick(load, view.first + known).astype(jnp.float32)
         overloaded = ((mine > self.high) & (least < self.low)) | (mine >= 2 * self.high)
         chosen = jnp.where((known < 0) | overloaded, idlest, known)
         # a write is not routed, so that it leaves the table alone

@@ -53,6 +53,11 @@ class AbstractDrive(eqx.Module):
     def cylinders(self) -> int:
         """Cylinders from the first to the last."""
 
+    @property
+    @abstractmethod
+    def heads(self) -> int:
+        """Tracks of a cylinder."""
+
     @abstractmethod
     def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Target:
         """Where `count` sectors from logical address `sector` lie. Takes NumPy arrays (64-bit addresses) or JAX arrays."""
@@ -64,6 +69,10 @@ class AbstractDrive(eqx.Module):
     @abstractmethod
     def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
         """Revolutions in `seconds`."""
+
+    @abstractmethod
+    def seconds(self, turns: Float[Array, "*row"]) -> Float[Array, "*row"]:
+        """Seconds of so many revolutions; 0 for a drive that does not turn."""
 
     @abstractmethod
     def drift(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:

@@ -42,6 +42,10 @@ class Drive(AbstractDrive):
     def cylinders(self) -> int:
         return self.geometry.span
 
+    @property
+    def heads(self) -> int:
+        return self.geometry.heads
+
     def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Target:
         """Where a request lies. One that crosses into the next zone is timed with the track length it began with."""
         shape = self.geometry
@@ -66,6 +70,9 @@ class Drive(AbstractDrive):
 
     def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
         return seconds / self.revolution
+
+    def seconds(self, turns: Float[Array, "*row"]) -> Float[Array, "*row"]:
+        return turns * self.revolution
 
     def drift(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
         # the remainder is exact, where a quotient of a long pause would round the phase away

@@ -26,6 +26,10 @@ class RateServer(AbstractDrive):
     def cylinders(self) -> int:
         return 1
 
+    @property
+    def heads(self) -> int:
+        return 1
+
     def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Target:
         nowhere = sector * 0
         return Target(
@@ -42,6 +46,9 @@ class RateServer(AbstractDrive):
 
     def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
         return jnp.zeros_like(seconds)
+
+    def seconds(self, turns: Float[Array, "*row"]) -> Float[Array, "*row"]:
+        return turns * 0
 
     def drift(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
         return jnp.zeros_like(seconds)

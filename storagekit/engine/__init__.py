@@ -10,6 +10,9 @@ from storagekit.engine.completion import AllCopies as AllCopies
 from storagekit.engine.completion import AtOnce as AtOnce
 from storagekit.engine.completion import FirstCopy as FirstCopy
 from storagekit.engine.completion import ReceivingBrick as ReceivingBrick
+from storagekit.engine.delayed import Background as Background
+from storagekit.engine.propagation import AbstractPropagation as AbstractPropagation
+from storagekit.engine.propagation import Foreground as Foreground
 from storagekit.engine.run import AbstractLog as AbstractLog
 from storagekit.engine.run import NoLog as NoLog
 from storagekit.engine.run import ResponseLog as ResponseLog

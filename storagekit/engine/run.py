@@ -15,7 +15,8 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array
 
-from storagekit.engine.event import Incoming, Report, event
+from storagekit.engine.arrival import Incoming
+from storagekit.engine.event import Report, event
 from storagekit.engine.state import State, phases, start
 from storagekit.engine.system import Scenario
 from storagekit.engine.tally import Tally, add, empty
@@ -56,7 +57,7 @@ class ResponseLog(AbstractLog):
 def begin(scenario: Scenario, key: Array) -> Run:
     """A run at its start. key: `[2, *lanes]` uint32, see `keys`."""
     return Run(
-        start(scenario, phases(key, scenario.system.drives)),
+        start(scenario, phases(key, scenario.system)),
         jnp.zeros((1, *key.shape[1:]), jnp.int32),
         key,
     )
@@ -66,7 +67,8 @@ def incoming(scenario: Scenario, run: Run) -> Incoming:
     """The requests that a chunk may admit, and where they lie: `[CHUNK, *lanes]`."""
     system = scenario.system
     window = scenario.arrivals.window(system.placement.capacity(system.drive), run.key, run.first, CHUNK)
-    return Incoming(window.requests, system.placement.locate(system.drive, window.requests), window.gap)
+    place = system.placement.locate(system.drive, window.requests)
+    return Incoming(window.requests, place, window.gap)
 
 
 def chunk(scenario: Scenario, run: Run, log: AbstractLog) -> tuple[Run, tuple[Tally, Any]]:

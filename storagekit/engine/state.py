@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.drive import Arm, Target
-from storagekit.engine.system import Scenario
+from storagekit.engine.system import Scenario, System
 from storagekit.lanes import rows
 
 NOBODY = -1
@@ -16,15 +16,18 @@ NOBODY = -1
 class Slots(NamedTuple):
     """Requests in the system.
 
-    number: which request; NOBODY in a slot that was never used. receiving: the brick its client sent it to.
-    born: when it arrived. waiting: drives at whose queues it waits, one bit each.
+    number: which request; NOBODY in a slot that was never used. target, home: where it lies, see `placement.Location`.
+    receiving: the copy on the brick that its client sent it to. asynchronous: nobody waits for its answer.
+    born: when it arrived. waiting: the copies at whose drives it waits, one bit each.
     answer: when it is answered, inf while not known. answered: its answer has been given; with nothing waiting, the slot
     is free. latest: when the last of its copies issued so far ends.
     """
 
     number: Int[Array, "slot *lanes"]
     target: Target
+    home: Int[Array, "slot *lanes"]
     read: Bool[Array, "slot *lanes"]
+    asynchronous: Bool[Array, "slot *lanes"]
     receiving: Int[Array, "slot *lanes"]
     born: Float[Array, "slot *lanes"]
     waiting: UInt32[Array, "slot *lanes"]
@@ -37,13 +40,19 @@ class Slots(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The access that a drive has chosen: its parts in seconds, when it ends, and where it leaves the arm."""
+    """The access that a drive has chosen: its parts in seconds, when it ends, and where it leaves the arm.
+
+    number, slot: whose it is. replica: which one it goes to.
+    """
 
     seek: Float[Array, "drive *lanes"]
     rotation: Float[Array, "drive *lanes"]
     transfer: Float[Array, "drive *lanes"]
     finish: Float[Array, "drive *lanes"]
     end: Arm
+    number: Int[Array, "drive *lanes"]
+    slot: Int[Array, "drive *lanes"]
+    replica: Int[Array, "drive *lanes"]
 
 
 class Drives(NamedTuple):
@@ -69,7 +78,7 @@ class State(NamedTuple):
 
     arrived: when the last request of an open stream arrived; gap: the seconds from it to the next, kept apart so that a
     short gap after a long one is not rounded away. taken: requests admitted since the window of requests was drawn.
-    dispatch, schedule: private to them.
+    dispatch, schedule, propagation, cache: private to them.
     """
 
     slots: Slots
@@ -79,6 +88,8 @@ class State(NamedTuple):
     taken: Int[Array, "1 *lanes"]
     dispatch: Any
     schedule: Any
+    propagation: Any
+    cache: Any
 
 
 def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
@@ -106,7 +117,9 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
             slot(0),
             Arm(slot(0, jnp.int32), slot(0, jnp.int32)),
         ),
+        home=slot(0, jnp.int32),
         read=slot(True, bool),
+        asynchronous=slot(False, bool),
         receiving=slot(0, jnp.int32),
         born=slot(0),
         waiting=slot(0, jnp.uint32),
@@ -119,7 +132,16 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
         phase=phase,
         free=drive(0),
         arm=arm,
-        plan=Plan(drive(0), drive(0), drive(0), drive(0), arm),
+        plan=Plan(
+            drive(0),
+            drive(0),
+            drive(0),
+            drive(0),
+            arm,
+            drive(NOBODY, jnp.int32),
+            drive(0, jnp.int32),
+            drive(0, jnp.int32),
+        ),
         planned=drive(False, bool),
         idle=drive(True, bool),
     )
@@ -131,16 +153,19 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
         taken=jnp.zeros((1, *lanes), jnp.int32),
         dispatch=system.dispatch.init(system.slots, system.drives, lanes),
         schedule=system.schedule.init(system.drives, lanes),
+        propagation=system.propagation.init(system.slots, lanes),
+        cache=system.cache.init(lanes),
     )
 
 
-def phases(key: Array, drives: int) -> Float[Array, "drive *lanes"]:
-    """A random phase for every drive of every lane, key `[2, *lanes]`: spindles are not synchronized."""
+def phases(key: Array, system: System) -> Float[Array, "drive *lanes"]:
+    """A random phase for every drive of every lane, key `[2, *lanes]`; the same for all where spindles are synchronized."""
 
     def one_lane(data):
-        return jax.random.uniform(jax.random.wrap_key_data(data), (drives,), jnp.float32)
+        return jax.random.uniform(jax.random.wrap_key_data(data), (system.drives,), jnp.float32)
 
     draw = one_lane
     for _ in range(key.ndim - 1):
         draw = jax.vmap(draw, in_axes=-1, out_axes=-1)
-    return draw(key)
+    drawn = draw(key)
+    return jnp.where(system.synchronized, drawn[:1], drawn)

@@ -2,25 +2,30 @@
 
 import equinox as eqx
 import numpy as np
+from jaxtyping import Array, Int
 
+from storagekit.cache import AbstractCache, NoCache
 from storagekit.dispatch import AbstractDispatch
 from storagekit.drive import AbstractDrive
 from storagekit.engine.completion import AbstractCompletion, AllCopies
+from storagekit.engine.propagation import AbstractPropagation, Foreground
 from storagekit.errors import InputError
-from storagekit.placement import AbstractPlacement
+from storagekit.lanes import whole
+from storagekit.placement import MOST_COPIES, AbstractPlacement
 from storagekit.schedule import AbstractSchedule
 from storagekit.workload import AbstractArrivals
 
-MOST_DRIVES = 32
 MOST_SECTORS = 2**31
 
 
 class System(eqx.Module):
     """Drives that hold copies, and how they share the work.
 
-    drive: the model of every spindle; each has a random phase of its own. drives: how many the engine provides for, at
-    least as many as the placement uses (more lets settings with different numbers share one compilation).
+    drive: the model of every spindle. drives: how many the engine provides for, at least as many as the placement uses
+    (more lets settings with different numbers share one compilation).
     slots: requests the system holds at once; further arrivals wait outside and are counted.
+    completion: when a write is answered. propagation: how it reaches its copies. cache: memory in front of the drives.
+    synchronized: 1 if all spindles turn in step; by default each has a random phase of its own.
     """
 
     drive: AbstractDrive
@@ -28,30 +33,53 @@ class System(eqx.Module):
     dispatch: AbstractDispatch
     schedule: AbstractSchedule
     completion: AbstractCompletion
+    propagation: AbstractPropagation
+    cache: AbstractCache
+    synchronized: Int[Array, "..."]
     drives: int = eqx.field(static=True)
     slots: int = eqx.field(static=True)
 
-    def __init__(self, drive, placement, dispatch, schedule, completion=None, *, drives: int, slots: int):
+    def __init__(
+        self,
+        drive,
+        placement,
+        dispatch,
+        schedule,
+        completion=None,
+        propagation=None,
+        cache=None,
+        *,
+        drives: int,
+        slots: int,
+        synchronized=0,
+    ):
         self.drive = drive
         self.placement = placement
         self.dispatch = dispatch
         self.schedule = schedule
         self.completion = AllCopies() if completion is None else completion
+        self.propagation = Foreground() if propagation is None else propagation
+        self.cache = NoCache() if cache is None else cache
+        self.synchronized = whole(synchronized)
         self.drives = drives
         self.slots = slots
 
     def __check_init__(self):
-        if not 1 <= self.drives <= MOST_DRIVES:
-            raise InputError(f"{self.drives} drives in one system: give 1 to {MOST_DRIVES}, or run groups as lanes")
+        if self.drives < 1:
+            raise InputError(f"{self.drives} drives in one system: give at least 1")
         used = int(np.max(self.placement.drives))
         if used > self.drives:
-            raise InputError(f"{used} copies on {self.drives} drives: lower the copies or add drives")
+            raise InputError(f"a layout of {used} drives on {self.drives}: lower its copies or add drives")
+        copies, replicas = int(np.max(self.placement.copies)), int(np.max(self.placement.replicas))
+        if copies > MOST_COPIES:
+            raise InputError(f"{copies} copies of a block: at most {MOST_COPIES}; run groups as lanes")
         if self.slots < 1:
             raise InputError(f"{self.slots} request slots: give at least 1")
-        capacity = self.placement.capacity(self.drive)
+        capacity = int(self.placement.capacity(self.drive))
         if not 0 < capacity < MOST_SECTORS:
             raise InputError(f"a capacity of {capacity} sectors: the engine addresses 1 to {MOST_SECTORS - 1} (1 TB)")
-        self.dispatch.check(used)
+        self.dispatch.check(copies)
+        self.propagation.check(float(np.max(self.dispatch.lead)), copies, replicas)
 
 
 class Scenario(eqx.Module):

@@ -12,8 +12,9 @@ from storagekit.engine.state import NOBODY
 class Tally(NamedTuple):
     """Sums over a chunk of events; times in seconds.
 
-    elapsed: simulated time. reads, writes: requests answered, and the sums of their response times.
-    admitted, held_up: requests that entered; of these, that had waited outside for a slot.
+    elapsed: simulated time. reads, writes: requests answered, and the sums of their response times; asynchronous: of these
+    writes, those that nobody waited for, whose response times are summed apart.
+    admitted, held_up, hits: requests that entered; of these, that had waited outside for a slot, and that memory answered.
     choices, candidates: choices made and the copies they chose among.
     claims: made on reads. further: claims on reads that another drive had claimed. contested: reads with such claims.
     twice: services of reads beyond the first.
@@ -23,10 +24,13 @@ class Tally(NamedTuple):
     elapsed: Float[Array, "1 *lanes"]
     reads: Int[Array, "1 *lanes"]
     writes: Int[Array, "1 *lanes"]
+    asynchronous: Int[Array, "1 *lanes"]
     read_response: Float[Array, "1 *lanes"]
+    asynchronous_response: Float[Array, "1 *lanes"]
     write_response: Float[Array, "1 *lanes"]
     admitted: Int[Array, "1 *lanes"]
     held_up: Int[Array, "1 *lanes"]
+    hits: Int[Array, "1 *lanes"]
     choices: Int[Array, "1 *lanes"]
     candidates: Int[Array, "1 *lanes"]
     claims: Int[Array, "1 *lanes"]
@@ -46,8 +50,10 @@ def empty(drives: int, lanes: tuple[int, ...]) -> Tally:
     counts = {
         "reads",
         "writes",
+        "asynchronous",
         "admitted",
         "held_up",
+        "hits",
         "choices",
         "candidates",
         "claims",
@@ -73,14 +79,18 @@ def add(tally: Tally, report: Report) -> Tally:
     answered = report.answered.number != NOBODY
     read = answered & report.answered.read
     write = answered & ~report.answered.read
+    hidden = write & report.answered.asynchronous
     return Tally(
         elapsed=tally.elapsed + report.elapsed,
         reads=tally.reads + read,
         writes=tally.writes + write,
+        asynchronous=tally.asynchronous + hidden,
+        asynchronous_response=tally.asynchronous_response + jnp.where(hidden, report.answered.response, 0.0),
         read_response=tally.read_response + jnp.where(read, report.answered.response, 0.0),
-        write_response=tally.write_response + jnp.where(write, report.answered.response, 0.0),
+        write_response=tally.write_response + jnp.where(write & ~hidden, report.answered.response, 0.0),
         admitted=tally.admitted + report.admitted,
         held_up=tally.held_up + report.held_up,
+        hits=tally.hits + report.hit,
         choices=tally.choices + report.chose,
         candidates=tally.candidates + report.candidates,
         claims=tally.claims + report.claimed,

@@ -30,6 +30,7 @@ UNITS = {
     "read_fraction": "1",
     "held_up": "1",
     "outstanding": "1",
+    "hit_rate": "1",
 }
 MEANINGS = {
     "throughput": "disk accesses per second and brick, replica writes included",
@@ -39,9 +40,9 @@ MEANINGS = {
     "seek": "mean arm movement of an access, settling and overhead included",
     "rotation": "mean rotational wait of an access",
     "transfer": "mean media time of an access",
-    "response": "mean time from arrival to answer",
+    "response": "mean time from arrival to answer, asynchronous writes left out",
     "read_response": "mean response time of reads",
-    "write_response": "mean response time of writes",
+    "write_response": "mean response time of writes, asynchronous ones left out",
     "elapsed": "simulated time measured",
     "requests": "requests answered while measured",
     "accesses": "disk accesses while measured",
@@ -56,6 +57,7 @@ MEANINGS = {
     "read_fraction": "reads among the requests answered",
     "held_up": "requests that waited outside for a slot",
     "outstanding": "requests in the system, mean over time (Little's law)",
+    "hit_rate": "share of reads that memory answers",
 }
 
 
@@ -84,9 +86,9 @@ def measures(sums: Tally, bricks: np.ndarray) -> xr.Dataset:
             "seek": sums.seek[0] / accesses,
             "rotation": sums.rotation[0] / accesses,
             "transfer": sums.transfer[0] / accesses,
-            "response": (sums.read_response + sums.write_response)[0] / answered,
+            "response": (sums.read_response + sums.write_response)[0] / (answered - sums.asynchronous[0]),
             "read_response": (sums.read_response / sums.reads)[0],
-            "write_response": (sums.write_response / sums.writes)[0],
+            "write_response": (sums.write_response / (sums.writes - sums.asynchronous))[0],
             "idle": 1 - sums.busy.sum(axis=0) / elapsed / bricks,
             "candidates": (sums.candidates / sums.choices)[0],
             "contested": (sums.contested / sums.reads)[0],
@@ -95,7 +97,8 @@ def measures(sums: Tally, bricks: np.ndarray) -> xr.Dataset:
             "further_claims": sums.further[0] / answered,
             "extra_services": (sums.twice / sums.reads)[0],
             "read_fraction": sums.reads[0] / answered,
-            "outstanding": (sums.read_response + sums.write_response)[0] / elapsed,
+            "outstanding": (sums.read_response + sums.write_response + sums.asynchronous_response)[0] / elapsed,
+            "hit_rate": (sums.hits / sums.reads)[0],
             "requests": answered,
             "accesses": accesses,
             "held_up": sums.held_up[0],

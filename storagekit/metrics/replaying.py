@@ -24,7 +24,7 @@ def replay(trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int
     whose address lay beyond the system's capacity. The busiest brick and the largest part of its time are in the
     attributes `busiest_brick` and `bottleneck`. seed: of the spindles' phases.
     """
-    capacity = system.placement.capacity(system.drive)
+    capacity = int(system.placement.capacity(system.drive))
     scenario = Scenario(system, recorded(trace, capacity, scale))
     began = time.perf_counter()
     outcome = run(scenario, keys([seed])[:, 0], len(trace), ResponseLog(), "replaying")

@@ -1,45 +1,23 @@
 """Whole copies on several bricks."""
 
-from abc import abstractmethod
-
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Int, UInt32
+from jaxtyping import Array, Int
 
 from storagekit.drive import AbstractDrive, Target
 from storagekit.errors import InputError
-from storagekit.lanes import mask_of, whole
+from storagekit.lanes import real, whole
+from storagekit.placement.base import AbstractPlacement, Location
 from storagekit.workload import Requests
 
 
-class AbstractPlacement(eqx.Module):
-    """Which drives hold a block."""
-
-    @abstractmethod
-    def capacity(self, drive: AbstractDrive) -> int:
-        """Sectors that the layout offers on drives of this kind."""
-
-    @abstractmethod
-    def locate(self, drive: AbstractDrive, requests: Requests) -> Target:
-        """Where on a holder each request lies."""
-
-    @abstractmethod
-    def holders(self) -> UInt32[Array, "..."]:
-        """The drives that hold a block, one bit each."""
-
-    @property
-    @abstractmethod
-    def drives(self) -> Int[Array, "..."]:
-        """How many drives the layout uses."""
-
-
 class Replicas(AbstractPlacement):
-    """A replica group: every block on each of the drives 0 to copies-1, at the same address.
+    """A replica group: every block once on each of the drives 0 to copies-1, at the same address.
 
     A system of many groups is one lane for each group: they share nothing but the network.
     """
 
-    copies: Int[Array, "..."] = eqx.field(converter=whole)
+    copies: Int[Array, "..."] = eqx.field(converter=whole, default=1)
 
     def __check_init__(self):
         if np.any(np.asarray(self.copies) < 1):
@@ -48,12 +26,23 @@ class Replicas(AbstractPlacement):
     def capacity(self, drive: AbstractDrive) -> int:
         return drive.capacity
 
-    def locate(self, drive: AbstractDrive, requests: Requests) -> Target:
-        return drive.locate(requests.sector, requests.sectors)
-
-    def holders(self) -> UInt32[Array, "..."]:
-        return mask_of(self.copies)
+    def locate(self, drive: AbstractDrive, requests: Requests) -> Location:
+        return Location(drive.locate(requests.sector, requests.sectors), requests.sector * 0)
 
     @property
-    def drives(self) -> Int[Array, "..."]:
+    def drives(self):
         return self.copies
+
+    @property
+    def replicas(self):
+        return whole(1)
+
+    @property
+    def most_replicas(self):
+        return 1
+
+    def replica(self, drive: AbstractDrive, target: Target, copy: Array, index: int) -> Target:
+        return target
+
+    def sweep(self, drive: AbstractDrive):
+        return drive.seconds(real(0))

@@ -4,25 +4,36 @@ from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import equinox as eqx
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.drive import AbstractDrive, Arm, Target
+from storagekit.placement import AbstractPlacement, Reach, nearest_replica
 
 
 class Choice(NamedTuple):
-    """What a drive that has fallen free knows: itself, and the copies in the slots.
+    """What a drive that has fallen free knows: itself, and the requests in the slots.
 
     which: index of the drive. angle: where its platter stands, in turns, at the moment the next access can start.
     born: when each request arrived, seconds from now (never above 0 once visible).
+    copy: which of the request's copies this drive holds; usable: the replicas of it that may be chosen, None for all.
     """
 
     drive: AbstractDrive
+    placement: AbstractPlacement
     which: Int[Array, "1 *lanes"]
     arm: Arm
     angle: Float[Array, "1 *lanes"]
     target: Target
     read: Bool[Array, "slot *lanes"]
     born: Float[Array, "slot *lanes"]
+    copy: Int[Array, "slot *lanes"]
+    usable: UInt32[Array, "slot *lanes"] | None
+
+    def reach(self) -> Reach:
+        """The nearest replica of each request."""
+        return nearest_replica(
+            self.placement, self.drive, self.arm, self.angle, self.target, self.read, self.copy, self.usable
+        )
 
 
 class AbstractSchedule(eqx.Module):

@@ -1,4 +1,8 @@
-"""The classic disciplines, a line or two each."""
+"""The classic disciplines, a line or two each.
+
+Whatever is chosen is served at its nearest rotational replica: on a layout that has them LOOK is RLOOK and SATF is RSATF
+(srarray, section 2.4).
+"""
 
 import jax.numpy as jnp
 
@@ -24,7 +28,7 @@ class SATF(Stateless):
     """Shortest access (positioning) time first, SPTF: the least seek plus rotation (Jacobson and Wilkes 1991)."""
 
     def cost(self, private, choice: Choice):
-        return choice.drive.positioning(choice.arm, choice.angle, choice.target, choice.read).total
+        return choice.reach().positioning.total
 
 
 class CLOOK(Stateless):
@@ -51,6 +55,10 @@ class LOOK(AbstractSchedule):
 
     def after(self, private, chooser, distance):
         return jnp.where(chooser & (distance != 0), jnp.sign(distance), private)
+
+
+RLOOK = LOOK
+RSATF = SATF
 
 
 def span(drive: AbstractDrive) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.errors import InputError
-from storagekit.lanes import real, whole
+from storagekit.lanes import INSTANT, real, whole
 from storagekit.workload.randomness import fraction, words
 from storagekit.workload.requests import RandomRequests, Requests
 
@@ -31,7 +31,7 @@ class AbstractArrivals(eqx.Module):
     @abstractmethod
     def window(
         self,
-        capacity: int,
+        capacity: int | Array,
         key: UInt32[Array, "2 *lanes"],
         first: Int[Array, "1 *lanes"],
         count: int,
@@ -99,7 +99,8 @@ class ClosedLoop(AbstractArrivals):
         return answer
 
     def precedes(self, arrival, choice):
-        return arrival <= choice if self.replaced_before_choice else arrival < choice
+        # an answer and the choice that its completion allows are one instant, however they were rounded
+        return arrival <= choice + INSTANT if self.replaced_before_choice else arrival < choice - INSTANT
 
     def leaves(self, admitted, due):
         return admitted

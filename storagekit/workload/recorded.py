@@ -25,6 +25,7 @@ def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0) -> Recorded
     if int(sectors.max()) >= capacity:
         raise InputError(f"a request of {int(trace.size.max())} bytes: the system holds {capacity * units.SECTOR}")
     sector = (trace.concatenated().offset // units.SECTOR) % (capacity - int(sectors.max()))
+    asynchronous = np.zeros(len(trace), bool) if trace.asynchronous is None else trace.asynchronous
     number = jnp.arange(len(trace), dtype=jnp.int32)
     gap = np.append(np.diff(trace.time), np.inf)
     requests = Requests(
@@ -34,6 +35,7 @@ def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0) -> Recorded
         read=jnp.asarray(trace.read),
         receiving=scramble(number + len(trace)),
         address_hash=scramble(jnp.asarray(sector // BLOCK, jnp.int32)),
+        asynchronous=jnp.asarray(asynchronous & ~trace.read),
     )
     return RecordedArrivals(requests, real(gap), real(scale))
 

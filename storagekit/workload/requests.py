@@ -20,6 +20,7 @@ class Requests(NamedTuple):
     sector, sectors: logical address and length, in sectors of 512 bytes.
     receiving: a random word that says which brick the client sends it to.
     address_hash: a hash of its address, equal for equal addresses.
+    asynchronous: a write that nobody waits for.
     """
 
     number: Int[Array, "*row"]
@@ -28,16 +29,19 @@ class Requests(NamedTuple):
     read: Bool[Array, "*row"]
     receiving: UInt32[Array, "*row"]
     address_hash: UInt32[Array, "*row"]
+    asynchronous: Bool[Array, "*row"]
 
 
 class RandomRequests(eqx.Module):
     """Small random requests: uniform addresses, independent sizes, a share of reads, no locality.
 
-    `alignment` is the grid of start addresses in sectors (8: 4 KB).
+    `alignment` is the grid of start addresses in sectors (8: 4 KB). locality: L of (srarray, Table 3): addresses stay within
+    the first 1/L of the capacity, so that seeks are 1/L as long as over all of it.
     """
 
     size: AbstractSize
     read_share: Float[Array, "..."] = eqx.field(converter=real)
+    locality: Float[Array, "..."] = eqx.field(converter=real, default=1.0)
     alignment: int = eqx.field(static=True, default=8)
 
     def __check_init__(self):
@@ -45,12 +49,14 @@ class RandomRequests(eqx.Module):
         wrong = share[~((share >= 0) & (share <= 1))]
         if wrong.size:
             raise InputError(f"read share {float(wrong[0]):g}: it must lie between 0 and 1")
+        if not np.all(np.asarray(self.locality) >= 1):
+            raise InputError(f"locality {float(np.min(self.locality)):g}: it is 1 or more; 1 for uniform addresses")
         if self.alignment < 1:
             raise InputError(f"alignment {self.alignment} sectors: it must be at least 1")
 
     def draw(
         self,
-        capacity: int,
+        capacity: int | Array,
         key: UInt32[Array, "2 *lanes"],
         first: Int[Array, "1 *lanes"],
         count: int,
@@ -58,7 +64,8 @@ class RandomRequests(eqx.Module):
         """Requests number first to first+count-1 of the stream `key`, within `capacity` sectors: `[count, *lanes]`."""
         where, size = words(key, first, count, 0)
         operation, receiving = words(key, first, count, 1)
-        places = (capacity - self.size.largest) // self.alignment
+        reached = (jnp.asarray(capacity, jnp.float32) / self.locality).astype(jnp.int32)
+        places = (jnp.minimum(reached, capacity) - self.size.largest) // self.alignment
         position = below(where, jnp.maximum(places, 1))
         counters = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
         return Requests(
@@ -68,4 +75,5 @@ class RandomRequests(eqx.Module):
             read=fraction(operation) < self.read_share,
             receiving=receiving,
             address_hash=scramble(position),
+            asynchronous=jnp.zeros(position.shape, bool),
         )

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from storagekit.dispatch import LARD, Hashing, Waiting, WeightedHashing
+from storagekit.dispatch import LARD, Hashing, View, WeightedHashing
 from storagekit.errors import InputError
 from storagekit.workload import Requests
 
@@ -14,26 +14,51 @@ TARGETS = 4096
 def read(address_hash, is_read=True) -> Requests:
     one = np.ones(1, np.int32)
     return Requests(
-        one, one, one, jnp.full(1, is_read), jnp.zeros(1, jnp.uint32), jnp.asarray([address_hash], jnp.uint32)
+        one,
+        one,
+        one,
+        jnp.full(1, is_read),
+        jnp.zeros(1, jnp.uint32),
+        jnp.asarray([address_hash], jnp.uint32),
+        jnp.zeros(1, bool),
     )
 
 
-def loads(*load) -> Waiting:
+def seen(waiting, busy, home=0, first=0, copies=3) -> View:
+    at = jnp.asarray(waiting, jnp.uint32)
+    homes = jnp.broadcast_to(jnp.asarray(home, jnp.int32), at.shape)
+    first = jnp.full(1, first, jnp.int32)
+    return View(at, homes, jnp.asarray(busy), first, jnp.asarray(copies), lambda: jnp.zeros(len(busy)))
+
+
+def loads(*load) -> View:
     """Idle drives at whose queues `load` requests wait, none at two."""
     at = np.repeat([1 << drive for drive in range(len(load))], load)
-    return Waiting(jnp.asarray(np.append(at, 0), jnp.uint32), jnp.zeros(len(load), bool))
+    return seen(np.append(at, 0), [False] * len(load))
 
 
-def drive_of(dispatch, private, request, waiting, copies=3):
-    mask, private = dispatch.route(private, request, jnp.ones(1, bool), jnp.uint32(0b111), jnp.asarray(copies), waiting)
+def drive_of(dispatch, private, request, view, copies=3):
+    mask, private = dispatch.route(private, request, jnp.ones(1, bool), view._replace(copies=jnp.asarray(copies)))
     chosen = int(mask[0])
     assert chosen.bit_count() == 1
     return chosen.bit_length() - 1, private
 
 
 def test_load_counts_what_waits_and_what_is_served():
-    waiting = Waiting(jnp.asarray([0b001, 0b011, 0], jnp.uint32), jnp.asarray([True, False, True]))
-    assert waiting.load().tolist() == [3, 1, 1]
+    assert seen([0b001, 0b011, 0], [True, False, True]).load().tolist() == [3, 1, 1]
+
+
+def test_load_finds_the_drives_of_copies_that_start_elsewhere():
+    """A request whose copies 0 and 1 lie on drives 2 and 3, and one whose copy 1 lies on drive 1."""
+    assert seen([0b11, 0b10], [False] * 4, home=[2, 0]).load().tolist() == [0, 1, 1, 1]
+
+
+def test_lard_chooses_among_the_holders_alone():
+    """Drives 2 and 3 hold the block; drive 3, its copy 1, is the idler of the two."""
+    view = seen([0b1, 0b1, 0b1], [False] * 4, home=[2, 2, 3], first=2, copies=2)
+    lard = LARD()
+    copy, _ = drive_of(lard, lard.init(1, 4, ()), read(7), view, copies=2)
+    assert copy == 1
 
 
 @pytest.mark.parametrize("address_hash", [0, 1, 5, 4_294_967_295])
@@ -47,7 +72,7 @@ def test_weighted_hashing_gives_each_brick_its_share():
     hashes = np.random.default_rng(0).integers(0, 2**32, 4000, dtype=np.uint32)
     dispatch = WeightedHashing(np.array([1.0, 2.0, 1.0]))
     request = read(0)._replace(number=jnp.zeros(4000, jnp.int32), address_hash=jnp.asarray(hashes))
-    mask, _ = dispatch.route(None, request, jnp.ones(1, bool), jnp.uint32(7), jnp.asarray(3), loads(0, 0, 0))
+    mask, _ = dispatch.route(None, request, jnp.ones(1, bool), loads(0, 0, 0))
     shares = [np.mean(np.asarray(mask) == 1 << drive) for drive in range(3)]
     assert np.all(np.abs(np.array(shares) - [0.25, 0.5, 0.25]) < 4 * np.sqrt(0.25 / 4000))
 
@@ -74,7 +99,7 @@ def test_lard_learns_nothing_from_writes_or_from_nobody():
     lard = LARD()
     empty = lard.init(1, 3, ())
     _, after_write = drive_of(lard, empty, read(7, is_read=False), loads(1, 0, 1))
-    _, after_nobody = lard.route(empty, read(7), jnp.zeros(1, bool), jnp.uint32(7), jnp.asarray(3), loads(1, 0, 1))
+    _, after_nobody = lard.route(empty, read(7), jnp.zeros(1, bool), loads(1, 0, 1))
     assert np.all(np.asarray(after_write) == -1) and np.all(np.asarray(after_nobody) == -1)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from storagekit.drive import Arm, Target, ideal_drive
+from storagekit.placement import Replicas
 from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, Choice
 
 CYLINDERS = np.array([52, 40, 90, 49])
@@ -28,7 +29,8 @@ def choice(drive, cylinder=50) -> Choice:
     target = Target(places, rows, jnp.asarray(ANGLES, jnp.float32), jnp.zeros(count), Arm(places, rows))
     arm = Arm(jnp.asarray([cylinder], jnp.int32), jnp.zeros(1, jnp.int32))
     born = jnp.asarray(BORN, jnp.float32)
-    return Choice(drive, jnp.zeros(1, jnp.int32), arm, jnp.zeros(1), target, jnp.ones(count, bool), born)
+    reads, first = jnp.ones(count, bool), jnp.zeros(count, jnp.int32)
+    return Choice(drive, Replicas(1), jnp.zeros(1, jnp.int32), arm, jnp.zeros(1), target, reads, born, first, None)
 
 
 def order(schedule, drive, private=None, cylinder=50) -> list[int]:

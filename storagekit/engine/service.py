@@ -1,0 +1,165 @@
+"""Choosing and serving: what the drive that falls free does next."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int
+
+from storagekit.dispatch import Claim
+from storagekit.drive import Target
+from storagekit.engine.propagation import Access
+from storagekit.engine.state import Plan, State
+from storagekit.engine.system import Scenario
+from storagekit.lanes import (
+    INSTANT,
+    bit,
+    computed_once,
+    count,
+    first_true,
+    least,
+    pick,
+    pick_tree,
+    rows,
+    some,
+    where_tree,
+)
+from storagekit.placement import nearest_replica, of_copy
+from storagekit.schedule import Choice
+
+
+def settle(state: State, served: Bool[Array, "drive *lanes"]) -> State:
+    """The plan of the drive marked in `served` can no longer be taken away: it is what the drive does next."""
+    drives = state.drives
+    return state._replace(
+        drives=drives._replace(
+            free=jnp.where(served, drives.plan.finish, drives.free),
+            arm=where_tree(served, drives.plan.end, drives.arm),
+        )
+    )
+
+
+def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], certain: Bool[Array, "1 *lanes"]) -> State:
+    """The access of drive `which` is over: whoever has copies left to write wakes the drives that hold them."""
+    system, slots, drives = scenario.system, state.slots, state.drives
+    slot, number, replica = (pick(part, which) for part in (drives.plan.slot, drives.plan.number, drives.plan.replica))
+    home = pick(slots.home, slot)
+    written = certain & (pick(slots.number, slot) == number) & ~pick(slots.read, slot)
+    access = computed_once(Access(slot, which - home, replica, written))
+    propagation, left = system.propagation.done(state.propagation, access, system.placement)
+    to_write = of_copy(left, rows(system.drives, drives.wake) - home, system.placement) != 0
+    woken = drives.idle & to_write
+    return state._replace(
+        propagation=propagation,
+        drives=drives._replace(wake=jnp.where(woken, jnp.minimum(drives.wake, 0.0), drives.wake)),
+    )
+
+
+def choose(scenario: Scenario, state: State, which: Array, chooser: Bool[Array, "drive *lanes"]):
+    """Drive `which` chooses a copy, claims it if it is one of many, and plans the access; or goes to sleep.
+
+    Returns the state and the fields of the report that tell of the choice.
+    """
+    system, slots, drives = scenario.system, state.slots, state.drives
+    placement = system.placement
+    chooses = some(chooser)
+    start = computed_once(jnp.maximum(pick(drives.free, which), system.dispatch.lead))
+    angle = pick(drives.phase, which) + system.drive.turns(start)
+    arm = pick_tree(drives.arm, which)
+    copies = which - slots.home
+    offer = system.propagation.offer(state.propagation, slots.waiting, copies, placement)
+    candidate, choosable_from = candidates(scenario, state, offer, copies)
+
+    choice = Choice(
+        system.drive, placement, which, arm, angle, slots.target, slots.read, slots.born, copies, offer.usable
+    )
+    cost = jnp.where(candidate, system.schedule.cost(state.schedule, choice), jnp.inf)
+    # costs are equal where two requests lie at one angle; rounding must not choose between them
+    lowest = least(cost)
+    slot, _ = first_true(cost <= lowest + INSTANT)
+    slot = jnp.minimum(slot, system.slots - 1)
+    found = computed_once(jnp.isfinite(lowest) & chooses)
+    target: Target = pick_tree(slots.target, slot)
+    read, copy = computed_once((pick(slots.read, slot), which - pick(slots.home, slot)))
+    usable = None if offer.usable is None else pick(offer.usable, slot)
+    positioning, replica = computed_once(
+        nearest_replica(placement, system.drive, arm, angle, target, read, copy, usable)
+    )
+    transfer = target.transfer + jnp.where(read, 0.0, system.propagation.sweep(placement, system.drive))
+    finish = computed_once(start + positioning.total + transfer)
+
+    late = jnp.zeros_like(read) if offer.delayed is None else pick(offer.delayed, slot)
+    shared = system.propagation.shared(read, late)
+    claim = Claim(slot, copy, found & shared, positioning.total, start)
+    verdict, claims = system.dispatch.claim(state.dispatch, claim)
+    verdict = computed_once(verdict)
+    kept = computed_once(found & (verdict.kept | ~shared))
+    gives_up = found & ~kept
+    rival = (rows(system.drives, start) == verdict.rival + pick(slots.home, slot)) & verdict.rival_yields
+    withdrawn = jnp.where(claim.made, verdict.withdrawn, bit(copy))
+    number = pick(slots.number, slot)
+    slots = serve(scenario, state, slot, copy, found, kept, finish, withdrawn, verdict.rival_yields)
+
+    again = jnp.maximum(finish - system.dispatch.lead, start)
+    idle_until = least(choosable_from)
+    wake = jnp.where(kept, again, jnp.where(gives_up, verdict.retry, jnp.where(found, jnp.inf, idle_until)))
+    planner = chooser & kept
+    end = placement.replica(system.drive, target, copy, replica).end
+    plan = Plan(positioning.seek, positioning.rotation, transfer, finish, end, number, slot, replica)
+    drives = drives._replace(
+        wake=jnp.where(rival, verdict.rival_retry, jnp.where(chooser, wake, drives.wake)),
+        plan=where_tree(planner, plan, drives.plan),
+        planned=jnp.where(chooser, kept, drives.planned) & ~rival,
+        idle=jnp.where(chooser, ~found, drives.idle),
+    )
+    distance = jnp.where(kept, target.cylinder - arm.cylinder, 0)
+    schedule = system.schedule.after(state.schedule, planner, distance)
+    told = {
+        "chose": found,
+        "candidates": jnp.where(found, count(cost < jnp.inf), 0),
+        "claimed": claim.made,
+        "further": verdict.contested,
+        "contested": verdict.first_contest,
+        "twice": verdict.contested & verdict.kept & ~verdict.rival_yields,
+    }
+    return state._replace(slots=slots, drives=drives, dispatch=claims, schedule=schedule), told
+
+
+def candidates(scenario: Scenario, state: State, offer, copies: Array) -> tuple[Array, Array]:
+    """The requests that a drive may choose now, and from when on it may choose each (inf: not before something happens).
+
+    A copy left for later is a candidate where there is no other.
+    """
+    slots = state.slots
+    choosable_from = scenario.system.dispatch.choosable_from(state.dispatch, slots.born, slots.receiving, copies)
+    if offer.delayed is not None:
+        choosable_from = jnp.where(offer.delayed, 0.0, choosable_from)
+    choosable_from = jnp.where(offer.waits, choosable_from, jnp.inf)
+    # an idle drive wakes for a copy within a rounding of the moment from which it may choose it
+    candidate = choosable_from <= INSTANT
+    if offer.patient is not None:
+        candidate = candidate & ~(offer.patient & some(candidate & ~offer.patient))
+    return candidate, choosable_from
+
+
+def serve(scenario: Scenario, state: State, slot, copy, found, kept, finish, withdrawn, replaces):
+    """The slots once a copy is to be served until `finish`, or given up: it leaves queues, and the answer may be known."""
+    slots = state.slots
+    at = (rows(scenario.system.slots, slots.born) == slot) & found
+    keeps = at & kept
+    waiting = jnp.where(at, slots.waiting & ~withdrawn, slots.waiting)
+    latest = jnp.where(keeps, jnp.maximum(slots.latest, finish), slots.latest)
+    before = pick(slots.answer, slot)
+    written = scenario.system.completion.on_copy(
+        before,
+        finish,
+        pick(latest, slot),
+        scenario.system.propagation.last(state.propagation, slot, pick(waiting, slot)),
+        pick(slots.receiving, slot) == copy,
+    )
+    # a read that another brick serves too is answered by the earlier, one taken over from it by this one
+    answered_by = jnp.where(replaces, finish, jnp.minimum(before, finish))
+    answer = jnp.where(pick(slots.read, slot), answered_by, written)
+    answer = computed_once(answer)
+    return slots._replace(
+        waiting=waiting,
+        latest=latest,
+        answer=jnp.where(keeps & ~slots.answered, answer, slots.answer),
+    )

@@ -1,0 +1,121 @@
+"""What a placement promises: which drives hold a block, and where on them its replicas lie.
+
+A block has `copies`, each on a drive of its own: copy k on drive home + k. On each of these drives it has `replicas`, at
+even angles on different tracks of one cylinder, so that one of them is never far from the head.
+"""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, UInt32
+
+from storagekit.drive import AbstractDrive, Arm, Positioning, Target
+from storagekit.lanes import mask_of
+from storagekit.workload import Requests
+
+# bits of a word: copies of a block, and copies times replicas
+MOST_COPIES = 32
+
+
+class Location(NamedTuple):
+    """Where requests lie: replica 0 of copy 0, and the drive that holds copy 0."""
+
+    target: Target
+    home: Int[Array, "*row"]
+
+
+class AbstractPlacement(eqx.Module):
+    """Where the copies of a block are."""
+
+    @property
+    @abstractmethod
+    def drives(self) -> Int[Array, "..."]:
+        """How many drives the layout uses."""
+
+    @property
+    @abstractmethod
+    def copies(self) -> Int[Array, "..."]:
+        """How many of them hold a block."""
+
+    @property
+    @abstractmethod
+    def replicas(self) -> Int[Array, "..."]:
+        """How often each of these holds it."""
+
+    @property
+    @abstractmethod
+    def most_replicas(self) -> int:
+        """The most replicas that any setting of the layout has, which the engine provides for."""
+
+    @abstractmethod
+    def capacity(self, drive: AbstractDrive) -> int | Array:
+        """Sectors that the layout offers on drives of this kind."""
+
+    @abstractmethod
+    def locate(self, drive: AbstractDrive, requests: Requests) -> Location:
+        """Where each request lies. All of it lies on the drives that hold its first sector."""
+
+    @abstractmethod
+    def replica(self, drive: AbstractDrive, target: Target, copy: Int[Array, "*row"], index: int | Array) -> Target:
+        """Where replica `index` of a copy lies, from replica 0 of copy 0."""
+
+    @abstractmethod
+    def sweep(self, drive: AbstractDrive) -> Float[Array, "..."]:
+        """Seconds from writing the first replica to writing the last, all of one drive in one go."""
+
+
+def of_copy(replicas: UInt32[Array, "*row"], copy: Int[Array, "*row"], placement: AbstractPlacement) -> Array:
+    """Of replicas numbered copy * D_r + replica, one bit each, those of one copy, from bit 0; none where there is no such
+    copy."""
+    first = jnp.asarray(copy * placement.replicas).astype(jnp.uint32)
+    return jnp.right_shift(replicas, first) & mask_of(placement.replicas)
+
+
+class Reach(NamedTuple):
+    """How soon the nearest replica is under the head, and which it is."""
+
+    positioning: Positioning
+    replica: Int[Array, "*row"]
+
+
+def nearest_replica(
+    placement: AbstractPlacement,
+    drive: AbstractDrive,
+    arm: Arm,
+    angle: Float[Array, "*row"],
+    target: Target,
+    read: Array,
+    copy: Int[Array, "*row"],
+    usable: UInt32[Array, "*row"] | None,
+) -> Reach:
+    """The replica of `copy` that the head reaches first (srarray, section 2.4).
+
+    usable: the replicas to choose from, one bit each, at least one; None for all.
+    """
+    best: Reach | None = None
+    for index in range(placement.most_replicas):
+        place = placement.replica(drive, target, copy, index)
+        positioning = drive.positioning(arm, angle, place, read)
+        if best is None and placement.most_replicas == 1:
+            return Reach(positioning, jnp.zeros_like(positioning.seek, jnp.int32))
+        there = jnp.asarray(index < placement.replicas)
+        if usable is not None:
+            there = there & ((jnp.right_shift(usable, jnp.uint32(index)) & 1) == 1)
+        seek = jnp.where(there, positioning.seek, jnp.inf)
+        found = Reach(Positioning(seek, positioning.rotation), jnp.full(seek.shape, index, jnp.int32))
+        best = found if best is None else _nearer(best, found)
+    assert best is not None
+    return best
+
+
+def _nearer(one: Reach, other: Reach) -> Reach:
+    closer = other.positioning.total < one.positioning.total
+    return Reach(
+        Positioning(
+            jnp.where(closer, other.positioning.seek, one.positioning.seek),
+            jnp.where(closer, other.positioning.rotation, one.positioning.rotation),
+        ),
+        jnp.where(closer, other.replica, one.replica),
+    )

@@ -1,0 +1,93 @@
+"""SR-Mirror: striping to shorten seeks, rotational replicas to shorten the wait, mirrors on other disks.
+
+Yu et al., Trading Capacity for Performance in a Disk Array, OSDI 2000 (srarray), sections 2.3 to 2.5. D = D_s D_r D_m disks
+hold a data set. Its stripe units go round D_s D_r groups of D_m mirrored disks; each unit is followed, in the same
+cylinder, by the room for its D_r replicas. So a disk is filled to data D_r D_m / D = data / D_s of its capacity, from the
+outside in, and its arm moves over 1/D_s of the cylinders.
+
+    D x 1 x 1     striping              1 x 1 x D     mirror
+    D_s x D_r x 1 SR-Array              D_s x 1 x 2   RAID-10
+"""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from storagekit import units
+from storagekit.drive import AbstractDrive, Arm, Target
+from storagekit.errors import InputError
+from storagekit.lanes import real, whole
+from storagekit.placement.base import MOST_COPIES, AbstractPlacement, Location
+from storagekit.workload import Requests
+
+
+class SRMirror(AbstractPlacement):
+    """D_s x D_r x D_m.
+
+    stripes: D_s. replicas: D_r, at angles 1/D_r of a turn apart on the tracks below one another. mirrors: D_m disks with the
+    same data; with synchronized spindles their replicas interleave, copy k being k / (D_r D_m) of a turn ahead.
+    data: the data set in drive capacities; up to D_s. unit: the stripe unit in sectors (64 KB in the paper).
+    most_replicas: the largest D_r provided for; six, since a track switch of 0.9 ms leaves room for
+    no more in a turn of 6 ms (srarray, section 4.1).
+    """
+
+    stripes: Int[Array, "..."] = eqx.field(converter=whole)
+    replicas: Int[Array, "..."] = eqx.field(converter=whole, default=1)
+    mirrors: Int[Array, "..."] = eqx.field(converter=whole, default=1)
+    data: Float[Array, "..."] = eqx.field(converter=real, default=1.0)
+    unit: int = eqx.field(static=True, default=64 * units.KB // units.SECTOR)
+    most_replicas: int = eqx.field(static=True, default=6)
+
+    def __check_init__(self):
+        for name, value in (("D_s", self.stripes), ("D_r", self.replicas), ("D_m", self.mirrors)):
+            if np.any(np.asarray(value) < 1):
+                raise InputError(f"{name} {int(np.min(value))}: it must be at least 1")
+        if np.any(np.asarray(self.replicas) > self.most_replicas):
+            raise InputError(
+                f"D_r {int(np.max(self.replicas))}: at most {self.most_replicas} rotational replicas are written within a "
+                "turn; lower D_r or raise most_replicas"
+            )
+        if int(np.max(np.asarray(self.replicas) * np.asarray(self.mirrors))) > MOST_COPIES:
+            raise InputError(f"D_r x D_m above {MOST_COPIES}: lower the replicas or the mirrors")
+        if not np.all((np.asarray(self.data) > 0) & (np.asarray(self.data) <= np.asarray(self.stripes))):
+            raise InputError(
+                f"a data set of {float(np.max(self.data)):g} drives on D_s {int(np.min(self.stripes))}: the replicas fill "
+                "the rest; raise D_s or lower the data"
+            )
+        if self.unit < 1:
+            raise InputError(f"a stripe unit of {self.unit} sectors: it must be at least 1")
+
+    @property
+    def copies(self):
+        return self.mirrors
+
+    @property
+    def drives(self):
+        return self.stripes * self.replicas * self.mirrors
+
+    def capacity(self, drive: AbstractDrive):
+        # a row of units short of the drive's end, so that the replicas of the last row have room
+        held = self.data * (drive.capacity // self.unit - self.most_replicas)
+        return held.astype(np.int32) * self.unit
+
+    def locate(self, drive: AbstractDrive, requests: Requests) -> Location:
+        groups = self.stripes * self.replicas
+        unit = requests.sector // self.unit
+        row = unit // groups
+        first = row * (self.replicas * self.unit) + requests.sector % self.unit
+        return Location(drive.locate(first, requests.sectors), (unit - row * groups) * self.mirrors)
+
+    def replica(self, drive: AbstractDrive, target: Target, copy: Array, index: int) -> Target:
+        ahead = (index + copy.astype(jnp.float32) / self.mirrors) / self.replicas
+        heads = drive.heads
+
+        def below(head: Array) -> Array:
+            lower = head + index % heads
+            return jnp.where(lower >= heads, lower - heads, lower)
+
+        end = Arm(target.end.cylinder, below(target.end.head))
+        return Target(target.cylinder, below(target.head), target.angle + ahead, target.transfer, end)
+
+    def sweep(self, drive: AbstractDrive):
+        return drive.seconds((self.replicas - 1) / self.replicas)
