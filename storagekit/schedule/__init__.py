@@ -9,3 +9,4 @@ from storagekit.schedule.disciplines import RLOOK as RLOOK
 from storagekit.schedule.disciplines import RSATF as RSATF
 from storagekit.schedule.disciplines import SATF as SATF
 from storagekit.schedule.disciplines import SSTF as SSTF
+from storagekit.schedule.one_of import OneOf as OneOf

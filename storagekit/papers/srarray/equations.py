@@ -1,0 +1,126 @@
+"""The equations, held against what they must come to: limits, brute force, and the worked values of section 4.1."""
+
+import numpy as np
+
+from storagekit.analytic import srarray
+from storagekit.metrics import Measurement
+from storagekit.papers.srarray.system import MECHANICS, WORKLOADS
+
+S, R = MECHANICS.full_seek, MECHANICS.revolution
+EXACT = 1e-9
+CLOSE = 1e-6
+
+
+def equations_findings() -> list[Measurement]:
+    """Equations 1 to 16: each against an independent way to the same number."""
+    checks = {
+        "seek_single": (_seeks(), "single S/3, mirrors S/(2D+1) and stripes S/3D against integrals of the distance"),
+        "rotation": (_rotations(), "even, random and write-all waits against integrals; their sum is R"),
+        "best_read": (_best_read(), "equation 5 beats every neighbour, equation 6 is equation 4 there"),
+        "best_mixed": (_best_mixed(), "equations 10 and 11 likewise; at p of 1/2 and below the optimum is D stripes"),
+        "best_rlook": (_best_rlook(), "equations 13 and 14 likewise; at q of 3 and below they are 10 and 11"),
+        "throughput": (_throughput(), "equation 15's reciprocal; equation 16's busy disks by enumeration of two disks"),
+        "rounding": (_rounding(), "largest factor not above the optimum, for every D to 48, by trial division"),
+        "mirror": (_mirror(), "D_r x D_m in the place of D_r"),
+        "sqrt": (_square_root(), "four times the disks, half the latency"),
+    }
+    return [
+        Measurement(f"srarray.equations.{name}", bool(holds), basis="analytic", note=note)
+        for name, (holds, note) in checks.items()
+    ]
+
+
+def _same(one, other, within: float = EXACT) -> bool:
+    return bool(np.allclose(one, other, rtol=within, atol=0))
+
+
+def _middles(count: int = 20_000) -> np.ndarray:
+    return (np.arange(count) + 0.5) / count
+
+
+def _seeks() -> bool:
+    few, x = _middles(2_000), _middles()
+    single = S * np.abs(few[:, None] - few[None, :]).mean()
+    # independent distances, each with density 2 (1 - d): the least of D exceeds d with probability (1 - d)^(2 D)
+    mirrored = [S * np.mean((1 - x) ** (2 * copies)) for copies in (1, 2, 5)]
+    found = [float(srarray.seek_mirrored(S, copies)) for copies in (1, 2, 5)]
+    striped = [float(srarray.seek_striped(S, disks)) for disks in (1, 4)]
+    return _same(single, S / 3, CLOSE) and _same(mirrored, found, CLOSE) and _same(striped, [S / 3, S / 12])
+
+
+def _rotations() -> bool:
+    x = _middles()
+    counts = np.array([1, 2, 3, 6])
+    even = [R * np.mean(x / count) for count in counts]
+    random = [R * np.mean((1 - x) ** count) for count in counts]
+    every = [R * (np.mean(x / count) + (count - 1) / count) for count in counts]
+    return (
+        _same(even, srarray.rotation_even(R, counts))
+        and _same(random, srarray.rotation_random(R, counts), CLOSE)
+        and _same(every, srarray.rotation_write_all(R, counts))
+        and _same(srarray.rotation_even(R, counts) + srarray.rotation_write_all(R, counts), R)
+    )
+
+
+def _least(latency, disks: float) -> tuple[float, float]:
+    """Replicas and latency at the least of a fine grid of aspect ratios."""
+    replicas = np.geomspace(1, disks, 200_001)
+    values = latency(disks / replicas, replicas)
+    best = int(np.argmin(values))
+    return float(replicas[best]), float(values[best])
+
+
+def _best_read() -> bool:
+    replicas, latency = _least(lambda s, r: srarray.read_latency(S, R, s, r), 9)
+    best = srarray.best_read(S, R, 9)
+    return _same(best.replicas, replicas, 1e-4) and _same(srarray.best_read_latency(S, R, 9), latency, CLOSE)
+
+
+def _best_mixed() -> bool:
+    replicas, latency = _least(lambda s, r: srarray.mixed_latency(S, R, s, r, 0.8), 24)
+    best = srarray.best_mixed(S, R, 24, 0.8)
+    low = [float(srarray.best_mixed(S, R, 24, share).replicas) for share in (0.0, 0.3, 0.5)]
+    found = srarray.best_mixed_latency(S, R, 24, 0.8)
+    return _same(best.replicas, replicas, 1e-4) and _same(found, latency, CLOSE) and low == [1.0, 1.0, 1.0]
+
+
+def _best_rlook() -> bool:
+    replicas, latency = _least(lambda s, r: srarray.rlook_service(S, R, s, r, 0.9, 8.0), 24)
+    best = srarray.best_rlook(S, R, 24, 0.9, 8.0)
+    found = srarray.best_rlook_latency(S, R, 24, 0.9, 8.0)
+    sparse = srarray.best_rlook(S, R, 24, 0.9, 2.0).replicas
+    same = _same(sparse, srarray.best_mixed(S, R, 24, 0.9).replicas)
+    return _same(best.replicas, replicas, 1e-4) and _same(found, latency, CLOSE) and same
+
+
+def _throughput() -> bool:
+    one = srarray.disk_throughput(2.7e-3, 2.3e-3)
+    # three requests on two disks: of eight ways to place them two leave a disk idle
+    return _same(one, 200.0) and _same(srarray.array_throughput(2, 3, one), 2 * (1 - 1 / 8) * one)
+
+
+def _rounding() -> bool:
+    optimum = np.linspace(1, 48, 95)
+    return all(
+        int(srarray.practical_replicas(best, disks, 48))
+        == max(d for d in range(1, disks + 1) if disks % d == 0 and d <= best)
+        for disks in range(1, 49)
+        for best in optimum
+    )
+
+
+def _mirror() -> bool:
+    mirrored = float(srarray.read_latency(S, R, 3, 2 * 2))
+    return _same(mirrored, S / 9 + R / 8)
+
+
+def _square_root() -> bool:
+    return _same(srarray.best_read_latency(S, R, 4.0), 2 * srarray.best_read_latency(S, R, 16.0))
+
+
+def worked_values() -> dict[str, float]:
+    """The numbers of section 4.1: unbounded D_r for nine disks, and the practical one."""
+    locality = {name: WORKLOADS[name].locality for name in ("Cello base", "Cello disk 6")}
+    nine = {name: float(srarray.unbounded_replicas(S, R, 9, locality=value)) for name, value in locality.items()}
+    practical = int(srarray.practical_replicas(nine["Cello base"], 9))
+    return {"cello_base": nine["Cello base"], "cello_disk6": nine["Cello disk 6"], "practical": float(practical)}
