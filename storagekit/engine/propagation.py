@@ -105,8 +105,11 @@ class AbstractPropagation(eqx.Module):
 
 
 class Foreground(AbstractPropagation):
-    """Every copy at once: a write waits at every drive that holds the block, each of which writes all its replicas in one
-    sweep, (D_r - 1) / D_r of a turn long (srarray, equation 3)."""
+    """Every copy at once.
+
+    A write waits at every drive that holds the block, each of which writes all its replicas in one sweep, (D_r - 1) / D_r of
+    a turn long (srarray, equation 3).
+    """
 
     def init(self, slots, lanes):
         return None

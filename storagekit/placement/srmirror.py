@@ -23,7 +23,7 @@ from storagekit.workload import Requests
 
 
 class SRMirror(AbstractPlacement):
-    """D_s x D_r x D_m.
+    """Striping, rotational replicas and mirrors: D_s x D_r x D_m.
 
     stripes: D_s. replicas: D_r, at angles 1/D_r of a turn apart on the tracks below one another. mirrors: D_m disks with the
     same data; with synchronized spindles their replicas interleave, copy k being k / (D_r D_m) of a turn ahead.

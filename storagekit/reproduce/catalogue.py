@@ -25,6 +25,8 @@ def schedulers() -> dict[str, Callable]:
         "look": room.LOOK,
         "clook": room.CLOOK,
         "satf": room.SATF,
+        "rlook": room.RLOOK,
+        "rsatf": room.RSATF,
     }
 
 
@@ -38,6 +40,7 @@ def dispatchers() -> dict[str, Callable]:
         "hashing": room.Hashing,
         "weighted-hashing": room.WeightedHashing,
         "lard": room.LARD,
+        "nearest-idle": room.NearestIdle,
     }
 
 
@@ -45,7 +48,21 @@ def placements() -> dict[str, Callable]:
     """Placements by name; each value makes one from the arguments its own docstring gives."""
     from storagekit import placement as room
 
-    return {"replicas": room.Replicas}
+    return {"replicas": room.Replicas, "sr-mirror": room.SRMirror}
+
+
+def propagations() -> dict[str, Callable]:
+    """How a write reaches its copies, by name; each value makes one."""
+    from storagekit import engine as room
+
+    return {"foreground": room.Foreground, "background": room.Background}
+
+
+def caches() -> dict[str, Callable]:
+    """Memories in front of the drives by name; each value makes one from the arguments its own docstring gives."""
+    from storagekit import cache as room
+
+    return {"none": room.NoCache, "lru": room.LRU}
 
 
 def completions() -> dict[str, Callable]:
@@ -70,6 +87,9 @@ def catalogue() -> dict[str, list[Entry]]:
         "schedulers": _described(schedulers()),
         "placements": _described(placements()),
         "write completions": _described(completions()),
+        "write propagation": _described(propagations()),
+        "caches": _described(caches()),
+        "stand-ins": _stand_ins(),
         "trace formats": _trace_formats(),
     }
 
@@ -105,6 +125,13 @@ def _drives() -> list[Entry]:
     files = {name: data_path("drives", f"{name}.json") for name in drive_names()}
     facts = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in files.items()}
     return [Entry(name, f"{fact['name']}, {fact['rpm']} rpm") for name, fact in facts.items()]
+
+
+def _stand_ins() -> list[Entry]:
+    from storagekit.workload import standin
+
+    models = (standin.CELLO_BASE, standin.CELLO_DISK6, standin.TPCC)
+    return [Entry(m.name, f"{m.requests:,} requests at {m.rate:.3g} a second, {m.data / 1e9:.1f} GB") for m in models]
 
 
 def _trace_formats() -> list[Entry]:
