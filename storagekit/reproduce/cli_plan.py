@@ -7,6 +7,7 @@ import typer
 
 from storagekit.errors import InputError
 
+Check = Annotated[bool, typer.Option("--check", help="Simulate what is recommended, too.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
 Drive = Annotated[str, typer.Option(help="A drive by name (see `storagekit list`) or a drive file.")]
 ReadShare = Annotated[float, typer.Option(help="Reads among requests, 0 to 1.")]
@@ -43,6 +44,8 @@ def layout(
     background: Background = 0.0,
     overhead_ms: Overhead = None,
     data: Data = 1.0,
+    scheduler: Annotated[str, typer.Option(help="RLOOK or RSATF, for throughput.")] = "RLOOK",
+    check: Check = False,
     as_json: Json = False,
 ) -> None:
     """Divide the disks into striping x replicas x mirrors, unless a command is given."""
@@ -51,11 +54,14 @@ def layout(
     if disks is None:
         raise InputError("--disks: not given; say how many disks to lay out, or see `storagekit plan --help`")
     from storagekit.drive import load_drive
-    from storagekit.plan import Latency, Throughput, best_sr_array
+    from storagekit.plan import RLOOK, RSATF, Latency, Throughput, best_sr_array
 
     known = {"latency": Latency(), "throughput": Throughput()}
     if objective not in known:
         raise InputError(f"objective {objective!r}: unknown; it is one of {', '.join(known)}")
+    schedulers = {"RLOOK": RLOOK(), "RSATF": RSATF()}
+    if scheduler not in schedulers:
+        raise InputError(f"scheduler {scheduler!r}: unknown; it is one of {', '.join(schedulers)}")
     answer = best_sr_array(
         load_drive(drive),
         disks,
@@ -63,14 +69,13 @@ def layout(
         queue=queue,
         locality=locality,
         objective=known[objective],
+        scheduler=schedulers[scheduler],
         mirrors=mirrors if mirrors else None,
         background=background,
         overhead=None if overhead_ms is None else overhead_ms * _MS,
         data=data,
     )
-    _print(answer, as_json)
-    if not answer.feasible:
-        raise typer.Exit(1)
+    _finish(answer, as_json, check)
 
 
 @plan_app.command()
@@ -90,6 +95,7 @@ def size(
     price: Annotated[float | None, typer.Option(help="Price of one disk.")] = None,
     budget: Annotated[float | None, typer.Option(help="Most to spend.")] = None,
     most_disks: Annotated[int, typer.Option(help="How far to look.")] = 256,
+    check: Check = False,
     as_json: Json = False,
 ) -> None:
     """The fewest disks that answer --rate requests a second within --response-ms, or that serve so many."""
@@ -110,9 +116,7 @@ def size(
         budget=budget,
         most_disks=most_disks,
     )
-    _print(answer, as_json)
-    if not answer.feasible:
-        raise typer.Exit(1)
+    _finish(answer, as_json, check)
 
 
 @plan_app.command()
@@ -128,6 +132,18 @@ def memory(
 
     answer = memory_or_disks(cache=cache_mb * _MB, disks=disks, disk_size=disk_mb * _MB, price_ratio=ratio)
     _print(answer, as_json)
+
+
+def _finish(answer, as_json: bool, check: bool) -> None:
+    """Print an answer, checked if it is one and asked for; status 1 if it is none."""
+    if not check or not answer.feasible:
+        _print(answer, as_json)
+    elif as_json:
+        print(json.dumps(answer.to_dict() | {"check": answer.check().to_dict()}, indent=1))
+    else:
+        print(answer, answer.check(), sep="\n\n")
+    if not answer.feasible:
+        raise typer.Exit(1)
 
 
 def _print(answer, as_json: bool) -> None:

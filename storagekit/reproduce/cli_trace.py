@@ -42,6 +42,9 @@ def replay(
     file: File,
     drive: Annotated[str, typer.Option(help="A drive by name (see `storagekit list`) or a drive file.")] = "atlas10k",
     replicas: Annotated[int, typer.Option(help="Bricks, each with a copy of every block.")] = 2,
+    layout: Annotated[
+        str | None, typer.Option(help="D_s x D_r x D_m, as 2x3x1: an SR-Mirror in the place of bricks.")
+    ] = None,
     dispatch: Annotated[str, typer.Option(help="Which replica reads (see `storagekit list`).")] = "dsptf",
     schedule: Annotated[str, typer.Option(help="Which waiting copy a drive takes next.")] = "satf",
     completion: Annotated[str, typer.Option(help="When a write is answered.")] = "all-copies",
@@ -52,7 +55,11 @@ def replay(
     form: Format = None,
     as_json: Json = False,
 ) -> None:
-    """Run a trace through a system: utilization, response times, queue depth, bottleneck."""
+    """Run a trace through a system: utilization, response times, queue depth, bottleneck.
+
+    On an SR-Mirror (--layout) reads and first copies go to the nearest idle head, and the rest of a write follows when there
+    is time; --replicas, --dispatch, --completion and --latency have no say there.
+    """
     from storagekit.drive import load_drive
     from storagekit.engine import System
     from storagekit.metrics import replay as run
@@ -60,6 +67,10 @@ def replay(
     from storagekit.reproduce.catalogue import completions, dispatchers, schedulers
     from storagekit.workload.trace import read
 
+    if layout is not None:
+        system = _array(load_drive(drive), layout, _chosen("schedule", schedule, schedulers())(), slots)
+        _print_replay(run(read(file, form), system, scale=scale, seed=seed), as_json)
+        return
     arguments = {"dsptf": (latency * 1e-3,), "weighted-hashing": ([1.0] * max(replicas, 1),)}
     system = System(
         load_drive(drive),
@@ -70,7 +81,31 @@ def replay(
         drives=max(replicas, 1),
         slots=slots,
     )
-    found = _report(run(read(file, form), system, scale=scale, seed=seed))
+    _print_replay(run(read(file, form), system, scale=scale, seed=seed), as_json)
+
+
+def _array(drive, name: str, schedule, slots: int):
+    """An SR-Mirror as the paper runs it; half of the slots may hold delayed writes before these are forced."""
+    from storagekit.dispatch import NearestIdle
+    from storagekit.engine import Background, FirstCopy, System
+    from storagekit.papers.srarray.system import layout
+    from storagekit.placement import SRMirror
+
+    shape = layout(name)
+    return System(
+        drive,
+        SRMirror(shape.striping, shape.replicas, shape.mirrors),
+        NearestIdle(),
+        schedule,
+        FirstCopy(),
+        Background(max(1, slots // 2)),
+        drives=shape.disks,
+        slots=slots,
+    )
+
+
+def _print_replay(data, as_json: bool) -> None:
+    found = _report(data)
     if as_json:
         print(json.dumps(found, indent=1))
         return
