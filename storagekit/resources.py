@@ -3,6 +3,7 @@
 In a checkout they lie beside the package, in an installed wheel inside it.
 """
 
+import os
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -26,6 +27,15 @@ def reproduction_path(paper: str) -> Path:
 def notebooks_path() -> Path:
     """The folder of the interactive notebooks."""
     return _folder("notebooks")
+
+
+def real_traces(folder: str | Path = "") -> Path:
+    """Where real traces lie, whether or not they do: `folder`, or if that is empty traces/ of the folder that the environment
+    variable STORAGEKIT_SHARED names, or of `shared` beside the checkout."""
+    if str(folder) not in ("", "."):
+        return Path(folder).expanduser()
+    named = os.environ.get("STORAGEKIT_SHARED")
+    return (Path(named) if named else _PACKAGE.parent.parent / "shared") / "traces"
 
 
 def _folder(name: str) -> Path:

@@ -14,6 +14,7 @@ from storagekit.analytic import srarray
 from storagekit.metrics import sweep
 from storagekit.papers.srarray.system import MECHANICS, QUICK, WORKLOADS, Array, Effort, Run, large, small, window
 from storagekit.plan import Layout, best_sr_array
+from storagekit.resources import real_traces
 from storagekit.units import MS, SECTOR
 from storagekit.workload import wrapped
 from storagekit.workload.trace import read
@@ -153,11 +154,12 @@ def sustained(data: xr.Dataset, limit: float = LIMIT) -> xr.DataArray:
 def traces(effort: Effort = QUICK, folder: str | Path = "", *, scales: Sequence[float] = (1.0, 8.0, 64.0)):
     """Real traces through the six-disk layouts of figure 10, by `trace`, `layout`, `scale` and `seed` (spindle phases).
 
-    folder: where REAL lies; None is returned where none of it is there. Each trace's devices are laid end to end as one data
+    folder: see `resources.real_traces`; None is returned where none of it is there. Each trace's devices are laid end to end as one data
     set, what lies beyond the drive's size wrapping around (`wrapped`); `requests_of` it as many as a window of a stand-in has
     are run, from its start. `recommended` is the layout of equation 5 at the `locality` of these requests.
     """
-    there = {name: Path(folder) / file for name, file in REAL.items() if folder and (Path(folder) / file).is_file()}
+    lying = {name: real_traces(folder) / file for name, file in REAL.items()}
+    there = {name: path for name, path in lying.items() if path.is_file()}
     if not there:
         return None
     array, found = small(effort), []

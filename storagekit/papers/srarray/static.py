@@ -15,7 +15,7 @@ from storagekit.metrics import interval, sweep
 from storagekit.metrics.witness import Controller, measured_stream
 from storagekit.papers.srarray.system import QUICK, WORKLOADS, Effort
 from storagekit.placement import Replicas
-from storagekit.resources import data_path
+from storagekit.resources import data_path, real_traces
 from storagekit.schedule import FCFS, LOOK, SATF, OneOf
 from storagekit.units import HOUR, KB, MS
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
@@ -124,11 +124,11 @@ def table3(effort: Effort = QUICK, *, hours: float | None = None) -> xr.Dataset:
     ).assign_attrs(paper="srarray", exhibit="srarray.table3", seed=effort.first_seed, basis="stand-in")
 
 
-def measured_drives(folder: Path) -> dict[str, float]:
-    """The demerit (seconds) of our drives against streams measured on real ones, where `folder` has them."""
+def measured_drives(folder: str | Path = "") -> dict[str, float]:
+    """The demerit (seconds) of our drives against streams measured on real ones, where `real_traces(folder)` has them."""
     found = {}
     for name, (file, controller) in STREAMS.items():
-        path = folder / "disksim-valid" / file
+        path = real_traces(folder) / "disksim-valid" / file
         if path.exists():
             stream = measured_stream(read(path), load_drive(name), controller)
             found[name] = float(stream.demerit)
