@@ -5,13 +5,15 @@ Writes propagate in the foreground: every copy is written before the write is an
 
 from collections.abc import Sequence
 
+import equinox as eqx
 import numpy as np
 import xarray as xr
 
 from storagekit.analytic import srarray
 from storagekit.dispatch import NearestIdle
-from storagekit.drive import Drive, ideal_drive
+from storagekit.drive import Drive, SeekFit
 from storagekit.engine import Scenario, System
+from storagekit.lanes import real
 from storagekit.metrics import sweep
 from storagekit.papers.srarray.system import MECHANICS, QUICK, Effort, layout, paper_drive
 from storagekit.placement import SRMirror
@@ -168,13 +170,20 @@ def model_error(
 
 
 def formula_drive() -> Drive:
-    """The drive that the formulas have in mind: S, R and the overhead of 2.7 ms, nothing else."""
-    return ideal_drive(
-        full_seek=MECHANICS.full_seek,
-        revolution=MECHANICS.revolution,
-        cylinders=7_000,
-        sectors_per_track=2_560,
-        overhead=MECHANICS.overhead,
+    """The drive that the formulas have in mind: a seek linear in distance, R, the overhead of 2.7 ms, nothing else.
+
+    On the paper's geometry and under its name, so that the two share a compilation.
+    """
+    drive = paper_drive()
+    return eqx.tree_at(
+        lambda d: (d.seek, d.head_switch, d.write_settle, d.overhead),
+        drive,
+        (
+            SeekFit(0.0, 0.0, MECHANICS.full_seek / (drive.cylinders - 1)),
+            real(0.0),
+            real(0.0),
+            real(MECHANICS.overhead),
+        ),
     )
 
 

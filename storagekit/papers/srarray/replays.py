@@ -154,9 +154,9 @@ def sustained(data: xr.Dataset, limit: float = LIMIT) -> xr.DataArray:
 def traces(effort: Effort = QUICK, folder: str | Path = "", *, scales: Sequence[float] = (1.0, 8.0, 64.0)):
     """Real traces through the six-disk layouts of figure 10, by `trace`, `layout`, `scale` and `seed` (spindle phases).
 
-    folder: see `resources.real_traces`; None is returned where none of it is there. Each trace's devices are laid end to end as one data
-    set, what lies beyond the drive's size wrapping around (`wrapped`); `requests_of` it as many as a window of a stand-in has
-    are run, from its start. `recommended` is the layout of equation 5 at the `locality` of these requests.
+    folder: see `resources.real_traces`; None is returned where none of it is there. Each trace's devices are laid end to end
+    as one data set, what lies beyond the drive's size wrapping around (`wrapped`); `requests_of` it, as many as a window of a
+    stand-in has, are run from its start. `recommended` is the layout of equation 5 at the `locality` of these requests.
     """
     lying = {name: real_traces(folder) / file for name, file in REAL.items()}
     there = {name: path for name, path in lying.items() if path.is_file()}
