@@ -14,6 +14,23 @@ TITLES = {
     "latency": "One-way network latency",
     "read_share": "Share of reads",
     "completion": "When a write is answered",
+    "disks": "Disks",
+    "each": "Requests outstanding for each disk",
+    "interval": "Time between readings of the reference sector",
+    "layout": "Layout",
+    "memory": "Memory added",
+    "objective": "Best at",
+    "policy": "Scheduler",
+    "quantity": "Published figure",
+    "queue": "Requests outstanding",
+    "response": "Response time",
+    "scale": "Rate of the trace, times its own",
+    "scheduler": "Scheduler",
+    "shortfall": "Behind the best simulated layout",
+    "slack": "Slack",
+    "trace": "Trace",
+    "workload": "Workload",
+    "write_share": "Share of writes",
 }
 
 

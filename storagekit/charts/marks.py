@@ -4,12 +4,15 @@ Data come as arrays over a dimension `statistic` (mean, low, high), as `storagek
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import altair as alt
 import pandas as pd
 import xarray as xr
 
 from storagekit.charts.theme import HEIGHT, PAPER, WIDTH
+
+Layered = alt.LayerChart | alt.FacetChart
 
 
 def table(summary: xr.DataArray, factor: float = 1.0) -> pd.DataFrame:
@@ -29,7 +32,7 @@ def curves(
     x_scale: alt.Scale | None = None,
     y_scale: alt.Scale | None = None,
     order: Sequence[str] | None = None,
-) -> alt.LayerChart | alt.FacetChart:
+) -> Layered:
     """A line for each value of `colour` over `x`, with its confidence interval as a whisker.
 
     titles: of the x axis, the y axis and the legend, units included. factor and x_factor turn SI into those units.
@@ -39,7 +42,7 @@ def curves(
     series = list(order or rows[colour].unique())
     legend = alt.Legend(title=titles[2]) if len(series) > 1 else None
     whole = all(float(value).is_integer() for value in rows[x])
-    axis = alt.Axis(tickMinStep=1, format="d") if whole else alt.Axis()
+    axis = _whole_numbers() if whole else alt.Axis()
     base = alt.Chart(rows).encode(
         x=alt.X(x, title=titles[0], scale=x_scale or alt.Scale(zero=False), axis=axis),
         color=alt.Color(colour, type="nominal", sort=series, legend=legend),
@@ -53,6 +56,143 @@ def curves(
     return alt.layer(whisker, line).properties(width=WIDTH, height=HEIGHT)
 
 
+class Side(NamedTuple):
+    """An axis: its title, unit included, what turns SI into that unit, and how it is scaled and ticked."""
+
+    title: str
+    factor: float = 1.0
+    scale: alt.Scale | None = None
+    axis: alt.Axis | None = None
+
+
+def lines(
+    summary: xr.DataArray,
+    x: str,
+    colour: str,
+    palette: Mapping[str, str],
+    sides: tuple[Side, Side],
+    legend: str | None,
+    *,
+    model: xr.DataArray | None = None,
+    basis: tuple[str, str] = ("simulated", "model"),
+) -> Layered:
+    """Solid lines with points and whiskers for what was simulated; what a formula says is dashed, in the same colour.
+
+    palette: colour of each series, in the legend's order; others are left out. sides: x and y. legend: its title. model:
+    means over `x` and `colour`, or some of its series. basis: how the legend calls the two. NaN values are left out, and
+    what leaves a scale is cut off.
+    """
+    whisker, point = _whiskers_and_points(summary, x, colour, palette, sides, legend)
+    rows = _series(table(summary, sides[1].factor), x, colour, palette, sides[0].factor).assign(basis=basis[0])
+    present = [name for name in palette if name in set(rows[colour])]
+    if model is not None:
+        said = (model * sides[1].factor).rename("mean").reset_coords(drop=True).to_dataframe().reset_index()
+        rows = pd.concat([rows, _series(said, x, colour, palette, sides[0].factor).assign(basis=basis[1])])
+    dashes = alt.Scale(domain=list(basis), range=[[1, 0], [5, 4]])
+    key = alt.Legend(title=None) if model is not None else None
+    line = (
+        _coloured(rows, x, colour, palette, present, sides[0], legend)
+        .mark_line(strokeWidth=2, clip=True)
+        .encode(y=_height(sides[1]), strokeDash=alt.StrokeDash("basis", type="nominal", scale=dashes, legend=key))
+    )
+    return alt.layer(whisker, line, point).properties(width=WIDTH, height=HEIGHT)
+
+
+def points(
+    summary: xr.DataArray,
+    x: str,
+    colour: str,
+    palette: Mapping[str, str],
+    sides: tuple[Side, Side],
+    legend: str | None,
+) -> Layered:
+    """What `lines` draws without the lines: points of different shapes, with whiskers."""
+    layers = _whiskers_and_points(summary, x, colour, palette, sides, legend)
+    return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+
+
+def _whiskers_and_points(
+    summary: xr.DataArray,
+    x: str,
+    colour: str,
+    palette: Mapping[str, str],
+    sides: tuple[Side, Side],
+    legend: str | None,
+) -> tuple[alt.Chart, alt.Chart]:
+    rows = _series(table(summary, sides[1].factor), x, colour, palette, sides[0].factor)
+    present = [name for name in palette if name in set(rows[colour])]
+    base = _coloured(rows, x, colour, palette, present, sides[0], legend)
+    shape = alt.Shape(colour, type="nominal", scale=alt.Scale(domain=present), legend=_legend(legend))
+    whisker = base.mark_rule(strokeWidth=1.2, opacity=0.4, clip=True).encode(y=_height(sides[1], "low"), y2="high")
+    point = base.mark_point(size=45, filled=True, opacity=1, clip=True).encode(y=_height(sides[1]), shape=shape)
+    return whisker, point
+
+
+def _series(rows: pd.DataFrame, x: str, colour: str, palette: Mapping[str, str], factor: float) -> pd.DataFrame:
+    """The rows that have a mean and a colour."""
+    moved = {colour: rows[colour].astype(str)} | ({x: rows[x] * factor} if factor != 1 else {})
+    known = rows["mean"].notna() & rows[colour].astype(str).isin(list(palette))
+    return rows.assign(**moved).loc[known, :]
+
+
+def _coloured(
+    rows: pd.DataFrame,
+    x: str,
+    colour: str,
+    palette: Mapping[str, str],
+    present: Sequence[str],
+    side: Side,
+    legend: str | None,
+) -> alt.Chart:
+    """A chart of rows with the encodings that its marks share."""
+    if pd.api.types.is_numeric_dtype(rows[x]):
+        whole = all(float(value).is_integer() for value in rows[x])
+        axis = side.axis or (_whole_numbers() if whole else alt.Axis())
+        scale = side.scale or alt.Scale(zero=False, nice=False, padding=8)
+        place = alt.X(x, type="quantitative", title=side.title, axis=axis, scale=scale)
+    else:
+        place = alt.X(x, type="nominal", title=side.title, sort=None, axis=side.axis or alt.Axis(labelAngle=0))
+    colours = alt.Scale(domain=list(present), range=[palette[name] for name in present])
+    shade = alt.Color(colour, type="nominal", scale=colours, legend=_legend(legend))
+    return alt.Chart(rows).encode(x=place, color=shade)
+
+
+def _height(side: Side, field: str = "mean") -> alt.Y:
+    axis = side.axis or alt.Axis()
+    return alt.Y(field, type="quantitative", title=side.title, scale=side.scale or alt.Scale(zero=True), axis=axis)
+
+
+def _legend(words: str | None) -> alt.Legend:
+    return alt.Legend(title=words, symbolOpacity=1)
+
+
+def _whole_numbers() -> alt.Axis:
+    return alt.Axis(tickMinStep=1, format="d")
+
+
+def level(value: float, words: str, factor: float = 1.0) -> Layered:
+    """A thin horizontal line across a panel at `value` times `factor`, with its name."""
+    rows = pd.DataFrame({"level": [value * factor], "words": [words]})
+    rule = alt.Chart(rows).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(y="level:Q")
+    text = alt.Chart(rows).mark_text(align="left", baseline="bottom", dx=4, dy=-2, color=PAPER)
+    return alt.layer(rule, text.encode(x=alt.value(0), y="level:Q", text="words"))
+
+
+def named_points(
+    said: Sequence[tuple[float, float, str]],
+    x: str,
+    titles: tuple[str, str],
+    side: Literal["left", "right"] = "right",
+) -> Layered:
+    """The paper's figures as diamonds with a word beside each, on that side, to be layered over lines."""
+    rows = pd.DataFrame(said, columns=[x, "paper", "words"])
+    base = alt.Chart(rows).encode(x=alt.X(x, title=titles[0]), y=alt.Y("paper", title=titles[1]), text="words")
+    place = {"align": "left", "dx": 7} if side == "right" else {"align": "right", "dx": -7}
+    halo = base.mark_text(fontSize=11, dy=-7, stroke="white", strokeWidth=3, **place)
+    words = base.mark_text(fontSize=11, dy=-7, color=PAPER, **place)
+    return alt.layer(halo, words, paper_points([(at, height) for at, height, _ in said], x, titles))
+
+
 def bars(
     summary: xr.DataArray,
     x: str,
@@ -62,7 +202,7 @@ def bars(
     order: Sequence[str] | None = None,
     paper: Mapping[str, float] | None = None,
     form: str = ",.1f",
-) -> alt.LayerChart | alt.FacetChart:
+) -> Layered:
     """A bar for each value of `x` with its interval and its number; the paper's figure is a dash across it."""
     rows = table(summary, factor)
     sort = list(order or rows[x].unique())

@@ -82,7 +82,7 @@ def by_scheme(data: xr.Dataset, workload: str, disks: Sequence[int]) -> xr.DataA
     schemes = {
         "SR-Array": [str(recommended(workload, count)) for count in disks],
         "D-way mirror": [f"1x1x{count}" for count in disks],
-        "RAID-10": [f"{count // 2}x1x2" for count in disks],
+        "RAID-10": [f"{count / 2:g}x1x2" for count in disks],
         "Striping": [f"{count}x1x1" for count in disks],
     }
     blank = xr.full_like(data.response.isel(layout=0, drop=True), np.nan)

@@ -40,7 +40,7 @@ class Effort(NamedTuple):
     memory_requests: int = 4_000
     seeds: int = 8
     loop_requests: int = 1_500
-    questions: int = 40
+    questions: int = 24
     first_seed: int = 0
 
 
