@@ -1,6 +1,7 @@
 """Seek curves: seconds of arm movement by distance in cylinders."""
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -13,7 +14,7 @@ from storagekit.lanes import real
 
 
 class AbstractSeek(eqx.Module):
-    """Seconds of arm movement over a distance; 0 at distance 0."""
+    """Seconds of arm movement over a distance; 0 at distance 0. Of a NumPy array, a NumPy array: no compilation."""
 
     @abstractmethod
     def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]: ...
@@ -25,7 +26,7 @@ class SeekTable(AbstractSeek):
     times: Float[Array, "distance"] = eqx.field(converter=real)
 
     def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]:
-        return jnp.take(self.times, distance, mode="clip")
+        return _namespace(distance).take(self.times, distance, mode="clip")
 
 
 class SeekFit(AbstractSeek):
@@ -40,9 +41,10 @@ class SeekFit(AbstractSeek):
     coast: Float[Array, "..."] = eqx.field(converter=real)
 
     def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]:
-        far = jnp.asarray(distance, jnp.float32)
-        time = self.settle + self.acceleration * jnp.sqrt(far) + self.coast * far
-        return jnp.where(distance > 0, time, 0.0)
+        space = _namespace(distance)
+        far = space.asarray(distance, space.float32)
+        time = self.settle + self.acceleration * space.sqrt(far) + self.coast * far
+        return space.where(distance > 0, time, space.float32(0))
 
 
 class LinearSeek(AbstractSeek):
@@ -52,7 +54,12 @@ class LinearSeek(AbstractSeek):
     cylinders: int = eqx.field(static=True)
 
     def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]:
-        return jnp.asarray(distance, jnp.float32) * (self.full / (self.cylinders - 1))
+        space = _namespace(distance)
+        return space.asarray(distance, space.float32) * (self.full / (self.cylinders - 1))
+
+
+def _namespace(distance) -> Any:
+    return np if isinstance(distance, np.ndarray) else jnp
 
 
 def seek_table(points, cylinders: int) -> SeekTable:

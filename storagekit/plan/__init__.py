@@ -4,6 +4,10 @@ from storagekit.plan.answer import Binding as Binding
 from storagekit.plan.answer import Candidate as Candidate
 from storagekit.plan.answer import LayoutAnswer as LayoutAnswer
 from storagekit.plan.answer import SizeAnswer as SizeAnswer
+from storagekit.plan.checking import Check as Check
+from storagekit.plan.checking import Question as Question
+from storagekit.plan.checking import plan_against_simulation as plan_against_simulation
+from storagekit.plan.checking import random_questions as random_questions
 from storagekit.plan.goal import ResponseGoal as ResponseGoal
 from storagekit.plan.goal import ThroughputGoal as ThroughputGoal
 from storagekit.plan.grid import Ranked as Ranked
@@ -14,6 +18,8 @@ from storagekit.plan.memory import memory_or_disks as memory_or_disks
 from storagekit.plan.memory import price_ratio as price_ratio
 from storagekit.plan.objective import Latency as Latency
 from storagekit.plan.objective import Throughput as Throughput
+from storagekit.plan.scheduler import RLOOK as RLOOK
+from storagekit.plan.scheduler import RSATF as RSATF
 from storagekit.plan.sizing import size_array as size_array
 from storagekit.plan.spindle import Mechanics as Mechanics
 from storagekit.plan.sr_array import best_sr_array as best_sr_array

@@ -2,29 +2,21 @@
 
 import numpy as np
 
-from storagekit.analytic.srarray import SPARSE_QUEUE
 from storagekit.plan.costs import Load
 from storagekit.plan.population import Population
+from storagekit.plan.scheduler import Scheduler
 from storagekit.units import MS
 
 
-def layout_assumptions(array: Population, load: Load) -> tuple[str, ...]:
+def layout_assumptions(array: Population, load: Load, scheduler: Scheduler) -> tuple[str, ...]:
     """Of a ranking of layouts."""
-    queue = float(np.asarray(load.queue))
     lines = [
         *common_assumptions(array, load),
         "latency: requests come one at a time, each seek is a random one, all heads of a mirror are there to choose from",
-        "throughput: outstanding requests are at disks chosen at random, which leaves some idle (equation 16)",
+        f"throughput: {float(np.asarray(load.queue)):g} requests for each disk, at disks chosen at random, which leaves "
+        "some idle and crowds others",
+        f"throughput: {scheduler.name}: {scheduler.assumption}",
     ]
-    if queue > SPARSE_QUEUE:
-        lines.append(
-            f"throughput: a disk serves its {queue:g} requests in RLOOK strokes over evenly spaced places; the disks of a "
-            "mirror sweep over their common queue"
-        )
-    else:
-        lines.append(
-            f"throughput: up to {SPARSE_QUEUE} requests a disk are too sparse for a stroke; seeks are random ones"
-        )
     if len(array.kinds) > 1:
         lines += [
             "data is spread over the different drives so that all are equally busy; figures are weighted by these shares",

@@ -7,10 +7,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.analytic import response_mg1, srarray
+from storagekit.analytic import response_mg1
 from storagekit.errors import InputError
-from storagekit.plan.costs import Load, costs, occupied, throughput, used_share
+from storagekit.plan.costs import Load, costs, occupied, used_share
 from storagekit.plan.layout import Layouts
+from storagekit.plan.scheduler import RLOOK
 from storagekit.plan.spindle import Spindle
 
 
@@ -110,10 +111,9 @@ class ThroughputGoal(Goal):
         return self.rate * float(np.asarray(spindle.overhead))
 
     def reached(self, spindle, load, layouts, disks):
-        found = costs(spindle, load, layouts, disks, used_share(load, layouts, disks))
-        rate = throughput(disks, self.queue, found.disk_time)
-        busy = np.full(layouts.count, 1 - srarray.idle_share(disks, disks * self.queue))
-        return Reached(disks * self.queue / rate, rate, busy, rate)
+        found = costs(spindle, load, layouts, disks, used_share(load, layouts, disks), RLOOK())
+        rate = found.throughput(disks)
+        return Reached(disks * self.queue / rate, rate, found.busy, rate)
 
 
 def loaded_response(spindle: Spindle, load: Load, layouts: Layouts, disks: int, rate: float) -> tuple[NDArray, NDArray]:
@@ -124,7 +124,7 @@ def loaded_response(spindle: Spindle, load: Load, layouts: Layouts, disks: int, 
     idle with probability 1 - utilization and chooses among these; a write is answered by the last of its mirrors and
     waits like one access. Schedulers that reorder do better.
     """
-    reach = used_share(load, layouts, disks) / np.asarray(load.locality)
+    reach = spindle.reach(used_share(load, layouts, disks) / np.asarray(load.locality))
     p, mirrors = load.unpropagated, layouts.mirrors
     arc = np.divide(spindle.revolution, layouts.replicas)
     others = spindle.revolution - arc

@@ -7,9 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic import srarray
 from storagekit.errors import InputError
-from storagekit.plan.costs import Costs, Load, costs, throughput
+from storagekit.plan.costs import Load, costs
 from storagekit.plan.layout import layouts
 from storagekit.plan.objective import Latency, Objective
+from storagekit.plan.scheduler import RLOOK, Scheduler
 from storagekit.plan.spindle import Linear
 
 # questions worked on together: their arrays stay in the processor's cache
@@ -45,6 +46,7 @@ def rank_many(
     overhead: ArrayLike = 0.0,
     data: ArrayLike = 1.0,
     objective: Objective | None = None,
+    scheduler: Scheduler | None = None,
     mirrors: int | None = 1,
     most_replicas: int = srarray.MOST_REPLICAS,
 ) -> Ranked:
@@ -54,6 +56,7 @@ def rank_many(
     `best_sr_array`.
     """
     objective = Latency() if objective is None else objective
+    choice = _Choice(objective, RLOOK() if scheduler is None else scheduler, mirrors, most_replicas)
     given = (disks, full_seek, revolution, overhead, read_share, background, queue, locality, data)
     columns = np.broadcast_arrays(*(np.asarray(value, float) for value in given))
     shape = columns[0].shape
@@ -61,42 +64,48 @@ def rank_many(
     _check(flat)
     found = np.full((6, flat[0].size), np.nan)
     found[:4] = 0
-    # a group shares its layouts, and whether its seeks are random ones
-    key = flat[0] * 2 + (flat[6] > srarray.SPARSE_QUEUE)
-    order = np.argsort(key, kind="stable")
-    edges = np.flatnonzero(np.diff(key[order])) + 1
+    # a group shares its layouts
+    order = np.argsort(flat[0], kind="stable")
+    edges = np.flatnonzero(np.diff(flat[0][order])) + 1
     for group in np.split(order, edges):
         for start in range(0, group.size, _CHUNK):
             some = group[start : start + _CHUNK]
-            found[:, some] = _best([column[some, None] for column in flat], objective, mirrors, most_replicas)
+            found[:, some] = _best([column[some, None] for column in flat], choice)
     optimum = _optimum(flat, objective).reshape(shape)
     feasible, striping, replicas, mirrored, latency, rate = (row.reshape(shape) for row in found)
     striping, replicas, mirrored = (row.astype(int) for row in (striping, replicas, mirrored))
     return Ranked(feasible.astype(bool), striping, replicas, mirrored, latency, rate, optimum)
 
 
-def _best(columns: list[NDArray], objective: Objective, mirrors: int | None, most_replicas: int) -> NDArray:
+@dataclass(frozen=True)
+class _Choice:
+    objective: Objective
+    scheduler: Scheduler
+    mirrors: int | None
+    most_replicas: int
+
+
+def _best(columns: list[NDArray], choice: _Choice) -> NDArray:
     disks, full_seek, revolution, overhead, *asked = columns
     load = Load(*asked)
     count = int(disks[0, 0])
-    every = layouts(count, most_replicas)
-    every = every.where((every.mirrors == mirrors) | (mirrors is None))
+    every = layouts(count, choice.most_replicas)
+    every = every.where((every.mirrors == choice.mirrors) | (choice.mirrors is None))
     rows = np.full((6, disks.size), np.nan)
     rows[:4] = 0
     if not every.count:
         return rows
     used = load.data * every.copies / count
-    found = costs(Linear(full_seek, revolution, overhead), load, every, count, used)
-    score = np.where(used <= 1 + 1e-9, objective.score(found), np.inf)
+    found = costs(Linear(full_seek, revolution, overhead), load, every, count, used, choice.scheduler)
+    score = np.where(used <= 1 + 1e-9, choice.objective.score(found), np.inf)
     # layouts come with the fewest mirrors first, and the first of equals is taken
     least = score.min(axis=1, keepdims=True)
     best = np.argmax(score <= least * (1 + 1e-10), axis=1)
     fits = np.isfinite(least[:, 0])
     chosen = every.where(best)
     line = np.arange(disks.size)
-    one = Costs(found.latency[line, best], found.disk_time[line, best])
-    rate = throughput(count, asked[2][:, 0], one.disk_time)
-    rows[:, fits] = np.stack([fits * 1.0, chosen.striping, chosen.replicas, chosen.mirrors, one.latency, rate])[:, fits]
+    latency, rate = found.latency[line, best], found.throughput(count)[line, best]
+    rows[:, fits] = np.stack([fits * 1.0, chosen.striping, chosen.replicas, chosen.mirrors, latency, rate])[:, fits]
     return rows
 
 

@@ -29,6 +29,8 @@ def least_linear(full: ArrayLike, arc: ArrayLike, copies: NDArray, idle: ArrayLi
     axis of full and arc is that of copies.
     """
     full, arc, idle, copies = np.broadcast_arrays(full, arc, idle, copies)
+    if np.all(idle == 1) and copies.dtype.kind == "f":
+        return _least_of_some(full, arc, copies)
     if np.all(idle == 1):
         return _looked_up(full, arc, copies, _least_table)
     total = (1 - idle) ** copies * _looked_up(full, arc, np.ones_like(copies), _least_table)
@@ -59,8 +61,28 @@ def _looked_up(full, arc, copies, table) -> NDArray:
     return found * whole
 
 
+def _least_of_some(full, arc, copies) -> NDArray:
+    """Copies that are not whole: the mean is nearly a power of their number, and its logarithm read off a table."""
+    whole = full + arc
+    crowds, table = _crowd_table()
+    row = np.clip(np.interp(np.log(copies), crowds, np.arange(crowds.size)), 0, crowds.size - 1.001)
+    column = np.minimum(full / whole * (_PARTS.size - 1), _PARTS.size - 1.001)
+    upper, left = row.astype(int), column.astype(int)
+    down, right = row - upper, column - left
+    above = (1 - right) * table[upper, left] + right * table[upper, left + 1]
+    below = (1 - right) * table[upper + 1, left] + right * table[upper + 1, left + 1]
+    return whole * np.exp((1 - down) * above + down * below)
+
+
+@lru_cache(maxsize=1)
+def _crowd_table() -> tuple[NDArray, NDArray]:
+    """Logarithms of numbers of heads up to 10,000, and of the mean time of the first of each, number by part."""
+    crowds = np.geomspace(1, 1e4, 41)
+    return np.log(crowds), np.log([_least_table(crowd) for crowd in crowds])
+
+
 @lru_cache(maxsize=256)
-def _least_table(copies: int) -> NDArray:
+def _least_table(copies: float) -> NDArray:
     exceeds, weights = _nodes()
     return (exceeds**copies * weights).sum(axis=1)
 
@@ -95,10 +117,13 @@ def _area(time, full):
     return np.where(time < 0, time, within)
 
 
-def distances() -> NDArray:
-    """Distances of two uniform points of a unit line, each as likely as the others: the middles of equal shares."""
+def distances(power: ArrayLike = 2.0) -> NDArray:
+    """Distances of density k (1 - d)^(k - 1), each as likely as the others: the middles of equal shares, last axis.
+
+    A power k of 2 is that of two uniform points of a unit line.
+    """
     middle = (np.arange(_SEEK_SAMPLES) + 0.5) / _SEEK_SAMPLES
-    return 1 - np.sqrt(1 - middle)
+    return 1 - (1 - middle) ** (1 / np.asarray(power, float)[..., None])
 
 
 def least_sampled(seeks: NDArray, arc: NDArray, copies: NDArray, idle: ArrayLike = 1.0) -> NDArray:

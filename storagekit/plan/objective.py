@@ -53,12 +53,12 @@ class Latency(Objective):
 
 @dataclass(frozen=True)
 class Throughput(Objective):
-    """The most requests a second with q outstanding for each disk (srarray, equations 12 to 16)."""
+    """The most requests a second with q outstanding for each disk (srarray, section 2.4)."""
 
     name = "throughput"
 
     def score(self, costs):
-        return costs.disk_time
+        return costs.disk_time / costs.busy
 
     def stroke(self, queue):
         return np.maximum(queue, float(srarray.SPARSE_QUEUE))

@@ -11,6 +11,7 @@ from storagekit.drive import Drive
 from storagekit.errors import InputError
 from storagekit.plan.costs import Costs, Load, costs
 from storagekit.plan.layout import Layouts
+from storagekit.plan.scheduler import Scheduler
 from storagekit.plan.spindle import Curve, Linear, Mechanics, spindle
 
 # a share of the cylinders may be this much above one by rounding
@@ -86,7 +87,7 @@ class Shared:
         return np.all(self.used <= _SLACK, axis=0)
 
 
-def shared_costs(disks: Population, load: Load, layouts: Layouts) -> Shared:
+def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Scheduler) -> Shared:
     """Costs where every disk is equally busy: one disk's share of the data is inverse to the time its requests take.
 
     That time grows with the share, so that shares are found by iteration (damped: it converges because seeks grow no
@@ -97,7 +98,8 @@ def shared_costs(disks: Population, load: Load, layouts: Layouts) -> Shared:
     def each(requests: NDArray) -> list[Costs]:
         used = np.minimum(_used(disks, load, layouts, requests), 1.0)
         return [
-            costs(kind.spindle, load, layouts, disks.disks, row) for kind, row in zip(disks.kinds, used, strict=True)
+            costs(kind.spindle, load, layouts, disks.disks, row, scheduler)
+            for kind, row in zip(disks.kinds, used, strict=True)
         ]
 
     def balanced(requests: NDArray) -> NDArray:
@@ -111,7 +113,8 @@ def shared_costs(disks: Population, load: Load, layouts: Layouts) -> Shared:
     weight = counts * requests
     latency = (weight * np.array([one.latency for one in found])).sum(axis=0)
     disk_time = disks.disks * (requests * np.array([one.disk_time for one in found])).max(axis=0)
-    return Shared(Costs(latency, disk_time), _used(disks, load, layouts, requests), requests)
+    busy = (counts * np.array([one.busy for one in found])).sum(axis=0) / disks.disks
+    return Shared(Costs(latency, disk_time, busy), _used(disks, load, layouts, requests), requests)
 
 
 def _used(disks: Population, load: Load, layouts: Layouts, requests: NDArray) -> NDArray:

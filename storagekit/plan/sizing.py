@@ -74,7 +74,7 @@ def size_array(
         f"each block is on exactly {mirrors} disk{'s' if mirrors > 1 else ''}",
         "each disk is a queue M/G/1 served in order of arrival, arrivals Poisson; schedulers that reorder do better"
         if isinstance(goal, ResponseGoal)
-        else "outstanding requests are at disks chosen at random, which leaves some idle (equation 16)",
+        else "outstanding requests are at disks chosen at random, which leaves some idle and crowds others; RLOOK",
     )
     return SizeAnswer(
         feasible=best is not None,

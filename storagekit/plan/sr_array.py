@@ -10,11 +10,12 @@ from storagekit.drive import Drive
 from storagekit.errors import InputError
 from storagekit.plan.answer import Binding, Candidate, LayoutAnswer
 from storagekit.plan.assumptions import layout_assumptions
-from storagekit.plan.costs import Load, throughput
+from storagekit.plan.costs import Load
 from storagekit.plan.layout import Layout, Layouts, layouts
 from storagekit.plan.objective import Latency, Objective, Throughput
 from storagekit.plan.population import Population, Shared, population, shared_costs
 from storagekit.plan.rule import Optimum, continuous_optimum, practical
+from storagekit.plan.scheduler import RLOOK, Scheduler
 from storagekit.plan.spindle import Mechanics
 
 
@@ -26,6 +27,7 @@ def best_sr_array(
     queue: float,
     locality: float = 1.0,
     objective: Objective | None = None,
+    scheduler: Scheduler | None = None,
     mirrors: int | None = 1,
     background: float = 0.0,
     overhead: float | None = None,
@@ -37,22 +39,23 @@ def best_sr_array(
     drive: one for all disks, or a sequence with one for each; read_share: reads among requests, 0 to 1; background: share
     of the writes whose copies are propagated in idle time, the others writing all copies before they are answered (the
     worst case, the default); queue: outstanding requests for each disk; locality: L, by which seek distances are divided;
-    objective: `Latency()` (default) or `Throughput()`; mirrors: D_m, or None for any; overhead: T_o in seconds in the
-    place of the drive's own; data: size of the data set in capacities of one drive (of the mean drive, of several kinds);
-    most_replicas: the most copies on one disk.
+    objective: `Latency()` (default) or `Throughput()`; scheduler: what throughput is predicted for, `RLOOK()` (default) or
+    `RSATF()`; mirrors: D_m, or None for any; overhead: T_o in seconds in the place of the drive's own; data: size of the
+    data set in capacities of one drive (of the mean drive, of several kinds); most_replicas: the most copies on one disk.
 
     Among equals the one with fewer mirrors is recommended: a striped mirror did not match an SR-Array (srarray, section
     2.5). A question without an answer has `feasible` False and says why in `binding`. Raises InputError for values that no
     array can have. Source: srarray, section 2; where this departs from it the answer's assumptions say so.
     """
     objective = Latency() if objective is None else objective
+    scheduler = RLOOK() if scheduler is None else scheduler
     load = Load(read_share, background, queue, locality, data)
-    _check(objective, mirrors, most_replicas)
+    _check(objective, scheduler, mirrors, most_replicas)
     array = population(drive, disks, overhead)
     kept = drive if isinstance(drive, Drive | Mechanics) else tuple(drive)
     every = layouts(array.disks, most_replicas)
     every = every.where(array.divides(every) & ((every.mirrors == mirrors) | (mirrors is None)))
-    ranking, shares = _ranked(array, load, every, objective) if every.count else ((), ())
+    ranking, shares = _ranked(array, load, every, objective, scheduler) if every.count else ((), ())
     paper, optimum = None, None
     if ranking:
         optimum = continuous_optimum(array, load, objective)
@@ -68,21 +71,24 @@ def best_sr_array(
         paper=paper,
         optimum=optimum,
         binding=binding,
-        assumptions=layout_assumptions(array, load),
+        assumptions=layout_assumptions(array, load, scheduler),
         shares=shares,
         drive=kept,
         disks=array.disks,
         load=load,
         objective=objective,
+        scheduler=scheduler,
         mirrors=mirrors,
         most_replicas=most_replicas,
         overhead=overhead,
     )
 
 
-def _check(objective, mirrors: int | None, most_replicas: int) -> None:
+def _check(objective, scheduler, mirrors: int | None, most_replicas: int) -> None:
     if not isinstance(objective, Objective):
         raise InputError(f"objective {objective!r}: give Latency() or Throughput()")
+    if not isinstance(scheduler, Scheduler):
+        raise InputError(f"scheduler {scheduler!r}: give RLOOK() or RSATF()")
     if mirrors is not None and (int(mirrors) != mirrors or mirrors < 1):
         raise InputError(f"mirrors {mirrors}: give a whole number, at least 1, or None for any")
     if int(most_replicas) != most_replicas or most_replicas < 1:
@@ -90,10 +96,10 @@ def _check(objective, mirrors: int | None, most_replicas: int) -> None:
 
 
 def _ranked(
-    array: Population, load: Load, every: Layouts, objective: Objective
+    array: Population, load: Load, every: Layouts, objective: Objective, scheduler: Scheduler
 ) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
     """The layouts that fit, best first, and the shares of one disk of each kind in the best."""
-    found = shared_costs(array, load, every)
+    found = shared_costs(array, load, every, scheduler)
     fits = np.flatnonzero(found.fits)
     if not fits.size:
         return (), ()
@@ -109,7 +115,7 @@ def _order(score: NDArray, mirrors: NDArray) -> NDArray:
 
 
 def _candidates(array: Population, load: Load, every: Layouts, found: Shared) -> list[Candidate]:
-    rate = throughput(array.disks, load.queue, found.costs.disk_time)
+    rate = found.costs.throughput(array.disks)
     response = array.disks * np.asarray(load.queue) / rate
     paper_latency = _by_the_paper(array, load, every, found, Latency())
     service = _by_the_paper(array, load, every, found, Throughput())

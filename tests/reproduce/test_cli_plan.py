@@ -65,6 +65,26 @@ def test_an_array_is_sized_for_a_throughput(storagekit):
     assert found["question"]["queue"] == 4
 
 
+def test_what_is_recommended_is_simulated_on_request(storagekit):
+    asked = ["plan", "--disks", "6", "--read-share", "0.9", "--locality", "3", "--check"]
+    status, text, _ = storagekit(*asked)
+    assert status == 0
+    assert "95% interval" in text
+    _, text, _ = storagekit(*asked, "--json")
+    (row,) = json.loads(text)["check"]["rows"]
+    assert row["low"] < row["simulated"] < row["high"]
+    assert abs(row["difference"]) < 0.05
+
+
+def test_the_scheduler_decides(storagekit):
+    asked = ["plan", *ASKED, "--objective", "throughput", "--json"]
+    elevator, nearest = (
+        json.loads(storagekit(*asked, "--scheduler", name)[1])["recommended"] for name in ("RLOOK", "RSATF")
+    )
+    assert nearest["throughput_per_s"] > elevator["throughput_per_s"]
+    assert nearest["replicas"] < elevator["replicas"]
+
+
 def test_memory_breaks_even(storagekit):
     status, text, _ = storagekit(
         "plan", "memory", "--cache-mb", "126", "--disks", "1", "--disk-mb", "8400", "--ratio", "57"
@@ -77,7 +97,7 @@ def test_memory_breaks_even(storagekit):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["--disks", "7", "--mirrors", "2"], "7 disks do not divide into mirrors of 2"),
+        (["--disks", "7", "--mirrors", "2", "--check"], "7 disks do not divide into mirrors of 2"),
         (["size", "--response-ms", "1"], "up to 256 disks"),
         (["size", "--response-ms", "1", "--overhead-ms", "2"], "mechanical floor"),
         (["size", "--rate", "5000", "--price", "400", "--budget", "100"], "budget"),
@@ -98,6 +118,8 @@ def test_an_impossible_plan_is_printed_with_status_1(storagekit, arguments, why)
         (["--disks", "0"], "0 disks"),
         (["--disks", "4", "--read-share", "1.4"], "read_share 1.4"),
         (["--disks", "4", "--objective", "speed"], "objective 'speed': unknown"),
+        (["--disks", "4", "--scheduler", "FCFS"], "scheduler 'FCFS': unknown"),
+        (["--disks", "4", "--background", "0.5", "--read-share", "0.7", "--check"], "background 0.5: the simulation"),
         (["--disks", "4", "--drive", "nope"], "drive 'nope'"),
         (["--disks", "4", "--mirrors", "-1"], "mirrors -1"),
         (["size", "--rate", "-5"], "rate -5"),

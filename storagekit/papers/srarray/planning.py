@@ -15,11 +15,11 @@ CASES = {"latency": "latency", "rlook": "throughput, RLOOK", "rsatf": "throughpu
 def plan_grid(effort: Effort = QUICK, *, mirrors: int = 1) -> xr.Dataset:
     """Random questions to the planner, every feasible layout of each simulated (see `plan.plan_against_simulation`)."""
     real = [load_drive(name) for name in REAL]
-    quick = effort.questions < 100
+    quick = effort.questions < 50
     questions = random_questions(effort.questions, effort.first_seed, real=real, most_disks=12 if quick else 48)
     cases = list(CASES.values())[: 2 if quick else 3]
     data = plan_against_simulation(
-        questions, seed=effort.first_seed, effort=0.1 if quick else 1.0, mirrors=mirrors, cases=cases
+        questions, seed=effort.first_seed, effort=0.1 if quick else 0.35, mirrors=mirrors, cases=cases
     )
     return data.assign_attrs(paper="srarray", exhibit="srarray.plan", basis="simulated")
 

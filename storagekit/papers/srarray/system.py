@@ -49,7 +49,7 @@ QUICK = Effort()
 
 def effort(profile: str, first_seed: int = 0) -> Effort:
     """The effort of a profile: "quick" for a look, "full" for the record."""
-    known = {"quick": QUICK, "full": Effort(8, 10_000, 60_000, 16, 10_000, 400)}
+    known = {"quick": QUICK, "full": Effort(8, 6_000, 40_000, 16, 10_000, 60)}
     if profile not in known:
         raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(known)}")
     return known[profile]._replace(first_seed=first_seed)
