@@ -11,11 +11,15 @@ from storagekit.engine.completion import AtOnce as AtOnce
 from storagekit.engine.completion import FirstCopy as FirstCopy
 from storagekit.engine.completion import ReceivingBrick as ReceivingBrick
 from storagekit.engine.delayed import Background as Background
+from storagekit.engine.delayed import Pending as Pending
+from storagekit.engine.delayed import pending as pending
 from storagekit.engine.propagation import AbstractPropagation as AbstractPropagation
 from storagekit.engine.propagation import Foreground as Foreground
 from storagekit.engine.run import AbstractLog as AbstractLog
+from storagekit.engine.run import AccessLog as AccessLog
 from storagekit.engine.run import NoLog as NoLog
 from storagekit.engine.run import ResponseLog as ResponseLog
+from storagekit.engine.run import Runner as Runner
 from storagekit.engine.run import keys as keys
 from storagekit.engine.state import NOBODY as NOBODY
 from storagekit.engine.system import Scenario as Scenario

@@ -10,13 +10,13 @@ from storagekit.engine.state import NOBODY, State
 from storagekit.engine.system import Scenario
 from storagekit.lanes import (
     INSTANT,
+    bit,
     computed_once,
     count,
     first_min,
     first_true,
     held,
     least,
-    mask_of,
     pick,
     pick_tree,
     rows,
@@ -155,9 +155,11 @@ def admit(scenario: Scenario, state: State, request: Requests, place: Location, 
     asked = system.propagation.asked(routed, request, placement)
     asked_of = held(asked, copy)
     if usable_at is not None:
-        # a dispatcher does not know which copies are stale: where all that it asks are, everybody is asked
+        # a dispatcher does not know which copies are stale: where all that it asks are, another one is asked, and only
+        # one, because who sends a request to a single copy withdraws it from no other
         stale = ~some(asked_of & (usable_at != 0))
-        asked = jnp.where(stale, mask_of(placement.copies), asked)
+        current, _ = first_true(usable_at != 0)
+        asked = jnp.where(stale, bit(current - place.home), asked)
         asked_of = held(asked, copy) & (usable_at != 0)
     hit, cache = system.cache.look_up(state.cache, request, admitted)
     hit = computed_once(hit & request.read & admitted)

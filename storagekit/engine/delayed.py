@@ -6,10 +6,10 @@ on disk, older writes that it covers have nothing left to do. A replica left for
 that a write which overlaps an older one in part needs no order between them. A read that arrives goes to replicas that are
 not stale; where overlapping writes leave none, to any, what is newer coming from the copies that wait in memory.
 
-After a crash memory is lost; what is known is which replicas were current (`pending`): the rest is copied from there.
+After a crash memory is lost; the metadata table says which replicas are current (`pending`): the rest is copied from there.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, UInt32
 
 from storagekit.engine.propagation import AbstractPropagation, Access, Offer, refuse_lead
+from storagekit.engine.state import State
 from storagekit.errors import InputError
 from storagekit.lanes import bit, computed_once, count, held, mask_of, pick, rows, union, whole
 from storagekit.placement import AbstractPlacement, of_copy
@@ -26,13 +27,20 @@ class Delayed(NamedTuple):
     """Private state, for the request in each slot.
 
     replicas: where a read, or the first copy of a write, may go; of a write that has started, where it still has to go.
-    started: the first copy is on disk. start, stop: its sectors, stop excluded.
+    order: 0 until the first copy is on disk, then the rank of that among all first copies so far, from 1. begun: how many
+    these are. start, stop: its sectors, stop excluded.
     """
 
     replicas: UInt32[Array, "slot *lanes"]
-    started: Bool[Array, "slot *lanes"]
+    order: Int[Array, "slot *lanes"]
     start: Int[Array, "slot *lanes"]
     stop: Int[Array, "slot *lanes"]
+    begun: Int[Array, "1 *lanes"]
+
+    @property
+    def started(self) -> Bool[Array, "slot *lanes"]:
+        """The first copy is on disk."""
+        return self.order > 0
 
 
 class Background(AbstractPropagation):
@@ -56,7 +64,8 @@ class Background(AbstractPropagation):
         def full(value, kind):
             return jnp.full((slots, *lanes), value, kind)
 
-        return Delayed(full(0, jnp.uint32), full(False, bool), full(0, jnp.int32), full(0, jnp.int32))
+        nowhere = full(0, jnp.int32)
+        return Delayed(full(0, jnp.uint32), nowhere, nowhere, nowhere, jnp.zeros((1, *lanes), jnp.int32))
 
     def usable(self, private: Delayed, request, placement):
         overlaps = (private.start < request.sector + request.sectors) & (private.stop > request.sector)
@@ -69,9 +78,10 @@ class Background(AbstractPropagation):
         return routed
 
     def admit(self, private: Delayed, into, request, usable):
-        return Delayed(
+        assert usable is not None
+        return private._replace(
             replicas=jnp.where(into, usable, private.replicas),
-            started=private.started & ~into,
+            order=jnp.where(into, 0, private.order),
             start=jnp.where(into, request.sector, private.start),
             stop=jnp.where(into, request.sector + request.sectors, private.stop),
         )
@@ -105,7 +115,56 @@ class Background(AbstractPropagation):
         )
         over = private.started & covered & first & ~at
         replicas = jnp.where(at, left, jnp.where(over, jnp.uint32(0), private.replicas))
-        return private._replace(replicas=replicas, started=private.started | at), left
+        order = jnp.where(at & first, private.begun + 1, private.order)
+        return private._replace(replicas=replicas, order=order, begun=private.begun + first), left
 
     def keeps(self, private: Delayed, read):
         return ~read & (private.replicas != 0)
+
+
+class Pending(NamedTuple):
+    """What the metadata table of delayed writes holds (srarray, section 3.4): one row for each write, oldest first.
+
+    number: which request. start, stop: its sectors, stop excluded. home: the drive of its copy 0. current: the replicas
+    that hold it or newer data, left: those still to be written, one bit each, copy * D_r + replica. order: the rank of
+    its first copy; 0 where that is under way, left the replica it goes to and current none. These come last.
+
+    Recovery needs nothing else. A sector's data is copied from a replica that is current in its last row with an order (any
+    where no row has one), a replica with no first copy under way if there is such, to all others left in any row.
+    """
+
+    number: Int[np.ndarray, "write"]
+    start: Int[np.ndarray, "write"]
+    stop: Int[np.ndarray, "write"]
+    home: Int[np.ndarray, "write"]
+    current: UInt32[np.ndarray, "write"]
+    left: UInt32[np.ndarray, "write"]
+    order: Int[np.ndarray, "write"]
+
+
+def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pending:
+    """The metadata table of one lane of a system with `Background` propagation, as of the last event of `state`.
+
+    A first copy is in it from the moment it is scheduled, because a crash may leave it half written. Arrays are NumPy's.
+    """
+
+    def of_lane(leaf: Any) -> np.ndarray:
+        values = np.asarray(leaf)
+        return values if values.ndim < 2 else values[:, lane]
+
+    number, read, home = map(of_lane, (state.slots.number, state.slots.read, state.slots.home))
+    replicas, order, start, stop = map(of_lane, state.propagation[:4])
+    copies, each = (int(of_lane(value).ravel()[0]) for value in (placement.copies, placement.replicas))
+    every = np.uint32(2 ** (copies * each) - 1)
+    left = np.where(~read & (order > 0), replicas, np.uint32(0))
+    drives = state.drives
+    planned, slot, owner, replica = map(
+        of_lane, (drives.planned, drives.plan.slot, drives.plan.number, drives.plan.replica)
+    )
+    for drive in np.flatnonzero(planned & (number[slot] == owner) & ~read[slot] & (order[slot] == 0)):
+        left[slot[drive]] |= 1 << ((drive - home[slot[drive]]) * each + replica[drive])
+    rows_held = np.flatnonzero(left)
+    rank = np.where(order == 0, np.iinfo(np.int32).max, order)[rows_held]
+    rows_held = rows_held[np.argsort(rank, kind="stable")]
+    current = np.where(order > 0, every & ~left, np.uint32(0))
+    return Pending(*(column[rows_held] for column in (number, start, stop, home, current, left, order)))

@@ -15,11 +15,12 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array
 
-from storagekit.engine.arrival import Incoming
+from storagekit.engine.arrival import Answered, Incoming
 from storagekit.engine.event import Report, event
-from storagekit.engine.state import State, phases, start
+from storagekit.engine.state import NOBODY, State, phases, start
 from storagekit.engine.system import Scenario
 from storagekit.engine.tally import Tally, add, empty
+from storagekit.lanes import first_true
 
 CHUNK = 128
 BY_LANE = PartitionSpec(None, "lane")
@@ -52,6 +53,34 @@ class ResponseLog(AbstractLog):
 
     def keep(self, report: Report) -> Any:
         return report.answered
+
+
+class Accesses(NamedTuple):
+    """What an event did to the disks: the access that became certain, and who came and went.
+
+    number, drive, replica: whose access it was, where and to which replica; NOBODY where there was none. Under a dispatcher
+    without lead it has just finished. admitted: the next request entered. answered: the request that left.
+    """
+
+    number: Array
+    drive: Array
+    replica: Array
+    admitted: Array
+    answered: Answered
+
+
+class AccessLog(AbstractLog):
+    """Every access and answer in their order, from which the contents of the disks can be replayed."""
+
+    def keep(self, report: Report) -> Accesses:
+        drive, certain = first_true(report.served)
+        return Accesses(
+            report.number,
+            jnp.where(certain, drive, NOBODY),
+            jnp.where(certain, report.replica, NOBODY),
+            report.admitted,
+            report.answered,
+        )
 
 
 def begin(scenario: Scenario, key: Array) -> Run:

@@ -37,7 +37,11 @@ def settle(state: State, served: Bool[Array, "drive *lanes"]) -> State:
 
 
 def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], certain: Bool[Array, "1 *lanes"]) -> State:
-    """The access of drive `which` is over: whoever has copies left to write wakes the drives that hold them."""
+    """The access of drive `which` is over: whoever has copies left to write wakes the drives that hold them.
+
+    A write with nothing left is answered at the latest now: the copy that it waited for may have been superseded, or two
+    drives may have written the last two at once.
+    """
     system, slots, drives = scenario.system, state.slots, state.drives
     slot, number, replica = (pick(part, which) for part in (drives.plan.slot, drives.plan.number, drives.plan.replica))
     home = pick(slots.home, slot)
@@ -46,7 +50,17 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], cert
     propagation, left = system.propagation.done(state.propagation, access, system.placement)
     to_write = of_copy(left, rows(system.drives, drives.wake) - home, system.placement) != 0
     woken = drives.idle & to_write
+    complete = system.propagation.keeps(state.propagation, slots.read) & ~system.propagation.keeps(
+        propagation, slots.read
+    )
+    # a write that was claimed is served once, wherever else it waited
+    no = jnp.zeros_like(written)
+    claimed = (rows(system.slots, slots.born) == slot) & written & system.propagation.shared(no, no)
     return state._replace(
+        slots=slots._replace(
+            waiting=jnp.where(claimed, jnp.uint32(0), slots.waiting),
+            answer=jnp.where(complete & ~slots.answered & jnp.isinf(slots.answer), 0.0, slots.answer),
+        ),
         propagation=propagation,
         drives=drives._replace(wake=jnp.where(woken, jnp.minimum(drives.wake, 0.0), drives.wake)),
     )
@@ -154,6 +168,8 @@ def serve(scenario: Scenario, state: State, slot, copy, found, kept, finish, wit
         scenario.system.propagation.last(state.propagation, slot, pick(waiting, slot)),
         pick(slots.receiving, slot) == copy,
     )
+    # copies left for later do not put off an answer that is known
+    written = jnp.minimum(before, written)
     # a read that another brick serves too is answered by the earlier, one taken over from it by this one
     answered_by = jnp.where(replaces, finish, jnp.minimum(before, finish))
     answer = jnp.where(pick(slots.read, slot), answered_by, written)

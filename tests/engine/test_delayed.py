@@ -1,0 +1,399 @@
+"""What delayed writes promise (srarray, section 3.4), replayed on a model of what the disks hold.
+
+The model knows no tables: a sector of a replica holds the version that was last written there, and versions are counted
+as first copies reach a disk. A delayed copy carries the newest data of its sectors, as of when its access starts or,
+just as well, ends.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storagekit.dispatch import Hashing, NearestIdle, central
+from storagekit.drive import ideal_drive
+from storagekit.engine import AllCopies, AtOnce, Background, FirstCopy, ReceivingBrick, Scenario, System, execute, keys
+from storagekit.engine.delayed import Pending, pending
+from storagekit.engine.event import Report, event
+from storagekit.engine.run import CHUNK, AccessLog, NoLog, Runner, incoming
+from storagekit.engine.state import NOBODY, State
+from storagekit.placement import SRMirror
+from storagekit.schedule import SATF
+from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests, RecordedArrivals, Requests
+
+DRIVE = ideal_drive(full_seek=4e-3, revolution=6e-3, cylinders=40, sectors_per_track=32)
+UNIT = 32
+UNITS = 3  # stripe units that are asked for
+SPAN = UNIT * UNITS
+LAYOUTS = [(1, 1, 1), (1, 1, 2), (1, 3, 1), (1, 2, 2), (2, 1, 2), (1, 2, 3), (2, 2, 2), (1, 1, 4), (2, 3, 1)]
+ASKED = 48
+
+
+def system(layout, table, dispatch, completion, slots) -> System:
+    placement = SRMirror(*layout, unit=UNIT, most_replicas=3)
+    return System(DRIVE, placement, dispatch, SATF(), completion, Background(table), drives=8, slots=slots)
+
+
+def stream(seed, read_share, gap, same=False) -> RecordedArrivals:
+    """Few sectors, asked for again and again, or the same one: no request leaves its stripe unit."""
+    draw = np.random.default_rng(seed)
+    sectors = draw.integers(1, 13, ASKED) * (not same) + same
+    sector = (draw.integers(0, UNITS, ASKED) * UNIT + draw.integers(0, 13, ASKED)) * (not same)
+    requests = Requests(
+        number=np.arange(ASKED, dtype=np.int32),
+        sector=sector.astype(np.int32),
+        sectors=sectors.astype(np.int32),
+        read=draw.random(ASKED) < read_share,
+        receiving=draw.integers(0, 2**32, ASKED, np.uint32),
+        address_hash=draw.integers(0, 2**32, ASKED, np.uint32),
+        asynchronous=np.zeros(ASKED, bool),
+    )
+    return RecordedArrivals(requests, np.append(draw.exponential(gap, ASKED - 1), np.inf).astype(np.float32))
+
+
+class History(NamedTuple):
+    """Every event of a run: the state after it and its report, one row each, and what was asked, one row each."""
+
+    states: State
+    reports: Report
+    requests: Requests
+    placement: SRMirror
+
+    def after(self, at: int) -> tuple[State, Report]:
+        return jax.tree.map(lambda rows: rows[at], (self.states, self.reports))
+
+
+@partial(jax.jit, static_argnums=(1,))
+def unfolded(arrays, static, run):
+    """A chunk of events, with the state after each."""
+    scenario = eqx.combine(arrays, static.value)
+    coming = incoming(scenario, run)
+
+    def body(state, _):
+        state, report = event(scenario, coming, state)
+        return state, (state, report)
+
+    state, told = jax.lax.scan(body, run.state._replace(taken=jnp.zeros_like(run.first)), None, length=CHUNK)
+    return run._replace(state=state, first=run.first + state.taken), told
+
+
+@partial(jax.jit, static_argnums=(1,))
+def asked_for(arrays, static, key):
+    scenario = eqx.combine(arrays, static.value)
+    return scenario.arrivals.window(
+        scenario.system.placement.capacity(DRIVE), key, jnp.zeros(1, jnp.int32), 2 * CHUNK
+    ).requests
+
+
+def history(scenario: Scenario, seed: int, chunks: int | None = None) -> History:
+    """A run of so many chunks, or until nothing is left to do."""
+    runner = Runner(scenario, keys([seed])[:, 0], NoLog())
+    arrays, static, run = runner.arrays, runner.static, runner.run
+    parts = []
+    while len(parts) < (chunks or 40):
+        run, told = unfolded(arrays, static, run)
+        parts.append(jax.tree.map(np.asarray, told))
+        if chunks is None and not np.isfinite(run.state.drives.wake).any() and run.first[0] >= ASKED:
+            break
+    states, reports = jax.tree.map(lambda *rows: np.concatenate(rows), *parts)
+    asked = jax.tree.map(np.asarray, asked_for(arrays, static, keys([seed])[:, 0]))
+    return History(states, reports, asked, scenario.system.placement)
+
+
+class Disks:
+    """What the replicas hold, and what a history must keep to while it is replayed event by event."""
+
+    def __init__(self, past: History, fetched_early: bool, crashes: set[int], seed: int):
+        self.past, self.fetched_early, self.crashes = past, fetched_early, crashes
+        self.draw = np.random.default_rng(seed)
+        self.each = int(past.placement.replicas)
+        self.count = self.each * int(past.placement.copies)
+        self.home = past.placement.locate(DRIVE, past.requests).home
+        self.held = np.zeros((self.count, SPAN), int)
+        self.newest, self.acknowledged = np.zeros((2, SPAN), int)
+        self.version: dict[int, int] = {}
+        self.written: list[tuple[int, int]] = []
+        self.reads, self.answered = list[int](), list[int]()
+        self.floor: dict[int, np.ndarray] = {}
+        self.remembered: dict[int, np.ndarray] = {}
+        self.fetched: dict[int, np.ndarray] = {}
+        self.overtaking: list[tuple[int, bool]] = []
+        self.from_disk = 0
+
+    def range(self, number: int) -> slice:
+        first = int(self.past.requests.sector[number])
+        return slice(first, first + int(self.past.requests.sectors[number]))
+
+    def replay(self) -> "Disks":
+        entered, before = 0, None
+        for at in range(len(self.past.reports.number)):
+            state, report = self.past.after(at)
+            if report.admitted[0]:
+                self.enter(entered, before)
+                entered += 1
+            if report.number[0] != NOBODY:
+                drive = int(np.flatnonzero(report.served)[0])
+                number = int(report.number[0])
+                self.access(number, drive, self.place(number, drive, report.replica[0]))
+            self.answer(int(report.answered.number[0]))
+            self.fetch(state, before, report)
+            if at in self.crashes:
+                self.crash(state)
+            before = state
+        return self
+
+    def place(self, number, drive, replica) -> int:
+        copy = drive - self.home[number]
+        assert 0 <= copy < int(self.past.placement.copies), "a drive serves what it does not hold"
+        return int(copy * self.each + replica)
+
+    def enter(self, number, before):
+        where = self.range(number)
+        self.floor[number] = self.acknowledged[where].copy()
+        # where overlapping writes leave no replica current, memory supplies what is newer
+        left = 0
+        for row in zip(*before.propagation[:4], strict=True) if before is not None else ():
+            replicas, order, start, stop = map(int, row)
+            if order and start < where.stop and stop > where.start:
+                left |= replicas
+        if left == 2**self.count - 1:
+            self.remembered[number] = self.newest[where].copy()
+
+    def access(self, number, drive, replica):
+        where = self.range(number)
+        if self.past.requests.read[number]:
+            self.reads.append(number)
+            found = self.held[replica, where]
+            if number in self.remembered:
+                found = np.maximum(found, self.remembered[number])
+            else:
+                self.from_disk += 1
+            assert np.all(found >= self.floor[number]), f"read {number} returns what had been overwritten"
+            return
+        self.written.append((number, replica))
+        if number not in self.version:
+            self.version[number] = len(self.version) + 1
+            self.newest[where] = self.version[number]
+            self.held[replica, where] = self.version[number]
+            if number in self.answered:
+                self.acknowledge(number)
+        else:
+            self.held[replica, where] = self.fetched[drive] if self.fetched_early else self.newest[where]
+
+    def answer(self, number):
+        if number != NOBODY:
+            self.answered.append(number)
+            if number in self.version:
+                self.acknowledge(number)
+
+    def acknowledge(self, number):
+        where = self.range(number)
+        self.acknowledged[where] = np.maximum(self.acknowledged[where], self.version[number])
+
+    def fetch(self, state: State, before: State | None, report: Report):
+        """Accesses that start with this event take their data, and delayed ones among them see who waits."""
+        plan = state.drives.plan
+        for drive in np.flatnonzero(state.drives.planned):
+            known = before is not None and before.drives.planned[drive] and not report.served[drive]
+            if known and before.drives.plan.number[drive] == plan.number[drive]:
+                continue
+            number = int(plan.number[drive])
+            self.fetched[drive] = self.newest[self.range(number)].copy()
+            if number in self.version:
+                self.overtaking.append((table_size(state), waits_at(state, drive, self.past.placement)))
+
+    def crash(self, state: State):
+        """Memory is lost and whatever was under way is half done: the table alone brings all replicas together."""
+        held = self.held.copy()
+        plan = state.drives.plan
+        for drive in np.flatnonzero(state.drives.planned):
+            number = int(plan.number[drive])
+            if not self.past.requests.read[number]:
+                where = self.range(number)
+                late = self.fetched[drive] if self.fetched_early else self.newest[where]
+                data = late if number in self.version else len(self.version) + 1 + number
+                done = self.draw.random(where.stop - where.start) < 0.5
+                replica = self.place(number, drive, plan.replica[drive])
+                held[replica, where] = np.where(done, data, held[replica, where])
+        table = pending(state, self.past.placement)
+        assert np.all(table.current & table.left == 0) and np.all(table.left != 0)
+        assert np.array_equal(table.home, self.home[table.number])
+        recover(held, table, self.count)
+        assert np.all(held == held[0]), "replicas differ after recovery"
+        assert np.all(held[0] >= self.acknowledged), "recovery loses what was acknowledged"
+
+
+def recover(held: np.ndarray, table: Pending, count: int) -> None:
+    """The rule in `Pending`'s docstring, sector by sector."""
+    for sector in range(held.shape[1]):
+        rows = np.flatnonzero((table.start <= sector) & (table.stop > sector))
+        if not rows.size:
+            continue
+        settled = rows[table.order[rows] > 0]
+        current = int(table.current[settled[-1]]) if settled.size else 2**count - 1
+        under_way = int(np.bitwise_or.reduce(table.left[rows[table.order[rows] == 0]], initial=np.uint32(0)))
+        left = int(np.bitwise_or.reduce(table.left[rows]))
+        sources = current & ~under_way or current
+        source = (sources & -sources).bit_length() - 1
+        for replica in range(count):
+            if left >> replica & 1:
+                held[replica, sector] = held[source, sector]
+
+
+def waits_at(state: State, drive: int, placement: SRMirror) -> bool:
+    """Whether a request of the foreground could be served by a drive instead of the delayed copy it has just chosen."""
+    private = state.propagation
+    each, copies = int(placement.replicas), int(placement.copies)
+    copy = drive - state.slots.home
+    at = np.clip(copy, 0, copies - 1).astype(np.uint32)
+    usable = private.replicas >> (at * np.uint32(each)) & np.uint32(2**each - 1)
+    waits = (copy >= 0) & (copy < copies) & (state.slots.waiting >> at & 1 == 1) & (usable != 0) & (private.order == 0)
+    return bool(waits.any())
+
+
+def table_size(state: State) -> int:
+    return int(np.sum((state.propagation.order > 0) & (state.propagation.replicas != 0)))
+
+
+# members and slots: each compiles once, for all layouts, tables and loads
+SYSTEMS = {
+    "heuristic": (NearestIdle(), FirstCopy(), 24),
+    "few slots": (NearestIdle(), FirstCopy(), 3),
+    "central": (central(), AllCopies(), 24),
+    "hashing": (Hashing(), AllCopies(), 6),
+    "receiving": (Hashing(), ReceivingBrick(), 24),
+    "at once": (NearestIdle(), AtOnce(), 24),
+}
+settings_of_a_run = {
+    "layout": st.sampled_from(LAYOUTS),
+    "table": st.sampled_from([1, 3, 10_000]),
+    "early": st.booleans(),
+    "seed": st.integers(0, 10_000),
+}
+
+
+def assert_drained(disks: Disks):
+    """Everybody was answered once, everything written is everywhere, and nothing was done twice."""
+    requests = jax.tree.map(lambda rows: rows[:ASKED], disks.past.requests)
+    assert sorted(disks.answered) == list(range(ASKED))
+    assert sorted(disks.reads) == np.flatnonzero(requests.read).tolist()
+    assert len(set(disks.written)) == len(disks.written)
+    assert sorted(disks.version) == np.flatnonzero(~requests.read).tolist()
+    assert np.all(disks.held == disks.newest), "a stale copy survives"
+    last, _ = disks.past.after(-1)
+    assert table_size(last) == 0 and not last.slots.waiting.any(), "a slot is never free again"
+
+
+def drained(name, layout, table, early, seed, read_share, gap, crashes=12, **more) -> Disks:
+    past = history(Scenario(system(layout, table, *SYSTEMS[name]), stream(seed, read_share, gap, **more)), seed)
+    at = set(np.random.default_rng(seed).integers(0, len(past.reports.number), crashes).tolist())
+    return Disks(past, early, at, seed).replay()
+
+
+@settings(max_examples=40, derandomize=True)
+@given(**settings_of_a_run, read_share=st.floats(0, 0.8), gap=st.floats(1e-4, 2e-2))
+def test_an_open_stream_drains_and_no_stale_copy_survives(layout, table, early, seed, read_share, gap):
+    disks = drained("heuristic", layout, table, early, seed, read_share, gap)
+    assert_drained(disks)
+    # a delayed copy goes before a request that waits at its drive only where the table is full
+    assert not any(waits and size < table for size, waits in disks.overtaking)
+
+
+@settings(max_examples=25, derandomize=True)
+@given(**settings_of_a_run, read_share=st.floats(0, 0.8), gap=st.floats(1e-4, 2e-2))
+def test_few_slots_bound_the_table_and_lose_nothing(layout, table, early, seed, read_share, gap):
+    assert_drained(drained("few slots", layout, table, early, seed, read_share, gap))
+
+
+@pytest.mark.parametrize("name", ["central", "hashing", "receiving", "at once"])
+def test_it_holds_whoever_dispatches_and_answers(name):
+    """Completions that wait for more than the first copy must not wait for one that was superseded."""
+    for seed, layout in enumerate(LAYOUTS):
+        for gap in (3e-4, 5e-3):
+            assert_drained(drained(name, layout, 3, seed % 2 == 0, seed, 0.3, gap, crashes=6))
+
+
+@settings(max_examples=15, derandomize=True)
+@given(**settings_of_a_run, read_share=st.floats(0, 0.8), outstanding=st.integers(1, 16))
+def test_a_closed_loop_reads_and_recovers_what_was_acknowledged(layout, table, early, seed, read_share, outstanding):
+    target = system(layout, table, NearestIdle(), FirstCopy(), 16)
+    locality = int(target.placement.capacity(DRIVE)) / (SPAN + 24)
+    requests = RandomRequests(ExponentialSize(512), read_share, locality, alignment=UNIT)
+    past = history(Scenario(target, ClosedLoop(requests, outstanding)), seed, chunks=2)
+    assert np.max(past.requests.sector + past.requests.sectors) <= SPAN
+    at = set(np.random.default_rng(seed).integers(0, 2 * CHUNK, 12).tolist())
+    disks = Disks(past, early, at, seed).replay()
+    entered = int(past.reports.admitted.sum())
+    assert len(set(disks.answered)) == len(disks.answered) > 20
+    assert len(set(disks.reads)) == len(disks.reads) and len(set(disks.written)) == len(disks.written)
+    assert entered - len(disks.answered) <= outstanding
+    assert not any(waits and size < table for size, waits in disks.overtaking)
+
+
+def test_a_crash_at_every_event_of_a_run():
+    for layout in ((1, 2, 2), (1, 3, 1)):
+        assert_drained(drained("heuristic", layout, 10_000, True, 7, 0.2, 4e-3, crashes=5000))
+
+
+def test_most_reads_find_a_current_replica():
+    """Otherwise the law for reads would rest on memory alone."""
+    disks = drained("heuristic", (1, 2, 2), 10_000, True, 3, 0.6, 4e-3)
+    assert disks.from_disk > 0.8 * len(disks.reads) > 10
+
+
+def test_unfinished_copies_of_an_overwritten_block_are_dropped():
+    """The same block all the time, written at once or after everything is drained, D_r D_m = 4 copies each."""
+    hurried, patient = (drained("heuristic", (1, 2, 2), 10_000, True, 1, 0.0, gap, same=True) for gap in (5e-4, 0.5))
+    assert_drained(hurried)
+    assert_drained(patient)
+    assert len(patient.written) == 4 * ASKED
+    # at the end all four copies of the last are written; before, hardly one beside the first
+    assert len(hurried.written) < 2 * ASKED
+
+
+def test_a_copy_left_for_later_does_not_put_off_the_answer():
+    """A closed loop of one writer on one drive: a second replica is begun when the answer is due and has not left."""
+    loop = ClosedLoop(RandomRequests(ExponentialSize(512), 0.0), 1)
+    systems = (
+        system((1, 2, 1), 10_000, NearestIdle(), completion, 4) for completion in (FirstCopy(), ReceivingBrick())
+    )
+    first, receiving = (history(Scenario(target, loop), 0, chunks=1).reports.answered for target in systems)
+    assert np.sum(first.number != NOBODY) > 20
+    np.testing.assert_array_equal(first.response, receiving.response)
+
+
+def test_a_full_table_competes_with_the_foreground():
+    """An overload of reads and writes: with one entry delayed copies overtake, with many they wait for the end."""
+    forced, patient = (drained("heuristic", (1, 2, 2), table, True, 5, 0.5, 1e-4) for table in (1, 10_000))
+    assert sum(waits for _, waits in forced.overtaking) > 10
+    assert len(patient.overtaking) > 10 and not any(waits for _, waits in patient.overtaking)
+
+
+def test_the_access_log_is_what_the_events_report():
+    scenario = Scenario(system((1, 2, 2), 3, *SYSTEMS["heuristic"]), stream(11, 0.5, 2e-3))
+    past = history(scenario, 11)
+    log = execute(scenario, keys([11])[:, 0], ASKED, AccessLog()).log
+    count = min(len(log.number), len(past.reports.number))
+    reports = jax.tree.map(lambda rows: rows[:count], past.reports)
+    served = reports.served.any(axis=1)
+    np.testing.assert_array_equal(log.number[:count], reports.number[:, 0])
+    np.testing.assert_array_equal(log.drive[:count], np.where(served, reports.served.argmax(axis=1), NOBODY))
+    np.testing.assert_array_equal(log.replica[:count], np.where(served, reports.replica[:, 0], NOBODY))
+    np.testing.assert_array_equal(log.admitted[:count], reports.admitted[:, 0])
+    np.testing.assert_array_equal(log.answered.number[:count], reports.answered.number[:, 0])
+
+
+def test_the_table_of_a_lane_is_the_table_of_its_single_run():
+    past = history(Scenario(system((1, 2, 2), 10_000, *SYSTEMS["heuristic"]), stream(2, 0.0, 1e-3)), 2)
+    state, _ = past.after(60)
+    alone = pending(state, past.placement)
+    beside = jax.tree.map(lambda leaf: np.stack([np.zeros_like(leaf), leaf], axis=-1), state)
+    assert len(alone.number) > 2 and np.all(np.diff(alone.order[alone.order > 0]) > 0)
+    for ours, theirs in zip(alone, pending(beside, past.placement, lane=1), strict=True):
+        np.testing.assert_array_equal(ours, theirs)

@@ -1,0 +1,201 @@
+"""Rotational replicas, delayed writes and the mirror's heuristic against timelines worked by hand. Times in ms."""
+
+import numpy as np
+import pytest
+
+from storagekit.cache import LRU
+from storagekit.dispatch import Hashing, NearestIdle
+from storagekit.drive import RateServer, ideal_drive
+from storagekit.engine import Background, FirstCopy, Scenario, System
+from storagekit.metrics.measures import after_warm_up, measures
+from storagekit.placement import Replicas, SRMirror
+from storagekit.schedule import FCFS, SATF
+
+MS = 1e-3
+# no arm: sectors 0 to 99 are one stripe unit, on the first D_m drives, sector s at s/100; a revolution takes 10 ms
+SPINDLE = ideal_drive(full_seek=0.0, revolution=10 * MS, cylinders=20, sectors_per_track=100)
+
+
+def array(stripes, replicas, mirrors, schedule=None, propagation=None, **more) -> System:
+    placement = SRMirror(stripes, replicas, mirrors, unit=100)
+    more = {"drives": 5, "slots": 4} | more
+    return System(SPINDLE, placement, NearestIdle(), schedule or SATF(), FirstCopy(), propagation, **more)
+
+
+def responses(reports) -> dict[int, float]:
+    """Response time in ms of each request answered."""
+    number, response = reports.answered.number.ravel(), reports.answered.response.ravel()
+    return dict(zip(number[number >= 0].tolist(), response[number >= 0] / MS, strict=True))
+
+
+def accesses(reports) -> list[tuple[int, int]]:
+    """Request and replica of every access, in the order in which they end."""
+    served = reports.served.ravel()
+    return list(zip(reports.number.ravel()[served].tolist(), reports.replica.ravel()[served].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("replicas", "response", "nearest"),
+    [(1, 9.1, 0), (2, 4.1, 1), (3, 0.1 + 7 / 3, 1), (4, 1.6, 1)],
+)
+def test_a_read_takes_the_nearest_rotational_replica(unfold, recorded, replicas, response, nearest):
+    """Sector 90, the platter at 0: with two replicas at 0.9 and 0.4, three also at 0.233, four at 0.15."""
+    _, reports = unfold(Scenario(array(1, replicas, 1), recorded([0.0], sector=90)), phase=np.zeros(5))
+    assert responses(reports) == pytest.approx({0: response}, abs=1e-3)
+    assert accesses(reports) == [(0, nearest)]
+
+
+@pytest.mark.parametrize(("replicas", "response"), [(1, 3.1), (2, 8.1), (3, 3.1 + 20 / 3), (4, 8.1)])
+def test_a_foreground_write_sweeps_over_all_replicas(unfold, recorded, replicas, response):
+    """Sector 30, the platter at 0: the nearest replica after 3 ms (of four, after 0.5 at 0.05), and from there
+    (D_r - 1) / D_r of a turn to the last."""
+    _, reports = unfold(Scenario(array(1, replicas, 1), recorded([0.0], sector=30, read=False)), phase=np.zeros(5))
+    assert responses(reports) == pytest.approx({0: response}, abs=1e-3)
+
+
+@pytest.mark.parametrize("replicas", [1, 2, 5])
+def test_reads_wait_R_over_2D_and_foreground_writes_R_less_R_over_2D(unfold, recorded, replicas):
+    """Fifty places at even angles: the mean wait is half a place, 0.1 ms, short of R/2D, and a sector takes 0.1 ms.
+
+    Equations 2 and 3 to the digit; 40 ms apart, so that the platter always stands at 0.
+    """
+    for read, mean in ((True, 5 / replicas), (False, 10 - 5 / replicas)):
+        arrivals = recorded(np.arange(50) * 40 * MS, sector=2 * np.arange(50), read=read)
+        _, reports = unfold(Scenario(array(1, replicas, 1), arrivals), phase=np.zeros(5))
+        found = responses(reports)
+        assert len(found) == 50
+        assert np.mean(list(found.values())) == pytest.approx(mean, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("propagation", "read", "order"),
+    [
+        (Background(), 5.1, [(0, 0), (1, 1), (0, 1)]),
+        (Background(1), 10.1, [(0, 0), (0, 1), (1, 0)]),
+        (None, 10.1, [(0, 0), (1, 0)]),
+    ],
+    ids=["background", "full table", "foreground"],
+)
+def test_a_copy_left_for_later_yields_to_a_read(unfold, recorded, propagation, read, order):
+    """Two replicas, first come first served, the platter at 0.
+
+    0    a write at 0.3 or 0.8: the first is on disk at 3.1
+    1    a read at 0.1 or 0.6 arrives
+    3.1  in the background the read goes first, to 0.6: done at 6.1; then the copy, to 0.8: done at 8.1
+         with a table of one entry the copy goes first, because it is older: done at 8.1; then the read, to 0.1: at 11.1
+         in the foreground the copy is part of the write, which ends at 8.1
+    """
+    arrivals = recorded([0, 1 * MS], sector=[30, 10], read=[False, True])
+    _, reports = unfold(Scenario(array(1, 2, 1, FCFS(), propagation), arrivals), phase=np.zeros(5))
+    assert responses(reports) == pytest.approx({0: 8.1 if propagation is None else 3.1, 1: read}, abs=1e-3)
+    assert accesses(reports) == order
+
+
+def test_a_read_avoids_what_is_stale(unfold, recorded):
+    """As above, and the second read, of 4 ms, is of what is being written.
+
+    6.1   the drive, its platter at 0.61, has the copy at 0.8 left and finds the read, which may only go to 0.3 because 0.8 is
+          stale, although it is nearer: in 6.9 ms, read until 13.1
+    13.1  nothing else waits: the copy, to 0.8, done at 18.1
+    30    both replicas are current: 0.3 comes in 3 ms
+    """
+    arrivals = recorded(np.array([0, 1, 4, 30]) * MS, sector=[30, 10, 30, 30], read=[False, True, True, True])
+    _, reports = unfold(Scenario(array(1, 2, 1, FCFS(), Background()), arrivals), phase=np.zeros(5))
+    assert responses(reports) == pytest.approx({0: 3.1, 1: 5.1, 2: 9.1, 3: 3.1}, abs=1e-3)
+    assert accesses(reports) == [(0, 0), (1, 1), (2, 0), (0, 1), (3, 0)]
+
+
+def test_mirrors_write_the_nearest_copy_and_wake_the_other_drive(unfold, recorded):
+    """Two mirrors, copy 1 half a turn ahead, platters at 0 and 0.6: sector 30 at 0.3 and 0.8.
+
+    0    drive 1 is nearer: on disk at 2.1
+    2.1  drive 0, its platter at 0.21, is woken for the other: on disk at 3.1
+    """
+    system = array(1, 1, 2, FCFS(), Background())
+    tally, reports = unfold(Scenario(system, recorded([0.0], sector=30, read=False)), phase=[0, 0.6, 0, 0, 0])
+    assert responses(reports) == pytest.approx({0: 2.1}, abs=1e-3)
+    assert tally.served.ravel().tolist() == [1, 1, 0, 0, 0]
+    np.testing.assert_allclose(np.cumsum(reports.elapsed)[reports.served.any(axis=1)] / MS, [2.1, 3.1], atol=1e-3)
+
+
+def test_an_idle_head_that_is_nearest_else_the_first_to_come(unfold, recorded):
+    """Two mirrors as above, platters at 0 and 0.6.
+
+    0    A, sector 30, at 0.3 in 3 ms on drive 0, at 0.8 in 2 on drive 1: drive 1 reads it until 2.1
+    0.5  B, sector 60: drive 0 is idle and takes it, at 0.6 in 5.5: until 6.1 (drive 1 would have had it at 5.1)
+    1    C, sector 20: nobody is idle, so it is queued at both
+    2.1  drive 1, its platter at 0.81, takes C, at 0.7 in 8.9: until 11.1
+    3    D, sector 50: nobody is idle
+    6.1  drive 0, its platter at 0.61, finds D and no C any more: at 0.5 in 8.9, until 15.1
+    """
+    arrivals = recorded([0, 0.5 * MS, 1 * MS, 3 * MS], sector=[30, 60, 20, 50])
+    tally, reports = unfold(Scenario(array(1, 1, 2, FCFS()), arrivals), phase=[0, 0.6, 0, 0, 0])
+    assert responses(reports) == pytest.approx({0: 2.1, 1: 5.6, 2: 10.1, 3: 12.1}, abs=1e-3)
+    assert reports.candidates[reports.chose].tolist() == [1, 1, 1, 1]
+    assert tally.served.ravel().tolist() == [2, 2, 0, 0, 0]
+    assert tally.twice.tolist() == [0]
+
+
+def test_the_mirrors_of_synchronized_spindles_interleave(unfold, recorded):
+    """Two replicas on each of two drives that turn in step are four at even angles, as on one drive above: sector 90 in
+    1.5 ms at 0.15, replica 0 of copy 1."""
+    tally, reports = unfold(Scenario(array(1, 2, 2), recorded([0.0], sector=90)), phase=np.zeros(5))
+    assert responses(reports) == pytest.approx({0: 1.6}, abs=1e-3)
+    assert accesses(reports) == [(0, 0)]
+    assert tally.served.ravel().tolist() == [0, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("synchronized", [0, 1])
+def test_only_synchronized_spindles_keep_a_quarter_of_a_turn(unfold, recorded, synchronized):
+    """Forty places at even angles, wherever the platters stand at first: 0 to 2.5 ms, R/8 on average."""
+    arrivals = recorded(np.arange(40) * 40 * MS, sector=np.arange(40) * 5 // 2)
+    _, reports = unfold(Scenario(array(1, 2, 2, synchronized=synchronized), arrivals))
+    waits = np.array(list(responses(reports).values())) - 0.1
+    assert len(waits) == 40
+    assert (waits.max() < 2.501) == bool(synchronized)
+    if synchronized:
+        assert waits.mean() == pytest.approx(1.25, abs=0.15)
+
+
+def test_an_asynchronous_write_is_counted_but_nobody_waits_for_it(unfold, recorded):
+    """One server, a sector 1 ms: a write of 10 that nobody waits for, one of 5 at 2 (done at 15), a read of 1 at 3."""
+    arrivals = recorded(
+        [0, 2 * MS, 3 * MS], sectors=[10, 5, 1], read=[False, False, True], asynchronous=[True, False, False]
+    )
+    system = System(RateServer(1000), Replicas(1), Hashing(), FCFS(), drives=1, slots=4)
+    tally, _ = unfold(Scenario(system, arrivals))
+    assert (tally.reads.item(), tally.writes.item(), tally.asynchronous.item()) == (1, 2, 1)
+    assert tally.write_response.item() / MS == pytest.approx(13, abs=1e-3)
+    assert tally.asynchronous_response.item() / MS == pytest.approx(10, abs=1e-3)
+    sums = after_warm_up(type(tally)(*(part.reshape(1, -1, 1) for part in tally)), 0)
+    data = measures(sums, np.array([1]))
+    assert float(data.write_response.item()) / MS == pytest.approx(13, abs=1e-3)
+    assert float(data.response.item()) / MS == pytest.approx((13 + 13) / 2, abs=1e-3)
+    assert float(data.requests.item()) == 3
+
+
+def test_a_hit_is_answered_from_memory_and_wakes_no_drive(unfold, recorded):
+    """Memory answers after 0.2 ms whatever the drive does.
+
+    0    a read at 0.3: until 3.1
+    1    the same: it is in memory, or on its way there
+    20   the same, the drive asleep
+    30   a write of it, forced to disk: until 33.1
+    31   a read of it: memory
+    40   a read at 0.5: until 45.1
+    """
+    arrivals = recorded(
+        np.array([0, 1, 20, 30, 31, 40]) * MS,
+        sector=[30, 30, 30, 30, 30, 50],
+        read=[True, True, True, False, True, True],
+    )
+    memory = LRU(16 * 512.0, hit_time=0.2 * MS, sets=1, ways=16, sectors=1)
+    tally, reports = unfold(Scenario(array(1, 1, 1, cache=memory), arrivals), phase=np.zeros(5))
+    assert responses(reports) == pytest.approx({0: 3.1, 1: 0.2, 2: 0.2, 3: 3.1, 4: 0.2, 5: 5.1}, abs=1e-3)
+    assert tally.hits.tolist() == [3]
+    assert tally.served.ravel().tolist() == [3, 0, 0, 0, 0]
+    when = np.cumsum(reports.elapsed)[reports.chose.ravel()] / MS
+    np.testing.assert_allclose(when, [0, 30, 40], atol=1e-3)
+    # time stops where a drive chooses, and nowhere else
+    moved = reports.elapsed.ravel() > 0
+    np.testing.assert_allclose(np.cumsum(reports.elapsed)[moved] / MS, [3.1, 30, 33.1, 40, 45.1], atol=1e-3)

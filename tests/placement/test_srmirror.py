@@ -1,0 +1,185 @@
+"""Laws of the D_s x D_r x D_m layout (srarray, sections 2.3 to 2.5)."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storagekit.dispatch import NearestIdle
+from storagekit.drive import Drive
+from storagekit.drive.geometry import geometry, plain_zone
+from storagekit.drive.seek import LinearSeek
+from storagekit.engine import Background, System, keys
+from storagekit.engine.state import phases
+from storagekit.errors import InputError
+from storagekit.placement import Replicas, SRMirror
+from storagekit.schedule import SATF
+from storagekit.workload import Requests
+
+HEADS, TRACK, CYLINDERS = 6, 40, 200
+UNIT = 16
+# no skew, so that a place on the drive is its address: (cylinder x heads + head) x track + angle x track
+DRIVE = Drive(
+    geometry=geometry([plain_zone(CYLINDERS, TRACK)], HEADS, serpentine=False),
+    seek=LinearSeek(8e-3, CYLINDERS),
+    revolution=6e-3,
+    head_switch=0.9e-3,
+    write_settle=0.0,
+    overhead=0.0,
+    name="plain",
+)
+layouts = st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(1, 4))
+fractions = st.floats(0, 1, exclude_max=True)
+
+
+def layout(aspect, share=1.0, **more) -> SRMirror:
+    """Of that aspect, with a share of the most data that it holds."""
+    return SRMirror(*aspect, data=aspect[0] * share, unit=UNIT, **more)
+
+
+def asking(sector, sectors=1) -> Requests:
+    sector = np.atleast_1d(np.asarray(sector, np.int32))
+    nothing = np.zeros(sector.shape, np.uint32)
+    size = np.full(sector.shape, sectors, np.int32)
+    return Requests(sector, sector, size, nothing == 0, nothing, nothing, nothing == 1)
+
+
+def located(placement, sector):
+    """Home drive of each sector, and its address on that drive."""
+    target, home = placement.locate(DRIVE, asking(sector))
+    address = (target.cylinder * HEADS + target.head) * TRACK + np.rint(target.angle * TRACK).astype(int)
+    return np.asarray(home), np.asarray(address), target
+
+
+@settings(max_examples=100, derandomize=True)
+@given(layouts, fractions)
+def test_every_address_has_its_drives_heads_and_angles(aspect, where):
+    stripes, replicas, mirrors = aspect
+    placement = layout(aspect)
+    home, _, target = located(placement, int(where * int(placement.capacity(DRIVE))))
+    assert int(placement.drives) == stripes * replicas * mirrors
+    # D_m drives of its own: groups do not overlap
+    assert home[0] % mirrors == 0 and 0 <= home[0] <= int(placement.drives) - mirrors
+    angles = {}
+    for copy in range(mirrors):
+        places = [placement.replica(DRIVE, target, jnp.full(1, copy), index) for index in range(replicas)]
+        assert len({int(place.head[0]) for place in places}) == replicas
+        assert len({int(place.end.head[0]) for place in places}) == replicas
+        assert {int(place.cylinder[0]) for place in places} == {int(target.cylinder[0])}
+        assert all(0 <= int(place.head[0]) < HEADS for place in places)
+        turned = np.array([float(place.angle[0] - target.angle[0]) for place in places])
+        np.testing.assert_allclose(np.diff(np.sort(turned % 1)), 1 / replicas, atol=1e-5)
+        angles[copy] = turned % 1
+    # on synchronized spindles the D_r D_m replicas of all drives are at even angles
+    everywhere = np.sort(np.concatenate([*angles.values()]))
+    np.testing.assert_allclose(np.diff(everywhere), 1 / (replicas * mirrors), atol=1e-5)
+
+
+def test_replica_zero_of_copy_zero_is_where_it_lies():
+    placement = layout((2, 3, 2))
+    _, _, target = located(placement, 1000)
+    same = placement.replica(DRIVE, target, jnp.zeros(1, jnp.int32), 0)
+    for ours, theirs in zip(jax.tree.leaves(same), jax.tree.leaves(target), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@settings(max_examples=100, derandomize=True)
+@given(layouts, fractions)
+def test_no_two_addresses_share_a_place(aspect, share):
+    """Nor the room that follows each stripe unit for its other replicas."""
+    placement = layout(aspect, max(share, 0.05))
+    capacity = int(placement.capacity(DRIVE))
+    home, address, _ = located(placement, np.arange(capacity))
+    assert len(np.unique(home.astype(np.int64) * 2**32 + address)) == capacity
+    replicas = aspect[1]
+    # within the rooms of D_r units, the first is taken and the others are free
+    assert np.all(address % (UNIT * replicas) < UNIT)
+    assert address.max() + (replicas - 1) * UNIT < DRIVE.capacity
+    # a stripe unit lies on one drive, in order
+    first = np.arange(capacity) // UNIT * UNIT
+    assert np.all(home == home[first]) and np.all(address - address[first] == np.arange(capacity) - first)
+    # units go round the groups, so that these are equally full
+    _, held = np.unique(home, return_counts=True)
+    assert held.max() - held.min() <= UNIT
+    if capacity >= UNIT * aspect[0] * replicas:
+        assert len(held) == aspect[0] * replicas
+
+
+@settings(max_examples=100, derandomize=True)
+@given(layouts, st.floats(0.05, 1))
+def test_the_arm_moves_over_its_part_of_the_drive(aspect, share):
+    """data / D_s of the cylinders: 1/D_s of them for the data of one drive, however many replicas."""
+    placement = layout(aspect, share)
+    capacity = int(placement.capacity(DRIVE))
+    _, _, target = located(placement, np.arange(0, capacity, UNIT))
+    # but for one row of units and the room left at the drive's end
+    row = (6 + aspect[1]) * UNIT / (HEADS * TRACK) + 1
+    assert abs(int(target.cylinder.max()) + 1 - share * CYLINDERS) <= row
+    assert int(target.cylinder.min()) == 0
+    units = DRIVE.capacity // UNIT
+    assert capacity == pytest.approx(aspect[0] * share * units * UNIT, abs=aspect[0] * share * 6 * UNIT + UNIT)
+    assert capacity <= aspect[0] * share * units * UNIT
+
+
+def test_many_layouts_are_numbers_of_one():
+    """Lanes of one batch: arrays of aspects locate as each alone."""
+    aspects = np.array([(1, 1, 1), (4, 1, 2), (2, 3, 1), (1, 6, 2)]).T
+    data = aspects[0] * 0.5
+    both = SRMirror(*(row[None, :] for row in aspects), data=data[None, :], unit=UNIT)
+    sector = np.array([[0], [100], [3000]])
+    requests = jax.tree.map(lambda column: np.broadcast_to(column.reshape(-1, 1), (3, 4)), asking(sector.ravel()))
+    target, home = both.locate(DRIVE, requests)
+    for lane, aspect in enumerate(aspects.T):
+        alone = SRMirror(*aspect, data=data[lane], unit=UNIT)
+        ours = alone.locate(DRIVE, asking(sector.ravel()))
+        np.testing.assert_array_equal(home[:, lane], ours.home)
+        np.testing.assert_array_equal(target.cylinder[:, lane], ours.target.cylinder)
+        np.testing.assert_array_equal(np.asarray(both.capacity(DRIVE))[0, lane], alone.capacity(DRIVE))
+
+
+def test_a_plain_mirror_is_a_replica_group():
+    mirror, group = SRMirror(1, 1, 3, unit=UNIT), Replicas(3)
+    sector = np.arange(0, int(mirror.capacity(DRIVE)), 97)
+    ours, theirs = (placement.locate(DRIVE, asking(sector)) for placement in (mirror, group))
+    for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_array_equal(np.broadcast_to(one, sector.shape), np.broadcast_to(other, sector.shape))
+    assert (int(mirror.drives), int(mirror.copies), int(mirror.replicas)) == (3, 3, 1)
+
+
+def test_spindles_turn_in_step_where_they_are_synchronized():
+    placement = SRMirror(2, 1, 2, unit=UNIT)
+    for synchronized in (0, 1):
+        system = System(DRIVE, placement, NearestIdle(), SATF(), drives=4, slots=2, synchronized=synchronized)
+        phase = np.asarray(phases(keys([5])[:, 0], system))
+        assert len(np.unique(phase)) == (1 if synchronized else 4)
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (partial(SRMirror, 2, 7), "D_r 7: at most 6"),
+        (partial(SRMirror, 2, 3, most_replicas=2), "D_r 3: at most 2"),
+        (partial(SRMirror, 0), "D_s 0: it must be at least 1"),
+        (partial(SRMirror, 1, 0), "D_r 0: it must be at least 1"),
+        (partial(SRMirror, 1, 1, -2), "D_m -2: it must be at least 1"),
+        (partial(SRMirror, 1, 4, 9), "D_r x D_m above 32"),
+        (partial(SRMirror, 2, data=2.5), "a data set of 2.5 drives on D_s 2"),
+        (partial(SRMirror, 2, data=0.0), "a data set of 0 drives"),
+        (partial(SRMirror, 2, data=float("nan")), "a data set of nan drives"),
+        (partial(SRMirror, 1.5), "1.5 is not a whole number"),
+        (partial(SRMirror, 1, unit=0), "a stripe unit of 0 sectors"),
+        (
+            lambda: System(DRIVE, SRMirror(2, 2, 2), NearestIdle(), SATF(), drives=7, slots=4),
+            "a layout of 8 drives on 7",
+        ),
+        (lambda: Background(0), "a table of 0 delayed writes"),
+    ],
+)
+def test_impossible_layouts_are_refused_in_one_line(build, says):
+    with pytest.raises(InputError, match=says.replace("(", r"\(")) as refused:
+        build()
+    assert "\n" not in str(refused.value) and len(str(refused.value)) < 200
