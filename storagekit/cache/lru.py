@@ -24,9 +24,9 @@ class LRU(AbstractCache):
     """Blocks in memory, the least recently used of a set given up first (srarray, section 4.1; dsptf, section 4).
 
     A read hits if every block it touches is held; whatever it touches is then the most recent, read in if it was not
-    held. A write never hits, because it is forced to disk (write-through; srarray, section 4.1), and leaves its blocks in
-    memory, the most recent, so that a later read finds them. A miss fills memory when the request enters, not when
-    the disk has answered: a second read of the block meanwhile is a hit.
+    held. A write never hits, because it is forced to disk (write-through), and leaves its blocks in memory, the most
+    recent, so that a later read finds them. (srarray, section 4.1) forces synchronous writes only; here all are. A miss
+    fills memory when the request enters, not when the disk has answered: a second read of the block meanwhile is a hit.
 
     capacity: bytes held, any number of whole blocks from 0 (never hits) to `sets * ways`; one value, or one per lane.
     hit_time: seconds until a hit is answered. sectors: of a block. sets, ways: the largest cache that lanes of one

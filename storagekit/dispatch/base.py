@@ -19,7 +19,7 @@ class View(NamedTuple):
     """What a dispatcher sees of the system as a request enters.
 
     waiting: the copies at which each slot's request still waits, one bit each. home: the drive of its copy 0.
-    busy: drives that have an access planned or under way.
+    busy: drives that have an access planned or under way. free: drives with nothing to do.
     first: the drive that holds copy 0 of the entering request. copies: how many copies it has.
     reach: seconds in which each drive, were it free, would have the entering request under its head; a function, so
     that it costs only those who ask.
@@ -28,6 +28,7 @@ class View(NamedTuple):
     waiting: UInt32[Array, "slot *lanes"]
     home: Int[Array, "slot *lanes"]
     busy: Bool[Array, "drive *lanes"]
+    free: Bool[Array, "drive *lanes"]
     first: Int[Array, "1 *lanes"]
     copies: Int[Array, "..."]
     reach: Callable[[], Float[Array, "drive *lanes"]]

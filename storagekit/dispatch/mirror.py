@@ -17,7 +17,7 @@ class NearestIdle(Uncontested):
         return None
 
     def route(self, private, request, entering, view):
-        free = view.holders() & ~view.busy
+        free = view.holders() & view.free
         nearest, time = first_min(jnp.where(free, view.reach(), jnp.inf))
         return jnp.where(jnp.isfinite(time), bit(nearest - view.first), mask_of(view.copies)), private
 

@@ -142,15 +142,17 @@ def admit(scenario: Scenario, state: State, request: Requests, place: Location, 
     usable_at = None if usable is None else of_copy(usable, copy, placement)
 
     def reach() -> Array:
-        start = jnp.maximum(arrival, 0.0)
         angle = drives.phase + system.drive.turns(start)
         nearest = nearest_replica(
             placement, system.drive, drives.arm, angle, place.target, request.read, copy, usable_at
         )
         return nearest.positioning.total
 
-    busy = drives.planned & (drives.plan.finish > jnp.maximum(arrival, 0.0))
-    view = View(slots.waiting, slots.home, busy, place.home, jnp.asarray(placement.copies), reach)
+    start = jnp.maximum(arrival, 0.0)
+    busy = drives.planned & (drives.plan.finish > start)
+    # a drive that was woken at this instant has something to do, although it has not chosen yet
+    free = ~busy & ~(drives.idle & (drives.wake <= start + INSTANT))
+    view = View(slots.waiting, slots.home, busy, free, place.home, jnp.asarray(placement.copies), reach)
     routed, dispatch = system.dispatch.route(state.dispatch, request, admitted, view)
     asked = system.propagation.asked(routed, request, placement)
     asked_of = held(asked, copy)
@@ -181,7 +183,7 @@ def admit(scenario: Scenario, state: State, request: Requests, place: Location, 
         latest=jnp.where(into, -jnp.inf, slots.latest),
     )
     woken = drives.idle & asked_of & admitted
-    at_arrival = jnp.minimum(drives.wake, jnp.maximum(arrival, 0.0))
+    at_arrival = jnp.minimum(drives.wake, start)
     state = state._replace(
         slots=slots,
         drives=drives._replace(wake=jnp.where(woken, at_arrival, drives.wake)),

@@ -1,10 +1,12 @@
 """Delayed writes: one copy now, the others when the drives have time (srarray, section 3.4).
 
-A block's replicas are numbered copy * D_r + replica, one bit each. Once the first copy of a write is on disk all other
-replicas are stale; each that is written afterwards is not. Whoever writes last decides: when the first copy of a write is
-on disk, older writes that it covers have nothing left to do. A replica left for later is written with the newest data, so
-that a write which overlaps an older one in part needs no order between them. A read that arrives goes to replicas that are
-not stale; where overlapping writes leave none, to any, what is newer coming from the copies that wait in memory.
+A block's replicas are numbered copy * D_r + replica, one bit each. Where the paper sets the other updates aside as soon
+as the first is scheduled, here they may start once it is on disk, so that a crash finds a current copy. Once the first
+copy of a write is on disk all other replicas are stale; each that is written afterwards is not. Whoever writes last
+decides: when the first copy of a write is on disk, older writes that it covers have nothing left to do. A replica left
+for later is written with the newest data, so that a write which overlaps an older one in part needs no order between
+them. A read that arrives goes to replicas that are not stale; where overlapping writes leave none, to any, what is newer
+coming from the copies that wait in memory.
 
 After a crash memory is lost; the metadata table says which replicas are current (`pending`): the rest is copied from there.
 """

@@ -75,9 +75,10 @@ class System(eqx.Module):
             raise InputError(f"{copies} copies of a block: at most {MOST_COPIES}; run groups as lanes")
         if self.slots < 1:
             raise InputError(f"{self.slots} request slots: give at least 1")
-        capacity = int(self.placement.capacity(self.drive))
-        if not 0 < capacity < MOST_SECTORS:
-            raise InputError(f"a capacity of {capacity} sectors: the engine addresses 1 to {MOST_SECTORS - 1} (1 TB)")
+        capacity = np.asarray(self.placement.capacity(self.drive))
+        if not np.all((capacity > 0) & (capacity < MOST_SECTORS)):
+            wrong = capacity[~((capacity > 0) & (capacity < MOST_SECTORS))].ravel()[0]
+            raise InputError(f"a capacity of {wrong:.0f} sectors: the engine addresses 1 to {MOST_SECTORS - 1} (1 TB)")
         self.dispatch.check(copies)
         self.propagation.check(float(np.max(self.dispatch.lead)), copies, replicas)
 

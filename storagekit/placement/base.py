@@ -98,7 +98,7 @@ def nearest_replica(
     for index in range(placement.most_replicas):
         place = placement.replica(drive, target, copy, index)
         positioning = drive.positioning(arm, angle, place, read)
-        if best is None and placement.most_replicas == 1:
+        if usable is None and placement.most_replicas == 1:
             return Reach(positioning, jnp.zeros_like(positioning.seek, jnp.int32))
         there = jnp.asarray(index < placement.replicas)
         if usable is not None:

@@ -43,6 +43,8 @@ class SRMirror(AbstractPlacement):
         for name, value in (("D_s", self.stripes), ("D_r", self.replicas), ("D_m", self.mirrors)):
             if np.any(np.asarray(value) < 1):
                 raise InputError(f"{name} {int(np.min(value))}: it must be at least 1")
+        if self.most_replicas < 1:
+            raise InputError(f"most_replicas {self.most_replicas}: provide for at least 1")
         if np.any(np.asarray(self.replicas) > self.most_replicas):
             raise InputError(
                 f"D_r {int(np.max(self.replicas))}: at most {self.most_replicas} rotational replicas are written within a "
@@ -68,8 +70,10 @@ class SRMirror(AbstractPlacement):
 
     def capacity(self, drive: AbstractDrive):
         # a row of units short of the drive's end, so that the replicas of the last row have room
-        held = self.data * (drive.capacity // self.unit - self.most_replicas)
-        return held.astype(np.int32) * self.unit
+        units = np.floor if isinstance(self.data, np.ndarray | np.generic) else jnp.floor
+        held = units(self.data * (drive.capacity // self.unit - self.most_replicas))
+        # on the host beyond what the engine addresses, to be refused there
+        return held.astype(np.int64 if units is np.floor else jnp.int32) * self.unit
 
     def locate(self, drive: AbstractDrive, requests: Requests) -> Location:
         groups = self.stripes * self.replicas

@@ -49,8 +49,9 @@ class RandomRequests(eqx.Module):
         wrong = share[~((share >= 0) & (share <= 1))]
         if wrong.size:
             raise InputError(f"read share {float(wrong[0]):g}: it must lie between 0 and 1")
-        if not np.all(np.asarray(self.locality) >= 1):
-            raise InputError(f"locality {float(np.min(self.locality)):g}: it is 1 or more; 1 for uniform addresses")
+        local = np.asarray(self.locality)
+        if not np.all((local >= 1) & np.isfinite(local)):
+            raise InputError(f"locality {float(local.max()):g}: it is 1, for uniform addresses, or more, and finite")
         if self.alignment < 1:
             raise InputError(f"alignment {self.alignment} sectors: it must be at least 1")
 

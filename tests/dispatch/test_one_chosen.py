@@ -28,7 +28,9 @@ def seen(waiting, busy, home=0, first=0, copies=3) -> View:
     at = jnp.asarray(waiting, jnp.uint32)
     homes = jnp.broadcast_to(jnp.asarray(home, jnp.int32), at.shape)
     first = jnp.full(1, first, jnp.int32)
-    return View(at, homes, jnp.asarray(busy), first, jnp.asarray(copies), lambda: jnp.zeros(len(busy)))
+    return View(
+        at, homes, jnp.asarray(busy), ~jnp.asarray(busy), first, jnp.asarray(copies), lambda: jnp.zeros(len(busy))
+    )
 
 
 def loads(*load) -> View:

@@ -199,3 +199,11 @@ def test_a_hit_is_answered_from_memory_and_wakes_no_drive(unfold, recorded):
     # time stops where a drive chooses, and nowhere else
     moved = reports.elapsed.ravel() > 0
     np.testing.assert_allclose(np.cumsum(reports.elapsed)[moved] / MS, [3.1, 30, 33.1, 40, 45.1], atol=1e-3)
+
+
+def test_two_reads_at_one_instant_go_to_two_idle_heads(unfold, recorded):
+    """A drive that has just been woken is not idle any more: each of the mirrors serves one of the reads."""
+    arrivals = recorded([1 * MS, 1 * MS], sector=[0, 0])
+    system = System(SPINDLE, SRMirror(1, 1, 2, unit=10), NearestIdle(), SATF(), drives=2, slots=4)
+    tally, _ = unfold(Scenario(system, arrivals))
+    assert tally.served.ravel().tolist() == [1, 1]

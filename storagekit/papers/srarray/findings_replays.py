@@ -12,7 +12,12 @@ from storagekit.papers.srarray.memory import BreakEven, break_even
 from storagekit.papers.srarray.replays import DISKS, LIMIT, by_aspect, by_scheme, recommended, sustained
 from storagekit.units import MB
 
-STAND_IN = "stand-in: table 3's figures are matched, burstiness and the shape of seeks assumed"
+STAND_IN = (
+    "stand-in: table 3's figures are matched, burstiness and the shape of seeks assumed; delayed writes are forced at 64 "
+    "entries (TPC-C: 128) in place of 10,000"
+)
+INFERRED = "S is inferred from the two values for nine disks, of which only the ratio is tested"
+REAL_CLAIMS = ("order", "vs_striping", "vs_raid10", "best")
 ORDER = ("SR-Array", "D-way mirror", "RAID-10", "Striping")
 
 
@@ -64,14 +69,14 @@ def fig7_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
     (worst_workload, worst_disks), worst = max(shortfalls.items(), key=lambda item: item[1])
     close = sum(short <= 0.05 for short in shortfalls.values())
     return [
-        Measurement("srarray.fig7.six[D_s]", six.striping, basis="analytic"),
-        Measurement("srarray.fig7.six[D_r]", six.replicas, basis="analytic"),
-        Measurement("srarray.fig7.nine[cello_base]", worked["cello_base"], basis="analytic"),
-        Measurement("srarray.fig7.nine[cello_disk6]", worked["cello_disk6"], basis="analytic"),
-        Measurement("srarray.fig7.nine_practical", worked["practical"], basis="analytic"),
+        Measurement("srarray.fig7.six[D_s]", six.striping, basis="analytic", note=INFERRED),
+        Measurement("srarray.fig7.six[D_r]", six.replicas, basis="analytic", note=INFERRED),
+        Measurement("srarray.fig7.nine[cello_base]", worked["cello_base"], basis="analytic", note=INFERRED),
+        Measurement("srarray.fig7.nine[cello_disk6]", worked["cello_disk6"], basis="analytic", note=INFERRED),
+        Measurement("srarray.fig7.nine_practical", worked["practical"], basis="analytic", note=INFERRED),
         Measurement(
             "srarray.fig7.best",
-            worst <= 0.10,
+            worst <= 0.05,
             basis="stand-in",
             note=f"within 5% of the best at {close} of {len(shortfalls)} points, worst {worst:.1%} behind ({worst_workload}, "
             f"{worst_disks} disks); {STAND_IN}",
@@ -131,11 +136,14 @@ def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
     tp = ", ".join(f"{name} {float(oltp.sel(layout=name).mean()):.1f}" for name in oltp.layout.values)
 
     def over(claim: str, data: xr.DataArray, ours: str, other: str, note: str) -> Measurement:
-        return value(claim, paired(data.sel(layout=ours), data.sel(layout=other)), note, "stand-in")
+        found = paired(data.sel(layout=ours), data.sel(layout=other))
+        if not np.isfinite(float(found.sel(statistic="mean"))):
+            return Measurement(claim, None, basis="stand-in", note=f"15 ms not reached by every layout; {note}")
+        return value(claim, found, note, "stand-in")
 
-    forced = f"delayed writes are forced at {base.attrs['table']} entries"
-    cello_note = f"times the trace's rate at 15 ms: {rates}; {forced}; {STAND_IN}"
-    tpcc_note = f"times the trace's rate at 15 ms: {tp}; {STAND_IN}"
+    length = f"windows of {base.attrs['window']} requests, a fifth unmeasured"
+    cello_note = f"times the trace's rate at 15 ms: {rates}; {length}; {STAND_IN}"
+    tpcc_note = f"times the trace's rate at 15 ms (nan: not reached): {tp}; {length}; {STAND_IN}"
     return [
         over("srarray.fig10.cello_vs_raid10", cello, "2x3x1", "3x1x2", cello_note),
         over("srarray.fig10.cello_vs_striping", cello, "2x3x1", "6x1x1", cello_note),
@@ -152,8 +160,12 @@ def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
 
 
 def fig11_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
-    """Figure 11: memory that brings what more disks bring. Not run where no memory does."""
-    reuse = "the stand-in re-reads only what table 3 says, reads soon after writes, so that memory soon brings no more"
+    """Figure 11: memory that brings what more disks bring; an upper bound of M where no memory does."""
+    touched = {name: float(data.attrs["touched"]) / MB for name, data in (("Cello base", base), ("TPC-C", tpcc))}
+    reuse = (
+        "the stand-in re-reads only what table 3 says, reads soon after writes, and a window touches at most "
+        + " and ".join(f"{size:.0f} MB ({name})" for name, size in touched.items())
+    )
     wanted = [
         ("srarray.fig11.cello_double", base, "Cello base", 2, 1.0),
         ("srarray.fig11.cello_four", base, "Cello base", 4, 1.0),
@@ -175,26 +187,27 @@ def _break_even(claim: str, answer: BreakEven, data: xr.Dataset, scale: float, r
     best = float(data.with_memory.sel(scale=scale).mean("seed").min())
     goal = float(data.with_disks.sel(disks=answer.disks, scale=scale).mean("seed"))
     if answer.ratio is None or answer.memory is None:
+        # what is left unreached with the most memory would need more of it: an upper bound, judged as it stands
+        data_set = float(data.attrs["data"])
+        bound = (answer.disks - int(data.disks.values[0])) * data_set / float(data.memory.max())
         note = (
-            f"not reached: {best * 1e3:.2f} ms with {most:.0f} MB, {goal * 1e3:.2f} with {answer.disks} disks; {reuse}; "
-            "the paper's own arithmetic, data set over memory, is plan.memory_or_disks and gives its M exactly"
+            f"an upper bound: {best * 1e3:.2f} ms with {most:.0f} MB, {goal * 1e3:.2f} with {answer.disks} disks; {reuse}; "
+            f"{STAND_IN}"
         )
-        return Measurement(claim, None, basis="stand-in", note=note)
-    return Measurement(claim, answer.ratio, basis="stand-in", note=f"{answer.memory / MB:.0f} MB; {reuse}")
+        return Measurement(claim, bound, basis="stand-in", note=note)
+    return Measurement(claim, answer.ratio, basis="stand-in", note=f"{answer.memory / MB:.0f} MB; {reuse}; {STAND_IN}")
 
 
 def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
     """The real traces through the layouts of figure 10: the orderings that the paper found on theirs."""
     names = ("hplajw", "cello2003")
     if data is None:
-        missing = "no folder of real traces: give the notebook's parameter `traces`"
-        return [
-            Measurement(f"srarray.traces.{name}_{claim}", None, basis="trace", note=missing)
-            for name in names
-            for claim in ("order", "vs_striping", "vs_raid10", "best")
-        ]
+        return [_unseen(name, claim) for name in names for claim in REAL_CLAIMS]
     found = []
     for name in names:
+        if name not in data.trace.values:
+            found += [_unseen(name, claim) for claim in REAL_CLAIMS]
+            continue
         mean = data.response.sel(trace=name)
         ours, scale = mean.sel(layout="2x3x1"), float(data.scale[0])
         row = mean.sel(scale=scale).mean("seed")
@@ -228,7 +241,12 @@ def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
                 f"srarray.traces.{name}_best",
                 chosen <= 1.05 * best,
                 basis="trace",
-                note=f"{rule} by equation 5 at the trace's L of {float(data.locality.sel(trace=name)):.1f}; {note}",
+                note=f"{rule} by equation 5 at L of {float(data.locality.sel(trace=name)):.2f} (at least 1); {note}",
             ),
         ]
     return found
+
+
+def _unseen(name: str, claim: str) -> Measurement:
+    note = "the trace is not there: give its folder as the notebook's parameter `traces`"
+    return Measurement(f"srarray.traces.{name}_{claim}", None, basis="trace", note=note)

@@ -42,7 +42,10 @@ def fig11(effort: Effort = QUICK, *, workload: str = "Cello base", memory: Seque
             "hit_rate": data.hit_rate.sel(layout=shapes[0], drop=True),
         }
     )
-    return found.assign_coords(disks=list(disks)).assign_attrs(data.attrs, exhibit="srarray.fig11")
+    model = WORKLOADS[workload]
+    return found.assign_coords(disks=list(disks)).assign_attrs(
+        data.attrs, exhibit="srarray.fig11", data=model.data, touched=longer.requests * model.request_size
+    )
 
 
 class BreakEven(NamedTuple):

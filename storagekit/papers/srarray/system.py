@@ -36,11 +36,11 @@ class Effort(NamedTuple):
     requests in each; questions put to the planner."""
 
     windows: int = 3
-    requests: int = 1_000
-    memory_requests: int = 4_000
+    requests: int = 800
+    memory_requests: int = 3_000
     seeds: int = 8
     loop_requests: int = 1_500
-    questions: int = 24
+    questions: int = 16
     first_seed: int = 0
 
 
@@ -49,7 +49,7 @@ QUICK = Effort()
 
 def effort(profile: str, first_seed: int = 0) -> Effort:
     """The effort of a profile: "quick" for a look, "full" for the record."""
-    known = {"quick": QUICK, "full": Effort(8, 6_000, 40_000, 16, 10_000, 60)}
+    known = {"quick": QUICK, "full": Effort(4, 5_000, 20_000, 16, 10_000, 50)}
     if profile not in known:
         raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(known)}")
     return known[profile]._replace(first_seed=first_seed)
