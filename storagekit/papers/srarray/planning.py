@@ -19,7 +19,7 @@ def plan_grid(effort: Effort = QUICK, *, mirrors: int = 1) -> xr.Dataset:
     quick = effort.questions < 30
     most = 12 if quick else 48
     questions = random_questions(effort.questions, effort.first_seed, real=real, most_disks=most)
-    cases = list(CASES.values())[: 2 if quick else 3]
+    cases = list(CASES.values())[: 1 if quick else 3]
     data = plan_against_simulation(
         questions, seed=effort.first_seed, effort=0.1 if quick else 0.35, mirrors=mirrors, cases=cases
     )

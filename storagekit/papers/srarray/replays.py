@@ -122,7 +122,7 @@ def fig10(effort: Effort = QUICK, *, workload: str = "Cello base", scales: Seque
     Dimension `scheduler`: "SATF" (RSATF on replicas) for every layout, "LOOK" (RLOOK) for those of figure 9. Windows are as
     long as those of memory, and a fifth of each passes unmeasured, so that an array that cannot keep up has time to show it.
     """
-    effort = effort._replace(requests=effort.memory_requests, windows=max(2, effort.windows // 2))
+    effort = effort._replace(requests=effort.memory_requests, windows=3)
     array, names, rates = _family(effort, workload)
     pair = [names[0], names[-1]]
     points = [(name, float(scale)) for name in names for scale in scales or rates]
