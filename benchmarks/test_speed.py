@@ -155,3 +155,27 @@ def test_import_time(benchmark, note, module):
     times = []
     benchmark.pedantic(lambda: times.append(start(f"import {module}")), rounds=3)
     note(f"import {module}", f"{np.median(times) - start('pass'):.2f} s")
+
+
+def test_the_planner(note):
+    """One answer, the first and the next ones of a process, and a grid of questions."""
+    code = (
+        "import time, numpy as np\n"
+        "from storagekit.drive import load_drive\n"
+        "from storagekit.plan import Throughput, best_sr_array, rank_many\n"
+        "drive, times = load_drive('cheetah9lp'), []\n"
+        "for queue in (8, 9, 10, 11, 12):\n"
+        "    began = time.perf_counter()\n"
+        "    best_sr_array(drive, 24, read_share=0.7, queue=queue, objective=Throughput())\n"
+        "    times.append(time.perf_counter() - began)\n"
+        "draw = np.random.default_rng(0).uniform\n"
+        "disks = np.random.default_rng(1).integers(2, 49, 100_000)\n"
+        "began = time.perf_counter()\n"
+        "rank_many(disks, full_seek=draw(5e-3, 2e-2, 100_000), revolution=draw(4e-3, 12e-3, 100_000),\n"
+        "          read_share=draw(0.5, 1, 100_000), queue=draw(1, 32, 100_000), locality=draw(1, 20, 100_000))\n"
+        "print(times[0] * 1e3, min(times[1:]) * 1e3, time.perf_counter() - began)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    first, next_one, grid = (float(figure) for figure in told)
+    note("a plan, the first of a process, and the next", f"{first:.1f} ms, {next_one:.1f} ms")
+    note("100,000 questions to the planner", f"{grid:.2f} s")

@@ -95,6 +95,10 @@ class Background(AbstractPropagation):
         waits = (held(waiting, copy) & (usable != 0)) | delayed
         return Offer(waits, delayed, delayed & ~forced, usable)
 
+    @property
+    def claims_writes(self):
+        return True
+
     def shared(self, read, delayed):
         return ~delayed
 

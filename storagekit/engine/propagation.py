@@ -81,6 +81,11 @@ class AbstractPropagation(eqx.Module):
     ) -> Offer:
         """What waits at the drive that holds copy `copy` of each request."""
 
+    @property
+    @abstractmethod
+    def claims_writes(self) -> bool:
+        """Whether one drive serves a write's first copy for all the copies it waits at."""
+
     @abstractmethod
     def shared(self, read: Bool[Array, "1 *lanes"], delayed: Bool[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
         """Whether a request is served once for all the copies it waits at, so that whoever chooses it claims it."""
@@ -125,6 +130,10 @@ class Foreground(AbstractPropagation):
 
     def offer(self, private, waiting, copy, placement):
         return Offer(held(waiting, copy), None, None, None)
+
+    @property
+    def claims_writes(self):
+        return False
 
     def shared(self, read, delayed):
         return read

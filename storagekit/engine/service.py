@@ -54,8 +54,7 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], cert
         propagation, slots.read
     )
     # a write that was claimed is served once, wherever else it waited
-    no = jnp.zeros_like(written)
-    claimed = (rows(system.slots, slots.born) == slot) & written & system.propagation.shared(no, no)
+    claimed = (rows(system.slots, slots.born) == slot) & written & system.propagation.claims_writes
     return state._replace(
         slots=slots._replace(
             waiting=jnp.where(claimed, jnp.uint32(0), slots.waiting),

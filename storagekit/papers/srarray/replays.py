@@ -13,7 +13,7 @@ import xarray as xr
 
 from storagekit.analytic import srarray
 from storagekit.metrics import sweep
-from storagekit.papers.srarray.system import MECHANICS, QUICK, WORKLOADS, Array, Effort, Run, large, small, window
+from storagekit.papers.srarray.system import MECHANICS, QUICK, WORKLOADS, DiskArray, Effort, Run, large, small, window
 from storagekit.plan import Layout, best_sr_array
 from storagekit.resources import real_traces
 from storagekit.units import MS, SECTOR
@@ -187,14 +187,16 @@ def traces(effort: Effort = QUICK, folder: str | Path = "", *, scales: Sequence[
     return joined.assign_attrs(paper="srarray", exhibit="srarray.traces", basis="trace")
 
 
-def _family(effort: Effort, workload: str) -> tuple[Array, list[str], tuple[float, ...]]:
+def _family(effort: Effort, workload: str) -> tuple[DiskArray, list[str], tuple[float, ...]]:
     """The array of figures 9 and 10, its layouts, the recommended one first and striping last, and the rates."""
     if workload == "TPC-C":
         return large(effort), list(TPCC_LAYOUTS), TPCC_SCALES
     return small(effort), list(CELLO_LAYOUTS), CELLO_SCALES
 
 
-def over_windows(effort: Effort, workload: str, array: Array, runs: Sequence[Run], warm_up: float = 0.0) -> xr.Dataset:
+def over_windows(
+    effort: Effort, workload: str, array: DiskArray, runs: Sequence[Run], warm_up: float = 0.0
+) -> xr.Dataset:
     """Every run on every window of a stand-in, all runs of a window as one batch: dimensions `run` and `seed`, the window.
 
     warm_up: the share of each window's requests that passes before measuring begins.

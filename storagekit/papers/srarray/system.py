@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from storagekit.analytic import srarray
 from storagekit.cache import LRU
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive
@@ -109,7 +110,7 @@ class Run(NamedTuple):
     memory: float = 0.0
 
 
-class Array(NamedTuple):
+class DiskArray(NamedTuple):
     """What is the same for every layout that an exhibit compares.
 
     slots: requests held at once, delayed writes included. table: delayed writes at which propagation is forced; the paper's
@@ -130,8 +131,8 @@ class Array(NamedTuple):
     def system(self, run: Run, data: float) -> System:
         """The array of a run, for a data set of `data` bytes; writes propagate in the background."""
         shape = layout(run.layout)
-        units = data / SECTOR / 128 + SRMirror(1).most_replicas + 1
-        placement = SRMirror(shape.striping, shape.replicas, shape.mirrors, units / (self.drive.capacity // 128))
+        rows = data / SECTOR / 128 + srarray.MOST_REPLICAS + 1
+        placement = SRMirror(shape.striping, shape.replicas, shape.mirrors, rows / (self.drive.capacity // 128))
         return System(
             self.drive,
             placement,
@@ -151,14 +152,14 @@ class Array(NamedTuple):
         return Scenario(system, padded(arrivals, max(self.longest, len(trace))))
 
 
-def small(effort: Effort) -> Array:
+def small(effort: Effort) -> DiskArray:
     """Up to twelve disks, for the Cello workloads."""
-    return Array(paper_drive(), 12, 128, effort.memory_requests)
+    return DiskArray(paper_drive(), 12, 128, effort.memory_requests)
 
 
-def large(effort: Effort) -> Array:
+def large(effort: Effort) -> DiskArray:
     """Up to 36 disks, for TPC-C."""
-    return Array(paper_drive(), 36, 256, effort.memory_requests)
+    return DiskArray(paper_drive(), 36, 256, effort.memory_requests)
 
 
 def padded(arrivals: RecordedArrivals, count: int) -> RecordedArrivals:
