@@ -44,7 +44,7 @@ def fig11(effort: Effort = QUICK, *, workload: str = "Cello base", memory: Seque
     )
     model = WORKLOADS[workload]
     return found.assign_coords(disks=list(disks)).assign_attrs(
-        data.attrs, exhibit="srarray.fig11", data=model.data, touched=longer.requests * model.request_size
+        data.attrs, exhibit="srarray.fig11", touched=longer.requests * model.request_size
     )
 
 

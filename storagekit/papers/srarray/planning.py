@@ -16,7 +16,7 @@ CASES = {"latency": "latency", "rlook": "throughput, RLOOK", "rsatf": "throughpu
 def plan_grid(effort: Effort = QUICK, *, mirrors: int = 1) -> xr.Dataset:
     """Random questions to the planner, every feasible layout of each simulated (see `plan.plan_against_simulation`)."""
     real = [load_drive(name) for name in REAL]
-    quick = effort.questions < 30
+    quick = effort.questions < 20
     most = 12 if quick else 48
     questions = random_questions(effort.questions, effort.first_seed, real=real, most_disks=most)
     cases = list(CASES.values())[: 1 if quick else 3]

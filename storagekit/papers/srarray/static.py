@@ -106,7 +106,7 @@ def table3(effort: Effort = QUICK, *, hours: float | None = None) -> xr.Dataset:
     """
     rows, generated = {}, []
     for name, model in WORKLOADS.items():
-        part = hours if hours is not None else (np.inf if effort.requests >= 5_000 else model.duration / HOUR / 10)
+        part = hours if hours is not None else (np.inf if effort.requests >= 2_500 else model.duration / HOUR / 10)
         stop = min(part * HOUR, model.duration)
         compared = compare(model, model.generate(seed=effort.first_seed, stop=stop))
         whole = model.duration / stop

@@ -50,7 +50,7 @@ QUICK = Effort()
 
 def effort(profile: str, first_seed: int = 0) -> Effort:
     """The effort of a profile: "quick" for a look, "full" for the record."""
-    known = {"quick": QUICK, "full": Effort(4, 5_000, 20_000, 16, 10_000, 50)}
+    known = {"quick": QUICK, "full": Effort(3, 3_000, 12_000, 16, 10_000, 24)}
     if profile not in known:
         raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(known)}")
     return known[profile]._replace(first_seed=first_seed)
