@@ -21,7 +21,7 @@ def plan_grid(effort: Effort = QUICK, *, mirrors: int = 1) -> xr.Dataset:
     questions = random_questions(effort.questions, effort.first_seed, real=real, most_disks=most)
     cases = list(CASES.values())[: 1 if quick else 3]
     data = plan_against_simulation(
-        questions, seed=effort.first_seed, effort=0.1 if quick else 0.35, mirrors=mirrors, cases=cases
+        questions, seed=effort.first_seed, effort=0.1 if quick else 0.25, mirrors=mirrors, cases=cases
     )
     return data.assign_attrs(paper="srarray", exhibit="srarray.plan", basis="simulated", most_disks=most)
 
