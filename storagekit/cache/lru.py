@@ -81,7 +81,9 @@ class LRU(AbstractCache):
     def look_up(self, private, request: Requests, entering: Bool[Array, "1 *lanes"]):
         first = request.sector // self.sectors
         count = (request.sector + request.sectors - 1) // self.sectors - first + 1
-        count = jnp.where(entering, count, 0)
+        # a lane without memory looks nothing up, so that a batch of them costs nothing
+        looks = entering & (self.capacity >= self.block)
+        count = jnp.where(looks, count, 0)
 
         def touch(ahead, carry):
             private, hit = carry
@@ -90,7 +92,7 @@ class LRU(AbstractCache):
             return private, hit & (held | ~touched)
 
         # as many look-ups as the longest of the lanes' requests has blocks, none at all where nothing enters
-        private, hit = jax.lax.fori_loop(0, jnp.max(count), touch, (private, entering & request.read))
+        private, hit = jax.lax.fori_loop(0, jnp.max(count), touch, (private, looks & request.read))
         return hit, private
 
     def _touch(self, private, block: Int[Array, "1 *lanes"], touched: Bool[Array, "1 *lanes"]):

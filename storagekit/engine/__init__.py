@@ -13,6 +13,7 @@ from storagekit.engine.completion import ReceivingBrick as ReceivingBrick
 from storagekit.engine.delayed import Background as Background
 from storagekit.engine.delayed import Pending as Pending
 from storagekit.engine.delayed import pending as pending
+from storagekit.engine.delayed import recovery as recovery
 from storagekit.engine.propagation import AbstractPropagation as AbstractPropagation
 from storagekit.engine.propagation import Foreground as Foreground
 from storagekit.engine.run import AbstractLog as AbstractLog

@@ -1,11 +1,13 @@
 """Choosing and serving: what the drive that falls free does next."""
 
+from typing import NamedTuple
+
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.dispatch import Claim
-from storagekit.drive import Target
-from storagekit.engine.propagation import Access
+from storagekit.drive import Positioning, Target
+from storagekit.engine.propagation import Access, Offer
 from storagekit.engine.state import Plan, State
 from storagekit.engine.system import Scenario
 from storagekit.lanes import (
@@ -65,14 +67,78 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], cert
     )
 
 
+class Best(NamedTuple):
+    """The copy that a drive would take next, seconds from now: of which request, where, and how long it takes.
+
+    found: there is one. late: a copy that a write left for later. start, finish: of the access. idle_until: where nothing
+    is found, when something will be. candidates: copies there were to choose from.
+    """
+
+    found: Bool[Array, "1 *lanes"]
+    slot: Int[Array, "1 *lanes"]
+    copy: Int[Array, "1 *lanes"]
+    replica: Int[Array, "1 *lanes"]
+    read: Bool[Array, "1 *lanes"]
+    late: Bool[Array, "1 *lanes"]
+    target: Target
+    positioning: Positioning
+    transfer: Float[Array, "1 *lanes"]
+    start: Float[Array, "1 *lanes"]
+    finish: Float[Array, "1 *lanes"]
+    idle_until: Float[Array, "1 *lanes"]
+    candidates: Int[Array, "1 *lanes"]
+
+
 def choose(scenario: Scenario, state: State, which: Array, chooser: Bool[Array, "drive *lanes"]):
     """Drive `which` chooses a copy, claims it if it is one of many, and plans the access; or goes to sleep.
 
     Returns the state and the fields of the report that tell of the choice.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
+    best = best_copy(scenario, state, which, some(chooser))
+    shared = system.propagation.shared(best.read, best.late)
+    claim = Claim(best.slot, best.copy, best.found & shared, best.positioning.total, best.start)
+    verdict, claims = system.dispatch.claim(state.dispatch, claim)
+    verdict = computed_once(verdict)
+    kept = computed_once(best.found & (verdict.kept | ~shared))
+    gives_up = best.found & ~kept
+    rival = (rows(system.drives, best.start) == verdict.rival + pick(slots.home, best.slot)) & verdict.rival_yields
+    withdrawn = jnp.where(claim.made, verdict.withdrawn, bit(best.copy))
+
+    again = jnp.maximum(best.finish - system.dispatch.lead, best.start)
+    asleep = jnp.where(best.found, jnp.inf, best.idle_until)
+    wake = jnp.where(kept, again, jnp.where(gives_up, verdict.retry, asleep))
+    planner = chooser & kept
+    place = system.placement.replica(system.drive, best.target, best.copy, best.replica)
+    number = pick(slots.number, best.slot)
+    plan = Plan(*best.positioning, best.transfer, best.finish, place.end, number, best.slot, best.replica)
+    distance = jnp.where(kept, best.target.cylinder - pick(drives.arm.cylinder, which), 0)
+    told = {
+        "chose": best.found,
+        "candidates": best.candidates,
+        "claimed": claim.made,
+        "further": verdict.contested,
+        "contested": verdict.first_contest,
+        "twice": verdict.contested & verdict.kept & ~verdict.rival_yields,
+    }
+    state = state._replace(
+        slots=serve(scenario, state, best, kept, withdrawn, verdict.rival_yields),
+        drives=drives._replace(
+            wake=jnp.where(rival, verdict.rival_retry, jnp.where(chooser, wake, drives.wake)),
+            plan=where_tree(planner, plan, drives.plan),
+            planned=jnp.where(chooser, kept, drives.planned) & ~rival,
+            idle=jnp.where(chooser, ~best.found, drives.idle),
+        ),
+        dispatch=claims,
+        schedule=system.schedule.after(state.schedule, planner, distance),
+    )
+    return state, told
+
+
+def best_copy(scenario: Scenario, state: State, which: Array, chooses: Bool[Array, "1 *lanes"]) -> Best:
+    """What the scheduler of drive `which` takes next, in lanes in which it `chooses`."""
+    system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
-    chooses = some(chooser)
     start = computed_once(jnp.maximum(pick(drives.free, which), system.dispatch.lead))
     angle = pick(drives.phase, which) + system.drive.turns(start)
     arm = pick_tree(drives.arm, which)
@@ -96,46 +162,24 @@ def choose(scenario: Scenario, state: State, which: Array, chooser: Bool[Array, 
         nearest_replica(placement, system.drive, arm, angle, target, read, copy, usable)
     )
     transfer = target.transfer + jnp.where(read, 0.0, system.propagation.sweep(placement, system.drive))
-    finish = computed_once(start + positioning.total + transfer)
-
-    late = jnp.zeros_like(read) if offer.delayed is None else pick(offer.delayed, slot)
-    shared = system.propagation.shared(read, late)
-    claim = Claim(slot, copy, found & shared, positioning.total, start)
-    verdict, claims = system.dispatch.claim(state.dispatch, claim)
-    verdict = computed_once(verdict)
-    kept = computed_once(found & (verdict.kept | ~shared))
-    gives_up = found & ~kept
-    rival = (rows(system.drives, start) == verdict.rival + pick(slots.home, slot)) & verdict.rival_yields
-    withdrawn = jnp.where(claim.made, verdict.withdrawn, bit(copy))
-    number = pick(slots.number, slot)
-    slots = serve(scenario, state, slot, copy, found, kept, finish, withdrawn, verdict.rival_yields)
-
-    again = jnp.maximum(finish - system.dispatch.lead, start)
-    idle_until = least(choosable_from)
-    wake = jnp.where(kept, again, jnp.where(gives_up, verdict.retry, jnp.where(found, jnp.inf, idle_until)))
-    planner = chooser & kept
-    end = placement.replica(system.drive, target, copy, replica).end
-    plan = Plan(positioning.seek, positioning.rotation, transfer, finish, end, number, slot, replica)
-    drives = drives._replace(
-        wake=jnp.where(rival, verdict.rival_retry, jnp.where(chooser, wake, drives.wake)),
-        plan=where_tree(planner, plan, drives.plan),
-        planned=jnp.where(chooser, kept, drives.planned) & ~rival,
-        idle=jnp.where(chooser, ~found, drives.idle),
+    return Best(
+        found=found,
+        slot=slot,
+        copy=copy,
+        replica=replica,
+        read=read,
+        late=jnp.zeros_like(read) if offer.delayed is None else pick(offer.delayed, slot),
+        target=target,
+        positioning=positioning,
+        transfer=transfer,
+        start=start,
+        finish=computed_once(start + positioning.total + transfer),
+        idle_until=least(choosable_from),
+        candidates=jnp.where(found, count(cost < jnp.inf), 0),
     )
-    distance = jnp.where(kept, target.cylinder - arm.cylinder, 0)
-    schedule = system.schedule.after(state.schedule, planner, distance)
-    told = {
-        "chose": found,
-        "candidates": jnp.where(found, count(cost < jnp.inf), 0),
-        "claimed": claim.made,
-        "further": verdict.contested,
-        "contested": verdict.first_contest,
-        "twice": verdict.contested & verdict.kept & ~verdict.rival_yields,
-    }
-    return state._replace(slots=slots, drives=drives, dispatch=claims, schedule=schedule), told
 
 
-def candidates(scenario: Scenario, state: State, offer, copies: Array) -> tuple[Array, Array]:
+def candidates(scenario: Scenario, state: State, offer: Offer, copies: Array) -> tuple[Array, Array]:
     """The requests that a drive may choose now, and from when on it may choose each (inf: not before something happens).
 
     A copy left for later is a candidate where there is no other.
@@ -152,27 +196,26 @@ def candidates(scenario: Scenario, state: State, offer, copies: Array) -> tuple[
     return candidate, choosable_from
 
 
-def serve(scenario: Scenario, state: State, slot, copy, found, kept, finish, withdrawn, replaces):
-    """The slots once a copy is to be served until `finish`, or given up: it leaves queues, and the answer may be known."""
-    slots = state.slots
-    at = (rows(scenario.system.slots, slots.born) == slot) & found
+def serve(scenario: Scenario, state: State, best: Best, kept, withdrawn, replaces):
+    """The slots once a copy is to be served, or given up: it leaves queues, and the answer may be known."""
+    slots, slot = state.slots, best.slot
+    at = (rows(scenario.system.slots, slots.born) == slot) & best.found
     keeps = at & kept
     waiting = jnp.where(at, slots.waiting & ~withdrawn, slots.waiting)
-    latest = jnp.where(keeps, jnp.maximum(slots.latest, finish), slots.latest)
+    latest = jnp.where(keeps, jnp.maximum(slots.latest, best.finish), slots.latest)
     before = pick(slots.answer, slot)
     written = scenario.system.completion.on_copy(
         before,
-        finish,
+        best.finish,
         pick(latest, slot),
         scenario.system.propagation.last(state.propagation, slot, pick(waiting, slot)),
-        pick(slots.receiving, slot) == copy,
+        pick(slots.receiving, slot) == best.copy,
     )
     # copies left for later do not put off an answer that is known
     written = jnp.minimum(before, written)
     # a read that another brick serves too is answered by the earlier, one taken over from it by this one
-    answered_by = jnp.where(replaces, finish, jnp.minimum(before, finish))
-    answer = jnp.where(pick(slots.read, slot), answered_by, written)
-    answer = computed_once(answer)
+    answered_by = jnp.where(replaces, best.finish, jnp.minimum(before, best.finish))
+    answer = computed_once(jnp.where(best.read, answered_by, written))
     return slots._replace(
         waiting=waiting,
         latest=latest,

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from storagekit.dispatch import Hashing, NearestIdle, central
 from storagekit.drive import ideal_drive
 from storagekit.engine import AllCopies, AtOnce, Background, FirstCopy, ReceivingBrick, Scenario, System, execute, keys
-from storagekit.engine.delayed import Pending, pending
+from storagekit.engine.delayed import Pending, pending, recovery
 from storagekit.engine.event import Report, event
 from storagekit.engine.run import CHUNK, AccessLog, NoLog, Runner, incoming
 from storagekit.engine.state import NOBODY, State
@@ -230,17 +230,9 @@ class Disks:
 
 
 def recover(held: np.ndarray, table: Pending, count: int) -> None:
-    """The rule in `Pending`'s docstring, sector by sector."""
+    """Every sector as the table says, memory being lost."""
     for sector in range(held.shape[1]):
-        rows = np.flatnonzero((table.start <= sector) & (table.stop > sector))
-        if not rows.size:
-            continue
-        settled = rows[table.order[rows] > 0]
-        current = int(table.current[settled[-1]]) if settled.size else 2**count - 1
-        under_way = int(np.bitwise_or.reduce(table.left[rows[table.order[rows] == 0]], initial=np.uint32(0)))
-        left = int(np.bitwise_or.reduce(table.left[rows]))
-        sources = current & ~under_way or current
-        source = (sources & -sources).bit_length() - 1
+        source, left = recovery(table, sector, count)
         for replica in range(count):
             if left >> replica & 1:
                 held[replica, sector] = held[source, sector]

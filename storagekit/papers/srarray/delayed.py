@@ -12,7 +12,18 @@ import numpy as np
 import xarray as xr
 
 from storagekit.dispatch import NearestIdle
-from storagekit.engine import AccessLog, Background, FirstCopy, Pending, Runner, Scenario, System, pending, stack
+from storagekit.engine import (
+    AccessLog,
+    Background,
+    FirstCopy,
+    Pending,
+    Runner,
+    Scenario,
+    System,
+    pending,
+    recovery,
+    stack,
+)
 from storagekit.metrics import Measurement
 from storagekit.papers.srarray.system import QUICK, Effort, paper_drive
 from storagekit.placement import SRMirror
@@ -24,6 +35,8 @@ REPLICAS = 3
 DISKS = 6
 OUTSTANDING = 24
 SLOTS = 256
+# requests whose addresses are drawn at a time
+DRAWN = 4_096
 # addresses within so small a part of the array that a block is written again while its copies wait
 HOT = 1 / 20_000
 
@@ -43,6 +56,7 @@ def delayed_writes(
     lanes = keys.shape[1]
     runner = Runner(scenario, keys, AccessLog())
     followed = {lane: Disks() for lane in range(lanes) if points[lane // len(seeds)][1] < 1}
+    asked = _addresses(scenario, keys, 0)
     accesses, answered, most, moments = np.zeros(lanes), np.zeros(lanes), np.zeros(lanes), 0
     while answered.min() < effort.loop_requests // 2:
         tally, log = runner.advance(4)
@@ -51,7 +65,8 @@ def delayed_writes(
         if moments > 2:
             accesses += tally.served.sum(axis=(0, 1))
             answered += (tally.reads + tally.writes)[:, 0].sum(axis=0)
-        asked = _addresses(scenario, keys, int(runner.run.first.max()))
+        while len(asked) < int(runner.run.first.max()):
+            asked = np.concatenate([asked, _addresses(scenario, keys, len(asked) // DRAWN)])
         for lane in range(lanes):
             table = pending(runner.run.state, scenario.system.placement, lane)
             most[lane] = max(most[lane], int((table.order > 0).sum()))
@@ -107,25 +122,19 @@ class Disks:
                 self.acknowledged[block] = max(self.acknowledged.get(block, 0), self.version[answer])
 
     def crash(self, table: Pending) -> None:
-        """Memory is lost, accesses under way are torn; recovery by the rule of `Pending`, judged block by block."""
+        """Memory is lost, accesses under way are torn; recovery by `recovery`, judged block by block."""
         for block, held in self.held.items():
-            rows = np.flatnonzero(table.start == block)
-            settled = rows[table.order[rows] > 0]
-            current = int(table.current[settled[-1]]) if settled.size else 2**REPLICAS - 1
-            torn = int(np.bitwise_or.reduce(table.left[rows[table.order[rows] == 0]], initial=np.uint32(0)))
-            sources = current & ~torn or current
-            source = (sources & -sources).bit_length() - 1
-            left = int(np.bitwise_or.reduce(table.left[rows], initial=np.uint32(0)))
+            source, left = recovery(table, block, REPLICAS)
             after = [held[source] if left >> replica & 1 else held[replica] for replica in range(REPLICAS)]
             self.looked_at += 1
             self.whole += len(set(after)) == 1 and after[0] >= self.acknowledged.get(block, 0)
 
 
-def _addresses(scenario: Scenario, keys: np.ndarray, count: int) -> np.ndarray:
-    """The first sector of each of the first `count` requests, [request, lane]."""
+def _addresses(scenario: Scenario, keys: np.ndarray, block: int) -> np.ndarray:
+    """The first sectors of a block of `DRAWN` requests, [request, lane]."""
     capacity = scenario.system.placement.capacity(scenario.system.drive)
-    first = np.zeros((1, keys.shape[1]), np.int32)
-    return np.asarray(scenario.arrivals.window(capacity, jnp.asarray(keys), jnp.asarray(first), count).requests.sector)
+    first = np.full((1, keys.shape[1]), block * DRAWN, np.int32)
+    return np.asarray(scenario.arrivals.window(capacity, jnp.asarray(keys), jnp.asarray(first), DRAWN).requests.sector)
 
 
 def delayed_findings(data: xr.Dataset) -> list[Measurement]:
