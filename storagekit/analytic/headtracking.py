@@ -213,7 +213,7 @@ def accuracy(tracking: HeadTracking, access: Access, slack: float, requests: int
 
 
 def demerit(predicted: ArrayLike, measured: ArrayLike) -> float:
-    """Root mean square horizontal distance between two distributions, each a sample of any length.
+    """Root mean square horizontal distance between two distributions, each a sample of any length, in their unit.
 
         demerit^2 = integral from 0 to 1 of (F^-1(u) - G^-1(u))^2 du
 

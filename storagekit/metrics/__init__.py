@@ -8,6 +8,7 @@ from storagekit.metrics.experiment import simulate as simulate
 from storagekit.metrics.experiment import sweep as sweep
 from storagekit.metrics.measurement import BASES as BASES
 from storagekit.metrics.measurement import Measurement as Measurement
+from storagekit.metrics.measurement import with_interval as with_interval
 from storagekit.metrics.measures import MEANINGS as MEANINGS
 from storagekit.metrics.measures import UNITS as UNITS
 from storagekit.metrics.replaying import replay as replay

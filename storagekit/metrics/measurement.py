@@ -3,7 +3,10 @@
 import math
 from dataclasses import dataclass
 
+import xarray as xr
+
 from storagekit.errors import InputError
+from storagekit.metrics.confidence import STATISTICS
 
 BASES = ("analytic", "simulated", "stand-in", "trace")
 
@@ -45,3 +48,16 @@ class Measurement:
         slack = 1e-9 * max(abs(self.low), abs(self.high))
         if not self.low - slack <= self.measured <= self.high + slack:
             raise InputError(f"{self.id}: {self.measured} lies outside its interval {self.low} to {self.high}")
+
+
+def with_interval(
+    id: str, row: xr.DataArray, note: str = "", basis: str = "simulated", holds: bool | None = None
+) -> Measurement:
+    """The `Measurement` of one number and its interval; one replication has no interval.
+
+    row: over `statistic` (mean, low, high) alone, as `interval` and `ratio` return it. Raises InputError as `Measurement`.
+    """
+    mean, low, high = (float(row.sel(statistic=name)) for name in STATISTICS)
+    if math.isfinite(low) and math.isfinite(high):
+        return Measurement(id, mean, low, high, basis, note, holds)
+    return Measurement(id, mean, basis=basis, note=note, holds=holds)

@@ -11,6 +11,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from storagekit.drive import AbstractDrive
 from storagekit.engine import Scenario
 
 
@@ -26,7 +27,6 @@ def provenance(
 
     `scenario` describes the first of the scenarios, types and numbers, as JSON; `varied` names what a sweep changes in it.
     """
-    system = scenarios[0].system
     return {
         "basis": "simulated",
         "storagekit": version(),
@@ -35,8 +35,8 @@ def provenance(
         "python": platform.python_version(),
         "precision": "float32",
         "backend": jax.default_backend(),
-        "drive": getattr(system.drive, "name", type(system.drive).__name__),
-        **{part: _types(scenarios, part) for part in ("dispatch", "schedule", "completion")},
+        "drive": ", ".join(dict.fromkeys(_name(scenario.system.drive) for scenario in scenarios)),
+        **{part: _types(scenarios, part) for part in ("dispatch", "schedule", "completion", "propagation")},
         "scenario": json.dumps(describe(scenarios[0])),
         "varied": list(axes),
         "seeds": [int(seed) for seed in seeds],
@@ -44,6 +44,10 @@ def provenance(
         "warm_up_requests": int(warm_up),
         "wall_seconds": round(float(wall), 3),
     }
+
+
+def _name(drive: AbstractDrive) -> str:
+    return getattr(drive, "name", type(drive).__name__)
 
 
 def _types(scenarios: Sequence[Scenario], part: str) -> str:

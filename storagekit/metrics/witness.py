@@ -9,6 +9,7 @@ import xarray as xr
 from jaxtyping import Array, Bool, Float
 
 from storagekit import units
+from storagekit.analytic.headtracking import demerit
 from storagekit.drive import AbstractDrive, Arm, Target
 from storagekit.errors import InputError
 from storagekit.metrics.provenance import version
@@ -94,21 +95,6 @@ def measured_stream(trace: RequestTrace, drive: AbstractDrive, controller: Contr
             "reach_sectors": REACH,
         },
     )
-
-
-def demerit(measured: np.ndarray, modelled: np.ndarray) -> float:
-    """Root mean square of the horizontal distance between the distributions of two samples, in their unit.
-
-    Both distributions are steps, so that the distance is constant between the levels at which either steps (Ruemmler and
-    Wilkes, An introduction to disk drive modeling, 1994). Raises InputError for an empty sample.
-    """
-    one, other = np.sort(measured), np.sort(modelled)
-    if not one.size or not other.size:
-        raise InputError(f"samples of {one.size} and {other.size} times: the demerit needs at least one of each")
-    levels = np.union1d(np.arange(one.size + 1) / one.size, np.arange(other.size + 1) / other.size)
-    middle = (levels[1:] + levels[:-1]) / 2
-    distance = one[(middle * one.size).astype(int)] - other[(middle * other.size).astype(int)]
-    return float(np.sqrt(np.sum(np.diff(levels) * distance**2)))
 
 
 def _check(trace: RequestTrace, drive: AbstractDrive) -> None:

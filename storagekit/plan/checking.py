@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from storagekit.drive import Drive
 from storagekit.errors import InputError
 from storagekit.plan.answer import LayoutAnswer, SizeAnswer
+from storagekit.plan.given import require_number, require_whole
 from storagekit.plan.goal import ResponseGoal
 from storagekit.plan.layout import Layout
 from storagekit.plan.objective import Latency, Objective, Throughput
@@ -178,6 +179,7 @@ def random_questions(
 ) -> list[Question]:
     """Questions drawn evenly: S 5 to 20 ms, R 4 to 12 ms, T_o 0.5 to 3 ms, D 2 to `most_disks`, p 0.5 to 1 (writes in
     the foreground), q 1 to 32, L 1 to 20; a `share` of them about one of the `real` drives, where there are any."""
+    require_whole("most_disks", most_disks, 2)
     generator = np.random.default_rng(seed)
     questions = []
     for _ in range(count):
@@ -216,8 +218,9 @@ def plan_against_simulation(
 
     from storagekit.plan.simulating import simulate
 
-    if not effort > 0:
-        raise InputError(f"effort {effort:g}: it must be above 0")
+    require_number("effort", effort)
+    if not 0 < effort < np.inf:
+        raise InputError(f"effort {effort:g}: it must be above 0 and finite")
     unknown = [case for case in cases if case not in CASES]
     if unknown:
         raise InputError(f"case {unknown[0]!r}: it is one of {', '.join(CASES)}")
@@ -332,7 +335,5 @@ def _require_feasible(answer: LayoutAnswer | SizeAnswer) -> None:
 
 
 def _require_counts(candidates: int, seeds: int) -> None:
-    if candidates < 1 or int(candidates) != candidates:
-        raise InputError(f"candidates {candidates}: give a whole number, at least 1")
-    if seeds < 2 or int(seeds) != seeds:
-        raise InputError(f"seeds {seeds}: give at least 2, for an interval")
+    require_whole("candidates", candidates)
+    require_whole("seeds", seeds, 2, ", for an interval")

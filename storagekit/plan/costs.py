@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from storagekit.analytic import srarray
 from storagekit.errors import InputError
+from storagekit.plan.given import require_number
 from storagekit.plan.layout import Layouts
 from storagekit.plan.occupancy import busy_share, shape_of, staffed, waiting_at_choice
 from storagekit.plan.scheduler import Scheduler
@@ -58,6 +59,14 @@ class Load:
     def settled_once(self) -> NDArray:
         """Writes that count like reads, because only their first copy is written in the foreground."""
         return (1 - np.asarray(self.read_share, float)) * self.background
+
+
+def single_load(read_share: float, background: float, queue: float, locality: float, data: float) -> Load:
+    """The load of one question. Raises InputError for an array, and as `Load`."""
+    given = {"read_share": read_share, "background": background, "queue": queue, "locality": locality, "data": data}
+    for label, value in given.items():
+        require_number(label, value)
+    return Load(**given)
 
 
 @dataclass(frozen=True)

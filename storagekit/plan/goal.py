@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from storagekit.analytic import response_mg1
 from storagekit.errors import InputError
 from storagekit.plan.costs import Load, costs, occupied, used_share
+from storagekit.plan.given import require_number
 from storagekit.plan.layout import Layouts
 from storagekit.plan.scheduler import RLOOK
 from storagekit.plan.spindle import Spindle
@@ -157,5 +158,6 @@ def latency_floor(spindle: Spindle, load: Load, mirrors: int, most_replicas: int
 
 
 def _positive(label: str, value: float) -> None:
+    require_number(label, value)
     if not 0 < value < np.inf:
         raise InputError(f"{label} {value:g}: a goal must be above 0 and finite")

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from storagekit.analytic import srarray
 from storagekit.errors import InputError
 from storagekit.plan.costs import Load, costs
+from storagekit.plan.given import require_whole
 from storagekit.plan.layout import layouts
 from storagekit.plan.objective import Latency, Objective
 from storagekit.plan.scheduler import RLOOK, Scheduler
@@ -55,6 +56,9 @@ def rank_many(
     Times in seconds. Raises InputError for a value that no array can have. Source: srarray, section 2, see
     `best_sr_array`.
     """
+    if mirrors is not None:
+        require_whole("mirrors", mirrors, otherwise=", or None for any")
+    require_whole("most_replicas", most_replicas)
     objective = Latency() if objective is None else objective
     choice = _Choice(objective, RLOOK() if scheduler is None else scheduler, mirrors, most_replicas)
     given = (disks, full_seek, revolution, overhead, read_share, background, queue, locality, data)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.srarray import MOST_REPLICAS
+from storagekit.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,14 @@ class Layout:
     striping: int
     replicas: int
     mirrors: int
+
+    @classmethod
+    def parse(cls, name: str) -> "Layout":
+        """D_s x D_r x D_m as the paper writes it: "2x3x1". Raises InputError for anything but three whole numbers."""
+        try:
+            return cls(*(int(number) for number in name.split("x")))
+        except (ValueError, TypeError) as fault:
+            raise InputError(f"layout {name!r}: write D_s, D_r and D_m as in 2x3x1") from fault
 
     @property
     def disks(self) -> int:

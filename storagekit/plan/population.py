@@ -10,6 +10,7 @@ from scipy import optimize
 from storagekit.drive import Drive
 from storagekit.errors import InputError
 from storagekit.plan.costs import Costs, Load, costs
+from storagekit.plan.given import require_number
 from storagekit.plan.layout import Layouts
 from storagekit.plan.scheduler import Scheduler
 from storagekit.plan.spindle import Curve, Linear, Mechanics, spindle
@@ -48,6 +49,7 @@ class Population:
 
 def population(drive: Drive | Mechanics | Sequence, disks: int, overhead: float | None) -> Population:
     """One drive for all disks, or a sequence with one drive for each. Raises InputError for a bad drive or count."""
+    require_number("disks", disks)
     if not 1 <= disks < np.inf or int(disks) != disks:
         raise InputError(f"{disks} disks: give a whole number, at least 1")
     if isinstance(drive, Drive | Mechanics):

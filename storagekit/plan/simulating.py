@@ -3,14 +3,11 @@
 Requests have one sector, so that nearly all of an access besides positioning is the overhead, as in the formulas.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any
 
 import equinox as eqx
-import jax
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,20 +15,9 @@ from storagekit.analytic.srarray import MOST_REPLICAS
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive, ideal_drive
 from storagekit.drive.seek import LinearSeek
-from storagekit.engine import (
-    AllCopies,
-    Background,
-    FirstCopy,
-    Foreground,
-    Scenario,
-    System,
-    Tally,
-    batches,
-    execute,
-    stack,
-    structure,
-)
+from storagekit.engine import AllCopies, Background, FirstCopy, Foreground, Scenario, System
 from storagekit.errors import InputError
+from storagekit.metrics import sweep
 from storagekit.placement import SRMirror
 from storagekit.plan.costs import Load
 from storagekit.plan.layout import Layout
@@ -93,61 +79,18 @@ def simulate(asked: Sequence[Asked], seeds: Sequence[int], requests: int) -> Sim
 
     Raises InputError for more than the engine addresses.
     """
-    began = time.perf_counter()
-    warm_up = requests // 5
     scenarios = [_scenario(one) for one in asked]
-    groups: dict[tuple, list[int]] = {}
-    for number, scenario in enumerate(scenarios):
-        groups.setdefault(structure(scenario), []).append(number)
-    response, rate = np.empty((2, len(asked), len(seeds)))
-    for members in groups.values():
-        response[members], rate[members] = _batch([scenarios[number] for number in members], seeds, requests, warm_up)
-    attrs = {
-        "basis": "simulated",
-        "storagekit": _version(),
-        "jax": jax.__version__,
-        "numpy": np.__version__,
-        "backend": jax.default_backend(),
-        "precision": "float32",
-        "drive": ", ".join(dict.fromkeys(one.drive.name for one in asked)),
-        "schedule": ", ".join(dict.fromkeys(type(one.system.schedule).__name__ for one in scenarios)),
-        "completion": ", ".join(dict.fromkeys(type(one.system.completion).__name__ for one in scenarios)),
-        "propagation": ", ".join(dict.fromkeys(type(one.system.propagation).__name__ for one in scenarios)),
-        "dispatch": NearestIdle.__name__,
-        "seeds": [int(seed) for seed in seeds],
-        "requests_per_run": int(requests),
-        "warm_up_requests": int(warm_up),
-        "wall_seconds": round(time.perf_counter() - began, 3),
-    }
-    return Simulated(response, rate, attrs)
-
-
-def _version() -> str:
-    try:
-        return metadata.version("storagekit")
-    except metadata.PackageNotFoundError:
-        return "not installed"
-
-
-def _batch(scenarios: list[Scenario], seeds: Sequence[int], requests: int, warm_up: int) -> NDArray:
-    """Response and rate, `[2, scenario, seed]`."""
-    merged, key = stack(scenarios, seeds)
-    found = []
-    for part, lane_keys, counted in batches(merged, key):
-        found.append(_measured(execute(part, lane_keys, requests).tally, warm_up)[:, :counted])
-    return np.concatenate(found, axis=1).reshape(2, len(scenarios), len(seeds))
-
-
-def _measured(tally: Tally, warm_up: int) -> NDArray:
-    """Response and rate of each lane over the chunks that begin once it has answered `warm_up` requests."""
-    answered = (tally.reads + tally.writes).astype(np.int64)
-    kept = np.cumsum(answered, axis=0) - answered >= warm_up
-
-    def total(sums: Any) -> NDArray:
-        return np.where(kept, sums, 0).sum(axis=(0, 1), dtype=float)
-
-    count = total(answered)
-    return np.stack([total(tally.read_response + tally.write_response) / count, count / total(tally.elapsed)])
+    data = sweep(
+        lambda lane: scenarios[lane],
+        {"lane": range(len(scenarios))},
+        seeds=seeds,
+        requests=requests,
+        warm_up=requests // 5,
+        allow_held_up=True,
+    )
+    # of many layouts the first one's numbers say little
+    attrs = {name: value for name, value in data.attrs.items() if name not in ("scenario", "varied")}
+    return Simulated(data.response.values, data.request_rate.values, attrs)
 
 
 def _scenario(asked: Asked) -> Scenario:

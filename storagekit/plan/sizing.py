@@ -10,7 +10,8 @@ from storagekit.drive import Drive
 from storagekit.errors import InputError
 from storagekit.plan.answer import Binding, SizeAnswer
 from storagekit.plan.assumptions import common_assumptions
-from storagekit.plan.costs import Load, used_share
+from storagekit.plan.costs import Load, single_load, used_share
+from storagekit.plan.given import require_number, require_whole
 from storagekit.plan.goal import Goal, ResponseGoal, latency_floor
 from storagekit.plan.layout import Layout, layouts
 from storagekit.plan.population import Kind, Population
@@ -64,7 +65,7 @@ def size_array(
     if not isinstance(goal, Goal):
         raise InputError(f"goal {goal!r}: give ResponseGoal(...) or ThroughputGoal(...)")
     _check(price, budget, mirrors, most_disks, most_replicas)
-    load = Load(read_share, background, goal.outstanding, locality, data)
+    load = single_load(read_share, background, goal.outstanding, locality, data)
     question = _Question(spindle(drive, overhead), load, goal, int(mirrors), int(most_replicas))
     affordable = most_disks if budget is None or price is None else min(most_disks, math.floor(budget / price))
     best, binding = _answer(question, int(most_disks), affordable, price, budget)
@@ -160,10 +161,12 @@ def _best_of(question: _Question, disks: int) -> _Best | None:
 
 def _check(price, budget, mirrors, most_disks, most_replicas) -> None:
     for label, value in (("price", price), ("budget", budget)):
-        if value is not None and not 0 < value < np.inf:
+        if value is None:
+            continue
+        require_number(label, value)
+        if not 0 < value < np.inf:
             raise InputError(f"{label} {value:g}: it must be above 0 and finite")
     if budget is not None and price is None:
         raise InputError(f"budget {budget:g}: give the price of a disk with it")
     for label, value in (("mirrors", mirrors), ("most_disks", most_disks), ("most_replicas", most_replicas)):
-        if not value >= 1 or value != math.floor(value):
-            raise InputError(f"{label} {value:g}: give a whole number, at least 1")
+        require_whole(label, value)

@@ -15,6 +15,7 @@ from storagekit.analytic.srarray import seek_striped
 from storagekit.drive import Drive
 from storagekit.errors import InputError
 from storagekit.plan import nearest
+from storagekit.plan.given import require_number
 
 Numbers = float | NDArray
 
@@ -191,6 +192,7 @@ def spindle(drive: Drive | Mechanics, overhead: float | None = None) -> Linear |
     Raises InputError for what is neither a mechanical drive nor `Mechanics`, and for an impossible overhead.
     """
     if overhead is not None:
+        require_number("overhead", overhead)
         _require(0 <= overhead < np.inf, "overhead", overhead, "0 s or more and finite")
     if isinstance(drive, Mechanics):
         own = drive.overhead if overhead is None else overhead

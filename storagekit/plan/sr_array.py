@@ -10,7 +10,8 @@ from storagekit.drive import Drive
 from storagekit.errors import InputError
 from storagekit.plan.answer import Binding, Candidate, LayoutAnswer
 from storagekit.plan.assumptions import layout_assumptions
-from storagekit.plan.costs import Load
+from storagekit.plan.costs import Load, single_load
+from storagekit.plan.given import require_whole
 from storagekit.plan.layout import Layout, Layouts, layouts
 from storagekit.plan.objective import Latency, Objective, Throughput
 from storagekit.plan.population import Population, Shared, population, shared_costs
@@ -49,7 +50,7 @@ def best_sr_array(
     """
     objective = Latency() if objective is None else objective
     scheduler = RLOOK() if scheduler is None else scheduler
-    load = Load(read_share, background, queue, locality, data)
+    load = single_load(read_share, background, queue, locality, data)
     _check(objective, scheduler, mirrors, most_replicas)
     array = population(drive, disks, overhead)
     kept = drive if isinstance(drive, Drive | Mechanics) else tuple(drive)
@@ -89,10 +90,9 @@ def _check(objective, scheduler, mirrors: int | None, most_replicas: int) -> Non
         raise InputError(f"objective {objective!r}: give Latency() or Throughput()")
     if not isinstance(scheduler, Scheduler):
         raise InputError(f"scheduler {scheduler!r}: give RLOOK() or RSATF()")
-    if mirrors is not None and (int(mirrors) != mirrors or mirrors < 1):
-        raise InputError(f"mirrors {mirrors}: give a whole number, at least 1, or None for any")
-    if int(most_replicas) != most_replicas or most_replicas < 1:
-        raise InputError(f"most_replicas {most_replicas}: give a whole number, at least 1")
+    if mirrors is not None:
+        require_whole("mirrors", mirrors, otherwise=", or None for any")
+    require_whole("most_replicas", most_replicas)
 
 
 def _ranked(

@@ -88,10 +88,10 @@ def _array(drive, name: str, schedule, slots: int):
     """An SR-Mirror as the paper runs it; half of the slots may hold delayed writes before these are forced."""
     from storagekit.dispatch import NearestIdle
     from storagekit.engine import Background, FirstCopy, System
-    from storagekit.papers.srarray.system import layout
     from storagekit.placement import SRMirror
+    from storagekit.plan import Layout
 
-    shape = layout(name)
+    shape = Layout.parse(name)
     return System(
         drive,
         SRMirror(shape.striping, shape.replicas, shape.mirrors),

@@ -154,6 +154,16 @@ def test_demerit_is_of_distributions_not_of_samples(one, other, times):
 def test_demerit_by_hand():
     """{0, 0, 6} against {0, 3}: apart 0 up to a half, 3 up to two thirds, 3 above: sqrt(9/2)."""
     assert demerit([0, 6, 0], [3, 0]) == pytest.approx(math.sqrt(9 / 2))
+    # one to one: the difference of the sorted
+    assert demerit([3.0, 1.0], [2.0, 5.0]) == pytest.approx(math.sqrt((1 + 4) / 2))
+    # 1 apart over the levels 1/2 to 2/3
+    assert demerit([0.0, 1.0], [0.0, 0.0, 1.0]) == pytest.approx(math.sqrt(1 / 6))
+
+
+def test_demerit_of_a_long_sample_does_not_ask_for_its_order():
+    sample = np.random.default_rng(0).random(1000)
+    assert demerit(sample, np.random.default_rng(1).permutation(sample)) == 0
+    assert demerit(sample, sample + 0.25) == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
 """From sums to measures, from measures to intervals, and sweeps that keep everything in its place."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
 
 from storagekit.dispatch import Hashing, central
-from storagekit.drive import RateServer
+from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import AllCopies, AtOnce, Scenario, System, Tally
-from storagekit.metrics import MEANINGS, UNITS, interval, ratio, replicate, simulate, sweep
+from storagekit.errors import InputError
+from storagekit.metrics import MEANINGS, UNITS, interval, ratio, replicate, simulate, sweep, with_interval
 from storagekit.metrics.measures import after_warm_up, measures
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
@@ -41,6 +44,17 @@ def test_an_interval_is_students():
 def test_a_single_replication_has_no_interval():
     found = interval(xr.Dataset({"x": ("seed", [2.0])})).x
     assert float(found.sel(statistic="mean")) == 2 and np.isnan(found.sel(statistic="low"))
+
+
+def test_a_measurement_has_the_interval_of_its_row_if_there_is_one():
+    row = interval(xr.Dataset({"x": ("seed", [1.0, 2.0, 6.0])})).x
+    found = with_interval("a.b.c", row, "why", "stand-in", holds=False)
+    assert [found.measured, found.low, found.high] == row.sel(statistic=["mean", "low", "high"]).values.tolist()
+    assert (found.id, found.note, found.basis, found.holds) == ("a.b.c", "why", "stand-in", False)
+    alone = with_interval("a.b.c", interval(xr.Dataset({"x": ("seed", [2.0])})).x)
+    assert (alone.measured, alone.low, alone.high) == (2.0, None, None)
+    with pytest.raises(InputError, match=r"a\.b\.c: measured is nan"):
+        with_interval("a.b.c", 0 * row / 0)
 
 
 def test_a_ratio_of_pairs_is_sharper_than_their_difference():
@@ -127,6 +141,16 @@ def test_one_run_has_no_seed_and_says_what_made_it():
     for attribute in ("basis", "storagekit", "jax", "drive", "dispatch", "seeds", "wall_seconds", "warm_up_requests"):
         assert attribute in data.attrs
     assert data.attrs["basis"] == "simulated" and data.attrs["dispatch"] == "Hashing"
+
+
+def test_a_sweep_names_every_drive():
+    drives = [replace(ideal_drive(full_seek=0.01, revolution=0.006), name=name) for name in ("one", "other")]
+
+    def build(drive):
+        return Scenario(System(drives[drive], Replicas(1), Hashing(), FCFS(), drives=1, slots=4), scenario().arrivals)
+
+    data = sweep(build, {"drive": [0, 1]}, seeds=1, requests=200)
+    assert data.attrs["drive"] == "one, other" and data.attrs["propagation"] == "Foreground"
 
 
 def test_utilization_law():

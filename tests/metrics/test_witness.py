@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from storagekit.analytic.headtracking import demerit
 from storagekit.drive import ideal_drive, load_drive
 from storagekit.errors import InputError
-from storagekit.metrics.witness import REACH, Controller, demerit, measured_stream
+from storagekit.metrics.witness import REACH, Controller, measured_stream
 from storagekit.resources import data_path
 from storagekit.workload.trace import read, request_trace
 
@@ -98,21 +99,11 @@ def test_the_distance_apart_counts_from_both_ends():
     np.testing.assert_array_equal(measured_stream(stream(rows[:1:-1]), DRIVE).apart, [False, True])
 
 
-def test_demerit_is_the_distance_between_distributions():
-    """One to one: the difference of the sorted. [0, 1] against [0, 0, 1]: 1 apart over the levels 1/2 to 2/3."""
-    assert demerit(np.array([3.0, 1.0]), np.array([2.0, 5.0])) == pytest.approx(np.sqrt((1 + 4) / 2))
-    assert demerit(np.array([0.0, 1.0]), np.array([0.0, 0.0, 1.0])) == pytest.approx(np.sqrt(1 / 6))
-    sample = np.random.default_rng(0).random(1000)
-    assert demerit(sample, np.random.default_rng(1).permutation(sample)) == 0
-    assert demerit(sample, sample + 0.25) == pytest.approx(0.25)
-
-
 @pytest.mark.parametrize(
     "change, message",
     [
         (lambda: measured_stream(stream(think=None), DRIVE), "no measured service and think times; give a disksim-val"),
         (lambda: measured_stream(stream([(9950, 51, True, 1.0)]), DRIVE), "the drive holds 5120000"),
-        (lambda: demerit(np.zeros(0), np.zeros(2)), "samples of 0 and 2 times"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(change, message):

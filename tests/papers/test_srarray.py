@@ -11,9 +11,10 @@ from storagekit.papers.srarray.findings_replays import traces_findings
 from storagekit.papers.srarray.loops import crossover
 from storagekit.papers.srarray.memory import break_even
 from storagekit.papers.srarray.replays import aspects, by_aspect, by_scheme, on_axes, sustained
-from storagekit.papers.srarray.system import effort, layout, padded, paper_drive, window
+from storagekit.papers.srarray.system import effort, padded, paper_drive, placed, window
+from storagekit.plan import Layout
 from storagekit.reproduce.claims import load_claims
-from storagekit.units import MB, MS
+from storagekit.units import KB, MB, MS
 
 TINY = effort("quick")._replace(windows=1, requests=150, memory_requests=300, seeds=2, loop_requests=300)
 
@@ -117,10 +118,14 @@ def test_the_drive_is_the_papers():
     assert float(drive.overhead) == pytest.approx((2.7 - (5.2 - 10 / 3)) * MS - 8192 / 18.2e6, rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["2x3", "2x3x1x1", "a", "2x3x"])
-def test_a_layout_is_three_numbers(name):
-    with pytest.raises(InputError, match="write D_s, D_r and D_m as in 2x3x1"):
-        layout(name)
+@pytest.mark.parametrize("units", [1, 2.5, 128_173.83, 137_474.06])
+@pytest.mark.parametrize("name", ["2x3x1", "1x1x6", "1x6x1"])
+def test_an_array_has_room_for_its_data_and_no_more(name, units):
+    """In stripe units of 64 KB."""
+    drive = paper_drive()
+    placement = placed(Layout.parse(name), drive, units * 64 * KB)
+    assert str(Layout(*(int(one) for one in (placement.stripes, placement.replicas, placement.mirrors)))) == name
+    assert int(placement.capacity(drive)) == np.ceil(units) * placement.unit
 
 
 def test_a_window_has_the_requests_asked_for_and_padding_never_arrives():

@@ -81,6 +81,17 @@ def test_the_ranking_holds_what_fits_best_first(question):
     assert str(answer)
 
 
+def test_a_layout_is_read_as_it_is_written():
+    assert Layout.parse("2x3x1") == Layout(2, 3, 1)
+    assert Layout.parse(str(Layout(6, 1, 2))) == Layout(6, 1, 2)
+
+
+@pytest.mark.parametrize("name", ["2x3", "2x3x1x1", "a", "2x3x"])
+def test_a_layout_is_three_numbers(name):
+    with pytest.raises(InputError, match="write D_s, D_r and D_m as in 2x3x1"):
+        Layout.parse(name)
+
+
 def test_the_papers_rule_stands_beside_the_ranking():
     """Six disks, L = 4.14: the rule rounds 4.7 down to 3; equation 4 itself is less at 6 (1.31 ms against 1.40)."""
     answer = best_sr_array(Mechanics(S, R), 6, read_share=1, queue=1, locality=4.14)
@@ -279,8 +290,17 @@ def test_an_impossible_question_says_why(disks, asked, constraint, value, limit)
         ({"data": 0.0}, "data 0"),
         ({"disks": 0}, "0 disks"),
         ({"disks": 2.5}, "2.5 disks"),
+        ({"queue": [1, 2, 3]}, "queue of 3 values: give one number, and ask again for each other"),
+        ({"queue": "2"}, "queue '2': give a number"),
+        ({"overhead": np.zeros(2)}, "overhead of 2 values"),
+        ({"disks": [4, 6]}, "disks of 2 values"),
         ({"mirrors": 0}, "mirrors 0"),
+        ({"mirrors": 1.5}, "mirrors 1.5"),
+        ({"mirrors": float("nan")}, "mirrors nan: give a whole number, at least 1, or None for any"),
+        ({"mirrors": float("inf")}, "mirrors inf: give a whole number"),
+        ({"mirrors": [1, 2]}, "mirrors of 2 values"),
         ({"most_replicas": 0}, "most_replicas 0"),
+        ({"most_replicas": float("nan")}, "most_replicas nan: give a whole number, at least 1"),
         ({"overhead": -1.0}, "overhead -1"),
         ({"objective": "latency"}, r"give Latency\(\) or Throughput\(\)"),
         ({"scheduler": "SATF"}, r"give RLOOK\(\) or RSATF\(\)"),
@@ -290,8 +310,9 @@ def test_an_impossible_question_says_why(disks, asked, constraint, value, limit)
 )
 def test_bad_input_is_refused(wrong, message):
     asked = {"drive": PLAIN, "disks": 4, "read_share": 0.7, "queue": 2} | wrong
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=message) as refusal:
         best_sr_array(**asked)
+    assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("field", ["full_seek", "revolution", "capacity", "overhead", "write_settle"])
@@ -370,3 +391,5 @@ def test_a_grid_broadcasts_and_refuses():
         rank_many(6, full_seek=S, revolution=R, read_share=[0.4, 1.4], queue=1)
     with pytest.raises(InputError, match=r"disks 2\.5: it must be a whole number"):
         rank_many([2, 2.5], full_seek=S, revolution=R, read_share=1, queue=1)
+    with pytest.raises(InputError, match="mirrors nan: give a whole number, at least 1, or None for any"):
+        rank_many(6, full_seek=S, revolution=R, read_share=1, queue=1, mirrors=float("nan"))

@@ -102,7 +102,7 @@ def refused():
         (best_sr_array(PLAIN, 4, **asked, background=0.5), {}, r"background 0\.5: the simulation"),
         (best_sr_array([PLAIN, Mechanics(5 * MS, 4 * MS)], 2, **asked), {}, "several kinds"),
         (best_sr_array(PLAIN, 4, **asked), {"candidates": 0}, "candidates 0"),
-        (best_sr_array(PLAIN, 4, **asked), {"seeds": 1}, "seeds 1: give at least 2"),
+        (best_sr_array(PLAIN, 4, **asked), {"seeds": 1}, "seeds 1: give a whole number, at least 2, for an interval"),
         (best_sr_array(PLAIN, 512, read_share=1, queue=64, objective=Throughput()), {}, "32768 requests at once"),
     ]
 
@@ -119,6 +119,8 @@ def test_a_comparison_refuses_what_it_does_not_know():
         plan_against_simulation([], cases=["speed"])
     with pytest.raises(InputError, match="effort 0"):
         plan_against_simulation([], effort=0)
+    with pytest.raises(InputError, match="effort inf: it must be above 0 and finite"):
+        plan_against_simulation([], effort=float("inf"))
 
 
 def test_questions_are_drawn_within_their_bounds():
@@ -127,6 +129,9 @@ def test_questions_are_drawn_within_their_bounds():
     assert random_questions(200, 3, real=[drive]) == questions
     assert all(2 <= one.disks <= 48 and 1 <= one.queue <= 32 and 0.5 <= one.read_share <= 1 for one in questions)
     assert 30 < sum(one.drive is drive for one in questions) < 70
+    for most in (1, float("inf")):
+        with pytest.raises(InputError, match=f"most_disks {most}: give a whole number, at least 2"):
+            random_questions(1, most_disks=most)
 
 
 def test_planning_does_not_load_the_engine():

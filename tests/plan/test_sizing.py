@@ -148,6 +148,17 @@ def test_a_real_drive_is_sized():
         (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, budget=100), "give the price"),
         (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, price=-1), "price -1"),
         (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, mirrors=1.5), "mirrors 1.5"),
+        (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, mirrors=float("nan")), "mirrors nan: give a"),
+        (
+            lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, most_disks=float("inf")),
+            "most_disks inf: give a",
+        ),
+        (
+            lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=[0.5, 1]),
+            "read_share of 2 values: give one number",
+        ),
+        (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, price=[1, 2]), "price of 2 values"),
+        (lambda: ThroughputGoal(10, [4, 8]), "queue of 2 values: give one number"),
         (lambda: size_array(PLAIN, 15, read_share=1), "goal 15"),
         (lambda: memory_or_disks(cache=0, disks=1, disk_size=1), "cache 0"),
         (lambda: price_ratio(memory_price=1, memory_size=1, disk_price=-3, disk_size=1), "disk_price -3"),

@@ -1,5 +1,6 @@
-"""Tiny notebooks to run."""
+"""Tiny notebooks to run, and the command line."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,11 +9,28 @@ import pytest
 from hypothesis import settings
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from storagekit.reproduce import cli, devices
+
 # property tests share their cores with the rest: a slow example is no finding
 settings.register_profile("storagekit", deadline=None)
 settings.load_profile("storagekit")
 
 PARAMETERS = 'out = "build"\nprofile = "quick"\nseed = 0\nruns = 4\nscale = 1.5\nflag = False'
+
+
+@pytest.fixture
+def storagekit(monkeypatch, capsys):
+    """Run the command line in this process: status, stdout, stderr."""
+    monkeypatch.setattr(devices, "prepare", lambda: None)
+
+    def call(*arguments: str):
+        monkeypatch.setattr(sys, "argv", ["storagekit", *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        said = capsys.readouterr()
+        return left.value.code or 0, said.out, said.err
+
+    return call
 
 
 @pytest.fixture

@@ -7,25 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from storagekit.reproduce import cli, devices
 from storagekit.reproduce.claims import load_claims
 from storagekit.reproduce.report import write_scorecard
 from storagekit.reproduce.scorecard import Measurement, score
-
-
-@pytest.fixture
-def storagekit(monkeypatch, capsys):
-    """Run the command line in this process: status, stdout, stderr."""
-    monkeypatch.setattr(devices, "prepare", lambda: None)
-
-    def call(*arguments: str):
-        monkeypatch.setattr(sys, "argv", ["storagekit", *arguments])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        said = capsys.readouterr()
-        return left.value.code or 0, said.out, said.err
-
-    return call
 
 
 @pytest.fixture

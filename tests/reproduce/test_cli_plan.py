@@ -1,27 +1,8 @@
 """The planner's commands as a user meets them: what is printed, exit status, one line an error."""
 
 import json
-import sys
 
 import pytest
-
-from storagekit.reproduce import cli, devices
-
-
-@pytest.fixture
-def storagekit(monkeypatch, capsys):
-    """Run the command line in this process: status, stdout, stderr."""
-    monkeypatch.setattr(devices, "prepare", lambda: None)
-
-    def call(*arguments: str):
-        monkeypatch.setattr(sys, "argv", ["storagekit", *arguments])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        said = capsys.readouterr()
-        return left.value.code or 0, said.out, said.err
-
-    return call
-
 
 ASKED = ["--disks", "24", "--read-share", "0.7", "--queue", "8", "--locality", "3", "--overhead-ms", "2.7"]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import xarray as xr
 
 from storagekit.metrics import Measurement, interval, ratio
+from storagekit.metrics import with_interval as _value
 from storagekit.units import MS
 
 INFERRED = "a write is answered when the receiving brick has it on disk: inferred, the paper does not say"
@@ -238,9 +239,3 @@ def _idle_note(key: str) -> str:
     if key in ("central", "dsptf"):
         return ""
     return "queued writes leave a brick something to do; the readings of write completion were all tried"
-
-
-def _value(claim: str, row: xr.DataArray, note: str) -> Measurement:
-    """A measured number with its interval, from an array over `statistic`."""
-    mean, low, high = (float(row.sel(statistic=name)) for name in ("mean", "low", "high"))
-    return Measurement(claim, mean, low, high, note=note)

@@ -15,9 +15,9 @@ from storagekit.drive import Drive, SeekFit
 from storagekit.engine import Scenario, System
 from storagekit.lanes import real
 from storagekit.metrics import sweep
-from storagekit.papers.srarray.system import MECHANICS, QUICK, Effort, layout, paper_drive
+from storagekit.papers.srarray.system import MECHANICS, QUICK, Effort, paper_drive
 from storagekit.placement import SRMirror
-from storagekit.plan import Throughput, best_sr_array
+from storagekit.plan import Layout, Throughput, best_sr_array
 from storagekit.schedule import RLOOK, RSATF, OneOf
 from storagekit.units import SECTOR
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
@@ -39,8 +39,12 @@ def loop(
     drives: int = 12,
     slots: int = 64,
 ) -> Scenario:
-    """`queue` requests of 512 bytes outstanding in the whole array, seek locality 3 (section 4.2)."""
-    shape = layout(name)
+    """`queue` requests of 512 bytes outstanding in the whole array, seek locality 3 (section 4.2).
+
+    name: the layout, as in "2x3x1". write_share: of the requests, 0 to 1. scheduler: of `SCHEDULERS`. drive: the paper's by
+    default. drives, slots: room for disks and for requests; scenarios that have the same share a compilation.
+    """
+    shape = Layout.parse(name)
     placement = SRMirror(shape.striping, shape.replicas, shape.mirrors)
     schedule = OneOf((RSATF(), RLOOK()), SCHEDULERS.index(scheduler))
     system = System(drive or paper_drive(), placement, NearestIdle(), schedule, drives=drives, slots=slots)
@@ -63,7 +67,7 @@ def recommended(disks: int, queue: int, write_share: float = 0.0) -> str:
 
 def modelled(name: str, queue: int, write_share: float) -> float:
     """Requests a second that equations 15 and 16 give; D_r D_m stands for D_r (section 2.5)."""
-    shape = layout(name)
+    shape = Layout.parse(name)
     disks = shape.disks
     service = srarray.rlook_service(
         MECHANICS.full_seek,
@@ -147,7 +151,8 @@ def model_error(
     """Equation 16 against the simulated RLOOK array over disks, queue per disk (`each`) and write share.
 
     drive: `formula_drive()` for the formulas' own, whose seek is linear in distance, so that what is left is the
-    approximation of the equation; by default the paper's drive, whose short seeks cost less than the formulas' constant.
+    approximation of the equation; by default the paper's drive, whose short seeks cost less than the formulas' constant, as
+    do 512 bytes in place of 8 KB.
 
     The layout is the rule's at that point. Variable `error` is model / simulation - 1.
     """

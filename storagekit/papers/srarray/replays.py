@@ -21,7 +21,6 @@ from storagekit.workload import wrapped
 from storagekit.workload.trace import read
 from storagekit.workload.trace.locality import seek_locality
 
-CELLO = ("Cello base", "Cello disk 6")
 DISKS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12)
 TPCC_DISKS = (12, 18, 24, 30, 36)
 CELLO_LAYOUTS = ("2x3x1", "3x2x1", "1x6x1", "3x1x2", "1x1x6", "6x1x1")
@@ -53,7 +52,7 @@ def modelled(workload: str, shape: Layout) -> float:
     return MECHANICS.overhead + float(latency)
 
 
-def aspects(disks: int, most: int = 6) -> list[str]:
+def aspects(disks: int, most: int = srarray.MOST_REPLICAS) -> list[str]:
     """Every D_s x D_r x 1 of so many disks."""
     return [f"{disks // r}x{r}x1" for r in range(1, most + 1) if disks % r == 0]
 
@@ -76,8 +75,9 @@ def fig8(effort: Effort = QUICK, *, disks: Sequence[int] = TPCC_DISKS) -> xr.Dat
 
 
 def by_scheme(data: xr.Dataset, workload: str, disks: Sequence[int]) -> xr.DataArray:
-    """Response times of `fig6` or `fig8` by `scheme` and `disks`; the SR-Array is the best of its aspect ratios, by the mean.
+    """Response times, seconds, of `fig6` or `fig8` by `scheme` and `disks`; the SR-Array is the best of its aspect ratios.
 
+    data: of either, over windows (`seed`), by whose mean the best is chosen; workload: its name, for the model.
     NaN where a scheme has no such number of disks. The scheme "Model" is equation 4's latency and the overhead, of the layout
     that the paper's rule gives.
     """
@@ -104,8 +104,8 @@ def by_scheme(data: xr.Dataset, workload: str, disks: Sequence[int]) -> xr.DataA
     return joined.assign_coords(scheme=[*schemes, "Model"], disks=list(disks))
 
 
-def by_aspect(data: xr.Dataset, disks: Sequence[int], most: int = 6) -> xr.DataArray:
-    """Response times of SR-Arrays by `disks` and `replicas` (D_r); NaN where D_r does not divide the disks (figure 7)."""
+def by_aspect(data: xr.Dataset, disks: Sequence[int], most: int = srarray.MOST_REPLICAS) -> xr.DataArray:
+    """Response times, seconds, of SR-Arrays by `disks` and `replicas`, D_r up to `most` (figure 7); NaN where none is."""
     blank = xr.full_like(data.response.isel(layout=0, drop=True), np.nan)
 
     def cell(count: int, replicas: int) -> xr.DataArray:
@@ -122,7 +122,7 @@ def fig10(effort: Effort = QUICK, *, workload: str = "Cello base", scales: Seque
     Dimension `scheduler`: "SATF" (RSATF on replicas) for every layout, "LOOK" (RLOOK) for those of figure 9. Windows are as
     long as those of memory, and a fifth of each passes unmeasured, so that an array that cannot keep up has time to show it.
     """
-    effort = effort._replace(requests=effort.memory_requests, windows=3)
+    effort = effort._replace(requests=effort.memory_requests)
     array, names, rates = _family(effort, workload)
     pair = [names[0], names[-1]]
     points = [(name, float(scale)) for name in names for scale in scales or rates]

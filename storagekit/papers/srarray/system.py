@@ -1,12 +1,13 @@
 """The paper's disk, its arrays and its workloads."""
 
+import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import numpy as np
 
-from storagekit.analytic import srarray
 from storagekit.cache import LRU
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive
@@ -81,12 +82,12 @@ def paper_drive() -> Drive:
     return eqx.tree_at(lambda d: d.overhead, drive, np.float32(processing))
 
 
-def layout(name: str) -> Layout:
-    """D_s x D_r x D_m from how the paper writes it: "2x3x1". Raises InputError for anything else."""
-    try:
-        return Layout(*(int(number) for number in name.split("x")))
-    except (ValueError, TypeError) as fault:
-        raise InputError(f"layout {name!r}: write D_s, D_r and D_m as in 2x3x1") from fault
+def placed(shape: Layout, drive: Drive, data: float) -> SRMirror:
+    """A layout on drives of a kind, with room for `data` bytes in whole stripe units and no more."""
+    full = SRMirror(shape.striping, shape.replicas, shape.mirrors)
+    each = int(full.capacity(drive)) // full.unit
+    # a share is float32: half a unit more, so that rounding takes none away
+    return replace(full, data=(math.ceil(data / SECTOR / full.unit) + 0.5) / each)
 
 
 def window(workload: str, requests: int, number: int) -> RequestTrace:
@@ -130,12 +131,9 @@ class DiskArray(NamedTuple):
 
     def system(self, run: Run, data: float) -> System:
         """The array of a run, for a data set of `data` bytes; writes propagate in the background."""
-        shape = layout(run.layout)
-        rows = data / SECTOR / 128 + srarray.MOST_REPLICAS + 1
-        placement = SRMirror(shape.striping, shape.replicas, shape.mirrors, rows / (self.drive.capacity // 128))
         return System(
             self.drive,
-            placement,
+            placed(Layout.parse(run.layout), self.drive, data),
             NearestIdle(),
             OneOf((RSATF(), RLOOK()), run.look),
             FirstCopy(),
