@@ -12,6 +12,7 @@ from typing import cast
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Int, Num, UInt32
 
 from storagekit.errors import InputError
@@ -22,11 +23,15 @@ INSTANT = 1e-7
 
 def real(value) -> Array:
     """A number, or one for each lane, as float32: what the engine computes with."""
+    if isinstance(value, Tracer):
+        return value.astype(jnp.float32)
     return cast(Array, np.asarray(value, np.float32))
 
 
 def whole(value) -> Array:
     """A whole number, or one for each lane, as int32. Raises InputError for anything else."""
+    if isinstance(value, Tracer):
+        return value
     given = np.asarray(value)
     if given.dtype.kind not in "biu" and not np.all(np.isfinite(given) & (given == np.round(given))):
         raise InputError(f"{value} is not a whole number; give one")
@@ -129,6 +134,16 @@ def held(mask: UInt32[Array, "*row"], index: Int[Array, "*row"]) -> Bool[Array, 
 def bit(index: Int[Array, "*row"]) -> UInt32[Array, "*row"]:
     """The mask with only bit `index` set."""
     return jnp.left_shift(jnp.uint32(1), index.astype(jnp.uint32))
+
+
+def lowest(mask: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
+    """The mask with only the lowest bit that is set in `mask`; none where none is."""
+    return mask & (~mask + jnp.uint32(1))
+
+
+def index_of(mask: UInt32[Array, "*row"]) -> Int[Array, "*row"]:
+    """The index of the lowest bit that is set; 0 where none is."""
+    return jnp.where(mask == 0, 0, jax.lax.population_count(lowest(mask) - jnp.uint32(1))).astype(jnp.int32)
 
 
 def mask_of(count) -> Array:

@@ -1,6 +1,10 @@
 """Memory in front of the disks: which requests never reach one."""
 
 from storagekit.cache.base import AbstractCache as AbstractCache
+from storagekit.cache.base import Found as Found
 from storagekit.cache.base import NoCache as NoCache
+from storagekit.cache.base import Sought as Sought
+from storagekit.cache.bricks import BrickLRU as BrickLRU
+from storagekit.cache.bricks import blocks_held as blocks_held
 from storagekit.cache.lru import LRU as LRU
-from storagekit.cache.lru import sets_for as sets_for
+from storagekit.cache.sets import sets_for as sets_for

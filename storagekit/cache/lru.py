@@ -1,7 +1,4 @@
-"""A cache in sets, each of which forgets what was touched longest ago."""
-
-from functools import partial
-from typing import NamedTuple
+"""One memory in front of everything, in sets, each of which forgets what was touched longest ago."""
 
 import equinox as eqx
 import jax
@@ -10,14 +7,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit import units
-from storagekit.cache.base import AbstractCache
+from storagekit.cache.base import AbstractCache, Found
+from storagekit.cache.sets import EMPTY, MOST_BLOCKS, Memory, Touch, sets_for, touched
 from storagekit.errors import InputError
-from storagekit.lanes import least, real, rows
-from storagekit.workload import Requests, scramble
-
-EMPTY = -1
-# float32 counts blocks exactly up to here: 128 GB in blocks of 8 KB
-MOST_BLOCKS = 2**24
+from storagekit.lanes import real
+from storagekit.workload import Requests
 
 
 class LRU(AbstractCache):
@@ -75,83 +69,24 @@ class LRU(AbstractCache):
         """Bytes of a block."""
         return self.sectors * units.SECTOR
 
-    def init(self, lanes: tuple[int, ...]) -> Int[Array, "row *lanes"]:
+    def init(self, slots: int, lanes: tuple[int, ...]) -> Int[Array, "row *lanes"]:
         return jnp.full((self.sets * self.ways, *lanes), EMPTY, jnp.int32)
 
-    def look_up(self, private, request: Requests, entering: Bool[Array, "1 *lanes"]):
+    def look_up(self, private, request: Requests, entering: Bool[Array, "1 *lanes"], sought):
         first = request.sector // self.sectors
         count = (request.sector + request.sectors - 1) // self.sectors - first + 1
         # a lane without memory looks nothing up, so that a batch of them costs nothing
         looks = entering & (self.capacity >= self.block)
         count = jnp.where(looks, count, 0)
+        memory = Memory(jnp.floor(self.capacity / self.block).astype(jnp.int32), jnp.int32(0))
+        never = jnp.zeros_like(looks)
 
         def touch(ahead, carry):
             private, hit = carry
-            touched = ahead < count
-            held, private = self._touch(private, first + ahead, touched)
-            return private, hit & (held | ~touched)
+            block, now = first + ahead, ahead < count
+            held, private = touched(self.ways, private, Touch(block, *memory.set_of(block, self.ways), now, now, never))
+            return private, hit & (held | ~now)
 
         # as many look-ups as the longest of the lanes' requests has blocks, none at all where nothing enters
         private, hit = jax.lax.fori_loop(0, jnp.max(count), touch, (private, looks & request.read))
-        return hit, private
-
-    def _touch(self, private, block: Int[Array, "1 *lanes"], touched: Bool[Array, "1 *lanes"]):
-        """Whether a block is held, and the state once it is the most recent of its set (unchanged unless `touched`)."""
-        held = jnp.floor(self.capacity / self.block).astype(jnp.int32)
-        sets = jnp.maximum((held + self.ways - 1) // self.ways, 1)
-        # a hash of the block alone would load sets as unevenly as dice fall: 7 points of hit rate at 8 ways
-        of_set = (block % sets + (scramble(block // sets) % sets.astype(jnp.uint32)).astype(jnp.int32)) % sets
-        share = jnp.broadcast_to(held // sets + (of_set < held % sets), block.shape)
-        touch = Touch(block, of_set * self.ways, share, touched)
-        return jax.lax.platform_dependent(
-            private, touch, cpu=partial(one_by_one, self.ways), default=partial(side_by_side, self.ways)
-        )
-
-
-class Touch(NamedTuple):
-    """A block, the row at which its set begins, how many blocks that set holds, and whether to touch it at all."""
-
-    block: Int[Array, "1 *lanes"]
-    row: Int[Array, "1 *lanes"]
-    share: Int[Array, "1 *lanes"]
-    touched: Bool[Array, "1 *lanes"]
-
-
-def brought_to_front(stored: Int[Array, "way *lanes"], touch: Touch):
-    """Whether the set `stored` holds the block, and the set after the touch."""
-    way = rows(stored.shape[0], stored)
-    place = least(jnp.where(stored == touch.block, way, stored.shape[0]))
-    # what was before it moves one down; what was behind it stays; if it was nowhere, the last one falls out
-    moves = (way <= jnp.minimum(place, touch.share - 1)) & touch.touched
-    return place < stored.shape[0], jnp.where(moves, jnp.concatenate([touch.block, stored[:-1]]), stored)
-
-
-def one_by_one(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
-    """A touch in every lane, lane after lane: slices at one place are what a CPU reads and writes fastest.
-
-    A gather of all lanes costs three times as much there, and is handed to other threads once the table is large.
-    """
-    grid, touch = jax.tree.map(lambda leaf: leaf.reshape(leaf.shape[0], -1), (table, touch))
-
-    def one(lane, carry):
-        grid, held = carry
-        mine: Touch = jax.tree.map(lambda leaf: jax.lax.dynamic_slice(leaf, (0, lane), (1, 1)), touch)
-        corner = (mine.row[0, 0], lane)
-        found, after = brought_to_front(jax.lax.dynamic_slice(grid, corner, (ways, 1)), mine)
-        return jax.lax.dynamic_update_slice(grid, after, corner), jax.lax.dynamic_update_slice(held, found, (0, lane))
-
-    grid, held = jax.lax.fori_loop(0, grid.shape[1], one, (grid, jnp.zeros_like(touch.touched)))
-    return held.reshape(1, *table.shape[1:]), grid.reshape(table.shape)
-
-
-def side_by_side(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
-    """A touch in every lane, all at once: what an accelerator does fastest."""
-    index = touch.row + rows(ways, touch.row)
-    stored = jnp.take_along_axis(table, index, axis=0, mode="promise_in_bounds")
-    held, after = brought_to_front(stored, touch)
-    return held, jnp.put_along_axis(table, index, after, axis=0, inplace=False, mode="promise_in_bounds")
-
-
-def sets_for(capacity: float, ways: int = 32, sectors: int = 16) -> int:
-    """The fewest sets of `ways` blocks of `sectors` sectors that hold `capacity` bytes."""
-    return -(-int(capacity) // (ways * sectors * units.SECTOR))
+        return Found(hit, jnp.zeros_like(first)), private

@@ -14,3 +14,4 @@ from storagekit.dispatch.hashing import Hashing as Hashing
 from storagekit.dispatch.hashing import WeightedHashing as WeightedHashing
 from storagekit.dispatch.lard import LARD as LARD
 from storagekit.dispatch.mirror import NearestIdle as NearestIdle
+from storagekit.dispatch.one_of import OneOf as OneOf

@@ -11,7 +11,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.lanes import bit, count, held, rows
+from storagekit.lanes import bit, count, held, index_of, lowest, real, rows
+from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 
 
@@ -20,7 +21,7 @@ class View(NamedTuple):
 
     waiting: the copies at which each slot's request still waits, one bit each. home: the drive of its copy 0.
     busy: drives that have an access planned or under way. free: drives with nothing to do.
-    first: the drive that holds copy 0 of the entering request. copies: how many copies it has.
+    first: the drive that holds copy 0 of the entering request. placement: where copies are.
     reach: seconds in which each drive, were it free, would have the entering request under its head; a function, so
     that it costs only those who ask.
     """
@@ -30,17 +31,27 @@ class View(NamedTuple):
     busy: Bool[Array, "drive *lanes"]
     free: Bool[Array, "drive *lanes"]
     first: Int[Array, "1 *lanes"]
-    copies: Int[Array, "..."]
+    placement: AbstractPlacement
     reach: Callable[[], Float[Array, "drive *lanes"]]
+
+    @property
+    def copies(self) -> Int[Array, "..."]:
+        """How many copies a block has."""
+        return jnp.asarray(self.placement.copies)
+
+    def copy(self) -> Int[Array, "drive *lanes"]:
+        """Which copy of the entering request each drive holds, see `AbstractPlacement.copy_on`."""
+        return self.placement.copy_on(rows(self.busy.shape[0], self.busy), self.first)
 
     def holders(self) -> Bool[Array, "drive *lanes"]:
         """The drives that hold the entering request."""
-        copy = rows(self.busy.shape[0], self.busy) - self.first
+        copy = self.copy()
         return (copy >= 0) & (copy < self.copies)
 
     def load(self) -> Int[Array, "drive *lanes"]:
         """Requests at each drive, waiting and in service."""
-        queued = [count(held(self.waiting, drive - self.home)) for drive in range(self.busy.shape[0])]
+        copies = [self.placement.copy_on(jnp.int32(drive), self.home) for drive in range(self.busy.shape[0])]
+        queued = [count(held(self.waiting, copy)) for copy in copies]
         return jnp.concatenate(queued) + self.busy.astype(jnp.int32)
 
 
@@ -76,8 +87,13 @@ class Verdict(NamedTuple):
 class AbstractDispatch(eqx.Module):
     """Which copies of a request are asked, where one of them is enough."""
 
-    def check(self, copies: int) -> None:
-        """Raises InputError where it cannot work with that many copies."""
+    def check(self, bricks: int, copies: int) -> None:
+        """Raises InputError where it cannot work with so many bricks, and copies of a block."""
+
+    @property
+    def hop(self) -> Float[Array, "..."]:
+        """Seconds that a request takes from the brick which receives it to another."""
+        return real(0)
 
     @property
     @abstractmethod
@@ -105,15 +121,30 @@ class AbstractDispatch(eqx.Module):
     def choosable_from(
         self,
         private: Any,
-        born: Float[Array, "slot *lanes"],
+        sent: Float[Array, "slot *lanes"],
         receiving: Int[Array, "slot *lanes"],
         copy: Int[Array, "slot *lanes"],
     ) -> Float[Array, "slot *lanes"]:
-        """Seconds from now at which the drive of `copy` may choose each request; inf for one it must leave alone."""
+        """Seconds from now at which the drive of `copy` may choose each request; inf for one it must leave alone.
+
+        sent: when a client sent it to the bricks, seconds from now.
+        """
 
     @abstractmethod
     def claim(self, private: Any, claim: Claim) -> tuple[Verdict, Any]:
         """Settle a claim."""
+
+    def entrance(self, routed: UInt32[Array, "1 *lanes"], receiving: Int[Array, "1 *lanes"]) -> Int[Array, "1 *lanes"]:
+        """The copy at whose brick a read that is sent to the copies `routed` enters the system."""
+        return receiving
+
+    def again(self, alive: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
+        """The copies that a client sends a request to a second time, of those whose bricks are alive."""
+        return alive
+
+    def forget(self, private: Any, lost: Bool[Array, "slot *lanes"]) -> Any:
+        """Private state once requests are as if they had never been claimed, because whoever did has stopped."""
+        return private
 
     @abstractmethod
     def left_behind(self, private: Any, waiting: UInt32[Array, "slot *lanes"]) -> UInt32[Array, "slot *lanes"]:
@@ -134,8 +165,8 @@ class Uncontested(AbstractDispatch):
     def admit(self, private, into, request):
         return private
 
-    def choosable_from(self, private, born, receiving, copy):
-        return born
+    def choosable_from(self, private, sent, receiving, copy):
+        return sent
 
     def left_behind(self, private, waiting):
         return jnp.zeros_like(waiting)
@@ -149,6 +180,12 @@ class OneChosen(Uncontested):
 
     def claim(self, private, claim):
         return uncontested(claim, bit(claim.copy)), private
+
+    def entrance(self, routed, receiving):
+        return index_of(routed)
+
+    def again(self, alive):
+        return lowest(alive)
 
 
 def uncontested(claim: Claim, withdrawn: UInt32[Array, "1 *lanes"]) -> Verdict:

@@ -101,6 +101,10 @@ class DSPTF(AbstractDispatch):
     def lead(self):
         return 2 * self.bound
 
+    @property
+    def hop(self):
+        return self.latency
+
     def init(self, slots, drives, lanes) -> Claims:
         def full(value, kind=jnp.float32):
             return jnp.full((slots, *lanes), value, kind)
@@ -122,8 +126,8 @@ class DSPTF(AbstractDispatch):
             contested=private.contested & ~into,
         )
 
-    def choosable_from(self, private: Claims, born, receiving, copy):
-        forwarded = born + jnp.where(receiving == copy, 0.0, self.latency)
+    def choosable_from(self, private: Claims, sent, receiving, copy):
+        forwarded = sent + jnp.where(receiving == copy, 0.0, self.latency)
         hears = ~held(private.deaf, copy)
         heard = (private.first + self.latency < 0) & hears
         return jnp.where(heard, jnp.inf, forwarded)
@@ -161,6 +165,10 @@ class DSPTF(AbstractDispatch):
             deaf=private.deaf,
             contested=private.contested | (at & contested),
         )
+
+    def forget(self, private: Claims, lost):
+        first, bid = (jnp.where(lost, jnp.inf, field) for field in (private.first, private.bid))
+        return private._replace(first=first, bid=bid)
 
     def left_behind(self, private: Claims, waiting):
         return waiting & private.deaf

@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 from storagekit.dispatch.base import OneChosen
 from storagekit.errors import InputError
-from storagekit.lanes import bit, real
+from storagekit.lanes import bit, first_true, pick, real, rows
 from storagekit.workload import fraction
 
 
@@ -18,28 +18,33 @@ class Hashing(OneChosen):
         return None
 
     def route(self, private, request, entering, view):
-        return bit((request.address_hash % jnp.asarray(view.copies).astype(jnp.uint32)).astype(jnp.int32)), private
+        return bit((request.address_hash % view.copies.astype(jnp.uint32)).astype(jnp.int32)), private
 
 
 class WeightedHashing(OneChosen):
-    """Hashing with shares: drive d gets weights[d] / sum(weights) of the addresses (dsptf, section 5.2.1)."""
+    """Hashing with shares: of the drives that hold it, drive d gets an address with probability in proportion to weights[d]
+    (dsptf, section 5.2.1)."""
 
-    weights: Float[Array, "drive"] = eqx.field(converter=real)
+    weights: tuple[Float[Array, "..."], ...] = eqx.field(converter=lambda weights: tuple(real(one) for one in weights))
 
     def __check_init__(self):
-        weights = np.asarray(self.weights)
-        if weights.ndim != 1 or not np.all((weights >= 0) & np.isfinite(weights)) or not weights.sum() > 0:
-            raise InputError(f"hash weights {weights.tolist()}: give one per drive, none below 0, not all 0")
+        weights = [np.asarray(weight) for weight in self.weights]
+        if not all(np.all((weight >= 0) & np.isfinite(weight)) for weight in weights) or not np.all(sum(weights) > 0):
+            raise InputError(
+                f"hash weights {[float(np.min(one)) for one in weights]}: give one per drive, none below 0, not all 0"
+            )
 
-    def check(self, copies):
-        if len(self.weights) != copies:
-            raise InputError(f"{len(self.weights)} hash weights for {copies} replicas: give one for each")
+    def check(self, bricks, copies):
+        if len(self.weights) != bricks:
+            raise InputError(f"{len(self.weights)} hash weights for {bricks} bricks: give one for each")
 
     def init(self, slots, drives, lanes):
         return None
 
     def route(self, private, request, entering, view):
-        edges = jnp.cumsum(self.weights) / jnp.sum(self.weights)
-        point = fraction(request.address_hash)
-        index = sum((point >= edge).astype(jnp.int32) for edge in edges[:-1])
-        return bit(jnp.asarray(index, jnp.int32) + jnp.zeros_like(request.number)), private
+        drive = rows(view.busy.shape[0], view.busy)
+        weight = sum(jnp.where(drive == number, one, 0.0) for number, one in enumerate(self.weights))
+        edges = jnp.cumsum(jnp.where(view.holders(), weight, 0.0), axis=0)
+        # never beyond the last drive with a weight, however the sum was rounded
+        chosen, _ = first_true(edges > jnp.minimum(fraction(request.address_hash), 1 - 2.0**-20) * edges[-1:])
+        return bit(pick(view.copy(), jnp.minimum(chosen, view.busy.shape[0] - 1))), private

@@ -4,10 +4,12 @@ Pai et al., Locality-aware request distribution in cluster-based network servers
 paper's thresholds T_low 25 and T_high 65; dsptf section 4 runs it with a brick for a node.
 """
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from storagekit.dispatch.base import OneChosen
 from storagekit.errors import InputError
@@ -15,22 +17,33 @@ from storagekit.lanes import bit, first_min, pick, real
 from storagekit.workload import fraction, scramble
 
 
+class Table(NamedTuple):
+    """Private state. replica: of each target, -1 before its first request. load: of each drive, the mean over the last
+    window; total, arrivals: for that of the window under way, which has `left` seconds to go."""
+
+    replica: Int[Array, "target *lanes"]
+    load: Float[Array, "drive *lanes"]
+    total: Float[Array, "drive *lanes"]
+    arrivals: Float[Array, "1 *lanes"]
+    left: Float[Array, "1 *lanes"]
+
+
 class LARD(OneChosen):
     """A target goes to the least loaded replica when first asked for, and stays there unless that one is overloaded.
 
     It moves to the least loaded when its replica's load exceeds `high` while another's is below `low`, or reaches twice
-    `high`. Load is requests waiting and in service. A target is an address hashed to one of `targets` entries, each a
-    separate entry of the front end's table.
+    `high`. Load is requests waiting and in service; with a `window` in seconds, their mean at the arrivals of the last
+    whole window, so that only what lasted moves anything. A target is an address hashed to one of `targets` entries, each
+    a separate entry of the front end's table.
 
     allocated: the share of targets that a past long before the run has allocated at random; the paper warms
     LARD up until all are (dsptf, footnote 3).
-
-    Private state: the replica of each target, -1 before its first request.
     """
 
     low: Float[Array, "..."] = eqx.field(converter=real, default=25.0)
     high: Float[Array, "..."] = eqx.field(converter=real, default=65.0)
     allocated: Float[Array, "..."] = eqx.field(converter=real, default=0.0)
+    window: Float[Array, "..."] = eqx.field(converter=real, default=0.0)
     targets: int = eqx.field(static=True, default=4096)
 
     def __check_init__(self):
@@ -38,27 +51,47 @@ class LARD(OneChosen):
             raise InputError(f"LARD thresholds {float(self.low):g} and {float(self.high):g}: low must not exceed high")
         if not np.all((np.asarray(self.allocated) >= 0) & (np.asarray(self.allocated) <= 1)):
             raise InputError(f"LARD targets allocated {float(self.allocated):g}: it is a share, between 0 and 1")
+        if not np.all((np.asarray(self.window) >= 0) & np.isfinite(self.window)):
+            raise InputError(f"LARD window {float(np.min(self.window)):g} s: it must be 0 or more and finite")
         if self.targets < 1:
             raise InputError(f"{self.targets} LARD targets: give at least 1")
 
-    def init(self, slots, drives, lanes):
-        return jnp.full((self.targets, *lanes), -1, jnp.int32)
+    def init(self, slots, drives, lanes) -> Table:
+        def none(count):
+            return jnp.zeros((count, *lanes), jnp.float32)
 
-    def route(self, private, request, entering, view):
+        return Table(jnp.full((self.targets, *lanes), -1, jnp.int32), none(drives), none(drives), none(1), none(1))
+
+    def route(self, private: Table, request, entering, view):
         target = (request.address_hash % jnp.uint32(self.targets)).astype(jnp.int32)
-        load = view.load()
-        idlest, least = first_min(jnp.where(view.holders(), load, jnp.iinfo(jnp.int32).max))
-        idlest = idlest - view.first
-        copies = jnp.asarray(view.copies)
-        remembered = pick(private, target)
+        private = self._watched(private, view.load().astype(jnp.float32), entering)
+        load = jnp.where(self.window > 0, private.load, view.load().astype(jnp.float32))
+        idlest, least = first_min(jnp.where(view.holders(), load, jnp.inf))
+        idlest, copies = pick(view.copy(), idlest), view.copies
+        remembered = pick(private.replica, target)
         before = fraction(scramble(target)) < self.allocated
         past = (scramble(target + self.targets) % copies.astype(jnp.uint32)).astype(jnp.int32)
         home = jnp.where(before, past, remembered)
         known = jnp.where(remembered < 0, home, remembered)
-        mine = pick(load, view.first + known).astype(jnp.float32)
+        mine = pick(load, view.placement.drive_of(known, view.first))
         overloaded = ((mine > self.high) & (least < self.low)) | (mine >= 2 * self.high)
         chosen = jnp.where((known < 0) | overloaded, idlest, known)
         # a write is not routed, so that it leaves the table alone
         kept = jnp.where(entering & request.read, chosen, known)
-        table = jnp.put_along_axis(private, target, kept, axis=0, inplace=False, mode="promise_in_bounds")
-        return bit(chosen), table
+        table = jnp.put_along_axis(private.replica, target, kept, axis=0, inplace=False, mode="promise_in_bounds")
+        return bit(chosen), private._replace(replica=table)
+
+    def elapse(self, private: Table, time):
+        return private._replace(left=private.left - time)
+
+    def _watched(self, private: Table, load: Array, entering: Array) -> Table:
+        """The table once the loads at an arrival are counted in, and a window that is over has become the last one."""
+        total = private.total + jnp.where(entering, load, 0.0)
+        arrivals = private.arrivals + entering
+        over = entering & (private.left <= 0)
+        return private._replace(
+            load=jnp.where(over, total / jnp.maximum(arrivals, 1.0), private.load),
+            total=jnp.where(over, 0.0, total),
+            arrivals=jnp.where(over, 0.0, arrivals),
+            left=jnp.where(over, self.window, private.left),
+        )

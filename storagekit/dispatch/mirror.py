@@ -7,7 +7,7 @@ copy; if all are busy it waits at every one of them, and leaves the other queues
 import jax.numpy as jnp
 
 from storagekit.dispatch.base import Uncontested, uncontested
-from storagekit.lanes import bit, first_min, mask_of
+from storagekit.lanes import bit, first_min, mask_of, pick
 
 
 class NearestIdle(Uncontested):
@@ -19,7 +19,7 @@ class NearestIdle(Uncontested):
     def route(self, private, request, entering, view):
         free = view.holders() & view.free
         nearest, time = first_min(jnp.where(free, view.reach(), jnp.inf))
-        return jnp.where(jnp.isfinite(time), bit(nearest - view.first), mask_of(view.copies)), private
+        return jnp.where(jnp.isfinite(time), bit(pick(view.copy(), nearest)), mask_of(view.copies)), private
 
     def claim(self, private, claim):
         return uncontested(claim, jnp.full_like(bit(claim.copy), 0xFFFFFFFF)), private

@@ -10,9 +10,11 @@ from storagekit.drive.library import drive_names as drive_names
 from storagekit.drive.library import ideal_drive as ideal_drive
 from storagekit.drive.library import load_drive as load_drive
 from storagekit.drive.mechanical import Drive as Drive
+from storagekit.drive.mixed import Mixed as Mixed
 from storagekit.drive.seek import AbstractSeek as AbstractSeek
 from storagekit.drive.seek import LinearSeek as LinearSeek
 from storagekit.drive.seek import SeekFit as SeekFit
 from storagekit.drive.seek import SeekTable as SeekTable
 from storagekit.drive.seek import fit_seek as fit_seek
 from storagekit.drive.server import RateServer as RateServer
+from storagekit.drive.slowed import Slowed as Slowed

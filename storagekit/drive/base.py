@@ -66,6 +66,23 @@ class AbstractDrive(eqx.Module):
     def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
         """Time to position from `arm`, at a moment when the platter stands at `angle` turns, for each target."""
 
+    def transfer(self, target: Target) -> Float[Array, "*row"]:
+        """Seconds from the first sector of each target to the end of its last."""
+        return target.transfer
+
+    def of_brick(self, which: Int[Array, "*row"]) -> "AbstractDrive":
+        """The drive of brick `which`, one number for each lane `[1, *lanes]` or for each row; the same for all here."""
+        return self
+
+    def seen(self, target: Target, which: Int[Array, "*row"]) -> Target:
+        """What `locate` found, on the drive of brick `which`."""
+        return target
+
+    @abstractmethod
+    def at_speed(self, seek: Float[Array, "*row"], turning: Float[Array, "*row"]) -> "AbstractDrive":
+        """The same drive with its arm (seeks, head switches, settling, overhead) and its platter at a share of their speed,
+        1 being full speed; `locate` is not for this one."""
+
     @abstractmethod
     def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
         """Revolutions in `seconds`."""

@@ -10,7 +10,8 @@ from jaxtyping import Array, Float, Int
 from storagekit import units
 from storagekit.drive.base import AbstractDrive, Arm, Positioning, Target
 from storagekit.drive.geometry import Geometry, geometry, plain_zone
-from storagekit.drive.seek import AbstractSeek, seek_from_three
+from storagekit.drive.seek import AbstractSeek, ScaledSeek, seek_from_three
+from storagekit.drive.slowed import Slowed
 from storagekit.errors import InputError
 from storagekit.lanes import real
 
@@ -67,6 +68,20 @@ class Drive(AbstractDrive):
         # a sector that is just there has not passed: without a hair of slack, rounding would cost it a revolution
         ahead = jnp.maximum(ahead - jnp.floor(ahead + SLACK), 0.0)
         return Positioning(seek, ahead * self.revolution)
+
+    def at_speed(self, seek: Float[Array, "*row"], turning: Float[Array, "*row"]) -> Slowed:
+        return Slowed(
+            Drive(
+                geometry=self.geometry,
+                seek=ScaledSeek(self.seek, 1 / seek),
+                revolution=self.revolution / turning,
+                head_switch=self.head_switch / seek,
+                write_settle=self.write_settle / seek,
+                overhead=self.overhead / seek,
+                name=self.name,
+            ),
+            turning,
+        )
 
     def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
         return seconds / self.revolution

@@ -58,6 +58,16 @@ class LinearSeek(AbstractSeek):
         return space.asarray(distance, space.float32) * (self.full / (self.cylinders - 1))
 
 
+class ScaledSeek(AbstractSeek):
+    """Another curve times `factor`."""
+
+    curve: AbstractSeek
+    factor: Float[Array, "..."]
+
+    def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]:
+        return self.curve(distance) * self.factor
+
+
 def _namespace(distance) -> Any:
     return np if isinstance(distance, np.ndarray) else jnp
 

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from storagekit.drive.base import AbstractDrive, Arm, Positioning, Target
+from storagekit.drive.slowed import Slowed
 from storagekit.errors import InputError
 from storagekit.lanes import real
 
@@ -43,6 +44,9 @@ class RateServer(AbstractDrive):
     def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
         none = jnp.zeros_like(target.angle)
         return Positioning(none, none)
+
+    def at_speed(self, seek: Float[Array, "*row"], turning: Float[Array, "*row"]) -> Slowed:
+        return Slowed(self, turning)
 
     def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
         return jnp.zeros_like(seconds)

@@ -3,13 +3,18 @@
 from storagekit.engine.batch import Outcome as Outcome
 from storagekit.engine.batch import batches as batches
 from storagekit.engine.batch import execute as execute
+from storagekit.engine.batch import lanes_of as lanes_of
 from storagekit.engine.batch import stack as stack
+from storagekit.engine.batch import steps as steps
 from storagekit.engine.batch import structure as structure
 from storagekit.engine.completion import AbstractCompletion as AbstractCompletion
 from storagekit.engine.completion import AllCopies as AllCopies
 from storagekit.engine.completion import AtOnce as AtOnce
 from storagekit.engine.completion import FirstCopy as FirstCopy
 from storagekit.engine.completion import ReceivingBrick as ReceivingBrick
+from storagekit.engine.condition import Condition as Condition
+from storagekit.engine.condition import Spell as Spell
+from storagekit.engine.condition import stopped as stopped
 from storagekit.engine.delayed import Background as Background
 from storagekit.engine.delayed import Pending as Pending
 from storagekit.engine.delayed import pending as pending
@@ -23,6 +28,7 @@ from storagekit.engine.run import ResponseLog as ResponseLog
 from storagekit.engine.run import Runner as Runner
 from storagekit.engine.run import keys as keys
 from storagekit.engine.state import NOBODY as NOBODY
+from storagekit.engine.state import State as State
 from storagekit.engine.system import Scenario as Scenario
 from storagekit.engine.system import System as System
 from storagekit.engine.tally import Tally as Tally

@@ -5,25 +5,11 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.dispatch import View
+from storagekit.engine.admission import Admission, admit
 from storagekit.engine.state import NOBODY, State
 from storagekit.engine.system import Scenario
-from storagekit.lanes import (
-    INSTANT,
-    bit,
-    computed_once,
-    count,
-    first_min,
-    first_true,
-    held,
-    least,
-    pick,
-    pick_tree,
-    rows,
-    some,
-    where_tree,
-)
-from storagekit.placement import Location, nearest_replica, of_copy
+from storagekit.lanes import INSTANT, computed_once, count, first_min, first_true, least, pick, pick_tree, rows
+from storagekit.placement import Location
 from storagekit.workload import Requests
 
 
@@ -59,12 +45,12 @@ class Answered(NamedTuple):
 
 class Passage(NamedTuple):
     """What `enter` did: the request answered, whether one was admitted, whether it had been held up for want of a slot,
-    whether it was a read that found its data in memory, and how many slots are vacant after it."""
+    what else became of it, and how many slots are vacant after it."""
 
     answered: Answered
     admitted: Bool[Array, "1 *lanes"]
     held_up: Bool[Array, "1 *lanes"]
-    hit: Bool[Array, "1 *lanes"]
+    admission: Admission
     vacant: Int[Array, "1 *lanes"]
 
 
@@ -104,7 +90,9 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     horizon = least(state.drives.wake)
     admitted = arrivals.precedes(coming.arrival, horizon) & jnp.isfinite(coming.arrival) & room
     admitted = computed_once(admitted)
-    leaves = arrivals.leaves(admitted, (coming.answer <= horizon) & jnp.isfinite(coming.answer))
+    # an arrival may stop the brick that is about to answer
+    known = jnp.minimum(horizon, coming.arrival) if system.condition.stops else horizon
+    leaves = arrivals.leaves(admitted, (coming.answer <= known) & jnp.isfinite(coming.answer))
 
     gone = (row == coming.leaving) & leaves
     answered = Answered(
@@ -119,76 +107,13 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         answered=slots.answered | gone,
     )
     request, place, gap = pick_tree(incoming, state.taken)
-    state, hit = admit(
+    state, admission = admit(
         scenario, state._replace(slots=slots), request, place, coming.arrival, (row == slot) & admitted, admitted
     )
     state = state._replace(
+        condition=system.condition.arrived(state.condition, request.number, admitted),
         arrived=jnp.where(admitted, coming.arrival, state.arrived),
         gap=jnp.where(admitted, gap, state.gap),
         taken=state.taken + admitted,
     )
-    return state, Passage(answered, admitted, admitted & (coming.arrival < -INSTANT), hit, vacant - admitted)
-
-
-def admit(scenario: Scenario, state: State, request: Requests, place: Location, arrival, into, admitted):
-    """A request enters the slot marked in `into`, is sent to the drives that may serve it, and wakes those that are idle.
-
-    Returns the state, and whether it is answered from memory and so sent nowhere.
-    """
-    system, slots, drives = scenario.system, state.slots, state.drives
-    placement = system.placement
-    copy = rows(system.drives, slots.born) - place.home
-    usable = system.propagation.usable(state.propagation, request, placement)
-    usable_at = None if usable is None else of_copy(usable, copy, placement)
-
-    def reach() -> Array:
-        angle = drives.phase + system.drive.turns(start)
-        nearest = nearest_replica(
-            placement, system.drive, drives.arm, angle, place.target, request.read, copy, usable_at
-        )
-        return nearest.positioning.total
-
-    start = jnp.maximum(arrival, 0.0)
-    busy = drives.planned & (drives.plan.finish > start)
-    # a drive that was woken at this instant has something to do, although it has not chosen yet
-    free = ~busy & ~(drives.idle & (drives.wake <= start + INSTANT))
-    view = View(slots.waiting, slots.home, busy, free, place.home, jnp.asarray(placement.copies), reach)
-    routed, dispatch = system.dispatch.route(state.dispatch, request, admitted, view)
-    asked = system.propagation.asked(routed, request, placement)
-    asked_of = held(asked, copy)
-    if usable_at is not None:
-        # a dispatcher does not know which copies are stale: where all that it asks are, another one is asked, and only
-        # one, because who sends a request to a single copy withdraws it from no other
-        stale = ~some(asked_of & (usable_at != 0))
-        current, _ = first_true(usable_at != 0)
-        asked = jnp.where(stale, bit(current - place.home), asked)
-        asked_of = held(asked, copy) & (usable_at != 0)
-    hit, cache = system.cache.look_up(state.cache, request, admitted)
-    hit = computed_once(hit & request.read & admitted)
-    asked, asked_of = jnp.where(hit, jnp.uint32(0), asked), asked_of & ~hit
-    answer = jnp.where(request.read, jnp.inf, system.completion.on_arrival(arrival))
-    answer = jnp.where(hit, arrival + system.cache.hit_time, answer)
-    receiving = (request.receiving % view.copies.astype(jnp.uint32)).astype(jnp.int32)
-    slots = slots._replace(
-        number=jnp.where(into, request.number, slots.number),
-        target=where_tree(into, place.target, slots.target),
-        home=jnp.where(into, place.home, slots.home),
-        read=jnp.where(into, request.read, slots.read),
-        asynchronous=jnp.where(into, request.asynchronous, slots.asynchronous),
-        receiving=jnp.where(into, receiving, slots.receiving),
-        born=jnp.where(into, arrival, slots.born),
-        waiting=jnp.where(into, asked, slots.waiting),
-        answer=jnp.where(into, answer, slots.answer),
-        answered=jnp.where(into, False, slots.answered),
-        latest=jnp.where(into, -jnp.inf, slots.latest),
-    )
-    woken = drives.idle & asked_of & admitted
-    at_arrival = jnp.minimum(drives.wake, start)
-    state = state._replace(
-        slots=slots,
-        drives=drives._replace(wake=jnp.where(woken, at_arrival, drives.wake)),
-        dispatch=system.dispatch.admit(dispatch, into, request),
-        propagation=system.propagation.admit(state.propagation, into, request, usable),
-        cache=cache,
-    )
-    return state, hit
+    return state, Passage(answered, admitted, admitted & (coming.arrival < -INSTANT), admission, vacant - admitted)

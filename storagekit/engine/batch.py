@@ -11,6 +11,8 @@ from storagekit.engine.system import Scenario
 from storagekit.engine.tally import Tally
 from storagekit.errors import InputError, SimulationError
 
+# an array of more entries is the same as another only if it is that one, because comparing traces takes too long
+LARGE = 2**17
 # chunks of events between two looks at the clock
 STRIDE = 8
 
@@ -61,7 +63,7 @@ def batches(scenario: Scenario, key: np.ndarray) -> Iterator[tuple[Scenario, np.
     wide = width(lanes)
     for first in range(0, lanes, wide):
         members = np.minimum(np.arange(first, first + wide), lanes - 1)
-        yield _lanes(scenario, members), key[:, members], min(wide, lanes - first)
+        yield lanes_of(scenario, members), key[:, members], min(wide, lanes - first)
 
 
 def execute(
@@ -77,23 +79,31 @@ def execute(
     nothing can happen any more or a sum is not finite.
     """
     runner = Runner(scenario, key, NoLog() if log is None else log)
-    tallies, logs = [], []
-    answered = 0
+    told = list(steps(runner, requests, progress))
+    return Outcome(_join([tally for tally, _ in told]), _flat(_join([kept for _, kept in told])))
+
+
+def steps(
+    runner: Runner, requests: int, progress: Callable[[int], object] = lambda answered: None, stride: int = STRIDE
+) -> Iterator[tuple[Tally, Any]]:
+    """The same, piece by piece: sums of `stride` chunks `[chunk, row, lane]`, and their log, as soon as they are known."""
+    answered: Any = 0
     while np.min(answered) < requests:
-        tally, kept = runner.advance(STRIDE)
+        tally, kept = runner.advance(stride)
         _check(tally, answered < requests)
         answered = answered + (tally.reads + tally.writes).sum(axis=0, dtype=np.int64)
-        tallies.append(tally)
-        logs.append(kept)
+        yield tally, kept
         progress(int(np.min(answered)))
-    return Outcome(_join(tallies), _flat(_join(logs)))
 
 
-def _lanes(scenario: Scenario, members: np.ndarray) -> Scenario:
+def lanes_of(scenario: Scenario, members: np.ndarray) -> Scenario:
+    """A stacked scenario with only some of its lanes, in the order given."""
     return jax.tree.map(lambda leaf: leaf[:, members] if np.ndim(leaf) == 2 else leaf, scenario)
 
 
 def _identity(leaf) -> Any:
+    if np.size(leaf) > LARGE:
+        return id(leaf)
     array = np.asarray(leaf)
     return array.shape if array.ndim == 0 else (array.shape, array.dtype.str, array.tobytes())
 

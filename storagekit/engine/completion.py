@@ -29,6 +29,19 @@ class AbstractCompletion(eqx.Module):
         brick that the client sent it to.
         """
 
+    def on_stop(
+        self,
+        answer: Float[Array, "slot *lanes"],
+        latest: Float[Array, "slot *lanes"],
+        last: Bool[Array, "slot *lanes"],
+        received: Bool[Array, "slot *lanes"],
+    ) -> Float[Array, "slot *lanes"]:
+        """When writes are answered that have lost a copy because its brick stopped, arguments as in `on_copy`.
+
+        received: nothing is left to write for the brick that answers.
+        """
+        return jnp.where(last & jnp.isinf(answer), jnp.maximum(latest, 0.0), answer)
+
 
 class AtOnce(AbstractCompletion):
     """As it arrives: it is safe in NVRAM and goes to disk through the same queues later (dsptf, section 3)."""
@@ -58,6 +71,9 @@ class ReceivingBrick(AbstractCompletion):
 
     def on_copy(self, answer, finish, latest, last, received):
         return jnp.where(received, finish, answer)
+
+    def on_stop(self, answer, latest, last, received):
+        return super().on_stop(answer, latest, last | received, received)
 
 
 class AllCopies(AbstractCompletion):

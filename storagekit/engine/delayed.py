@@ -191,7 +191,8 @@ def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pendin
         of_lane, (drives.planned, drives.plan.slot, drives.plan.number, drives.plan.replica)
     )
     for drive in np.flatnonzero(planned & (number[slot] == owner) & ~read[slot] & (order[slot] == 0)):
-        left[slot[drive]] |= 1 << ((drive - home[slot[drive]]) * each + replica[drive])
+        copy = int(placement.copy_on(jnp.asarray(drive), jnp.asarray(home[slot[drive]])))
+        left[slot[drive]] |= 1 << (copy * each + replica[drive])
     rows_held = np.flatnonzero(left)
     rank = np.where(order == 0, np.iinfo(np.int32).max, order)[rows_held]
     rows_held = rows_held[np.argsort(rank, kind="stable")]

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from storagekit.engine.admission import Admission
 from storagekit.engine.arrival import Answered, Incoming, admissible, enter
+from storagekit.engine.failure import fail
 from storagekit.engine.service import choose, finish, settle
 from storagekit.engine.state import NOBODY, State
 from storagekit.engine.system import Scenario
@@ -23,7 +25,7 @@ class Report(NamedTuple):
     """What one event did, for the record.
 
     elapsed: seconds since the event before. admitted, held_up: a request entered; it had waited outside for a slot;
-    hit: it is a read that is answered from memory.
+    admission: what else became of it. lost: reads that a brick which stopped was to serve, to be sent again.
     chose: a drive chose one of `candidates` copies. claimed: it was a read; further: another drive had claimed it too;
     contested: for the first time; twice: both serve it.
     served: the drive whose earlier choice became certain (all False if none), with the parts of that access
@@ -34,7 +36,8 @@ class Report(NamedTuple):
     answered: Answered
     admitted: Bool[Array, "1 *lanes"]
     held_up: Bool[Array, "1 *lanes"]
-    hit: Bool[Array, "1 *lanes"]
+    admission: Admission
+    lost: Int[Array, "1 *lanes"]
     chose: Bool[Array, "1 *lanes"]
     candidates: Int[Array, "1 *lanes"]
     claimed: Bool[Array, "1 *lanes"]
@@ -56,6 +59,7 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     of a closed loop and its slot, so that none is waited for.
     """
     state, passage = enter(scenario, incoming, state)
+    state, lost = fail(scenario, state)
     which, time = first_min(state.drives.wake)
     first_in_line = admissible(scenario, state, passage.vacant, time)
     # after a long pause time first moves to the arrival, so that what follows is reckoned from there
@@ -77,7 +81,8 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         answered=passage.answered,
         admitted=passage.admitted,
         held_up=passage.held_up,
-        hit=passage.hit,
+        admission=passage.admission,
+        lost=lost,
         served=served,
         seek=past[0],
         rotation=past[1],
@@ -91,7 +96,8 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
 def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *lanes"]) -> State:
     """The state `time` seconds later."""
     drives = state.drives
-    phase = drives.phase + scenario.system.drive.drift(time)
+    drive = scenario.system.condition.now(state.condition, scenario.system.drive, rows(scenario.system.drives, time))
+    phase = drives.phase + drive.drift(time)
     return state._replace(
         slots=state.slots.elapse(time),
         drives=drives._replace(

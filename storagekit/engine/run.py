@@ -172,10 +172,14 @@ class Runner:
 
     def __init__(self, scenario: Scenario, key: np.ndarray, log: AbstractLog):
         arrays, static = eqx.partition(scenario, eqx.is_array_like)
-        self.arrays = jax.tree.map(_narrow, arrays)
         self.static = Static(static)
         self.log = log
         self.devices = _divisor(key.shape[1], len(jax.devices())) if key.ndim > 1 else 1
+        # put in place once: a trace is large
+        mesh = lane_mesh(self.devices)
+        self.arrays = jax.tree.map(
+            lambda leaf: jax.device_put(_narrow(leaf), NamedSharding(mesh, lane_spec(leaf))), arrays
+        )
         run = _begin(self.arrays, self.static, jnp.asarray(key))
         self.run = jax.device_put(run, NamedSharding(lane_mesh(self.devices), BY_LANE)) if self.devices > 1 else run
 
@@ -189,8 +193,8 @@ def _narrow(leaf):
     """A leaf as the engine computes with it: float32 or int32."""
     array = np.asarray(leaf)
     if array.dtype.kind == "f":
-        return array.astype(np.float32)
-    return array.astype(np.int32) if array.dtype.kind in "iu" and array.dtype != np.uint32 else array
+        return array.astype(np.float32, copy=False)
+    return array.astype(np.int32, copy=False) if array.dtype.kind in "iu" and array.dtype != np.uint32 else array
 
 
 def _divisor(lanes: int, devices: int) -> int:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from storagekit.cache import Sought
 from storagekit.dispatch import Claim
 from storagekit.drive import Positioning, Target
 from storagekit.engine.propagation import Access, Offer
@@ -48,9 +49,10 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], cert
     slot, number, replica = (pick(part, which) for part in (drives.plan.slot, drives.plan.number, drives.plan.replica))
     home = pick(slots.home, slot)
     written = certain & (pick(slots.number, slot) == number) & ~pick(slots.read, slot)
-    access = computed_once(Access(slot, which - home, replica, written))
+    access = computed_once(Access(slot, system.placement.copy_on(which, home), replica, written))
     propagation, left = system.propagation.done(state.propagation, access, system.placement)
-    to_write = of_copy(left, rows(system.drives, drives.wake) - home, system.placement) != 0
+    copies = system.placement.copy_on(rows(system.drives, drives.wake), home)
+    to_write = of_copy(left, copies, system.placement) != 0
     woken = drives.idle & to_write
     complete = system.propagation.keeps(state.propagation, slots.read) & ~system.propagation.keeps(
         propagation, slots.read
@@ -102,7 +104,9 @@ def choose(scenario: Scenario, state: State, which: Array, chooser: Bool[Array, 
     verdict = computed_once(verdict)
     kept = computed_once(best.found & (verdict.kept | ~shared))
     gives_up = best.found & ~kept
-    rival = (rows(system.drives, best.start) == verdict.rival + pick(slots.home, best.slot)) & verdict.rival_yields
+    home = pick(slots.home, best.slot)
+    rival = rows(system.drives, best.start) == system.placement.drive_of(verdict.rival, home)
+    rival = rival & verdict.rival_yields
     withdrawn = jnp.where(claim.made, verdict.withdrawn, bit(best.copy))
 
     again = jnp.maximum(best.finish - system.dispatch.lead, best.start)
@@ -121,6 +125,8 @@ def choose(scenario: Scenario, state: State, which: Array, chooser: Bool[Array, 
         "contested": verdict.first_contest,
         "twice": verdict.contested & verdict.kept & ~verdict.rival_yields,
     }
+    generation = system.condition.generation(state.condition)
+    sought = Sought(system.placement, bit(best.copy), best.copy, home, generation)
     state = state._replace(
         slots=serve(scenario, state, best, kept, withdrawn, verdict.rival_yields),
         drives=drives._replace(
@@ -130,6 +136,7 @@ def choose(scenario: Scenario, state: State, which: Array, chooser: Bool[Array, 
             idle=jnp.where(chooser, ~best.found, drives.idle),
         ),
         dispatch=claims,
+        cache=system.cache.read_in(state.cache, best.slot, kept & best.read, sought),
         schedule=system.schedule.after(state.schedule, planner, distance),
     )
     return state, told
@@ -139,29 +146,27 @@ def best_copy(scenario: Scenario, state: State, which: Array, chooses: Bool[Arra
     """What the scheduler of drive `which` takes next, in lanes in which it `chooses`."""
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
+    drive = system.condition.now(state.condition, system.drive, which)
     start = computed_once(jnp.maximum(pick(drives.free, which), system.dispatch.lead))
-    angle = pick(drives.phase, which) + system.drive.turns(start)
+    angle = pick(drives.phase, which) + drive.turns(start)
     arm = pick_tree(drives.arm, which)
-    copies = which - slots.home
+    copies = placement.copy_on(which, slots.home)
     offer = system.propagation.offer(state.propagation, slots.waiting, copies, placement)
     candidate, choosable_from = candidates(scenario, state, offer, copies)
 
-    choice = Choice(
-        system.drive, placement, which, arm, angle, slots.target, slots.read, slots.born, copies, offer.usable
-    )
+    places = system.drive.seen(slots.target, which)
+    choice = Choice(drive, placement, which, arm, angle, places, slots.read, slots.born, copies, offer.usable)
     cost = jnp.where(candidate, system.schedule.cost(state.schedule, choice), jnp.inf)
     # costs are equal where two requests lie at one angle; rounding must not choose between them
     lowest = least(cost)
     slot, _ = first_true(cost <= lowest + INSTANT)
     slot = jnp.minimum(slot, system.slots - 1)
     found = computed_once(jnp.isfinite(lowest) & chooses)
-    target: Target = pick_tree(slots.target, slot)
-    read, copy = computed_once((pick(slots.read, slot), which - pick(slots.home, slot)))
+    target: Target = pick_tree(places, slot)
+    read, copy = computed_once((pick(slots.read, slot), placement.copy_on(which, pick(slots.home, slot))))
     usable = None if offer.usable is None else pick(offer.usable, slot)
-    positioning, replica = computed_once(
-        nearest_replica(placement, system.drive, arm, angle, target, read, copy, usable)
-    )
-    transfer = target.transfer + jnp.where(read, 0.0, system.propagation.sweep(placement, system.drive))
+    positioning, replica = computed_once(nearest_replica(placement, drive, arm, angle, target, read, copy, usable))
+    transfer = drive.transfer(target) + jnp.where(read, 0.0, system.propagation.sweep(placement, drive))
     return Best(
         found=found,
         slot=slot,
@@ -185,7 +190,7 @@ def candidates(scenario: Scenario, state: State, offer: Offer, copies: Array) ->
     A copy left for later is a candidate where there is no other.
     """
     slots = state.slots
-    choosable_from = scenario.system.dispatch.choosable_from(state.dispatch, slots.born, slots.receiving, copies)
+    choosable_from = scenario.system.dispatch.choosable_from(state.dispatch, slots.sent, slots.receiving, copies)
     if offer.delayed is not None:
         choosable_from = jnp.where(offer.delayed, 0.0, choosable_from)
     choosable_from = jnp.where(offer.waits, choosable_from, jnp.inf)

@@ -18,7 +18,8 @@ class Slots(NamedTuple):
 
     number: which request; NOBODY in a slot that was never used. target, home: where it lies, see `placement.Location`.
     receiving: the copy on the brick that its client sent it to. asynchronous: nobody waits for its answer.
-    born: when it arrived. waiting: the copies at whose drives it waits, one bit each.
+    born: when it arrived. sent: when it was sent to the bricks last. waiting: the copies at whose drives it waits, one bit
+    each.
     answer: when it is answered, inf while not known. answered: its answer has been given; with nothing waiting, the slot
     is free. latest: when the last of its copies issued so far ends.
     """
@@ -30,13 +31,16 @@ class Slots(NamedTuple):
     asynchronous: Bool[Array, "slot *lanes"]
     receiving: Int[Array, "slot *lanes"]
     born: Float[Array, "slot *lanes"]
+    sent: Float[Array, "slot *lanes"]
     waiting: UInt32[Array, "slot *lanes"]
     answer: Float[Array, "slot *lanes"]
     answered: Bool[Array, "slot *lanes"]
     latest: Float[Array, "slot *lanes"]
 
     def elapse(self, time: Float[Array, "1 *lanes"]) -> "Slots":
-        return self._replace(born=self.born - time, answer=self.answer - time, latest=self.latest - time)
+        return self._replace(
+            born=self.born - time, sent=self.sent - time, answer=self.answer - time, latest=self.latest - time
+        )
 
 
 class Plan(NamedTuple):
@@ -78,7 +82,7 @@ class State(NamedTuple):
 
     arrived: when the last request of an open stream arrived; gap: the seconds from it to the next, kept apart so that a
     short gap after a long one is not rounded away. taken: requests admitted since the window of requests was drawn.
-    dispatch, schedule, propagation, cache: private to them.
+    dispatch, schedule, propagation, cache, condition: private to them.
     """
 
     slots: Slots
@@ -90,6 +94,7 @@ class State(NamedTuple):
     schedule: Any
     propagation: Any
     cache: Any
+    condition: Any
 
 
 def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
@@ -107,21 +112,17 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
         return jnp.full((system.drives, *lanes), value, kind)
 
     opening = scenario.arrivals.at_start(rows(system.slots, phase))
+    somewhere = system.drive.locate(jnp.zeros(1, jnp.int32), jnp.ones(1, jnp.int32))
     arm = Arm(drive(0, jnp.int32), drive(0, jnp.int32))
     slots = Slots(
         number=slot(NOBODY, jnp.int32),
-        target=Target(
-            slot(0, jnp.int32),
-            slot(0, jnp.int32),
-            slot(0),
-            slot(0),
-            Arm(slot(0, jnp.int32), slot(0, jnp.int32)),
-        ),
+        target=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
         home=slot(0, jnp.int32),
         read=slot(True, bool),
         asynchronous=slot(False, bool),
         receiving=slot(0, jnp.int32),
         born=slot(0),
+        sent=slot(0),
         waiting=slot(0, jnp.uint32),
         answer=jnp.where(opening, slot(0), slot(jnp.inf)),
         answered=~opening & slot(True, bool),
@@ -154,7 +155,8 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
         dispatch=system.dispatch.init(system.slots, system.drives, lanes),
         schedule=system.schedule.init(system.drives, lanes),
         propagation=system.propagation.init(system.slots, lanes),
-        cache=system.cache.init(lanes),
+        cache=system.cache.init(system.slots, lanes),
+        condition=system.condition.init(system.drives, lanes),
     )
 
 

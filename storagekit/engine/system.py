@@ -8,6 +8,7 @@ from storagekit.cache import AbstractCache, NoCache
 from storagekit.dispatch import AbstractDispatch
 from storagekit.drive import AbstractDrive
 from storagekit.engine.completion import AbstractCompletion, AllCopies
+from storagekit.engine.condition import Condition
 from storagekit.engine.propagation import AbstractPropagation, Foreground
 from storagekit.errors import InputError
 from storagekit.lanes import whole
@@ -25,6 +26,7 @@ class System(eqx.Module):
     (more lets settings with different numbers share one compilation).
     slots: requests the system holds at once; further arrivals wait outside and are counted.
     completion: when a write is answered. propagation: how it reaches its copies. cache: memory in front of the drives.
+    condition: how well each brick does at any moment.
     synchronized: 1 if all spindles turn in step; by default each has a random phase of its own.
     """
 
@@ -35,6 +37,7 @@ class System(eqx.Module):
     completion: AbstractCompletion
     propagation: AbstractPropagation
     cache: AbstractCache
+    condition: Condition
     synchronized: Int[Array, "..."]
     drives: int = eqx.field(static=True)
     slots: int = eqx.field(static=True)
@@ -48,6 +51,7 @@ class System(eqx.Module):
         completion=None,
         propagation=None,
         cache=None,
+        condition=None,
         *,
         drives: int,
         slots: int,
@@ -60,6 +64,7 @@ class System(eqx.Module):
         self.completion = AllCopies() if completion is None else completion
         self.propagation = Foreground() if propagation is None else propagation
         self.cache = NoCache() if cache is None else cache
+        self.condition = Condition() if condition is None else condition
         self.synchronized = whole(synchronized)
         self.drives = drives
         self.slots = slots
@@ -79,7 +84,9 @@ class System(eqx.Module):
         if not np.all((capacity > 0) & (capacity < MOST_SECTORS)):
             wrong = capacity[~((capacity > 0) & (capacity < MOST_SECTORS))].ravel()[0]
             raise InputError(f"a capacity of {wrong:.0f} sectors: the engine addresses 1 to {MOST_SECTORS - 1} (1 TB)")
-        self.dispatch.check(copies)
+        self.dispatch.check(used, copies)
+        self.cache.check(used)
+        self.condition.check(used, copies)
         self.propagation.check(float(np.max(self.dispatch.lead)), copies, replicas)
 
 

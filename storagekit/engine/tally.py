@@ -14,7 +14,8 @@ class Tally(NamedTuple):
 
     elapsed: simulated time. reads, writes: requests answered, and the sums of their response times; asynchronous: of these
     writes, those that nobody waited for, whose response times are summed apart.
-    admitted, held_up, hits: requests that entered; of these, that had waited outside for a slot, and that memory answered.
+    admitted, held_up, hits: requests that entered; of these, that had waited outside for a slot, and that memory answered;
+    elsewhere: of these, from that of another brick than the receiving one. resent: requests sent again after a time-out.
     choices, candidates: choices made and the copies they chose among.
     claims: made on reads. further: claims on reads that another drive had claimed. contested: reads with such claims.
     twice: services of reads beyond the first.
@@ -31,6 +32,8 @@ class Tally(NamedTuple):
     admitted: Int[Array, "1 *lanes"]
     held_up: Int[Array, "1 *lanes"]
     hits: Int[Array, "1 *lanes"]
+    elsewhere: Int[Array, "1 *lanes"]
+    resent: Int[Array, "1 *lanes"]
     choices: Int[Array, "1 *lanes"]
     candidates: Int[Array, "1 *lanes"]
     claims: Int[Array, "1 *lanes"]
@@ -54,6 +57,8 @@ def empty(drives: int, lanes: tuple[int, ...]) -> Tally:
         "admitted",
         "held_up",
         "hits",
+        "elsewhere",
+        "resent",
         "choices",
         "candidates",
         "claims",
@@ -90,7 +95,9 @@ def add(tally: Tally, report: Report) -> Tally:
         write_response=tally.write_response + jnp.where(write & ~hidden, report.answered.response, 0.0),
         admitted=tally.admitted + report.admitted,
         held_up=tally.held_up + report.held_up,
-        hits=tally.hits + report.hit,
+        hits=tally.hits + report.admission.hit,
+        elsewhere=tally.elsewhere + report.admission.elsewhere,
+        resent=tally.resent + report.admission.resent + report.lost,
         choices=tally.choices + report.chose,
         candidates=tally.candidates + report.candidates,
         claims=tally.claims + report.claimed,

@@ -6,6 +6,8 @@ from storagekit.metrics.experiment import replicate as replicate
 from storagekit.metrics.experiment import run as run
 from storagekit.metrics.experiment import simulate as simulate
 from storagekit.metrics.experiment import sweep as sweep
+from storagekit.metrics.history import History as History
+from storagekit.metrics.history import history as history
 from storagekit.metrics.measurement import BASES as BASES
 from storagekit.metrics.measurement import Measurement as Measurement
 from storagekit.metrics.measurement import with_interval as with_interval

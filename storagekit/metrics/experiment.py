@@ -93,7 +93,7 @@ def sweep(
     flat = xr.concat([lane for lane in lanes if lane is not None], dim="point", join="outer")
     if not allow_held_up:
         _refuse_held_up(flat, scenarios[0])
-    data = _unstack(flat, axes).assign_coords(seed=seeds)
+    data = grid(flat, axes).assign_coords(seed=seeds)
     data.attrs = provenance(scenarios, axes, seeds, requests, warm_up, time.perf_counter() - began)
     return data
 
@@ -140,8 +140,8 @@ def _groups(scenarios: list[Scenario]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _unstack(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
-    """The dimension `point` as the grid it runs over."""
+def grid(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
+    """The dimension `point` as the grid that `axes` span, the last varying fastest."""
     shape = tuple(len(values) for values in axes.values())
     variables = {}
     for name, variable in flat.data_vars.items():
@@ -150,8 +150,12 @@ def _unstack(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
         variables[name] = ((*axes, *moved.dims[1:]), values, variable.attrs)
     return xr.Dataset(
         variables,
-        coords={**{name: list(values) for name, values in axes.items()}, "brick": flat.brick},
+        coords={**{name: list(values) for name, values in axes.items()}, **_others(flat)},
     )
+
+
+def _others(flat: xr.Dataset) -> dict:
+    return {name: flat[name] for name in flat.coords if name not in ("point", "seed")}
 
 
 def _refuse_held_up(flat: xr.Dataset, scenario: Scenario) -> None:

@@ -31,6 +31,8 @@ UNITS = {
     "held_up": "1",
     "outstanding": "1",
     "hit_rate": "1",
+    "hit_elsewhere": "1",
+    "resent": "1",
 }
 MEANINGS = {
     "throughput": "disk accesses per second and brick, replica writes included",
@@ -58,6 +60,8 @@ MEANINGS = {
     "held_up": "requests that waited outside for a slot",
     "outstanding": "requests in the system, mean over time (Little's law)",
     "hit_rate": "share of reads that memory answers",
+    "hit_elsewhere": "share of reads that another brick's memory answers than the receiving one's",
+    "resent": "requests that clients sent again after a time-out",
 }
 
 
@@ -99,6 +103,8 @@ def measures(sums: Tally, bricks: np.ndarray) -> xr.Dataset:
             "read_fraction": sums.reads[0] / answered,
             "outstanding": (sums.read_response + sums.write_response + sums.asynchronous_response)[0] / elapsed,
             "hit_rate": (sums.hits / sums.reads)[0],
+            "hit_elsewhere": (sums.elsewhere / sums.reads)[0],
+            "resent": sums.resent[0],
             "requests": answered,
             "accesses": accesses,
             "held_up": sums.held_up[0],

@@ -6,5 +6,6 @@ from storagekit.placement.base import Location as Location
 from storagekit.placement.base import Reach as Reach
 from storagekit.placement.base import nearest_replica as nearest_replica
 from storagekit.placement.base import of_copy as of_copy
+from storagekit.placement.declustered import Declustered as Declustered
 from storagekit.placement.replicas import Replicas as Replicas
 from storagekit.placement.srmirror import SRMirror as SRMirror

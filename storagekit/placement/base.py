@@ -1,7 +1,8 @@
 """What a placement promises: which drives hold a block, and where on them its replicas lie.
 
-A block has `copies`, each on a drive of its own: copy k on drive home + k. On each of these drives it has `replicas`, at
-even angles on different tracks of one cylinder, so that one of them is never far from the head.
+A block has `copies`, each on a drive of its own: copy k on drive home + k, unless the layout says otherwise (`copy_on`,
+`drive_of`). On each of these drives it has `replicas`, at even angles on different tracks of one cylinder, so that one of
+them is never far from the head.
 """
 
 from abc import abstractmethod
@@ -48,6 +49,14 @@ class AbstractPlacement(eqx.Module):
     @abstractmethod
     def most_replicas(self) -> int:
         """The most replicas that any setting of the layout has, which the engine provides for."""
+
+    def copy_on(self, drive: Int[Array, "*row"], home: Int[Array, "*row"]) -> Int[Array, "*row"]:
+        """The number of the copy that a drive holds of a block; outside 0 to copies-1 where it holds none."""
+        return drive - home
+
+    def drive_of(self, copy: Int[Array, "*row"], home: Int[Array, "*row"]) -> Int[Array, "*row"]:
+        """The drive that holds a copy."""
+        return home + copy
 
     @abstractmethod
     def capacity(self, drive: AbstractDrive) -> int | Array:

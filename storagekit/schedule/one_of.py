@@ -36,4 +36,6 @@ class OneOf(AbstractSchedule):
         return reduce(lambda chosen, one: jnp.where(self.index == one[0], one[1], chosen), numbered, costs[0])
 
     def after(self, private, chooser, distance):
-        return tuple(member.after(state, chooser, distance) for member, state in zip(self.members, private, strict=True))
+        return tuple(
+            member.after(state, chooser, distance) for member, state in zip(self.members, private, strict=True)
+        )

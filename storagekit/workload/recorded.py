@@ -14,12 +14,13 @@ from storagekit.workload.trace import RequestTrace
 BLOCK = 8
 
 
-def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0) -> RecordedArrivals:
+def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0, unit: int = BLOCK) -> RecordedArrivals:
     """The arrivals of a trace on a system that offers `capacity` sectors.
 
     Devices lie end to end; addresses beyond the capacity wrap around (`wrapped` counts them), so that their order and
-    distances survive. A request is addressed by its 4 KB block, and sent to a brick that is drawn once and for all.
-    scale > 1 runs the trace faster. Raises InputError where a single request exceeds the capacity.
+    distances survive. A request is known to dispatchers by the unit of `unit` sectors (4 KB) that it begins in, and sent
+    to a brick that is drawn once and for all. scale > 1 runs the trace faster. Raises InputError where a single
+    request exceeds the capacity.
     """
     sectors = np.maximum(1, -(-trace.size // units.SECTOR))
     if int(sectors.max()) >= capacity:
@@ -34,7 +35,7 @@ def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0) -> Recorded
         sectors=jnp.asarray(sectors, jnp.int32),
         read=jnp.asarray(trace.read),
         receiving=scramble(number + len(trace)),
-        address_hash=scramble(jnp.asarray(sector // BLOCK, jnp.int32)),
+        address_hash=scramble(jnp.asarray(sector // unit, jnp.int32)),
         asynchronous=jnp.asarray(asynchronous & ~trace.read),
     )
     return RecordedArrivals(requests, real(gap), real(scale))

@@ -5,16 +5,24 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from storagekit.cache import Sought
+from storagekit.placement import Replicas
 from storagekit.workload import Requests
+
+
+def sought(entering) -> Sought:
+    """One brick, which has everything."""
+    nowhere = jnp.zeros(entering.shape, jnp.int32)
+    return Sought(Replicas(1), jnp.ones(entering.shape, jnp.uint32), nowhere, nowhere, None)
 
 
 @jax.jit
 def all_of_them(cache, requests, entering):
     def one(private, row):
-        hit, private = cache.look_up(private, *row)
-        return private, hit
+        found, private = cache.look_up(private, *row, sought(row[1]))
+        return private, found.hit
 
-    return jax.lax.scan(one, cache.init(entering.shape[2:]), (requests, entering))[1]
+    return jax.lax.scan(one, cache.init(1, entering.shape[2:]), (requests, entering))[1]
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit.cache import LRU, AbstractCache, NoCache, sets_for
-from storagekit.cache.lru import Touch, one_by_one, side_by_side
+from storagekit.cache.sets import Touch, one_by_one, side_by_side
 from storagekit.errors import InputError
 from storagekit.workload import recorded
 from storagekit.workload.reuse import hit_rates
@@ -85,7 +85,7 @@ def test_less_than_a_block_never_hits(hits, capacity):
 
 def test_no_cache_never_hits(hits):
     assert not hits(NoCache(), np.zeros(20, int)).any()
-    assert jax.tree.leaves(NoCache().init((3,))) == [] and float(NoCache().hit_time) == 0
+    assert jax.tree.leaves(NoCache().init(1, (3,))) == [] and float(NoCache().hit_time) == 0
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,9 @@ def test_an_accelerator_touches_as_a_cpu_does(lanes):
 
     ways = [jax.jit(partial(way, 4)) for way in (one_by_one, side_by_side)]
     for _ in range(40):
-        touch = Touch(column(0, 40), column(0, 6) * 4, column(0, 5), column(0, 2) == 1)
+        touch = Touch(
+            column(0, 40), column(0, 6) * 4, column(0, 5), column(0, 2) == 1, column(0, 2) == 1, column(0, 2) == 1
+        )
         held, tables = zip(*(way(table, touch) for way, table in zip(ways, tables, strict=True)), strict=True)
         np.testing.assert_array_equal(*held)
         np.testing.assert_array_equal(*tables)

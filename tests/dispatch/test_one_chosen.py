@@ -1,11 +1,13 @@
 """Dispatchers that send a read to one replica: which one."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from storagekit.dispatch import LARD, Hashing, View, WeightedHashing
 from storagekit.errors import InputError
+from storagekit.placement import Replicas
 from storagekit.workload import Requests
 
 TARGETS = 4096
@@ -28,9 +30,7 @@ def seen(waiting, busy, home=0, first=0, copies=3) -> View:
     at = jnp.asarray(waiting, jnp.uint32)
     homes = jnp.broadcast_to(jnp.asarray(home, jnp.int32), at.shape)
     first = jnp.full(1, first, jnp.int32)
-    return View(
-        at, homes, jnp.asarray(busy), ~jnp.asarray(busy), first, jnp.asarray(copies), lambda: jnp.zeros(len(busy))
-    )
+    return View(at, homes, jnp.asarray(busy), ~jnp.asarray(busy), first, Replicas(copies), lambda: jnp.zeros(len(busy)))
 
 
 def loads(*load) -> View:
@@ -40,7 +40,7 @@ def loads(*load) -> View:
 
 
 def drive_of(dispatch, private, request, view, copies=3):
-    mask, private = dispatch.route(private, request, jnp.ones(1, bool), view._replace(copies=jnp.asarray(copies)))
+    mask, private = dispatch.route(private, request, jnp.ones(1, bool), view._replace(placement=Replicas(copies)))
     chosen = int(mask[0])
     assert chosen.bit_count() == 1
     return chosen.bit_length() - 1, private
@@ -73,8 +73,12 @@ def test_weighted_hashing_gives_each_brick_its_share():
     """Oracle: the binomial's standard deviation, four of them."""
     hashes = np.random.default_rng(0).integers(0, 2**32, 4000, dtype=np.uint32)
     dispatch = WeightedHashing(np.array([1.0, 2.0, 1.0]))
-    request = read(0)._replace(number=jnp.zeros(4000, jnp.int32), address_hash=jnp.asarray(hashes))
-    mask, _ = dispatch.route(None, request, jnp.ones(1, bool), loads(0, 0, 0))
+    view, request = loads(0, 0, 0), read(0)
+
+    def chosen(address_hash):
+        return dispatch.route(None, request._replace(address_hash=address_hash), jnp.ones(1, bool), view)[0]
+
+    mask = jax.vmap(chosen)(jnp.asarray(hashes)[:, None])
     shares = [np.mean(np.asarray(mask) == 1 << drive) for drive in range(3)]
     assert np.all(np.abs(np.array(shares) - [0.25, 0.5, 0.25]) < 4 * np.sqrt(0.25 / 4000))
 
@@ -102,7 +106,22 @@ def test_lard_learns_nothing_from_writes_or_from_nobody():
     empty = lard.init(1, 3, ())
     _, after_write = drive_of(lard, empty, read(7, is_read=False), loads(1, 0, 1))
     _, after_nobody = lard.route(empty, read(7), jnp.zeros(1, bool), loads(1, 0, 1))
-    assert np.all(np.asarray(after_write) == -1) and np.all(np.asarray(after_nobody) == -1)
+    assert np.all(np.asarray(after_write.replica) == -1) and np.all(np.asarray(after_nobody.replica) == -1)
+
+
+def test_lard_with_a_window_heeds_what_lasted():
+    """Windows of 10 s, T_low 2, T_high 5: a load of 8 counts from the first arrival after a window in which it lasted."""
+    lard = LARD(2.0, 5.0, window=10.0)
+    drive, table = drive_of(lard, lard.init(1, 3, ()), read(7), loads(0, 1, 1))
+    assert drive == 0
+    for _ in range(3):
+        drive, table = drive_of(lard, lard.elapse(table, jnp.float32(3.0)), read(7), loads(8, 1, 2))
+        assert drive == 0
+    drive, table = drive_of(lard, lard.elapse(table, jnp.float32(3.0)), read(7), loads(8, 1, 2))
+    assert drive == 1
+    # and comes back no sooner, however the loads are by then
+    drive, _ = drive_of(lard, lard.elapse(table, jnp.float32(3.0)), read(7), loads(0, 9, 9))
+    assert drive == 1
 
 
 def test_impossible_settings_are_refused():
@@ -112,3 +131,5 @@ def test_impossible_settings_are_refused():
         WeightedHashing(np.zeros(3))
     with pytest.raises(InputError, match="LARD thresholds 70 and 65: low must not exceed high"):
         LARD(70.0)
+    with pytest.raises(InputError, match="LARD window -1 s"):
+        LARD(window=-1.0)

@@ -1,0 +1,229 @@
+"""A memory in every brick, no block in two of them; or one memory for all."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from storagekit import units
+from storagekit.cache.base import AbstractCache, Found, Sought
+from storagekit.cache.sets import EMPTY, MOST_BLOCKS, Memory, Touch, touched
+from storagekit.errors import InputError
+from storagekit.lanes import bit, computed_once, index_of, lowest, mask_of, pick, real, whole
+from storagekit.workload import Requests
+
+# bits of a block's number; those above tell the generations of a brick's memory apart
+BLOCK_BITS = 28
+
+
+class Contents(NamedTuple):
+    """Private state: the blocks of each set from the most recent to the least, and those that each slot's request wants."""
+
+    table: Int[Array, "row *lanes"]
+    first: Int[Array, "slot *lanes"]
+    count: Int[Array, "slot *lanes"]
+
+
+class BrickLRU(AbstractCache):
+    """An LRU cache in every brick; a block is in one of them at most, unflushed writes aside (dsptf, sections 2.3 and 3).
+
+    A read hits if all its blocks are in the memory of one brick that it is sent to. If not, they go to the memory of the
+    brick whose disk is to serve it as soon as that has claimed it; whoever else held some hears the claim and drops them.
+    A read of them that arrives before they have come off the disk is answered with the read that fetches them.
+    A write is in the NVRAM of every replica until its disk has it, in the slot that it holds there; after that only one
+    brick keeps it: the one that reads of it are sent to, of several hash(address) mod replicas. That one's copy is counted
+    among its blocks from the start, and older copies are dropped; so the NVRAM of the others takes nothing
+    from their caches, at most a block for each slot.
+
+    capacity: bytes in each brick, any number of whole blocks, one value for all bricks or a tuple with one for each.
+    central: 1 for a single memory of the same size in all (the centralized ideal). hit_time: seconds until a hit is
+    answered, beside a message's where another brick than the receiving one has it. bricks: how many have a memory.
+    sets: of all bricks together, for the largest memory that lanes of one compilation may have (`BrickLRU.sized` reckons
+    it); ways: blocks of each; sectors: of a block. How sets stand in for LRU: see `LRU`.
+    """
+
+    capacity: Float[Array, "..."] | tuple[Float[Array, "..."], ...]
+    central: Int[Array, "..."]
+    bricks: int = eqx.field(static=True)
+    sets: int = eqx.field(static=True)
+    ways: int = eqx.field(static=True)
+    sectors: int = eqx.field(static=True)
+    hit_time: Float[Array, "..."] = eqx.field(default=0.0)
+
+    def __init__(self, capacity, *, bricks: int, sets: int, hit_time=0.0, central=0, ways: int = 16, sectors: int = 16):
+        self.capacity = tuple(real(one) for one in capacity) if isinstance(capacity, tuple | list) else real(capacity)
+        self.hit_time, self.central = real(hit_time), whole(central)
+        self.bricks, self.sets, self.ways, self.sectors = bricks, sets, ways, sectors
+
+    @classmethod
+    def sized(cls, capacity, *, bricks: int, **options) -> "BrickLRU":
+        """As many sets as the capacity needs, in the bricks or in one memory."""
+        ways, sectors = options.get("ways", 16), options.get("sectors", 16)
+        each = capacity if isinstance(capacity, tuple | list) else [capacity] * bricks
+        blocks = [int(np.max(one)) // (sectors * units.SECTOR) for one in each]
+        return cls(capacity, bricks=bricks, sets=sum(max(1, -(-held // ways)) for held in blocks), **options)
+
+    def __check_init__(self):
+        numbers = {"bricks": self.bricks, "sets": self.sets, "ways": self.ways, "sectors a block": self.sectors}
+        for label, number in numbers.items():
+            if number < 1:
+                raise InputError(f"{number} {label} in a brick's cache: give at least 1")
+        if self.sectors < 8:
+            raise InputError(f"cache blocks of {self.sectors} sectors: give at least 8")
+        if isinstance(self.capacity, tuple) and len(self.capacity) != self.bricks:
+            raise InputError(
+                f"{len(self.capacity)} cache sizes for {self.bricks} bricks: give one for each, or one for all"
+            )
+        capacities = np.concatenate([np.ravel(one) for one in self._each()])
+        wrong = capacities[~((capacities >= 0) & np.isfinite(capacities))]
+        if wrong.size:
+            raise InputError(f"cache of {wrong[0]:g} bytes: it must be 0 or more and finite")
+        needed = sum(max(1, -(-int(np.max(one)) // (self.ways * self.block))) for one in self._each())
+        if needed > self.sets:
+            raise InputError(f"{self.sets} sets for the caches of {self.bricks} bricks: they need {needed}; raise sets")
+        if self.sets * self.ways > MOST_BLOCKS:
+            raise InputError(
+                f"{self.sets} sets of {self.ways} blocks: caches count up to {MOST_BLOCKS} blocks; lower the capacity, or "
+                "raise sectors"
+            )
+        if not np.all((np.asarray(self.hit_time) >= 0) & np.isfinite(self.hit_time)):
+            raise InputError(f"cache hit time {float(np.min(self.hit_time)):g} s: it must be 0 or more and finite")
+
+    def _each(self) -> list:
+        return list(self.capacity) if isinstance(self.capacity, tuple) else [self.capacity] * self.bricks
+
+    @property
+    def block(self) -> int:
+        """Bytes of a block."""
+        return self.sectors * units.SECTOR
+
+    def check(self, bricks):
+        if bricks > self.bricks:
+            raise InputError(f"{bricks} bricks, of which {self.bricks} have a cache: raise BrickLRU.bricks")
+
+    def init(self, slots, lanes) -> Contents:
+        nothing = jnp.zeros((slots, *lanes), jnp.int32)
+        return Contents(jnp.full((self.sets * self.ways, *lanes), EMPTY, jnp.int32), nothing + EMPTY, nothing)
+
+    def memory(self, brick: Int[Array, "1 *lanes"]) -> Memory:
+        """That of a brick, or the central one."""
+        blocks = [jnp.floor(one / self.block).astype(jnp.int32) for one in self._each()]
+        if isinstance(self.capacity, tuple):
+            own, first, before = jnp.int32(0), jnp.int32(0), jnp.int32(0)
+            for number, held in enumerate(blocks):
+                own, first = jnp.where(brick == number, held, own), jnp.where(brick == number, before, first)
+                before = before + Memory(held, jnp.int32(0)).sets(self.ways)
+        else:
+            own = blocks[0]
+            first = brick * Memory(own, jnp.int32(0)).sets(self.ways)
+        central = self.central != 0
+        return Memory(jnp.where(central, sum(blocks), own), jnp.where(central, 0, first))
+
+    def look_up(self, private: Contents, request: Requests, entering: Bool[Array, "1 *lanes"], sought: Sought):
+        """A read is looked up at the bricks it is sent to; a write goes to its keeper and drops out of the others."""
+        first, count = self._blocks(request)
+        none = jnp.zeros_like(sought.asked)
+        keeper = computed_once(self._keeper(request, sought))
+        every = mask_of(sought.placement.copies) | none
+        reads, writes = entering & request.read, entering & ~request.read
+        wanted = jnp.where(reads, sought.asked, none)
+        kept = jnp.where(writes, bit(keeper), none)
+        dropped = jnp.where(writes, every & ~bit(keeper), none)
+        held, table = self._visit(private.table, first, count, sought, wanted, kept, dropped)
+        here = (self.central != 0) | (held & bit(sought.receiving) != 0)
+        copy = jnp.where(here, sought.receiving, index_of(held))
+        return Found(reads & (held != 0), copy), private._replace(table=table)
+
+    def admit(self, private: Contents, into, request: Requests):
+        first, count = self._blocks(request)
+        return private._replace(
+            first=jnp.where(into, first, private.first), count=jnp.where(into, count, private.count)
+        )
+
+    def being_read(self, private: Contents, request: Requests):
+        first, count = self._blocks(request)
+        return (private.first < first + count) & (first < private.first + private.count)
+
+    def read_in(self, private: Contents, slot, made, sought: Sought):
+        none = jnp.zeros_like(sought.asked)
+        every = mask_of(sought.placement.copies) | none
+        kept = jnp.where(made, sought.asked, none)
+        dropped = jnp.where(made, every & ~sought.asked, none)
+        first, count = pick(private.first, slot), pick(private.count, slot)
+        _, table = self._visit(private.table, first, count, sought, none, kept, dropped)
+        return private._replace(table=table)
+
+    def _blocks(self, request: Requests) -> tuple[Array, Array]:
+        """The first block of a request, and how many it touches."""
+        first = request.sector // self.sectors
+        return first, (request.sector + request.sectors - 1) // self.sectors - first + 1
+
+    def _keeper(self, request: Requests, sought: Sought) -> Int[Array, "1 *lanes"]:
+        """The copy whose brick keeps a write in memory once it is on disk (dsptf, section 3)."""
+        hashed = (request.address_hash % jnp.asarray(sought.placement.copies).astype(jnp.uint32)).astype(jnp.int32)
+        return jnp.where(sought.asked & bit(hashed) != 0, hashed, index_of(sought.asked))
+
+    def _visit(
+        self, table, first, count, sought: Sought, wanted, kept, dropped
+    ) -> tuple[UInt32[Array, "1 *lanes"], Array]:
+        """Blocks touched in the memories of some copies, one bit each: brought to the front where they are held and
+        `wanted`, put there where they are `kept`, taken out where they are `dropped`.
+
+        Returns the wanted copies at which all of them were held, and the table.
+        """
+        central = self.central != 0
+
+        def at_one(masks):
+            # of a single memory nothing is dropped, because whoever keeps it keeps it there
+            return jnp.where(central, (masks != 0).astype(jnp.uint32), masks)
+
+        wanted, kept = at_one(wanted), at_one(kept)
+        dropped = jnp.where(central, jnp.uint32(0), dropped)
+        copies = computed_once(wanted | kept | dropped)
+        count = jnp.where(copies != 0, count, 0)
+
+        def one_copy(_, carry):
+            table, held, left, block, now = carry
+            here = lowest(left)
+            brick = sought.placement.drive_of(index_of(here), sought.home)
+            place = self.memory(brick).set_of(block, self.ways)
+            tag = block
+            if sought.generation is not None:
+                tag = block + (pick(sought.generation, jnp.maximum(brick, 0)) << BLOCK_BITS)
+            touches, keeps, drops = (now & (mask & here != 0) for mask in (wanted | kept, kept, dropped))
+            found, table = touched(self.ways, table, Touch(tag, *place, touches, keeps, drops))
+            return table, jnp.where(now & ~found, held & ~here, held), left & ~here, block, now
+
+        def one_block(ahead, carry):
+            table, held = carry
+            now = ahead < count
+            most = jnp.max(jnp.where(now, jax.lax.population_count(copies), 0).astype(jnp.int32))
+            begin = (table, held, jnp.where(now, copies, 0), first + ahead, now)
+            return jax.lax.fori_loop(0, most, one_copy, begin)[:2]
+
+        table, held = jax.lax.fori_loop(0, jnp.max(count), one_block, (table, wanted))
+        return held, table
+
+
+def blocks_held(cache: BrickLRU, private: Contents, lane: int = 0, generation=None) -> list[np.ndarray]:
+    """The blocks in the memory of each brick (of a central one: all in the first) of one lane, as NumPy arrays.
+
+    generation: how often each brick has lost its memory, `[brick]`; 0 by default.
+    """
+    table = np.asarray(private.table).reshape(cache.sets, cache.ways, -1)[:, :, lane]
+
+    def of_lane(leaf) -> int:
+        values = np.ravel(leaf)
+        return int(values[lane if values.size > 1 else 0])
+
+    found = []
+    for brick in range(cache.bricks):
+        memory = cache.memory(jnp.full(1, brick, jnp.int32))
+        first, sets = of_lane(memory.first), of_lane(memory.sets(cache.ways))
+        held = table[first : first + sets].ravel() if brick == 0 or not of_lane(cache.central) else table[:0, 0]
+        now = 0 if generation is None else int(generation[brick])
+        found.append(held[(held != EMPTY) & (held >> BLOCK_BITS == now)] & (2**BLOCK_BITS - 1))
+    return found

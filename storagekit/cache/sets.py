@@ -1,0 +1,105 @@
+"""Sets of blocks in the order of their last touch: what the caches are made of."""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int
+
+from storagekit import units
+from storagekit.lanes import least, rows
+from storagekit.workload import scramble
+
+EMPTY = -1
+# float32 counts blocks exactly up to here: 128 GB in blocks of 8 KB
+MOST_BLOCKS = 2**24
+
+
+class Touch(NamedTuple):
+    """A block, the row at which its set begins, how many blocks that set holds, and what to do.
+
+    touched: bring it to the front of the set; inserts: also if it is not there; drops: take it out instead.
+    """
+
+    block: Int[Array, "1 *lanes"]
+    row: Int[Array, "1 *lanes"]
+    share: Int[Array, "1 *lanes"]
+    touched: Bool[Array, "1 *lanes"]
+    inserts: Bool[Array, "1 *lanes"]
+    drops: Bool[Array, "1 *lanes"]
+
+
+class Memory(NamedTuple):
+    """A cache of `held` blocks in the sets from number `first` on."""
+
+    held: Int[Array, "..."]
+    first: Int[Array, "..."]
+
+    def sets(self, ways: int) -> Int[Array, "..."]:
+        """As few sets as hold its blocks, at least one."""
+        return jnp.maximum((self.held + ways - 1) // ways, 1)
+
+    def set_of(self, block: Int[Array, "1 *lanes"], ways: int) -> tuple[Array, Array]:
+        """The row at which the set of a block begins, and how many blocks that set holds.
+
+        Blocks are dealt to sets in turn, each round from a set that a hash names: a run of neighbours fills all sets
+        alike, and no stride falls into one. A hash of the block alone would load sets as unevenly as dice fall: 7
+        points of hit rate at 8 ways.
+        """
+        sets = self.sets(ways)
+        turn = (scramble(block // sets) % sets.astype(jnp.uint32)).astype(jnp.int32)
+        of_set = (block % sets + turn) % sets
+        share = jnp.broadcast_to(self.held // sets + (of_set < self.held % sets), block.shape)
+        return (self.first + of_set) * ways, share
+
+
+def brought_to_front(stored: Int[Array, "way *lanes"], touch: Touch):
+    """Whether the set `stored` holds the block, and the set after the touch."""
+    way = rows(stored.shape[0], stored)
+    place = least(jnp.where(stored == touch.block, way, stored.shape[0]))
+    found = place < stored.shape[0]
+    # what was before it moves one down; what was behind it stays; if it was nowhere, the last one falls out
+    front = (way <= jnp.minimum(place, touch.share - 1)) & touch.touched & (found | touch.inserts)
+    after = jnp.where(front, jnp.concatenate([touch.block, stored[:-1]]), stored)
+    # what was behind one that is taken out moves up
+    behind = (way >= place) & touch.drops
+    return found, jnp.where(behind, jnp.concatenate([stored[1:], jnp.full_like(touch.block, EMPTY)]), after)
+
+
+def touched(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
+    """Whether the block is held in each lane, and the table after the touch."""
+    return jax.lax.platform_dependent(table, touch, cpu=partial(one_by_one, ways), default=partial(side_by_side, ways))
+
+
+def one_by_one(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
+    """A touch in every lane, lane after lane: slices at one place are what a CPU reads and writes fastest.
+
+    A gather of all lanes costs three times as much there, and is handed to other threads once the table is large.
+    """
+    grid, touch = jax.tree.map(lambda leaf: leaf.reshape(leaf.shape[0], -1), (table, touch))
+
+    def one(lane, carry):
+        grid, held = carry
+        mine: Touch = jax.tree.map(lambda leaf: jax.lax.dynamic_slice(leaf, (0, lane), (1, 1)), touch)
+        corner = (mine.row[0, 0], lane)
+        stored = jax.lax.dynamic_slice(grid, corner, (ways, 1))
+        found, after = brought_to_front(stored[:, 0], jax.tree.map(lambda leaf: leaf[0], mine))
+        grid = jax.lax.dynamic_update_slice(grid, after[:, None], corner)
+        return grid, jax.lax.dynamic_update_slice(held, found[:, None], (0, lane))
+
+    grid, held = jax.lax.fori_loop(0, grid.shape[1], one, (grid, jnp.zeros_like(touch.touched)))
+    return held.reshape(1, *table.shape[1:]), grid.reshape(table.shape)
+
+
+def side_by_side(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
+    """A touch in every lane, all at once: what an accelerator does fastest."""
+    index = touch.row + rows(ways, touch.row)
+    stored = jnp.take_along_axis(table, index, axis=0, mode="promise_in_bounds")
+    held, after = brought_to_front(stored, touch)
+    return held, jnp.put_along_axis(table, index, after, axis=0, inplace=False, mode="promise_in_bounds")
+
+
+def sets_for(capacity: float, ways: int = 32, sectors: int = 16) -> int:
+    """The fewest sets of `ways` blocks of `sectors` sectors that hold `capacity` bytes."""
+    return -(-int(capacity) // (ways * sectors * units.SECTOR))

@@ -1,0 +1,153 @@
+"""A request enters: which bricks it is sent to, whether one of them has it in memory, and who wakes for it."""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from storagekit.cache import Sought
+from storagekit.dispatch import View
+from storagekit.engine.state import State
+from storagekit.engine.system import Scenario
+from storagekit.lanes import (
+    INSTANT,
+    bit,
+    computed_once,
+    first_true,
+    held,
+    index_of,
+    pick,
+    rows,
+    some,
+    union,
+    where_tree,
+)
+from storagekit.placement import Location, nearest_replica, of_copy
+from storagekit.workload import Requests
+
+
+class Admission(NamedTuple):
+    """What became of a request that entered: a read that is answered from memory, and from that of another brick than the
+    one that received it; it was sent again, because the brick that it was sent to had stopped."""
+
+    hit: Bool[Array, "1 *lanes"]
+    elsewhere: Bool[Array, "1 *lanes"]
+    resent: Bool[Array, "1 *lanes"]
+
+
+class Sending(NamedTuple):
+    """Where a request goes: the copies that would serve a read, one bit each; the copy on the brick that receives it; when
+    it does; and the copies whose bricks are alive, None where all always are."""
+
+    routed: UInt32[Array, "1 *lanes"]
+    receiving: Int[Array, "1 *lanes"]
+    sent: Float[Array, "1 *lanes"]
+    alive: UInt32[Array, "1 *lanes"] | None
+
+
+def admit(scenario: Scenario, state: State, request: Requests, place: Location, arrival, into, admitted):
+    """A request enters the slot marked in `into`, is sent to the drives that may serve it, and wakes those that are idle.
+
+    Returns the state, and what became of the request.
+    """
+    system, slots, drives = scenario.system, state.slots, state.drives
+    placement = system.placement
+    copy = placement.copy_on(rows(system.drives, slots.born), place.home)
+    usable = system.propagation.usable(state.propagation, request, placement)
+    usable_at = None if usable is None else of_copy(usable, copy, placement)
+    view = seen(scenario, state, request, place, arrival, copy, usable_at)
+    routed, dispatch = system.dispatch.route(state.dispatch, request, admitted, view)
+    receiving = (request.receiving % view.copies.astype(jnp.uint32)).astype(jnp.int32)
+    sending = sent(scenario, state, request, copy, Sending(routed, receiving, arrival, None))
+    asked = system.propagation.asked(sending.routed, request, placement)
+    asked = asked if sending.alive is None else asked & sending.alive
+    asked_of = held(asked, copy)
+    if usable_at is not None:
+        # a dispatcher does not know which copies are stale: where all that it asks are, another one is asked, and only
+        # one, because who sends a request to a single copy withdraws it from no other
+        stale = ~some(asked_of & (usable_at != 0))
+        current, _ = first_true(usable_at != 0)
+        asked = jnp.where(stale, bit(pick(copy, current)), asked)
+        asked_of = held(asked, copy) & (usable_at != 0)
+    generation = system.condition.generation(state.condition)
+    sought = Sought(placement, computed_once(sending.routed), sending.receiving, place.home, generation)
+    found, cache = system.cache.look_up(state.cache, request, admitted, sought)
+    hit, elsewhere = computed_once((found.hit & request.read & admitted, found.copy != sending.receiving))
+    asked, asked_of = jnp.where(hit, jnp.uint32(0), asked), asked_of & ~hit
+    answer = jnp.where(request.read, jnp.inf, system.completion.on_arrival(sending.sent))
+    from_memory = sending.sent + system.cache.hit_time + jnp.where(elsewhere, system.dispatch.hop, 0.0)
+    answer = jnp.where(hit, jnp.maximum(from_memory, under_way(scenario, state, request)), answer)
+    slots = slots._replace(
+        number=jnp.where(into, request.number, slots.number),
+        target=where_tree(into, place.target, slots.target),
+        home=jnp.where(into, place.home, slots.home),
+        read=jnp.where(into, request.read, slots.read),
+        asynchronous=jnp.where(into, request.asynchronous, slots.asynchronous),
+        receiving=jnp.where(into, sending.receiving, slots.receiving),
+        born=jnp.where(into, arrival, slots.born),
+        sent=jnp.where(into, sending.sent, slots.sent),
+        waiting=jnp.where(into, asked, slots.waiting),
+        answer=jnp.where(into, answer, slots.answer),
+        answered=jnp.where(into, False, slots.answered),
+        latest=jnp.where(into, -jnp.inf, slots.latest),
+    )
+    woken = drives.idle & asked_of & admitted
+    when = jnp.minimum(drives.wake, jnp.maximum(sending.sent, 0.0))
+    state = state._replace(
+        slots=slots,
+        drives=drives._replace(wake=jnp.where(woken, when, drives.wake)),
+        dispatch=system.dispatch.admit(dispatch, into, request),
+        propagation=system.propagation.admit(state.propagation, into, request, usable),
+        cache=system.cache.admit(cache, into, request),
+    )
+    return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
+
+
+def seen(scenario: Scenario, state: State, request: Requests, place: Location, arrival, copy, usable_at) -> View:
+    """What a dispatcher sees of the system as a request enters. copy: which one each drive has; usable_at: of that."""
+    system, drives = scenario.system, state.drives
+    start = jnp.maximum(arrival, 0.0)
+
+    def reach() -> Array:
+        brick = rows(system.drives, drives.phase)
+        drive = system.condition.now(state.condition, system.drive, brick)
+        angle = drives.phase + drive.turns(start)
+        target = system.drive.seen(place.target, brick)
+        nearest = nearest_replica(system.placement, drive, drives.arm, angle, target, request.read, copy, usable_at)
+        return nearest.positioning.total
+
+    busy = drives.planned & (drives.plan.finish > start)
+    # a drive that was woken at this instant has something to do, although it has not chosen yet
+    free = ~busy & ~(drives.idle & (drives.wake <= start + INSTANT))
+    return View(state.slots.waiting, state.slots.home, busy, free, place.home, system.placement, reach)
+
+
+def sent(scenario: Scenario, state: State, request: Requests, copy, wanted: Sending) -> Sending:
+    """Where a request goes if bricks are down. copy: which one each drive has of it. wanted: where it went were none.
+
+    A client that hears nothing from the brick that it sent the request to sends it again after its time-out, to others; it
+    does not remember from one request to the next who is down.
+    """
+    system = scenario.system
+    if not system.condition.stops:
+        return wanted
+    # for the request that finds a brick back it is back, for the one with which it stops it is still there
+    after: Any = system.condition.arrived(state.condition, request.number, jnp.ones_like(request.read))
+    down = state.condition.down & system.condition.stopped(after)
+    holds = (copy >= 0) & (copy < jnp.asarray(system.placement.copies)) & ~down
+    alive = union(jnp.where(holds, bit(copy), jnp.uint32(0)))
+    entrance = jnp.where(request.read, system.dispatch.entrance(wanted.routed, wanted.receiving), wanted.receiving)
+    late = ~held(alive, entrance)
+    routed = jnp.where(late | (wanted.routed & alive == 0), system.dispatch.again(alive), wanted.routed & alive)
+    receiving = jnp.where(held(alive, wanted.receiving), wanted.receiving, index_of(alive))
+    return Sending(routed, receiving, wanted.sent + jnp.where(late, system.condition.timeout, 0.0), alive)
+
+
+def under_way(scenario: Scenario, state: State, request: Requests) -> Float[Array, "..."]:
+    """When reads of the same data that a disk is serving are answered; -inf where there are none."""
+    same = scenario.system.cache.being_read(state.cache, request)
+    if same is None:
+        return jnp.float32(-jnp.inf)
+    slots = state.slots
+    served = same & slots.read & ~slots.answered & jnp.isfinite(slots.answer)
+    return jnp.max(jnp.where(served, slots.answer, -jnp.inf), axis=0, keepdims=True)

@@ -1,0 +1,157 @@
+"""The condition of the bricks: at full speed, slower for a while, or stopped; and what clients do about it."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from storagekit.drive import AbstractDrive
+from storagekit.errors import InputError
+from storagekit.lanes import real, rows, whole
+
+NEVER = np.iinfo(np.int32).max
+# generations of a brick's memory that a cache can tell apart
+MOST_STOPS = 7
+
+
+class Spell(eqx.Module):
+    """A brick that is not at its best while certain requests arrive.
+
+    brick: which. speed: 1 at its best, 0 stopped: what it was doing is lost, it hears nothing, and when it comes back its
+    memory is empty. begins, ends: numbers of the requests with whose arrival it begins and ends, from 0; by
+    default it lasts from the start for ever. Numbers, because they are exact however long a run is; `workload.recorded`
+    numbers the requests of a trace in order.
+    """
+
+    brick: Int[Array, "..."] = eqx.field(converter=whole)
+    speed: Float[Array, "..."] = eqx.field(converter=real)
+    begins: Int[Array, "..."] = eqx.field(converter=whole, default=0)
+    ends: Int[Array, "..."] = eqx.field(converter=whole, default=NEVER)
+    stops: bool = eqx.field(static=True, default=False)
+
+    def __init__(self, brick, speed, begins=0, ends=NEVER):
+        self.brick, self.speed = whole(brick), real(speed)
+        self.begins, self.ends = whole(begins), whole(ends)
+        self.stops = bool(np.any(np.asarray(speed) == 0))
+
+    def __check_init__(self):
+        speed = np.asarray(self.speed)
+        if not np.all((speed >= 0) & (speed <= 1)):
+            raise InputError(
+                f"speed {float(np.max(speed)):g} of brick {int(np.min(self.brick))}: 1 is full speed, 0 stopped"
+            )
+        if np.any(np.asarray(self.brick) < 0):
+            raise InputError(f"brick {int(np.min(self.brick))}: bricks are numbered from 0")
+        if np.any(np.asarray(self.begins) >= np.asarray(self.ends)):
+            raise InputError(
+                f"a spell from request {int(np.max(self.begins))} to {int(np.min(self.ends))}: it must begin first"
+            )
+
+    def lasts(self, number: Array) -> Bool[Array, "1 *lanes"]:
+        """Whether it lasts when request `number` is the latest that has arrived."""
+        return (number >= self.begins) & (number < self.ends)
+
+
+def stopped(brick, begins=0, ends=NEVER) -> Spell:
+    """A brick that fails when request `begins` arrives and is back when request `ends` does."""
+    return Spell(brick, 0.0, begins, ends)
+
+
+class Bricks(NamedTuple):
+    """Private state. latest: number of the request that arrived last. down: bricks that are known to have stopped."""
+
+    latest: Int[Array, "1 *lanes"]
+    down: Bool[Array, "drive *lanes"]
+
+
+class Condition(eqx.Module):
+    """How well each brick does at any moment of a run.
+
+    spells: see `Spell`; without any all bricks are at their best, and nothing is computed. seeking, turning: how far a
+    brick's speed concerns its arm and its platter: 1 and 1 (the default), all of a service takes 1 / speed as long; 0 and
+    1, only the platter turns more slowly; 1 and 0, only the arm moves more slowly ("half the speed" in dsptf, section
+    5.2, is not explained). timeout: seconds after which a client sends a request again that nobody has answered and nobody is
+    serving (dsptf, section 3; the paper gives no figure).
+    """
+
+    spells: tuple[Spell, ...]
+    seeking: Float[Array, "..."]
+    turning: Float[Array, "..."]
+    timeout: Float[Array, "..."]
+
+    def __init__(self, *spells: Spell, seeking=1.0, turning=1.0, timeout=1.0):
+        self.spells = spells
+        self.seeking, self.turning, self.timeout = real(seeking), real(turning), real(timeout)
+
+    def __check_init__(self):
+        for name, part in (("seeking", self.seeking), ("turning", self.turning)):
+            if not np.all((np.asarray(part) >= 0) & (np.asarray(part) <= 1)):
+                raise InputError(f"{name} {float(np.max(part)):g}: 0, or 1 where speed concerns it")
+        if not np.all((np.asarray(self.timeout) > 0) & np.isfinite(self.timeout)):
+            raise InputError(f"client timeout {float(np.min(self.timeout)):g} s: it must be above 0 and finite")
+
+    def check(self, bricks: int, copies: int) -> None:
+        """Raises InputError where a spell has no brick, or so many bricks stop at once that data may be out of reach."""
+        for spell in self.spells:
+            if np.any(np.asarray(spell.brick) >= bricks):
+                raise InputError(f"a spell of brick {int(np.max(spell.brick))}: there are bricks 0 to {bricks - 1}")
+        stops = [spell for spell in self.spells if spell.stops]
+        if len(stops) > MOST_STOPS:
+            raise InputError(f"{len(stops)} stops of bricks: at most {MOST_STOPS} in a run; leave some out")
+        for one in stops:
+            begin = np.asarray(one.begins)
+            at_once = sum(np.all((begin >= other.begins) & (begin < other.ends)) for other in stops)
+            if at_once >= copies:
+                raise InputError(f"{at_once} bricks stopped at once: with {copies} copies at most {copies - 1} may be")
+
+    @property
+    def varies(self) -> bool:
+        """Whether any brick is ever below its best."""
+        return bool(self.spells)
+
+    @property
+    def stops(self) -> bool:
+        """Whether any brick ever stops."""
+        return any(spell.stops for spell in self.spells)
+
+    def init(self, drives: int, lanes: tuple[int, ...]) -> Bricks | None:
+        """Private state at the start of a run."""
+        if not self.varies:
+            return None
+        return Bricks(jnp.full((1, *lanes), -1, jnp.int32), jnp.zeros((drives, *lanes), bool))
+
+    def arrived(self, private: Bricks | None, number: Array, admitted: Array) -> Bricks | None:
+        """Private state once request `number` has arrived, in lanes in which one is `admitted`."""
+        if private is None:
+            return None
+        return private._replace(latest=jnp.where(admitted, number, private.latest))
+
+    def now(self, private: Bricks | None, drive: AbstractDrive, which: Int[Array, "*row"]) -> AbstractDrive:
+        """The drive of brick `which` (`[1, *lanes]`, or one row for each brick), at the speed that it has now."""
+        drive = drive.of_brick(which)
+        if private is None:
+            return drive
+        speed = jnp.float32(1)
+        for spell in self.spells:
+            slow = spell.lasts(private.latest) & (which == spell.brick) & (spell.speed > 0)
+            speed = speed * jnp.where(slow, spell.speed, 1.0)
+        return drive.at_speed(1 + self.seeking * (speed - 1), 1 + self.turning * (speed - 1))
+
+    def stopped(self, private: Bricks) -> Bool[Array, "drive *lanes"]:
+        """The bricks that are stopped now."""
+        brick = rows(private.down.shape[0], private.down)
+        down = jnp.zeros_like(private.down)
+        for spell in self.spells:
+            down = down | (spell.lasts(private.latest) & (brick == spell.brick) & (spell.speed == 0))
+        return down
+
+    def generation(self, private: Bricks | None) -> Int[Array, "drive *lanes"] | None:
+        """How often the memory of each brick has been lost; None where no brick ever stops."""
+        if private is None or not self.stops:
+            return None
+        brick = rows(private.down.shape[0], private.down)
+        stops = [spell for spell in self.spells if spell.stops]
+        never = jnp.zeros(private.down.shape, jnp.int32)
+        return sum(((private.latest >= spell.begins) & (brick == spell.brick) for spell in stops), start=never)

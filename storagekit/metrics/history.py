@@ -1,0 +1,103 @@
+"""Long runs of a few scenarios, as they go: sums by stretches of the run, in memory that does not grow with its length."""
+
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pandas as pd
+import xarray as xr
+from tqdm import tqdm
+
+from storagekit.engine import NoLog, Runner, Scenario, State, Tally, lanes_of, stack, steps
+from storagekit.errors import InputError
+from storagekit.metrics.experiment import grid
+from storagekit.metrics.measures import measures
+from storagekit.metrics.provenance import provenance
+
+# chunks of events between two looks at the sums
+STRIDE = 64
+
+
+class History(NamedTuple):
+    """Measures over the axes: of the whole run after its warm-up, and of its stretches (dimension `piece`, its coordinate the
+    share of the run at the middle of each, warm-up included)."""
+
+    whole: xr.Dataset
+    pieces: xr.Dataset
+
+
+def history(
+    build: Callable[..., Scenario],
+    axes: Mapping[str, Sequence[Any]],
+    *,
+    requests: int,
+    seeds: Sequence[int] = (0,),
+    pieces: int = 40,
+    warm_up: float = 0.0,
+    at_end: Callable[[State], None] = lambda state: None,
+    title: str = "replaying",
+) -> History:
+    """`build(**point)` run at every point of the grid that `axes` spans, side by side, until `requests` are answered.
+
+    Each point is run once for every seed, which the phases of the spindles come from (dimension `seed`). Scenarios may differ in numbers only, so that they are the lanes of one compilation; arrays must be shared, such as the
+    requests of a trace. warm_up: the share of the run that `whole` leaves out, in whole pieces. at_end: called with
+    the last state of all lanes. Raises InputError where the scenarios differ in structure.
+    """
+    if not 0 <= warm_up < 1:
+        raise InputError(f"warm-up of {warm_up:g} of the run: it must be at least 0 and below 1")
+    if not 1 <= pieces <= requests:
+        raise InputError(f"{pieces} pieces of {requests} requests: give at least one, and a request to each")
+    points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+    scenarios = [build(**point) for point in points]
+    began = time.perf_counter()
+    lanes = len(scenarios) * len(seeds)
+    merged, key = stack(scenarios, seeds)
+    runner = Runner(*_whole_devices(merged, key), NoLog())
+    sums = _by_piece(runner, requests, pieces, title)
+    at_end(runner.run.state)
+    told = provenance(scenarios, axes, seeds, requests, int(warm_up * requests), time.perf_counter() - began)
+    bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
+    used: list[Any] = [part[:, :, :lanes] for part in sums]
+    whole = Tally(*(part[int(np.ceil(warm_up * pieces)) :].sum(axis=0) for part in used))
+    split = Tally(*(np.moveaxis(part, 0, 2).reshape(part.shape[1], -1) for part in used))
+    of_lane = {"point": np.arange(len(points)), "seed": list(seeds)}
+    of_piece = {**of_lane, "piece": (np.arange(pieces) + 0.5) / pieces}
+    apart = measures(split, np.repeat(bricks, pieces))
+    found = (grid(_along(data, dims), axes) for data, dims in ((measures(whole, bricks), of_lane), (apart, of_piece)))
+    return History(*(data.assign_attrs(told) for data in found))
+
+
+def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any]]) -> xr.Dataset:
+    """The dimension `lane` as those of which it is the product, the last varying fastest."""
+    lanes = pd.MultiIndex.from_product(list(dims.values()), names=list(dims))
+    data = data.assign_coords(xr.Coordinates.from_pandas_multiindex(lanes, "lane"))
+    return data.unstack("lane").drop_vars("point")
+
+
+def _whole_devices(scenario: Scenario, key: np.ndarray) -> tuple[Scenario, np.ndarray]:
+    """As many lanes as the devices share evenly: the last is repeated."""
+    lanes = key.shape[1]
+    short = -lanes % len(jax.devices()) if lanes > 1 else 0
+    members = np.minimum(np.arange(lanes + short), lanes - 1)
+    return lanes_of(scenario, members), key[:, members]
+
+
+def _by_piece(runner: Runner, requests: int, pieces: int, title: str) -> list[np.ndarray]:
+    """Sums `[piece, row, lane]`: a chunk of events counts for the piece in which it began."""
+    sums: list[np.ndarray] = []
+    answered = np.zeros(runner.run.first.shape[1], np.int64)
+    with tqdm(total=requests, desc=title, unit="req", delay=2, leave=False) as bar:
+        for tally, _ in steps(runner, requests, stride=STRIDE):
+            sums = sums or [np.zeros((pieces, *part.shape[1:])) for part in tally]
+            done = (tally.reads + tally.writes)[:, 0].astype(np.int64)
+            before = answered + np.cumsum(done, axis=0) - done
+            piece = np.minimum(before * pieces // requests, pieces - 1)
+            for total, part in zip(sums, tally, strict=True):
+                row, lane = np.arange(part.shape[1])[:, None], np.arange(part.shape[2])
+                np.add.at(total, (piece[:, None, :], row, lane), part)
+            answered += done.sum(axis=0)
+            bar.update(min(int(answered.min()), requests) - bar.n)
+    return sums

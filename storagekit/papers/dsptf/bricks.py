@@ -1,0 +1,135 @@
+"""The systems of sections 5.1.2 and 5.2: bricks with memory, some of them slower, and a trace that is run through them."""
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from storagekit.cache import BrickLRU
+from storagekit.dispatch import DSPTF, LARD, Hashing, OneOf, WeightedHashing, central
+from storagekit.drive import load_drive
+from storagekit.engine import AtOnce, Condition, Scenario, Spell, System
+from storagekit.errors import InputError
+from storagekit.papers.dsptf.system import LATENCY
+from storagekit.placement import Declustered
+from storagekit.resources import real_traces
+from storagekit.schedule import SATF
+from storagekit.units import KB, MB, SECTOR
+from storagekit.workload import RecordedArrivals, recorded
+from storagekit.workload.standin import CELLO2002, FINANCIAL, SAP, WEBSEARCH, PopularStandIn
+from storagekit.workload.trace import RequestTrace, read
+
+TRACES: dict[str, PopularStandIn] = {
+    "sap": SAP,
+    "cello2002": CELLO2002,
+    "websearch": WEBSEARCH,
+    "financial": FINANCIAL,
+}
+# whole files of the UMass Trace Repository with the request counts of table 2; others of the four are not public
+FILES = {"websearch": "WebSearch2.spc", "financial": "Financial1.spc"}
+NAMES = ("Central SPTF", "D-SPTF", "Hashing", "LARD", "Weighted hash")
+BRICK_MEMORY = 512 * MB
+# requests are addressed, hashed and kept together by stretches that none of them crosses
+UNIT = 64 * KB // SECTOR
+# a slot for each write on its way to disk and each read that waits; more only wait outside
+SLOTS = 128
+# of LARD's table: few enough that a warm-up of the quick profile asks for nearly all of them
+TARGETS = 1024
+SLOW = 1
+HALF = 0.5
+# how "half the speed" may be meant: the parts of an access that take twice as long
+SLOWNESS: Mapping[str, dict[str, float]] = {
+    "service": {"seeking": 1.0, "turning": 1.0},
+    "rotation": {"seeking": 0.0, "turning": 1.0},
+    "seek": {"seeking": 1.0, "turning": 0.0},
+}
+
+
+class Source(NamedTuple):
+    """A trace to run: its requests, what it was scaled by, and whether they are real."""
+
+    trace: RequestTrace
+    scale: float
+    basis: str
+
+
+class Setting(NamedTuple):
+    """One run: the scheme, when which brick is slow, and LARD's state before the run, window (s) and thresholds.
+
+    allocated: the share of LARD's targets that are allocated at random before the run; 0, and each goes to the least loaded
+    brick when first asked for, as section 5.2.1 has it; 1 in section 5.2.2 (footnote 3).
+    """
+
+    scheme: str
+    spells: tuple[Spell, Spell] = (Spell(0, 1.0), Spell(1, 1.0))
+    allocated: float = 0.0
+    window: float = 0.0
+    low: float = 25.0
+    high: float = 65.0
+
+
+def source(name: str, requests: int, seed: int = 0, folder: str | Path = "") -> Source:
+    """A trace of section 5.1.1: the whole real file where the folder of real traces has it, else its stand-in, scaled to so
+    many requests (0 for its full length).
+
+    Raises InputError where there is no trace of that name.
+    """
+    if name not in TRACES:
+        raise InputError(f"trace {name!r}: unknown; it is one of {', '.join(TRACES)}")
+    for found in sorted(real_traces(folder).glob(f"**/{FILES[name]}*")) if name in FILES else []:
+        return Source(read(found).concatenated(), 1.0, "trace")
+    return Source(*stand_in(name, requests, seed), "stand-in")
+
+
+@lru_cache(maxsize=4)
+def stand_in(name: str, requests: int, seed: int) -> tuple[RequestTrace, float]:
+    """A stand-in of so many requests (0 for its full length), its LUNs end to end, and its scale."""
+    model = TRACES[name] if not requests else TRACES[name].scaled(requests / TRACES[name].requests)
+    return model.generate(seed=seed).concatenated(model.capacity), model.scale
+
+
+def dispatcher(setting: Setting, bricks: int, weights: tuple[float, ...] = (1 / HALF, 1.0)) -> OneOf:
+    """The schemes as one dispatcher that is a number. weights: of weighted hashing, the fast brick's first."""
+    if setting.scheme not in NAMES:
+        raise InputError(f"scheme {setting.scheme!r}: unknown; it is one of {', '.join(NAMES)}")
+    weighted = WeightedHashing(weights if len(weights) == bricks else [1.0] * bricks)
+    lard = LARD(setting.low, setting.high, setting.allocated, setting.window, targets=TARGETS)
+    return OneOf((central(), DSPTF(LATENCY), Hashing(), lard, weighted), NAMES.index(setting.scheme))
+
+
+class Bricks(NamedTuple):
+    """A system for a trace. memory: bytes of each brick at full scale; slowness: one of `SLOWNESS`."""
+
+    bricks: int = 2
+    replicas: int = 2
+    memory: float = BRICK_MEMORY
+    slowness: str = "service"
+    slots: int = SLOTS
+
+    def arrivals(self, given: Source) -> RecordedArrivals:
+        """The trace as this system sees it."""
+        return recorded(given.trace, self._sectors(given), unit=UNIT)
+
+    def scenario(self, setting: Setting, given: Source, arrivals: RecordedArrivals) -> Scenario:
+        """One run. Those of a trace share their `arrivals`, and those of traces as long as one another a compilation."""
+        memory = self.memory * given.scale
+        # rounded up, so that traces of one length share a compilation although they were scaled by different factors
+        sets = 2 ** math.ceil(math.log2(BrickLRU.sized(memory, bricks=self.bricks).sets))
+        single = int(setting.scheme == "Central SPTF")
+        cache = BrickLRU(memory, bricks=self.bricks, sets=sets, central=single)
+        system = System(
+            load_drive("atlas10k"),
+            Declustered(self.bricks, self.replicas, data=self._sectors(given)),
+            dispatcher(setting, self.bricks),
+            SATF(),
+            AtOnce(),
+            cache=cache,
+            condition=Condition(*setting.spells, **SLOWNESS[self.slowness]),
+            drives=self.bricks,
+            slots=self.slots,
+        )
+        return Scenario(system, arrivals)
+
+    def _sectors(self, given: Source) -> int:
+        return (int(given.trace.ends()[0]) // SECTOR // UNIT + 2) * UNIT

@@ -1,0 +1,88 @@
+"""Copies spread over many bricks, so that each brick shares data with several others."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from storagekit import units
+from storagekit.drive import AbstractDrive, Target
+from storagekit.errors import InputError
+from storagekit.lanes import real, whole
+from storagekit.placement.base import MOST_COPIES, AbstractPlacement, Location
+from storagekit.workload import Requests
+
+
+class Declustered(AbstractPlacement):
+    """Volumes (LUNs) cut into extents, extent e on the `copies` bricks from e mod `bricks` on, around the ring.
+
+    Every brick is in `copies` replica sets and shares data with 2 (copies - 1) others (chained declustering: Hsiao and
+    DeWitt, ICDE 1990), so that the work of one that fails or is slow spreads. An extent has the same address on all its
+    bricks. With as many bricks as copies it is a replica group.
+
+    bricks: a multiple of copies. data: sectors of all volumes, end to end; 0 for as many as the bricks hold. Where
+    it is less, extents lie evenly apart over the whole drives; where it is more, places wrap around: the mechanics of
+    drives with more capacity. extent: sectors; no request may be longer.
+    """
+
+    bricks: Int[Array, "..."] = eqx.field(converter=whole, default=2)
+    copies: Int[Array, "..."] = eqx.field(converter=whole, default=2)
+    data: Int[Array, "..."] = eqx.field(converter=whole, default=0)
+    extent: int = eqx.field(static=True, default=units.MB // units.SECTOR)
+
+    def __check_init__(self):
+        copies, bricks = np.asarray(self.copies), np.asarray(self.bricks)
+        if not np.all((copies >= 1) & (copies <= MOST_COPIES)):
+            raise InputError(f"{int(np.max(copies))} copies of a block: give 1 to {MOST_COPIES}")
+        if not np.all((bricks >= copies) & (bricks % copies == 0)):
+            raise InputError(
+                f"{int(np.min(bricks))} bricks for {int(np.max(copies))} copies: give a multiple of the copies"
+            )
+        if self.extent < 1:
+            raise InputError(f"an extent of {self.extent} sectors: it must be at least 1")
+        if np.any(np.asarray(self.data) < 0):
+            raise InputError(f"data of {int(np.min(self.data))} sectors: it must be 0 or more")
+
+    @property
+    def drives(self):
+        return self.bricks
+
+    @property
+    def replicas(self):
+        return whole(1)
+
+    @property
+    def most_replicas(self):
+        return 1
+
+    def copy_on(self, drive: Int[Array, "*row"], home: Int[Array, "*row"]):
+        ahead = drive - home
+        ahead = jnp.where(ahead < 0, ahead + self.bricks, ahead)
+        return jnp.where(drive < self.bricks, ahead, -1)
+
+    def drive_of(self, copy: Int[Array, "*row"], home: Int[Array, "*row"]):
+        drive = home + copy
+        return jnp.where(drive >= self.bricks, drive - self.bricks, drive)
+
+    def capacity(self, drive: AbstractDrive):
+        whole_extents = drive.capacity // self.extent // self.copies * self.bricks * self.extent
+        choose = np.where if isinstance(self.data, np.ndarray | np.generic) else jnp.where
+        return choose(self.data > 0, self.data, whole_extents)
+
+    def locate(self, drive: AbstractDrive, requests: Requests) -> Location:
+        # an extent on a brick stands in a row of the brick's `copies` extents, told apart by their first bricks: of any
+        # `copies` neighbours on the ring these are all different modulo `copies`
+        extent = requests.sector // self.extent
+        row, home = extent // self.bricks, extent % self.bricks
+        # the last one is kept free for the end of a request that begins in the one before
+        places = drive.capacity // self.extent - 1
+        used = (self.capacity(drive) // self.extent // self.bricks + 1) * self.copies
+        apart = jnp.where(jnp.asarray(self.data) > 0, jnp.maximum(places // used, 1), 1)
+        place = (row * self.copies + home % self.copies) * apart % places
+        return Location(drive.locate(place * self.extent + requests.sector % self.extent, requests.sectors), home)
+
+    def replica(self, drive: AbstractDrive, target: Target, copy: Array, index: int) -> Target:
+        return target
+
+    def sweep(self, drive: AbstractDrive):
+        return drive.seconds(real(0))

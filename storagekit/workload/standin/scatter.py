@@ -1,0 +1,41 @@
+"""Ranks spread over places as if by chance, but the same way every time and each place once."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+__all__ = ["scattered"]
+
+ROUND_KEYS = (0x9E3779B97F4A7C15, 0x3C6EF372FE94F82A, 0xDAA66D2C7DDF743F, 0x78DDE6E5FD29F054)
+"""Multiples of the golden ratio in 64 bits: any unlike numbers would do."""
+
+
+def scattered(rank: np.ndarray, places: int) -> np.ndarray:
+    """The place of each rank, both from 0 to places - 1, whole numbers of any shape: a permutation without a table.
+
+    A Feistel network over the rows and columns of the smallest square that has enough places; where it leaves the
+    places it is followed on until it is back (Black and Rogaway, Ciphers with arbitrary finite domains, CT-RSA 2002).
+    """
+    side = math.isqrt(places - 1) + 1
+    place = _shuffled(np.array(rank, np.int64), side)
+    while (outside := place >= places).any():
+        place[outside] = _shuffled(place[outside], side)
+    return place
+
+
+def _shuffled(value: np.ndarray, side: int) -> np.ndarray:
+    """A permutation of 0 to side^2 - 1: row and column take turns at being moved by a hash of the other."""
+    row, column = np.divmod(value, side)
+    for key in ROUND_KEYS:
+        row, column = column, (row + (_hash(column, key) % np.uint64(side)).astype(np.int64)) % side
+    return row * side + column
+
+
+def _hash(value: np.ndarray, key: int) -> np.ndarray:
+    """The finalizer of SplitMix64, uint64."""
+    x = value.astype(np.uint64) + np.uint64(key)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

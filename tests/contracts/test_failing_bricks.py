@@ -1,0 +1,157 @@
+"""Bricks fail, claims get lost, memories fill: every request is answered, once, and no block is in two memories."""
+
+from functools import lru_cache
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storagekit.cache import BrickLRU
+from storagekit.cache.bricks import BLOCK_BITS
+from storagekit.cache.sets import EMPTY
+from storagekit.dispatch import DSPTF, LARD, Hashing, Lossy, NearestIdle
+from storagekit.drive import ideal_drive
+from storagekit.engine import AllCopies, AtOnce, Condition, FirstCopy, ReceivingBrick, Scenario, Spell, System, keys
+from storagekit.engine.event import event
+from storagekit.engine.run import Run, Static, begin, incoming
+from storagekit.placement import Declustered
+from storagekit.schedule import SATF
+from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
+
+DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3)
+BRICKS, BLOCK, EVENTS, CHUNK = 4, 4096, 900, 128
+# few addresses, so that memory matters
+DATA = 96
+
+
+def duplicates(cache: BrickLRU, contents, generation) -> jax.Array:
+    """Blocks that are in the memory of more than one brick."""
+    row = jnp.arange(contents.table.size)
+    of = row // cache.ways // cache.memory(jnp.zeros(1, jnp.int32)).sets(cache.ways)
+    table = contents.table.ravel()
+    live = (table != EMPTY) & ((table >> BLOCK_BITS) == generation.ravel()[jnp.minimum(of, BRICKS - 1)])
+    block = jnp.where(live, table & (2**BLOCK_BITS - 1), -1 - row)
+    return jnp.sum((block[:, None] == block) & (of[:, None] != of))
+
+
+@lru_cache
+def compiled(static: Static):
+    """A run of so many events, event by event: who was answered, and blocks in two memories after it."""
+
+    @jax.jit
+    def run(arrays, key):
+        scenario = eqx.combine(arrays, static.value)
+        first = begin(scenario, key)
+
+        def chunk(run: Run, _):
+            coming = incoming(scenario, run)
+
+            def one(state, _):
+                state, report = event(scenario, coming, state)
+                generation = scenario.system.condition.generation(state.condition)
+                twice = duplicates(scenario.system.cache, state.cache, generation)
+                answered = report.answered
+                return state, (answered.number, answered.response, report.admitted, twice, report.admission.hit)
+
+            state, told = jax.lax.scan(one, run.state._replace(taken=jnp.zeros_like(run.first)), None, length=CHUNK)
+            return Run(state, run.first + state.taken, run.key), told
+
+        end, told = jax.lax.scan(chunk, first, None, length=EVENTS // CHUNK)
+        return end.state, jax.tree.map(lambda leaf: leaf.reshape(-1), told)
+
+    return run
+
+
+def narrow(leaf):
+    array = np.asarray(leaf)
+    return array.astype({"f": np.float32, "i": np.int32}.get(array.dtype.kind, array.dtype))
+
+
+def told_by(scenario: Scenario, seed: int):
+    arrays, rest = eqx.partition(scenario, eqx.is_array_like)
+    state, told = compiled(Static(rest))(jax.tree.map(narrow, arrays), jnp.asarray(keys([seed])[:, 0]))
+    return state, [np.asarray(column) for column in told]
+
+
+def system(dispatch, completion, condition, capacity, copies) -> System:
+    cache = BrickLRU(capacity, bricks=BRICKS, sets=2 * BRICKS, ways=4, sectors=BLOCK // 512)
+    placement = Declustered(BRICKS, copies, data=DATA * BLOCK // 512, extent=16)
+    return System(
+        DRIVE, placement, dispatch, SATF(), completion, cache=cache, condition=condition, drives=BRICKS, slots=24
+    )
+
+
+def assert_kept(scenario: Scenario, seed: int):
+    state, (number, response, admitted, twice, hit) = told_by(scenario, seed)
+    answered = number[number >= 0]
+    assert len(np.unique(answered)) == len(answered), "a request is answered twice"
+    assert np.all(response[number >= 0] >= -1e-6)
+    missing = set(range(int(admitted.sum()))) - set(answered.tolist())
+    inside = set(np.asarray(state.slots.number)[~np.asarray(state.slots.answered)].tolist())
+    assert missing <= inside, "a request is lost"
+    assert not twice.any(), "a block is in two memories"
+    # whoever is inside waits for a brick that is alive, or has its answer coming
+    slots = jax.tree.map(np.asarray, state.slots._replace(target=None))
+    open_ones = ~slots.answered & (slots.number >= 0)
+    down, drives = np.asarray(state.condition.down), np.arange(BRICKS)
+    copy = np.asarray(scenario.system.placement.copy_on(drives[:, None], slots.home))
+    alive = (slots.waiting >> np.maximum(copy, 0) & 1).astype(bool) & (copy >= 0) & ~down[:, None]
+    assert np.all(np.isfinite(slots.answer[open_ones]) | alive.any(axis=0)[open_ones]), "nobody serves a request"
+    return len(answered), int(hit.sum())
+
+
+stops = st.tuples(st.integers(0, BRICKS - 1), st.integers(1, 150), st.integers(1, 150))
+SETTINGS = {
+    "copies": st.sampled_from([2, 4]),
+    "read_share": st.floats(0, 1),
+    "capacity": st.sampled_from([0.0, 3 * BLOCK, 8 * BLOCK]),
+    "stop": stops,
+    "slow": st.floats(0.2, 1),
+    "seed": st.integers(0, 1000),
+}
+
+
+def failing(stop, slow) -> Condition:
+    brick, first, length = stop
+    return Condition(Spell(brick, 0.0, first, first + length), Spell((brick + 1) % BRICKS, slow), timeout=0.2)
+
+
+@settings(max_examples=40, derandomize=True)
+@given(**SETTINGS, latency=st.floats(0, 2e-3), loss=st.sampled_from([0.0, 0.05, 0.5]), rate=st.floats(20, 250))
+def test_dsptf_with_lost_claims(copies, read_share, capacity, stop, slow, seed, latency, loss, rate):
+    protocol = DSPTF(latency, delivery=Lossy(loss))
+    arrivals = PoissonArrivals(RandomRequests(FixedSize(BLOCK), read_share), rate)
+    assert_kept(Scenario(system(protocol, AtOnce(), failing(stop, slow), capacity, copies), arrivals), seed)
+
+
+@pytest.mark.parametrize("dispatch", [Hashing(), LARD(2.0, 4.0), NearestIdle()], ids=lambda one: type(one).__name__)
+@settings(max_examples=15, derandomize=True)
+@given(**SETTINGS, rate=st.floats(20, 250))
+def test_other_dispatchers(dispatch, copies, read_share, capacity, stop, slow, seed, rate):
+    arrivals = PoissonArrivals(RandomRequests(FixedSize(BLOCK), read_share), rate)
+    assert_kept(Scenario(system(dispatch, AtOnce(), failing(stop, slow), capacity, copies), arrivals), seed)
+
+
+@pytest.mark.parametrize("completion", [FirstCopy(), ReceivingBrick(), AllCopies()], ids=lambda one: type(one).__name__)
+@settings(max_examples=15, derandomize=True)
+@given(**SETTINGS, latency=st.floats(0, 2e-3), outstanding=st.integers(1, 20))
+def test_writes_in_a_closed_loop(completion, copies, read_share, capacity, stop, slow, seed, latency, outstanding):
+    """A closed loop that lost a request would run dry."""
+    protocol = DSPTF(latency, delivery=Lossy(0.05))
+    arrivals = ClosedLoop(RandomRequests(FixedSize(BLOCK), read_share), outstanding)
+    answered, _ = assert_kept(
+        Scenario(system(protocol, completion, failing(stop, slow), capacity, copies), arrivals), seed
+    )
+    assert answered > 50
+
+
+def test_memory_is_used():
+    """The checks above look at something: reads hit, in several bricks."""
+    arrivals = PoissonArrivals(RandomRequests(FixedSize(BLOCK), 0.8), 100.0)
+    whole = Scenario(system(DSPTF(50e-6), AtOnce(), failing((0, 50, 50), 0.5), 8 * BLOCK, 4), arrivals)
+    answered, hits = assert_kept(whole, 1)
+    assert answered > 80 and hits > 20

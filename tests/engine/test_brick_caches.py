@@ -1,0 +1,102 @@
+"""Memory in the bricks, against timelines worked by hand. Times in ms; a sector takes 1 ms, a block has 8 sectors."""
+
+import numpy as np
+import pytest
+
+from storagekit.cache import BrickLRU
+from storagekit.dispatch import DSPTF, Hashing, central
+from storagekit.drive import RateServer
+from storagekit.engine import AtOnce, Scenario, System
+from storagekit.placement import Replicas
+from storagekit.schedule import FCFS
+
+MS = 1e-3
+SERVER = RateServer(1000)
+BLOCK = 8 * 512.0
+
+
+def responses(reports) -> dict[int, float]:
+    """Response time in ms of each request answered."""
+    number, response = reports.answered.number.ravel(), reports.answered.response.ravel()
+    return {int(n): r / MS for n, r in zip(number, response, strict=True) if n >= 0}
+
+
+def two_bricks(dispatch, cache) -> System:
+    return System(SERVER, Replicas(2), dispatch, FCFS(), AtOnce(), cache=cache, drives=2, slots=8)
+
+
+def memory(**options) -> BrickLRU:
+    return BrickLRU.sized(options.pop("capacity", 4 * BLOCK), bricks=2, ways=4, sectors=8, **options)
+
+
+def test_a_read_that_was_read_hits_where_it_is(unfold, recorded):
+    """D-SPTF, 0.1 ms a message, a hit 0.5.
+
+    0    a read of block 0 sent to brick 0: idle, it claims it at once, issues it at 0.2 and has it at 8.2
+    4    the same: on its way into the memory of brick 0, so with it at 8.2
+    20   the same, sent to brick 1: forwarded, found at brick 0: 0.5 + 0.1
+    30   the same, sent to brick 0: 0.5, and nobody else hears of it
+    """
+    arrivals = recorded(np.array([0, 4, 20, 30]) * MS, sectors=8, receiving=[0, 0, 1, 0])
+    tally, reports = unfold(Scenario(two_bricks(DSPTF(0.1 * MS), memory(hit_time=0.5 * MS)), arrivals))
+    assert responses(reports) == pytest.approx({0: 8.2, 1: 4.2, 2: 0.6, 3: 0.5}, abs=1e-3)
+    assert tally.hits.tolist() == [3]
+    assert tally.elsewhere.tolist() == [1]
+    assert tally.served.sum() == 1
+
+
+def test_a_written_block_stays_with_one_brick(unfold, recorded):
+    """A write is safe at once and on both disks by 8; reads sent to either brick find it, at the keeper's of its hash."""
+    arrivals = recorded(
+        np.array([0, 20, 30]) * MS, sectors=8, read=[False, True, True], receiving=[0, 0, 1], address_hash=1
+    )
+    tally, reports = unfold(Scenario(two_bricks(DSPTF(0.1 * MS), memory()), arrivals))
+    assert responses(reports) == pytest.approx({0: 0, 1: 0.1, 2: 0}, abs=1e-3)
+    assert tally.served.ravel().tolist() == [1, 1]
+    assert (int(tally.hits[0]), int(tally.elsewhere[0])) == (2, 1)
+
+
+def test_what_is_read_elsewhere_leaves_the_memory_where_it_was(unfold, recorded):
+    """Blocks 0 and 1 are read one by one by bricks 0 and 1, at the same time; then both together, which neither has.
+
+    Who serves that read has both from then on, and the other neither, so that two reads of one block each hit there.
+    """
+    arrivals = recorded(
+        np.array([0, 0, 20, 60, 70]) * MS,
+        sector=[0, 8, 0, 0, 8],
+        sectors=[8, 8, 16, 8, 8],
+        receiving=[0, 1, 1, 1, 1],
+    )
+    tally, _ = unfold(Scenario(two_bricks(central(), memory()), arrivals))
+    assert tally.served.sum() == 3
+    assert tally.hits.tolist() == [2]
+    # the two hits are found at one brick: both at the one that read them together, sent to brick 1 each time
+    assert int(tally.elsewhere[0]) in (0, 2)
+
+
+def test_hashed_reads_know_one_brick(unfold, recorded):
+    """Block 0 belongs to brick 0 by its hash. A request for it that hashes to brick 1 does not find it."""
+    arrivals = recorded(np.array([0, 20, 40]) * MS, sectors=8, address_hash=[0, 1, 1])
+    tally, _ = unfold(Scenario(two_bricks(Hashing(), memory()), arrivals))
+    assert tally.served.ravel().tolist() == [1, 1]
+    assert tally.hits.tolist() == [1]
+
+
+def test_one_memory_for_all_is_the_sum_of_theirs(unfold, recorded):
+    """Three blocks in turn, twice, in bricks of two blocks each: as one memory of four all of the second round hits."""
+    arrivals = recorded(np.arange(6) * 20 * MS, sector=[0, 8, 16] * 2, sectors=8, address_hash=0)
+    found = {}
+    for name, single in (("bricks", 0), ("one", 1)):
+        cache = BrickLRU(2 * BLOCK, bricks=2, sets=2, ways=4, sectors=8, central=single)
+        tally, _ = unfold(Scenario(two_bricks(Hashing(), cache), arrivals))
+        found[name] = int(tally.hits[0])
+    assert found == {"bricks": 0, "one": 3}
+
+
+def test_bricks_with_memories_of_their_own_size(unfold, recorded):
+    """Brick 0 holds no block, brick 1 two: of two blocks each read twice only those that hash to brick 1 hit."""
+    arrivals = recorded(np.arange(8) * 20 * MS, sector=[0, 8, 16, 24] * 2, sectors=8, address_hash=[0, 0, 1, 1] * 2)
+    cache = BrickLRU.sized((0.0, 2 * BLOCK), bricks=2, ways=4, sectors=8)
+    tally, _ = unfold(Scenario(two_bricks(Hashing(), cache), arrivals))
+    assert tally.hits.tolist() == [2]
+    assert tally.served.ravel().tolist() == [4, 2]
