@@ -42,9 +42,10 @@ def history(
 ) -> History:
     """`build(**point)` run at every point of the grid that `axes` spans, side by side, until `requests` are answered.
 
-    Each point is run once for every seed, which the phases of the spindles come from (dimension `seed`). Scenarios may differ in numbers only, so that they are the lanes of one compilation; arrays must be shared, such as the
-    requests of a trace. warm_up: the share of the run that `whole` leaves out, in whole pieces. at_end: called with
-    the last state of all lanes. Raises InputError where the scenarios differ in structure.
+    Each point is run once for every seed, from which the phases of its spindles come (dimension `seed`). Scenarios may differ
+    in numbers only, so that they are lanes of one compilation; arrays must be shared, such as the requests of a trace.
+    warm_up: the share of the run that `whole` leaves out, in whole pieces. at_end: called with the last state of all lanes.
+    Raises InputError where the scenarios differ in structure.
     """
     if not 0 <= warm_up < 1:
         raise InputError(f"warm-up of {warm_up:g} of the run: it must be at least 0 and below 1")

@@ -12,10 +12,19 @@ from storagekit.engine import Spell, State
 from storagekit.errors import InputError
 from storagekit.metrics import History, history
 from storagekit.papers.dsptf.bricks import HALF, NAMES, SLOW, TRACES, Bricks, Setting, Source, source
+from storagekit.resources import real_traces
 from storagekit.workload.standin import compare_popular
-from storagekit.workload.trace.characteristics import characteristics
+from storagekit.workload.trace import read
 
+# in the folder of real traces
+SAMPLES = {
+    "financial1, 10,000 requests": "spc-financial1-10k/Financial1.first10000.spc.xz",
+    "websearch1, a minute": "spc-websearch1-60s/WebSearch1.first60s.spc.xz",
+    "hplajw": "hplajw-1992/ajw.1week.srt.xz",
+    "cello2003": "cello-hpl-2003/hourly.03126.srt.bz2",
+}
 PIECES = 40
+PAIR = Bricks()
 SYSTEMS = ("equal", "slow", "changing")
 # of the run: LARD's windows beside that of its paper, and thresholds that the load of these traces can reach
 LARD_WINDOWS = (1 / 40, 1 / 10)
@@ -54,13 +63,12 @@ def table2(effort: Length = QUICK, *, traces: Sequence[str] = tuple(TRACES), fol
     rows = []
     for name in traces:
         given = source(name, 0, effort.seed, folder)
-        found = characteristics(given.trace)
         rows.append(
             {
-                "reads": found.read_share,
-                "size": found.mean_size,
-                "requests": found.requests,
-                "duration": found.duration,
+                "reads": float(given.trace.read.mean()),
+                "size": float(given.trace.size.mean()),
+                "requests": len(given.trace),
+                "duration": _seconds(given),
                 "basis": given.basis,
             }
         )
@@ -70,7 +78,7 @@ def table2(effort: Length = QUICK, *, traces: Sequence[str] = tuple(TRACES), fol
 
 
 def settings(requests: int, duration: float) -> dict[str, Setting]:
-    """The runs of one trace by name, "system: scheme": equal bricks, one slow, and changing ones, these with LARD's windows."""
+    """The runs of one trace by name, "system: scheme": equal bricks, one slow, changing ones; these with LARD's windows too."""
     quarter = requests // 4
     spells = {
         "equal": (Spell(0, 1.0), Spell(1, 1.0)),
@@ -96,7 +104,7 @@ def replays(
     *,
     trace: str = "sap",
     folder: str | Path = "",
-    system: Bricks = Bricks(),
+    system: Bricks = PAIR,
     pieces: int = PIECES,
 ) -> History:
     """A trace through two bricks under every scheme and condition, all side by side (figures 6, 7 and 8).
@@ -164,11 +172,31 @@ def table3(
     return joined.assign_attrs(exhibit="dsptf.table3", duplicates=twice)
 
 
+def real(effort: Length = QUICK, folder: str | Path = "", *, requests: int = 10_000) -> xr.Dataset | None:
+    """The head of each real trace that lies in a folder, through two equal bricks (dimensions `trace`, `scheme`, `seed`).
+
+    folder: see `resources.real_traces`; None is returned where none of `SAMPLES` is there. Devices lie end to end;
+    memories are of full size, and empty at first.
+    """
+    lying = {name: real_traces(folder) / file for name, file in SAMPLES.items()}
+    found = []
+    for name, path in lying.items():
+        if not path.is_file():
+            continue
+        given = Source(read(path).take(slice(0, requests)).concatenated(), 1.0, "trace")
+        runs = {scheme: Setting(scheme, allocated=1.0) for scheme in NAMES[:4]}
+        data = through(given, PAIR, runs, name, effort.seeds, 1).whole.drop_vars(["system", "scheme"])
+        found.append(data.rename(run="scheme").assign_coords(trace=name))
+    if not found:
+        return None
+    return xr.concat(found, dim="trace", combine_attrs="override").assign_attrs(exhibit="dsptf.traces", basis="trace")
+
+
 def compared(effort: Length = QUICK, *, traces: Sequence[str] = tuple(TRACES)) -> xr.Dataset:
     """The stand-ins of the other exhibits' length against what is published of the traces, figure by figure."""
     rows = {name: compare_popular(*_model(name, effort)) for name in traces}
     figures = list(next(iter(rows.values())))
-    kinds = ("published", "measured")
+    kinds = ("target", "measured")
     values = [[[getattr(rows[name][figure], kind) for kind in kinds] for figure in figures] for name in traces]
     return xr.Dataset(
         {"value": (("trace", "figure", "kind"), values)},

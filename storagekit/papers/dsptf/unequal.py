@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from storagekit.engine import Condition, ReceivingBrick, Scenario, Spell, System
 from storagekit.drive import load_drive
+from storagekit.engine import Condition, ReceivingBrick, Scenario, Spell, System
 from storagekit.metrics import sweep
 from storagekit.papers.dsptf.bricks import NAMES, SLOW, SLOWNESS, TARGETS, Setting, dispatcher
 from storagekit.papers.dsptf.exhibits import QUICK, Effort

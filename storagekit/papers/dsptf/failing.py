@@ -1,0 +1,58 @@
+"""A brick that stops after it has claimed reads, and comes back; claims that get lost on top (section 3)."""
+
+from collections.abc import Sequence
+
+import xarray as xr
+
+from storagekit.dispatch import DSPTF, Lossy
+from storagekit.drive import load_drive
+from storagekit.engine import AtOnce, Condition, Scenario, System, stopped
+from storagekit.metrics import sweep
+from storagekit.papers.dsptf.exhibits import QUICK, Effort
+from storagekit.papers.dsptf.system import LATENCY
+from storagekit.placement import Declustered
+from storagekit.schedule import SATF
+from storagekit.units import KB
+from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
+
+BRICKS, COPIES, OUTSTANDING = 8, 2, 32
+# of the requests: when the brick stops, and when it is back
+STOPS, BACK = 0.4, 0.7
+# what a write on its way to disk, or a read queued where nobody heard that it is taken, occupies
+SLOTS = 128
+
+
+def failing(
+    effort: Effort = QUICK, *, losses: Sequence[float] = (0.0, 0.05), timeouts: Sequence[float] = (0.1, 1.0)
+) -> xr.Dataset:
+    """Two copies declustered over eight bricks, one of which stops for a while, in a closed loop (dimensions loss, timeout).
+
+    A closed loop that lost a request would hold fewer from then on: `outstanding` says how many it held, in the mean.
+    `resent` counts the reads that clients sent again after their time-out, a figure that the paper does not give.
+    """
+    drive = load_drive("atlas10k")
+    requests = RandomRequests(ExponentialSize(4 * KB), 0.9)
+
+    def system(loss: float, timeout: float) -> Scenario:
+        stops = stopped(0, int(STOPS * effort.requests), int(BACK * effort.requests))
+        whole = System(
+            drive,
+            Declustered(BRICKS, COPIES),
+            DSPTF(LATENCY, delivery=Lossy(loss)),
+            SATF(),
+            AtOnce(),
+            condition=Condition(stops, timeout=timeout),
+            drives=BRICKS,
+            slots=SLOTS,
+        )
+        return Scenario(whole, ClosedLoop(requests, OUTSTANDING))
+
+    data = sweep(
+        system,
+        {"loss": list(losses), "timeout": list(timeouts)},
+        seeds=effort.seed_list,
+        requests=effort.requests,
+        warm_up=effort.requests // 5,
+        allow_held_up=True,
+    )
+    return data.assign_attrs(paper="dsptf", exhibit="dsptf.protocol", loop=OUTSTANDING)

@@ -1,0 +1,75 @@
+"""What a fast network buys, and what it has to carry: sections 5.3.1 and 5.3.2 over latency, load, replicas and reads."""
+
+from collections.abc import Sequence
+
+import xarray as xr
+
+from storagekit.dispatch import DSPTF, Hashing, OneOf
+from storagekit.engine import Scenario
+from storagekit.metrics import interval, sweep
+from storagekit.papers.dsptf.exhibits import QUICK, Effort
+from storagekit.papers.dsptf.system import group
+from storagekit.units import KB, MS
+
+LATENCIES = tuple(ms * MS for ms in (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 3.0))
+SCHEMES = ("D-SPTF", "Hashing")
+# bytes of a message without data (section 5.3.1)
+MESSAGE = 50
+
+
+def network(
+    effort: Effort = QUICK,
+    *,
+    latencies: Sequence[float] = LATENCIES,
+    replicas: Sequence[int] = (2, 4, 8),
+    depths: Sequence[int] = (4, 8, 16, 32),
+    read_shares: Sequence[float] = (0.67, 0.9, 1.0),
+) -> xr.Dataset:
+    """D-SPTF and hashing against the one-way latency (s), replicas, requests outstanding (`depth`) and the share of reads.
+
+    Hashing sends no messages, so that its rows differ by chance alone. `gain`: throughput of D-SPTF over hashing under the
+    same load, by `statistic`.
+    """
+
+    def loop(scheme: str, latency: float, replicas: int, depth: int, read_share: float) -> Scenario:
+        dispatch = OneOf((DSPTF(latency), Hashing()), SCHEMES.index(scheme))
+        return group(dispatch, replicas=replicas, outstanding=depth, read_share=read_share, slots=64)
+
+    axes = {
+        "scheme": list(SCHEMES),
+        "latency": list(latencies),
+        "replicas": list(replicas),
+        "depth": list(depths),
+        "read_share": list(read_shares),
+    }
+    seeds, requests = effort.seed_list[: max(2, effort.seeds // 4)], effort.requests // 2
+    data = sweep(loop, axes, seeds=seeds, requests=requests, warm_up=requests // 5, allow_held_up=True)
+    gain = data.throughput.sel(scheme="D-SPTF") / data.throughput.sel(scheme="Hashing")
+    data["gain"] = interval(gain.to_dataset(name="gain")).gain
+    return data.assign_attrs(paper="dsptf", exhibit="dsptf.network")
+
+
+def messages(data: xr.Dataset, size: float = 4 * KB) -> xr.Dataset:
+    """Messages per request of D-SPTF by `kind`, in number and in bytes, requests being `size` bytes long.
+
+    data: measures with a dimension or coordinate `replicas` (N), reads that hit memory included. As the paper counts them,
+    each request goes to N bricks and each claim to N (section 5.3.1, 2N in the common case); a read found in the
+    memory of the receiving brick sends nothing on, and one found in another's is claimed there. A write carries its data to
+    every replica, and every replica acknowledges it; a read's data goes to the client once. `overhead`: bytes of
+    messages without data over bytes of data to and from clients.
+    """
+    copies, reads, hit = data.replicas, data.read_fraction, data.hit_rate.fillna(0.0)
+    here = hit - data.hit_elsewhere.fillna(0.0)
+    claims = (data.claims_per_read + data.hit_elsewhere.fillna(0.0)) * reads
+    counts = {
+        "request": reads * (here + (1 - here) * copies),
+        "claim": claims * copies,
+        "write": (1 - reads) * copies,
+        "acknowledgement": (1 - reads) * copies,
+    }
+    carried = {"request": 0.0, "claim": 0.0, "write": size, "acknowledgement": 0.0}
+    number = xr.concat([counts[kind] for kind in counts], dim="kind").assign_coords(kind=list(counts))
+    load = MESSAGE + xr.DataArray([carried[kind] for kind in counts], dims="kind", coords={"kind": list(counts)})
+    found = xr.Dataset({"number": number, "bytes": number * load})
+    found["overhead"] = MESSAGE * number.sum("kind") / size
+    return found
