@@ -52,7 +52,7 @@ def curves(
         y=alt.Y("mean", title=titles[1], scale=y_scale or alt.Scale(zero=True)),
         strokeDash=alt.StrokeDash(colour, type="nominal", sort=series, legend=None),
     )
-    whisker = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low", title=titles[1]), y2="high")
+    whisker = base.mark_rule(strokeWidth=1.5, clip=True).encode(y=alt.Y("low", title=titles[1]), y2="high")
     return alt.layer(whisker, line).properties(width=WIDTH, height=HEIGHT)
 
 
@@ -223,7 +223,7 @@ def bars(
             .encode(
                 x=alt.X(x, type="nominal", sort=sort),
                 y="paper",
-                color=alt.Color("series", type="nominal", title=None, scale=_paper_scale()),
+                color=alt.Color("series", type="nominal", title=None, scale=paper_scale()),
             )
         )
     return alt.layer(*layers).properties(width=WIDTH / 2 + 20, height=HEIGHT)
@@ -238,13 +238,14 @@ def paper_points(points: Sequence[tuple[float, float]], x: str, titles: tuple[st
         .encode(
             x=alt.X(x, title=titles[0]),
             y=alt.Y("paper", title=titles[1]),
-            fill=alt.Fill("series", type="nominal", title=None, scale=_paper_scale()),
+            fill=alt.Fill("series", type="nominal", title=None, scale=paper_scale()),
             color=alt.value(PAPER),
         )
     )
 
 
-def _paper_scale() -> alt.Scale:
+def paper_scale() -> alt.Scale:
+    """The colour of what the paper says, which its legend calls so."""
     return alt.Scale(domain=["paper"], range=[PAPER])
 
 

@@ -11,7 +11,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.lanes import bit, count, held, index_of, lowest, real, rows
+from storagekit.lanes import bit, computed_once, count, held, index_of, lowest, real, rows
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 
@@ -50,8 +50,9 @@ class View(NamedTuple):
 
     def load(self) -> Int[Array, "drive *lanes"]:
         """Requests at each drive, waiting and in service."""
-        copies = [self.placement.copy_on(jnp.int32(drive), self.home) for drive in range(self.busy.shape[0])]
-        queued = [count(held(self.waiting, copy)) for copy in copies]
+        one = jnp.ones_like(self.first)
+        copies = [self.placement.copy_on(one * drive, self.home) for drive in range(self.busy.shape[0])]
+        queued = [computed_once(count(held(self.waiting, copy))) for copy in copies]
         return jnp.concatenate(queued) + self.busy.astype(jnp.int32)
 
 

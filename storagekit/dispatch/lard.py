@@ -64,8 +64,9 @@ class LARD(OneChosen):
 
     def route(self, private: Table, request, entering, view):
         target = (request.address_hash % jnp.uint32(self.targets)).astype(jnp.int32)
-        private = self._watched(private, view.load().astype(jnp.float32), entering)
-        load = jnp.where(self.window > 0, private.load, view.load().astype(jnp.float32))
+        now = view.load().astype(jnp.float32)
+        private = self._watched(private, now, entering)
+        load = jnp.where(self.window > 0, private.load, now)
         idlest, least = first_min(jnp.where(view.holders(), load, jnp.inf))
         idlest, copies = pick(view.copy(), idlest), view.copies
         remembered = pick(private.replica, target)

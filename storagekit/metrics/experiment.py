@@ -155,7 +155,7 @@ def grid(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
 
 
 def _others(flat: xr.Dataset) -> dict:
-    return {name: flat[name] for name in flat.coords if name not in ("point", "seed")}
+    return {name: flat[name] for name in flat.coords if name != "point"}
 
 
 def _refuse_held_up(flat: xr.Dataset, scenario: Scenario) -> None:

@@ -8,7 +8,8 @@ import xarray as xr
 
 from storagekit.axes import title
 from storagekit.charts.marks import Side, level, lines, paper_points
-from storagekit.charts.srarray.look import BLUE, GREEN, ORANGE, headed, side_by_side
+from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.srarray.look import BLUE, GREEN, ORANGE
 from storagekit.charts.theme import HEIGHT, PAPER, WIDTH, finished
 
 POLICIES = {"FCFS": GREEN, "LOOK": ORANGE, "SPTF": BLUE}

@@ -1,16 +1,9 @@
-"""What the exhibits share: a colour for each scheme and layout, panels with their own headings."""
+"""What the exhibits share: a colour for each scheme and layout."""
 
-from collections.abc import Sequence
-from typing import Literal
-
-import altair as alt
-
-from storagekit.charts.marks import Layered
 from storagekit.charts.theme import COLOURS
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = COLOURS
 TO_MS = 1e3
-PANEL = 320
 
 SCHEMES = {"SR-Array": BLUE, "D-way mirror": PURPLE, "RAID-10": VERMILION, "Striping": GREEN}
 LOOPS = {"SR-Array": BLUE, "SR-Array, RLOOK": SKY, "RAID-10": VERMILION, "Striping": GREEN}
@@ -19,13 +12,3 @@ TPCC = {"9x4x1": BLUE, "12x3x1": SKY, "18x2x1": ORANGE, "36x1x1": GREEN, "18x1x2
 SCHEDULERS = {"RSATF": BLUE, "RLOOK": SKY, "SATF": GREEN, "LOOK": ORANGE}
 RATES = (BLUE, ORANGE, GREEN)
 REPLICAS = {"1": GREEN, "2": SKY, "3": BLUE, "4": ORANGE, "5": VERMILION, "6": PURPLE}
-
-
-def headed(chart: Layered, heading: str, width: float = PANEL) -> Layered:
-    """A panel with a small heading of its own."""
-    return chart.properties(title=alt.TitleParams(heading, fontSize=12, offset=6), width=width)
-
-
-def side_by_side(panels: Sequence[Layered], *, legends: Literal["shared", "independent"]) -> alt.HConcatChart:
-    """Panels in a row, with one legend for all or one for each."""
-    return alt.hconcat(*panels, spacing=30).resolve_scale(color=legends, shape=legends)

@@ -6,7 +6,8 @@ import xarray as xr
 
 from storagekit.axes import title
 from storagekit.charts.marks import Layered, Side, lines
-from storagekit.charts.srarray.look import CELLO, LOOPS, headed, side_by_side
+from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.srarray.look import CELLO, LOOPS
 from storagekit.charts.theme import finished
 
 # percent, so that maps with small errors look pale beside others

@@ -9,6 +9,7 @@ import xarray as xr
 
 from storagekit.axes import title
 from storagekit.charts.marks import Layered, Side, level, lines, named_points, points
+from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.srarray.look import (
     CELLO,
     RATES,
@@ -17,8 +18,6 @@ from storagekit.charts.srarray.look import (
     SCHEMES,
     TO_MS,
     TPCC,
-    headed,
-    side_by_side,
 )
 from storagekit.charts.theme import finished
 

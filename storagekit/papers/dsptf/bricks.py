@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -58,7 +59,8 @@ class Setting(NamedTuple):
     """One run: the scheme, when which brick is slow, and LARD's state before the run, window (s) and thresholds.
 
     allocated: the share of LARD's targets that are allocated at random before the run; 0, and each goes to the least loaded
-    brick when first asked for, as section 5.2.1 has it; 1 in section 5.2.2 (footnote 3).
+    brick when first asked for, as section 5.2.1 has it; 1 in section 5.2.2 (footnote 3). slowness: what slow means, one of
+    `SLOWNESS`.
     """
 
     scheme: str
@@ -67,25 +69,28 @@ class Setting(NamedTuple):
     window: float = 0.0
     low: float = 25.0
     high: float = 65.0
+    slowness: str = "service"
 
 
-def source(name: str, requests: int, seed: int = 0, folder: str | Path = "") -> Source:
+def source(name: str, requests: int, seed: int = 0, folder: str | Path = "", together: bool = False) -> Source:
     """A trace of section 5.1.1: the whole real file where the folder of real traces has it, else its stand-in, scaled to so
     many requests (0 for its full length).
 
-    Raises InputError where there is no trace of that name.
+    together: a stand-in whose popular data lies side by side, instead of all over the LUNs. Raises InputError where there is
+    no trace of that name.
     """
     if name not in TRACES:
         raise InputError(f"trace {name!r}: unknown; it is one of {', '.join(TRACES)}")
     for found in sorted(real_traces(folder).glob(f"**/{FILES[name]}*")) if name in FILES else []:
         return Source(read(found).concatenated(), 1.0, "trace")
-    return Source(*stand_in(name, requests, seed), "stand-in")
+    return Source(*stand_in(name, requests, seed, together), "stand-in")
 
 
 @lru_cache(maxsize=4)
-def stand_in(name: str, requests: int, seed: int) -> tuple[RequestTrace, float]:
+def stand_in(name: str, requests: int, seed: int, together: bool) -> tuple[RequestTrace, float]:
     """A stand-in of so many requests (0 for its full length), its LUNs end to end, and its scale."""
-    model = TRACES[name] if not requests else TRACES[name].scaled(requests / TRACES[name].requests)
+    whole = replace(TRACES[name], together=together)
+    model = whole.scaled(requests / whole.requests) if requests else whole
     return model.generate(seed=seed).concatenated(model.capacity), model.scale
 
 
@@ -99,12 +104,11 @@ def dispatcher(setting: Setting, bricks: int, weights: tuple[float, ...] = (1 / 
 
 
 class Bricks(NamedTuple):
-    """A system for a trace. memory: bytes of each brick at full scale; slowness: one of `SLOWNESS`."""
+    """A system for a trace. memory: bytes of each brick at full scale."""
 
     bricks: int = 2
     replicas: int = 2
     memory: float = BRICK_MEMORY
-    slowness: str = "service"
     slots: int = SLOTS
 
     def arrivals(self, given: Source) -> RecordedArrivals:
@@ -125,7 +129,7 @@ class Bricks(NamedTuple):
             SATF(),
             AtOnce(),
             cache=cache,
-            condition=Condition(*setting.spells, **SLOWNESS[self.slowness]),
+            condition=Condition(*setting.spells, **SLOWNESS[setting.slowness]),
             drives=self.bricks,
             slots=self.slots,
         )

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 
 import xarray as xr
 
-from storagekit.metrics import Measurement, interval, ratio
-from storagekit.metrics import with_interval as _value
+from storagekit.metrics import Measurement, interval, ratio, with_interval
 from storagekit.units import MS
 
 INFERRED = "a write is answered when the receiving brick has it on disk: inferred, the paper does not say"
@@ -23,12 +22,12 @@ def fig1_findings(data: xr.Dataset) -> list[Measurement]:
         means.sel(depth=2) >= 0.995 * means.sel(depth=1)
     )
     return [
-        _value(
+        with_interval(
             "dsptf.fig1.gain_at_16",
             gain.sel(depth=16),
             "15 candidates at 16 outstanding; DiskSim itself 4.0 gives 204.4 / 114.6 = 1.78 on this drive",
         ),
-        _value("dsptf.fig1.no_gain_at_2", gain.sel(depth=2), ""),
+        with_interval("dsptf.fig1.no_gain_at_2", gain.sel(depth=2), ""),
         Measurement("dsptf.fig1.rising", rising, note="from depth 2 up; with 1 and with 2 there is nothing to choose"),
     ]
 
@@ -42,9 +41,9 @@ def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measureme
     found = []
     for key, scheme in ORDER.items():
         row = summary.sel(scheme=scheme)
-        found.append(_value(f"dsptf.table1.{key}.throughput", row.throughput, INFERRED))
-        found.append(_value(f"dsptf.table1.{key}.idle", row.idle, _idle_note(key)))
-        found.append(_value(f"dsptf.table1.{key}.service", row.service_time / MS, INFERRED))
+        found.append(with_interval(f"dsptf.table1.{key}.throughput", row.throughput, INFERRED))
+        found.append(with_interval(f"dsptf.table1.{key}.idle", row.idle, _idle_note(key)))
+        found.append(with_interval(f"dsptf.table1.{key}.service", row.service_time / MS, INFERRED))
     throughput = data.throughput.sel(read_share=read_share)
     gain = ratio(throughput.sel(scheme="D-SPTF"), throughput.sel(scheme="Hashing"))
     idle = interval(data).idle.sel(scheme="Hashing")
@@ -52,23 +51,23 @@ def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measureme
     depth_reads = float(data.candidates.sel(scheme="D-SPTF", read_share=1.0).mean())
     return [
         *found,
-        _value("dsptf.table1.gain", gain, f"over hashing, over LARD {over_lard:.3f}; {INFERRED}"),
-        _value(
+        with_interval("dsptf.table1.gain", gain, f"over hashing, over LARD {over_lard:.3f}; {INFERRED}"),
+        with_interval(
             "dsptf.table1.depth_dsptf",
             summary.candidates.sel(scheme="D-SPTF"),
             f"copies a choice sees, queued writes included; with reads alone {depth_reads:.1f}",
         ),
-        _value(
+        with_interval(
             "dsptf.table1.depth_hashing",
             summary.candidates.sel(scheme="Hashing"),
             "as above; the paper's own arithmetic in section 5.1.1 gives 2.4",
         ),
-        _value(
+        with_interval(
             "dsptf.table1.idle_read_only",
             idle.sel(read_share=1.0),
             f"hashing; LARD {float(lard.sel(read_share=1.0)):.3f}",
         ),
-        _value(
+        with_interval(
             "dsptf.table1.idle_60_reads",
             idle.sel(read_share=0.6),
             f"hashing; LARD {float(lard.sel(read_share=0.6)):.4f}; queued writes leave a brick something to do",
@@ -87,14 +86,14 @@ def fig5_findings(data: xr.Dataset, settings: Iterable[xr.Dataset]) -> list[Meas
     over_lard = ratio(dsptf, lard).sel(statistic="mean")
     return [
         *(
-            _value(
+            with_interval(
                 f"dsptf.fig5.gain_{count}",
                 gain.sel(replicas=count),
                 INFERRED + f"; over LARD {over_lard.sel(replicas=count):.3f}",
             )
             for count in (2, 8)
         ),
-        _value("dsptf.fig5.gain_3", gain.sel(replicas=3), "67% reads; " + INFERRED),
+        with_interval("dsptf.fig5.gain_3", gain.sel(replicas=3), "67% reads; " + INFERRED),
         Measurement(
             "dsptf.fig5.growing", bool((means.diff("replicas") > 0).all()), note="mean gain at every step from 2 to 8"
         ),
@@ -103,7 +102,7 @@ def fig5_findings(data: xr.Dataset, settings: Iterable[xr.Dataset]) -> list[Meas
             bool((central > 0.98).all()),
             note=f"least D-SPTF / Central SPTF over 2 to 8 replicas: {float(central.min()):.4f}",
         ),
-        _value(
+        with_interval(
             "dsptf.abstract.max_gain",
             largest,
             "the setting is not named; here " + str(largest.attrs["setting"]),
@@ -120,7 +119,7 @@ def table5_findings(data: xr.Dataset, read_only: xr.Dataset, most: xr.Dataset) -
                 "; bricks left over unused" * (bricks % replicas > 0)
             )
             row = data.messages.sel(replicas=replicas, bricks=bricks)
-            found.append(_value(f"dsptf.table5.way{replicas}[{bricks}]", row, note))
+            found.append(with_interval(f"dsptf.table5.way{replicas}[{bricks}]", row, note))
     rate = interval(read_only).message_rate.sel(replicas=8)
     copies = int(most.attrs["copies"])
     # a read may be claimed before the measured time and answered within it, so that one is allowed for
@@ -134,13 +133,13 @@ def table5_findings(data: xr.Dataset, read_only: xr.Dataset, most: xr.Dataset) -
             peak <= copies,
             note=f"{copies} idle replicas: {peak:.2f} claims of {copies} messages a read, at most {copies} x {copies}",
         ),
-        _value(
+        with_interval(
             "dsptf.table5.rate_8way",
             rate,
             f"reads alone; the paper's 3,230 is 16.15 x 200: one access per request; with 90% reads we have {mixed:.0f}",
         ),
-        _value("dsptf.table5.overhead_4kb", overhead / 4096, "50-byte messages over data, per request"),
-        _value("dsptf.table5.overhead_64kb", overhead / 65536, "50-byte messages over data, per request"),
+        with_interval("dsptf.table5.overhead_4kb", overhead / 4096, "50-byte messages over data, per request"),
+        with_interval("dsptf.table5.overhead_64kb", overhead / 65536, "50-byte messages over data, per request"),
     ]
 
 
@@ -158,7 +157,7 @@ def table6_findings(data: xr.Dataset) -> list[Measurement]:
         )
         note = f"90% reads, 50 us (the read share is not given); {others}"
         found.append(
-            _value(f"dsptf.table6.conflicts[{replicas}]", row.sel(read_share=0.9, latency=data.latency[0]), note)
+            with_interval(f"dsptf.table6.conflicts[{replicas}]", row.sel(read_share=0.9, latency=data.latency[0]), note)
         )
     return found
 
@@ -218,11 +217,6 @@ def protocol_findings(data: xr.Dataset) -> list[Measurement]:
             f"read; requests in the loop, at least: {held:.2f} of 16; late claims are tested, not drawn",
         ),
     ]
-
-
-def not_run() -> list[Measurement]:
-    """Claims that need a trace, caches, unequal or failing bricks."""
-    return [Measurement("dsptf.protocol.brick_failure", None, note="failing bricks are not modelled yet")]
 
 
 def _largest_gain(loop: xr.Dataset) -> xr.DataArray:

@@ -18,13 +18,15 @@ from storagekit.workload.trace import read
 
 # in the folder of real traces
 SAMPLES = {
-    "financial1, 10,000 requests": "spc-financial1-10k/Financial1.first10000.spc.xz",
-    "websearch1, a minute": "spc-websearch1-60s/WebSearch1.first60s.spc.xz",
+    "financial1": "spc-financial1-10k/Financial1.first10000.spc.xz",
+    "websearch1": "spc-websearch1-60s/WebSearch1.first60s.spc.xz",
     "hplajw": "hplajw-1992/ajw.1week.srt.xz",
     "cello2003": "cello-hpl-2003/hourly.03126.srt.bz2",
 }
 PIECES = 40
 PAIR = Bricks()
+# of "half the speed", beside the one that is judged
+MEANINGS = ("rotation", "seek")
 SYSTEMS = ("equal", "slow", "changing")
 # of the run: LARD's windows beside that of its paper, and thresholds that the load of these traces can reach
 LARD_WINDOWS = (1 / 40, 1 / 10)
@@ -34,13 +36,16 @@ LARD_LOW, LARD_HIGH = 0.75, 1.0
 class Length(NamedTuple):
     """How much of the traces to run: requests of each (0 for all of it), how often, and which random ones.
 
+    wide: requests of each on the 32 bricks of table 3, where a request is more work.
+
     runs: with other phases of the spindles. They turn at one speed, so that the lead of one over the other, which decides
     how often one of two is nearer, stays as it is throughout a run.
     """
 
-    requests: int = 2**16
+    requests: int = 2**15
     runs: int = 4
     seed: int = 0
+    wide: int = 2**15
 
     @property
     def seeds(self) -> list[int]:
@@ -52,7 +57,7 @@ QUICK = Length()
 
 def length(profile: str, seed: int = 0) -> Length:
     """The length of a profile: "quick" for a look, "full" for the record."""
-    known = {"quick": QUICK, "full": Length(2**20, 4)}
+    known = {"quick": QUICK, "full": Length(2**19, 4, wide=2**17)}
     if profile not in known:
         raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(known)}")
     return known[profile]._replace(seed=seed)
@@ -78,7 +83,7 @@ def table2(effort: Length = QUICK, *, traces: Sequence[str] = tuple(TRACES), fol
 
 
 def settings(requests: int, duration: float) -> dict[str, Setting]:
-    """The runs of one trace by name, "system: scheme": equal bricks, one slow, changing ones; these with LARD's windows too."""
+    """The runs of one trace, by name: equal bricks, one slow, and changing ones, these with LARD's windows too."""
     quarter = requests // 4
     spells = {
         "equal": (Spell(0, 1.0), Spell(1, 1.0)),
@@ -91,6 +96,9 @@ def settings(requests: int, duration: float) -> dict[str, Setting]:
         for system in SYSTEMS
         for scheme in NAMES
     }
+    for slowness in MEANINGS:
+        for scheme in ("D-SPTF", "Hashing"):
+            runs[f"changing, {slowness}: {scheme}"] = Setting(scheme, spells["changing"], 1.0, slowness=slowness)
     for window in LARD_WINDOWS:
         share = f"{window:.3g} of the run"
         runs[f"changing: LARD, {share}"] = Setting(
@@ -106,13 +114,16 @@ def replays(
     folder: str | Path = "",
     system: Bricks = PAIR,
     pieces: int = PIECES,
+    together: bool = False,
 ) -> History:
     """A trace through two bricks under every scheme and condition, all side by side (figures 6, 7 and 8).
 
-    Dimension `run`, with coordinates `system`, one of `SYSTEMS`, and `scheme`. The whole run counts, as in the paper:
-    memories are empty at first. Attribute `duplicates`: blocks found in the memories of two bricks at the end.
+    Dimension `run`, with coordinates `system`, one of `SYSTEMS`, or "changing, rotation" and "changing, seek" where a brick
+    is slow in nothing else, and `scheme`. together: a stand-in whose popular data lies side by side. The whole run counts,
+    as in the paper: memories are empty at first. Attribute `duplicates`: blocks found in the memories of two bricks at the
+    end.
     """
-    given = source(trace, effort.requests, effort.seed, folder)
+    given = source(trace, effort.requests, effort.seed, folder, together)
     return through(given, system, settings(len(given.trace), _seconds(given)), trace, effort.seeds, pieces)
 
 
@@ -145,6 +156,16 @@ def through(
     return History(*(data.assign_coords(coords).assign_attrs(attrs) for data in found))
 
 
+def missed(data: xr.Dataset) -> xr.DataArray:
+    """Mean response time of the reads that memory does not answer, as if it answered the others in no time.
+
+    Hits take at most one message here, and a write is answered as soon as it is in NVRAM, so that this is what of a client's
+    response time the schemes have a say in; ratios of schemes are the same for the mean over all requests, hits apart. It
+    is of the size of the paper's times, which the mean over all requests is not.
+    """
+    return (data.read_response / (1 - data.hit_rate)).assign_attrs(units="s", long_name="response time of missed reads")
+
+
 def duplicates(cache, state: State, lane: int) -> int:
     """Blocks that several bricks have in memory."""
     held = np.concatenate(blocks_held(cache, state.cache, lane))
@@ -162,7 +183,7 @@ def table3(
     runs = {scheme: Setting(scheme, allocated=1.0) for scheme in NAMES[:4]}
     found, twice, basis = [], 0, []
     for name in traces:
-        given = source(name, effort.requests, effort.seed, folder)
+        given = source(name, effort.wide, effort.seed, folder)
         data = through(given, system, runs, name, effort.seeds[:1], 1).whole.isel(seed=0, drop=True)
         twice += data.attrs["duplicates"]
         basis.append(given.basis)

@@ -1,4 +1,4 @@
-"""The exhibits of D-SPTF, drawn. `paper` maps claim ids to the paper's numbers."""
+"""The closed loops of sections 2 and 5, drawn: equal bricks, messages, latency."""
 
 from collections.abc import Mapping
 
@@ -7,12 +7,9 @@ import pandas as pd
 import xarray as xr
 
 from storagekit.axes import title
+from storagekit.charts.dsptf.look import KEYS, SCHEMES, TO_MS
 from storagekit.charts.marks import bars, curves, paper_points
 from storagekit.charts.theme import finished
-
-SCHEMES = ["Central SPTF", "D-SPTF", "Hashing", "LARD"]
-KEYS = {"Central SPTF": "central", "D-SPTF": "dsptf", "Hashing": "hashing", "LARD": "lard"}
-TO_MS = 1e3
 
 
 def fig1(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:

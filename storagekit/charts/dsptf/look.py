@@ -1,0 +1,78 @@
+"""What the exhibits share: names, a colour for each scheme, bars that lie."""
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import pandas as pd
+import xarray as xr
+
+from storagekit.charts.marks import Layered, Side, paper_scale, table
+from storagekit.charts.theme import COLOURS
+
+SCHEMES = ["Central SPTF", "D-SPTF", "Hashing", "LARD"]
+FIVE = [*SCHEMES, "Weighted hash"]
+KEYS = {
+    "Central SPTF": "central",
+    "D-SPTF": "dsptf",
+    "Hashing": "hashing",
+    "LARD": "lard",
+    "Weighted hash": "weighted_hash",
+}
+# as `curves` colours the first four
+COLOUR = dict(zip(FIVE, COLOURS, strict=False))
+TRACES = {"sap": "SAP", "cello2002": "Cello2002", "websearch": "WebSearch", "financial": "Financial"}
+TO_MS = 1e3
+ROW = 26
+
+
+def scheme_rows(
+    summary: xr.DataArray,
+    order: Sequence[str],
+    side: Side,
+    *,
+    said: Sequence[tuple[str, float, float]] = (),
+    named: bool = True,
+    form: str = ".1f",
+) -> Layered:
+    """A lying bar for each `scheme` with its interval and its number.
+
+    said: scheme, and from where to where the paper sees it, in the unit of the axis; two equal numbers are a dash. named:
+    whether the rows bear their schemes.
+    """
+    rows = table(summary, side.factor)
+    rows = rows[rows["scheme"].isin(list(order))]
+    most = 1.05 * max(rows["mean"].max(), rows["high"].fillna(0).max(), *(high for _, _, high in said), 0.0)
+    axis = alt.Axis() if named else alt.Axis(labels=False, ticks=False)
+    base = alt.Chart(rows).encode(y=alt.Y("scheme", type="nominal", title=None, sort=list(order), axis=axis))
+    x = alt.X("mean", title=side.title, scale=side.scale or alt.Scale(domain=[0, most]), axis=side.axis or alt.Axis())
+    layers = [
+        base.mark_bar(height={"band": 0.7}, color="#9ecae1").encode(x=x),
+        base.mark_rule(strokeWidth=2).encode(x=alt.X("low", title=side.title), x2="high"),
+        base.mark_text(align="left", fontSize=11).encode(x=alt.value(5), text=alt.Text("mean", format=form)),
+    ]
+    if said:
+        layers += _paper_rows(pd.DataFrame(said, columns=["scheme", "from", "to"]), order, side.title)
+    return alt.layer(*layers).properties(height=ROW * len(order))
+
+
+def _paper_rows(said: pd.DataFrame, order: Sequence[str], words: str) -> list[alt.Chart]:
+    """A dash where the paper has a number, a stroke along where it has a range."""
+    base = alt.Chart(said.assign(series="paper")).encode(
+        y=alt.Y("scheme", type="nominal", title=None, sort=list(order)),
+        color=alt.Color("series:N", title=None, scale=paper_scale()),
+    )
+    dash = base.transform_filter(alt.datum["from"] == alt.datum.to).mark_tick(thickness=3, height={"band": 0.9})
+    stroke = base.transform_filter(alt.datum["from"] < alt.datum.to).mark_rule(strokeWidth=5, opacity=0.7)
+    at = alt.X("from:Q", title=words)
+    return [stroke.encode(x=at, x2="to:Q"), dash.encode(x=at)]
+
+
+def origin(basis: xr.DataArray) -> str:
+    """What a subtitle says of the traces."""
+    return "stand-ins, but for those called real" if (basis == "trace").any() else "stand-ins"
+
+
+def trace_names(basis: xr.DataArray) -> Mapping[str, str]:
+    """What each trace of a chart is called; `basis` over `trace` says which are real."""
+    kinds = basis.to_series().to_dict()
+    return {name: TRACES.get(name, name) + ", real" * (kind == "trace") for name, kind in kinds.items()}

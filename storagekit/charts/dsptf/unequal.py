@@ -1,0 +1,133 @@
+"""Bricks that are slow or fail, drawn: table 4, the sweep of its slow brick, and the promise about failing bricks."""
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import pandas as pd
+import xarray as xr
+
+from storagekit.axes import title
+from storagekit.charts.dsptf.look import FIVE, KEYS, TO_MS
+from storagekit.charts.marks import Layered, curves, level, paper_scale, table
+from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.theme import COLOURS, HEIGHT, finished
+
+BRICKS = {0: "fast", 1: "slow"}
+MEANINGS = {"service": "all of an access", "rotation": "the rotation", "seek": "the seek"}
+THROUGHPUT = "Throughput (IO/s)"
+
+
+def table4(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+    """Throughput of the fast brick (left) and the slow one (right) by scheme, a bar for each meaning of half the speed.
+
+    throughput: over `scheme`, `slowness`, `brick` and `statistic`.
+    """
+    rows = table(throughput)
+    rows["slowness"] = rows["slowness"].map(MEANINGS)
+    said = pd.DataFrame(
+        [(scheme, paper[f"dsptf.table4.{name}[{KEYS[scheme]}]"], name) for scheme in FIVE for name in BRICKS.values()],
+        columns=["scheme", "paper", "brick"],
+    )
+    top = 1.05 * max(rows["mean"].max(), said["paper"].max())
+    panels = [
+        headed(
+            _grouped(rows[rows["brick"] == number], said[said["brick"] == name], top).properties(height=HEIGHT),
+            f"The {name} brick",
+            380,
+        )
+        for number, name in BRICKS.items()
+    ]
+    return finished(
+        side_by_side(panels, legends="shared"),
+        "Table 4: a fast and a slow brick",
+        "90% reads, 16 outstanding; dash: the paper, which does not say what half the speed means",
+    )
+
+
+def _grouped(rows: pd.DataFrame, said: pd.DataFrame, top: float) -> Layered:
+    """Bars by scheme, side by side for each meaning, and the paper's dash across them."""
+    meanings = list(MEANINGS.values())
+    x = alt.X("scheme:N", title=None, sort=FIVE, axis=alt.Axis(labelAngle=0))
+    offset = alt.XOffset("slowness:N", sort=meanings)
+    shades = alt.Scale(domain=meanings, range=["#6baed6", "#fdbe85", "#a1d99b"])
+    base = alt.Chart(rows).encode(x=x, xOffset=offset)
+    height = alt.Y("mean", title=f"{THROUGHPUT}", scale=alt.Scale(domain=[0, top]))
+    bar = base.mark_bar().encode(y=height, color=alt.Color("slowness:N", title="Takes twice as long", scale=shades))
+    whisker = base.mark_rule(strokeWidth=1.5).encode(y="low", y2="high")
+    number = base.mark_text(fontSize=10, baseline="bottom").encode(
+        y=alt.value(HEIGHT - 4), text=alt.Text("mean", format=".0f")
+    )
+    dash = (
+        alt.Chart(said.assign(series="paper"))
+        .mark_tick(thickness=3, width={"band": 0.9})
+        .encode(x=x, y="paper", fill=alt.Fill("series:N", title=None, scale=paper_scale()))
+    )
+    return alt.layer(bar, whisker, number, dash)
+
+
+def speeds(throughput: xr.DataArray) -> alt.TopLevelMixin:
+    """Throughput of both bricks against the slow one's `speed` by scheme; rows for bricks, columns for meanings."""
+    top = alt.Scale(domain=[0, 1.05 * float(throughput.sel(statistic="mean").max())])
+    slower = alt.Scale(reverse=True, nice=False, domain=[0, 100])
+    rows = []
+    for brick, name in BRICKS.items():
+        panels = []
+        for number, slowness in enumerate(throughput.slowness.values.tolist()):
+            titles = (title("speed") + " (%)", THROUGHPUT if number == 0 else "", title("scheme"))
+            drawn = curves(
+                throughput.sel(brick=brick, slowness=slowness),
+                "speed",
+                "scheme",
+                titles=titles,
+                x_factor=100,
+                x_scale=slower,
+                y_scale=top,
+                order=FIVE,
+            )
+            panels.append(
+                headed(drawn.properties(height=190), f"{name.capitalize()} brick, as {MEANINGS[slowness]} slows", 235)
+            )
+        rows.append(side_by_side(panels, legends="shared"))
+    return finished(
+        alt.vconcat(*rows).resolve_scale(color="shared", strokeDash="shared"),
+        "The slow brick slows further",
+        "the loop of table 4, whose slow brick has half the speed",
+    )
+
+
+def failing(summary: xr.Dataset) -> alt.TopLevelMixin:
+    """What a brick that stops and comes back costs, by `loss` of claims and `timeout` (s) of clients."""
+    loop = float(summary.attrs["loop"])
+    panels = [
+        (summary.outstanding, "Requests in the loop", 1.0, ".1f", loop),
+        (summary.resent, "Reads sent again", 1.0, ".0f", None),
+        (summary.extra_services, "Reads served twice (%)", 100.0, ".1f", None),
+        (summary.response, "Mean response time (ms)", TO_MS, ".0f", None),
+    ]
+    return finished(
+        side_by_side([_by_loss(*panel) for panel in panels], legends="shared"),
+        "A brick stops and comes back",
+        f"two copies on eight bricks, {loop:.0f} outstanding, 90% reads; one brick is away for 30% of the run",
+    )
+
+
+def _by_loss(values: xr.DataArray, words: str, factor: float, form: str, line: float | None) -> Layered:
+    """Bars by loss, side by side for each time-out."""
+    rows = table(values, factor)
+    rows["lost"] = [f"{share:.0%}" for share in rows["loss"]]
+    rows["waits"] = [f"{timeout:g} s" for timeout in rows["timeout"]]
+    waits = list(rows["waits"].unique())
+    top = 1.1 * max(rows["mean"].max(), rows["high"].fillna(0).max(), line or 0)
+    base = alt.Chart(rows).encode(
+        x=alt.X("lost:N", title=f"{title('loss')}", sort=None, axis=alt.Axis(labelAngle=0)),
+        xOffset=alt.XOffset("waits:N", sort=waits),
+    )
+    colour = alt.Color("waits:N", title=title("timeout"), scale=alt.Scale(domain=waits, range=COLOURS[4:6]))
+    layers: Sequence[Layered | alt.Chart] = [
+        base.mark_bar().encode(y=alt.Y("mean", title=words, scale=alt.Scale(domain=[0, top])), color=colour),
+        base.mark_rule(strokeWidth=1.5).encode(y="low", y2="high"),
+        base.mark_text(fontSize=11).encode(y=alt.value(190), text=alt.Text("mean", format=form)),
+    ]
+    if line is not None:
+        layers = [*layers, level(line, f"{line:.0f}")]
+    return alt.layer(*layers).properties(width=165, height=200)

@@ -1,0 +1,20 @@
+"""Panels of an exhibit: a small heading each, in a row."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import altair as alt
+
+from storagekit.charts.marks import Layered
+
+PANEL = 320
+
+
+def headed(chart: Layered, heading: str, width: float = PANEL, offset: float = 6) -> Layered:
+    """A panel with a small heading of its own, `offset` above it."""
+    return chart.properties(title=alt.TitleParams(heading, fontSize=12, offset=offset), width=width)
+
+
+def side_by_side(panels: Sequence[Layered], *, legends: Literal["shared", "independent"]) -> alt.HConcatChart:
+    """Panels in a row, with one legend for all or one for each."""
+    return alt.hconcat(*panels, spacing=30).resolve_scale(color=legends, shape=legends)

@@ -1,0 +1,85 @@
+"""Long runs as they go: what stretches of a run add up to, and that nothing is kept of them but sums."""
+
+import numpy as np
+import pytest
+
+from storagekit.dispatch import Hashing
+from storagekit.drive import RateServer
+from storagekit.engine import AllCopies, Condition, Scenario, Spell, System
+from storagekit.errors import InputError
+from storagekit.metrics import history, simulate
+from storagekit.placement import Replicas
+from storagekit.schedule import FCFS
+from storagekit.workload import FixedSize, PoissonArrivals, RandomRequests
+
+REQUESTS = RandomRequests(FixedSize(4096), 0.5)
+COUNTS = ("requests", "accesses", "elapsed", "held_up")
+
+
+def pair(rate=50.0, condition=None) -> Scenario:
+    system = System(
+        RateServer(2000), Replicas(2), Hashing(), FCFS(), AllCopies(), condition=condition, drives=2, slots=64
+    )
+    return Scenario(system, PoissonArrivals(REQUESTS, rate))
+
+
+@pytest.fixture(scope="module")
+def found():
+    return history(pair, {"rate": [20.0, 50.0, 80.0]}, requests=6000, seeds=[0, 3], pieces=12)
+
+
+def test_the_whole_is_the_run_that_simulate_makes(found):
+    alone = simulate(pair(50.0), requests=6000, seed=3, warm_up=0)
+    whole = found.whole.sel(rate=50.0, seed=3)
+    # both run until the slowest lane is done, so that rates and means agree, not counts
+    for name in ("response", "service_time", "idle", "request_rate"):
+        assert float(whole[name]) == pytest.approx(float(alone[name]), rel=0.05), name
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_pieces_add_up_to_the_whole(found, name):
+    np.testing.assert_allclose(found.pieces[name].sum("piece"), found.whole[name], rtol=1e-6)
+
+
+def test_pieces_are_equal_shares_of_the_run(found):
+    """A chunk of events belongs to one piece, so that a piece is off by a chunk at most, but the last, which ends late."""
+    answered = found.pieces.requests.isel(piece=slice(0, -1))
+    assert np.all(np.abs(answered - 500) <= 128)
+    np.testing.assert_allclose(found.pieces.piece, (np.arange(12) + 0.5) / 12)
+
+
+def test_means_of_pieces_are_those_of_their_requests(found):
+    weighted = (found.pieces.response * found.pieces.requests).sum("piece") / found.whole.requests
+    np.testing.assert_allclose(weighted, found.whole.response, rtol=1e-5)
+
+
+def test_a_warm_up_is_left_out_of_the_whole():
+    cut = history(pair, {"rate": [50.0]}, requests=3000, pieces=10, warm_up=0.3)
+    np.testing.assert_allclose(
+        cut.pieces.requests.isel(piece=slice(3, None)).sum("piece"), cut.whole.requests, rtol=1e-6
+    )
+
+
+def test_a_change_shows_in_its_pieces_alone():
+    """Brick 0 at a fifth of its speed in the middle third: busy longer there, and as before elsewhere."""
+    third = 2000
+
+    def changing(rate: float) -> Scenario:
+        return pair(rate, Condition(Spell(0, 0.2, third, 2 * third)))
+
+    found = history(changing, {"rate": [20.0]}, requests=3 * third, pieces=6)
+    busy = found.pieces.utilization.sel(brick=0).squeeze().values
+    assert busy[2:4].min() > 3 * busy[[0, 1, 5]].max()
+
+
+def test_the_last_state_is_handed_over():
+    seen = []
+    history(pair, {"rate": [20.0, 50.0, 80.0]}, requests=500, pieces=2, at_end=seen.append)
+    assert seen[0].slots.number.shape[1] >= 3
+
+
+def test_impossible_settings_are_refused():
+    with pytest.raises(InputError, match="warm-up of 1 of the run"):
+        history(pair, {"rate": [20.0]}, requests=100, warm_up=1.0)
+    with pytest.raises(InputError, match="0 pieces of 100 requests"):
+        history(pair, {"rate": [20.0]}, requests=100, pieces=0)

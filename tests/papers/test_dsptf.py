@@ -1,0 +1,241 @@
+"""What the exhibits of D-SPTF compute from what was simulated, on data made by hand; and small runs of the real thing."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from storagekit.dispatch import OneOf
+from storagekit.errors import InputError
+from storagekit.metrics import History
+from storagekit.papers import dsptf
+from storagekit.papers.dsptf.bricks import NAMES, Bricks, Setting, source
+from storagekit.papers.dsptf.findings_traces import replay_findings
+from storagekit.papers.dsptf.traces import LARD_WINDOWS, MEANINGS, PIECES, Length, settings, through
+from storagekit.reproduce.claims import load_claims
+from storagekit.reproduce.scorecard import score
+from storagekit.units import KB, MS
+from storagekit.workload.reuse import hit_rates
+
+TINY = Length(2**12, 2, wide=2**12)
+TRACES = ("sap", "cello2002", "websearch", "financial")
+
+
+def verdicts(findings) -> dict[str, str]:
+    ids = {found.id for found in findings}
+    return {row.id: row.verdict for row in score([c for c in load_claims("dsptf") if c.id in ids], findings)}
+
+
+def whole(times: dict[str, dict[str, float]], hit_rate: float = 0.5) -> History:
+    """A history of two runs with given times of missed reads in ms, by system and scheme, the same in all pieces but where
+    a list gives them."""
+    runs = [(system, scheme) for system, schemes in times.items() for scheme in schemes]
+    values = np.array([np.broadcast_to(times[system][scheme], PIECES) for system, scheme in runs]) * MS * (1 - hit_rate)
+    piece = (np.arange(PIECES) + 0.5) / PIECES
+    by_piece = np.stack([values, values], axis=1)
+    coords = {
+        "run": [f"{system}: {scheme}" for system, scheme in runs],
+        "system": ("run", [system for system, _ in runs]),
+        "scheme": ("run", [scheme for _, scheme in runs]),
+        "seed": [0, 1],
+    }
+    pieces = xr.Dataset(
+        {
+            "read_response": (("run", "seed", "piece"), by_piece),
+            "hit_rate": (("run", "seed", "piece"), 0 * by_piece + hit_rate),
+        },
+        coords=coords | {"piece": piece},
+    )
+    return History(pieces.mean("piece").assign_attrs(basis="stand-in"), pieces.assign_attrs(basis="stand-in"))
+
+
+def quarters(*levels: float) -> np.ndarray:
+    return np.repeat(levels, PIECES // 4)
+
+
+def ideal() -> dict[str, History]:
+    """Times as the paper has them."""
+    window = int(LARD_WINDOWS[-1] * PIECES)
+    lag = quarters(9.0, 9.0, 9.0, 9.0)
+    lag[PIECES // 4 : PIECES // 4 + window] = 11.2
+    lag[PIECES // 2 : PIECES // 2 + window] = 10.0
+    default = quarters(9.0, 11.2, 9.0, 11.2)
+    changing = {
+        "Central SPTF": quarters(7.8, 8.6, 7.8, 8.6),
+        "D-SPTF": quarters(7.8, 8.6, 7.8, 8.6),
+        "Hashing": default,
+        "LARD": default,
+        "Weighted hash": default,
+        f"LARD, {LARD_WINDOWS[-1]:.3g} of the run": lag,
+    }
+    parts = {f"changing, {part}": {"D-SPTF": changing["D-SPTF"], "Hashing": default} for part in MEANINGS}
+    slow = dict(zip(NAMES, (10.0, 10.2, 15.0, 12.0, 12.0), strict=True))
+    near = slow | {"LARD": 11.0, "Weighted hash": 11.0}
+
+    def equal(hashing: float) -> dict[str, float]:
+        return {"Central SPTF": 8.0, "D-SPTF": 8.08, "Hashing": hashing, "LARD": hashing}
+
+    return {
+        "sap": whole({"equal": equal(8.08 / 0.89), "slow": slow, "changing": changing, **parts}),
+        "cello2002": whole({"equal": equal(9.7), "slow": slow}),
+        "websearch": whole({"equal": equal(9.7), "slow": slow}),
+        "financial": whole({"equal": equal(8.08 * 1.62), "slow": near}),
+    }
+
+
+def test_the_papers_own_times_match_or_hold():
+    found = verdicts(replay_findings(ideal()))
+    assert set(found.values()) == {"match", "holds"}, found
+    assert len(found) == 14
+
+
+@pytest.mark.parametrize(
+    ("trace", "system", "scheme", "time", "broken"),
+    [
+        ("websearch", "equal", "Central SPTF", 7.5, "dsptf.fig6.match"),
+        ("cello2002", "slow", "D-SPTF", 10.8, "dsptf.fig7.close"),
+        ("cello2002", "slow", "LARD", 10.1, "dsptf.fig7.close"),
+        ("sap", "slow", "LARD", 15.5, "dsptf.fig7.hash_worst"),
+        ("financial", "slow", "LARD", 13.0, "dsptf.fig7.financial"),
+        ("sap", "changing", "LARD", 9.0, "dsptf.fig8.lard_window"),
+    ],
+)
+def test_what_breaks_a_claim(trace, system, scheme, time, broken):
+    histories = ideal()
+    found = histories[trace]
+
+    def changed(data: xr.Dataset) -> xr.Dataset:
+        where = (data.system == system) & (data.scheme == scheme)
+        return data.assign(read_response=xr.where(where, time * MS * 0.5, data.read_response)).assign_attrs(data.attrs)
+
+    histories[trace] = History(changed(found.whole), changed(found.pieces))
+    assert verdicts(replay_findings(histories))[broken] == "broken"
+
+
+def test_a_missed_read_takes_what_hits_do_not():
+    """A mean of 4 ms over reads of which three in four take nothing."""
+    data = xr.Dataset({"read_response": 4 * MS, "hit_rate": 0.75})
+    assert float(dsptf.missed(data)) == pytest.approx(16 * MS)
+
+
+def test_messages_by_kind_by_hand():
+    """Four replicas, 80% reads of which a quarter hit, a tenth elsewhere; 1.05 claims a read; requests of 4 KB.
+
+    15% of the reads hit at home: 1 message. The others go to 4. Claims: 1.05 and 0.1 a read, to 4 each. Writes to 4, and 4
+    acknowledgements.
+    """
+    row = {"read_fraction": 0.8, "hit_rate": 0.25, "hit_elsewhere": 0.1, "claims_per_read": 1.05}
+    found = dsptf.messages(xr.Dataset(row).assign_coords(replicas=4))
+    number = dict(zip(found.kind.values.tolist(), found.number.values.tolist(), strict=True))
+    expected = {"request": 0.8 * (0.15 + 0.85 * 4), "claim": 0.8 * 1.15 * 4, "write": 0.8, "acknowledgement": 0.8}
+    assert number == pytest.approx(expected)
+    carried = dict(zip(found.kind.values.tolist(), found.bytes.values.tolist(), strict=True))
+    assert carried["write"] == pytest.approx(0.8 * (50 + 4 * KB)) and carried["claim"] == pytest.approx(
+        50 * number["claim"]
+    )
+    assert float(found.overhead) == pytest.approx(50 * sum(number.values()) / (4 * KB))
+
+
+def test_two_n_messages_a_request_where_nothing_is_in_memory():
+    row = {"read_fraction": 0.9, "hit_rate": 0.0, "hit_elsewhere": 0.0, "claims_per_read": 1.0}
+    found = dsptf.messages(xr.Dataset(row).assign_coords(replicas=8))
+    assert float(found.number.sum("kind")) == pytest.approx(16)
+
+
+@pytest.fixture(scope="module")
+def sap() -> History:
+    return dsptf.replays(TINY, trace="sap", pieces=8)
+
+
+def test_a_small_replay_has_every_run_and_no_block_twice(sap):
+    assert {"equal", "slow", "changing"} <= set(sap.whole.system.values.tolist())
+    assert sap.whole.attrs["duplicates"] == 0 and sap.whole.attrs["basis"] == "stand-in"
+    assert float(sap.whole.requests.min()) >= TINY.requests
+    mean = dsptf.missed(sap.whole).mean("seed")
+    assert (
+        float(mean.sel(run="equal: D-SPTF"))
+        < float(mean.sel(run="equal: Hashing"))
+        < float(mean.sel(run="slow: Hashing"))
+    )
+
+
+def test_hashed_memories_hit_as_exact_caches_would(sap):
+    """Hashing on two bricks: each brick's reads and writes through an exact LRU of its own, half a point (section 5.1.2)."""
+    given = source("sap", TINY.requests)
+    arrivals = Bricks().arrivals(given)
+    brick = np.asarray(arrivals.requests.address_hash) % 2
+    rates, reads = [], []
+    for number in range(2):
+        part = given.trace.take(np.flatnonzero(brick == number))
+        blocks = int(512 * 1024 * KB * given.scale) // (8 * KB)
+        rates.append(hit_rates(part, [blocks])[0])
+        reads.append(part.read.sum())
+    exact = np.average(rates, weights=reads)
+    assert float(sap.whole.hit_rate.sel(run="equal: Hashing").mean()) == pytest.approx(exact, abs=0.005)
+
+
+def test_a_system_of_many_bricks_keeps_blocks_apart():
+    data = dsptf.table3(TINY, traces=["financial"], bricks=8)
+    assert data.attrs["duplicates"] == 0
+    rates = data.hit_rate.sel(trace="financial")
+    assert float(rates.min()) > 0.5 and float(rates.sel(scheme="Central SPTF") - rates.min()) < 0.04
+
+
+def test_table4_at_full_and_half_speed():
+    """Equal bricks share alike under every scheme; with one at half speed hashing paces both, and D-SPTF does not."""
+    data = dsptf.table4(dsptf.Effort(2, 600), speeds=(1.0, 0.5), slowness=("service",)).brick_throughput.mean("seed")
+    even = data.sel(speed=1.0, slowness="service")
+    np.testing.assert_allclose(
+        even.sel(brick=0, scheme=["Central SPTF", "D-SPTF", "Hashing"]),
+        even.sel(brick=1, scheme=["Central SPTF", "D-SPTF", "Hashing"]),
+        rtol=0.1,
+    )
+    half = data.sel(speed=0.5, slowness="service")
+    assert float(half.sel(scheme="Hashing", brick=0) / half.sel(scheme="Hashing", brick=1)) == pytest.approx(
+        1, abs=0.05
+    )
+    assert float(half.sel(scheme="D-SPTF", brick=0)) > 1.6 * float(half.sel(scheme="D-SPTF", brick=1))
+
+
+def test_a_loop_with_a_failing_brick_loses_nothing():
+    data = dsptf.failing(dsptf.Effort(2, 1500), timeouts=(0.1,))
+    assert float(data.outstanding.min()) > data.attrs["loop"] - 1
+    assert float(data.resent.min()) > 0
+    assert verdicts(dsptf.failing_findings(data)) == {"dsptf.protocol.brick_failure": "holds"}
+
+
+def test_a_network_without_delay_is_the_best_and_hashing_has_none():
+    data = dsptf.network(
+        dsptf.Effort(2, 1200), latencies=(0.0, 3 * MS), replicas=(4,), depths=(16,), read_shares=(0.9,)
+    ).squeeze()
+    assert float(data.gain.sel(latency=0.0, statistic="mean")) > float(data.gain.sel(latency=3 * MS, statistic="mean"))
+    hashed = data.throughput.sel(scheme="Hashing")
+    np.testing.assert_allclose(hashed.sel(latency=0.0), hashed.sel(latency=3 * MS), rtol=1e-5)
+
+
+def test_settings_share_a_structure_and_know_their_schemes():
+    runs = settings(4000, 100.0)
+    assert len({type(run) for run in runs.values()}) == 1
+    system, given = Bricks(), source("websearch", 2048)
+    arrivals = system.arrivals(given)
+    dispatchers = [system.scenario(run, given, arrivals).system.dispatch for run in runs.values()]
+    assert all(isinstance(one, OneOf) for one in dispatchers)
+    assert [NAMES[int(one.index)] for one in dispatchers] == [run.scheme for run in runs.values()]
+
+
+def test_impossible_requests_are_refused():
+    with pytest.raises(InputError, match="trace 'oltp': unknown"):
+        source("oltp", 100)
+    with pytest.raises(InputError, match="scheme 'SPTF': unknown"):
+        through(source("sap", 512), Bricks(), {"a": Setting("SPTF")}, "sap", [0], 1)
+    with pytest.raises(InputError, match="profile 'huge': unknown"):
+        dsptf.length("huge")
+
+
+def test_whole_real_files_stand_in_for_the_stand_ins(tmp_path):
+    """A file with the name of the trace of that many requests is run instead."""
+    (tmp_path / "Financial1.spc").write_text(
+        "".join(f"0,{n * 16},8192,{'R' if n % 3 else 'w'},{n * 0.01}\n" for n in range(64))
+    )
+    given = source("financial", 100, folder=tmp_path)
+    assert (given.basis, len(given.trace), given.scale) == ("trace", 64, 1.0)
+    assert source("sap", 100, folder=tmp_path).basis == "stand-in"
