@@ -192,7 +192,8 @@ class BrickLRU(AbstractCache):
             place = self.memory(brick).set_of(block, self.ways)
             tag = block
             if sought.generation is not None:
-                tag = block + (pick(sought.generation, jnp.maximum(brick, 0)) << BLOCK_BITS)
+                lost = jnp.where(central, 0, pick(sought.generation, brick))
+                tag = block + (lost << BLOCK_BITS)
             touches, keeps, drops = (now & (mask & here != 0) for mask in (wanted | kept, kept, dropped))
             found, table = touched(self.ways, table, Touch(tag, *place, touches, keeps, drops))
             return table, jnp.where(now & ~found, held & ~here, held), left & ~here, block, now

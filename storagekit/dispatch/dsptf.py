@@ -78,9 +78,9 @@ class DSPTF(AbstractDispatch):
     """Distributed shortest positioning time first.
 
     latency: seconds a message takes one way (the paper: 50 us). bound: the latency the bricks reckon with, `latency` by
-    default; claims that take longer are late and may cost a second service (a brick that has not heard by the time the read
-    is answered counts as having heard then). With latency 0 this is the centralized
-    ideal: one queue, every drive that falls free picks from it.
+    default. A claim that is heard twice finds nothing more to take away; claims that take longer than the bound are late
+    and may cost a second service (a brick that has not heard by the time the read is answered counts as having heard
+    then). With latency 0 this is the centralized ideal: one queue, every drive that falls free picks from it.
     """
 
     latency: Float[Array, "..."]

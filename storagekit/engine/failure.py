@@ -12,8 +12,8 @@ def fail(scenario: Scenario, state: State) -> tuple[State, Int[Array, "1 *lanes"
     """Bricks whose condition says so stop, one in an event, and those that are back are there to be woken.
 
     A read that the brick had claimed, or that waited nowhere else, is sent again to the others when its client's time-out
-    is over. A write is answered without the copies of the brick. An access that is as good as over, because its brick has
-    chosen the next, counts as done. Returns the state, and how many reads are lost.
+    is over. A write is answered without the copies of the brick, which are not made good when it is back. An access that is
+    as good as over, because its brick has chosen the next, counts as done. Returns the state, and how many reads are lost.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     if not system.condition.stops:

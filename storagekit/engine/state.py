@@ -104,17 +104,30 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
     """
     system = scenario.system
     lanes = phase.shape[1:]
+    return State(
+        slots=_empty_slots(scenario, phase),
+        drives=_sleeping_drives(phase),
+        arrived=jnp.full((1, *lanes), scenario.arrivals.first_arrival, jnp.float32),
+        gap=jnp.zeros((1, *lanes), jnp.float32),
+        taken=jnp.zeros((1, *lanes), jnp.int32),
+        dispatch=system.dispatch.init(system.slots, system.drives, lanes),
+        schedule=system.schedule.init(system.drives, lanes),
+        propagation=system.propagation.init(system.slots, lanes),
+        cache=system.cache.init(system.slots, lanes),
+        condition=system.condition.init(system.drives, lanes),
+    )
+
+
+def _empty_slots(scenario: Scenario, phase: Array) -> Slots:
+    system = scenario.system
 
     def slot(value, kind=jnp.float32):
-        return jnp.full((system.slots, *lanes), value, kind)
-
-    def drive(value, kind=jnp.float32):
-        return jnp.full((system.drives, *lanes), value, kind)
+        return jnp.full((system.slots, *phase.shape[1:]), value, kind)
 
     opening = scenario.arrivals.at_start(rows(system.slots, phase))
+    # what a target consists of, the drive knows
     somewhere = system.drive.locate(jnp.zeros(1, jnp.int32), jnp.ones(1, jnp.int32))
-    arm = Arm(drive(0, jnp.int32), drive(0, jnp.int32))
-    slots = Slots(
+    return Slots(
         number=slot(NOBODY, jnp.int32),
         target=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
         home=slot(0, jnp.int32),
@@ -128,35 +141,22 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
         answered=~opening & slot(True, bool),
         latest=slot(0),
     )
-    drives = Drives(
+
+
+def _sleeping_drives(phase: Array) -> Drives:
+    def drive(value, kind=jnp.float32):
+        return jnp.full(phase.shape, value, kind)
+
+    time, nothing = drive(0), drive(0, jnp.int32)
+    arm = Arm(nothing, nothing)
+    return Drives(
         wake=drive(jnp.inf),
         phase=phase,
-        free=drive(0),
+        free=time,
         arm=arm,
-        plan=Plan(
-            drive(0),
-            drive(0),
-            drive(0),
-            drive(0),
-            arm,
-            drive(NOBODY, jnp.int32),
-            drive(0, jnp.int32),
-            drive(0, jnp.int32),
-        ),
+        plan=Plan(time, time, time, time, arm, drive(NOBODY, jnp.int32), nothing, nothing),
         planned=drive(False, bool),
         idle=drive(True, bool),
-    )
-    return State(
-        slots=slots,
-        drives=drives,
-        arrived=jnp.full((1, *lanes), scenario.arrivals.first_arrival, jnp.float32),
-        gap=jnp.zeros((1, *lanes), jnp.float32),
-        taken=jnp.zeros((1, *lanes), jnp.int32),
-        dispatch=system.dispatch.init(system.slots, system.drives, lanes),
-        schedule=system.schedule.init(system.drives, lanes),
-        propagation=system.propagation.init(system.slots, lanes),
-        cache=system.cache.init(system.slots, lanes),
-        condition=system.condition.init(system.drives, lanes),
     )
 
 

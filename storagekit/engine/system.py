@@ -87,6 +87,8 @@ class System(eqx.Module):
         self.dispatch.check(used, copies)
         self.cache.check(used)
         self.condition.check(used, copies)
+        if self.condition.stops and self.propagation.claims_writes:
+            raise InputError("bricks that stop under delayed writes: not modelled; use Foreground() propagation")
         self.propagation.check(float(np.max(self.dispatch.lead)), copies, replicas)
 
 

@@ -48,7 +48,7 @@ def placements() -> dict[str, Callable]:
     """Placements by name; each value makes one from the arguments its own docstring gives."""
     from storagekit import placement as room
 
-    return {"replicas": room.Replicas, "sr-mirror": room.SRMirror}
+    return {"replicas": room.Replicas, "declustered": room.Declustered, "sr-mirror": room.SRMirror}
 
 
 def propagations() -> dict[str, Callable]:
@@ -62,7 +62,7 @@ def caches() -> dict[str, Callable]:
     """Memories in front of the drives by name; each value makes one from the arguments its own docstring gives."""
     from storagekit import cache as room
 
-    return {"none": room.NoCache, "lru": room.LRU}
+    return {"none": room.NoCache, "lru": room.LRU, "brick-lru": room.BrickLRU}
 
 
 def completions() -> dict[str, Callable]:
@@ -130,7 +130,15 @@ def _drives() -> list[Entry]:
 def _stand_ins() -> list[Entry]:
     from storagekit.workload import standin
 
-    models = (standin.CELLO_BASE, standin.CELLO_DISK6, standin.TPCC)
+    models = (
+        standin.CELLO_BASE,
+        standin.CELLO_DISK6,
+        standin.TPCC,
+        standin.SAP,
+        standin.CELLO2002,
+        standin.WEBSEARCH,
+        standin.FINANCIAL,
+    )
     return [Entry(m.name, f"{m.requests:,} requests at {m.rate:.3g} a second, {m.data / 1e9:.1f} GB") for m in models]
 
 

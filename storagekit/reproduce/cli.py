@@ -61,6 +61,10 @@ def reproduce(
         list[str] | None,
         typer.Option("-p", metavar="NAME=VALUE", help="A parameter of the notebook; repeatable."),
     ] = None,
+    traces: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of real traces, run in place of their stand-ins."),
+    ] = None,
 ) -> None:
     """Run the papers' notebooks: charts, tables, pages and the scorecard, into OUT.
 
@@ -69,6 +73,10 @@ def reproduce(
     from storagekit.reproduce import parameters, runner
 
     given = parameters.split(parameter or ())
+    if traces is not None:
+        if not traces.is_dir():
+            raise InputError(f"traces {str(traces)!r}: no such folder; name the one that your trace files lie in")
+        given = {"traces": str(traces.resolve())} | given
     report = runner.reproduce(papers or (), out=out, profile=profile, seed=seed, given=given, jobs=jobs)
     for outcome in report.outcomes:
         print(_outcome_line(report.out, outcome))

@@ -1,6 +1,7 @@
 """The commands about traces: what one holds, and what a system would have made of it."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -49,6 +50,14 @@ def replay(
     schedule: Annotated[str, typer.Option(help="Which waiting copy a drive takes next.")] = "satf",
     completion: Annotated[str, typer.Option(help="When a write is answered.")] = "all-copies",
     latency: Annotated[float, typer.Option(help="One-way network latency for dsptf, ms.")] = 0.05,
+    cache_mb: Annotated[float, typer.Option(help="LRU memory of each brick, MB (central: of all together).")] = 0.0,
+    slow: Annotated[
+        list[str] | None, typer.Option(metavar="BRICK=SPEED", help="A brick at a share of its speed; repeatable.")
+    ] = None,
+    stop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="BRICK=FIRST-LAST", help="A brick that is down between two requests; repeatable."),
+    ] = None,
     scale: Annotated[float, typer.Option(help="How many times faster than recorded.")] = 1.0,
     slots: Annotated[int, typer.Option(help="Requests the system holds at once; others wait outside.")] = 256,
     seed: Annotated[int, typer.Option(help="Seed of the spindles' phases.")] = 0,
@@ -58,7 +67,7 @@ def replay(
     """Run a trace through a system: utilization, response times, queue depth, bottleneck.
 
     On an SR-Mirror (--layout) reads and first copies go to the nearest idle head, and the rest of a write follows when there
-    is time; --replicas, --dispatch, --completion and --latency have no say there.
+    is time; --replicas, --dispatch, --completion, --latency, --cache-mb, --slow and --stop have no say there.
     """
     from storagekit.drive import load_drive
     from storagekit.engine import System
@@ -71,17 +80,57 @@ def replay(
         system = _array(load_drive(drive), layout, _chosen("schedule", schedule, schedulers())(), slots)
         _print_replay(run(read(file, form), system, scale=scale, seed=seed), as_json)
         return
-    arguments = {"dsptf": (latency * 1e-3,), "weighted-hashing": ([1.0] * max(replicas, 1),)}
+    condition, speeds = _condition(slow or [], stop or [], replicas)
+    arguments = {"dsptf": (latency * 1e-3,), "weighted-hashing": (speeds,)}
     system = System(
         load_drive(drive),
         Replicas(replicas),
         _chosen("dispatch", dispatch, dispatchers())(*arguments.get(dispatch, ())),
         _chosen("schedule", schedule, schedulers())(),
         _chosen("completion", completion, completions())(),
+        cache=_memory(cache_mb, replicas, dispatch) if cache_mb else None,
+        condition=condition,
         drives=max(replicas, 1),
         slots=slots,
     )
     _print_replay(run(read(file, form), system, scale=scale, seed=seed), as_json)
+
+
+def _memory(cache_mb: float, bricks: int, dispatch: str):
+    from storagekit.cache import BrickLRU
+    from storagekit.units import MB
+
+    return BrickLRU.sized(cache_mb * MB, bricks=max(bricks, 1), central=int(dispatch == "central"))
+
+
+def _condition(slow: list[str], stop: list[str], bricks: int):
+    """The condition that --slow and --stop describe, and the speed of each brick for weighted hashing."""
+    from storagekit.engine import Condition, Spell, stopped
+
+    speeds = [1.0] * max(bricks, 1)
+    spells = []
+    for given in slow:
+        brick, speed = _pair(given, "--slow", "BRICK=SPEED, as 1=0.5", int, float)
+        spells.append(Spell(brick, speed))
+        if 0 <= brick < len(speeds):
+            speeds[brick] = speed
+    for given in stop:
+        brick, (first, last) = _pair(given, "--stop", "BRICK=FIRST-LAST, as 0=1000-2000", int, _range)
+        spells.append(stopped(brick, first, last))
+    return Condition(*spells), speeds
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, last = text.split("-")
+    return int(first), int(last)
+
+
+def _pair(given: str, option: str, form: str, left: Callable, right: Callable):
+    name, _, value = given.partition("=")
+    try:
+        return left(name), right(value)
+    except ValueError:
+        raise InputError(f"{option} {given!r}: write {form}") from None
 
 
 def _array(drive, name: str, schedule, slots: int):

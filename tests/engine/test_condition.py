@@ -6,7 +6,7 @@ import pytest
 from storagekit.cache import BrickLRU
 from storagekit.dispatch import DSPTF, Hashing
 from storagekit.drive import Mixed, RateServer, ideal_drive
-from storagekit.engine import AllCopies, AtOnce, Condition, ReceivingBrick, Scenario, Spell, System, stopped
+from storagekit.engine import AllCopies, AtOnce, Background, Condition, ReceivingBrick, Scenario, Spell, System, stopped
 from storagekit.errors import InputError
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
@@ -142,6 +142,10 @@ def test_a_brick_that_comes_back_has_forgotten(unfold, recorded):
         (lambda: Condition(seeking=2.0), "seeking 2"),
         (lambda: pair(Hashing(), Condition(Spell(2, 0.5))), "a spell of brick 2"),
         (lambda: pair(Hashing(), Condition(stopped(0, 1), stopped(1, 5))), "2 bricks stopped at once"),
+        (
+            lambda: pair(Hashing(), Condition(stopped(0, 1)), propagation=Background()),
+            "bricks that stop under delayed writes",
+        ),
         (lambda: Mixed([], ()), "no kinds of drives"),
         (lambda: Mixed([SERVER], (0, 1)), "a drive of kind 1"),
     ],

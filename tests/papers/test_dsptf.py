@@ -4,16 +4,21 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from storagekit.dispatch import OneOf
+from storagekit.dispatch import DSPTF, OneOf
+from storagekit.drive import load_drive
+from storagekit.engine import ReceivingBrick, Scenario, System
 from storagekit.errors import InputError
-from storagekit.metrics import History
+from storagekit.metrics import History, simulate
 from storagekit.papers import dsptf
 from storagekit.papers.dsptf.bricks import NAMES, Bricks, Setting, source
 from storagekit.papers.dsptf.findings_traces import replay_findings
 from storagekit.papers.dsptf.traces import LARD_WINDOWS, MEANINGS, PIECES, Length, settings, through
+from storagekit.placement import Declustered
 from storagekit.reproduce.claims import load_claims
 from storagekit.reproduce.scorecard import score
+from storagekit.schedule import SATF
 from storagekit.units import KB, MS
+from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.workload.reuse import hit_rates
 
 TINY = Length(2**12, 2, wide=2**12)
@@ -178,6 +183,18 @@ def test_a_system_of_many_bricks_keeps_blocks_apart():
     assert data.attrs["duplicates"] == 0
     rates = data.hit_rate.sel(trace="financial")
     assert float(rates.min()) > 0.5 and float(rates.sel(scheme="Central SPTF") - rates.min()) < 0.04
+
+
+def test_many_bricks_share_a_load_evenly():
+    """128 bricks in overlapping pairs: the loop stays whole, every brick works, and reads are hardly contested (table 5)."""
+    system = System(
+        load_drive("atlas10k"), Declustered(128, 2), DSPTF(50e-6), SATF(), ReceivingBrick(), drives=128, slots=1024
+    )
+    loop = ClosedLoop(RandomRequests(FixedSize(4 * KB), 0.9), 512)
+    data = simulate(Scenario(system, loop), requests=1500, warm_up=500)
+    assert float(data.utilization.min()) > 0.7
+    assert float(data.claims_per_read) == pytest.approx(1, abs=0.02) and float(data.further_claims) < 0.01
+    assert float(data.extra_services) == 0
 
 
 def test_table4_at_full_and_half_speed():

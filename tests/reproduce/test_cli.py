@@ -56,6 +56,27 @@ def test_bad_input_is_one_line_and_status_2(storagekit, tmp_path, monkeypatch, a
     assert text == ""
 
 
+def test_real_traces_are_handed_to_the_notebook(storagekit, tmp_path, monkeypatch):
+    """`--traces DIR` is the notebooks' parameter `traces`, whole; `-p traces=` overrides it."""
+    from storagekit.reproduce import runner
+
+    seen = []
+
+    def ran(papers, *, given, out, **rest):
+        seen.append(given)
+        return runner.Report(out, (), ())
+
+    monkeypatch.setattr(runner, "reproduce", ran)
+    monkeypatch.setattr("storagekit.reproduce.cli._print_scorecard", lambda out: None)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    assert storagekit("reproduce", "dsptf", "--traces", "mine")[0] == 0
+    assert storagekit("reproduce", "--traces", "mine", "-p", "traces=/elsewhere")[0] == 0
+    assert seen == [{"traces": str((tmp_path / "mine").resolve())}, {"traces": "/elsewhere"}]
+    status, _, said = storagekit("reproduce", "--traces", "nowhere")
+    assert status == 2 and "traces 'nowhere': no such folder" in said
+
+
 def test_the_version_is_that_of_the_package(storagekit):
     status, text, _ = storagekit("--version")
     assert (status, text) == (0, "storagekit 0.1.0\n")

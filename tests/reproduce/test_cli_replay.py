@@ -1,4 +1,4 @@
-"""`storagekit replay --layout`: a trace on an SR-Mirror."""
+"""`storagekit replay`: a trace on an SR-Mirror, and on bricks with memory, of which one is slow or down."""
 
 import json
 
@@ -34,4 +34,34 @@ def test_a_trace_on_an_sr_array_uses_all_its_disks():
 )
 def test_a_layout_that_is_none_is_refused(layout, complaint):
     result = run("--layout", layout)
+    assert isinstance(result.exception, InputError) and complaint in str(result.exception)
+
+
+def told(*arguments) -> dict:
+    return json.loads(run("--completion", "at-once", "--json", *arguments).stdout)
+
+
+def test_bricks_with_memory_answer_sooner_and_slow_ones_later():
+    plain, quick, slow = told(), told("--cache-mb", "64"), told("--slow", "1=0.5")
+    assert quick["response_mean_ms"] < plain["response_mean_ms"] < slow["response_mean_ms"]
+    assert slow["utilization"][1] > plain["utilization"][1]
+
+
+def test_a_brick_that_is_down_serves_nothing():
+    found = told("--stop", "0=0-5000")
+    assert found["requests"] == 2000 and found["utilization"][0] == 0 and found["utilization"][1] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--slow", "1"), "--slow '1': write BRICK=SPEED"),
+        (("--slow", "1=2"), "speed 2 of brick 1"),
+        (("--slow", "7=0.5"), "a spell of brick 7"),
+        (("--stop", "0=9"), "--stop '0=9': write BRICK=FIRST-LAST"),
+        (("--cache-mb", "-1"), "cache of -1.04858e+06 bytes"),
+    ],
+)
+def test_impossible_bricks_are_refused(arguments, complaint):
+    result = run(*arguments)
     assert isinstance(result.exception, InputError) and complaint in str(result.exception)

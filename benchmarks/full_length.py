@@ -1,0 +1,52 @@
+"""A full-length trace through two bricks: seconds and memory, trace and compilation apart.
+
+python -m benchmarks.full_length                 D-SPTF alone
+python -m benchmarks.full_length all             every scheme, on equal, unequal and changing bricks
+python -m benchmarks.full_length all websearch   the same of another trace
+"""
+
+import resource
+import sys
+import time
+
+from storagekit.reproduce.devices import prepare
+
+prepare()
+
+from storagekit.papers.dsptf.bricks import Bricks, Setting, source  # noqa: E402
+from storagekit.papers.dsptf.traces import missed, settings, through  # noqa: E402
+
+
+def main(which: str = "one", name: str = "financial", requests: int = 0) -> None:
+    """Runs it once for a few requests, so that compiling is not counted, and then whole."""
+    began = time.perf_counter()
+    given = source(name, requests)
+    duration = float(given.trace.time[-1])
+    runs = settings(len(given.trace), duration)
+    if which == "one":
+        runs = {"equal: D-SPTF": Setting("D-SPTF")}
+    else:
+        # four schemes and weighted hashing, under three conditions; other meanings of slow and LARD's windows left out
+        runs = {run: setting for run, setting in runs.items() if "," not in run}
+    print(f"trace: {len(given.trace)} requests, {time.perf_counter() - began:.1f} s, {memory():.2f} GB")
+    began = time.perf_counter()
+    data = through(given, Bricks(), runs, name, [0]).whole
+    seconds = time.perf_counter() - began
+    print(f"{len(runs)} runs, compilation included: {seconds:.1f} s, {memory():.2f} GB at the peak")
+    print(
+        f"{float(data.accesses.sum() + data.requests.sum()) / seconds / 1e6:.2f} M events (requests and accesses) a second"
+    )
+    for run in runs:
+        row = data.sel(run=run).isel(seed=0)
+        print(
+            f"{run:<26} {float(missed(row)) * 1e3:8.2f} ms a missed read, {float(row.hit_rate):.3f} hit, {int(row.requests)} answered"
+        )
+
+
+def memory() -> float:
+    """Largest resident memory so far, GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3], *map(int, sys.argv[3:]))
