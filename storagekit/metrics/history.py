@@ -37,14 +37,15 @@ def history(
     seeds: Sequence[int] = (0,),
     pieces: int = 40,
     warm_up: float = 0.0,
-    at_end: Callable[[State], None] = lambda state: None,
+    at_end: Callable[[State, np.ndarray], None] = lambda state, lanes: None,
     title: str = "replaying",
 ) -> History:
-    """`build(**point)` run at every point of the grid that `axes` spans, side by side, until `requests` are answered.
+    """`build(**point)` run at every point of the grid that `axes` spans until `requests` are answered.
 
     Each point is run once for every seed, from which the phases of its spindles come (dimension `seed`). Scenarios may differ
     in numbers only, so that they are lanes of one compilation; arrays must be shared, such as the requests of a trace.
-    warm_up: the share of the run that `whole` leaves out, in whole pieces. at_end: called with the last state of all lanes.
+    warm_up: the share of the run that `whole` leaves out, in whole pieces. at_end: called with the last state of some lanes,
+    and which of point * seeds + seed they are.
     Raises InputError where the scenarios differ in structure.
     """
     if not 0 <= warm_up < 1:
@@ -54,16 +55,20 @@ def history(
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     scenarios = [build(**point) for point in points]
     began = time.perf_counter()
-    lanes = len(scenarios) * len(seeds)
     merged, key = stack(scenarios, seeds)
-    runner = Runner(*_whole_devices(merged, key), NoLog())
-    sums = _by_piece(runner, requests, pieces, title)
-    at_end(runner.run.state)
+    lanes = key.shape[1]
+    parts = []
+    with tqdm(total=requests * lanes, desc=title, unit="req", delay=2, leave=False) as bar:
+        for members in _few_at_a_time(lanes):
+            runner = Runner(lanes_of(merged, members), key[:, members], NoLog())
+            parts.append(_by_piece(runner, requests, pieces, bar))
+            at_end(runner.run.state, members)
+    # a lane that was repeated to fill up the last round is dropped
+    sums: list[Any] = [np.concatenate(joined, axis=2)[:, :, :lanes] for joined in zip(*parts, strict=True)]
     told = provenance(scenarios, axes, seeds, requests, int(warm_up * requests), time.perf_counter() - began)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
-    used: list[Any] = [part[:, :, :lanes] for part in sums]
-    whole = Tally(*(part[int(np.ceil(warm_up * pieces)) :].sum(axis=0) for part in used))
-    split = Tally(*(np.moveaxis(part, 0, 2).reshape(part.shape[1], -1) for part in used))
+    whole = Tally(*(part[int(np.ceil(warm_up * pieces)) :].sum(axis=0) for part in sums))
+    split = Tally(*(np.moveaxis(part, 0, 2).reshape(part.shape[1], -1) for part in sums))
     of_lane = {"point": np.arange(len(points)), "seed": list(seeds)}
     of_piece = {**of_lane, "piece": (np.arange(pieces) + 0.5) / pieces}
     apart = measures(split, np.repeat(bricks, pieces))
@@ -78,27 +83,28 @@ def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any]]) -> xr.Dataset:
     return data.unstack("lane").drop_vars("point")
 
 
-def _whole_devices(scenario: Scenario, key: np.ndarray) -> tuple[Scenario, np.ndarray]:
-    """As many lanes as the devices share evenly: the last is repeated."""
-    lanes = key.shape[1]
-    short = -lanes % len(jax.devices()) if lanes > 1 else 0
-    members = np.minimum(np.arange(lanes + short), lanes - 1)
-    return lanes_of(scenario, members), key[:, members]
+def _few_at_a_time(lanes: int) -> list[np.ndarray]:
+    """Lanes that go through the loop together, one on each device, the last of all repeated where it does not come out even.
+
+    One on each, because memories of different lanes have nothing in common to do at a time: eight side by side take three
+    times as long for each.
+    """
+    wide = min(len(jax.devices()), lanes)
+    return [np.minimum(np.arange(first, first + wide), lanes - 1) for first in range(0, lanes, wide)]
 
 
-def _by_piece(runner: Runner, requests: int, pieces: int, title: str) -> list[np.ndarray]:
+def _by_piece(runner: Runner, requests: int, pieces: int, bar: tqdm) -> list[np.ndarray]:
     """Sums `[piece, row, lane]`: a chunk of events counts for the piece in which it began."""
     sums: list[np.ndarray] = []
     answered = np.zeros(runner.run.first.shape[1], np.int64)
-    with tqdm(total=requests, desc=title, unit="req", delay=2, leave=False) as bar:
-        for tally, _ in steps(runner, requests, stride=STRIDE):
-            sums = sums or [np.zeros((pieces, *part.shape[1:])) for part in tally]
-            done = (tally.reads + tally.writes)[:, 0].astype(np.int64)
-            before = answered + np.cumsum(done, axis=0) - done
-            piece = np.minimum(before * pieces // requests, pieces - 1)
-            for total, part in zip(sums, tally, strict=True):
-                row, lane = np.arange(part.shape[1])[:, None], np.arange(part.shape[2])
-                np.add.at(total, (piece[:, None, :], row, lane), part)
-            answered += done.sum(axis=0)
-            bar.update(min(int(answered.min()), requests) - bar.n)
+    for tally, _ in steps(runner, requests, stride=STRIDE):
+        sums = sums or [np.zeros((pieces, *part.shape[1:])) for part in tally]
+        done = (tally.reads + tally.writes)[:, 0].astype(np.int64)
+        before = answered + np.cumsum(done, axis=0) - done
+        piece = np.minimum(before * pieces // requests, pieces - 1)
+        for total, part in zip(sums, tally, strict=True):
+            row, lane = np.arange(part.shape[1])[:, None], np.arange(part.shape[2])
+            np.add.at(total, (piece[:, None, :], row, lane), part)
+        bar.update(int(np.minimum(done.sum(axis=0), requests - np.minimum(answered, requests)).sum()))
+        answered += done.sum(axis=0)
     return sums

@@ -74,8 +74,9 @@ def test_a_change_shows_in_its_pieces_alone():
 
 def test_the_last_state_is_handed_over():
     seen = []
-    history(pair, {"rate": [20.0, 50.0, 80.0]}, requests=500, pieces=2, at_end=seen.append)
-    assert seen[0].slots.number.shape[1] >= 3
+    history(pair, {"rate": [20.0, 50.0, 80.0]}, requests=500, pieces=2, at_end=lambda *told: seen.append(told))
+    assert all(state.slots.number.shape[1] == len(lanes) for state, lanes in seen)
+    assert sorted(set(np.concatenate([lanes for _, lanes in seen]).tolist())) == [0, 1, 2]
 
 
 def test_impossible_settings_are_refused():

@@ -134,10 +134,10 @@ def through(
     arrivals = system.arrivals(given)
     twice: list[int] = []
 
-    def look(state: State) -> None:
-        for number, run in enumerate(runs.values()):
-            cache = system.scenario(run, given, arrivals).system.cache
-            twice.extend(duplicates(cache, state, number * len(seeds) + lane) for lane in range(len(seeds)))
+    def look(state: State, lanes: np.ndarray) -> None:
+        for place, lane in enumerate(lanes):
+            cache = system.scenario(list(runs.values())[lane // len(seeds)], given, arrivals).system.cache
+            twice.append(duplicates(cache, state, place))
 
     found = history(
         lambda run: system.scenario(runs[run], given, arrivals),
