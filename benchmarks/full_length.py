@@ -1,4 +1,4 @@
-"""A full-length trace through two bricks: seconds and memory, trace and compilation apart.
+"""A full-length trace through two bricks: seconds, compilation included, and memory.
 
 python -m benchmarks.full_length                 D-SPTF alone
 python -m benchmarks.full_length all             every scheme, on equal, unequal and changing bricks
@@ -18,7 +18,7 @@ from storagekit.papers.dsptf.traces import missed, settings, through  # noqa: E4
 
 
 def main(which: str = "one", name: str = "financial", requests: int = 0) -> None:
-    """Runs it once for a few requests, so that compiling is not counted, and then whole."""
+    """Makes the trace and runs it. requests: so many instead of all, for a look."""
     began = time.perf_counter()
     given = source(name, requests)
     duration = float(given.trace.time[-1])

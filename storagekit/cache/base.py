@@ -66,6 +66,10 @@ class AbstractCache(eqx.Module):
         """Slots of requests for the same data as an entering one; None where memory counts as filled at once."""
         return None
 
+    def shared(self, private: Any, slot: Int[Array, "1 *lanes"]) -> Bool[Array, "slot *lanes"] | None:
+        """The same for the request in `slot`."""
+        return None
+
     def read_in(self, private: Any, slot: Int[Array, "1 *lanes"], made: Bool[Array, "1 *lanes"], sought: Sought) -> Any:
         """Private state once the read in `slot` is to be served by the disk of the one copy in `sought.asked`."""
         return private

@@ -31,12 +31,14 @@ class BrickLRU(AbstractCache):
     """An LRU cache in every brick; a block is in one of them at most, unflushed writes aside (dsptf, sections 2.3 and 3).
 
     A read hits if all its blocks are in the memory of one brick that it is sent to. If not, they go to the memory of the
-    brick whose disk is to serve it as soon as that has claimed it; whoever else held some hears the claim and drops them.
+    brick whose disk is to serve it as soon as that has claimed it; whoever else held some drops them. D-SPTF's bricks hear
+    the claim; others, and those that a claim does not reach, are taken to be told, so that the memories are apart by
+    construction (a departure: in the paper a lost claim may leave a block in two).
     A read of them that arrives before they have come off the disk is answered with the read that fetches them.
     A write is in the NVRAM of every replica until its disk has it, in the slot that it holds there; after that only one
     brick keeps it: the one that reads of it are sent to, of several hash(address) mod replicas. That one's copy is counted
     among its blocks from the start, and older copies are dropped; so the NVRAM of the others takes nothing
-    from their caches, at most a block for each slot.
+    from their caches, at most a block for each slot. It may be forgotten before it is on disk, and is then read from there.
 
     capacity: bytes in each brick, any number of whole blocks, one value for all bricks or a tuple with one for each.
     central: 1 for a single memory of the same size in all (the centralized ideal). hit_time: seconds until a hit is
@@ -144,8 +146,10 @@ class BrickLRU(AbstractCache):
         )
 
     def being_read(self, private: Contents, request: Requests):
-        first, count = self._blocks(request)
-        return (private.first < first + count) & (first < private.first + private.count)
+        return _overlap(private, *self._blocks(request))
+
+    def shared(self, private: Contents, slot):
+        return _overlap(private, pick(private.first, slot), pick(private.count, slot))
 
     def read_in(self, private: Contents, slot, made, sought: Sought):
         none = jnp.zeros_like(sought.asked)
@@ -207,6 +211,10 @@ class BrickLRU(AbstractCache):
 
         table, held = jax.lax.fori_loop(0, jnp.max(count), one_block, (table, wanted))
         return held, table
+
+
+def _overlap(private: Contents, first: Array, count: Array) -> Bool[Array, "slot *lanes"]:
+    return (private.first < first + count) & (first < private.first + private.count)
 
 
 def blocks_held(cache: BrickLRU, private: Contents, lane: int = 0, generation=None) -> list[np.ndarray]:

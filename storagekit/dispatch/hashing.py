@@ -44,7 +44,10 @@ class WeightedHashing(OneChosen):
     def route(self, private, request, entering, view):
         drive = rows(view.busy.shape[0], view.busy)
         weight = sum(jnp.where(drive == number, one, 0.0) for number, one in enumerate(self.weights))
-        edges = jnp.cumsum(jnp.where(view.holders(), weight, 0.0), axis=0)
+        weight = jnp.where(view.holders(), weight, 0.0)
+        # of drives without weight none is better than another
+        weight = jnp.where(jnp.sum(weight, axis=0) > 0, weight, view.holders().astype(jnp.float32))
+        edges = jnp.cumsum(weight, axis=0)
         # never beyond the last drive with a weight, however the sum was rounded
         chosen, _ = first_true(edges > jnp.minimum(fraction(request.address_hash), 1 - 2.0**-20) * edges[-1:])
         return bit(pick(view.copy(), jnp.minimum(chosen, view.busy.shape[0] - 1))), private

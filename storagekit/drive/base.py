@@ -66,6 +66,9 @@ class AbstractDrive(eqx.Module):
     def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
         """Time to position from `arm`, at a moment when the platter stands at `angle` turns, for each target."""
 
+    def check(self, bricks: int) -> None:
+        """Raises InputError where it cannot be the drive of so many bricks."""
+
     def transfer(self, target: Target) -> Float[Array, "*row"]:
         """Seconds from the first sector of each target to the end of its last."""
         return target.transfer

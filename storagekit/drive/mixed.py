@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +21,25 @@ class Places(NamedTuple):
     of_kind: tuple[Target, ...]
 
 
-class Mixed(AbstractDrive):
+class OfMembers(AbstractDrive):
+    """What is known of drives of several kinds whatever the brick."""
+
+    members: eqx.AbstractVar[tuple[AbstractDrive, ...]]
+
+    @property
+    def capacity(self) -> int:
+        return min(member.capacity for member in self.members)
+
+    @property
+    def cylinders(self) -> int:
+        return max(member.cylinders for member in self.members)
+
+    @property
+    def heads(self) -> int:
+        return min(member.heads for member in self.members)
+
+
+class Mixed(OfMembers):
     """Brick b has a drive of kind `members[kinds[b]]`; the smallest of them bounds the capacity of all.
 
     What depends on the kind, everything but where a request lies, is to be asked of `of_brick`.
@@ -42,17 +61,9 @@ class Mixed(AbstractDrive):
                     f"a brick with a drive of kind {int(np.max(kind))}: kinds go from 0 to {len(self.members) - 1}"
                 )
 
-    @property
-    def capacity(self) -> int:
-        return min(member.capacity for member in self.members)
-
-    @property
-    def cylinders(self) -> int:
-        return max(member.cylinders for member in self.members)
-
-    @property
-    def heads(self) -> int:
-        return min(member.heads for member in self.members)
+    def check(self, bricks):
+        if len(self.kinds) < bricks:
+            raise InputError(f"{len(self.kinds)} kinds of drives for {bricks} bricks: give the kind of each")
 
     def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Any:
         return Places(tuple(member.locate(sector, count) for member in self.members))
@@ -86,23 +97,11 @@ class Mixed(AbstractDrive):
         raise NotImplementedError("drives of several kinds: ask of_brick(which) for one of them")
 
 
-class OfKind(AbstractDrive):
+class OfKind(OfMembers):
     """The drive of a brick: the member whose number is `kind`."""
 
     members: tuple[AbstractDrive, ...]
     kind: Int[Array, "*row"]
-
-    @property
-    def capacity(self) -> int:
-        return min(member.capacity for member in self.members)
-
-    @property
-    def cylinders(self) -> int:
-        return max(member.cylinders for member in self.members)
-
-    @property
-    def heads(self) -> int:
-        return min(member.heads for member in self.members)
 
     def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Target:
         raise NotImplementedError("locate on the drives of all kinds, see Mixed")

@@ -74,8 +74,10 @@ def admit(scenario: Scenario, state: State, request: Requests, place: Location, 
     found, cache = system.cache.look_up(state.cache, request, admitted, sought)
     hit, elsewhere = computed_once((found.hit & request.read & admitted, found.copy != sending.receiving))
     asked, asked_of = jnp.where(hit, jnp.uint32(0), asked), asked_of & ~hit
-    answer = jnp.where(request.read, jnp.inf, system.completion.on_arrival(sending.sent))
-    from_memory = sending.sent + system.cache.hit_time + jnp.where(elsewhere, system.dispatch.hop, 0.0)
+    # one that waited outside for a slot is in no memory before it is in
+    inside = jnp.maximum(sending.sent, 0.0)
+    answer = jnp.where(request.read, jnp.inf, system.completion.on_arrival(inside))
+    from_memory = inside + system.cache.hit_time + jnp.where(elsewhere, system.dispatch.hop, 0.0)
     answer = jnp.where(hit, jnp.maximum(from_memory, under_way(scenario, state, request)), answer)
     slots = slots._replace(
         number=jnp.where(into, request.number, slots.number),
@@ -92,7 +94,7 @@ def admit(scenario: Scenario, state: State, request: Requests, place: Location, 
         latest=jnp.where(into, -jnp.inf, slots.latest),
     )
     woken = drives.idle & asked_of & admitted
-    when = jnp.minimum(drives.wake, jnp.maximum(sending.sent, 0.0))
+    when = jnp.minimum(drives.wake, inside)
     state = state._replace(
         slots=slots,
         drives=drives._replace(wake=jnp.where(woken, when, drives.wake)),

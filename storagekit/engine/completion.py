@@ -1,10 +1,13 @@
 """When a write is answered: a policy of the system (DESIGN section 5 lists what each does to D-SPTF's results)."""
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from storagekit.lanes import held
 
 
 class AbstractCompletion(eqx.Module):
@@ -32,15 +35,18 @@ class AbstractCompletion(eqx.Module):
     def on_stop(
         self,
         answer: Float[Array, "slot *lanes"],
+        under_way: Any,
         latest: Float[Array, "slot *lanes"],
-        last: Bool[Array, "slot *lanes"],
-        received: Bool[Array, "slot *lanes"],
+        waiting: UInt32[Array, "slot *lanes"],
+        receiving: Int[Array, "slot *lanes"],
     ) -> Float[Array, "slot *lanes"]:
-        """When writes are answered that have lost a copy because its brick stopped, arguments as in `on_copy`.
+        """When writes are answered once a brick has stopped, without its copies.
 
-        received: nothing is left to write for the brick that answers.
+        answer: as known before, inf where it hung on that brick. under_way: accesses of the others, see `failure.Underway`.
+        latest: when the latest of these, or of those that are over, ends. waiting: copies still to be written. receiving:
+        the copy on the brick that answers. Here: when the last copy is on disk.
         """
-        return jnp.where(last & jnp.isinf(answer), jnp.maximum(latest, 0.0), answer)
+        return jnp.where(jnp.isinf(answer) & (waiting == 0), jnp.maximum(latest, 0.0), answer)
 
 
 class AtOnce(AbstractCompletion):
@@ -62,6 +68,10 @@ class FirstCopy(AbstractCompletion):
     def on_copy(self, answer, finish, latest, last, received):
         return jnp.minimum(answer, finish)
 
+    def on_stop(self, answer, under_way, latest, waiting, receiving):
+        known = jnp.minimum(answer, under_way.soonest)
+        return super().on_stop(known, under_way, latest, waiting, receiving)
+
 
 class ReceivingBrick(AbstractCompletion):
     """When the brick that received it has it on disk."""
@@ -72,8 +82,11 @@ class ReceivingBrick(AbstractCompletion):
     def on_copy(self, answer, finish, latest, last, received):
         return jnp.where(received, finish, answer)
 
-    def on_stop(self, answer, latest, last, received):
-        return super().on_stop(answer, latest, last | received, received)
+    def on_stop(self, answer, under_way, latest, waiting, receiving):
+        # the brick that answers instead has its copy on disk already, or is writing it, or will
+        written = jnp.isinf(answer) & ~held(waiting, receiving)
+        known = jnp.where(written, jnp.maximum(under_way.receiving, 0.0), answer)
+        return super().on_stop(known, under_way, latest, waiting, receiving)
 
 
 class AllCopies(AbstractCompletion):

@@ -102,7 +102,9 @@ class Condition(eqx.Module):
             raise InputError(f"{len(stops)} stops of bricks: at most {MOST_STOPS} in a run; leave some out")
         for one in stops:
             begin = np.asarray(one.begins)
-            at_once = sum(np.all((begin >= other.begins) & (begin < other.ends)) for other in stops)
+            at_once = int(
+                np.max(sum((begin >= other.begins) & (begin < other.ends) & (other.speed == 0) for other in stops))
+            )
             if at_once >= copies:
                 raise InputError(f"{at_once} bricks stopped at once: with {copies} copies at most {copies - 1} may be")
 
@@ -154,4 +156,7 @@ class Condition(eqx.Module):
         brick = rows(private.down.shape[0], private.down)
         stops = [spell for spell in self.spells if spell.stops]
         never = jnp.zeros(private.down.shape, jnp.int32)
-        return sum(((private.latest >= spell.begins) & (brick == spell.brick) for spell in stops), start=never)
+        for spell in stops:
+            lost = (private.latest >= spell.begins) & (brick == spell.brick) & (spell.speed == 0)
+            never = never + lost
+        return never

@@ -1,19 +1,31 @@
 """A brick stops: what it was doing is lost, and clients send again what nobody else is serving (dsptf, section 3)."""
 
+from typing import NamedTuple
+
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.engine.state import NOBODY, State
 from storagekit.engine.system import Scenario
-from storagekit.lanes import bit, count, first_true, held, index_of, least, mask_of, pick, pick_tree, rows
+from storagekit.lanes import INSTANT, bit, count, first_true, held, index_of, mask_of, pick, rows
+
+
+class Underway(NamedTuple):
+    """Accesses planned or under way on bricks that are alive, for the request in each slot: when the soonest and the latest
+    of them end (inf and -inf where there is none), and the one on the brick that received it (-inf)."""
+
+    soonest: Float[Array, "slot *lanes"]
+    latest: Float[Array, "slot *lanes"]
+    receiving: Float[Array, "slot *lanes"]
 
 
 def fail(scenario: Scenario, state: State) -> tuple[State, Int[Array, "1 *lanes"]]:
     """Bricks whose condition says so stop, one in an event, and those that are back are there to be woken.
 
-    A read that the brick had claimed, or that waited nowhere else, is sent again to the others when its client's time-out
-    is over. A write is answered without the copies of the brick, which are not made good when it is back. An access that is
-    as good as over, because its brick has chosen the next, counts as done. Returns the state, and how many reads are lost.
+    A read that the brick had claimed, that waited nowhere else, or that was to be answered with one of these, is sent again
+    to the others when its client's time-out is over. A write is answered without the copies of the brick, which are not made
+    good when it is back. An access that is as good as over, because its brick has chosen the next, counts as done.
+    Returns the state, and how many reads are lost.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     if not system.condition.stops:
@@ -25,14 +37,18 @@ def fail(scenario: Scenario, state: State) -> tuple[State, Int[Array, "1 *lanes"
     down = (before & stopped) | brick
     copy = system.placement.copy_on(which, slots.home)
     waiting = jnp.where(fails, slots.waiting & ~bit(copy), slots.waiting)
-    answer, aborted = _without(scenario, state, which, brick)
-
-    open_read = slots.read & ~slots.answered & jnp.isinf(answer) & (slots.number != NOBODY) & fails
-    lost = open_read & (aborted | (waiting == 0))
     alive = _alive(scenario, state, down)
     receiving = jnp.where(fails & ~held(alive, slots.receiving), index_of(alive), slots.receiving)
-    stranded = ~slots.read & ~slots.answered & fails & (slots.number != NOBODY)
-    without = system.completion.on_stop(answer, slots.latest, waiting == 0, ~held(waiting, receiving))
+    others = _underway(scenario, state, receiving, ~down)
+    aborted, fetching = _aborted(scenario, state, which, brick, others)
+
+    there = fails & ~slots.answered & (slots.number != NOBODY)
+    answer = jnp.where(aborted & there, jnp.where(slots.read, others.soonest, jnp.inf), slots.answer)
+    latest = jnp.where(aborted & there, others.latest, slots.latest)
+    unserved = jnp.isinf(answer) & (aborted | (waiting == 0))
+    lost = there & slots.read & (unserved | fetching)
+    written = system.completion.on_stop(answer, others, latest, waiting, receiving)
+    answer = jnp.where(lost, jnp.inf, jnp.where(there & ~slots.read, written, answer))
     sent = jnp.maximum(slots.sent + system.condition.timeout, 0.0)
     back = before & ~stopped
     woken = (drives.idle & ~down & (count(lost) > 0)) | back
@@ -40,7 +56,8 @@ def fail(scenario: Scenario, state: State) -> tuple[State, Int[Array, "1 *lanes"
     return state._replace(
         slots=slots._replace(
             waiting=jnp.where(lost, system.dispatch.again(alive), waiting),
-            answer=jnp.where(stranded, without, answer),
+            answer=answer,
+            latest=latest,
             receiving=receiving,
             sent=jnp.where(lost, sent, slots.sent),
         ),
@@ -54,15 +71,39 @@ def fail(scenario: Scenario, state: State) -> tuple[State, Int[Array, "1 *lanes"
     ), count(lost)
 
 
-def _without(scenario: Scenario, state: State, which, brick) -> tuple[Array, Bool[Array, "slot *lanes"]]:
-    """When requests are answered without the plan of the brick that stops, and whose plan that was."""
+def _aborted(scenario: Scenario, state: State, which, brick, others: Underway) -> tuple[Array, Array]:
+    """The slot whose access the brick that stops had planned or under way, and the reads that were to be answered with it,
+    because they found its data on the way into memory."""
     slots, drives = state.slots, state.drives
-    plan = pick_tree(drives.plan, which)
+    slot, number, finish = (pick(part, which) for part in (drives.plan.slot, drives.plan.number, drives.plan.finish))
     stops = count(brick & drives.planned) > 0
-    aborted = (rows(scenario.system.slots, slots.born) == plan.slot) & (slots.number == plan.number) & stops
-    also = drives.planned & ~brick & (drives.plan.slot == plan.slot) & (drives.plan.number == plan.number)
-    other = least(jnp.where(also, drives.plan.finish, jnp.inf))
-    return jnp.where(aborted & slots.read & ~slots.answered, other, slots.answer), aborted
+    aborted = (rows(scenario.system.slots, slots.born) == slot) & (slots.number == number) & stops
+    same = scenario.system.cache.shared(state.cache, slot)
+    if same is None:
+        return aborted, jnp.zeros_like(aborted)
+    fetched = count(aborted & slots.read) > 0
+    waits = (
+        same & ~aborted & jnp.isfinite(slots.answer) & (slots.answer >= finish - INSTANT) & jnp.isinf(others.soonest)
+    )
+    return aborted, waits & slots.read & fetched
+
+
+def _underway(scenario: Scenario, state: State, receiving: Array, running: Bool[Array, "drive *lanes"]) -> Underway:
+    slots, drives, system = state.slots, state.drives, scenario.system
+    row = rows(system.slots, slots.born)
+    never = jnp.full(slots.born.shape, jnp.inf)
+    found = Underway(never, -never, -never)
+    for drive in range(system.drives):
+        here = jnp.full_like(state.taken, drive)
+        plan = tuple(pick(part, here) for part in (drives.plan.slot, drives.plan.number, drives.plan.finish))
+        serves = (row == plan[0]) & (slots.number == plan[1]) & pick(drives.planned & running, here)
+        receives = serves & (system.placement.copy_on(here, slots.home) == receiving)
+        found = Underway(
+            jnp.where(serves, jnp.minimum(found.soonest, plan[2]), found.soonest),
+            jnp.where(serves, jnp.maximum(found.latest, plan[2]), found.latest),
+            jnp.where(receives, plan[2], found.receiving),
+        )
+    return found
 
 
 def _alive(scenario: Scenario, state: State, down: Bool[Array, "drive *lanes"]) -> UInt32[Array, "slot *lanes"]:
@@ -70,7 +111,7 @@ def _alive(scenario: Scenario, state: State, down: Bool[Array, "drive *lanes"]) 
     system = scenario.system
     mask = jnp.zeros_like(state.slots.waiting)
     for drive in range(system.drives):
-        copy = system.placement.copy_on(jnp.int32(drive), state.slots.home)
-        dead = pick(down, jnp.full_like(state.taken, drive))
-        mask = mask | jnp.where(dead | (copy < 0), jnp.uint32(0), bit(copy))
+        here = jnp.full_like(state.taken, drive)
+        copy = system.placement.copy_on(here, state.slots.home)
+        mask = mask | jnp.where(pick(down, here) | (copy < 0), jnp.uint32(0), bit(copy))
     return mask & mask_of(system.placement.copies)

@@ -84,6 +84,7 @@ class System(eqx.Module):
         if not np.all((capacity > 0) & (capacity < MOST_SECTORS)):
             wrong = capacity[~((capacity > 0) & (capacity < MOST_SECTORS))].ravel()[0]
             raise InputError(f"a capacity of {wrong:.0f} sectors: the engine addresses 1 to {MOST_SECTORS - 1} (1 TB)")
+        self.drive.check(used)
         self.dispatch.check(used, copies)
         self.cache.check(used)
         self.condition.check(used, copies)

@@ -50,6 +50,8 @@ def history(
     """
     if not 0 <= warm_up < 1:
         raise InputError(f"warm-up of {warm_up:g} of the run: it must be at least 0 and below 1")
+    if pieces >= 1 and np.ceil(warm_up * pieces) >= pieces:
+        raise InputError(f"warm-up of {warm_up:g} of the run: no whole piece of {pieces} is left; raise pieces")
     if not 1 <= pieces <= requests:
         raise InputError(f"{pieces} pieces of {requests} requests: give at least one, and a request to each")
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
@@ -86,8 +88,7 @@ def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any]]) -> xr.Dataset:
 def _few_at_a_time(lanes: int) -> list[np.ndarray]:
     """Lanes that go through the loop together, one on each device, the last of all repeated where it does not come out even.
 
-    One on each, because memories of different lanes have nothing in common to do at a time: eight side by side take three
-    times as long for each.
+    One on each, because lanes with memory have little in common: what one does in an event, all wait for.
     """
     wide = min(len(jax.devices()), lanes)
     return [np.minimum(np.arange(first, first + wide), lanes - 1) for first in range(0, lanes, wide)]

@@ -4,7 +4,9 @@ import jax
 import numpy as np
 import pytest
 
-from storagekit.dispatch import DSPTF, LARD, Hashing, NearestIdle, WeightedHashing, central
+from storagekit import units
+from storagekit.cache import BrickLRU
+from storagekit.dispatch import DSPTF, LARD, Hashing, NearestIdle, OneOf, WeightedHashing, central
 from storagekit.drive import ideal_drive
 from storagekit.engine import (
     AllCopies,
@@ -20,7 +22,7 @@ from storagekit.engine import (
     keys,
 )
 from storagekit.errors import InputError
-from storagekit.placement import Replicas, SRMirror
+from storagekit.placement import Declustered, Replicas, SRMirror
 from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF
 from storagekit.workload import ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
 
@@ -32,6 +34,8 @@ DISPATCHERS = (
     LARD(2.0, 4.0),
     NearestIdle(),
 )
+# by a number, for the laws that a whole run shows: what it compiles is the sum of its members
+BY_NUMBER = OneOf((Hashing(), DSPTF(1e-3)), 1)
 SCHEDULES = (FCFS(), SSTF(), LOOK(), CLOOK(), SATF())
 COMPLETIONS = (AtOnce(), FirstCopy(), ReceivingBrick(), AllCopies())
 # delayed writes need a dispatcher that chooses when a drive falls free, and not before
@@ -60,6 +64,21 @@ def array(dispatch, schedule, completion, propagation) -> Scenario:
     return Scenario(system, ClosedLoop(REQUESTS, 6))
 
 
+def bricks_with_memory(dispatch) -> Scenario:
+    """Six bricks, three of which hold each extent; 2 MB of data, an eighth of which fits in their memories."""
+    cache = BrickLRU.sized(48 * 1024.0, bricks=6, sectors=8, hit_time=0.2e-3)
+    system = System(
+        DRIVE,
+        Declustered(6, 3, data=2 * units.MB // units.SECTOR, extent=256),
+        dispatch,
+        SATF(),
+        cache=cache,
+        drives=6,
+        slots=SLOTS,
+    )
+    return Scenario(system, ClosedLoop(REQUESTS, 6))
+
+
 def single(scenario, log):
     """One run: sums over the whole of it, and the reports of its events."""
     outcome = execute(scenario, keys([3])[:, 0], WANTED, log)
@@ -79,19 +98,20 @@ def assert_conserves(scenario, log):
     assert np.all(reports.elapsed >= 0)
     response = reports.answered.response[reports.answered.number >= 0]
     assert np.all(response >= 0)
-    # a read is answered by an access, so that on average it takes at least an access
+    # a read is answered by an access, or from memory, which takes 0.2 ms here, so that it takes at least an overhead
     read = reports.answered.read[reports.answered.number >= 0]
     assert np.all(response[read] > 0.1e-3)
     for part in (reports.seek, reports.rotation, reports.transfer):
         assert np.all(part[reports.served] >= 0)
     assert np.all(reports.rotation[reports.served] <= 6e-3 * (1 + 1e-6))
-    # a read is one access, a write one on every copy (in the background on every replica), but for what is under way
+    # a read that memory does not answer is one access, a write one on every copy (in the background on every replica), but
+    # for what is under way
     accesses = float(tally.served.sum())
     layout = scenario.system.placement
     each = int(layout.copies)
     if isinstance(scenario.system.propagation, Background):
         each *= int(layout.replicas)
-    expected = float(tally.reads[0] + each * tally.writes[0])
+    expected = float(tally.reads[0] - tally.hits[0] + each * tally.writes[0])
     assert abs(accesses - expected) <= SLOTS * each + scenario.system.drives
     assert set(np.unique(reports.replica[reports.served])) <= set(range(int(layout.replicas)))
     # no drive works more than all the time, but for what was planned at the end
@@ -99,6 +119,10 @@ def assert_conserves(scenario, log):
     parts = (tally.seek + tally.rotation + tally.transfer).sum()
     assert parts == pytest.approx(tally.busy.sum(), rel=1e-5)
     assert float(tally.twice[0]) == 0
+
+
+def test_a_dispatcher_by_number_conserves(event_log):
+    assert_conserves(scenario(BY_NUMBER, SATF(), AllCopies()), event_log)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=named)
@@ -119,6 +143,22 @@ def test_dispatchers_and_completions_conserve(dispatch, completion, event_log):
 @pytest.mark.parametrize("dispatch", DISPATCHERS, ids=named)
 def test_all_the_rest_conserve(dispatch, schedule, completion, event_log):
     assert_conserves(scenario(dispatch, schedule, completion), event_log)
+
+
+@pytest.mark.parametrize("dispatch", [DSPTF(1e-3), Hashing()], ids=named)
+def test_declustered_bricks_with_memory_conserve(dispatch, event_log):
+    scenario = bricks_with_memory(dispatch)
+    assert_conserves(scenario, event_log)
+    tally, reports = single(scenario, event_log)
+    assert np.all(tally.served > 0)
+    hits, elsewhere = float(tally.hits[0]), float(tally.elsewhere[0])
+    assert 0 < elsewhere < hits < 0.2 * tally.reads[0]
+    # a hit takes its time, and a message where another brick has it, but for the few that wait for a read under way
+    response = reports.answered.response[reports.answered.read & (reports.answered.number >= 0)]
+    hit_time, hop = 0.2e-3, float(dispatch.hop)
+    here, there = (np.isclose(response, time, atol=1e-6) for time in (hit_time, hit_time + hop))
+    assert 0.8 * hits < np.sum(here | there) <= hits
+    assert response.min() == pytest.approx(hit_time, abs=1e-6)
 
 
 @pytest.mark.parametrize("propagation", PROPAGATIONS, ids=named)
@@ -172,7 +212,7 @@ def assert_same_answers(ours, theirs):
     np.testing.assert_allclose([ours[n] for n in both], [theirs[n] for n in both], rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("dispatch", DISPATCHERS, ids=named)
+@pytest.mark.parametrize("dispatch", [*DISPATCHERS, BY_NUMBER], ids=named)
 def test_a_lane_of_a_batch_is_the_single_run(dispatch, event_log):
     assert_lane_is_single(scenario(dispatch, SATF(), AllCopies()), event_log)
 

@@ -6,7 +6,18 @@ import pytest
 from storagekit.cache import BrickLRU
 from storagekit.dispatch import DSPTF, Hashing
 from storagekit.drive import Mixed, RateServer, ideal_drive
-from storagekit.engine import AllCopies, AtOnce, Background, Condition, ReceivingBrick, Scenario, Spell, System, stopped
+from storagekit.engine import (
+    AllCopies,
+    AtOnce,
+    Background,
+    Condition,
+    FirstCopy,
+    ReceivingBrick,
+    Scenario,
+    Spell,
+    System,
+    stopped,
+)
 from storagekit.errors import InputError
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
@@ -122,6 +133,41 @@ def test_writes_do_without_the_copy_of_a_brick_that_stops(unfold, recorded, comp
     assert tally.served.ravel().tolist() == [0, 3]
 
 
+@pytest.mark.parametrize(
+    ("completion", "kinds", "answer"),
+    [
+        (ReceivingBrick(), (0, 1), 40),
+        (FirstCopy(), (0, 1), 40),
+        (AllCopies(), (0, 1), 40),
+        (ReceivingBrick(), (1, 0), 10),
+        (FirstCopy(), (1, 0), 10),
+        (AllCopies(), (1, 0), 10),
+        (AtOnce(), (0, 1), 0),
+    ],
+    ids=lambda one: type(one).__name__ if not isinstance(one, tuple | int) else str(one),
+)
+def test_no_write_is_answered_by_a_brick_that_has_stopped(unfold, recorded, completion, kinds, answer):
+    """A write of 10 at 0, received by brick 0, on bricks that take 10 and 40 ms for it, or 40 and 10. Brick 0 stops at 5:
+    the write is on brick 1 alone, when that has it."""
+    arrivals = recorded(np.array([0, 5]) * MS, sectors=10, read=[False, True], address_hash=1, receiving=[0, 1])
+    drive = Mixed([SERVER, RateServer(250)], kinds)
+    _, reports = unfold(Scenario(pair(Hashing(), Condition(stopped(0, 1)), completion, drive), arrivals))
+    assert responses(reports)[0] == pytest.approx(answer, abs=1e-3)
+
+
+def test_a_read_that_waits_for_another_one_s_data_is_sent_again_too(unfold, recorded):
+    """Read 0 of block 0 is on its way off brick 0 until 8, and read 1 is to be answered with it. Brick 0 stops at 5: both are
+    read again from brick 1, when their time-outs of 50 are over: 58, and 62 - 4."""
+    arrivals = recorded(
+        np.array([0, 4, 5]) * MS, sector=[0, 0, 800], sectors=8, receiving=[0, 0, 1], address_hash=[0, 0, 1]
+    )
+    cache = BrickLRU.sized(16 * 4096.0, bricks=2, ways=4, sectors=8)
+    system = pair(Hashing(), Condition(stopped(0, 2), timeout=50 * MS), cache=cache)
+    tally, reports = unfold(Scenario(system, arrivals))
+    assert responses(reports) == pytest.approx({0: 58, 1: 62, 2: 8}, abs=1e-3)
+    assert tally.resent.tolist() == [2]
+
+
 def test_a_brick_that_comes_back_has_forgotten(unfold, recorded):
     """Block 0 is in the memory of brick 0, which stops with request 1 and is back with request 2: the disk again."""
     arrivals = recorded(np.array([0, 50, 100, 150]) * MS, sector=[0, 800, 0, 0], sectors=8, address_hash=[0, 1, 0, 0])
@@ -148,6 +194,7 @@ def test_a_brick_that_comes_back_has_forgotten(unfold, recorded):
         ),
         (lambda: Mixed([], ()), "no kinds of drives"),
         (lambda: Mixed([SERVER], (0, 1)), "a drive of kind 1"),
+        (lambda: pair(Hashing(), Condition(), drive=Mixed([SERVER], (0,))), "1 kinds of drives for 2 bricks"),
     ],
 )
 def test_impossible_conditions_are_refused(build, message):

@@ -82,5 +82,7 @@ def test_the_last_state_is_handed_over():
 def test_impossible_settings_are_refused():
     with pytest.raises(InputError, match="warm-up of 1 of the run"):
         history(pair, {"rate": [20.0]}, requests=100, warm_up=1.0)
+    with pytest.raises(InputError, match="no whole piece of 10 is left"):
+        history(pair, {"rate": [20.0]}, requests=100, pieces=10, warm_up=0.95)
     with pytest.raises(InputError, match="0 pieces of 100 requests"):
         history(pair, {"rate": [20.0]}, requests=100, pieces=0)

@@ -34,7 +34,7 @@ def whole(times: dict[str, dict[str, float]], hit_rate: float = 0.5) -> History:
     """A history of two runs with given times of missed reads in ms, by system and scheme, the same in all pieces but where
     a list gives them."""
     runs = [(system, scheme) for system, schemes in times.items() for scheme in schemes]
-    values = np.array([np.broadcast_to(times[system][scheme], PIECES) for system, scheme in runs]) * MS * (1 - hit_rate)
+    values = np.array([np.broadcast_to(times[system][scheme], PIECES) for system, scheme in runs]) * MS
     piece = (np.arange(PIECES) + 0.5) / PIECES
     by_piece = np.stack([values, values], axis=1)
     coords = {
@@ -45,7 +45,8 @@ def whole(times: dict[str, dict[str, float]], hit_rate: float = 0.5) -> History:
     }
     pieces = xr.Dataset(
         {
-            "read_response": (("run", "seed", "piece"), by_piece),
+            "response": (("run", "seed", "piece"), by_piece),
+            "read_response": (("run", "seed", "piece"), by_piece * (1 - hit_rate)),
             "hit_rate": (("run", "seed", "piece"), 0 * by_piece + hit_rate),
         },
         coords=coords | {"piece": piece},
@@ -89,8 +90,10 @@ def ideal() -> dict[str, History]:
 
 def test_the_papers_own_times_match_or_hold():
     found = verdicts(replay_findings(ideal()))
+    # the paper says both 11% less and 35 to 50% more of SAP: what matches the one misses the other
+    assert found.pop("dsptf.fig6.local") == "miss"
     assert set(found.values()) == {"match", "holds"}, found
-    assert len(found) == 14
+    assert len(found) == 13
 
 
 @pytest.mark.parametrize(
@@ -110,7 +113,7 @@ def test_what_breaks_a_claim(trace, system, scheme, time, broken):
 
     def changed(data: xr.Dataset) -> xr.Dataset:
         where = (data.system == system) & (data.scheme == scheme)
-        return data.assign(read_response=xr.where(where, time * MS * 0.5, data.read_response)).assign_attrs(data.attrs)
+        return data.assign(response=xr.where(where, time * MS, data.response)).assign_attrs(data.attrs)
 
     histories[trace] = History(changed(found.whole), changed(found.pieces))
     assert verdicts(replay_findings(histories))[broken] == "broken"
@@ -215,7 +218,7 @@ def test_table4_at_full_and_half_speed():
 
 def test_a_loop_with_a_failing_brick_loses_nothing():
     data = dsptf.failing(dsptf.Effort(2, 1500), timeouts=(0.1,))
-    assert float(data.outstanding.min()) > data.attrs["loop"] - 1
+    assert float(data.outstanding.min()) > data.attrs["loop"] - 0.25
     assert float(data.resent.min()) > 0
     assert verdicts(dsptf.failing_findings(data)) == {"dsptf.protocol.brick_failure": "holds"}
 

@@ -1,5 +1,6 @@
 """The exhibits of D-SPTF, drawn. `paper` maps claim ids to the paper's numbers."""
 
+from storagekit.charts.dsptf.look import COLOUR as COLOUR
 from storagekit.charts.dsptf.look import KEYS as KEYS
 from storagekit.charts.dsptf.look import SCHEMES as SCHEMES
 from storagekit.charts.dsptf.look import TO_MS as TO_MS

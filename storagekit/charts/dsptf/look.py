@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import altair as alt
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -40,8 +41,8 @@ def scheme_rows(
     whether the rows bear their schemes.
     """
     rows = table(summary, side.factor)
-    rows = rows[rows["scheme"].isin(list(order))]
-    most = 1.05 * max(rows["mean"].max(), rows["high"].fillna(0).max(), *(high for _, _, high in said), 0.0)
+    rows = rows.loc[rows["scheme"].isin(list(order)), :]
+    most = room_for(rows, *(high for _, _, high in said))
     axis = alt.Axis() if named else alt.Axis(labels=False, ticks=False)
     base = alt.Chart(rows).encode(y=alt.Y("scheme", type="nominal", title=None, sort=list(order), axis=axis))
     x = alt.X("mean", title=side.title, scale=side.scale or alt.Scale(domain=[0, most]), axis=side.axis or alt.Axis())
@@ -53,6 +54,11 @@ def scheme_rows(
     if said:
         layers += _paper_rows(pd.DataFrame(said, columns=["scheme", "from", "to"]), order, side.title)
     return alt.layer(*layers).properties(height=ROW * len(order))
+
+
+def room_for(rows: pd.DataFrame, *more: float) -> float:
+    """A little more than the largest mean, end of an interval, and number of `more`."""
+    return 1.05 * float(np.nanmax([*rows["mean"], *rows["high"], *more]))
 
 
 def _paper_rows(said: pd.DataFrame, order: Sequence[str], words: str) -> list[alt.Chart]:

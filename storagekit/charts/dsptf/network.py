@@ -7,7 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from storagekit.axes import title
-from storagekit.charts.dsptf.look import COLOUR, TO_MS
+from storagekit.charts.dsptf.look import COLOUR, TO_MS, room_for
 from storagekit.charts.marks import Layered, Side, level, lines, paper_scale, table
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
@@ -65,7 +65,7 @@ def _beside(base: alt.Chart, rows: pd.DataFrame) -> list[alt.Chart]:
     """D-SPTF's line with whiskers, and its gain along the top."""
     places = alt.Axis(values=sorted(rows["ms"].unique()), format="~g")
     words = "Throughput (IO/s per brick)"
-    y = alt.Y("mean:Q", title=words, scale=alt.Scale(domain=[0, 1.25 * float(rows["mean"].max())]))
+    y = alt.Y("mean:Q", title=words, scale=alt.Scale(domain=[0, 1.2 * room_for(rows)]))
     said = [alt.Tooltip("ms", title=LATENCY, format="~g"), alt.Tooltip("mean", title="IO/s per brick", format=".1f")]
     base = base.encode(x=alt.X("ms:Q", title=LATENCY, scale=_square_root(20), axis=places), tooltip=said)
     colour = _series()
@@ -114,16 +114,16 @@ def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
     sizes = {size: f"{size / 1024:g} KB" for size in summary["size"].values.tolist()}
     first = next(iter(sizes))
     added = table(summary.overhead, PERCENT)
-    added["words"] = added["size"].map(sizes) + " requests"
+    added["words"] = [f"{sizes[size]} requests" for size in added["size"]]
     said = [
         (8, PERCENT * paper[claim], f"{words} requests")
         for words in sizes.values()
         if (claim := f"dsptf.table5.overhead_{words.replace(' ', '').lower()}") in paper
     ]
     panels = [
-        headed(_stacked(table(summary.number.sel(size=first)), "Messages per request"), "Messages of a request", 200),
+        headed(_stacked(summary.number.sel(size=first), 1.0, "Messages per request"), "Messages of a request", 200),
         headed(
-            _stacked(table(summary.bytes.sel(size=first), PERCENT / first), "Bytes over data of the request (%)"),
+            _stacked(summary.bytes.sel(size=first), PERCENT / first, "Bytes over data of the request (%)"),
             f"Their bytes, {sizes[first]} requests",
             200,
         ),
@@ -139,10 +139,11 @@ def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
     )
 
 
-def _stacked(rows: pd.DataFrame, words: str) -> Layered:
+def _stacked(values: xr.DataArray, factor: float, words: str) -> Layered:
     """Bars by replicas, the kinds on top of one another, and their sum."""
     kinds = list(KINDS)
-    top = 1.1 * float(rows.groupby("replicas")["mean"].sum().max())
+    rows = table(values, factor)
+    top = 1.1 * factor * float(values.sel(statistic="mean").sum("kind").max())
     base = alt.Chart(rows.assign(order=rows["kind"].map(kinds.index))).encode(x=_replicas())
     shade = alt.Scale(domain=kinds, range=list(KINDS.values()))
     bar = base.mark_bar(width={"band": 0.6}).encode(
@@ -159,7 +160,8 @@ def _overhead(rows: pd.DataFrame, said: Sequence[tuple[int, float, str]]) -> Lay
     sizes = list(rows["words"].unique())
     offset = alt.XOffset("words:N", sort=sizes)
     shades, under = alt.Scale(domain=sizes, range=COLOURS[4:6]), alt.Legend(orient="bottom")
-    y = alt.Y("mean", title="Bytes over data of the request (%)")
+    top = alt.Scale(domain=[0, 1.05 * room_for(rows, *(value for _, value, _ in said))], nice=False)
+    y = alt.Y("mean", title="Bytes over data of the request (%)", scale=top)
     base = alt.Chart(rows).encode(x=_replicas(), xOffset=offset)
     bar = base.mark_bar().encode(y=y, color=alt.Color("words:N", title=None, sort=sizes, scale=shades, legend=under))
     number = base.mark_text(fontSize=11).encode(y=alt.value(HEIGHT - 8), text=alt.Text("mean", format=".1f"))

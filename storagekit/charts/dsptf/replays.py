@@ -128,7 +128,7 @@ def _quarters() -> Layered:
     return alt.layer(shade, words.encode(x=_across("from"), y=alt.value(HEIGHT - 4), text="words"))
 
 
-def _said(paper: Mapping[str, float]) -> Layered:
+def _said(paper: Mapping[str, float]) -> alt.Chart:
     """The paper's levels of each quarter for D-SPTF and hashing."""
     quarters = (("normal", 0, 25), ("degraded", 25, 50), ("normal", 50, 75), ("degraded", 75, 100))
     rows = [

@@ -7,7 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from storagekit.axes import title
-from storagekit.charts.dsptf.look import FIVE, KEYS, TO_MS
+from storagekit.charts.dsptf.look import FIVE, KEYS, TO_MS, room_for
 from storagekit.charts.marks import Layered, curves, level, paper_scale, table
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import COLOURS, HEIGHT, finished
@@ -23,15 +23,15 @@ def table4(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
     throughput: over `scheme`, `slowness`, `brick` and `statistic`.
     """
     rows = table(throughput)
-    rows["slowness"] = rows["slowness"].map(MEANINGS)
+    rows["slowness"] = [MEANINGS[name] for name in rows["slowness"]]
     said = pd.DataFrame(
         [(scheme, paper[f"dsptf.table4.{name}[{KEYS[scheme]}]"], name) for scheme in FIVE for name in BRICKS.values()],
         columns=["scheme", "paper", "brick"],
     )
-    top = 1.05 * max(rows["mean"].max(), said["paper"].max())
+    top = room_for(rows, *said["paper"])
     panels = [
         headed(
-            _grouped(rows[rows["brick"] == number], said[said["brick"] == name], top).properties(height=HEIGHT),
+            _grouped(rows.query("brick == @number"), said.query("brick == @name"), top).properties(height=HEIGHT),
             f"The {name} brick",
             380,
         )
@@ -117,7 +117,7 @@ def _by_loss(values: xr.DataArray, words: str, factor: float, form: str, line: f
     rows["lost"] = [f"{share:.0%}" for share in rows["loss"]]
     rows["waits"] = [f"{timeout:g} s" for timeout in rows["timeout"]]
     waits = list(rows["waits"].unique())
-    top = 1.1 * max(rows["mean"].max(), rows["high"].fillna(0).max(), line or 0)
+    top = room_for(rows, line or 0.0)
     base = alt.Chart(rows).encode(
         x=alt.X("lost:N", title=f"{title('loss')}", sort=None, axis=alt.Axis(labelAngle=0)),
         xOffset=alt.XOffset("waits:N", sort=waits),

@@ -42,7 +42,7 @@ def network(
         "depth": list(depths),
         "read_share": list(read_shares),
     }
-    seeds, requests = effort.seed_list[: max(2, effort.seeds // 4)], effort.requests // 2
+    seeds, requests = effort.seed_list[: max(2, effort.seeds // 8)], effort.requests // 2
     data = sweep(loop, axes, seeds=seeds, requests=requests, warm_up=requests // 5, allow_held_up=True)
     gain = data.throughput.sel(scheme="D-SPTF") / data.throughput.sel(scheme="Hashing")
     data["gain"] = interval(gain.to_dataset(name="gain")).gain

@@ -36,10 +36,9 @@ LARD_LOW, LARD_HIGH = 0.75, 1.0
 class Length(NamedTuple):
     """How much of the traces to run: requests of each (0 for all of it), how often, and which random ones.
 
-    wide: requests of each on the 32 bricks of table 3, where a request is more work.
-
-    runs: with other phases of the spindles. They turn at one speed, so that the lead of one over the other, which decides
-    how often one of two is nearer, stays as it is throughout a run.
+    runs: of each setting, which differ in the phases of the spindles. Spindles turn at one speed, so that the lead of one
+    over the other, which decides how often one of two is nearer, stays as it is throughout a run. wide: requests of each
+    trace on the 32 bricks of table 3, where a request is more work.
     """
 
     requests: int = 2**15
@@ -159,9 +158,9 @@ def through(
 def missed(data: xr.Dataset) -> xr.DataArray:
     """Mean response time of the reads that memory does not answer, as if it answered the others in no time.
 
-    Hits take at most one message here, and a write is answered as soon as it is in NVRAM, so that this is what of a client's
-    response time the schemes have a say in; ratios of schemes are the same for the mean over all requests, hits apart. It
-    is of the size of the paper's times, which the mean over all requests is not.
+    A second reading of "client response time", beside the mean over all requests: hits take at most a message here, and a
+    write is answered as soon as it is in NVRAM, so that these reads are what the schemes serve differently. It leaves out
+    that a scheme may hit less often.
     """
     return (data.read_response / (1 - data.hit_rate)).assign_attrs(units="s", long_name="response time of missed reads")
 

@@ -1,0 +1,75 @@
+"""A dispatcher chosen by a number answers as the dispatcher itself does: whole runs of both, request for request."""
+
+import numpy as np
+import pytest
+
+from storagekit.dispatch import DSPTF, LARD, Hashing, Lossy, NearestIdle, OneOf, WeightedHashing, central
+from storagekit.drive import ideal_drive
+from storagekit.engine import Condition, ResponseLog, Scenario, System, execute, keys, stopped
+from storagekit.errors import InputError
+from storagekit.placement import Replicas
+from storagekit.schedule import SATF
+from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
+
+DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3, overhead=0.1e-3)
+REQUESTS = RandomRequests(ExponentialSize(8192), 0.7)
+MEMBERS = (
+    DSPTF(1e-3),
+    central(),
+    Hashing(),
+    LARD(1.0, 2.0, window=0.1),
+    WeightedHashing(np.array([1.0, 2.0, 1.0])),
+    NearestIdle(),
+)
+# what they do about claims that are lost and bricks that stop; a time-out of 20 ms
+FAILING = (DSPTF(1e-3, delivery=Lossy(0.3)), LARD(1.0, 2.0))
+STOPS = Condition(stopped(1, 50, 150), stopped(0, 200, 250), stopped(2, 300, 350), timeout=0.02)
+
+
+def answers(dispatch, condition, outstanding) -> dict[int, float]:
+    """Response times of 400 requests or more by their numbers."""
+    system = System(DRIVE, Replicas(3), dispatch, SATF(), condition=condition, drives=3, slots=12)
+    log = execute(Scenario(system, ClosedLoop(REQUESTS, outstanding)), keys([3])[:, 0], 400, ResponseLog()).log
+    number, response = log.number.ravel(), log.response.ravel()
+    return dict(zip(number[number >= 0].tolist(), response[number >= 0].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("members", "condition", "outstanding"), [(MEMBERS, None, 2), (FAILING, STOPS, 6)], ids=["all", "failing"]
+)
+def test_one_of_several_is_that_one(members, condition, outstanding):
+    """The structure compiles once; the number alone decides. Of two requests at a time, so that a brick may be idle."""
+    chosen = [answers(OneOf(members, index), condition, outstanding) for index in range(len(members))]
+    for index, member in enumerate(members):
+        alone = answers(member, condition, outstanding)
+        assert len(alone) >= 400
+        assert chosen[index].keys() == alone.keys()
+        # another program rounds elsewhere: 1 us in 10 ms
+        np.testing.assert_allclose([chosen[index][n] for n in alone], list(alone.values()), rtol=0, atol=1e-6)
+    # dispatchers that answered alike would prove nothing
+    means = [np.mean(list(found.values())) for found in chosen]
+    assert np.min(np.diff(np.sort(means))) > 1e-5
+
+
+def test_lead_and_hop_are_those_of_the_chosen():
+    for index, (lead, hop) in enumerate([(2e-3, 1e-3), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0)]):
+        one = OneOf(MEMBERS, index)
+        assert (float(one.lead), float(one.hop)) == pytest.approx((lead, hop))
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: OneOf(MEMBERS, 6), "dispatcher number 6 of 6: they count from 0"),
+        (lambda: OneOf(MEMBERS, -1), "dispatcher number -1 of 6: they count from 0"),
+        (lambda: OneOf(()), "dispatcher number 0 of 0: they count from 0"),
+        (lambda: OneOf(MEMBERS, 0.5), "0.5 is not a whole number"),
+        (
+            lambda: System(DRIVE, Replicas(2), OneOf(MEMBERS), SATF(), drives=2, slots=4),
+            "3 hash weights for 2 bricks: give one for each",
+        ),
+    ],
+)
+def test_impossible_numbers_are_refused(build, says):
+    with pytest.raises(InputError, match=says):
+        build()

@@ -1,0 +1,230 @@
+"""Drives of several kinds, and drives below their speed, against the drives that they are made of."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storagekit.drive import Arm, Mixed, RateServer, Slowed, ideal_drive, load_drive
+from storagekit.errors import InputError
+
+MEMBERS = (load_drive("atlas10k"), load_drive("cheetah4lp"), load_drive("hp_c2247a"))
+KINDS = (0, 2, 1, 2)
+MIXED = Mixed(MEMBERS, KINDS)
+ATLAS = MEMBERS[0]
+# no drive of the library takes time before the arm moves
+IDEAL = ideal_drive(full_seek=8e-3, revolution=7e-3, overhead=0.3e-3)
+COUNT = 200
+
+
+def columns(drive, seed, count=COUNT):
+    """Arms, angles, sectors, lengths and operations drawn over a drive, `[1, request]`: each request a lane."""
+    random = np.random.default_rng(seed)
+
+    def whole(bound):
+        return jnp.asarray(random.integers(0, bound, (1, count)), jnp.int32)
+
+    arm = Arm(whole(drive.cylinders), whole(drive.heads))
+    angle = jnp.asarray(random.random((1, count)), jnp.float32)
+    sector, sectors = whole(drive.capacity - 200), 1 + whole(200)
+    return arm, angle, sector, sectors, whole(2) == 1
+
+
+def assert_same(ours, theirs):
+    for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+smallest = min(MEMBERS, key=lambda member: member.cylinders)
+
+
+@settings(max_examples=15, derandomize=True)
+@given(st.integers(0, 2**32 - 1))
+def test_each_brick_is_its_member(seed):
+    """Four bricks of three kinds: places, positioning, transfer and turning, bit for bit."""
+    arm, angle, sector, sectors, reads = columns(smallest, seed)
+    sector = sector % (MIXED.capacity - 200)
+    places = MIXED.locate(sector, sectors)
+    for brick, kind in enumerate(KINDS):
+        which, member = jnp.full_like(sector, brick), MEMBERS[kind]
+        mine, target = MIXED.of_brick(which), member.locate(sector, sectors)
+        assert_same(MIXED.seen(places, which), target)
+        assert_same(mine.positioning(arm, angle, target, reads), member.positioning(arm, angle, target, reads))
+        assert_same(mine.transfer(target), member.transfer(target))
+        for question in ("turns", "seconds", "drift"):
+            assert_same(getattr(mine, question)(7 * angle), getattr(member, question)(7 * angle))
+        assert_same(
+            mine.at_speed(jnp.float32(0.5), jnp.float32(0.25)).positioning(arm, angle, target, reads),
+            member.at_speed(jnp.float32(0.5), jnp.float32(0.25)).positioning(arm, angle, target, reads),
+        )
+        slow = jnp.float32(0.5), jnp.float32(0.25)
+        assert_same(mine.at_speed(*slow).transfer(target), member.at_speed(*slow).transfer(target))
+
+
+def test_bricks_side_by_side_are_each_their_own():
+    """One row for each brick, as the engine asks when a request enters and when time passes."""
+    arm, angle, sector, sectors, reads = columns(smallest, 5)
+    sector = sector % (MIXED.capacity - 200)
+    which = jnp.arange(len(KINDS), dtype=jnp.int32)[:, None]
+    target = MIXED.seen(MIXED.locate(sector, sectors), which)
+    found = MIXED.of_brick(which).positioning(arm, angle, target, reads)
+    drift = MIXED.of_brick(which).drift(jnp.full((len(KINDS), COUNT), 0.7, jnp.float32))
+    for brick, kind in enumerate(KINDS):
+        there = MEMBERS[kind].locate(sector, sectors)
+        assert_same(jax.tree.map(lambda leaf, row=brick: leaf[row : row + 1], target), there)
+        alone = MEMBERS[kind].positioning(arm, angle, there, reads)
+        np.testing.assert_array_equal(found.total[brick], alone.total[0])
+        np.testing.assert_array_equal(drift[brick], MEMBERS[kind].drift(jnp.full(COUNT, 0.7, jnp.float32)))
+    assert len(np.unique(np.asarray(found.total)[:, 0])) == len(set(KINDS))
+
+
+def test_the_smallest_bounds_the_capacity():
+    assert MIXED.capacity == min(member.capacity for member in MEMBERS) < ATLAS.capacity
+    # an arm anywhere, a head that all have
+    assert MIXED.cylinders == max(member.cylinders for member in MEMBERS)
+    assert MIXED.heads == min(member.heads for member in MEMBERS)
+    one = MIXED.of_brick(jnp.zeros(1, jnp.int32))
+    assert (one.capacity, one.cylinders, one.heads) == (MIXED.capacity, MIXED.cylinders, MIXED.heads)
+
+
+def test_what_depends_on_the_kind_is_asked_of_a_brick():
+    one = jnp.zeros(1)
+    for question in (MIXED.turns, MIXED.seconds, MIXED.drift):
+        with pytest.raises(NotImplementedError, match="ask of_brick"):
+            question(one)
+    with pytest.raises(NotImplementedError, match="ask of_brick"):
+        MIXED.at_speed(one, one)
+    with pytest.raises(NotImplementedError, match="locate on the drives of all kinds"):
+        MIXED.of_brick(jnp.zeros(1, jnp.int32)).locate(jnp.zeros(1, jnp.int32), jnp.ones(1, jnp.int32))
+    with pytest.raises(NotImplementedError, match="locate on the drive at full speed"):
+        ATLAS.at_speed(jnp.float32(1), jnp.float32(1)).locate(jnp.zeros(1, jnp.int32), jnp.ones(1, jnp.int32))
+
+
+@pytest.mark.parametrize("kinds", [(0, 1, 2), (-1, 0)])
+def test_a_kind_that_nobody_is_is_refused(kinds):
+    with pytest.raises(InputError, match=r"a brick with a drive of kind -?\d: kinds go from 0 to 1"):
+        Mixed(MEMBERS[:2], kinds)
+    with pytest.raises(InputError, match="no kinds of drives: give at least one"):
+        Mixed((), kinds)
+
+
+@pytest.mark.parametrize("drive", [*MEMBERS, RateServer(1000)], ids=lambda drive: getattr(drive, "name", "server"))
+def test_full_speed_changes_nothing(drive):
+    arm, angle, sector, sectors, reads = columns(drive, 6)
+    full = drive.at_speed(jnp.float32(1), jnp.float32(1))
+    target = drive.locate(sector, sectors)
+    assert_same(full.positioning(arm, angle, target, reads), drive.positioning(arm, angle, target, reads))
+    assert_same(full.transfer(target), drive.transfer(target))
+    for question in ("turns", "seconds", "drift"):
+        assert_same(getattr(full, question)(9 * angle), getattr(drive, question)(9 * angle))
+    assert (full.capacity, full.cylinders, full.heads) == (drive.capacity, drive.cylinders, drive.heads)
+
+
+@pytest.mark.parametrize("drive", [*MEMBERS, IDEAL], ids=lambda drive: drive.name)
+def test_half_the_speed_doubles_every_part(drive):
+    """The arm arrives when the slower platter has turned as far as the quick one: so the rotation is doubled too."""
+    arm, angle, sector, sectors, reads = columns(drive, 7)
+    half = drive.at_speed(jnp.float32(0.5), jnp.float32(0.5))
+    target = drive.locate(sector, sectors)
+    ours, theirs = half.positioning(arm, angle, target, reads), drive.positioning(arm, angle, target, reads)
+    np.testing.assert_allclose(ours.seek, 2 * theirs.seek, rtol=1e-6)
+    turn = float(drive.revolution)
+    # a sector that is just there may by a rounding be a turn away
+    apart = np.asarray(ours.rotation - 2 * theirs.rotation) / (2 * turn)
+    np.testing.assert_allclose(apart - np.round(apart), 0, atol=1e-4)
+    assert np.mean(np.round(apart) != 0) < 0.01
+    np.testing.assert_allclose(half.transfer(target), 2 * drive.transfer(target), rtol=1e-6)
+    np.testing.assert_allclose(half.turns(angle), drive.turns(angle) / 2, rtol=1e-6)
+    np.testing.assert_allclose(half.seconds(angle), 2 * drive.seconds(angle), rtol=1e-6)
+
+
+def test_the_parts_of_a_slow_arm_each_take_longer():
+    """A third of the speed, of the arm alone: seek, head switch, settling and overhead, one by one; the turn is the same."""
+    slow, one = ATLAS.at_speed(jnp.float32(1 / 3), jnp.float32(1)), jnp.zeros(1, jnp.int32)
+    target = ATLAS.locate(one, one + 8)
+    angle, read, write = jnp.zeros(1), jnp.ones(1, bool), jnp.zeros(1, bool)
+    here, switch, far = (Arm(one + cylinder, one + head) for cylinder, head in ((0, 0), (0, 1), (3000, 0)))
+    overhead, head_switch, settle = (float(t) for t in (ATLAS.overhead, ATLAS.head_switch, ATLAS.write_settle))
+    assert min(head_switch, settle) > 0
+    for arm, reads, expected in (
+        (here, read, overhead),
+        (here, write, overhead),
+        (switch, read, overhead + head_switch),
+        (switch, write, overhead + head_switch + settle),
+        (far, read, overhead + float(ATLAS.seek(np.array(3000)))),
+        (far, write, overhead + float(ATLAS.seek(np.array(3000))) + settle),
+    ):
+        full, third = ATLAS.positioning(arm, angle, target, reads), slow.positioning(arm, angle, target, reads)
+        assert float(full.seek[0]) == pytest.approx(expected, rel=1e-5)
+        assert float(third.seek[0]) == pytest.approx(3 * expected, rel=1e-5)
+        # the sector comes by at whole turns after it was there: both wait for that
+        waited = (float(third.total[0]) - float(full.total[0])) / float(ATLAS.revolution)
+        assert waited == pytest.approx(round(waited), abs=1e-3)
+    np.testing.assert_array_equal(slow.transfer(target), ATLAS.transfer(target))
+    np.testing.assert_array_equal(slow.turns(angle + 0.7), ATLAS.turns(angle + 0.7))
+
+
+def test_a_slow_platter_leaves_the_arm_alone():
+    arm, angle, sector, sectors, reads = columns(ATLAS, 9)
+    slow = ATLAS.at_speed(jnp.float32(1), jnp.float32(0.25))
+    target = ATLAS.locate(sector, sectors)
+    ours, theirs = slow.positioning(arm, angle, target, reads), ATLAS.positioning(arm, angle, target, reads)
+    np.testing.assert_array_equal(ours.seek, theirs.seek)
+    np.testing.assert_allclose(slow.transfer(target), 4 * ATLAS.transfer(target), rtol=1e-6)
+    # the angle at which the arm arrives, and the rest of the way to the sector
+    turn = 4 * float(ATLAS.revolution)
+    way = np.asarray(target.angle, float) - np.asarray(angle, float) - np.asarray(theirs.seek, float) / turn
+    np.testing.assert_allclose(ours.rotation / turn, way - np.floor(way + 1e-5), atol=2e-5)
+
+
+@pytest.mark.parametrize("speed", [1.0, 0.5])
+@pytest.mark.parametrize(
+    "drive", [*MEMBERS, ideal_drive(full_seek=8e-3, revolution=7e-3)], ids=lambda drive: drive.name
+)
+def test_the_angle_after_many_seconds(drive, speed):
+    """Up to 1,000 s, more than 50,000 turns: the platter is where the turns of its float32 revolution leave it."""
+    slow = drive.at_speed(jnp.float32(1), jnp.float32(speed))
+    seconds = np.append(np.random.default_rng(1).uniform(0, 1000, 500), 0).astype(np.float32)
+    turns = seconds.astype(float) / float(np.float32(drive.revolution) / np.float32(speed))
+    found = np.asarray(slow.drift(jnp.asarray(seconds)))
+    assert np.all((found >= 0) & (found < 1))
+    apart = found - turns
+    np.testing.assert_allclose(apart - np.round(apart), 0, atol=1e-6)
+
+
+def test_a_server_below_its_speed_serves_slower():
+    server = RateServer(1000)
+    target = server.locate(jnp.zeros(3, jnp.int32), jnp.array([1, 2, 10], jnp.int32))
+    slow = server.at_speed(jnp.float32(0.1), jnp.float32(0.25))
+    np.testing.assert_allclose(slow.transfer(target), [4e-3, 8e-3, 40e-3], rtol=1e-6)
+    nowhere = Arm(jnp.zeros(3, jnp.int32), jnp.zeros(3, jnp.int32))
+    assert not np.any(slow.positioning(nowhere, jnp.zeros(3), target, jnp.ones(3, bool)).total)
+    for question in (slow.turns, slow.seconds, slow.drift):
+        assert not np.any(question(jnp.ones(3)))
+
+
+@pytest.mark.parametrize("drive", [ATLAS, RateServer(1000)], ids=["drive", "server"])
+def test_slowed_twice_is_slowed_by_both(drive):
+    arm, angle, sector, sectors, reads = columns(drive, 10)
+    target = drive.locate(sector, sectors)
+    half, quarter = (drive.at_speed(jnp.float32(share), jnp.float32(share)) for share in (0.5, 0.25))
+    twice = half.at_speed(jnp.float32(0.5), jnp.float32(0.5))
+    assert isinstance(twice, Slowed)
+    assert_same(twice.positioning(arm, angle, target, reads), quarter.positioning(arm, angle, target, reads))
+    assert_same(twice.transfer(target), quarter.transfer(target))
+    assert_same(twice.drift(9 * angle), quarter.drift(9 * angle))
+
+
+def test_every_lane_has_its_own_speed():
+    arm, angle, sector, sectors, reads = columns(ATLAS, 11, 3)
+    speeds = jnp.array([[1.0, 0.5, 0.3]], jnp.float32)
+    target = ATLAS.locate(sector, sectors)
+    slow = ATLAS.at_speed(speeds, speeds)
+    found, transfer = slow.positioning(arm, angle, target, reads), slow.transfer(target)
+    for lane in range(3):
+        alone = ATLAS.at_speed(speeds[0, lane], speeds[0, lane])
+        mine = jax.tree.map(lambda leaf, lane=lane: leaf[:, lane : lane + 1], (arm, angle, target, reads))
+        assert_same(jax.tree.map(lambda leaf, lane=lane: leaf[:, lane : lane + 1], found), alone.positioning(*mine))
+        assert_same(transfer[:, lane : lane + 1], alone.transfer(mine[2]))

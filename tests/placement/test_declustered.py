@@ -1,0 +1,228 @@
+"""Laws of a declustered layout: copies around a ring of bricks, every extent in a place of its own."""
+
+from functools import partial
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storagekit.dispatch import Hashing
+from storagekit.drive import ideal_drive
+from storagekit.engine import System
+from storagekit.errors import InputError
+from storagekit.placement import Declustered, Replicas
+from storagekit.schedule import SATF
+from storagekit.workload import Requests
+
+TRACK, CYLINDERS = 40, 60
+# one head and no skew, so that a place on the drive is its address: (cylinder + angle) x track
+DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3, cylinders=CYLINDERS, sectors_per_track=TRACK)
+
+# bricks and copies, the first a multiple of the second
+rings = st.tuples(st.integers(1, 5), st.integers(1, 5)).map(lambda pair: (pair[0] * pair[1], pair[1]))
+# sectors, up to a tenth of the drive
+extents = st.integers(4, 240)
+# JAX compiles for every length: enumerations are filled up to one
+LENGTH = 8192
+
+
+def asking(sector, sectors=1) -> Requests:
+    sector = np.atleast_1d(np.asarray(sector, np.int32))
+    nothing = np.zeros(sector.shape, np.uint32)
+    size = np.full(sector.shape, sectors, np.int32)
+    return Requests(sector, sector, size, nothing == 0, nothing, nothing, nothing == 1)
+
+
+def located(placement, sector):
+    """Home brick of each sector, and its address on all bricks that hold it."""
+    sector = np.atleast_1d(sector)
+    filled = np.zeros(LENGTH, np.int32)
+    filled[: sector.size] = sector
+    target, home = jax.tree.map(np.asarray, placement.locate(DRIVE, asking(filled)))
+    address = target.cylinder * TRACK + np.rint(target.angle * TRACK).astype(int)
+    return home[: sector.size], address[: sector.size]
+
+
+def holders(placement, home) -> np.ndarray:
+    """The bricks that hold a block, by copy: `[copy, block]`."""
+    filled = np.zeros(LENGTH, np.int32)
+    filled[: home.size] = home
+    copies = range(int(placement.copies))
+    return np.stack([np.asarray(placement.drive_of(np.int32(copy), filled))[: home.size] for copy in copies])
+
+
+def on_bricks(placement):
+    """For every extent and each of its copies the brick and the place there, in extents: `[copy, extent]` both."""
+    extent = placement.extent
+    firsts = np.arange(0, int(placement.capacity(DRIVE)), extent)
+    home, address = located(placement, firsts)
+    assert np.all(address % extent == 0)
+    bricks = holders(placement, home)
+    return bricks, np.broadcast_to(address // extent, bricks.shape)
+
+
+@settings(max_examples=60, derandomize=True)
+@given(rings, extents, st.integers(0, 2**30))
+def test_copies_are_on_bricks_of_their_own(ring, extent, sector):
+    bricks, copies = ring
+    placement = Declustered(bricks, copies, extent=extent)
+    home, _ = located(placement, sector)
+    on = holders(placement, home).ravel()
+    assert len(set(on)) == copies and on.min() >= 0 and on.max() < bricks
+    assert on[0] == home[0] == sector // extent % bricks
+    # the bricks of one extent are neighbours on the ring, and the next extent begins a brick further
+    assert on.tolist() == [(int(home[0]) + copy) % bricks for copy in range(copies)]
+    for brick in range(bricks):
+        copy = np.asarray(placement.copy_on(np.int32(brick), home))[0]
+        assert (0 <= copy < copies) == (brick in on)
+        assert np.asarray(placement.drive_of(copy, home))[0] == brick
+    for unused in range(bricks, bricks + 4):
+        assert not 0 <= np.asarray(placement.copy_on(np.int32(unused), home))[0] < copies
+
+
+@settings(max_examples=60, derandomize=True)
+@given(rings, extents)
+def test_no_two_extents_share_a_place(ring, extent):
+    """As much data as the bricks hold: every brick is equally full, and no place is taken twice or beyond the drive."""
+    bricks, copies = ring
+    placement = Declustered(bricks, copies, extent=extent)
+    brick, place = on_bricks(placement)
+    taken = brick.astype(np.int64) * 2**32 + place
+    assert len(np.unique(taken)) == taken.size
+    _, held = np.unique(brick, return_counts=True)
+    assert len(held) == bricks and np.all(held == held[0])
+    # not a copy of every home fits, and the last place is kept free
+    assert DRIVE.capacity // extent - 2 * copies <= held[0] <= DRIVE.capacity // extent
+    assert np.all((place >= 0) & ((place + 1) * extent <= DRIVE.capacity))
+
+
+@settings(max_examples=60, derandomize=True)
+@given(rings, extents, st.floats(0.01, 0.95))
+def test_less_data_lies_evenly_apart(ring, extent, share):
+    bricks, copies = ring
+    whole = (DRIVE.capacity // extent - 2 * copies) * extent * bricks // copies
+    if whole <= 0:
+        return
+    placement = Declustered(bricks, copies, data=max(1, int(share * whole)), extent=extent)
+    assert int(placement.capacity(DRIVE)) == max(1, int(share * whole))
+    brick, place = on_bricks(placement)
+    assert len(np.unique(brick.astype(np.int64) * 2**32 + place)) == brick.size
+    assert np.all((place >= 0) & ((place + 2) * extent <= DRIVE.capacity))
+    # bricks hold equally much, but for the last round of the ring
+    _, held = np.unique(brick, return_counts=True)
+    assert held.max() - held.min() <= copies
+    # places taken are so many apart, one round of the ring after the other
+    apart = int(np.gcd.reduce(place.ravel()))
+    rounds = -(-brick.shape[1] // bricks)
+    assert place.max() <= (rounds * copies - 1) * apart
+    # and one more apart would not have fitted
+    assert apart == 0 or DRIVE.capacity // extent - 1 < (rounds + 1) * copies * (apart + 1)
+
+
+def test_a_sixteenth_of_the_data_spreads_over_the_whole_drive():
+    """100 extents in 17 rounds of 3 places on each brick, the last for 4 extents: every 599 // 51 = 11th place of 600."""
+    brick, place = on_bricks(Declustered(6, 3, data=400, extent=4))
+    assert sorted(set(place.ravel().tolist())) == [11 * row for row in range(51)]
+    assert [np.sum(brick == one) for one in range(6)] == [49, 50, 51, 51, 50, 49]
+
+
+def test_more_data_than_the_bricks_hold_wraps_around():
+    """Ten times as much: every place of the drive is used, about equally often, but the last, kept free."""
+    whole = int(Declustered(6, 3, extent=10).capacity(DRIVE))
+    placement = Declustered(6, 3, data=10 * whole, extent=10)
+    brick, place = on_bricks(placement)
+    room = DRIVE.capacity // 10 - 1
+    assert place.min() == 0 and place.max() == room - 1
+    for one in range(6):
+        _, often = np.unique(place[brick == one], return_counts=True)
+        assert len(often) == room and often.max() - often.min() <= 1
+
+
+@settings(max_examples=60, derandomize=True)
+@given(rings)
+def test_a_brick_shares_data_with_its_neighbours(ring):
+    """copies - 1 to each side, and with each further one less: the shares of 2 (copies - 1) others add up to its data."""
+    bricks, copies = ring
+    brick, _ = on_bricks(Declustered(bricks, copies, extent=40))
+    holds = np.zeros((bricks, brick.shape[1]), int)
+    holds[brick, np.arange(brick.shape[1])] = 1
+    shared = holds @ holds.T
+    own = shared[0, 0]
+    assert np.all(np.diag(shared) == own)
+    for one in range(bricks):
+        others = np.delete(shared[one], one)
+        assert np.count_nonzero(others) == min(2 * (copies - 1), bricks - 1)
+        # every extent of it is on copies - 1 others
+        assert others.sum() == own * (copies - 1)
+
+
+@settings(max_examples=60, derandomize=True)
+@given(st.integers(1, 8), extents, st.floats(0, 1, exclude_max=True), st.integers(1, 30))
+def test_as_many_bricks_as_copies_are_a_replica_group(copies, extent, where, sectors):
+    """All bricks hold everything, where a replica group has it; only which copy is number 0 goes round."""
+    placement, group = Declustered(copies, copies, extent=extent), Replicas(copies)
+    capacity = int(placement.capacity(DRIVE))
+    assert 0 <= DRIVE.capacity - capacity <= (2 * copies + 1) * extent
+    sector = int(where * capacity)
+    ours, theirs = (one.locate(DRIVE, asking(sector, min(sectors, extent))) for one in (placement, group))
+    for one, other in zip(jax.tree.leaves(ours.target), jax.tree.leaves(theirs.target), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert sorted(holders(placement, ours.home).ravel()) == list(range(copies))
+    assert (int(placement.drives), int(placement.copies), int(placement.replicas)) == (copies, copies, 1)
+
+
+@settings(max_examples=60, derandomize=True)
+@given(rings, extents, st.floats(0, 1, exclude_max=True))
+def test_an_extent_lies_in_order(ring, extent, where):
+    """Its sectors follow one another, on the bricks of its first, and a copy is where copy 0 is."""
+    placement = Declustered(*ring, extent=extent)
+    first = int(where * int(placement.capacity(DRIVE))) // extent * extent
+    home, address = located(placement, first + np.arange(extent))
+    assert np.all(home == home[0])
+    np.testing.assert_array_equal(address - address[0], np.arange(extent))
+    target, _ = placement.locate(DRIVE, asking(first))
+    for copy in range(ring[1]):
+        there = placement.replica(DRIVE, target, np.full(1, copy), 0)
+        for one, other in zip(jax.tree.leaves(there), jax.tree.leaves(target), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert float(placement.sweep(DRIVE)) == 0
+
+
+def test_many_layouts_are_numbers_of_one():
+    """Lanes of one batch: arrays of bricks, copies and data locate as each alone."""
+    bricks, copies, data = np.array([(1, 1, 0), (6, 2, 900), (6, 3, 0), (8, 4, 40_000)]).T
+    both = Declustered(bricks[None], copies[None], data[None], extent=16)
+    sector = np.array([0, 100, 801])
+    requests = jax.tree.map(lambda column: np.broadcast_to(column[:, None], (3, 4)), asking(sector))
+    target, home = both.locate(DRIVE, requests)
+    for lane in range(4):
+        alone = Declustered(bricks[lane], copies[lane], data[lane], extent=16)
+        ours = alone.locate(DRIVE, asking(sector))
+        np.testing.assert_array_equal(home[:, lane], ours.home)
+        np.testing.assert_array_equal(target.cylinder[:, lane], ours.target.cylinder)
+        np.testing.assert_array_equal(target.angle[:, lane], ours.target.angle)
+        np.testing.assert_array_equal(np.asarray(both.capacity(DRIVE))[0, lane], alone.capacity(DRIVE))
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (partial(Declustered, 4, 0), "0 copies of a block: give 1 to 32"),
+        (partial(Declustered, 66, 33), "33 copies of a block: give 1 to 32"),
+        (partial(Declustered, 2, 3), "2 bricks for 3 copies: give a multiple of the copies"),
+        (partial(Declustered, 7, 3), "7 bricks for 3 copies: give a multiple of the copies"),
+        (partial(Declustered, 4, 2, extent=0), "an extent of 0 sectors: it must be at least 1"),
+        (partial(Declustered, 4, 2, data=-1), "data of -1 sectors: it must be 0 or more"),
+        (partial(Declustered, 4.5), "4.5 is not a whole number"),
+        (
+            lambda: System(DRIVE, Declustered(6, 3, extent=40), Hashing(), SATF(), drives=5, slots=4),
+            "a layout of 6 drives on 5",
+        ),
+    ],
+)
+def test_impossible_layouts_are_refused_in_one_line(build, says):
+    with pytest.raises(InputError, match=says) as refused:
+        build()
+    assert "\n" not in str(refused.value) and len(str(refused.value)) < 200
