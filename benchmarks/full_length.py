@@ -38,9 +38,8 @@ def main(which: str = "one", name: str = "financial", requests: int = 0) -> None
     )
     for run in runs:
         row = data.sel(run=run).isel(seed=0)
-        print(
-            f"{run:<26} {float(missed(row)) * 1e3:8.2f} ms a missed read, {float(row.hit_rate):.3f} hit, {int(row.requests)} answered"
-        )
+        time_missed, hit = float(missed(row)) * 1e3, float(row.hit_rate)
+        print(f"{run:<26} {time_missed:8.2f} ms a missed read, {hit:.3f} hit, {int(row.requests)} answered")
 
 
 def memory() -> float:
