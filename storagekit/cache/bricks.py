@@ -33,12 +33,14 @@ class BrickLRU(AbstractCache):
     A read hits if all its blocks are in the memory of one brick that it is sent to. If not, they go to the memory of the
     brick whose disk is to serve it as soon as that has claimed it; whoever else held some drops them. D-SPTF's bricks hear
     the claim; others, and those that a claim does not reach, are taken to be told, so that the memories are apart by
-    construction (a departure: in the paper a lost claim may leave a block in two).
-    A read of them that arrives before they have come off the disk is answered with the read that fetches them.
+    construction (a departure: in the paper a lost claim may leave a block in two). A block belongs to the bricks that hold
+    the beginning of its request. A read of blocks that are still coming off the disk is answered with the read that fetches
+    them.
+
     A write is in the NVRAM of every replica until its disk has it, in the slot that it holds there; after that only one
     brick keeps it: the one that reads of it are sent to, of several hash(address) mod replicas. That one's copy is counted
-    among its blocks from the start, and older copies are dropped; so the NVRAM of the others takes nothing
-    from their caches, at most a block for each slot. It may be forgotten before it is on disk, and is then read from there.
+    among its blocks from the start, and older copies are dropped; so the NVRAM of the others takes nothing from their
+    caches, at most a block for each slot. It may be forgotten before it is on disk, and is then read from there.
 
     capacity: bytes in each brick, any number of whole blocks, one value for all bricks or a tuple with one for each.
     central: 1 for a single memory of the same size in all (the centralized ideal). hit_time: seconds until a hit is
@@ -233,6 +235,6 @@ def blocks_held(cache: BrickLRU, private: Contents, lane: int = 0, generation=No
         memory = cache.memory(jnp.full(1, brick, jnp.int32))
         first, sets = of_lane(memory.first), of_lane(memory.sets(cache.ways))
         held = table[first : first + sets].ravel() if brick == 0 or not of_lane(cache.central) else table[:0, 0]
-        now = 0 if generation is None else int(generation[brick])
+        now = 0 if generation is None or of_lane(cache.central) else int(generation[brick])
         found.append(held[(held != EMPTY) & (held >> BLOCK_BITS == now)] & (2**BLOCK_BITS - 1))
     return found

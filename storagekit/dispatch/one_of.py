@@ -25,8 +25,9 @@ class OneOf(AbstractDispatch):
 
     def __check_init__(self):
         index = np.asarray(self.index)
-        if not self.members or np.any((index < 0) | (index >= len(self.members))):
-            raise InputError(f"dispatcher number {int(np.max(index))} of {len(self.members)}: they count from 0")
+        wrong = index[(index < 0) | (index >= len(self.members))]
+        if wrong.size:
+            raise InputError(f"dispatcher number {int(wrong[0])} of {len(self.members)}: they count from 0")
 
     def check(self, bricks, copies):
         for member in self.members:

@@ -20,9 +20,10 @@ class Declustered(AbstractPlacement):
     DeWitt, ICDE 1990), so that the work of one that fails or is slow spreads. An extent has the same address on all its
     bricks. With as many bricks as copies it is a replica group.
 
-    bricks: a multiple of copies. data: sectors of all volumes, end to end; 0 for as many as the bricks hold. Where
-    it is less, extents lie evenly apart over the whole drives; where it is more, places wrap around: the mechanics of
-    drives with more capacity. extent: sectors; no request may be longer.
+    bricks: a multiple of copies. data: sectors of all volumes, end to end; 0 for as many as the bricks hold. Where it is
+    less, extents lie a whole number of extents apart, as far as that fits; where it is more, places wrap around: the
+    mechanics of drives with more capacity. extent: sectors. A request that crosses into the next extent lies, and is
+    remembered, with its first; none may be longer than an extent.
     """
 
     bricks: Int[Array, "..."] = eqx.field(converter=whole, default=2)
@@ -65,7 +66,7 @@ class Declustered(AbstractPlacement):
         return jnp.where(drive >= self.bricks, drive - self.bricks, drive)
 
     def capacity(self, drive: AbstractDrive):
-        whole_extents = drive.capacity // self.extent // self.copies * self.bricks * self.extent
+        whole_extents = self._places(drive) // self.copies * self.bricks * self.extent
         choose = np.where if isinstance(self.data, np.ndarray | np.generic) else jnp.where
         return choose(self.data > 0, self.data, whole_extents)
 
@@ -74,12 +75,18 @@ class Declustered(AbstractPlacement):
         # `copies` neighbours on the ring these are all different modulo `copies`
         extent = requests.sector // self.extent
         row, home = extent // self.bricks, extent % self.bricks
-        # the last one is kept free for the end of a request that begins in the one before
-        places = drive.capacity // self.extent - 1
+        places = self._places(drive)
         used = (self.capacity(drive) // self.extent // self.bricks + 1) * self.copies
         apart = jnp.where(jnp.asarray(self.data) > 0, jnp.maximum(places // used, 1), 1)
         place = (row * self.copies + home % self.copies) * apart % places
         return Location(drive.locate(place * self.extent + requests.sector % self.extent, requests.sectors), home)
+
+    def _places(self, drive: AbstractDrive) -> int:
+        """Extents that a drive holds; its last is kept free for the end of a request that begins in the one before."""
+        places = drive.capacity // self.extent - 1
+        if places < 1:
+            raise InputError(f"extents of {self.extent} sectors on drives of {drive.capacity}: give at most half of it")
+        return places
 
     def replica(self, drive: AbstractDrive, target: Target, copy: Array, index: int) -> Target:
         return target
