@@ -217,7 +217,7 @@ def test_table4_at_full_and_half_speed():
 
 
 def test_a_loop_with_a_failing_brick_loses_nothing():
-    data = dsptf.failing(dsptf.Effort(2, 1500), timeouts=(0.1,))
+    data = dsptf.failing(dsptf.Effort(2, 4000), timeouts=(0.1,))
     assert float(data.outstanding.min()) > data.attrs["loop"] - 0.25
     assert float(data.resent.min()) > 0
     assert verdicts(dsptf.failing_findings(data)) == {"dsptf.protocol.brick_failure": "holds"}
