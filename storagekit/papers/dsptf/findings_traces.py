@@ -131,7 +131,8 @@ def _fig7(times: Mapping[str, xr.Dataset], basis: str, said: str) -> list[Measur
             behind["financial"] <= 1 + NEAR and behind["financial"] == min(behind.values()),
             basis=basis,
             note=f"the farther of {' and '.join(BALANCED)} over D-SPTF: {_listed(behind)}; within {NEAR:.0%} on Financial "
-            f"and nearer than on the others; at the published rate two bricks are half idle under Financial, so that queues are short{said}",
+            "and nearer than on the others; at the published rate two bricks are half idle under Financial, so that queues "
+            f"are short{said}",
         ),
     ]
 
