@@ -62,12 +62,13 @@ class AbstractCache(eqx.Module):
         """Private state once a request has entered the slot marked in `into`."""
         return private
 
-    def being_read(self, private: Any, request: Requests) -> Bool[Array, "slot *lanes"] | None:
-        """Slots of requests for the same data as an entering one; None where memory counts as filled at once."""
+    def same_data(self, private: Any, request: Requests) -> Bool[Array, "slot *lanes"] | None:
+        """The slots whose requests touch data that an entering one touches; None where memory counts as filled as soon as a
+        request enters, so that nobody waits for a read under way."""
         return None
 
-    def shared(self, private: Any, slot: Int[Array, "1 *lanes"]) -> Bool[Array, "slot *lanes"] | None:
-        """The same for the request in `slot`."""
+    def same_data_as(self, private: Any, slot: Int[Array, "1 *lanes"]) -> Bool[Array, "slot *lanes"] | None:
+        """The slots, itself included, whose requests touch data that the one in `slot` touches; None as in `same_data`."""
         return None
 
     def read_in(self, private: Any, slot: Int[Array, "1 *lanes"], made: Bool[Array, "1 *lanes"], sought: Sought) -> Any:

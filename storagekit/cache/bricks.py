@@ -10,13 +10,24 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit import units
 from storagekit.cache.base import AbstractCache, Found, Sought
-from storagekit.cache.sets import EMPTY, MOST_BLOCKS, Memory, Touch, touched
+from storagekit.cache.sets import (
+    EMPTY,
+    MOST_BLOCKS,
+    Memory,
+    Touch,
+    blocks_of,
+    check_capacity,
+    check_hit_time,
+    sets_for,
+    touched,
+)
 from storagekit.errors import InputError
 from storagekit.lanes import bit, computed_once, index_of, lowest, mask_of, pick, real, whole
 from storagekit.workload import Requests
 
 # bits of a block's number; those above tell the generations of a brick's memory apart
 BLOCK_BITS = 28
+WAYS, SECTORS = 16, 16
 
 
 class Contents(NamedTuple):
@@ -57,18 +68,19 @@ class BrickLRU(AbstractCache):
     sectors: int = eqx.field(static=True)
     hit_time: Float[Array, "..."] = eqx.field(default=0.0)
 
-    def __init__(self, capacity, *, bricks: int, sets: int, hit_time=0.0, central=0, ways: int = 16, sectors: int = 16):
+    def __init__(
+        self, capacity, *, bricks: int, sets: int, hit_time=0.0, central=0, ways: int = WAYS, sectors: int = SECTORS
+    ):
         self.capacity = tuple(real(one) for one in capacity) if isinstance(capacity, tuple | list) else real(capacity)
         self.hit_time, self.central = real(hit_time), whole(central)
         self.bricks, self.sets, self.ways, self.sectors = bricks, sets, ways, sectors
 
     @classmethod
     def sized(cls, capacity, *, bricks: int, **options) -> "BrickLRU":
-        """As many sets as the capacity needs, in the bricks or in one memory."""
-        ways, sectors = options.get("ways", 16), options.get("sectors", 16)
+        """With as many sets as the capacity needs. capacity, bricks and options as in the class; raises InputError as it."""
         each = capacity if isinstance(capacity, tuple | list) else [capacity] * bricks
-        blocks = [int(np.max(one)) // (sectors * units.SECTOR) for one in each]
-        return cls(capacity, bricks=bricks, sets=sum(max(1, -(-held // ways)) for held in blocks), **options)
+        needed = _sets_needed(each, options.get("ways", WAYS), options.get("sectors", SECTORS))
+        return cls(capacity, bricks=bricks, sets=needed, **options)
 
     def __check_init__(self):
         numbers = {"bricks": self.bricks, "sets": self.sets, "ways": self.ways, "sectors a block": self.sectors}
@@ -82,10 +94,8 @@ class BrickLRU(AbstractCache):
                 f"{len(self.capacity)} cache sizes for {self.bricks} bricks: give one for each, or one for all"
             )
         capacities = np.concatenate([np.ravel(one) for one in self._each()])
-        wrong = capacities[~((capacities >= 0) & np.isfinite(capacities))]
-        if wrong.size:
-            raise InputError(f"cache of {wrong[0]:g} bytes: it must be 0 or more and finite")
-        needed = sum(max(1, -(-int(np.max(one)) // (self.ways * self.block))) for one in self._each())
+        check_capacity(capacities)
+        needed = _sets_needed(self._each(), self.ways, self.sectors)
         if needed > self.sets:
             raise InputError(f"{self.sets} sets for the caches of {self.bricks} bricks: they need {needed}; raise sets")
         if self.sets * self.ways > MOST_BLOCKS:
@@ -93,8 +103,7 @@ class BrickLRU(AbstractCache):
                 f"{self.sets} sets of {self.ways} blocks: caches count up to {MOST_BLOCKS} blocks; lower the capacity, or "
                 "raise sectors"
             )
-        if not np.all((np.asarray(self.hit_time) >= 0) & np.isfinite(self.hit_time)):
-            raise InputError(f"cache hit time {float(np.min(self.hit_time)):g} s: it must be 0 or more and finite")
+        check_hit_time(self.hit_time)
 
     def _each(self) -> list:
         return list(self.capacity) if isinstance(self.capacity, tuple) else [self.capacity] * self.bricks
@@ -113,7 +122,7 @@ class BrickLRU(AbstractCache):
         return Contents(jnp.full((self.sets * self.ways, *lanes), EMPTY, jnp.int32), nothing + EMPTY, nothing)
 
     def memory(self, brick: Int[Array, "1 *lanes"]) -> Memory:
-        """That of a brick, or the central one."""
+        """How many blocks a brick's memory holds, and its first set; of all together if there is a central one."""
         blocks = [jnp.floor(one / self.block).astype(jnp.int32) for one in self._each()]
         if isinstance(self.capacity, tuple):
             own, first, before = jnp.int32(0), jnp.int32(0), jnp.int32(0)
@@ -128,7 +137,7 @@ class BrickLRU(AbstractCache):
 
     def look_up(self, private: Contents, request: Requests, entering: Bool[Array, "1 *lanes"], sought: Sought):
         """A read is looked up at the bricks it is sent to; a write goes to its keeper and drops out of the others."""
-        first, count = self._blocks(request)
+        first, count = blocks_of(request, self.sectors)
         none = jnp.zeros_like(sought.asked)
         keeper = computed_once(self._keeper(request, sought))
         every = mask_of(sought.placement.copies) | none
@@ -142,15 +151,15 @@ class BrickLRU(AbstractCache):
         return Found(reads & (held != 0), copy), private._replace(table=table)
 
     def admit(self, private: Contents, into, request: Requests):
-        first, count = self._blocks(request)
+        first, count = blocks_of(request, self.sectors)
         return private._replace(
             first=jnp.where(into, first, private.first), count=jnp.where(into, count, private.count)
         )
 
-    def being_read(self, private: Contents, request: Requests):
-        return _overlap(private, *self._blocks(request))
+    def same_data(self, private: Contents, request: Requests):
+        return _overlap(private, *blocks_of(request, self.sectors))
 
-    def shared(self, private: Contents, slot):
+    def same_data_as(self, private: Contents, slot):
         return _overlap(private, pick(private.first, slot), pick(private.count, slot))
 
     def read_in(self, private: Contents, slot, made, sought: Sought):
@@ -161,11 +170,6 @@ class BrickLRU(AbstractCache):
         first, count = pick(private.first, slot), pick(private.count, slot)
         _, table = self._visit(private.table, first, count, sought, none, kept, dropped)
         return private._replace(table=table)
-
-    def _blocks(self, request: Requests) -> tuple[Array, Array]:
-        """The first block of a request, and how many it touches."""
-        first = request.sector // self.sectors
-        return first, (request.sector + request.sectors - 1) // self.sectors - first + 1
 
     def _keeper(self, request: Requests, sought: Sought) -> Int[Array, "1 *lanes"]:
         """The copy whose brick keeps a write in memory once it is on disk (dsptf, section 3)."""
@@ -213,6 +217,11 @@ class BrickLRU(AbstractCache):
 
         table, held = jax.lax.fori_loop(0, jnp.max(count), one_block, (table, wanted))
         return held, table
+
+
+def _sets_needed(capacities, ways: int, sectors: int) -> int:
+    """Sets of `ways` blocks for the memories of all bricks, given in bytes, at least one for each."""
+    return sum(max(1, sets_for(np.max(one), ways, sectors)) for one in capacities)
 
 
 def _overlap(private: Contents, first: Array, count: Array) -> Bool[Array, "slot *lanes"]:

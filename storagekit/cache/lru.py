@@ -8,7 +8,17 @@ from jaxtyping import Array, Bool, Float, Int
 
 from storagekit import units
 from storagekit.cache.base import AbstractCache, Found
-from storagekit.cache.sets import EMPTY, MOST_BLOCKS, Memory, Touch, sets_for, touched
+from storagekit.cache.sets import (
+    EMPTY,
+    MOST_BLOCKS,
+    Memory,
+    Touch,
+    blocks_of,
+    check_capacity,
+    check_hit_time,
+    sets_for,
+    touched,
+)
 from storagekit.errors import InputError
 from storagekit.lanes import real
 from storagekit.workload import Requests
@@ -52,17 +62,13 @@ class LRU(AbstractCache):
                 "sets, or raise sectors"
             )
         capacity = np.asarray(self.capacity, float)
-        wrong = capacity[~((capacity >= 0) & np.isfinite(capacity))]
-        if wrong.size:
-            raise InputError(f"cache of {wrong[0]:g} bytes: it must be 0 or more and finite")
+        check_capacity(capacity)
         if capacity.max() > self.sets * self.ways * self.block:
             raise InputError(
                 f"cache of {capacity.max():g} bytes: {self.sets} sets of {self.ways} blocks of {self.block} bytes hold less; "
                 f"raise sets to {sets_for(capacity.max(), self.ways, self.sectors)}"
             )
-        hit_time = np.asarray(self.hit_time)
-        if not np.all((hit_time >= 0) & np.isfinite(hit_time)):
-            raise InputError(f"cache hit time {float(np.min(hit_time)):g} s: it must be 0 or more and finite")
+        check_hit_time(self.hit_time)
 
     @property
     def block(self) -> int:
@@ -73,8 +79,7 @@ class LRU(AbstractCache):
         return jnp.full((self.sets * self.ways, *lanes), EMPTY, jnp.int32)
 
     def look_up(self, private, request: Requests, entering: Bool[Array, "1 *lanes"], sought):
-        first = request.sector // self.sectors
-        count = (request.sector + request.sectors - 1) // self.sectors - first + 1
+        first, count = blocks_of(request, self.sectors)
         # a lane without memory looks nothing up, so that a batch of them costs nothing
         looks = entering & (self.capacity >= self.block)
         count = jnp.where(looks, count, 0)

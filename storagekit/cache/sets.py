@@ -5,11 +5,13 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from storagekit import units
+from storagekit.errors import InputError
 from storagekit.lanes import least, rows
-from storagekit.workload import scramble
+from storagekit.workload import Requests, scramble
 
 EMPTY = -1
 # float32 counts blocks exactly up to here: 128 GB in blocks of 8 KB
@@ -52,6 +54,25 @@ class Memory(NamedTuple):
         of_set = (block % sets + turn) % sets
         share = jnp.broadcast_to(self.held // sets + (of_set < self.held % sets), block.shape)
         return (self.first + of_set) * ways, share
+
+
+def blocks_of(request: Requests, sectors: int) -> tuple[Int[Array, "1 *lanes"], Int[Array, "1 *lanes"]]:
+    """The first block of `sectors` sectors that a request touches, and how many it touches."""
+    first = request.sector // sectors
+    return first, (request.sector + request.sectors - 1) // sectors - first + 1
+
+
+def check_hit_time(hit_time) -> None:
+    """Raises InputError unless seconds until a hit is answered are 0 or more and finite."""
+    if not np.all((np.asarray(hit_time) >= 0) & np.isfinite(hit_time)):
+        raise InputError(f"cache hit time {float(np.min(hit_time)):g} s: it must be 0 or more and finite")
+
+
+def check_capacity(capacity: np.ndarray) -> None:
+    """Raises InputError unless all capacities, bytes, are 0 or more and finite."""
+    wrong = capacity[~((capacity >= 0) & np.isfinite(capacity))]
+    if wrong.size:
+        raise InputError(f"cache of {wrong.ravel()[0]:g} bytes: it must be 0 or more and finite")
 
 
 def brought_to_front(stored: Int[Array, "way *lanes"], touch: Touch):

@@ -16,6 +16,7 @@ from storagekit.lanes import (
     first_true,
     held,
     index_of,
+    least,
     pick,
     rows,
     some,
@@ -55,10 +56,10 @@ def admit(scenario: Scenario, state: State, request: Requests, place: Location, 
     copy = placement.copy_on(rows(system.drives, slots.born), place.home)
     usable = system.propagation.usable(state.propagation, request, placement)
     usable_at = None if usable is None else of_copy(usable, copy, placement)
-    view = seen(scenario, state, request, place, arrival, copy, usable_at)
+    view = view_for(scenario, state, request, place, arrival, copy, usable_at)
     routed, dispatch = system.dispatch.route(state.dispatch, request, admitted, view)
     receiving = (request.receiving % view.copies.astype(jnp.uint32)).astype(jnp.int32)
-    sending = sent(scenario, state, request, copy, Sending(routed, receiving, arrival, None))
+    sending = sending_of(scenario, state, request, copy, Sending(routed, receiving, arrival, None))
     asked = system.propagation.asked(sending.routed, request, placement)
     asked = asked if sending.alive is None else asked & sending.alive
     asked_of = held(asked, copy)
@@ -105,7 +106,7 @@ def admit(scenario: Scenario, state: State, request: Requests, place: Location, 
     return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
 
 
-def seen(scenario: Scenario, state: State, request: Requests, place: Location, arrival, copy, usable_at) -> View:
+def view_for(scenario: Scenario, state: State, request: Requests, place: Location, arrival, copy, usable_at) -> View:
     """What a dispatcher sees of the system as a request enters. copy: which one each drive has; usable_at: of that."""
     system, drives = scenario.system, state.drives
     start = jnp.maximum(arrival, 0.0)
@@ -124,7 +125,7 @@ def seen(scenario: Scenario, state: State, request: Requests, place: Location, a
     return View(state.slots.waiting, state.slots.home, busy, free, place.home, system.placement, reach)
 
 
-def sent(scenario: Scenario, state: State, request: Requests, copy, wanted: Sending) -> Sending:
+def sending_of(scenario: Scenario, state: State, request: Requests, copy, wanted: Sending) -> Sending:
     """Where a request goes if bricks are down. copy: which one each drive has of it. wanted: where it went were none.
 
     A client that hears nothing from the brick that it sent the request to sends it again after its time-out, to others; it
@@ -147,9 +148,9 @@ def sent(scenario: Scenario, state: State, request: Requests, copy, wanted: Send
 
 def under_way(scenario: Scenario, state: State, request: Requests) -> Float[Array, "..."]:
     """When reads of the same data that a disk is serving are answered; -inf where there are none."""
-    same = scenario.system.cache.being_read(state.cache, request)
+    same = scenario.system.cache.same_data(state.cache, request)
     if same is None:
         return jnp.float32(-jnp.inf)
     slots = state.slots
     served = same & slots.read & ~slots.answered & jnp.isfinite(slots.answer)
-    return jnp.max(jnp.where(served, slots.answer, -jnp.inf), axis=0, keepdims=True)
+    return -least(jnp.where(served, -slots.answer, jnp.inf))

@@ -1,13 +1,22 @@
 """When a write is answered: a policy of the system (DESIGN section 5 lists what each does to D-SPTF's results)."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.lanes import held
+
+
+class Underway(NamedTuple):
+    """Accesses planned or under way for the request in each slot, on bricks that are alive: seconds until the soonest and the
+    latest of them end (inf and -inf where there is none), and until the one on the brick that received it does (-inf)."""
+
+    soonest: Float[Array, "slot *lanes"]
+    latest: Float[Array, "slot *lanes"]
+    receiving: Float[Array, "slot *lanes"]
 
 
 class AbstractCompletion(eqx.Module):
@@ -35,14 +44,14 @@ class AbstractCompletion(eqx.Module):
     def on_stop(
         self,
         answer: Float[Array, "slot *lanes"],
-        under_way: Any,
+        under_way: Underway,
         latest: Float[Array, "slot *lanes"],
         waiting: UInt32[Array, "slot *lanes"],
         receiving: Int[Array, "slot *lanes"],
     ) -> Float[Array, "slot *lanes"]:
         """When writes are answered once a brick has stopped, without its copies.
 
-        answer: as known before, inf where it hung on that brick. under_way: accesses of the others, see `failure.Underway`.
+        answer: as known before, inf where it hung on that brick. under_way: accesses of the others.
         latest: when the latest of these, or of those that are over, ends. waiting: copies still to be written. receiving:
         the copy on the brick that answers. Here: when the last copy is on disk.
         """

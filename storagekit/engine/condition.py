@@ -25,11 +25,11 @@ class Spell(eqx.Module):
     numbers the requests of a trace in order.
     """
 
-    brick: Int[Array, "..."] = eqx.field(converter=whole)
-    speed: Float[Array, "..."] = eqx.field(converter=real)
-    begins: Int[Array, "..."] = eqx.field(converter=whole, default=0)
-    ends: Int[Array, "..."] = eqx.field(converter=whole, default=NEVER)
-    stops: bool = eqx.field(static=True, default=False)
+    brick: Int[Array, "..."]
+    speed: Float[Array, "..."]
+    begins: Int[Array, "..."]
+    ends: Int[Array, "..."]
+    stops: bool = eqx.field(static=True)
 
     def __init__(self, brick, speed, begins=0, ends=NEVER):
         self.brick, self.speed = whole(brick), real(speed)
@@ -88,7 +88,9 @@ class Condition(eqx.Module):
     def __check_init__(self):
         for name, part in (("seeking", self.seeking), ("turning", self.turning)):
             if not np.all((np.asarray(part) >= 0) & (np.asarray(part) <= 1)):
-                raise InputError(f"{name} {float(np.max(part)):g}: 0, or 1 where speed concerns it")
+                raise InputError(
+                    f"{name} {float(np.max(part)):g}: from 0, speed does not concern it, to 1, it does in full"
+                )
         if not np.all((np.asarray(self.timeout) > 0) & np.isfinite(self.timeout)):
             raise InputError(f"client timeout {float(np.min(self.timeout)):g} s: it must be above 0 and finite")
 
@@ -155,8 +157,7 @@ class Condition(eqx.Module):
             return None
         brick = rows(private.down.shape[0], private.down)
         stops = [spell for spell in self.spells if spell.stops]
-        never = jnp.zeros(private.down.shape, jnp.int32)
+        times = jnp.zeros(private.down.shape, jnp.int32)
         for spell in stops:
-            lost = (private.latest >= spell.begins) & (brick == spell.brick) & (spell.speed == 0)
-            never = never + lost
-        return never
+            times = times + ((private.latest >= spell.begins) & (brick == spell.brick) & (spell.speed == 0))
+        return times

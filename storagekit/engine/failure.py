@@ -1,22 +1,12 @@
 """A brick stops: what it was doing is lost, and clients send again what nobody else is serving (dsptf, section 3)."""
 
-from typing import NamedTuple
-
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jaxtyping import Array, Bool, Int, UInt32
 
+from storagekit.engine.completion import Underway
 from storagekit.engine.state import NOBODY, State
 from storagekit.engine.system import Scenario
 from storagekit.lanes import INSTANT, bit, count, first_true, held, index_of, mask_of, pick, rows
-
-
-class Underway(NamedTuple):
-    """Accesses planned or under way on bricks that are alive, for the request in each slot: when the soonest and the latest
-    of them end (inf and -inf where there is none), and the one on the brick that received it (-inf)."""
-
-    soonest: Float[Array, "slot *lanes"]
-    latest: Float[Array, "slot *lanes"]
-    receiving: Float[Array, "slot *lanes"]
 
 
 def fail(scenario: Scenario, state: State) -> tuple[State, Int[Array, "1 *lanes"]]:
@@ -78,7 +68,7 @@ def _aborted(scenario: Scenario, state: State, which, brick, others: Underway) -
     slot, number, finish = (pick(part, which) for part in (drives.plan.slot, drives.plan.number, drives.plan.finish))
     stops = count(brick & drives.planned) > 0
     aborted = (rows(scenario.system.slots, slots.born) == slot) & (slots.number == number) & stops
-    same = scenario.system.cache.shared(state.cache, slot)
+    same = scenario.system.cache.same_data_as(state.cache, slot)
     if same is None:
         return aborted, jnp.zeros_like(aborted)
     fetched = count(aborted & slots.read) > 0
@@ -89,6 +79,7 @@ def _aborted(scenario: Scenario, state: State, which, brick, others: Underway) -
 
 
 def _underway(scenario: Scenario, state: State, receiving: Array, running: Bool[Array, "drive *lanes"]) -> Underway:
+    """What the bricks that are `running` do for each request. receiving: the copy on the brick that answers it."""
     slots, drives, system = state.slots, state.drives, scenario.system
     row = rows(system.slots, slots.born)
     never = jnp.full(slots.born.shape, jnp.inf)

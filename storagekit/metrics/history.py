@@ -86,11 +86,12 @@ def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any]]) -> xr.Dataset:
 
 
 def _few_at_a_time(lanes: int) -> list[np.ndarray]:
-    """Lanes that go through the loop together, one on each device, the last of all repeated where it does not come out even.
+    """Lanes that go through the loop together: all on an accelerator, on a CPU one on each device, the last of all repeated
+    where it does not come out even.
 
     One on each, because lanes with memory have little in common: what one does in an event, all wait for.
     """
-    wide = min(len(jax.devices()), lanes)
+    wide = min(len(jax.devices()), lanes) if jax.default_backend() == "cpu" else lanes
     return [np.minimum(np.arange(first, first + wide), lanes - 1) for first in range(0, lanes, wide)]
 
 

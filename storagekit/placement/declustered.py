@@ -6,14 +6,15 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from storagekit import units
-from storagekit.drive import AbstractDrive, Target
+from storagekit.drive import AbstractDrive
 from storagekit.errors import InputError
-from storagekit.lanes import real, whole
-from storagekit.placement.base import MOST_COPIES, AbstractPlacement, Location
+from storagekit.lanes import whole
+from storagekit.placement.base import MOST_COPIES, Location
+from storagekit.placement.replicas import OneReplica
 from storagekit.workload import Requests
 
 
-class Declustered(AbstractPlacement):
+class Declustered(OneReplica):
     """Volumes (LUNs) cut into extents, extent e on the `copies` bricks from e mod `bricks` on, around the ring.
 
     Every brick is in `copies` replica sets and shares data with 2 (copies - 1) others (chained declustering: Hsiao and
@@ -48,14 +49,6 @@ class Declustered(AbstractPlacement):
     def drives(self):
         return self.bricks
 
-    @property
-    def replicas(self):
-        return whole(1)
-
-    @property
-    def most_replicas(self):
-        return 1
-
     def copy_on(self, drive: Int[Array, "*row"], home: Int[Array, "*row"]):
         ahead = drive - home
         ahead = jnp.where(ahead < 0, ahead + self.bricks, ahead)
@@ -87,9 +80,3 @@ class Declustered(AbstractPlacement):
         if places < 1:
             raise InputError(f"extents of {self.extent} sectors on drives of {drive.capacity}: give at most half of it")
         return places
-
-    def replica(self, drive: AbstractDrive, target: Target, copy: Array, index: int) -> Target:
-        return target
-
-    def sweep(self, drive: AbstractDrive):
-        return drive.seconds(real(0))

@@ -11,7 +11,25 @@ from storagekit.placement.base import AbstractPlacement, Location
 from storagekit.workload import Requests
 
 
-class Replicas(AbstractPlacement):
+class OneReplica(AbstractPlacement):
+    """A layout in which a drive holds a block once, at the same address as the other drives that hold it."""
+
+    @property
+    def replicas(self):
+        return whole(1)
+
+    @property
+    def most_replicas(self):
+        return 1
+
+    def replica(self, drive: AbstractDrive, target: Target, copy: Array, index: int) -> Target:
+        return target
+
+    def sweep(self, drive: AbstractDrive):
+        return drive.seconds(real(0))
+
+
+class Replicas(OneReplica):
     """A replica group: every block once on each of the drives 0 to copies-1, at the same address.
 
     A system of many groups is one lane for each group: they share nothing but the network.
@@ -32,17 +50,3 @@ class Replicas(AbstractPlacement):
     @property
     def drives(self):
         return self.copies
-
-    @property
-    def replicas(self):
-        return whole(1)
-
-    @property
-    def most_replicas(self):
-        return 1
-
-    def replica(self, drive: AbstractDrive, target: Target, copy: Array, index: int) -> Target:
-        return target
-
-    def sweep(self, drive: AbstractDrive):
-        return drive.seconds(real(0))

@@ -349,7 +349,7 @@ def test_a_read_waits_for_reads_that_share_a_block():
     }
     for (first, blocks), expected in shares.items():
         request = jax.tree.map(lambda column: jnp.asarray(column[0]), requests([first * SECTORS], blocks * SECTORS))
-        assert cache.being_read(private, request).tolist() == [*expected, False], (first, blocks)
+        assert cache.same_data(private, request).tolist() == [*expected, False], (first, blocks)
 
 
 def test_the_last_block_survives_seven_losses():

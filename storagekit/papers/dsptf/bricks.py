@@ -12,7 +12,7 @@ from storagekit.dispatch import DSPTF, LARD, Hashing, OneOf, WeightedHashing, ce
 from storagekit.drive import load_drive
 from storagekit.engine import AtOnce, Condition, Scenario, Spell, System
 from storagekit.errors import InputError
-from storagekit.papers.dsptf.system import LATENCY
+from storagekit.papers.dsptf.system import KEYS, LATENCY
 from storagekit.placement import Declustered
 from storagekit.resources import real_traces
 from storagekit.schedule import SATF
@@ -29,7 +29,7 @@ TRACES: dict[str, PopularStandIn] = {
 }
 # whole files of the UMass Trace Repository with the request counts of table 2; others of the four are not public
 FILES = {"websearch": "WebSearch2.spc", "financial": "Financial1.spc"}
-NAMES = ("Central SPTF", "D-SPTF", "Hashing", "LARD", "Weighted hash")
+NAMES = tuple(KEYS.values())
 BRICK_MEMORY = 512 * MB
 # requests are addressed, hashed and kept together by stretches that none of them crosses
 UNIT = 64 * KB // SECTOR
@@ -86,16 +86,25 @@ def source(name: str, requests: int, seed: int = 0, folder: str | Path = "", tog
     return Source(*stand_in(name, requests, seed, together), "stand-in")
 
 
+def model_of(name: str, requests: int, together: bool = False) -> PopularStandIn:
+    """The stand-in of a trace, scaled to so many requests (0 for its full length)."""
+    whole = replace(TRACES[name], together=together)
+    return whole.scaled(requests / whole.requests) if requests else whole
+
+
 @lru_cache(maxsize=4)
 def stand_in(name: str, requests: int, seed: int, together: bool) -> tuple[RequestTrace, float]:
     """A stand-in of so many requests (0 for its full length), its LUNs end to end, and its scale."""
-    whole = replace(TRACES[name], together=together)
-    model = whole.scaled(requests / whole.requests) if requests else whole
+    model = model_of(name, requests, together)
     return model.generate(seed=seed).concatenated(model.capacity), model.scale
 
 
 def dispatcher(setting: Setting, bricks: int, weights: tuple[float, ...] = (1 / HALF, 1.0)) -> OneOf:
-    """The schemes as one dispatcher that is a number. weights: of weighted hashing, the fast brick's first."""
+    """The schemes as one dispatcher that is a number.
+
+    weights: of weighted hashing, one for each brick, the fast one's first; equal ones are taken if there are more bricks.
+    Raises InputError for a scheme that is none of `NAMES`.
+    """
     if setting.scheme not in NAMES:
         raise InputError(f"scheme {setting.scheme!r}: unknown; it is one of {', '.join(NAMES)}")
     weighted = WeightedHashing(weights if len(weights) == bricks else [1.0] * bricks)
@@ -115,20 +124,22 @@ class Bricks(NamedTuple):
         """The trace as this system sees it."""
         return recorded(given.trace, self._sectors(given), unit=UNIT)
 
-    def scenario(self, setting: Setting, given: Source, arrivals: RecordedArrivals) -> Scenario:
-        """One run. Those of a trace share their `arrivals`, and those of traces as long as one another a compilation."""
+    def cache(self, scheme: str, given: Source) -> BrickLRU:
+        """Memory as large for this trace as `memory` is for the published one."""
         memory = self.memory * given.scale
         # rounded up, so that traces of one length share a compilation although they were scaled by different factors
         sets = 2 ** math.ceil(math.log2(BrickLRU.sized(memory, bricks=self.bricks).sets))
-        single = int(setting.scheme == "Central SPTF")
-        cache = BrickLRU(memory, bricks=self.bricks, sets=sets, central=single)
+        return BrickLRU(memory, bricks=self.bricks, sets=sets, central=int(scheme == "Central SPTF"))
+
+    def scenario(self, setting: Setting, given: Source, arrivals: RecordedArrivals) -> Scenario:
+        """One run. Those of a trace share their `arrivals`, and those of traces as long as one another a compilation."""
         system = System(
             load_drive("atlas10k"),
             Declustered(self.bricks, self.replicas, data=self._sectors(given)),
             dispatcher(setting, self.bricks),
             SATF(),
             AtOnce(),
-            cache=cache,
+            cache=self.cache(setting.scheme, given),
             condition=Condition(*setting.spells, **SLOWNESS[setting.slowness]),
             drives=self.bricks,
             slots=self.slots,

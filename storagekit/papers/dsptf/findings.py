@@ -6,10 +6,10 @@ from collections.abc import Iterable
 import xarray as xr
 
 from storagekit.metrics import Measurement, interval, ratio, with_interval
+from storagekit.papers.dsptf.system import KEYS
 from storagekit.units import MS
 
 INFERRED = "a write is answered when the receiving brick has it on disk: inferred, the paper does not say"
-ORDER = {"central": "Central SPTF", "dsptf": "D-SPTF", "hashing": "Hashing", "lard": "LARD"}
 
 
 def fig1_findings(data: xr.Dataset) -> list[Measurement]:
@@ -39,7 +39,7 @@ def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measureme
         (data.throughput.sel(scheme="D-SPTF") / data.throughput.sel(scheme="LARD")).sel(read_share=read_share).mean()
     )
     found = []
-    for key, scheme in ORDER.items():
+    for key, scheme in list(KEYS.items())[:4]:
         row = summary.sel(scheme=scheme)
         found.append(with_interval(f"dsptf.table1.{key}.throughput", row.throughput, INFERRED))
         found.append(with_interval(f"dsptf.table1.{key}.idle", row.idle, _idle_note(key)))

@@ -4,14 +4,8 @@ import xarray as xr
 
 from storagekit.metrics import Measurement, interval, with_interval
 from storagekit.papers.dsptf.bricks import HALF, SLOW
+from storagekit.papers.dsptf.system import KEYS
 
-KEYS = {
-    "central": "Central SPTF",
-    "dsptf": "D-SPTF",
-    "hashing": "Hashing",
-    "lard": "LARD",
-    "weighted_hash": "Weighted hash",
-}
 FAST = 1 - SLOW
 # "nearly unaffected" and "to match"
 LEVEL, SAME = 0.9, 0.05

@@ -55,8 +55,8 @@ def messages(data: xr.Dataset, size: float = 4 * KB) -> xr.Dataset:
     data: measures with a dimension or coordinate `replicas` (N), reads that hit memory included. As the paper counts them,
     each request goes to N bricks and each claim to N (section 5.3.1, 2N in the common case); a read found in the
     memory of the receiving brick sends nothing on, and one found in another's is claimed there. A write carries its data to
-    every replica, and every replica acknowledges it; a read's data goes to the client once. `overhead`: bytes of
-    messages without data over bytes of data to and from clients.
+    every replica, and every replica acknowledges it. Replies to clients are left out, as in the paper. `overhead`: bytes
+    of all messages, what they carry left out, over the bytes that clients read and write.
     """
     copies, reads, hit = data.replicas, data.read_fraction, data.hit_rate.fillna(0.0)
     here = hit - data.hit_elsewhere.fillna(0.0)

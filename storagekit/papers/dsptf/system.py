@@ -24,6 +24,14 @@ READINGS: dict[str, AbstractCompletion] = {
     "receiving brick": ReceivingBrick(),
     "all copies": AllCopies(),
 }
+# what claims call the schemes
+KEYS = {
+    "central": "Central SPTF",
+    "dsptf": "D-SPTF",
+    "hashing": "Hashing",
+    "lard": "LARD",
+    "weighted_hash": "Weighted hash",
+}
 # Requests held at once, of which 16 are unanswered: a write keeps its slot until its last copy is on disk, long after its
 # answer under some readings. With 90% reads, and with fewer, where more writes wait.
 SLOTS = {"at once": (128, 640), "first copy": (128, 256), "receiving brick": (48, 64), "all copies": (16, 16)}

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from storagekit.cache import blocks_held
+from storagekit.cache import BrickLRU, blocks_held
 from storagekit.engine import Spell, State
 from storagekit.errors import InputError
 from storagekit.metrics import History, history
-from storagekit.papers.dsptf.bricks import HALF, NAMES, SLOW, TRACES, Bricks, Setting, Source, source
+from storagekit.papers.dsptf.bricks import HALF, NAMES, SLOW, TRACES, Bricks, Setting, Source, model_of, source
 from storagekit.resources import real_traces
 from storagekit.workload.standin import compare_popular
 from storagekit.workload.trace import read
@@ -48,6 +48,7 @@ class Length(NamedTuple):
 
     @property
     def seeds(self) -> list[int]:
+        """One for each run."""
         return list(range(self.seed, self.seed + self.runs))
 
 
@@ -134,9 +135,9 @@ def through(
     twice: list[int] = []
 
     def look(state: State, lanes: np.ndarray) -> None:
+        schemes = [run.scheme for run in runs.values()]
         for place, lane in enumerate(lanes):
-            cache = system.scenario(list(runs.values())[lane // len(seeds)], given, arrivals).system.cache
-            twice.append(duplicates(cache, state, place))
+            twice.append(duplicates(system.cache(schemes[lane // len(seeds)], given), state, place))
 
     found = history(
         lambda run: system.scenario(runs[run], given, arrivals),
@@ -165,8 +166,8 @@ def missed(data: xr.Dataset) -> xr.DataArray:
     return (data.read_response / (1 - data.hit_rate)).assign_attrs(units="s", long_name="response time of missed reads")
 
 
-def duplicates(cache, state: State, lane: int) -> int:
-    """Blocks that several bricks have in memory."""
+def duplicates(cache: BrickLRU, state: State, lane: int) -> int:
+    """How many blocks are in the memory of more than one brick, in one lane of a state."""
     held = np.concatenate(blocks_held(cache, state.cache, lane))
     return len(held) - len(np.unique(held))
 
@@ -214,7 +215,8 @@ def real(effort: Length = QUICK, folder: str | Path = "", *, requests: int = 10_
 
 def compared(effort: Length = QUICK, *, traces: Sequence[str] = tuple(TRACES)) -> xr.Dataset:
     """The stand-ins of the other exhibits' length against what is published of the traces, figure by figure."""
-    rows = {name: compare_popular(*_model(name, effort)) for name in traces}
+    models = {name: model_of(name, effort.requests) for name in traces}
+    rows = {name: compare_popular(model, model.generate(seed=effort.seed)) for name, model in models.items()}
     figures = list(next(iter(rows.values())))
     kinds = ("target", "measured")
     values = [[[getattr(rows[name][figure], kind) for kind in kinds] for figure in figures] for name in traces]
@@ -222,11 +224,6 @@ def compared(effort: Length = QUICK, *, traces: Sequence[str] = tuple(TRACES)) -
         {"value": (("trace", "figure", "kind"), values)},
         coords={"trace": list(traces), "figure": figures, "kind": list(kinds)},
     )
-
-
-def _model(name: str, effort: Length):
-    model = TRACES[name] if not effort.requests else TRACES[name].scaled(effort.requests / TRACES[name].requests)
-    return model, model.generate(seed=effort.seed)
 
 
 def _seconds(given: Source) -> float:

@@ -25,13 +25,7 @@ class Block(NamedTuple):
 
 def generate(model: StandIn, mixture: Mixture, seed: int, start: float, stop: float | None) -> RequestTrace:
     """The window [start, stop) s of the stand-in; see `StandIn.generate`."""
-    stop = model.duration if stop is None else stop
-    if not 0 <= start < stop <= model.duration:
-        raise InputError(
-            f"window from {start:g} s to {stop:g} s: must be in order and within the {model.duration:g} s of {model.name}"
-        )
-    if not (isinstance(seed, int | np.integer) and 0 <= seed < 2**64):
-        raise InputError(f"seed {seed!r}: must be a whole number from 0 to 2**64 - 1")
+    stop = checked_end(model.name, model.duration, seed, start, stop)
     borders = _borders(model)
     first = int(np.searchsorted(borders, start, "right")) - 1
     last = int(np.searchsorted(borders[:-1], stop, "left"))
@@ -48,6 +42,21 @@ def generate(model: StandIn, mixture: Mixture, seed: int, start: float, stop: fl
         source=TraceSource(f"stand-in for {model.name}", "stand-in"),
     )
     return trace.window(start, math.inf if stop == model.duration else stop)
+
+
+def checked_end(name: str, duration: float, seed: int, start: float, stop: float | None) -> float:
+    """Where a window of a trace ends, s: `stop`, or the end of the trace.
+
+    Raises InputError where start and stop are not in order within the duration, or the seed is none.
+    """
+    stop = duration if stop is None else stop
+    if not 0 <= start < stop <= duration:
+        raise InputError(
+            f"window from {start:g} s to {stop:g} s: must be in order and within the {duration:g} s of {name}"
+        )
+    if not (isinstance(seed, int | np.integer) and 0 <= seed < 2**64):
+        raise InputError(f"seed {seed!r}: must be a whole number from 0 to 2**64 - 1")
+    return stop
 
 
 def _borders(model: StandIn) -> np.ndarray:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from storagekit.errors import InputError
 from storagekit.units import KB
+from storagekit.workload.standin.generation import checked_end
 from storagekit.workload.standin.scatter import scattered
 from storagekit.workload.trace import RequestTrace, TraceSource
 
@@ -44,14 +44,7 @@ def generate(
     model: PopularStandIn, popularity: Popularity, seed: int, start: float, stop: float | None
 ) -> RequestTrace:
     """The window [start, stop) s of the stand-in; see `PopularStandIn.generate`."""
-    stop = model.duration if stop is None else stop
-    if not 0 <= start < stop <= model.duration:
-        raise InputError(
-            f"window from {start:g} s to {stop:g} s: "
-            f"must be in order and within the {model.duration:g} s of {model.name}"
-        )
-    if not (isinstance(seed, int | np.integer) and 0 <= seed < 2**64):
-        raise InputError(f"seed {seed!r}: must be a whole number from 0 to 2**64 - 1")
+    stop = checked_end(model.name, model.duration, seed, start, stop)
     borders, before = _borders(model, seed)
     first = int(np.searchsorted(borders, start, "right")) - 1
     last = int(np.searchsorted(borders[:-1], stop, "left"))
