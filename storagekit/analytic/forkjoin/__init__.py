@@ -1,0 +1,23 @@
+"""Fork-join: requests cut into parts that several servers work on, and are done when the last part is.
+
+`exponential` has the queues of textbooks, `bounds` those with block times of a disk. Striping over a network (swift) is
+`parts`, `striping` and `system`; `completion` simulates it by the recursion of `recursion`.
+"""
+
+from storagekit.analytic.forkjoin.bounds import completion_bounds as completion_bounds
+from storagekit.analytic.forkjoin.bounds import latest as latest
+from storagekit.analytic.forkjoin.completion import Simulation as Simulation
+from storagekit.analytic.forkjoin.exponential import harmonic as harmonic
+from storagekit.analytic.forkjoin.exponential import response_bounds as response_bounds
+from storagekit.analytic.forkjoin.exponential import response_interpolated as response_interpolated
+from storagekit.analytic.forkjoin.exponential import response_scaled as response_scaled
+from storagekit.analytic.forkjoin.exponential import response_two as response_two
+from storagekit.analytic.forkjoin.parts import Disk as Disk
+from storagekit.analytic.forkjoin.parts import Host as Host
+from storagekit.analytic.forkjoin.parts import Network as Network
+from storagekit.analytic.forkjoin.recursion import Path as Path
+from storagekit.analytic.forkjoin.recursion import Paths as Paths
+from storagekit.analytic.forkjoin.recursion import Stream as Stream
+from storagekit.analytic.forkjoin.recursion import completion_times as completion_times
+from storagekit.analytic.forkjoin.striping import Striping as Striping
+from storagekit.analytic.forkjoin.system import StripedSystem as StripedSystem

@@ -1,0 +1,84 @@
+"""Completion times against load, and the load that can be sustained: many systems at once, on the same random numbers."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from numpy.typing import NDArray
+
+from storagekit.analytic.forkjoin.draws import draw, most_blocks, work
+from storagekit.analytic.forkjoin.parts import require
+from storagekit.analytic.forkjoin.recursion import Paths, Stream, completion_times
+from storagekit.analytic.forkjoin.system import StripedSystem
+
+_HALVINGS = 24
+
+
+class Simulation:
+    """A stream of requests for each of several systems, drawn once.
+
+    systems: they may differ in everything but the share of writes. seeds: independent streams. requests: of each; the first
+    tenth is warm-up. Raises InputError where systems have different shares of writes.
+    """
+
+    def __init__(self, systems: Sequence[StripedSystem], seeds: Sequence[int], requests: int):
+        shares = sorted({system.write_share for system in systems})
+        require(len(shares) == 1, "write shares", shares, "the same for all systems: the streams are common to them")
+        self.systems = tuple(systems)
+        stripings = [system.striping for system in systems]
+        draws = draw(list(seeds), requests, most_blocks(stripings))
+        self._warm_up = requests // 10
+        self._draws = draws
+        self._widest = max(striping.disks for striping in stripings)
+        parts = [work(system.disk, system.striping, draws, shares[0]) for system in systems]
+        self._work = self._stacked([part.seconds for part in parts])
+        self._blocks = self._stacked([part.blocks for part in parts])
+        self._paths = self._stacked_paths()
+        self._read = jnp.asarray(draws.operation >= shares[0])[:, None, None, :]
+
+    def completion(self, rates: NDArray) -> Float[np.ndarray, "system load seed"]:
+        """Mean seconds to complete a request, `rates` requests a second `[system, load]` or `[system, load, seed]`."""
+        rates = np.asarray(rates, float)
+        rates = rates[..., None] if rates.ndim == 2 else rates
+        require(bool(np.all(rates > 0) and np.all(np.isfinite(rates))), "rates", rates.min(), "above 0 and finite")
+        gap = jnp.asarray(self._draws.gap[:, None, None, :] / rates, jnp.float32)
+        read = jnp.broadcast_to(self._read, gap.shape)
+        taken = _mean_completion(Stream(gap, read, self._work, self._blocks), self._paths, self._warm_up)
+        return np.asarray(taken, float)
+
+    def sustainable(self) -> Float[np.ndarray, "system seed"]:
+        """The rate at which the mean time to complete a request is the mean time between requests (swift, section 5.2).
+
+        By halving the interval from none to saturation; on common random numbers the one grows with the rate and the other
+        falls.
+        """
+        low = np.zeros((len(self.systems), 1, self._draws.gap.shape[1]))
+        high = low + np.array([system.saturation()[0] for system in self.systems])[:, None, None]
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            above = middle * self.completion(middle) > 1
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        return ((low + high) / 2)[:, 0]
+
+    def _stacked(self, parts: list[NDArray]) -> Array:
+        """`[request, system, 1, seed, disk]`, with no work for disks that a system does not have."""
+        padded = [np.pad(part, ((0, 0), (0, 0), (0, self._widest - part.shape[-1]))) for part in parts]
+        return jnp.asarray(np.stack(padded, axis=1)[:, :, None])
+
+    def _stacked_paths(self) -> Paths:
+        """Leaves `[system, 1, 1]`, offsets with the disks behind."""
+
+        def stacked(*leaves: Array) -> Array:
+            padded = [jnp.pad(leaf, (0, self._widest - len(leaf))) if leaf.ndim else leaf for leaf in leaves]
+            return jnp.stack(padded)[:, None, None]
+
+        return jax.tree.map(stacked, *(system.paths() for system in self.systems))
+
+
+@jax.jit
+def _mean_completion(stream: Stream, paths: Paths, warm_up: int) -> Array:
+    taken = completion_times(stream, paths)
+    counted = jnp.arange(taken.shape[0])[(...,) + (None,) * (taken.ndim - 1)] >= warm_up
+    return jnp.mean(taken, axis=0, where=counted)

@@ -1,0 +1,111 @@
+"""What a striped transfer passes through: disks, processors, a network. Times are seconds, sizes bytes.
+
+Source: swift, sections 5.1 and 5.2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from storagekit.errors import InputError
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A device whose every block costs a seek, a rotational wait, both uniform from 0 to twice their mean, and its transfer.
+
+    seek, rotation: mean seconds. rate: bytes a second. name: of the device. A flash device has no rotation, and its latency
+    for a seek. Raises InputError where a time is negative or the rate not above 0.
+    """
+
+    seek: float
+    rotation: float
+    rate: float
+    name: str = "disk"
+
+    def __post_init__(self):
+        for label in ("seek", "rotation"):
+            require(0 <= getattr(self, label) < math.inf, f"{self.name}: {label}", getattr(self, label), "0 s or more")
+        require(0 < self.rate < math.inf, f"{self.name}: rate", self.rate, "above 0 bytes a second")
+
+    def transfer(self, unit: ArrayLike) -> NDArray:
+        """Seconds that `unit` bytes take to pass."""
+        return np.asarray(unit, float) / self.rate
+
+    def mean(self, unit: ArrayLike) -> NDArray:
+        """Mean time of a block of `unit` bytes: seek, rotation and transfer (swift, section 5.1)."""
+        return self.seek + self.rotation + self.transfer(unit)
+
+    def variance(self) -> float:
+        """Variance of the time of a block, whatever its size: of two independent uniform times."""
+        return (self.seek**2 + self.rotation**2) / 3
+
+    def slowest(self, unit: ArrayLike) -> NDArray:
+        """The longest that a block can take."""
+        return 2 * (self.seek + self.rotation) + self.transfer(unit)
+
+    def times(self, unit: ArrayLike, seek: NDArray, rotation: NDArray) -> NDArray:
+        """Times of blocks of `unit` bytes for random numbers in [0, 1)."""
+        return 2 * self.seek * seek + 2 * self.rotation * rotation + self.transfer(unit)
+
+
+@dataclass(frozen=True)
+class Host:
+    """A processor that handles packets: `per_packet` instructions and `per_byte` for each of its bytes, at `speed` a second.
+
+    By default 1,500 and 1, of 100 million instructions a second (swift, sections 5 and 5.1). `per_check_byte` are
+    instructions for each byte that goes into check data by exclusive or; the paper leaves its cost open, and copying's 1 is
+    taken for it. Raises InputError where the speed is not above 0 or a count negative.
+    """
+
+    speed: float = 100e6
+    per_packet: float = 1500.0
+    per_byte: float = 1.0
+    per_check_byte: float = 1.0
+
+    def __post_init__(self):
+        require(0 < self.speed < math.inf, "host speed", self.speed, "above 0 instructions a second")
+        for label in ("per_packet", "per_byte", "per_check_byte"):
+            require(0 <= getattr(self, label) < math.inf, f"host {label}", getattr(self, label), "0 or more")
+
+    def seconds(self, size: ArrayLike) -> NDArray:
+        """To send or to receive a packet of `size` bytes."""
+        return (self.per_packet + self.per_byte * np.asarray(size, float)) / self.speed
+
+    def check_seconds(self, size: ArrayLike) -> NDArray:
+        """To take `size` bytes into check data."""
+        return self.per_check_byte * np.asarray(size, float) / self.speed
+
+
+@dataclass(frozen=True)
+class Network:
+    """What carries packets: token rings that all hosts share, or a switch with a link for each host.
+
+    rate: bytes a second, of a ring or of a link in one direction. acquisition: mean seconds until a sender has the token,
+    0 on a switch. rings: how many there are, packets spread evenly; for a switch, links of each host. switched: whether it is
+    a switch. Raises InputError where a figure is out of range.
+    """
+
+    rate: float
+    acquisition: float = 0.0
+    rings: int = 1
+    switched: bool = False
+
+    def __post_init__(self):
+        require(0 < self.rate < math.inf, "network rate", self.rate, "above 0 bytes a second")
+        require(0 <= self.acquisition < math.inf, "token acquisition", self.acquisition, "0 s or more")
+        require(self.rings >= 1 and self.rings == int(self.rings), "rings", self.rings, "a whole number, at least 1")
+
+    def seconds(self, size: ArrayLike) -> NDArray:
+        """How long a packet of `size` bytes holds a ring or a link, the token's way to its sender included."""
+        return self.acquisition + np.asarray(size, float) / self.rate
+
+
+def require(holds: bool, label: str, value: object, limit: str) -> None:
+    """Raises InputError where `holds` is false."""
+    if not holds:
+        raise InputError(f"{label} {value}: it must be {limit}")

@@ -1,0 +1,141 @@
+"""A client, a network and agents with a disk each: what a request passes, who is how busy, what limits it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from storagekit.analytic.forkjoin.bounds import latest
+from storagekit.analytic.forkjoin.parts import Disk, Host, Network, require
+from storagekit.analytic.forkjoin.recursion import Paths, path
+from storagekit.analytic.forkjoin.striping import Striping
+
+
+@dataclass(frozen=True)
+class StripedSystem:
+    """A client that reads and writes striped objects (swift, section 5.1).
+
+    To read, a small packet of `control` bytes is multicast to the agents; each block, once read, is sent to the client. To
+    write, the blocks are sent one after the other, each disk begins when it has its own, and every agent acknowledges when
+    its blocks are on disk. Every packet costs its sender and its receiver processing, and the network its time.
+    write_share: of the requests. The paper does not say how many clients share them; one is the hardest case.
+
+    Raises InputError where the share or the size is out of range.
+    """
+
+    disk: Disk
+    striping: Striping
+    network: Network
+    client: Host = field(default_factory=Host)
+    agent: Host = field(default_factory=Host)
+    write_share: float = 0.2
+    control: float = 64.0
+
+    def __post_init__(self):
+        require(0 <= self.write_share <= 1, "write share", self.write_share, "between 0 and 1")
+        require(self.control >= 0, "control packet", self.control, "0 bytes or more")
+
+    def utilization(self, rate: ArrayLike) -> dict[str, NDArray]:
+        """Share of the time that each resource is busy at `rate` requests a second; on average where there are several."""
+        each = np.asarray(rate, float)
+        return {name: each * seconds for name, seconds in self.demands().items()}
+
+    def demands(self) -> dict[str, float]:
+        """Seconds that a mean request keeps each resource busy, shared out over its members."""
+        unit, control, striping = self.striping.unit, self.control, self.striping
+        written, read = self.write_share, 1 - self.write_share
+        alive = striping.disks - striping.failed
+        blocks, sent = striping.blocks, striping.accesses(1.0)
+        answers = min(alive, sent)
+        host = {
+            "client": read
+            * (self._cost(self.client, control, 1) + self._cost(self.client, unit, blocks) + self._rebuilding())
+            + written
+            * (self._cost(self.client, unit, sent) + self._cost(self.client, control, answers) + self._checking()),
+            "agent": read * (self._cost(self.agent, control, alive) + self._cost(self.agent, unit, blocks))
+            + written * (self._cost(self.agent, unit, sent) + self._cost(self.agent, control, answers)),
+        }
+        inward = read * blocks * self._wire(unit) + written * answers * self._wire(control)
+        outward = read * self._wire(control) + written * sent * self._wire(unit)
+        found = {
+            "disk": striping.accesses(written) * float(self.disk.mean(unit)) / alive,
+            "agent processor": host["agent"] / alive,
+            "client processor": host["client"],
+        }
+        if not self.network.switched:
+            return found | {"network": inward + outward}
+        return found | {"client link": max(inward, outward), "agent link": max(inward, outward) / alive}
+
+    def saturation(self) -> tuple[float, str]:
+        """The largest rate that any load can reach, requests a second, and the resource that is then busy all the time."""
+        demands = self.demands()
+        name = max(demands, key=lambda one: demands[one])
+        return 1 / demands[name], name
+
+    def idle_time(self) -> float:
+        """Mean seconds to complete a read that nothing else disturbs: the latest of the disks, and the way there and back.
+
+        Raises InputError where the disks have different numbers of blocks to read.
+        """
+        striping = self.striping
+        require(striping.blocks % striping.data_disks == 0, "blocks", striping.blocks, "as many for each disk")
+        way = self.paths().read
+        outside = float(way.offset[0] + way.port + way.transit + way.receive)
+        return outside + latest(self.disk, striping.unit, striping.rows, striping.data_disks)
+
+    def paths(self) -> Paths:
+        """The way to the disks and back."""
+        unit, control, sent = self.striping.unit, self.control, self.striping.accesses(1.0)
+        there = {size: self._way(size) for size in (unit, control)}
+        taking = max(float(self.client.seconds(unit)) + self._rebuilding() / self.striping.blocks, self._wire(unit))
+        giving = max(float(self.client.seconds(unit)) + self._checking() / sent, self._wire(unit))
+        short = max(float(self.client.seconds(control)), self._wire(control))
+        order = self._order()
+        return Paths(
+            path(short, there[control] + 0 * order, self._port(unit), self._transit(unit, taking), taking),
+            path(
+                sent * giving, there[unit] + giving * order, self._port(control), self._transit(control, short), short
+            ),
+        )
+
+    def _way(self, size: float) -> float:
+        """Of a packet from the client to an agent."""
+        return float(self.client.seconds(size) + self._wire(size) + self.agent.seconds(size))
+
+    def _transit(self, size: float, receiving: float) -> float:
+        """Of a packet that an agent has sent, until the client is busy with it for `receiving`, its slower stage."""
+        return max(self._wire(size) + float(self.client.seconds(size)) - receiving, 0.0)
+
+    def _order(self) -> NDArray:
+        """Of a write, how many blocks are sent before the last one of each disk."""
+        striping = self.striping
+        sent = striping.accesses(1.0)
+        return np.minimum(sent - striping.disks + striping.failed + np.arange(striping.disks), sent - 1).clip(0)
+
+    def _port(self, size: float) -> float:
+        host = float(self.agent.seconds(size))
+        return max(host, float(self._wire(size))) if self.network.switched else host
+
+    def _wire(self, size: float) -> float:
+        return float(self.network.seconds(size)) / self.network.rings
+
+    def _checking(self) -> float:
+        """Seconds of a client to make the check data of a write."""
+        return (
+            float(self.client.check_seconds(self.striping.blocks * self.striping.unit)) if self.striping.groups else 0.0
+        )
+
+    def _rebuilding(self) -> float:
+        """Mean seconds of a client to make up for failed disks in a read: unless it was the check data that was lost."""
+        striping = self.striping
+        if not striping.failed:
+            return 0.0
+        members = striping.disks // striping.groups
+        lost = striping.failed * striping.rows * (members - 1) / members
+        return lost * float(self.client.check_seconds((members - 1) * striping.unit))
+
+    @staticmethod
+    def _cost(host: Host, size: float, packets: float) -> float:
+        return packets * float(host.seconds(size))

@@ -1,0 +1,83 @@
+"""The textbook's queues: against one another, and against the recursion with exponential service times."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from storagekit.analytic import response_mm1
+from storagekit.analytic.forkjoin import (
+    Stream,
+    completion_times,
+    harmonic,
+    response_bounds,
+    response_interpolated,
+    response_scaled,
+    response_two,
+)
+from storagekit.analytic.forkjoin.exponential import heavy
+from storagekit.errors import InputError
+
+LOADS = np.array([0.1, 0.5, 0.8])
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    """Mean response time by queues and load, and its standard error; service times of mean 1."""
+    found = {}
+    generator = np.random.default_rng(3)
+    for queues in (1, 2, 8, 32):
+        gap = generator.exponential(size=(12_000, 1, 16)) / LOADS[:, None]
+        part = generator.exponential(size=(12_000, 1, 16, queues))
+        stream = Stream(jnp.asarray(gap), jnp.ones(gap.shape, bool), jnp.asarray(part), jnp.ones_like(part))
+        mean = np.asarray(completion_times(stream))[2_000:].mean(axis=0)
+        found[queues] = mean.mean(-1), mean.std(-1, ddof=1) / 4
+    return found
+
+
+def test_two_queues_are_what_flatto_and_hahn_say(simulated):
+    mean, error = simulated[2]
+    exact = response_two(LOADS, 1.0)
+    assert np.all(np.abs(mean - exact) < 4 * error) and np.all(4 * error < 0.1 * exact)
+
+
+@pytest.mark.parametrize("queues", [8, 32])
+def test_the_approximations_are_near(simulated, queues):
+    mean, error = simulated[queues]
+    for formula, within in ((response_scaled, 0.05), (response_interpolated, 0.05)):
+        assert np.all(np.abs(formula(LOADS, 1.0, queues) - mean) < within * mean + 4 * error), formula.__name__
+
+
+@pytest.mark.parametrize("queues", [2, 8, 32])
+def test_the_bounds_hold(simulated, queues):
+    mean, error = simulated[queues]
+    low, high = response_bounds(LOADS, 1.0, queues)
+    assert np.all(low < mean + 4 * error) and np.all(mean - 4 * error < high)
+
+
+def test_for_two_all_formulas_are_one_and_for_one_they_are_a_queue():
+    load = np.linspace(0.01, 0.99, 20)
+    np.testing.assert_allclose(response_scaled(load, 1.0, 2), response_two(load, 1.0))
+    np.testing.assert_allclose(response_interpolated(load, 1.0, 2), response_two(load, 1.0))
+    for formula in (response_scaled, response_interpolated):
+        np.testing.assert_allclose(formula(load, 1.0, 1), response_mm1(load, 1.0))
+
+
+def test_the_limits():
+    """Without load the latest of N exponential times; V_2 = 11/8, and heavy traffic is lighter than independent queues."""
+    assert harmonic(3) == pytest.approx(11 / 6)
+    assert heavy(2) == pytest.approx(11 / 8)
+    for queues in (2, 5, 32):
+        assert float(response_interpolated(1e-9, 2.0, queues)) == pytest.approx(2 * harmonic(queues))
+        assert 1 < heavy(queues) < harmonic(queues)
+    assert np.isinf(response_two(1.0, 1.0)) and np.isinf(response_interpolated(2.0, 1.0, 8))
+
+
+@pytest.mark.parametrize("queues", [0, 1.5, -2])
+def test_queues_are_counted(queues):
+    with pytest.raises(InputError, match="whole number"):
+        harmonic(queues)
+
+
+def test_terms_that_cancel_are_refused_where_there_are_too_many():
+    with pytest.raises(InputError, match="at most 64"):
+        heavy(65)
