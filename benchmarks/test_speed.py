@@ -179,3 +179,20 @@ def test_the_planner(note):
     first, next_one, grid = (float(figure) for figure in told)
     note("a plan, the first of a process, and the next", f"{first:.1f} ms, {next_one:.1f} ms")
     note("100,000 questions to the planner", f"{grid:.2f} s")
+
+
+def test_swifts_figures(note):
+    """Figures 3 to 6 of swift with intervals, quick profile, in a fresh interpreter without compiled programs."""
+    code = (
+        "import time\n"
+        "began = time.perf_counter()\n"
+        "from storagekit.reproduce import devices\n"
+        "devices.prepare()\n"
+        "from storagekit.papers import swift\n"
+        "for figure in (swift.fig3, swift.fig4, swift.fig5, swift.fig6):\n"
+        "    figure()\n"
+        "print(time.perf_counter() - began)\n"
+    )
+    environment = os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "false"}
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    note("figures 3 to 6 of swift", f"{float(told.stdout):.1f} s")

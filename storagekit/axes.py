@@ -32,6 +32,7 @@ TITLES = {
     "speed": "Speed of the slow brick",
     "timeout": "Time-out of clients",
     "trace": "Trace",
+    "unit": "Striping unit",
     "workload": "Workload",
     "write_share": "Share of writes",
 }

@@ -239,7 +239,6 @@ def paper_points(points: Sequence[tuple[float, float]], x: str, titles: tuple[st
             x=alt.X(x, title=titles[0]),
             y=alt.Y("paper", title=titles[1]),
             fill=alt.Fill("series", type="nominal", title=None, scale=paper_scale()),
-            color=alt.value(PAPER),
         )
     )
 

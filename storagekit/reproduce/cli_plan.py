@@ -134,6 +134,35 @@ def memory(
     _print(answer, as_json)
 
 
+@plan_app.command()
+def sessions(
+    rate_mb: Annotated[float, typer.Option(help="Data-rate of a session, 10^6 bytes a second.")],
+    drive: Drive = "cheetah9lp",
+    agents: Annotated[int, typer.Option(help="Storage agents, each with one drive.")] = 8,
+    minutes: Annotated[float, typer.Option(help="How long a session lasts.")] = 60.0,
+    group: Annotated[int | None, typer.Option(help="Data blocks for each parity block; none without it.")] = None,
+    write: Annotated[bool, typer.Option("--write", help="Sessions write.")] = False,
+    buffer_mb: Annotated[float, typer.Option(help="What a client buffers of one stripe, 10^6 bytes.")] = 4.0,
+    link_gbps: Annotated[float, typer.Option(help="Each host's link to the switch, 10^9 bits a second.")] = 25.0,
+    mips: Annotated[float, typer.Option(help="Speed of each host, 10^6 instructions a second.")] = 10_000.0,
+    check: Check = False,
+    as_json: Json = False,
+) -> None:
+    """How many sessions of --rate-mb the --agents guarantee, striped over as few of them as it takes (Swift's mediator)."""
+    from storagekit.analytic.forkjoin import Disk, Host, Network
+    from storagekit.drive import load_drive
+    from storagekit.plan.given import require_whole
+    from storagekit.plan.mediator import Cluster, Request, fill
+    from storagekit.units import MINUTE
+
+    require_whole("agents", agents)
+    disk, host = Disk.like(load_drive(drive)), Host(mips * 1e6)
+    cluster = Cluster((disk,) * agents, host, host, Network(link_gbps * 1e9 / 8, switched=True))
+    size = max(round(rate_mb * _MB * minutes * MINUTE), 0)
+    answer = fill(cluster, Request("client", rate_mb * _MB, size, write, round(buffer_mb * _MB), group))
+    _finish(answer, as_json, check)
+
+
 def _finish(answer, as_json: bool, check: bool) -> None:
     """Print an answer, checked if it is one and asked for; status 1 if it is none."""
     if not check or not answer.feasible:

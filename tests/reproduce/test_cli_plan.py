@@ -116,3 +116,26 @@ def test_bad_input_is_one_line_and_status_2(storagekit, arguments, message):
     assert message in error
     assert error.count("\n") == 1
     assert text == ""
+
+
+def test_sessions_are_counted_and_simulated(storagekit):
+    asked = ["plan", "sessions", "--rate-mb", "5", "--agents", "4", "--minutes", "1"]
+    status, text, _ = storagekit(*asked, "--check")
+    assert status == 0
+    assert "8 sessions, 40 MB/s in all" in text and "8 of 8 sessions met" in text
+    _, text, _ = storagekit(*asked, "--check", "--json")
+    found = json.loads(text)
+    assert found["sessions"] == 8 and all(found["check"]["met"])
+
+
+def test_a_session_that_no_agents_serve_says_what_binds(storagekit):
+    status, text, _ = storagekit("plan", "sessions", "--rate-mb", "5000", "--agents", "4")
+    assert status == 1 and text.startswith("not feasible: disk of agent 0")
+
+
+@pytest.mark.parametrize(
+    "more", [("--rate-mb", "-5"), ("--rate-mb", "5", "--group", "0"), ("--rate-mb", "5", "--agents", "0")]
+)
+def test_sessions_that_cannot_be_are_one_line(storagekit, more):
+    status, _, error = storagekit("plan", "sessions", *more)
+    assert status == 2 and error.count("\n") == 1

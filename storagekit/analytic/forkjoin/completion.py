@@ -13,7 +13,8 @@ from storagekit.analytic.forkjoin.parts import require
 from storagekit.analytic.forkjoin.recursion import Paths, Stream, completion_times
 from storagekit.analytic.forkjoin.system import StripedSystem
 
-_HALVINGS = 24
+# the interval halved so often is 6e-5 of saturation
+_HALVINGS = 14
 
 
 class Simulation:

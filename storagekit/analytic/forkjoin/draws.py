@@ -72,7 +72,7 @@ def work(disk: Disk, striping: Striping, draws: Draws, write_share: float) -> Wo
     asked = striping.asked(draws.operation >= write_share, draws.place)
     shape = (*draws.gap.shape, rows, disks)
     seek, rotation = (part[..., : rows * disks].reshape(shape) for part in (draws.seek, draws.rotation))
-    times = disk.times(striping.unit, seek, rotation).astype(np.float32)
+    times = disk.times(striping.unit, seek, rotation)
     return Work(np.where(asked, times, 0).sum(axis=-2), asked.sum(axis=-2).astype(np.float32))
 
 

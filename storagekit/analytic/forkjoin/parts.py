@@ -8,10 +8,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from storagekit.drive import Drive
 from storagekit.errors import InputError
+from storagekit.units import MB, SECTOR
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,19 @@ class Disk:
             require(0 <= getattr(self, label) < math.inf, f"{self.name}: {label}", getattr(self, label), "0 s or more")
         require(0 < self.rate < math.inf, f"{self.name}: rate", self.rate, "above 0 bytes a second")
 
+    @classmethod
+    def like(cls, drive: Drive) -> Disk:
+        """A disk with the means of a mechanical drive: seeks between random cylinders with the command's overhead, half a
+        turn, a megabyte at random addresses; that the times are uniform is the model's and not the drive's."""
+        distance = np.arange(drive.cylinders)
+        likely = 2 * (drive.cylinders - distance) / drive.cylinders**2
+        likely[0] /= 2
+        seek = float(np.asarray(drive.seek(jnp.asarray(distance)), float) @ likely) + float(drive.overhead)
+        sectors = MB // SECTOR
+        address = jnp.linspace(0, drive.capacity - sectors - 1, 1_000).astype(int)
+        passing = float(jnp.mean(drive.locate(address, jnp.full_like(address, sectors)).transfer))
+        return cls(seek, float(drive.revolution) / 2, MB / passing, drive.name)
+
     def transfer(self, unit: ArrayLike) -> NDArray:
         """Seconds that `unit` bytes take to pass."""
         return np.asarray(unit, float) / self.rate
@@ -48,9 +64,9 @@ class Disk:
         """The longest that a block can take."""
         return 2 * (self.seek + self.rotation) + self.transfer(unit)
 
-    def times(self, unit: ArrayLike, seek: NDArray, rotation: NDArray) -> NDArray:
-        """Times of blocks of `unit` bytes for random numbers in [0, 1)."""
-        return 2 * self.seek * seek + 2 * self.rotation * rotation + self.transfer(unit)
+    def times(self, unit: float, seek: NDArray, rotation: NDArray) -> NDArray:
+        """Times of blocks of `unit` bytes for random numbers in [0, 1), in their precision."""
+        return 2 * self.seek * seek + 2 * self.rotation * rotation + unit / self.rate
 
 
 @dataclass(frozen=True)
@@ -59,13 +75,15 @@ class Host:
 
     By default 1,500 and 1, of 100 million instructions a second (swift, sections 5 and 5.1). `per_check_byte` are
     instructions for each byte that goes into check data by exclusive or; the paper leaves its cost open, and copying's 1 is
-    taken for it. Raises InputError where the speed is not above 0 or a count negative.
+    taken for it. duplex: one such processor sends and another receives. Raises InputError where the speed is not above 0 or a
+    count negative.
     """
 
     speed: float = 100e6
     per_packet: float = 1500.0
     per_byte: float = 1.0
     per_check_byte: float = 1.0
+    duplex: bool = False
 
     def __post_init__(self):
         require(0 < self.speed < math.inf, "host speed", self.speed, "above 0 instructions a second")
@@ -75,6 +93,10 @@ class Host:
     def seconds(self, size: ArrayLike) -> NDArray:
         """To send or to receive a packet of `size` bytes."""
         return (self.per_packet + self.per_byte * np.asarray(size, float)) / self.speed
+
+    def busy(self, sending: float, receiving: float) -> float:
+        """Seconds that the busiest processor works where there are so many to send and to receive."""
+        return max(sending, receiving) if self.duplex else sending + receiving
 
     def check_seconds(self, size: ArrayLike) -> NDArray:
         """To take `size` bytes into check data."""

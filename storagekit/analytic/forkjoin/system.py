@@ -49,20 +49,22 @@ class StripedSystem:
         alive = striping.disks - striping.failed
         blocks, sent = striping.blocks, striping.accesses(1.0)
         answers = min(alive, sent)
-        host = {
-            "client": read
-            * (self._cost(self.client, control, 1) + self._cost(self.client, unit, blocks) + self._rebuilding())
-            + written
-            * (self._cost(self.client, unit, sent) + self._cost(self.client, control, answers) + self._checking()),
-            "agent": read * (self._cost(self.agent, control, alive) + self._cost(self.agent, unit, blocks))
-            + written * (self._cost(self.agent, unit, sent) + self._cost(self.agent, control, answers)),
-        }
+        client = self.client.busy(
+            read * self._cost(self.client, control, 1)
+            + written * (self._cost(self.client, unit, sent) + self._checking()),
+            read * (self._cost(self.client, unit, blocks) + self._rebuilding())
+            + written * self._cost(self.client, control, answers),
+        )
+        agents = self.agent.busy(
+            read * self._cost(self.agent, unit, blocks) + written * self._cost(self.agent, control, answers),
+            read * self._cost(self.agent, control, alive) + written * self._cost(self.agent, unit, sent),
+        )
         inward = read * blocks * self._wire(unit) + written * answers * self._wire(control)
         outward = read * self._wire(control) + written * sent * self._wire(unit)
         found = {
             "disk": striping.accesses(written) * float(self.disk.mean(unit)) / alive,
-            "agent processor": host["agent"] / alive,
-            "client processor": host["client"],
+            "agent processor": agents / alive,
+            "client processor": client,
         }
         if not self.network.switched:
             return found | {"network": inward + outward}

@@ -49,6 +49,10 @@ class Packets:
         hosts = {"client": system.client}
         switched = system.network.switched
 
+        def processor(host):
+            part = hosts.get(host, system.agent)
+            return (host, "host" if not part.duplex else "host out" if host == source else "host in")
+
         def link(host):
             return (host, "link out" if host == source else "link in") if switched else ("ring",)
 
@@ -66,9 +70,9 @@ class Packets:
                 received(now)
 
         def received(now):
-            self.serve((target, "host"), now, float(hosts.get(target, system.agent).seconds(size)), action, *arguments)
+            self.serve(processor(target), now, float(hosts.get(target, system.agent).seconds(size)), action, *arguments)
 
-        self.serve((source, "host"), time, float(hosts.get(source, system.agent).seconds(size)), sent)
+        self.serve(processor(source), time, float(hosts.get(source, system.agent).seconds(size)), sent)
 
     def begin(self, time, number):
         system, striping = self.system, self.system.striping
@@ -163,6 +167,14 @@ def test_where_the_client_is_the_limit_the_recursion_is_low(load, lowest):
     system = StripedSystem(FLASH, Striping(MB, 32 * KB, 8), Network(3.125e9), Host(1e9), Host(10e9))
     assert system.saturation()[1] == "client processor"
     assert lowest < compared(system, load, 700) < 1.01
+
+
+@pytest.mark.parametrize("load", [0.5, 0.7])
+def test_with_a_processor_for_each_direction_it_is_near(load):
+    client = Host(1e9, duplex=True)
+    system = StripedSystem(FLASH, Striping(MB, 32 * KB, 8), Network(3.125e9), client, Host(10e9))
+    assert system.saturation()[1] == "client processor"
+    assert 0.9 < compared(system, load, 700) < 1.01
 
 
 def test_the_busy_share_is_what_the_events_take():

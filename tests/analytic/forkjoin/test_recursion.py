@@ -95,7 +95,7 @@ def test_what_is_sustained_is_where_requests_take_as_long_as_they_are_apart():
     rate = simulation.sustainable()
     for seed in (0, 1):
         taken = simulation.completion(rate[:, None, :])[:, 0, seed]
-        np.testing.assert_allclose(taken * rate[:, seed], 1, rtol=1e-4)
+        np.testing.assert_allclose(taken * rate[:, seed], 1, rtol=1e-3)
 
 
 def test_less_of_the_same_stream_is_the_same_stream():

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storagekit.analytic.forkjoin import Disk, Host, Network, Simulation, StripedSystem, Striping
+from storagekit.drive import ideal_drive, load_drive
 from storagekit.errors import InputError
 from storagekit.units import KB, MB, MS
 
@@ -68,6 +69,12 @@ def test_more_rings_are_less_busy_and_the_bottleneck_moves():
     )
 
 
+def test_a_processor_for_each_direction_is_as_busy_as_the_busier():
+    """Of reads, the client receives 32 packets and sends one."""
+    both = StripedSystem(M2372K, PLAIN.striping, RING, client=Host(duplex=True), write_share=0.0)
+    assert both.demands()["client processor"] == pytest.approx(32 * 34268 / 100e6)
+
+
 def test_alone_a_read_takes_what_the_formula_says():
     taken = Simulation([StripedSystem(M2372K, PLAIN.striping, RING, write_share=0.0)], list(range(8)), 4_000)
     alone = taken.completion(np.array([[1e-3]]))[0, 0]
@@ -93,6 +100,16 @@ def test_without_a_disk_reads_ask_the_others():
     degraded = StripedSystem(M2372K, Striping(MB, MB / 28, 32, groups=4, failed=4), RING, write_share=0.0)
     assert degraded.demands()["disk"] == pytest.approx(whole.demands()["disk"] * 32 / 28)
     assert degraded.demands()["client processor"] > whole.demands()["client processor"]
+
+
+def test_a_disk_like_a_drive():
+    """Of a linear seek S the mean is S/3; a track of 100 sectors in 6 ms; no switch between tracks costs anything."""
+    drive = ideal_drive(full_seek=9 * MS, revolution=6 * MS, cylinders=3_000, sectors_per_track=100)
+    like = Disk.like(drive)
+    assert like.seek == pytest.approx(3 * MS, rel=1e-3) and like.rotation == pytest.approx(3 * MS)
+    assert like.rate == pytest.approx(100 * 512 / (6 * MS), rel=0.01)
+    atlas = Disk.like(load_drive("atlas10k"))
+    assert 4 * MS < atlas.seek < 7 * MS and 15e6 < atlas.rate < 25e6
 
 
 @pytest.mark.parametrize(

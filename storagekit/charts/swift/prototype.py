@@ -1,0 +1,111 @@
+"""The prototype's tables, drawn: what was measured, what was printed, what a model calibrated on table 1 says."""
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from storagekit.charts.marks import Layered
+from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
+
+BLUE, VERMILION = COLOURS[:2]
+GREY = "#bbbbbb"
+MEASURED, JUDGED, OTHER = "measured", "model, judged", "model, other reading"
+MARKS = {MEASURED: PAPER, JUDGED: BLUE, OTHER: VERMILION}
+NAMES = {1: "Swift, one Ethernet", 4: "Swift, two Ethernets", 2: "Local SCSI disk", 3: "NFS"}
+SHORT = {1: "Swift, 1 Ethernet", 4: "Swift, 2 Ethernets", 2: "SCSI disk", 3: "NFS"}
+WHY = {
+    ("read", "judged"): "times are exponential",
+    ("read", "other"): "times are fixed",
+    ("write", "judged"): "each segment has its own pace",
+    ("write", "other"): "the client has one pace",
+}
+ROW = 22
+
+
+def tables(checked: xr.Dataset, predicted: xr.Dataset) -> alt.TopLevelMixin:
+    """Rates of tables 1 to 4: a panel for reads, one for writes; three dots a system for 3, 6 and 9 MB.
+
+    checked: `mean`, `low`, `high`, `again_low`, `again_high` by `table`, `operation` and `size` (MB), KB/s. predicted: `rate`
+    by `operation`, `reading` (judged, other), `ethernets` and `statistic`, KB/s.
+    """
+    top = 1.05 * max(float(checked.high.max()), float(predicted.rate.max()))
+    panels = [
+        headed(_rates(checked.sel(operation=operation), predicted.rate.sel(operation=operation), top), f"{word}s", 400)
+        for operation, word in (("read", "Read"), ("write", "Write"))
+    ]
+    return finished(
+        side_by_side(panels, legends="shared"),
+        "Tables 1 to 4: the prototype, and what table 1 foretells of a second Ethernet",
+        "dots: 3, 6, 9 MB; wide bar: 90% interval as printed, line: recomputed; the model is calibrated on one Ethernet only",
+    )
+
+
+def _rates(checked: xr.Dataset, rate: xr.DataArray, top: float) -> Layered:
+    """Dots with both intervals by system, side by side for each size, and the model's dashes across a system."""
+    rows = checked.reset_coords(drop=True).to_dataframe().reset_index()
+    rows["name"], rows["series"] = [SHORT[number] for number in rows["table"]], MEASURED
+    order = list(SHORT.values())
+    x = alt.X("name:N", title=None, sort=order, axis=alt.Axis(labelAngle=0, labelLimit=120))
+    colour = alt.Color("series:N", title=None, scale=alt.Scale(domain=list(MARKS), range=list(MARKS.values())))
+    scale = alt.Scale(domain=[0, top], nice=False)
+    base = alt.Chart(rows).encode(x=x, xOffset=alt.XOffset("size:O", sort=sorted(set(rows["size"]))))
+    printed = base.mark_bar(width=13, color=GREY).encode(y=alt.Y("low:Q", title="Rate (KB/s)", scale=scale), y2="high")
+    again = base.mark_rule(strokeWidth=2, color=PAPER).encode(y="again_low:Q", y2="again_high")
+    dot = base.mark_point(size=16, filled=True, opacity=1).encode(y=alt.Y("mean:Q", scale=scale), color=colour)
+    said = _said(rate)
+    model = alt.Chart(said).encode(x=x)
+    dash = model.mark_tick(thickness=3, width={"band": 0.95}).encode(y=alt.Y("value:Q", scale=scale), color=colour)
+    words = model.mark_text(fontSize=11, dy=-9, dx=-44, align="left").encode(y="value:Q", text="words:N", color=colour)
+    return alt.layer(printed, again, dash, words, dot).properties(height=HEIGHT)
+
+
+def _said(rate: xr.DataArray) -> pd.DataFrame:
+    """A row for each of the model's rates; on one Ethernet both readings are calibrated to the same."""
+    mean, operation = rate.sel(statistic="mean"), str(rate["operation"].item())
+    one = float(mean.sel(ethernets=1, reading="judged"))
+    rows = [(SHORT[1], JUDGED, one, f"{one:,.0f}, calibrated")]
+    for reading, series in (("judged", JUDGED), ("other", OTHER)):
+        two = float(mean.sel(ethernets=2, reading=reading))
+        rows.append((SHORT[4], series, two, f"{two:,.0f} if {WHY[operation, reading]}"))
+    return pd.DataFrame(rows, columns=["name", "series", "value", "words"])
+
+
+def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
+    """Printed against recomputed 90% limits, a panel for each table; rows that no rounding reconciles are coloured.
+
+    checked: as in `tables`, and `beyond`, KB/s by which a row disagrees, and `impossible`, whether its deviation cannot be.
+    """
+    panels = [
+        headed(_limits(checked.sel(table=[table])), f"Table {table}: {NAMES[int(table)]}", 190)
+        for table in checked["table"].values.tolist()
+    ]
+    rows = [side_by_side(panels[start : start + 2], legends="shared") for start in range(0, len(panels), 2)]
+    wrong = int(((checked.beyond > 0) | checked.impossible).sum())
+    return finished(
+        alt.vconcat(*rows).resolve_scale(color="shared"),
+        "Do the printed intervals follow from mean and deviation?",
+        f"bar: printed, line: recomputed; {wrong} of {checked.beyond.size} disagree beyond rounding (table 4's means: to 10)",
+    )
+
+
+def _limits(checked: xr.Dataset) -> Layered:
+    """Wide bars for what is printed, thin ones with ends for what is recomputed."""
+    rows = checked.reset_coords(drop=True).to_dataframe().reset_index()
+    rows["row"] = [f"{word.capitalize()} {size} MB" for word, size in zip(rows["operation"], rows["size"], strict=True)]
+    for name in ("low", "high", "again_low", "again_high"):
+        rows[name] = rows[name] - rows["mean"]
+    rows["verdict"] = np.where((rows["beyond"] > 0) | rows["impossible"], "disagrees", "follows")
+    colour = alt.Color(
+        "verdict:N", title="Printed", scale=alt.Scale(domain=["follows", "disagrees"], range=["#9ecae1", VERMILION])
+    )
+    widest = 1.1 * float(np.abs(rows[["low", "high", "again_low", "again_high"]].to_numpy()).max())
+    across = alt.Scale(domain=[-widest, widest], nice=False)
+    base = alt.Chart(rows).encode(y=alt.Y("row:N", title=None, sort=list(rows["row"])))
+    printed = base.mark_bar(height=11).encode(
+        x=alt.X("low:Q", title="90% limit less the mean (KB/s)", scale=across), x2="high", color=colour
+    )
+    again = base.mark_rule(color=PAPER, strokeWidth=1.5).encode(x="again_low:Q", x2="again_high")
+    ends = [base.mark_tick(color=PAPER, height=9).encode(x=f"{name}:Q") for name in ("again_low", "again_high")]
+    return alt.layer(printed, again, *ends).properties(height=6 * ROW)

@@ -1,0 +1,216 @@
+"""What the prototype's model and the check of its tables show, claim by claim (tables 1 to 4 of data/claims/swift.yaml).
+
+Table 1 calibrates; nothing of tables 2 to 4 enters the model. The rates of a SCSI disk and of NFS are measurements of
+hardware that nothing here models. Intervals are what the sampling error of table 1 becomes, nothing of the model's own.
+"""
+
+import math
+
+import xarray as xr
+
+from storagekit.metrics import Measurement
+from storagekit.papers.swift.measured import EXACT
+from storagekit.papers.swift.prototype import CAPACITY, EXPLAINED, OPERATIONS, SIZES
+
+INSIGNIFICANT, SATURATED = 0.15, 0.95
+"""A fourth agent "only saturates" if it adds less than this to both rates, and the Ethernet is then in use for this share."""
+CHOSEN = {
+    "read": " (judged by the text, with both numbers known: only so does one outstanding request cost performance, section "
+    "3.1, and the Ethernet limit, section 4)",
+    "write": "",
+}
+ALONE = "the interval is the sampling error of table 1 alone"
+UNKNOWNS = {"read": "the client's time for a packet", "write": "the gap between packets"}
+NO_MODEL = "the rate of {}, hardware that nothing here models: only the ratios of Swift to it are computed"
+SAID = {
+    (2, "read"): "the paper's 29 to 36% better, one end rounded up, one down",
+    (2, "write"): "ratios, which the paper calls an increase of as many percent",
+    (3, "read"): "ratios, which the paper calls as many percent better",
+    (3, "write"): "ratios, which the paper calls as many percent better; more than eight times at 6 MB alone",
+}
+
+
+def prototype_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
+    """Every claim of swift.table1 to swift.table4. predicted: `prototype.predictions`; checked: `measured.checked_tables`."""
+    return [
+        *table1_findings(predicted, checked),
+        *table2_findings(predicted, checked),
+        *table3_findings(predicted, checked),
+        *table4_findings(predicted, checked),
+    ]
+
+
+def table1_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
+    """Table 1: the calibrated rates, the Ethernet's use, a fourth agent, and the intervals of all four tables."""
+    rates = [
+        _rate(predicted, operation, 1, f"swift.table1.{operation}[{size}]", _calibrated(predicted, operation))
+        for operation in OPERATIONS
+        for size in SIZES
+    ]
+    return [*rates, _utilization(predicted, checked), _intervals(checked), _fourth_agent(predicted)]
+
+
+def _calibrated(predicted: xr.Dataset, operation: str) -> str:
+    unknown = float(predicted.unknown.sel(operation=operation, reading="judged")) * 1e3
+    return (
+        f"calibrated on these rows: one rate for every size, their mean, at {UNKNOWNS[operation]} of {unknown:.2f} ms for "
+        f"{predicted.attrs['packet_kb']:g} KB"
+    )
+
+
+def _rate(predicted: xr.Dataset, operation: str, ethernets: int, claim: str, note: str) -> Measurement:
+    row = predicted.rate.sel(operation=operation, reading="judged", ethernets=ethernets)
+    mean, low, high = (float(row.sel(statistic=name)) for name in _STATISTICS)
+    return Measurement(claim, mean, low, high, "analytic", note)
+
+
+_STATISTICS = ("mean", "low", "high")
+
+
+def _utilization(predicted: xr.Dataset, checked: xr.Dataset) -> Measurement:
+    ends = [float(end) / CAPACITY for end in (checked["mean"].sel(table=1).min(), checked["mean"].sel(table=1).max())]
+    rate = predicted.rate.sel(reading="judged", ethernets=1).mean("operation") / CAPACITY
+    mean, low, high = (float(rate.sel(statistic=name)) for name in _STATISTICS)
+    note = (
+        f"of the calibrated rates, so no prediction; the printed ones over 1120 KB/s: {ends[0]:.1%} to {ends[1]:.1%}, over "
+        f"1.12 x 1024 KB/s {ends[0] / 1.024:.1%} to {ends[1] / 1.024:.1%}: the paper counts 1000 KB to the MB"
+    )
+    return Measurement("swift.table1.utilization", mean, low, high, "analytic", note)
+
+
+def _intervals(checked: xr.Dataset) -> Measurement:
+    """Whether every printed interval follows from its mean and deviation by Student's t, rounding allowed."""
+    stacked = checked.stack(row=("table", "operation", "size"), create_index=False)
+    rows = [stacked.isel(row=place) for place in range(stacked.sizes["row"])]
+    told = [_unlike(row) for row in rows if float(row.beyond) > 0 or bool(row.impossible)]
+    normal, cut = (int((beyond == 0).sum()) for beyond in (checked.beyond_normal, checked.beyond_cut))
+    note = (
+        f"{len(rows) - len(told)} of {len(rows)} rows of the four tables follow, rounding allowed ({normal} with "
+        f"the normal quantile for t, {cut} if limits were cut and not rounded); {'; '.join(told) or 'none does not'}"
+    )
+    return Measurement("swift.table1.ci", not told, basis="analytic", note=note)
+
+
+def _unlike(row: xr.Dataset) -> str:
+    """A row that disagrees, and what would mend it."""
+    figure = {str(name): float(row[name]) for name in row.data_vars}
+    words = (
+        f"table {int(row.table)} {row.operation.item()} {int(row['size'])} MB: printed {figure['low']:.0f} to "
+        f"{figure['high']:.0f}, while {figure['mean']:.0f} and {figure['deviation']:g} give {figure['again_low']:.1f} to "
+        f"{figure['again_high']:.1f}, {figure['beyond']:.2g} beyond rounding"
+    )
+    if math.isnan(figure["needed_low"]):
+        return f"{words} (no deviation mends it: the middle is {figure['off_centre']:.2g} off any mean that rounds so)"
+    needed = " to ".join(dict.fromkeys(f"{figure[name]:.1f}" for name in ("needed_low", "needed_high")))
+    mended = f"{words} (a deviation of {needed} would do"
+    if figure["impossible"]:
+        ends = f"{figure['min']:.0f} to {figure['max']:.0f}"
+        mended += f"; eight samples from {ends} deviate {figure['least']:.1f} or more"
+    return f"{mended})"
+
+
+def _fourth_agent(predicted: xr.Dataset) -> Measurement:
+    """The paper's two halves, both needed: no significant gain, and an Ethernet that is saturated."""
+    rates = predicted.by_agents
+    gain = rates / rates.shift(agents=1) - 1
+    judged = {"reading": "judged", "agents": 4}
+    reads, other = ({"reading": reading, "operation": "read"} for reading in ("judged", "other"))
+    small = bool((gain.sel(judged) < INSIGNIFICANT).all())
+    use = rates / CAPACITY
+    saturated = bool((use.sel(judged) >= SATURATED).any())
+    room = float((CAPACITY / rates.sel(reading="judged", agents=3)).max()) - 1
+    note = (
+        f"gain of a fourth agent, reads' (the third's: {float(gain.sel(agents=3, **reads)):.1%}; writes gain "
+        f"{float(gain.sel(judged).sel(operation='write')):.1%}); no significant gain (below {INSIGNIFICANT:.0%}): "
+        f"{_yes(small)}; Ethernet saturated (from {SATURATED:.0%}): {_yes(saturated)}, "
+        f"{float(use.sel(judged).max()):.0%} in use with four; if "
+        f"{EXPLAINED['read', 'other']}, reads gain {float(gain.sel(agents=4, **other)):.1%} (the third "
+        f"{float(gain.sel(agents=3, **other)):.1%}) and use {float(use.sel(agents=4, **other)):.0%}; the halves are at odds: "
+        f"an Ethernet saturated from table 1 would be a gain of up to {room:.0%}"
+    )
+    largest = float(gain.sel(judged).max())
+    return Measurement("swift.table1.fourth_agent", largest, basis="analytic", note=note, holds=small and saturated)
+
+
+def _yes(holds: bool) -> str:
+    return "yes" if holds else "no"
+
+
+def table2_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
+    """Table 2: no rate of the disk is computed, the ratios of Swift to it are."""
+    return _others(predicted, checked, 2, "scsi", "a local SCSI disk")
+
+
+def table3_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
+    """Table 3: no rate of NFS is computed, the ratios of Swift to it are."""
+    return _others(predicted, checked, 3, "nfs", "an NFS server")
+
+
+def _others(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, what: str) -> list[Measurement]:
+    reason = NO_MODEL.format(what)
+    rates = [
+        Measurement(f"swift.table{table}.{operation}[{size}]", None, basis="analytic", note=reason)
+        for operation in OPERATIONS
+        for size in SIZES
+    ]
+    return [*rates, *(_ratio(predicted, checked, table, name, operation) for operation in OPERATIONS)]
+
+
+def _ratio(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, operation: str) -> Measurement:
+    """Swift's calibrated rate over the mean measured one, with what each size gives and what the printed tables give."""
+    measured = checked["mean"].sel(operation=operation)
+    rate = predicted.rate.sel(operation=operation, reading="judged", ethernets=1)
+    mean, low, high = (float(rate.sel(statistic=kind) / measured.sel(table=table).mean()) for kind in _STATISTICS)
+    by_size = ", ".join(f"{float(value):.2f}" for value in rate.sel(statistic="mean") / measured.sel(table=table))
+    printed = ", ".join(f"{float(value):.3f}" for value in measured.sel(table=1) / measured.sel(table=table))
+    note = (
+        f"calibrated over mean measured rate; over those of 3, 6 and 9 MB: {by_size}; table 1 over table {table} as printed: "
+        f"{printed} ({SAID[table, operation]})"
+    )
+    claim = f"swift.table{table}.swift_over_{name}_{operation}"
+    return Measurement(claim, mean, low, high, basis="analytic", note=note)
+
+
+def table4_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
+    """Table 4: predictions for the second Ethernet."""
+    rates = [
+        _rate(
+            predicted,
+            operation,
+            2,
+            f"swift.table4.{operation}[{size}]",
+            f"{_both(predicted, checked, operation)}; {ALONE}",
+        )
+        for operation in OPERATIONS
+        for size in SIZES
+    ]
+    gains = [_gain(predicted, checked, *one) for one in (("write_doubles", "write"), ("read_gain", "read"))]
+    return [*rates, *gains]
+
+
+def _gain(predicted: xr.Dataset, checked: xr.Dataset, claim: str, operation: str) -> Measurement:
+    """An interval only where the gain depends on table 1's rate: that of writes does not."""
+    row = predicted.gain.sel(operation=operation, reading="judged")
+    gain, *ends = (float(row.sel(statistic=name)) for name in _STATISTICS)
+    low, high = ends if ends[1] - ends[0] > EXACT else (None, None)
+    printed = checked["mean"].sel(operation=operation)
+    by_size = ", ".join(f"{float(one):.2f}" for one in printed.sel(table=4) / printed.sel(table=1))
+    alone = "" if low is None else f"; {ALONE}"
+    note = f"{_both(predicted, checked, operation)}; table 4 over table 1 as printed: {by_size}{alone}"
+    return Measurement(f"swift.table4.{claim}", gain, low, high, basis="analytic", note=note)
+
+
+def _both(predicted: xr.Dataset, checked: xr.Dataset, operation: str) -> str:
+    """What the judged reading supposes, what the other gives, and whether the measured rates lie between."""
+    row = predicted.sel(operation=operation, statistic="mean")
+    other = row.sel(reading="other")
+    rates = row.rate.sel(ethernets=2)
+    measured = checked["mean"].sel(table=4, operation=operation)
+    between = bool(((measured >= rates.min()) & (measured <= rates.max())).all())
+    return (
+        f"from table 1 if {EXPLAINED[operation, 'judged']}{CHOSEN[operation]}; "
+        f"{float(other.rate.sel(ethernets=2)):.0f} KB/s, {float(other.gain):.2f} times one Ethernet, if "
+        f"{EXPLAINED[operation, 'other']}; table 1 cannot tell which, and the measured rates lie "
+        f"{'between' if between else 'outside'}; {predicted.attrs['second_agents']} agents on the second Ethernet, a number "
+        "the paper does not give"
+    )

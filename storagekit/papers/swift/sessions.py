@@ -1,0 +1,160 @@
+"""The storage mediator of section 2, which the paper did not build: what it admits and chooses, what an object survives."""
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from storagekit.analytic.forkjoin import Host
+from storagekit.metrics.provenance import version
+from storagekit.papers.swift.system import M2372K, QUICK, RING, Effort
+from storagekit.plan.mediator import (
+    Admitted,
+    Agents,
+    Cluster,
+    Economical,
+    FirstFit,
+    Ledger,
+    Mediator,
+    Policy,
+    Request,
+    SessionClass,
+    Widest,
+    rehearse,
+    variable_load,
+)
+from storagekit.units import KB, MB, MINUTE
+
+AGENTS = 32
+# section 1: audio of CD quality, DVI compressed video, full-frame colour video; how often each is asked for is ours
+RATES = {"audio": 1.4e6 / 8, "DVI video": 1.2e6, "full-frame video": 20e6}
+SHARES = {"audio": 0.6, "DVI video": 0.37, "full-frame video": 0.03}
+POLICIES: dict[str, Policy] = {
+    "fewest agents, least busy": Economical(),
+    "fewest agents, lowest numbers": FirstFit(),
+    "most agents": Widest(),
+}
+LENGTH = MINUTE
+
+
+def cluster() -> Cluster:
+    """32 agents with the paper's disk on its ring."""
+    return Cluster((M2372K,) * AGENTS, Host(), Host(), RING)
+
+
+def choices(rates: Sequence[float] = tuple(np.geomspace(0.1e6, 25e6, 25))) -> xr.Dataset:
+    """What the mediator of an idle cluster gives a session of a data-rate: `agents`, and `unit` in bytes; NaN if refused."""
+    rows = []
+    for rate in rates:
+        answer = Mediator(Ledger(cluster())).request(Request("client", float(rate), round(rate * LENGTH)))
+        found = isinstance(answer, Admitted)
+        rows.append((len(answer.layout.agents), answer.layout.unit) if found else (np.nan, np.nan))
+    agents, unit = np.array(rows, float).T
+    return xr.Dataset(
+        {
+            "agents": ("rate", agents, {"units": "1", "long_name": "agents of a session"}),
+            "unit": ("rate", unit, {"units": "B", "long_name": "striping unit"}),
+        },
+        coords={"rate": list(rates)},
+    ).assign_attrs(_made_by("swift.choices", "analytic"))
+
+
+def admitted(effort: Effort = QUICK) -> xr.Dataset:
+    """A cluster filled with sessions until it refuses one, then simulated, again and again, by `run`.
+
+    Variables: `sessions` admitted; `met`, how many of them had every stripe in time; `reserved`, share of their time that
+    disks are reserved for; `value` and `limit` of the constraint, named `constraint`, on which the refused one failed.
+    """
+    began, rows = time.perf_counter(), []
+    runs = max(effort.sessions // 50, 2)
+    for run in range(runs):
+        draw = np.random.default_rng([effort.first_seed, run])
+        mediator = Mediator(Ledger(cluster()))
+        plans = []
+        while True:
+            kind = draw.choice(list(RATES), p=list(SHARES.values()))
+            asked = Request(
+                f"client {len(plans)}", RATES[kind], round(RATES[kind] * LENGTH), start=draw.uniform(0, LENGTH)
+            )
+            answer = mediator.request(asked)
+            if not isinstance(answer, Admitted):
+                break
+            plans.append(answer.plan)
+        met = rehearse(mediator.ledger.cluster, plans, seed=effort.first_seed + run).met
+        reserved, binding = float(mediator.ledger.disk_shares.mean()), answer.binding
+        rows.append((len(plans), int(met.sum()), reserved, binding.value, binding.limit, binding.constraint))
+    names = ("sessions", "met", "reserved", "value", "limit", "constraint")
+    data = xr.Dataset(
+        {name: ("run", list(column)) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    )
+    return data.assign_attrs(_made_by("swift.admitted", "simulated", time.perf_counter() - began))
+
+
+def allocation(
+    effort: Effort = QUICK, *, offered: Sequence[float] = (5e6, 10e6, 20e6, 40e6), batches: int = 10
+) -> xr.Dataset:
+    """Sessions that come and go under different policies (section 6.1.1), by `policy`, `offered` bytes a second and `batch`.
+
+    Variables: `refused`, share of the sessions, also by `kind`; `carried`, bytes a second of those admitted; `disks`, share
+    of their time that disks are reserved for. Policies meet the same sessions.
+    """
+    began = time.perf_counter()
+    classes = [SessionClass(rate, round(rate * LENGTH), SHARES[kind], name=kind) for kind, rate in RATES.items()]
+
+    def one(policy: Policy, load: float) -> xr.Dataset:
+        result = variable_load(cluster(), policy, classes, load, effort.sessions, effort.first_seed, batches)
+        arrived, refused = result.arrived, result.refused
+        with np.errstate(invalid="ignore"):
+            by_kind = np.where(arrived > 0, refused / np.maximum(arrived, 1), np.nan)
+        return xr.Dataset(
+            {
+                "refused": ("batch", refused.sum(0) / arrived.sum(0), {"units": "1", "long_name": "sessions refused"}),
+                "refused_kind": (("kind", "batch"), by_kind, {"units": "1", "long_name": "sessions refused, by kind"}),
+                "carried": ("batch", result.carried, {"units": "B/s", "long_name": "data-rate of admitted sessions"}),
+                "disks": ("batch", result.disks, {"units": "1", "long_name": "share of disk time reserved"}),
+            },
+            coords={"kind": list(RATES)},
+        )
+
+    rows = [xr.concat([one(policy, load) for load in offered], "offered") for policy in POLICIES.values()]
+    data = xr.concat(rows, "policy").assign_coords(policy=list(POLICIES), offered=list(offered))
+    return data.assign_attrs(_made_by("swift.allocation", "simulated", time.perf_counter() - began))
+
+
+def survival(effort: Effort = QUICK) -> xr.Dataset:
+    """Objects stored with check data and read while an agent of each group fails, by `group`: data blocks for one of parity.
+
+    Every agent in turn, at several moments of the transfer; and one in every group at once. Variables: `reads`, and `whole`,
+    how many gave the object back byte for byte.
+    """
+    sizes = (2, 4, 8)
+    counts = [_read_back(group, effort.first_seed) for group in sizes]
+    reads, whole = np.array(counts).T
+    return xr.Dataset(
+        {"reads": ("group", reads), "whole": ("group", whole)}, coords={"group": list(sizes)}
+    ).assign_attrs(_made_by("swift.survival", "simulated"))
+
+
+def _read_back(group: int, seed: int) -> tuple[int, int]:
+    size = 40 * 32 * KB + 12_345
+    draw = np.random.default_rng([seed, group])
+    data = draw.bytes(size)
+    mediator = Mediator(Ledger(cluster()), Widest())
+    stored = mediator.request(Request("writer", 1e6, size, write=True, buffer=MB, group=group))
+    assert isinstance(stored, Admitted)
+    agents = Agents()
+    agents.store(stored.plan, data)
+    mediator.ledger.release(stored.session)
+    read = mediator.request(Request("reader", 1e6, size, layout=stored.layout))
+    assert isinstance(read, Admitted)
+    moments = np.append(-np.inf, np.linspace(0, read.plan.end, 8))
+    failures = [([agent], moment) for agent in read.layout.agents for moment in moments]
+    failures += [([int(draw.choice(members)) for members in read.layout.groups], moment) for moment in moments]
+    whole = [agents.retrieve(read.plan.degraded(failed, moment)) == data for failed, moment in failures]
+    return len(whole), sum(whole)
+
+
+def _made_by(exhibit: str, basis: str, wall: float | None = None) -> dict:
+    made = {"paper": "swift", "exhibit": exhibit, "basis": basis, "storagekit": version(), "drive": M2372K.name}
+    return made if wall is None else made | {"wall_seconds": round(wall, 3)}

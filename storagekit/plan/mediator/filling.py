@@ -1,0 +1,94 @@
+"""How many sessions of a kind a cluster serves: what a planner of video or backup servers asks."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from storagekit.errors import InputError
+from storagekit.plan.answer import Binding
+from storagekit.plan.mediator.answer import Admitted, Refused
+from storagekit.plan.mediator.cluster import Cluster
+from storagekit.plan.mediator.ledger import Ledger
+from storagekit.plan.mediator.mediator import Mediator
+from storagekit.plan.mediator.policy import Policy
+from storagekit.plan.mediator.rehearsal import Rehearsal, rehearse
+from storagekit.plan.mediator.request import Request
+
+MOST = 10_000
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A cluster full of sessions of one kind.
+
+    admitted: the sessions, in order, each of a client of its own; refused: the next one; `binding` says what it met.
+    """
+
+    cluster: Cluster
+    admitted: tuple[Admitted, ...]
+    refused: Refused
+
+    @property
+    def feasible(self) -> bool:
+        return bool(self.admitted)
+
+    @property
+    def sessions(self) -> int:
+        return len(self.admitted)
+
+    @property
+    def rate(self) -> float:
+        """Bytes a second of all sessions."""
+        return self.sessions * self.refused.request.rate
+
+    @property
+    def binding(self) -> Binding:
+        return self.refused.binding
+
+    def check(self, *, seed: int = 0) -> Rehearsal:
+        """All sessions simulated together, each begun at another moment of a period. Raises InputError if there are none."""
+        if not self.admitted:
+            raise InputError(f"nothing to check: no session is admitted, {self.binding}")
+        late = [one.plan.period * number / self.sessions for number, one in enumerate(self.admitted)]
+        plans = [replace(one.plan, start=one.plan.start + more) for one, more in zip(self.admitted, late, strict=True)]
+        return rehearse(self.cluster, plans, seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "feasible": self.feasible,
+            "sessions": self.sessions,
+            "rate": self.rate,
+            "binding": self.binding.to_dict(),
+            "first": self.admitted[0].to_dict() if self.admitted else None,
+            "utilization": self.admitted[-1].utilization.to_dict() if self.admitted else None,
+        }
+
+    def __str__(self) -> str:
+        if not self.admitted:
+            return f"not feasible: {self.binding}"
+        first, _, assumed = str(self.admitted[0]).partition("\n\n")
+        return "\n".join(
+            [
+                f"{self.sessions} sessions, {self.rate / 1e6:.4g} MB/s in all; reserved: {self.admitted[-1].utilization}",
+                f"binding: {self.binding}",
+                "",
+                f"the first, {first}",
+                "",
+                assumed,
+            ]
+        )
+
+
+def fill(cluster: Cluster, request: Request, policy: Policy | None = None) -> Filled:
+    """Sessions like `request`, each of another client, until one is refused.
+
+    Raises InputError as `Mediator.propose`, and for a kind of which more than 10,000 are admitted.
+    """
+    mediator = Mediator(Ledger(cluster), policy)
+    admitted: list[Admitted] = []
+    while len(admitted) <= MOST:
+        answer = mediator.request(replace(request, client=f"{request.client} {len(admitted)}"))
+        if isinstance(answer, Refused):
+            return Filled(cluster, tuple(admitted), answer)
+        admitted.append(answer)
+    raise InputError(f"more than {MOST} sessions of {request.rate:g} bytes/s: ask with a higher rate, or fewer agents")

@@ -1,0 +1,327 @@
+"""What Swift's figures and studies compute: laws that small runs keep."""
+
+import itertools
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from storagekit.analytic.forkjoin import Host, Network, Striping
+from storagekit.errors import InputError
+from storagekit.papers.swift import figures, findings, studies
+from storagekit.papers.swift.system import (
+    DISKS,
+    HOST,
+    LARGE_UNIT,
+    M2372K,
+    QUICK,
+    REQUEST,
+    SLOWER,
+    SMALL_REQUEST,
+    SMALL_UNIT,
+    UNITS,
+    Effort,
+    effort,
+    gigabit,
+)
+from storagekit.reproduce.claims import load_claims
+from storagekit.reproduce.scorecard import score
+from storagekit.units import KB, MB
+
+TINY = Effort(seeds=3, requests=400)
+LOADS = (0.02, 0.3, 0.5, 0.8)
+
+
+@pytest.fixture(scope="module")
+def fig3() -> xr.Dataset:
+    return figures.fig3(TINY, loads=LOADS)
+
+
+@pytest.fixture(scope="module")
+def fig4() -> xr.Dataset:
+    return figures.fig4(TINY, loads=LOADS)
+
+
+@pytest.fixture(scope="module")
+def fig5() -> xr.Dataset:
+    return figures.fig5(TINY)
+
+
+@pytest.fixture(scope="module")
+def fig6() -> xr.Dataset:
+    return figures.fig6(TINY)
+
+
+@pytest.fixture(scope="module")
+def redundancy() -> xr.Dataset:
+    return studies.redundancy(TINY)
+
+
+@pytest.fixture(scope="module")
+def check_data() -> xr.Dataset:
+    return studies.check_data(TINY)
+
+
+@pytest.fixture(scope="module")
+def modern() -> xr.Dataset:
+    return studies.modern(TINY)
+
+
+def test_the_system_is_the_papers():
+    """37 ms for 32 KB; a request of 1 MB is a block of 32 KB for each of 32 disks, so that the disks carry 1 / 37.4 ms."""
+    system = gigabit(LARGE_UNIT, 32)
+    assert float(M2372K.mean(LARGE_UNIT)) == pytest.approx(0.016 + 0.0083 + 32768 / 2.5e6)
+    assert system.saturation() == (pytest.approx(1 / 0.0374072), "disk")
+    assert float(SLOWER.mean(SMALL_UNIT) - M2372K.mean(SMALL_UNIT)) == pytest.approx(4096 / 1.5e6 - 4096 / 2.5e6)
+    # section 5.1: four reads for a write, 1500 instructions and one a byte of 100 million a second
+    assert system.write_share == 1 / (4 + 1)
+    assert system.client == system.agent == Host()
+    assert float(system.client.seconds(4096)) == pytest.approx((1500 + 4096) / 100e6)
+    assert not system.network.switched and system.network.rate * 8 == 1e9
+
+
+def test_an_effort_is_that_of_its_profile():
+    assert effort("quick") == QUICK
+    quick, full = effort("quick", 7), effort("full", 7)
+    assert quick.streams[0] == full.streams[0] == 7
+    assert quick.streams == list(range(7, 7 + quick.seeds))
+    assert all(more > less for more, less in zip(full[:3], quick[:3], strict=True))
+    with pytest.raises(InputError, match="profile 'slow': unknown; it is one of quick, full"):
+        effort("slow")
+
+
+def test_points_and_values_come_to_lie_on_their_axes():
+    """Two drives by three depths; a number a point, and two seeds a point."""
+    axes = {"drive": ["old", "new"], "depth": [1, 2, 4]}
+    points = figures.points(axes)
+    assert points[:4] == [
+        {"drive": "old", "depth": 1}, {"drive": "old", "depth": 2}, {"drive": "old", "depth": 4},
+        {"drive": "new", "depth": 1},
+    ]  # fmt: skip
+    worth = [{"old": 10, "new": 20}[point["drive"]] + point["depth"] for point in points]
+    flat = {
+        "one": ((), worth, "s", "a number"),
+        "two": (("seed",), [[each, -each] for each in worth], "", "by seed"),
+    }
+    data = figures.on_grid(flat, axes)
+    assert data.one.dims == ("drive", "depth") and data.two.dims == ("drive", "depth", "seed")
+    for point, each in zip(points, worth, strict=True):
+        assert float(data.one.sel(point)) == each
+        assert data.two.sel(point).values.tolist() == [each, -each]
+    assert data.one.attrs == {"units": "s", "long_name": "a number"} and "units" not in data.two.attrs
+
+
+def test_a_grid_holds_what_its_points_alone_would():
+    """Every point of a run of several is the point run by itself: streams are known by their seeds."""
+    loads, axes = (0.3, 0.6), {"unit": (16 * KB, 32 * KB), "disks": (4, 8)}
+    together = figures.against_load(gigabit, axes, loads, TINY)
+    for unit, disks in itertools.product(*axes.values()):
+        alone = figures.against_load(gigabit, {"unit": (unit,), "disks": (disks,)}, loads, TINY)
+        for name in ("completion", "rate", "low", "high", "utilization"):
+            expected = alone[name].sel(unit=unit, disks=disks)
+            assert together[name].sel(unit=unit, disks=disks).values == pytest.approx(expected.values, rel=1e-4)
+
+
+def test_streams_are_known_by_their_seeds(fig4):
+    later = figures.fig4(TINY._replace(first_seed=1), loads=LOADS)
+    shared = [1, 2]
+    assert later.seed.values.tolist() == [1, 2, 3]
+    assert np.array_equal(later.completion.sel(seed=shared), fig4.completion.sel(seed=shared))
+    assert not np.array_equal(later.completion.sel(seed=3), fig4.completion.sel(seed=0))
+
+
+@pytest.mark.parametrize("name", ["fig3", "fig4"])
+def test_completion_grows_with_the_load_and_falls_with_more_disks(name, request):
+    """For every seed: all loads and layouts meet the same requests."""
+    completion = request.getfixturevalue(name).completion
+    assert float(completion.diff("load").min()) > 0
+    assert float(completion.diff("disks").max()) < 0
+
+
+def test_larger_units_are_done_sooner_at_the_same_share_of_saturation(fig3):
+    assert float(fig3.completion.diff("unit").max()) < 0
+
+
+@pytest.mark.parametrize("name", ["fig3", "fig4"])
+def test_a_disk_is_as_busy_as_the_load_says(name, request):
+    """Loads are shares of saturation, and the disks are what saturates."""
+    data = request.getfixturevalue(name)
+    disk = data.utilization.sel(resource="disk")
+    np.testing.assert_allclose(disk, disk["load"].broadcast_like(disk), rtol=1e-12)
+    assert bool((data.utilization <= disk).all())
+    # the rate is what the disks' time allows: 32 blocks on 32 disks
+    if name == "fig3":
+        rates = data.rate.sel(unit=LARGE_UNIT, disks=32)
+        assert rates.values == pytest.approx(np.array(LOADS) / float(M2372K.mean(LARGE_UNIT)))
+
+
+@pytest.mark.parametrize("name", ["fig3", "fig4"])
+def test_the_simulated_times_lie_between_the_bounds(name, request):
+    """Of formulas for the disks alone: processors and ring add little. 1% is the noise of so short a run where nothing
+    queues; beyond half of saturation it would be more."""
+    data = request.getfixturevalue(name)
+    mean = data.completion.mean("seed").sel(load=slice(0, 0.5))
+    assert bool((data.low < data.high).all())
+    assert bool((mean > 0.99 * data.low).all()) and bool((mean < data.high).all())
+    # at first the lower bound is the time itself, but for the way there and back
+    assert float(abs(mean / data.low - 1).sel(load=0.02).max()) < 0.05
+
+
+def test_figures_say_what_made_them(fig3, fig4, fig5):
+    assert fig3.attrs["exhibit"] == "swift.fig3" and fig4.attrs["exhibit"] == "swift.fig4"
+    assert (fig3.attrs["request"], fig4.attrs["request"]) == (MB, 128 * KB)
+    assert (fig3.attrs["drive"], fig4.attrs["drive"]) == (M2372K.name, SLOWER.name)
+    assert fig5.attrs["drive"] == f"{M2372K.name}, {SLOWER.name}"
+    for data in (fig3, fig4, fig5):
+        kept = {"seeds": [0, 1, 2], "requests_per_run": 400, "write_share": 0.2, "basis": "simulated"}
+        assert {name: data.attrs[name] for name in kept} == kept
+    assert (fig3.unit.values.tolist(), fig3.disks.values.tolist()) == (list(UNITS), list(DISKS))
+
+
+@pytest.mark.parametrize(
+    ("unit", "disks", "request_size", "disk"),
+    [(LARGE_UNIT, 32, REQUEST, M2372K), (SMALL_UNIT, 4, REQUEST, M2372K), (SMALL_UNIT, 32, SMALL_REQUEST, SLOWER)],
+)
+def test_a_sustained_request_takes_as_long_as_requests_are_apart(unit, disks, request_size, disk):
+    """The definition of section 5.2, by the other function: at that share of saturation, on the same stream."""
+
+    def build(disks: int):
+        return gigabit(unit, disks, request_size, disk)
+
+    one = TINY._replace(seeds=1, first_seed=2)
+    found = figures.sustained(build, {"disks": (disks,)}, one).squeeze()
+    share = float(found.rate / found.saturation)
+    again = figures.against_load(build, {"disks": (disks,)}, (share,), one).squeeze()
+    assert float(again.completion * found.rate) == pytest.approx(1, rel=0.001)
+    assert float(again.rate) == pytest.approx(float(found.rate))
+    assert float(found.data_rate) == pytest.approx(float(found.rate) * request_size)
+    # the disks limit, so that they are busy for that share
+    assert found.bottleneck.item() == "disk" and float(found.utilization) == pytest.approx(share)
+
+
+def test_more_disks_and_faster_ones_sustain_more(fig5):
+    rate = fig5.data_rate
+    growth = rate / rate.shift(disks=1)
+    assert float(growth.min()) > 1 and float(growth.max()) < 2.1
+    assert float((rate.sel(device=M2372K.name) / rate.sel(device=SLOWER.name)).min()) > 1
+    assert bool((fig5.rate < fig5.saturation).all()) and set(fig5.bottleneck.values.ravel()) == {"disk"}
+
+
+def test_more_disks_and_larger_units_sustain_more(fig6):
+    """Twice the unit is less than twice the data: its transfer takes longer."""
+    assert fig6.attrs["exhibit"] == "swift.fig6"
+    assert float(fig6.data_rate.diff("disks").min()) > 0 and float(fig6.data_rate.diff("unit").min()) > 0
+    growth = fig6.data_rate.sel(unit=32 * KB) / fig6.data_rate.sel(unit=16 * KB)
+    # blocks of 37.4 and 30.9 ms
+    assert float(growth.max()) < 2 * 30.9 / 37.4 * 1.05
+
+
+def test_small_runs_answer_every_claim_once(fig3, fig4, fig5, fig6):
+    found = [
+        *findings.shared_findings([fig3, fig4]),
+        *findings.fig3_findings(fig3, fig6),
+        *findings.fig4_findings(fig4),
+        *findings.fig5_findings(fig5),
+        *findings.fig6_findings(fig6),
+    ]
+    prefixes = tuple(f"swift.{name}." for name in ("sim", "fig3", "fig4", "fig5", "fig6"))
+    claims = [claim for claim in load_claims("swift") if claim.id.startswith(prefixes)]
+    assert sorted(one.id for one in found) == sorted(claim.id for claim in claims)
+    rows = {row.id: row for row in score(claims, found)}
+    assert "not-run" not in {row.verdict for row in rows.values()} and all(row.note for row in rows.values())
+    # of the parameters alone, whatever the run
+    assert rows["swift.sim.block_32k"].verdict == "match"
+    assert rows["swift.fig3.utilization_at_knee"].measured == pytest.approx(22 * 0.0374072)
+    assert rows["swift.fig3.knee_32"].measured == pytest.approx(1 / 0.0374072)
+    assert rows["swift.sim.ring_use"].verdict == rows["swift.fig3.four_disks"].verdict == "holds"
+
+
+def test_nothing_may_fail_without_groups_and_everything_else_is_measured(redundancy):
+    blank = redundancy.data_rate.isnull().any("seed")
+    expected = (redundancy.groups == 0) & (redundancy.down != "none")
+    assert bool((blank == expected.broadcast_like(blank)).all())
+
+
+def test_check_data_costs_no_more_than_the_disks_that_hold_it(redundancy, check_data):
+    """g of 32 disks hold check data, which a read leaves: 32 / (32 - g) times the time at most. A write writes it too, and
+    waits for the client to make it."""
+    none = redundancy.sel(down="none")
+    taken = 1 / none.rate.mean("seed")
+    for share, groups in itertools.product((0.0, 0.2, 1.0), (1, 2, 4, 8)):
+        plain, checked = (float(taken.sel(write_share=share, groups=each)) for each in (0, groups))
+        made = share * float(Host().check_seconds(REQUEST))
+        assert plain < checked < plain * 32 / (32 - groups) + made
+    free = check_data.data_rate.isel(parts=0).sel(instructions=0.0).mean("seed")
+    whole = none.data_rate.sel(write_share=1.0, groups=0).mean("seed")
+    assert 28 / 32 < float(free / whole) < 1
+
+
+def test_reads_suffer_from_agents_down_and_one_group_has_but_one(redundancy):
+    reads = redundancy.data_rate.sel(write_share=0.0, groups=[1, 2, 4, 8])
+    assert bool((reads.sel(down="one") < reads.sel(down="none")).all())
+    several = reads.sel(groups=[2, 4, 8])
+    assert bool((several.sel(down="one a group") < several.sel(down="one")).all())
+    one = redundancy.sel(groups=1)
+    assert np.array_equal(one.rate.sel(down="one"), one.rate.sel(down="one a group"))
+
+
+def test_writes_cost_more_than_reads_where_there_is_check_data(redundancy):
+    rate = redundancy.data_rate.sel(down="none", groups=[1, 2, 4, 8])
+    assert float(rate.diff("write_share").max()) < 0
+
+
+def test_dearer_check_data_sustains_less(check_data):
+    assert float(check_data.data_rate.diff("instructions").max()) < 0
+    # a slow disk hides what a fast one shows
+    share = check_data.data_rate / check_data.data_rate.sel(instructions=0.0)
+    assert bool(
+        (share.isel(parts=1, instructions=slice(1, None)) < share.isel(parts=0, instructions=slice(1, None))).all()
+    )
+
+
+def test_two_studies_agree_where_they_meet(redundancy, check_data):
+    """Four groups, nothing but writes, an instruction a byte, none down."""
+    one = redundancy.rate.sel(groups=4, down="none", write_share=1.0)
+    other = check_data.rate.isel(parts=0).sel(instructions=1.0)
+    assert other.values == pytest.approx(one.values, rel=1e-4)
+
+
+def test_todays_parts_are_limited_where_they_should_be(modern):
+    """A link of 25 Gb/s is 3.1 GB/s, as one NVMe; a host copies 10 GB/s and sends meanwhile."""
+    limit = modern.bottleneck
+    assert set(limit.sel(device="7,200 rpm SATA").values.ravel()) == {"disk"}
+    most = limit.sel(device="NVMe", unit=MB, disks=32)
+    assert most.sel(link="25 Gb/s").item() == "client link"
+    assert most.sel(link="100 Gb/s").item() == "client processor"
+    # a request of 32 units at the link's rate, whatever the disks: reads are four of five
+    saturated = float(modern.saturation.sel(device="NVMe", link="25 Gb/s", unit=MB, disks=32)) * 32 * MB
+    assert saturated == pytest.approx(3.125e9 / 0.8, rel=0.01)
+    assert bool((modern.rate < modern.saturation).all())
+    # as much as the wire of the client can take
+    assert float(modern.data_rate.sel(link="25 Gb/s").max()) < 3.125e9
+
+
+def test_todays_requests_are_of_32_units(modern):
+    assert np.allclose((modern.data_rate / modern.rate) / modern.unit, 32)
+
+
+def test_faster_parts_never_sustain_less(modern):
+    assert bool((modern.data_rate.sel(device="NVMe") > modern.data_rate.sel(device="7,200 rpm SATA")).all())
+    assert bool((modern.data_rate.sel(link="100 Gb/s") > modern.data_rate.sel(link="25 Gb/s")).all())
+    assert float(modern.data_rate.diff("disks").min()) > 0
+
+
+def test_a_system_of_ones_own_is_told_as_figure_3_is():
+    """12 drives of the paper, requests of one row of 32 KB: the disks saturate at 1 / 37.4 ms, all else being quick."""
+    data = studies.what_if(M2372K, disks=12, unit=32 * KB, request=12 * 32 * KB)
+    assert data.attrs["bottleneck"] == "disk" and data.attrs["saturation"] == pytest.approx(1 / 0.0374072)
+    assert data.disks.values.tolist() == [12] and data.attrs["request"] == 12 * 32 * KB
+    assert float(data.completion.diff("load").min()) > 0
+    assert data.rate.squeeze().values == pytest.approx(data["load"].values / 0.0374072)
+
+
+def test_a_datasheets_host_sends_and_receives_at_once():
+    """Ten thousand million instructions a second, and today's links are switched."""
+    assert HOST.duplex and HOST.speed == 100 * Host().speed
+    assert studies.LINKS["25 Gb/s"] == Network(25e9 / 8, switched=True)
+    assert Striping(REQUEST, REQUEST / 28, 32, 4).rows == 1

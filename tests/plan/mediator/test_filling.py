@@ -1,0 +1,68 @@
+"""How many sessions of a kind fit."""
+
+import math
+
+import pytest
+
+from storagekit.analytic.forkjoin import Disk, Host, Network
+from storagekit.errors import InputError
+from storagekit.plan.mediator import Cluster, Request, fill, filling
+from storagekit.units import KB, MB, MS
+
+# without seek and rotation everything is certain: a megabyte takes 0.1 s
+CERTAIN = Disk(0.0, 0.0, MB / 0.1)
+FAST = Network(1e15, switched=True)
+
+
+def cluster(disk: Disk, agents: int) -> Cluster:
+    return Cluster((disk,) * agents, Host(1e15), Host(1e15), FAST)
+
+
+@pytest.mark.parametrize("agents", [1, 3])
+def test_disks_without_chance_are_filled_to_the_last_block(agents):
+    """A session of 1 MB/s reads a megabyte a second, a tenth of a disk's time: ten for each disk."""
+    full = fill(cluster(CERTAIN, agents), Request("client", MB, 60 * MB, buffer=MB))
+    assert full.sessions == 10 * agents and full.rate == 10 * agents * MB
+    assert full.binding.value > full.binding.limit
+    assert full.check().met.all()
+    assert full.to_dict()["sessions"] == 10 * agents
+
+
+def test_with_chance_there_are_fewer_and_all_are_met():
+    disk = Disk(8 * MS, 4 * MS, 20e6)
+    request = Request("client", 1e6, 60_000_000)
+    full = fill(cluster(disk, 4), request)
+    # at best a block of a megabyte takes its mean
+    most = 4 * (MB / 1e6) / float(disk.mean(MB))
+    assert 0.7 * most < full.sessions < most
+    assert full.check(seed=1).met.mean() >= 0.99
+
+
+def test_more_agents_and_smaller_rates_serve_more():
+    disk = Disk(8 * MS, 4 * MS, 20e6)
+    by_agents = [fill(cluster(disk, agents), Request("client", 1e6, 60_000_000)).sessions for agents in (1, 2, 4, 8)]
+    assert by_agents == sorted(by_agents) and by_agents[-1] >= 8 * by_agents[0]
+    by_rate = [fill(cluster(disk, 4), Request("client", rate, 60_000_000)).sessions for rate in (4e6, 2e6, 1e6)]
+    assert by_rate == sorted(by_rate) and by_rate[0] < by_rate[-1]
+
+
+def test_where_nothing_fits_the_answer_says_why():
+    full = fill(cluster(CERTAIN, 2), Request("client", 1e9, 10**9))
+    assert not full.feasible and full.sessions == 0 and math.isfinite(full.binding.value)
+    assert str(full).startswith("not feasible: disk of agent")
+    with pytest.raises(InputError, match="nothing to check"):
+        full.check()
+
+
+def test_more_sessions_than_anybody_asks_for_are_not_counted(monkeypatch):
+    monkeypatch.setattr(filling, "MOST", 50)
+    with pytest.raises(InputError, match="more than 50 sessions"):
+        fill(cluster(Disk(0.0, 0.0, 1e15), 1), Request("client", 1.0, 4 * KB))
+
+
+def test_a_low_rate_does_not_pay_for_more_check_data_than_it_must():
+    """A group of four data blocks for one of parity, not a mirror of one and one, which needs fewer agents."""
+    full = fill(cluster(CERTAIN, 10), Request("client", MB, 60 * MB, buffer=4 * MB, group=4))
+    assert len(full.admitted[0].layout.agents) == 5 and full.admitted[0].layout.data == 4
+    # ten agents, each a tenth busy with one session of a block for every 4 s: 5 blocks of 0.1 s
+    assert full.sessions == 10 * 4 / (5 * 0.1)
