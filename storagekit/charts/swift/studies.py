@@ -67,5 +67,5 @@ def modern(summary: xr.DataArray) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Today's parts in the same model",
-        "requests of 32 units; largest sustainable load; with NVMe and large units the client's link or processor is the limit",
+        "requests of 32 units; largest sustainable load; NVMe in large units meets the client's link or processor",
     )
