@@ -19,10 +19,12 @@ def _rejects(data: xr.Dataset) -> Measurement:
     sessions, met = int(data.sessions.sum()), int(data.met.sum())
     justified = bool((data["value"] > data["limit"]).all())
     reserved = data.reserved
+    network = int(data.constraint.str.startswith("network").sum())
     note = (
         f"{met} of {sessions} admitted sessions had every stripe in time in {data.sizes['run']} fillings; each next one was "
-        f"refused, every time over a limit: {'yes' if justified else 'no'}; disks were then reserved for "
-        f"{float(reserved.min()):.0%} to {float(reserved.max()):.0%} of their time, as a promise must hold for slow draws too"
+        f"refused, every time over a limit: {'yes' if justified else 'no'} ({network} times the network's, else a disk's); "
+        f"disks were then reserved for {float(reserved.min()):.0%} to {float(reserved.max()):.0%} of their time, as "
+        "sessions of short periods have to wait, at worst, for a block of every other session"
     )
     share = met / sessions
     return Measurement("swift.mediator.reject", share, note=note, holds=justified and share >= PROMISED)

@@ -14,12 +14,12 @@ from storagekit.plan.mediator import (
     Agents,
     Cluster,
     Economical,
-    FirstFit,
     Ledger,
     Mediator,
     Policy,
     Request,
     SessionClass,
+    SmallUnits,
     Widest,
     rehearse,
     variable_load,
@@ -31,8 +31,8 @@ AGENTS = 32
 RATES = {"audio": 1.4e6 / 8, "DVI video": 1.2e6, "full-frame video": 20e6}
 SHARES = {"audio": 0.6, "DVI video": 0.37, "full-frame video": 0.03}
 POLICIES: dict[str, Policy] = {
-    "fewest agents, least busy": Economical(),
-    "fewest agents, lowest numbers": FirstFit(),
+    "fewest agents": Economical(),
+    "units to 256 KB": SmallUnits(256 * KB),
     "most agents": Widest(),
 }
 LENGTH = MINUTE

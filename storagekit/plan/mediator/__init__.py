@@ -29,6 +29,7 @@ from storagekit.plan.mediator.policy import Economical as Economical
 from storagekit.plan.mediator.policy import FirstFit as FirstFit
 from storagekit.plan.mediator.policy import Policy as Policy
 from storagekit.plan.mediator.policy import Shapes as Shapes
+from storagekit.plan.mediator.policy import SmallUnits as SmallUnits
 from storagekit.plan.mediator.policy import Widest as Widest
 from storagekit.plan.mediator.rebuilding import Rebuild as Rebuild
 from storagekit.plan.mediator.redundancy import RedundancyCost as RedundancyCost

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from storagekit.units import KB
+
 
 @dataclass(frozen=True)
 class Shapes:
@@ -61,3 +63,15 @@ class FirstFit(Economical):
 
     def agents(self, fitting: NDArray, busy: NDArray) -> NDArray:
         return np.sort(fitting)
+
+
+@dataclass(frozen=True)
+class SmallUnits(Economical):
+    """As economical, but with units of at most `limit` bytes where any of these fits: where service is in order of arrival, a
+    large block of one session stands in the way of others with short periods, at the disks and on the network."""
+
+    limit: int = 256 * KB
+
+    def order(self, shapes: Shapes) -> NDArray:
+        usual = super().order(shapes)
+        return usual[np.argsort(shapes.unit[usual] > self.limit, kind="stable")]

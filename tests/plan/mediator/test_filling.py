@@ -6,7 +6,17 @@ import pytest
 
 from storagekit.analytic.forkjoin import Disk, Host, Network
 from storagekit.errors import InputError
-from storagekit.plan.mediator import Cluster, Request, fill, filling
+from storagekit.plan.mediator import (
+    Admitted,
+    Cluster,
+    Economical,
+    Ledger,
+    Mediator,
+    Request,
+    SmallUnits,
+    fill,
+    filling,
+)
 from storagekit.units import KB, MB, MS
 
 # without seek and rotation everything is certain: a megabyte takes 0.1 s
@@ -66,3 +76,18 @@ def test_a_low_rate_does_not_pay_for_more_check_data_than_it_must():
     assert len(full.admitted[0].layout.agents) == 5 and full.admitted[0].layout.data == 4
     # ten agents, each a tenth busy with one session of a block for every 4 s: 5 blocks of 0.1 s
     assert full.sessions == 10 * 4 / (5 * 0.1)
+
+
+def test_small_units_leave_room_for_short_periods():
+    """Twenty sessions of 0.2 MB/s that send a megabyte at a time may keep the ring for 0.17 s, and one of 20 MB/s needs 0.03 s of
+    it in each of its periods of 0.2 s, and its own processor for 0.04 s; with a quarter of a megabyte it is 0.04 s."""
+    disks = Cluster((Disk(16 * MS, 8.3 * MS, 2.5e6),) * 32, Host(), Host(), Network(125e6))
+    quick = Request("quick", 20e6, 1_200_000_000)
+
+    def room_for_quick(policy) -> bool:
+        mediator = Mediator(Ledger(disks), policy)
+        for number in range(20):
+            assert isinstance(mediator.request(Request(f"slow {number}", 0.2e6, 12_000_000)), Admitted)
+        return isinstance(mediator.request(quick), Admitted)
+
+    assert room_for_quick(SmallUnits(256 * KB)) and not room_for_quick(Economical())
