@@ -16,6 +16,7 @@ from storagekit.papers.swift.system import (
     M2372K,
     QUICK,
     REQUEST,
+    SATA,
     SLOWER,
     SMALL_REQUEST,
     SMALL_UNIT,
@@ -218,7 +219,7 @@ def test_more_disks_and_larger_units_sustain_more(fig6):
 
 def test_small_runs_answer_every_claim_once(fig3, fig4, fig5, fig6):
     found = [
-        *findings.shared_findings([fig3, fig4]),
+        *findings.shared_findings(),
         *findings.fig3_findings(fig3, fig6),
         *findings.fig4_findings(fig4),
         *findings.fig5_findings(fig5),
@@ -325,3 +326,16 @@ def test_a_datasheets_host_sends_and_receives_at_once():
     assert HOST.duplex and HOST.speed == 100 * Host().speed
     assert studies.LINKS["25 Gb/s"] == Network(25e9 / 8, switched=True)
     assert Striping(REQUEST, REQUEST / 28, 32, 4).rows == 1
+
+
+@pytest.mark.parametrize("disks, unit, request_size", [(32, 256 * KB, MB), (24, 32 * KB, MB), (16, MB, MB)])
+def test_bounds_are_left_out_where_disks_have_different_numbers_of_blocks(disks, unit, request_size):
+    data = studies.what_if(SATA, disks, unit, request_size)
+    assert np.isnan(data.low).all() and np.isnan(data.high).all() and np.isfinite(data.completion).all()
+
+
+@pytest.mark.parametrize("disks, unit, request_size", [(4, 256 * KB, 8 * MB), (32, 32 * KB, MB), (8, MB, 8 * MB)])
+def test_elsewhere_they_hold(disks, unit, request_size):
+    data = studies.what_if(SATA, disks, unit, request_size, write_share=0.0)
+    mean, error = data.completion.mean("seed"), data.completion.std("seed", ddof=1) / 2
+    assert (data.low < mean + 4 * error).all() and (mean - 4 * error < data.high * 1.05).all()

@@ -25,11 +25,14 @@ class Simulation:
     """
 
     def __init__(self, systems: Sequence[StripedSystem], seeds: Sequence[int], requests: int):
+        require(len(systems) > 0, "systems", 0, "at least one")
+        require(requests == int(requests), "requests", requests, "a whole number")
         shares = sorted({system.write_share for system in systems})
         require(len(shares) == 1, "write shares", shares, "the same for all systems: the streams are common to them")
         self.systems = tuple(systems)
         stripings = [system.striping for system in systems]
         draws = draw(list(seeds), requests, most_blocks(stripings))
+        self._limits = np.array([system.saturation()[0] for system in systems])[:, None, None]
         self._warm_up = requests // 10
         self._draws = draws
         self._widest = max(striping.disks for striping in stripings)
@@ -40,14 +43,15 @@ class Simulation:
         self._read = jnp.asarray(draws.operation >= shares[0])[:, None, None, :]
 
     def completion(self, rates: NDArray) -> Float[np.ndarray, "system load seed"]:
-        """Mean seconds to complete a request, `rates` requests a second `[system, load]` or `[system, load, seed]`."""
+        """Mean seconds to complete a request, `rates` requests a second `[system, load]` or `[system, load, seed]`; infinite
+        from saturation on, where it only grows."""
         rates = np.asarray(rates, float)
         rates = rates[..., None] if rates.ndim == 2 else rates
         require(bool(np.all(rates > 0) and np.all(np.isfinite(rates))), "rates", rates.min(), "above 0 and finite")
         gap = jnp.asarray(self._draws.gap[:, None, None, :] / rates, jnp.float32)
         read = jnp.broadcast_to(self._read, gap.shape)
         taken = _mean_completion(Stream(gap, read, self._work, self._blocks), self._paths, self._warm_up)
-        return np.asarray(taken, float)
+        return np.where(rates < self._limits, np.asarray(taken, float), np.inf)
 
     def sustainable(self) -> Float[np.ndarray, "system seed"]:
         """The rate at which the mean time to complete a request is the mean time between requests (swift, section 5.2).
@@ -56,7 +60,7 @@ class Simulation:
         falls.
         """
         low = np.zeros((len(self.systems), 1, self._draws.gap.shape[1]))
-        high = low + np.array([system.saturation()[0] for system in self.systems])[:, None, None]
+        high = low + self._limits
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             above = middle * self.completion(middle) > 1

@@ -29,8 +29,8 @@ def response_two(rate: ArrayLike, service: ArrayLike) -> NDArray:
     44(5), 1984; as a mean response time in Nelson and Tantawi, Approximate analysis of fork/join synchronization in parallel
     queues, IEEE Transactions on Computers 37(6), 1988.
     """
-    load = np.asarray(rate, float) * np.asarray(service, float)
-    return (12 - load) / 8 * response_mm1(rate, service)
+    load = _load(rate, service)
+    return np.where(load < 1, (12 - load) / 8, 1) * response_mm1(rate, service)
 
 
 def response_scaled(rate: ArrayLike, service: ArrayLike, queues: int) -> NDArray:
@@ -43,9 +43,9 @@ def response_scaled(rate: ArrayLike, service: ArrayLike, queues: int) -> NDArray
     _check(queues)
     if queues == 1:
         return response_mm1(rate, service)
-    load = np.asarray(rate, float) * np.asarray(service, float)
+    load = _load(rate, service)
     grown = harmonic(queues) / harmonic(2)
-    return (grown + 4 / 11 * (1 - grown) * load) * response_two(rate, service)
+    return np.where(load < 1, grown + 4 / 11 * (1 - grown) * load, 1) * response_two(rate, service)
 
 
 def response_interpolated(rate: ArrayLike, service: ArrayLike, queues: int) -> NDArray:
@@ -56,9 +56,8 @@ def response_interpolated(rate: ArrayLike, service: ArrayLike, queues: int) -> N
 
     Source: Varma and Makowski, Interpolation approximations for symmetric fork-join queues, Performance Evaluation 20, 1994.
     """
-    load = np.asarray(rate, float) * np.asarray(service, float)
-    light = harmonic(queues)
-    return (light + (heavy(queues) - light) * load) * response_mm1(rate, service)
+    load, light = _load(rate, service), harmonic(queues)
+    return np.where(load < 1, light + (heavy(queues) - light) * load, 1) * response_mm1(rate, service)
 
 
 def response_bounds(rate: ArrayLike, service: ArrayLike, queues: int) -> tuple[NDArray, NDArray]:
@@ -71,6 +70,7 @@ def response_bounds(rate: ArrayLike, service: ArrayLike, queues: int) -> tuple[N
     Baccelli, Makowski and Shwartz, The fork-join queue and related systems with synchronization constraints,
     Advances in Applied Probability 21(3), 1989.
     """
+    _load(rate, service)
     alone = response_mm1(rate, service)
     part = np.asarray(service, float)
     return alone - part + harmonic(queues) * part, harmonic(queues) * alone
@@ -79,12 +79,21 @@ def response_bounds(rate: ArrayLike, service: ArrayLike, queues: int) -> tuple[N
 def heavy(queues: int) -> float:
     """V_N of `response_interpolated`: (1 - rho) R_N / S as the load goes to 1. In whole numbers, for its terms cancel."""
     _check(queues)
+    queues = int(queues)
     require(queues <= 64, "queues", queues, "at most 64: the terms of the sum grow like 2^N")
 
     def inner(r: int) -> Fraction:
         return sum((Fraction(comb(r, m) * factorial(m - 1), r ** (m + 1)) for m in range(1, r + 1)), Fraction(0))
 
     return float(sum((comb(queues, r) * (-1) ** (r - 1) * inner(r) for r in range(1, queues + 1)), Fraction(0)))
+
+
+def _load(rate: ArrayLike, service: ArrayLike) -> NDArray:
+    """rho = rate S. Raises InputError for a rate below 0, or a service time that is not above 0."""
+    rate, service = np.asarray(rate, float), np.asarray(service, float)
+    require(bool(np.all(rate >= 0)), "rate", np.min(rate), "0 or more")
+    require(bool(np.all(service > 0)), "service", np.min(service), "above 0")
+    return rate * service
 
 
 def _check(queues: int) -> None:

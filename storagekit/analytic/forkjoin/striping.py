@@ -29,7 +29,16 @@ class Striping:
     failed: int = 0
 
     def __post_init__(self):
-        blocks = self.request / self.unit if self.unit > 0 else 0.0
+        require(
+            0 < self.request < np.inf and 0 < self.unit < np.inf,
+            "request and unit",
+            (self.request, self.unit),
+            "above 0",
+        )
+        blocks = self.request / self.unit
+        for label in ("disks", "groups", "failed"):
+            value = getattr(self, label)
+            require(value >= 0 and value == int(value), label, value, "a whole number")
         require(self.disks >= 1, "disks", self.disks, "at least 1")
         require(
             blocks >= 1 and abs(blocks - round(blocks)) < 1e-6,
@@ -93,6 +102,13 @@ class Striping:
         """Blocks read or written for a request on average, on all disks. A read takes as many where disks have failed."""
         written = self.rows * (self.disks - self.failed) if self.groups else self.blocks
         return (1 - write_share) * self.blocks + write_share * written
+
+    def busiest(self, write_share: float) -> float:
+        """Blocks of a request on the disk that has most of them, on average: where one of its group has failed, one of every
+        row."""
+        if self.failed:
+            return float(self.rows)
+        return self.accesses(write_share) / self.disks
 
     def asked(self, read: NDArray, place: NDArray) -> Bool[np.ndarray, "*request row disk"]:
         """Which disk serves a block of which row of a request.

@@ -35,40 +35,45 @@ class StripedSystem:
 
     def __post_init__(self):
         require(0 <= self.write_share <= 1, "write share", self.write_share, "between 0 and 1")
-        require(self.control >= 0, "control packet", self.control, "0 bytes or more")
+        require(0 <= self.control < np.inf, "control packet", self.control, "0 bytes or more, and finite")
 
     def utilization(self, rate: ArrayLike) -> dict[str, NDArray]:
-        """Share of the time that each resource is busy at `rate` requests a second; on average where there are several."""
+        """Share of the time that each resource is busy at `rate` requests a second; of several disks or agents, the
+        busiest."""
         each = np.asarray(rate, float)
         return {name: each * seconds for name, seconds in self.demands().items()}
 
     def demands(self) -> dict[str, float]:
-        """Seconds that a mean request keeps each resource busy, shared out over its members."""
+        """Seconds that a mean request keeps each resource busy; of disks and agents, the busiest (those that stand in for one
+        that has failed)."""
         unit, control, striping = self.striping.unit, self.control, self.striping
         written, read = self.write_share, 1 - self.write_share
-        alive = striping.disks - striping.failed
         blocks, sent = striping.blocks, striping.accesses(1.0)
-        answers = min(alive, sent)
+        answers = min(striping.disks - striping.failed, sent)
+        answer = answers / (striping.disks - striping.failed)
+        fetched, stored = striping.busiest(0.0), striping.busiest(1.0)
         client = self.client.busy(
             read * self._cost(self.client, control, 1)
             + written * (self._cost(self.client, unit, sent) + self._checking()),
             read * (self._cost(self.client, unit, blocks) + self._rebuilding())
             + written * self._cost(self.client, control, answers),
         )
-        agents = self.agent.busy(
-            read * self._cost(self.agent, unit, blocks) + written * self._cost(self.agent, control, answers),
-            read * self._cost(self.agent, control, alive) + written * self._cost(self.agent, unit, sent),
+        agent = self.agent.busy(
+            read * self._cost(self.agent, unit, fetched) + written * self._cost(self.agent, control, answer),
+            read * self._cost(self.agent, control, 1) + written * self._cost(self.agent, unit, stored),
         )
-        inward = read * blocks * self._wire(unit) + written * answers * self._wire(control)
-        outward = read * self._wire(control) + written * sent * self._wire(unit)
         found = {
-            "disk": striping.accesses(written) * float(self.disk.mean(unit)) / alive,
-            "agent processor": agents / alive,
+            "disk": (read * fetched + written * stored) * float(self.disk.mean(unit)),
+            "agent processor": agent,
             "client processor": client,
         }
+        inward = read * blocks * self._busy(unit) + written * answers * self._busy(control)
+        outward = read * self._busy(control) + written * sent * self._busy(unit)
         if not self.network.switched:
             return found | {"network": inward + outward}
-        return found | {"client link": max(inward, outward), "agent link": max(inward, outward) / alive}
+        from_agent = read * fetched * self._busy(unit) + written * answer * self._busy(control)
+        to_agent = read * self._busy(control) + written * stored * self._busy(unit)
+        return found | {"client link": max(inward, outward), "agent link": max(from_agent, to_agent)}
 
     def saturation(self) -> tuple[float, str]:
         """The largest rate that any load can reach, requests a second, and the resource that is then busy all the time."""
@@ -91,24 +96,23 @@ class StripedSystem:
         """The way to the disks and back."""
         unit, control, sent = self.striping.unit, self.control, self.striping.accesses(1.0)
         there = {size: self._way(size) for size in (unit, control)}
-        taking = max(float(self.client.seconds(unit)) + self._rebuilding() / self.striping.blocks, self._wire(unit))
-        giving = max(float(self.client.seconds(unit)) + self._checking() / sent, self._wire(unit))
-        short = max(float(self.client.seconds(control)), self._wire(control))
+        taking = max(float(self.client.seconds(unit)) + self._rebuilding() / self.striping.blocks, self._busy(unit))
+        giving = max(float(self.client.seconds(unit)) + self._checking() / sent, self._busy(unit))
+        short = max(float(self.client.seconds(control)), self._busy(control))
         order = self._order()
         return Paths(
-            path(short, there[control] + 0 * order, self._port(unit), self._transit(unit, taking), taking),
-            path(
-                sent * giving, there[unit] + giving * order, self._port(control), self._transit(control, short), short
-            ),
+            path(short, there[control] + 0 * order, self._port(unit), self._transit(unit), taking),
+            path(sent * giving, there[unit] + giving * order, self._port(control), self._transit(control), short),
         )
 
     def _way(self, size: float) -> float:
-        """Of a packet from the client to an agent."""
-        return float(self.client.seconds(size) + self._wire(size) + self.agent.seconds(size))
+        """Of a packet between the client and an agent, both processors included."""
+        return float(self.client.seconds(size) + self.network.seconds(size) + self.agent.seconds(size))
 
-    def _transit(self, size: float, receiving: float) -> float:
-        """Of a packet that an agent has sent, until the client is busy with it for `receiving`, its slower stage."""
-        return max(self._wire(size) + float(self.client.seconds(size)) - receiving, 0.0)
+    def _transit(self, size: float) -> float:
+        """What is left of the way when an agent's port has sent a packet and until the client is busy with it. Below 0 where
+        both are the links of a switch, which a packet passes at the same time."""
+        return self._way(size) - self._port(size) - max(float(self.client.seconds(size)), self._busy(size))
 
     def _order(self) -> NDArray:
         """Of a write, how many blocks are sent before the last one of each disk."""
@@ -117,10 +121,12 @@ class StripedSystem:
         return np.minimum(sent - striping.disks + striping.failed + np.arange(striping.disks), sent - 1).clip(0)
 
     def _port(self, size: float) -> float:
+        """Seconds that an agent is busy with sending a packet."""
         host = float(self.agent.seconds(size))
-        return max(host, float(self._wire(size))) if self.network.switched else host
+        return max(host, self._busy(size)) if self.network.switched else host
 
-    def _wire(self, size: float) -> float:
+    def _busy(self, size: float) -> float:
+        """Seconds that a packet keeps the network busy, shared out over the rings or links."""
         return float(self.network.seconds(size)) / self.network.rings
 
     def _checking(self) -> float:

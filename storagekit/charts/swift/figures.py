@@ -3,27 +3,31 @@
 from collections.abc import Mapping
 
 import altair as alt
+import pandas as pd
 import xarray as xr
 
 from storagekit.axes import title
 from storagekit.charts.marks import Layered, Side, lines, named_points, table
 from storagekit.charts.panels import headed, side_by_side
-from storagekit.charts.theme import COLOURS, HEIGHT, finished
+from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
 
 DISK_COLOURS: dict[str, str] = dict(zip(("4", "8", "16", "32"), COLOURS, strict=False))
 UNIT_COLOURS: dict[str, str] = dict(zip(("4 KB", "16 KB", "32 KB"), COLOURS, strict=False))
 KB, MEGA = 1024, 1e6
 
 
-def fig3(summary: xr.DataArray, data: xr.Dataset) -> alt.TopLevelMixin:
+def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | None = None) -> alt.TopLevelMixin:
     """Completion time against load by disks, a panel for each unit.
 
     summary: the completion time over `statistic`; data: what it was made of, for `rate` and the bounds `low` and `high`.
+    paper: its numbers by claim id; the largest load of 32 disks is drawn where the unit is largest.
     """
-    panels = [
+    panels: list[Layered] = [
         headed(_against_load(summary.sel(unit=unit), data.sel(unit=unit)), f"units of {unit / KB:.0f} KB", width=280)
         for unit in summary.unit.values.tolist()
     ]
+    if paper:
+        panels[-1] = alt.layer(panels[-1], _said_load(paper["swift.fig3.knee_32"])).properties(title=panels[-1].title)
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 3: a megabyte from more disks, and in larger pieces",
@@ -64,6 +68,13 @@ def fig6(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin
         "Figure 6: what a client can sustain, 1 MB",
         "at the load where a request takes, on average, as long as requests are apart",
     )
+
+
+def _said_load(rate: float) -> Layered:
+    """A vertical line at a load that the paper states, with its name."""
+    base = alt.Chart(pd.DataFrame({"rate": [rate], "words": [f"paper: {rate:g}/s"]})).encode(x="rate:Q")
+    words = base.mark_text(align="right", baseline="top", dx=-4, color=PAPER).encode(y=alt.value(2), text="words")
+    return alt.layer(base.mark_rule(color=PAPER, strokeDash=[2, 3]), words)
 
 
 def what_if(data: xr.Dataset) -> alt.TopLevelMixin:

@@ -25,6 +25,7 @@ from storagekit.papers.swift.prototype import sensitivity as sensitivity
 from storagekit.papers.swift.sessions import admitted as admitted
 from storagekit.papers.swift.sessions import allocation as allocation
 from storagekit.papers.swift.sessions import choices as choices
+from storagekit.papers.swift.sessions import cluster as cluster
 from storagekit.papers.swift.sessions import survival as survival
 from storagekit.papers.swift.studies import check_data as check_data
 from storagekit.papers.swift.studies import modern as modern

@@ -61,7 +61,8 @@ def against_load(
     """Mean completion time of `build(**point)` over the grid of `axes`, at shares `load` of each system's saturation.
 
     Variables: `completion`, seconds, by seed; `rate`, requests a second; `low` and `high`, bounds of the completion time on
-    the disks alone; `utilization` by `resource`. All systems meet the same requests.
+    the disks alone, NaN where disks have different numbers of blocks; `utilization` by `resource`. All systems meet the same
+    requests.
     """
     began = time.perf_counter()
     systems = [build(**point) for point in points(axes)]
@@ -123,7 +124,10 @@ def on_grid(flat: Mapping[str, tuple], axes: Mapping[str, Sequence]) -> xr.Datas
 
 
 def _bounds(system: StripedSystem, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """NaN where not every disk has the same number of blocks of every request, which the bounds suppose."""
     striping = system.striping
+    if striping.groups or striping.blocks % striping.disks:
+        return np.full_like(rates, np.nan), np.full_like(rates, np.nan)
     return completion_bounds(system.disk, striping.unit, striping.rows, striping.disks, rates)
 
 

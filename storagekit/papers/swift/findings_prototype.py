@@ -164,8 +164,8 @@ def _ratio(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, op
     by_size = ", ".join(f"{float(value):.2f}" for value in rate.sel(statistic="mean") / measured.sel(table=table))
     printed = ", ".join(f"{float(value):.3f}" for value in measured.sel(table=1) / measured.sel(table=table))
     note = (
-        f"calibrated over mean measured rate; over those of 3, 6 and 9 MB: {by_size}; table 1 over table {table} as printed: "
-        f"{printed} ({SAID[table, operation]})"
+        "arithmetic on printed means, no model in it: calibrated over mean measured rate; over those of 3, 6 and 9 MB: "
+        f"{by_size}; table 1 over table {table} as printed: {printed} ({SAID[table, operation]})"
     )
     claim = f"swift.table{table}.swift_over_{name}_{operation}"
     return Measurement(claim, mean, low, high, basis="analytic", note=note)

@@ -20,6 +20,8 @@ from storagekit.plan.mediator import (
     Request,
     SessionClass,
     SmallUnits,
+    StripeLayout,
+    TransferPlan,
     Widest,
     rehearse,
     variable_load,
@@ -64,7 +66,8 @@ def admitted(effort: Effort = QUICK) -> xr.Dataset:
     """A cluster filled with sessions until it refuses one, then simulated, again and again, by `run`.
 
     Variables: `sessions` admitted; `met`, how many of them had every stripe in time; `reserved`, share of their time that
-    disks are reserved for; `value` and `limit` of the constraint, named `constraint`, on which the refused one failed.
+    disks are reserved for; `value` and `limit` of the constraint, named `constraint`, on which the refused one failed;
+    `spared`, whether it and all others would have been in time, had it been admitted.
     """
     began, rows = time.perf_counter(), []
     runs = max(effort.sessions // 50, 2)
@@ -83,12 +86,24 @@ def admitted(effort: Effort = QUICK) -> xr.Dataset:
             plans.append(answer.plan)
         met = rehearse(mediator.ledger.cluster, plans, seed=effort.first_seed + run).met
         reserved, binding = float(mediator.ledger.disk_shares.mean()), answer.binding
-        rows.append((len(plans), int(met.sum()), reserved, binding.value, binding.limit, binding.constraint))
-    names = ("sessions", "met", "reserved", "value", "limit", "constraint")
+        spared = bool(
+            rehearse(cluster(), [*plans, _anyway(mediator.ledger, asked)], seed=effort.first_seed + run).met.all()
+        )
+        rows.append((len(plans), int(met.sum()), reserved, binding.value, binding.limit, binding.constraint, spared))
+    names = ("sessions", "met", "reserved", "value", "limit", "constraint", "spared")
     data = xr.Dataset(
         {name: ("run", list(column)) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
     )
     return data.assign_attrs(_made_by("swift.admitted", "simulated", time.perf_counter() - began))
+
+
+def _anyway(ledger: Ledger, asked: Request) -> TransferPlan:
+    """The plan that a refused session has on an idle cluster, on the agents that are least busy."""
+    alone = Mediator(Ledger(cluster())).request(asked)
+    assert isinstance(alone, Admitted)
+    free = np.argsort(ledger.disk_shares, kind="stable")[: len(alone.layout.agents)]
+    layout = StripeLayout.over(asked.size, alone.layout.unit, tuple(np.sort(free).tolist()), asked.group)
+    return TransferPlan(layout, asked.client, asked.rate, asked.write, asked.start)
 
 
 def allocation(

@@ -73,7 +73,7 @@ def modern(
 ) -> xr.Dataset:
     """Figure 6 with today's parts: requests of 32 units, by `device`, `link`, `unit` and `disks`, and what limits them.
 
-    Where the client's link or processor is the limit the data-rates are 4 to 6% high (`recursion.completion_times`).
+    Where the client's link or processor is the limit the data-rates are up to 6% high (`recursion.completion_times`).
     """
     devices: dict[str, Disk] = {device.name: device for device in (SATA, NVME)}
 

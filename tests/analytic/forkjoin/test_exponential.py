@@ -72,6 +72,19 @@ def test_the_limits():
     assert np.isinf(response_two(1.0, 1.0)) and np.isinf(response_interpolated(2.0, 1.0, 8))
 
 
+@pytest.mark.parametrize("load", [1.0, 4.5, 12.0, 13.0])
+def test_too_much_takes_for_ever(load):
+    assert response_two(load, 1.0) == response_scaled(load, 1.0, 32) == response_interpolated(load, 1.0, 32) == np.inf
+    assert response_bounds(load, 1.0, 8) == (np.inf, np.inf)
+
+
+@pytest.mark.parametrize("rate, service", [(-1.0, 1.0), (1.0, -1.0), (1.0, 0.0)])
+def test_times_and_rates_are_positive(rate, service):
+    for formula in (response_two, lambda *two: response_scaled(*two, 3), lambda *two: response_bounds(*two, 3)):
+        with pytest.raises(InputError, match=r"rate -1|service"):
+            formula(rate, service)
+
+
 @pytest.mark.parametrize("queues", [0, 1.5, -2])
 def test_queues_are_counted(queues):
     with pytest.raises(InputError, match="whole number"):

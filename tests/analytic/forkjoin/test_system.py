@@ -6,12 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storagekit.analytic.forkjoin import Disk, Host, Network, Simulation, StripedSystem, Striping
+from storagekit.analytic.forkjoin.draws import draw, work
 from storagekit.drive import ideal_drive, load_drive
 from storagekit.errors import InputError
 from storagekit.units import KB, MB, MS
 
 M2372K = Disk(16 * MS, 8.3 * MS, 2.5e6)
 RING = Network(125e6)
+FLASH = Disk(0.0, 0.0, 1e15)
 PLAIN = StripedSystem(M2372K, Striping(MB, 32 * KB, 32), RING)
 
 
@@ -121,6 +123,10 @@ def test_a_disk_like_a_drive():
         (lambda: Striping(MB, 32 * KB, 32, groups=32), "2 disks or more"),
         (lambda: Striping(MB, 32 * KB, 32, groups=4), "whole rows"),
         (lambda: Striping(MB, 32 * KB, 32, failed=1), "failed disks 1"),
+        (lambda: Striping(float("inf"), 1, 1), "above 0"),
+        (lambda: Striping(32, 1, 2.5), "disks 2.5: it must be a whole number"),
+        (lambda: StripedSystem(M2372K, PLAIN.striping, RING, control=float("inf")), "control packet"),
+        (lambda: Simulation([], [1], 10), "systems 0"),
         (lambda: Disk(-1.0, 0.0, 1.0), "seek -1.0"),
         (lambda: Disk(1.0, 0.0, 0.0), "rate 0.0"),
         (lambda: Host(0.0), "host speed"),
@@ -134,3 +140,35 @@ def test_a_disk_like_a_drive():
 def test_what_is_refused(build, message):
     with pytest.raises(InputError, match=message):
         build()
+
+
+@pytest.mark.parametrize("failed, write_share", [(0, 0.2), (1, 0.0), (1, 0.2), (4, 1.0)])
+def test_the_busiest_disk_decides(failed, write_share):
+    """What the demand of a disk says is what the busiest one is asked for, by drawn requests."""
+    striping = Striping(MB, MB / 28, 32, groups=4, failed=failed)
+    system = StripedSystem(M2372K, striping, RING, write_share=write_share)
+    seconds = work(M2372K, striping, draw([3], 20_000, 32), write_share).seconds[:, 0]
+    busiest = seconds.mean(axis=0).max()
+    assert system.demands()["disk"] == pytest.approx(busiest, rel=0.015)
+
+
+def test_a_second_ring_carries_other_packets_and_none_faster():
+    slow = [StripedSystem(FLASH, PLAIN.striping, Network(1e6, rings=rings), write_share=0.0) for rings in (1, 4)]
+    assert slow[0].idle_time() == pytest.approx(slow[1].idle_time())
+    assert slow[0].demands()["network"] == pytest.approx(4 * slow[1].demands()["network"])
+
+
+@pytest.mark.parametrize("switched", [False, True])
+@pytest.mark.parametrize("rate", [125e6, 1e6])
+def test_alone_a_block_takes_its_whole_way(switched, rate):
+    """Without a disk: both processors and the network, once for the request and once for the block."""
+    one = StripedSystem(FLASH, Striping(32 * KB, 32 * KB, 1), Network(rate, switched=switched), write_share=0.0)
+    host, packet = Host(), Network(rate)
+    way = sum(2 * host.seconds(size) + packet.seconds(size) for size in (64, 32 * KB))
+    assert Simulation([one], [0], 50).completion(np.array([[1e-3]])).mean() == pytest.approx(way, rel=1e-4)
+
+
+def test_nothing_is_carried_from_saturation_on():
+    limit = PLAIN.saturation()[0]
+    taken = Simulation([PLAIN], [0], 200).completion(np.array([[0.9 * limit, limit, 3 * limit]]))[0, :, 0]
+    assert np.isfinite(taken[0]) and np.isinf(taken[1:]).all()
