@@ -1,6 +1,7 @@
 """The commands of a capacity planner: a layout for given disks, disks for a goal, memory against disks."""
 
 import json
+import math
 from typing import Annotated
 
 import typer
@@ -24,6 +25,9 @@ plan_app = typer.Typer(
 )
 _MS = 1e-3
 _MB = 1e6
+# of a session: an object, and a stripe of it
+_MOST_BYTES = 2**50
+_MOST_AGENTS = 2000
 
 
 def join(app: typer.Typer) -> None:
@@ -138,7 +142,7 @@ def memory(
 def sessions(
     rate_mb: Annotated[float, typer.Option(help="Data-rate of a session, 10^6 bytes a second.")],
     drive: Drive = "cheetah9lp",
-    agents: Annotated[int, typer.Option(help="Storage agents, each with one drive.")] = 8,
+    agents: Annotated[int, typer.Option(help=f"Storage agents, each with one drive; at most {_MOST_AGENTS}.")] = 8,
     minutes: Annotated[float, typer.Option(help="How long a session lasts.")] = 60.0,
     group: Annotated[int | None, typer.Option(help="Data blocks for each parity block; none without it.")] = None,
     write: Annotated[bool, typer.Option("--write", help="Sessions write.")] = False,
@@ -155,12 +159,28 @@ def sessions(
     from storagekit.plan.mediator import Cluster, Request, fill
     from storagekit.units import MINUTE
 
-    require_whole("agents", agents)
+    for option, value in (
+        *(("--rate-mb", rate_mb), ("--minutes", minutes), ("--buffer-mb", buffer_mb)),
+        *(("--link-gbps", link_gbps), ("--mips", mips)),
+    ):
+        if not 0 < value < math.inf:
+            raise InputError(f"{option} {value:g}: give a finite number above 0")
+    require_whole("--agents", agents)
+    if agents > _MOST_AGENTS:
+        raise InputError(f"--agents {agents}: give at most {_MOST_AGENTS}, and ask for each part of a larger cluster")
+    _require_bytes(f"--rate-mb {rate_mb:g} for --minutes {minutes:g}: an object", rate_mb * _MB * minutes * MINUTE)
+    _require_bytes(f"--buffer-mb {buffer_mb:g}: a buffer", buffer_mb * _MB)
     disk, host = Disk.like(load_drive(drive)), Host(mips * 1e6)
     cluster = Cluster((disk,) * agents, host, host, Network(link_gbps * 1e9 / 8, switched=True))
-    size = max(round(rate_mb * _MB * minutes * MINUTE), 0)
+    size = round(rate_mb * _MB * minutes * MINUTE)
     answer = fill(cluster, Request("client", rate_mb * _MB, size, write, round(buffer_mb * _MB), group))
     _finish(answer, as_json, check)
+
+
+def _require_bytes(label: str, size: float) -> None:
+    if not 1 <= size <= _MOST_BYTES:
+        change = "more" if size < 1 else "less"
+        raise InputError(f"{label} of {size:.4g} bytes: it must have from 1 to {_MOST_BYTES:.4g}; give {change}")
 
 
 def _finish(answer, as_json: bool, check: bool) -> None:

@@ -134,6 +134,33 @@ def test_a_session_that_no_agents_serve_says_what_binds(storagekit):
 
 
 @pytest.mark.parametrize(
+    ("option", "value", "limit"),
+    [
+        *((name, value, "above 0") for name in ("--rate-mb", "--minutes", "--buffer-mb") for value in ("nan", "inf")),
+        ("--minutes", "-1", "above 0"),
+        ("--minutes", "1e12", "from 1 to 1.126e+15; give less"),
+        ("--rate-mb", "1e-12", "from 1 to 1.126e+15; give more"),
+        ("--buffer-mb", "1e-9", "from 1 to 1.126e+15; give more"),
+        ("--buffer-mb", "1e300", "from 1 to 1.126e+15; give less"),
+        ("--link-gbps", "nan", "above 0"),
+        ("--mips", "inf", "above 0"),
+        ("--agents", "2001", "at most 2000"),
+    ],
+)
+def test_a_session_out_of_range_is_named_by_its_option(storagekit, option, value, limit):
+    status, text, error = storagekit("plan", "sessions", "--rate-mb", "5", option, value)
+    assert status == 2 and text == "" and error.count("\n") == 1
+    assert f"{option} {float(value):g}" in error and limit in error
+
+
+@pytest.mark.parametrize("asked", [("0.001", "64"), ("5", "2000")])
+def test_thousands_of_sessions_are_refused_at_once(storagekit, asked):
+    status, _, error = storagekit("plan", "sessions", "--rate-mb", asked[0], "--agents", asked[1])
+    assert status == 2 and error.count("\n") == 1
+    assert "more than 2000 sessions" in error and "ask with a higher rate or fewer agents" in error
+
+
+@pytest.mark.parametrize(
     "more", [("--rate-mb", "-5"), ("--rate-mb", "5", "--group", "0"), ("--rate-mb", "5", "--agents", "0")]
 )
 def test_sessions_that_cannot_be_are_one_line(storagekit, more):

@@ -21,6 +21,8 @@ ASSUMPTIONS = (
     "a block is reserved at every agent for each period, that of parity too: a read keeps its rate when an agent fails",
     "sessions do not come or go within a busy period of a disk",
     "a block late at its disk makes no other late on the network",
+    "the test is sufficient, not necessary: a session that is refused might have been met",
+    "when an agent fails, the stripe then at its disks may be up to a period late: all sessions ask for parity at once",
 )
 
 

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.forkjoin.parts import Disk
+from storagekit.errors import InputError
+from storagekit.plan.given import require_number
 
 _POINTS = 64
 # theta times the slowest positioning and a small transfer: from thousands of sessions with little spread to one alone
@@ -60,7 +62,13 @@ class Tail:
 
 
 def lateness_bound(disk: Disk, units: ArrayLike, period: float) -> float:
-    """A bound on P(blocks of `units` bytes, one of each, take more than `period` seconds at a disk); 0 where they cannot."""
+    """A bound on P(blocks of `units` bytes, one of each, take more than `period` seconds at a disk); 0 where they cannot.
+
+    Raises InputError for a period that is not above 0.
+    """
+    require_number("period", period)
+    if not period > 0:
+        raise InputError(f"period {period:g} s: it must be above 0")
     units = np.asarray(units, float)
     tail = Tail.of([disk])
     left = period - float(disk.transfer(units).sum())

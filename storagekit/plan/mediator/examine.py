@@ -27,6 +27,10 @@ K of the agents that fit alone are a fitting set, and if fewer than K do, there 
 
 Assumed: the set of sessions does not change within a busy period of a disk; a block that is late at its disk, which the
 confidence allows, does not make blocks of others late on the network. Rehearsals have both.
+
+The test is sufficient, not necessary: its bounds are above what happens, so a session that is refused might have been met.
+A block is reserved at every agent for each period, parity too, so stripes after an agent's failure are in time; the stripe
+at its disks at that moment may be up to a period late, as the parity blocks of all sessions are then asked for at once.
 """
 
 from dataclasses import dataclass

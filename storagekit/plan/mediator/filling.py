@@ -3,17 +3,23 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from tqdm import tqdm
+
 from storagekit.errors import InputError
 from storagekit.plan.answer import Binding
 from storagekit.plan.mediator.answer import Admitted, Refused
+from storagekit.plan.mediator.chernoff import Tail
 from storagekit.plan.mediator.cluster import Cluster
+from storagekit.plan.mediator.demand import demand, shape_of
+from storagekit.plan.mediator.examine import State, examine, fits
 from storagekit.plan.mediator.ledger import Ledger
 from storagekit.plan.mediator.mediator import Mediator
 from storagekit.plan.mediator.policy import Policy
 from storagekit.plan.mediator.rehearsal import Rehearsal, rehearse
 from storagekit.plan.mediator.request import Request
 
-MOST = 10_000
+MOST = 2_000
 
 
 @dataclass(frozen=True)
@@ -82,13 +88,48 @@ class Filled:
 def fill(cluster: Cluster, request: Request, policy: Policy | None = None) -> Filled:
     """Sessions like `request`, each of another client, until one is refused.
 
-    Raises InputError as `Mediator.propose`, and for a kind of which more than 10,000 are admitted.
+    Raises InputError as `Mediator.propose`, and for a kind of which more than 2,000 fit; before any is counted where that
+    many of the first one's shape can be spread evenly.
     """
     mediator = Mediator(Ledger(cluster), policy)
     admitted: list[Admitted] = []
-    while len(admitted) <= MOST:
-        answer = mediator.request(replace(request, client=f"{request.client} {len(admitted)}"))
-        if isinstance(answer, Refused):
-            return Filled(cluster, tuple(admitted), answer)
-        admitted.append(answer)
-    raise InputError(f"more than {MOST} sessions of {request.rate:g} bytes/s: ask with a higher rate, or fewer agents")
+    with tqdm(desc="filling", unit="session", delay=2, leave=False) as bar:
+        while len(admitted) <= MOST:
+            answer = mediator.request(replace(request, client=f"{request.client} {len(admitted)}"))
+            if isinstance(answer, Refused):
+                return Filled(cluster, tuple(admitted), answer)
+            if not admitted and _fit_evenly(mediator.ledger.tail, cluster, answer, MOST + 1):
+                break
+            admitted.append(answer)
+            bar.update()
+    raise InputError(
+        f"more than {MOST} sessions of {request.rate:g} bytes/s fit: ask with a higher rate or fewer agents"
+    )
+
+
+def _fit_evenly(tail: Tail, cluster: Cluster, first: Admitted, sessions: int) -> bool:
+    """Whether so many sessions of the first one's shape pass the admission test, spread evenly over all agents.
+
+    Sessions alike, each of a client of its own, wait alike: it is the test of the last of them at every agent.
+    """
+    layout = first.layout
+    asked = demand(cluster, first.request, shape_of(layout))
+    others = -(-sessions * len(layout.agents) // cluster.agents) - 1
+    period, agents = asked.period[0], np.ones(cluster.agents)
+    there = others > 0
+    state = State(
+        tail,
+        count=others * agents,
+        transfer=others * asked.transfer[0],
+        path=others * asked.path[0] * agents,
+        period=(period if there else np.inf) * agents,
+        budget=(asked.budget[0] if there else np.inf) * agents,
+        other_slack=(period - asked.pooled[0] - asked.reception[0] if there else np.inf) * agents,
+        other_term=(period if there else 1.0) * agents,
+        own_slack=np.inf * agents,
+        own_term=agents,
+        ring=float((sessions - 1) * asked.ring[0]),
+        reception=0.0,
+    )
+    found = examine(state, asked)
+    return bool(fits(max(found.shared[0], found.agent[0].max())))

@@ -58,9 +58,14 @@ class StripeLayout:
     def __post_init__(self):
         require_whole("size", self.size, otherwise=" byte")
         require_whole("unit", self.unit, otherwise=" byte")
+        for agent in (one for group in self.groups for one in group):
+            if not isinstance(agent, int):
+                require_whole("agent", agent, 0)
         groups = tuple(tuple(int(agent) for agent in group) for group in self.groups)
         object.__setattr__(self, "groups", groups)
-        if len(set(self.agents)) < len(self.agents) or min(self.agents, default=-1) < 0:
+        if not self.agents:
+            raise InputError(f"groups {list(groups)}: no agents given; name at least 1")
+        if len(set(self.agents)) < len(self.agents) or min(self.agents) < 0:
             raise InputError(f"agents {list(self.agents)}: name each of them once, from 0")
         if min(len(group) for group in groups) < 1 + self.parity:
             raise InputError(

@@ -63,13 +63,14 @@ class _Table:
 class Ledger:
     """What is reserved of a cluster. Whoever holds it may look, propose and commit; a commit is tested again when it is made.
 
-    version: rises with every change. Sums are exact: a release leaves the ledger as if the session had never come.
+    version: rises with every change; tail: the bound of each disk. Sums are exact: a release leaves the ledger as if the
+    session had never come.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.version = 0
-        self._tail = Tail.of(cluster.disks)
+        self.tail = Tail.of(cluster.disks)
         self._lock = RLock()
         self._numbered = 0
         self._held: dict[int, _Held] = {}
@@ -99,15 +100,17 @@ class Ledger:
     def state(self, client: str) -> State:
         """What the next session of a client finds."""
         with self._lock:
-            held, on = self._clients.get(client), self._table.on
+            held = self._clients.get(client)
+            # most sessions are at few of the agents
+            rows, agents = np.nonzero(self._table.on)
             slack = self._table.slack - self._table.reception
-            own = self._table.client == (held.number if held else -1)
-            other_slack, other_term = self._least(slack, on & ~own[:, None])
-            own_slack, own_term = self._least(slack, on & own[:, None])
-            period = np.where(on, self._table.period[:, None], np.inf).min(axis=0)
-            budget = np.where(on, self._table.budget[:, None], np.inf).min(axis=0)
+            own = self._table.client[rows] == (held.number if held else -1)
+            other_slack, other_term = self._least(slack, rows[~own], agents[~own])
+            own_slack, own_term = self._least(slack, rows[own], agents[own])
+            period = self._lowest(self._table.period, rows, agents)
+            budget = self._lowest(self._table.budget, rows, agents)
             return State(
-                self._tail,
+                self.tail,
                 *(self._count.copy(), self._transfer.copy(), self._path.copy(), period, budget),
                 *(other_slack, other_term, own_slack, own_term),
                 *(self._ring, held.seconds if held else 0.0),
@@ -208,9 +211,17 @@ class Ledger:
         if not client.sessions:
             del self._clients[name]
 
-    def _least(self, slack: NDArray, among: NDArray) -> tuple[NDArray, NDArray]:
-        """The least slack of sessions at each agent, infinite where there is none, and the period of that session."""
-        spread = np.where(among, slack[:, None], np.inf)
-        row = spread.argmin(axis=0)
-        least = spread[row, np.arange(row.size)]
-        return least, np.where(np.isfinite(least), self._table.period[row], 1.0)
+    def _lowest(self, column: NDArray, rows: NDArray, agents: NDArray) -> NDArray:
+        """The least of a column at each agent, over the pairs of a session's row and an agent; infinite where none is."""
+        least = np.full(self.cluster.agents, np.inf)
+        np.minimum.at(least, agents, column[rows])
+        return least
+
+    def _least(self, slack: NDArray, rows: NDArray, agents: NDArray) -> tuple[NDArray, NDArray]:
+        """The least slack of sessions at each agent, infinite where there is none, and the period of the first of these."""
+        least = self._lowest(slack, rows, agents)
+        reached = np.flatnonzero(slack[rows] == least[agents])
+        _, first = np.unique(agents[reached], return_index=True)
+        chosen, term = reached[first], np.ones(self.cluster.agents)
+        term[agents[chosen]] = self._table.period[rows[chosen]]
+        return least, term

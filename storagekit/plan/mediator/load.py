@@ -12,8 +12,9 @@ from scipy import stats
 
 from storagekit.errors import InputError
 from storagekit.plan.given import require_number, require_whole
-from storagekit.plan.mediator.answer import Admitted
+from storagekit.plan.mediator.answer import Admitted, Refused
 from storagekit.plan.mediator.cluster import Cluster
+from storagekit.plan.mediator.draws import generator
 from storagekit.plan.mediator.ledger import Ledger
 from storagekit.plan.mediator.mediator import Mediator
 from storagekit.plan.mediator.policy import Policy
@@ -117,13 +118,15 @@ def variable_load(
     size a second; a session of a size and a rate holds its reservation for size/rate and two periods. sessions: how many
     come in all; the first of batches + 1 equal parts of them warms up. Every session has a client of its own, and objects
     that are read lie wherever the mediator would have them. Sessions, their times and classes depend on the seed alone,
-    whatever the policy. Raises InputError for a number out of range, and for classes that the cluster can never serve.
+    whatever the policy. Raises InputError for a number out of range, and for a class of which the empty cluster
+    refuses a session.
     """
     classes = tuple(classes)
     _require_possible(classes, offered, sessions, batches)
+    draw = generator(seed)
+    _require_served(cluster, policy, classes)
     share = np.array([one.share for one in classes]) / sum(one.share for one in classes)
     size = np.array([one.size for one in classes], float)
-    draw = np.random.Generator(np.random.Philox(key=np.array([seed, 0], np.uint64)))
     times = np.cumsum(draw.exponential(float(share @ size) / offered, sessions))
     kinds = draw.choice(len(classes), sessions, p=share)
     admitted, reserved = _admit(Mediator(Ledger(cluster), policy), classes, times, kinds)
@@ -187,3 +190,13 @@ def _require_possible(classes: tuple[SessionClass, ...], offered: float, session
         raise InputError(f"offered {offered:g} bytes/s: it must be above 0 and finite")
     require_whole("batches", batches)
     require_whole("sessions", sessions, 2 * (batches + 1), ", two for each batch and for the warm-up")
+
+
+def _require_served(cluster: Cluster, policy: Policy | None, classes: tuple[SessionClass, ...]) -> None:
+    """Each class is asked for once of an empty ledger."""
+    mediator = Mediator(Ledger(cluster), policy)
+    for number, one in enumerate(classes):
+        answer = mediator.propose(one.request("client"))
+        if isinstance(answer, Refused):
+            named = f" {one.name!r}" if one.name else ""
+            raise InputError(f"class {number}{named}: the cluster cannot serve it even when empty, {answer.binding}")

@@ -59,25 +59,26 @@ class Mediator:
         if not shapes.count:
             raise InputError(self._impossible(request))
         shapes = shapes.where(self.policy.order(shapes))
-        asked = demand(self.ledger.cluster, request, shapes)
         nearest: tuple[float, Demand, Examined, int] | None = None
         first = 0
         while first < shapes.count:
-            some = asked.where(np.arange(first, min(2 * first + _CHUNK, shapes.count)))
+            some = shapes.where(np.arange(first, min(2 * first + _CHUNK, shapes.count)))
+            asked = demand(self.ledger.cluster, request, some)
             first = 2 * first + _CHUNK
-            found = examine(state, some)
-            near = found.nearest(some.shapes.agents)
+            found = examine(state, asked)
+            near = found.nearest(some.agents)
             best = int(fits(near).argmax())
             if fits(near[best]):
-                return Proposal(request, self._layout(request, some, found, best), version)
+                return Proposal(request, self._layout(request, asked, found, best), version)
             best = int(near.argmin())
             if nearest is None or near[best] < nearest[0]:
-                nearest = float(near[best]), some, found, best
+                nearest = float(near[best]), asked, found, best
         assert nearest is not None
         return Refused(request, binding(request, state, *nearest[1:]))
 
     def request(self, request: Request) -> Admitted | Refused:
-        """Proposes and commits, again if another mediator was quicker. Errors as in `propose`."""
+        """Proposes and commits, again if another mediator was quicker; refused where the ledger is the same and the commit
+        says no. Errors as in `propose`."""
         while True:
             proposal = self.propose(request)
             if isinstance(proposal, Refused):
@@ -85,6 +86,8 @@ class Mediator:
             session = self.ledger.commit(proposal)
             if not isinstance(session, Binding):
                 return Admitted(session, proposal, self.ledger.utilization())
+            if self.ledger.version == proposal.version:
+                return Refused(request, session)
 
     def highest_rate(self, request: Request) -> float:
         """The highest rate, bytes a second, at which the request would be admitted now, 0 if at none.

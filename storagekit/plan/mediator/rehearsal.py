@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from storagekit.errors import InputError
 from storagekit.plan.mediator.cluster import Cluster
+from storagekit.plan.mediator.draws import generator
 from storagekit.plan.mediator.queues import Stations, flow
 from storagekit.plan.mediator.transfer_plan import TransferPlan
 
@@ -46,7 +47,8 @@ def rehearse(cluster: Cluster, plans: Sequence[TransferPlan], seed: int = 0) -> 
 
     Each seek and rotation is drawn, uniform from 0 to twice its mean (swift, section 5.1); processors and network take
     their certain times. Every resource serves in order of arrival, exactly; a block late at its first stage comes late to
-    its second. Ties are served in the order of `plans`. Raises InputError for no plan, or an agent the cluster lacks.
+    its second. Ties are served in the order of `plans`. Raises InputError for no plan, an agent
+    that the cluster lacks, or a seed that is not a whole number from 0.
     """
     if not plans:
         raise InputError("plans: none given; give at least 1")
@@ -74,7 +76,7 @@ def _stations(
     cluster: Cluster, agent: NDArray, client: NDArray, length: NDArray, check: NDArray, seed: int
 ) -> list[Stations]:
     """What a read passes, in order; a write passes them from the last to the first."""
-    draw = np.random.Generator(np.random.Philox(key=np.array([seed, 0], np.uint64)))
+    draw = generator(seed)
     positioning = (2 * draw.random((2, agent.size)) * cluster.positioning[:, agent]).sum(axis=0)
     network, packet = cluster.network, cluster.network.seconds(length)
     checking = np.where(check > 0, cluster.client.check_seconds(check), 0.0)

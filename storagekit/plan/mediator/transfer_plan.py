@@ -1,5 +1,6 @@
 """The transfer plan of a session: what a mediator hands to the distribution agent (swift, section 2)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.errors import InputError
+from storagekit.plan.given import require_number
 from storagekit.plan.mediator.cluster import Cluster
 from storagekit.plan.mediator.layout import StripeLayout
 from storagekit.plan.mediator.rebuilding import Rebuild, rebuild
@@ -20,7 +22,8 @@ class TransferPlan:
 
     Stripe n of a read is at its disks from start + n tau until start + (n + 1) tau and on the network from then until
     start + (n + 2) tau, tau the period; a write is on the network first. Blocks are released together at the start of a
-    period and have its length. `failures` are agents and the moment at which each is lost.
+    period and have its length. `failures` are agents and the moment at which each is lost. Raises InputError for a rate that
+    is not above 0 and finite.
     """
 
     layout: StripeLayout
@@ -29,6 +32,11 @@ class TransferPlan:
     write: bool
     start: float = 0.0
     failures: tuple[tuple[int, float], ...] = ()
+
+    def __post_init__(self):
+        require_number("rate", self.rate)
+        if not 0 < self.rate < math.inf:
+            raise InputError(f"rate {self.rate:g} bytes/s: it must be above 0 and finite")
 
     @property
     def period(self) -> float:
@@ -60,18 +68,28 @@ class TransferPlan:
         period later than planned, for the stripe then at its disks (its agent had no block to read in that stripe), in time
         for all others, as a session reserves a block for each period at every agent. A write goes on without the failed
         agent's blocks and can be read as long as no second agent of a group fails. Agents without a part of the object
-        change nothing. Raises InputError where two agents of a group fail, or there is no parity.
+        change nothing; of several moments of one agent the earliest counts. Raises InputError where two agents of a group
+        fail, there is no parity, or the moments are not one for all or one for each.
         """
         agents = np.atleast_1d(failed).tolist()
-        moments = np.broadcast_to(np.atleast_1d(np.asarray(at, float)), len(agents)).tolist()
-        found = list(self.failures)
+        moments = np.atleast_1d(np.asarray(at, float)).tolist()
+        if len(moments) not in (1, len(agents)):
+            raise InputError(
+                f"at {moments}: {len(moments)} moments for {len(agents)} agents; give one, or one for each"
+            )
+        if any(math.isnan(moment) for moment in moments):
+            raise InputError(f"at {moments}: a moment must be a number of seconds; leave it out for before anything")
+        if len(moments) < len(agents):
+            moments *= len(agents)
+        found = dict(self.failures)
         for agent, moment in zip(agents, moments, strict=True):
             number = self.layout.group_of(agent)
-            if number is None or agent in dict(found):
+            if number is None:
                 continue
-            self._require_spare(agent, number, [other for other, _ in found])
-            found.append((agent, moment))
-        return replace(self, failures=tuple(found))
+            if agent not in found:
+                self._require_spare(agent, number, list(found))
+            found[agent] = min(moment, found.get(agent, moment))
+        return replace(self, failures=tuple(found.items()))
 
     def rebuild(self, failed: int, spare: int, cluster: Cluster, share: float = 1.0) -> Rebuild:
         """What restores a lost agent's blocks on a spare one, see `rebuild`."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
 from storagekit.errors import InputError
+from storagekit.plan.answer import Binding
 from storagekit.plan.mediator import (
     UNITS,
     Admitted,
@@ -119,6 +120,30 @@ def test_the_bound_is_above_what_happens(disk, count):
     assert lateness_bound(disk, units, longest) == 0
     assert 0 < lateness_bound(disk, units, longest - 0.05 * (longest - disk.transfer(units).sum())) < 0.2
     assert lateness_bound(disk, units, float(together.mean()) * 0.99) == 1
+
+
+@pytest.mark.parametrize("period", [0.0, -1.0, np.nan])
+def test_the_bound_needs_a_period(period):
+    with pytest.raises(InputError, match=f"period {period:g} s: it must be above 0"):
+        lateness_bound(SLOW, [4096], period)
+
+
+def test_a_commit_that_says_no_to_the_same_ledger_is_a_refusal(monkeypatch):
+    """As it would if its sums and the proposal's were an ulp apart; where another mediator was quicker it is tried again."""
+    ledger = Ledger(Cluster((SLOW,), Host(), Host(), FAST))
+    no = Binding("disk of agent 0", 1.0, 1.0, "wait")
+    monkeypatch.setattr(ledger, "commit", lambda proposal: no)
+    asked = Request("a", 1e5, 10**6)
+    assert Mediator(ledger).request(asked) == Refused(asked, no)
+    tries = []
+
+    def changed(proposal):
+        tries.append(proposal)
+        ledger.version += len(tries) < 3
+        return no
+
+    monkeypatch.setattr(ledger, "commit", changed)
+    assert Mediator(ledger).request(asked) == Refused(asked, no) and len(tries) == 3
 
 
 def test_certain_times_are_filled_to_the_brim():

@@ -70,6 +70,28 @@ def test_more_sessions_than_anybody_asks_for_are_not_counted(monkeypatch):
         fill(cluster(Disk(0.0, 0.0, 1e15), 1), Request("client", 1.0, 4 * KB))
 
 
+@pytest.mark.parametrize("network", [FAST, Network(125e6), Network(2e6, rings=3)])
+@pytest.mark.parametrize("group", [None, 2])
+def test_what_is_refused_before_it_is_counted_would_have_been_counted(monkeypatch, network, group):
+    disks = (Disk(8 * MS, 4 * MS, 20e6), Disk(16 * MS, 8.3 * MS, 2.5e6))
+    cluster, request = Cluster(disks * 4, Host(), Host(), network), Request("client", 0.2e6, 12_000_000, group=group)
+    sessions = fill(cluster, request).sessions
+    mediator = Mediator(Ledger(cluster))
+    first = mediator.request(request)
+    assert isinstance(first, Admitted)
+    proved = [n for n in range(1, 3 * sessions) if filling._fit_evenly(mediator.ledger.tail, cluster, first, n)]
+    assert proved == list(range(1, len(proved) + 1))
+    assert 0.1 * sessions < len(proved) <= sessions
+    # up to there it is refused without a second session
+    monkeypatch.setattr(filling, "MOST", len(proved) - 1)
+    asked = []
+    counted = Mediator.request
+    monkeypatch.setattr(Mediator, "request", lambda self, one: (asked.append(one), counted(self, one))[1])
+    with pytest.raises(InputError, match=f"more than {len(proved) - 1} sessions of 200000 bytes/s fit: ask with a hi"):
+        fill(cluster, request)
+    assert len(asked) == 1
+
+
 def test_a_low_rate_does_not_pay_for_more_check_data_than_it_must():
     """A group of four data blocks for one of parity, not a mirror of one and one, which needs fewer agents."""
     full = fill(cluster(CERTAIN, 10), Request("client", MB, 60 * MB, buffer=4 * MB, group=4))
@@ -79,8 +101,8 @@ def test_a_low_rate_does_not_pay_for_more_check_data_than_it_must():
 
 
 def test_small_units_leave_room_for_short_periods():
-    """Twenty sessions of 0.2 MB/s that send a megabyte at a time may keep the ring for 0.17 s, and one of 20 MB/s needs 0.03 s of
-    it in each of its periods of 0.2 s, and its own processor for 0.04 s; with a quarter of a megabyte it is 0.04 s."""
+    """Twenty sessions of 0.2 MB/s that send a megabyte at a time may keep the ring for 0.17 s; one of 20 MB/s needs 0.03 s of
+    it in each of its periods of 0.2 s, and its own processor for 0.04 s. With a quarter of a megabyte it is 0.04 for 0.17."""
     disks = Cluster((Disk(16 * MS, 8.3 * MS, 2.5e6),) * 32, Host(), Host(), Network(125e6))
     quick = Request("quick", 20e6, 1_200_000_000)
 

@@ -81,13 +81,20 @@ def test_thousands_of_sessions_leave_the_ledger_as_it_was(oracle):
         ({"offered": 0}, "offered 0 bytes/s"),
         ({"sessions": 5}, "sessions 5: give a whole number, at least 22"),
         ({"batches": 0}, "batches 0"),
+        ({"seed": -1}, "seed -1: give a whole number, at least 0"),
+        ({"seed": 2**64}, "give a whole number below 2.64"),
+        (
+            {"classes": [SessionClass(1e5, 10**6), SessionClass(1e9, 10**9, name="huge")]},
+            "class 1 'huge': the cluster cannot serve it even when empty, disk of agent 0",
+        ),
         ({"policy": Economical(), "classes": [SessionClass(1.0, 1, buffer=7)]}, "buffer 7 bytes: the smallest unit"),
     ],
 )
 def test_loads_that_cannot_be(oracle, change, message):
     given = {"policy": None, "classes": [SessionClass(1e5, 10**6)], "offered": 1e6, "sessions": 100} | change
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=message) as found:
         variable_load(oracle.cluster_of(2), **given)
+    assert "\n" not in str(found.value)
 
 
 def test_classes_that_cannot_be():

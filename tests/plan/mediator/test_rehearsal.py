@@ -154,12 +154,36 @@ def test_a_degraded_read_keeps_its_rate(oracle):
     assert np.concatenate(met).size > 100 and np.mean(np.concatenate(met)) >= 0.99
 
 
+def test_of_an_agent_that_fails_in_mid_session_only_the_stripe_then_at_its_disks_is_late(oracle):
+    cluster, late = oracle.cluster_of(12), 0
+    for filling in range(3):
+        ledger, admitted = oracle.fill(cluster, filling, [0.2e6, 1.2e6], group=1.0, write=0.0)
+        assert ledger.disk_shares.max() > 0.4
+        agent, at = 3 * filling, 31.7
+        plans = [one.plan.degraded(agent, at) if agent in one.layout.agents else one.plan for one in admitted]
+        assert sum(bool(plan.failures) for plan in plans) >= 4
+        for seed in range(5):
+            for plan, lateness in zip(plans, rehearse(cluster, plans, seed).stripes, strict=True):
+                hit = np.arange(lateness.size) == (int((at - plan.start) / plan.period) if plan.failures else -1)
+                assert np.all(lateness[~hit] <= 1e-9)
+                assert np.all(lateness[hit] <= plan.period)
+                late += int(np.sum(lateness[hit] > 1e-9))
+    assert late > 0
+
+
 def test_seeds_are_runs(oracle):
     cluster = oracle.cluster_of(4)
     plans = [one.plan for one in oracle.fill(cluster, 0, [0.5e6])[1]]
     first, again, other = (rehearse(cluster, plans, seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.lateness, again.lateness)
     assert np.any(first.lateness != other.lateness)
+
+
+def test_a_seed_is_a_whole_number_from_0(oracle):
+    plan = TransferPlan(StripeLayout.over(100, 4, (0,)), "a", 1.0, False)
+    for seed in (-1, 1.5, np.nan):
+        with pytest.raises(InputError, match=f"seed {seed}: give a whole number, at least 0"):
+            rehearse(oracle.cluster_of(4), [plan], seed)
 
 
 def test_what_cannot_be_rehearsed(oracle):

@@ -198,8 +198,11 @@ def test_without_parity_nothing_may_fail():
     [
         (lambda: StripeLayout(0, 4, ((0,),)), "size 0: give a whole number"),
         (lambda: StripeLayout(9, 4, ((0, 0),)), "agents .0, 0.: name each of them once"),
+        (lambda: StripeLayout(9, 4, ((0, -1),)), "name each of them once, from 0"),
+        (lambda: StripeLayout(9, 4, ((0, 1.5),)), "agent 1.5: give a whole number"),
+        (lambda: StripeLayout(9, 4, ((0, np.nan),)), "agent nan: give a whole number"),
         (lambda: StripeLayout(9, 4, ((0,),), True), "each needs 2 agents"),
-        (lambda: StripeLayout(9, 4, ()), "name each of them once"),
+        (lambda: StripeLayout(9, 4, ()), "groups ..: no agents given; name at least 1"),
         (
             lambda: StripeLayout.over(9, 4, (0, 1, 2, 3, 4, 5), 4),
             "agents 6: with a parity block for 4 there is one too many",
@@ -209,6 +212,29 @@ def test_without_parity_nothing_may_fail():
 def test_layouts_that_cannot_be(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize("rate", [0, -1.0, np.nan, np.inf])
+def test_a_plan_needs_a_rate(rate):
+    with pytest.raises(InputError, match=f"rate {rate:g} bytes/s: it must be above 0 and finite"):
+        TransferPlan(StripeLayout(9, 4, ((0,),)), "client", rate, False)
+
+
+def test_moments_of_failures():
+    read = TransferPlan(StripeLayout.over(300, 4, (0, 1, 2, 3), 1), "client", 20.0, False)
+    for at in ([1, 2, 3], []):
+        with pytest.raises(InputError, match=f"{len(at)} moments for 2 agents; give one, or one for each"):
+            read.degraded([0, 2], at)
+    with pytest.raises(InputError, match="a moment must be a number of seconds"):
+        read.degraded(0, np.nan)
+    assert read.degraded([0, 2], 1).failures == ((0, 1.0), (2, 1.0))
+    # the earlier moment counts, whichever is told first
+    for plan in (
+        read.degraded(0, 5.0).degraded(0, 1.0),
+        read.degraded(0, 1.0).degraded(0, 5.0),
+        read.degraded([0, 0], [5, 1]),
+    ):
+        assert plan == read.degraded(0, 1.0)
 
 
 def test_stores_refuse_what_is_not_theirs(oracle):
