@@ -1,7 +1,8 @@
 """Fork-join: requests cut into parts that several servers work on, and are done when the last part is.
 
-`exponential` has the queues of textbooks, `bounds` those with block times of a disk. Striping over a network (swift) is
-`parts`, `striping` and `system`; `completion` simulates it by the recursion of `recursion`.
+`exponential` has the queues of textbooks, `bounds` those with block times of a disk, `tail` how rarely several blocks take
+long. Striping over a network (swift) is `parts`, `striping` and `system`; `completion` simulates it by the recursion of
+`recursion`.
 """
 
 from storagekit.analytic.forkjoin.bounds import completion_bounds as completion_bounds
@@ -21,3 +22,4 @@ from storagekit.analytic.forkjoin.recursion import Stream as Stream
 from storagekit.analytic.forkjoin.recursion import completion_times as completion_times
 from storagekit.analytic.forkjoin.striping import Striping as Striping
 from storagekit.analytic.forkjoin.system import StripedSystem as StripedSystem
+from storagekit.analytic.forkjoin.tail import lateness_bound as lateness_bound

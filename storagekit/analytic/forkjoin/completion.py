@@ -21,7 +21,7 @@ class Simulation:
     """A stream of requests for each of several systems, drawn once.
 
     systems: they may differ in everything but the share of writes. seeds: independent streams. requests: of each; the first
-    tenth is warm-up. Raises InputError where systems have different shares of writes.
+    tenth is warm-up. `draws` are their random numbers. Raises InputError where systems have different shares of writes.
     """
 
     def __init__(self, systems: Sequence[StripedSystem], seeds: Sequence[int], requests: int):
@@ -34,7 +34,7 @@ class Simulation:
         draws = draw(list(seeds), requests, most_blocks(stripings))
         self._limits = np.array([system.saturation()[0] for system in systems])[:, None, None]
         self._warm_up = requests // 10
-        self._draws = draws
+        self.draws = draws
         self._widest = max(striping.disks for striping in stripings)
         parts = [work(system.disk, system.striping, draws, shares[0]) for system in systems]
         self._work = self._stacked([part.seconds for part in parts])
@@ -48,7 +48,7 @@ class Simulation:
         rates = np.asarray(rates, float)
         rates = rates[..., None] if rates.ndim == 2 else rates
         require(bool(np.all(rates > 0) and np.all(np.isfinite(rates))), "rates", rates.min(), "above 0 and finite")
-        gap = jnp.asarray(self._draws.gap[:, None, None, :] / rates, jnp.float32)
+        gap = jnp.asarray(self.draws.gap[:, None, None, :] / rates, jnp.float32)
         read = jnp.broadcast_to(self._read, gap.shape)
         taken = _mean_completion(Stream(gap, read, self._work, self._blocks), self._paths, self._warm_up)
         return np.where(rates < self._limits, np.asarray(taken, float), np.inf)
@@ -59,7 +59,7 @@ class Simulation:
         By halving the interval from none to saturation; on common random numbers the one grows with the rate and the other
         falls.
         """
-        low = np.zeros((len(self.systems), 1, self._draws.gap.shape[1]))
+        low = np.zeros((len(self.systems), 1, self.draws.gap.shape[1]))
         high = low + self._limits
         for _ in range(_HALVINGS):
             middle = (low + high) / 2

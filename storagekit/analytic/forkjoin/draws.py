@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from numpy.typing import NDArray
 
 from storagekit.analytic.forkjoin.parts import Disk, require
 from storagekit.analytic.forkjoin.striping import Striping
@@ -34,23 +33,17 @@ def draw(seeds: list[int], requests: int, blocks: int) -> Draws:
     require(requests >= 1, "requests", requests, "at least 1")
     require(len(set(seeds)) == len(seeds) > 0, "seeds", seeds, "different from one another, at least one")
     key = jnp.stack([jax.random.key_data(jax.random.key(seed)) for seed in seeds], axis=1)
-    one, other = _fractions(key, requests, 2 + blocks)
+    one, other = (np.asarray(part) for part in _fractions(key, requests, 2 + blocks))
     return Draws(-np.log1p(-one[..., 0]), one[..., 1], other[..., 1], one[..., 2:], other[..., 2:])
 
 
 @partial(jax.jit, static_argnums=(1, 2))
-def _words(key: Array, requests: int, blocks: int) -> tuple[Array, Array]:
-    first = jnp.zeros((1, key.shape[1]), jnp.int32)
-    drawn = jax.vmap(lambda block: words(key, first, requests, block), out_axes=-1)(
-        jnp.arange(blocks, dtype=jnp.uint32)
-    )
-    return fraction(drawn[0]), fraction(drawn[1])
-
-
-def _fractions(key: Array, requests: int, blocks: int) -> tuple[NDArray, NDArray]:
+def _fractions(key: Array, requests: int, blocks: int) -> tuple[Array, Array]:
     """Two numbers in [0, 1) for every block number of every request: `[request, seed, block]`."""
-    one, other = _words(key, requests, blocks)
-    return np.asarray(one), np.asarray(other)
+    first = jnp.zeros((1, key.shape[1]), jnp.int32)
+    numbers = jnp.arange(blocks, dtype=jnp.uint32)
+    one, other = jax.vmap(lambda number: words(key, first, requests, number), out_axes=-1)(numbers)
+    return fraction(one), fraction(other)
 
 
 class Work(NamedTuple):

@@ -81,7 +81,7 @@ def completion_times(stream: Stream, paths: Paths | None = None) -> Float[Array,
     two the later is taken, at an agent's port and at the client. Sending and receiving do not disturb each other, and of two
     requests the later does not disturb the earlier. So it is exact for the disks and low elsewhere: against a simulation of
     every packet by 1% where disks are the limit, by 10% where a ring is two thirds as busy as they are; where the client's
-    processor is the limit and seven tenths busy, by 7% if it has one for each direction, and by 32% if one does both
+    processor is the limit and seven tenths busy, by 8% if it has one for each direction, and by 32% if one does both
     (tests/analytic/forkjoin/test_network.py).
     """
     if paths is None:

@@ -83,20 +83,19 @@ class Striping:
         return -(-self.blocks // self.data_disks)
 
     @property
-    def check_blocks(self) -> int:
-        """Blocks of check data that a write of the request makes."""
-        return self.rows * self.groups
+    def members(self) -> int:
+        """Disks of a group; all where there are no groups."""
+        return self.disks // max(self.groups, 1)
 
     @cached_property
     def group_of(self) -> NDArray:
         """The group of each disk."""
-        return np.arange(self.disks) // max(self.disks // self.groups, 1) if self.groups else np.zeros(self.disks, int)
+        return np.arange(self.disks) // self.members
 
     @cached_property
     def down(self) -> NDArray:
         """Which disks have failed: the first of the first `failed` groups."""
-        members = self.disks // self.groups if self.groups else self.disks
-        return (np.arange(self.disks) % members == 0) & (self.group_of < self.failed)
+        return (np.arange(self.disks) % self.members == 0) & (self.group_of < self.failed)
 
     def accesses(self, write_share: float) -> float:
         """Blocks read or written for a request on average, on all disks. A read takes as many where disks have failed."""
@@ -122,8 +121,7 @@ class Striping:
             begin = np.floor(place * self.disks).astype(int)[..., None, None]
             order = (disk - begin) % self.disks + row * self.disks
             return order < self.blocks
-        members = self.disks // self.groups
-        begin = np.floor(place * members).astype(int)[..., None, None]
-        check = (disk % members) == (begin + row) % members
+        begin = np.floor(place * self.members).astype(int)[..., None, None]
+        check = (disk % self.members) == (begin + row) % self.members
         lost = self.group_of < self.failed
         return (~check | lost | ~np.asarray(read, bool)[..., None, None]) & ~self.down

@@ -131,18 +131,18 @@ class StripedSystem:
 
     def _checking(self) -> float:
         """Seconds of a client to make the check data of a write."""
-        return (
-            float(self.client.check_seconds(self.striping.blocks * self.striping.unit)) if self.striping.groups else 0.0
-        )
+        if not self.striping.groups:
+            return 0.0
+        return float(self.client.check_seconds(self.striping.request))
 
     def _rebuilding(self) -> float:
         """Mean seconds of a client to make up for failed disks in a read: unless it was the check data that was lost."""
         striping = self.striping
         if not striping.failed:
             return 0.0
-        members = striping.disks // striping.groups
-        lost = striping.failed * striping.rows * (members - 1) / members
-        return lost * float(self.client.check_seconds((members - 1) * striping.unit))
+        others = striping.members - 1
+        lost = striping.failed * striping.rows * others / striping.members
+        return lost * float(self.client.check_seconds(others * striping.unit))
 
     @staticmethod
     def _cost(host: Host, size: float, packets: float) -> float:

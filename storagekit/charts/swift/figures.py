@@ -9,11 +9,9 @@ import xarray as xr
 from storagekit.axes import title
 from storagekit.charts.marks import Layered, Side, lines, named_points, table
 from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.swift.look import DISK_COLOURS, MEGA, UNIT_COLOURS, in_kb
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
-
-DISK_COLOURS: dict[str, str] = dict(zip(("4", "8", "16", "32"), COLOURS, strict=False))
-UNIT_COLOURS: dict[str, str] = dict(zip(("4 KB", "16 KB", "32 KB"), COLOURS, strict=False))
-KB, MEGA = 1024, 1e6
+from storagekit.units import MB
 
 
 def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | None = None) -> alt.TopLevelMixin:
@@ -23,7 +21,7 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
     paper: its numbers by claim id; the largest load of 32 disks is drawn where the unit is largest.
     """
     panels: list[Layered] = [
-        headed(_against_load(summary.sel(unit=unit), data.sel(unit=unit)), f"units of {unit / KB:.0f} KB", width=280)
+        headed(_against_load(summary.sel(unit=unit), data.sel(unit=unit)), f"units of {in_kb(unit)}", width=280)
         for unit in summary.unit.values.tolist()
     ]
     if paper:
@@ -59,7 +57,7 @@ def fig5(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin
 
 def fig6(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """The same of requests of a megabyte, by unit."""
-    named = summary.assign_coords(unit=[f"{unit / KB:.0f} KB" for unit in summary.unit.values])
+    named = summary.assign_coords(unit=[in_kb(unit) for unit in summary.unit.values])
     sides = (Side(title("disks")), Side("Data-rate (MB/s)", 1 / MEGA))
     drawn = lines(named, "disks", "unit", dict(reversed(UNIT_COLOURS.items())), sides, title("unit"))
     said = [(32, paper["swift.fig6.rate_32"], "paper, nearly")]
@@ -89,7 +87,7 @@ def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         _against_load(summary, data).properties(width=420, height=HEIGHT),
         f"{said['drive']}: at most {rate:,.0f} MB/s, limited by the {said['bottleneck']}",
-        f"requests of {said['request'] / KB / KB:g} MB; busy at the last point: {others}; whiskers: four streams",
+        f"requests of {said['request'] / MB:g} MB; busy at the last point: {others}; whiskers: four streams",
     )
 
 

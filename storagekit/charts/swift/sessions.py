@@ -5,9 +5,9 @@ import xarray as xr
 
 from storagekit.charts.marks import Side, lines
 from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.swift.look import MEGA
 from storagekit.charts.theme import COLOURS, finished
-
-KB, MEGA = 1024, 1e6
+from storagekit.units import KB
 
 
 def choices(data: xr.Dataset) -> alt.TopLevelMixin:

@@ -6,9 +6,8 @@ import xarray as xr
 from storagekit.axes import title
 from storagekit.charts.marks import Side, lines
 from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.swift.look import GIGA, MEGA, in_kb
 from storagekit.charts.theme import COLOURS, finished
-
-KB, MEGA, GIGA = 1024, 1e6, 1e9
 
 
 def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
@@ -52,7 +51,7 @@ def check_data(summary: xr.DataArray) -> alt.TopLevelMixin:
 
 def modern(summary: xr.DataArray) -> alt.TopLevelMixin:
     """Sustained data-rate against disks by `unit`, a panel for each device and link."""
-    named = summary.assign_coords(unit=[f"{unit / KB:.0f} KB" for unit in summary.unit.values])
+    named = summary.assign_coords(unit=[in_kb(unit) for unit in summary.unit.values])
     palette = dict(zip(reversed(named.unit.values.tolist()), COLOURS, strict=False))
     sides = (Side(title("disks")), Side("Data-rate (GB/s)", 1 / GIGA))
     panels = [

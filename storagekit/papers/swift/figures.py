@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.forkjoin import Simulation, StripedSystem, completion_bounds
-from storagekit.metrics.provenance import version
 from storagekit.papers.swift.system import (
     DISKS,
     M2372K,
@@ -19,6 +18,7 @@ from storagekit.papers.swift.system import (
     UNITS,
     Effort,
     gigabit,
+    made_by,
 )
 
 # of saturation; beyond nine tenths a stream of some thousand requests tells little about the mean
@@ -80,7 +80,7 @@ def against_load(
     }
     data = on_grid(flat, axes)
     data = data.assign_coords(load=list(loads), seed=effort.streams, resource=resources)
-    return data.assign_attrs(_made_by(systems, effort, time.perf_counter() - began))
+    return data.assign_attrs(_simulated(systems, effort, time.perf_counter() - began))
 
 
 def sustained(build: Callable[..., StripedSystem], axes: Mapping[str, Sequence], effort: Effort = QUICK) -> xr.Dataset:
@@ -104,7 +104,7 @@ def sustained(build: Callable[..., StripedSystem], axes: Mapping[str, Sequence],
         "bottleneck": ((), [name for _, name in limits], "", "what limits the system"),
     }
     data = on_grid(flat, axes).assign_coords(seed=effort.streams)
-    return data.assign_attrs(_made_by(systems, effort, time.perf_counter() - began))
+    return data.assign_attrs(_simulated(systems, effort, time.perf_counter() - began))
 
 
 def points(axes: Mapping[str, Sequence]) -> list[dict]:
@@ -131,20 +131,14 @@ def _bounds(system: StripedSystem, rates: np.ndarray) -> tuple[np.ndarray, np.nd
     return completion_bounds(system.disk, striping.unit, striping.rows, striping.disks, rates)
 
 
-def _made_by(systems: Sequence[StripedSystem], effort: Effort, wall: float) -> dict:
+def _simulated(systems: Sequence[StripedSystem], effort: Effort, wall: float) -> dict:
     one = systems[0]
-    return {
-        "paper": "swift",
-        "basis": "simulated",
-        "storagekit": version(),
-        "numpy": np.__version__,
+    return made_by("simulated", effort, wall) | {
         "precision": "float32",
         "drive": ", ".join(dict.fromkeys(system.disk.name for system in systems)),
         "request": float(one.striping.request),
         "write_share": float(one.write_share),
         "token_acquisition_s": one.network.acquisition,
-        "seeds": effort.streams,
         "requests_per_run": effort.requests,
         "warm_up_requests": effort.requests // 10,
-        "wall_seconds": round(wall, 3),
     }

@@ -7,8 +7,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.forkjoin import Host
-from storagekit.metrics.provenance import version
-from storagekit.papers.swift.system import M2372K, QUICK, RING, Effort
+from storagekit.papers.swift.system import AGENTS, M2372K, QUICK, RING, Effort, made_by
 from storagekit.plan.mediator import (
     Admitted,
     Agents,
@@ -28,7 +27,6 @@ from storagekit.plan.mediator import (
 )
 from storagekit.units import KB, MB, MINUTE
 
-AGENTS = 32
 # section 1: audio of CD quality, DVI compressed video, full-frame colour video; how often each is asked for is ours
 RATES = {"audio": 1.4e6 / 8, "DVI video": 1.2e6, "full-frame video": 20e6}
 SHARES = {"audio": 0.6, "DVI video": 0.37, "full-frame video": 0.03}
@@ -47,7 +45,7 @@ def cluster() -> Cluster:
 
 def choices(rates: Sequence[float] = tuple(np.geomspace(0.1e6, 25e6, 25))) -> xr.Dataset:
     """What the mediator of an idle cluster gives a session of a data-rate: `agents`, and `unit` in bytes; NaN if refused."""
-    rows = []
+    began, rows = time.perf_counter(), []
     for rate in rates:
         answer = Mediator(Ledger(cluster())).request(Request("client", float(rate), round(rate * LENGTH)))
         found = isinstance(answer, Admitted)
@@ -59,7 +57,7 @@ def choices(rates: Sequence[float] = tuple(np.geomspace(0.1e6, 25e6, 25))) -> xr
             "unit": ("rate", unit, {"units": "B", "long_name": "striping unit"}),
         },
         coords={"rate": list(rates)},
-    ).assign_attrs(_made_by("swift.choices", "analytic"))
+    ).assign_attrs(_made_by("swift.choices", "analytic", QUICK, began))
 
 
 def admitted(effort: Effort = QUICK) -> xr.Dataset:
@@ -94,7 +92,7 @@ def admitted(effort: Effort = QUICK) -> xr.Dataset:
     data = xr.Dataset(
         {name: ("run", list(column)) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
     )
-    return data.assign_attrs(_made_by("swift.admitted", "simulated", time.perf_counter() - began))
+    return data.assign_attrs(_made_by("swift.admitted", "simulated", effort, began))
 
 
 def _anyway(ledger: Ledger, asked: Request) -> TransferPlan:
@@ -134,7 +132,7 @@ def allocation(
 
     rows = [xr.concat([one(policy, load) for load in offered], "offered") for policy in POLICIES.values()]
     data = xr.concat(rows, "policy").assign_coords(policy=list(POLICIES), offered=list(offered))
-    return data.assign_attrs(_made_by("swift.allocation", "simulated", time.perf_counter() - began))
+    return data.assign_attrs(_made_by("swift.allocation", "simulated", effort, began))
 
 
 def survival(effort: Effort = QUICK) -> xr.Dataset:
@@ -143,12 +141,12 @@ def survival(effort: Effort = QUICK) -> xr.Dataset:
     Every agent in turn, at several moments of the transfer; and one in every group at once. Variables: `reads`, and `whole`,
     how many gave the object back byte for byte.
     """
-    sizes = (2, 4, 8)
+    began, sizes = time.perf_counter(), (2, 4, 8)
     counts = [_read_back(group, effort.first_seed) for group in sizes]
     reads, whole = np.array(counts).T
     return xr.Dataset(
         {"reads": ("group", reads), "whole": ("group", whole)}, coords={"group": list(sizes)}
-    ).assign_attrs(_made_by("swift.survival", "simulated"))
+    ).assign_attrs(_made_by("swift.survival", "simulated", effort, began))
 
 
 def _read_back(group: int, seed: int) -> tuple[int, int]:
@@ -170,6 +168,6 @@ def _read_back(group: int, seed: int) -> tuple[int, int]:
     return len(whole), sum(whole)
 
 
-def _made_by(exhibit: str, basis: str, wall: float | None = None) -> dict:
-    made = {"paper": "swift", "exhibit": exhibit, "basis": basis, "storagekit": version(), "drive": M2372K.name}
-    return made if wall is None else made | {"wall_seconds": round(wall, 3)}
+def _made_by(exhibit: str, basis: str, effort: Effort, began: float) -> dict:
+    made = made_by(basis, effort._replace(seeds=1), time.perf_counter() - began)
+    return made | {"exhibit": exhibit, "drive": M2372K.name, "sessions": effort.sessions}

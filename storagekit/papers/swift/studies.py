@@ -8,10 +8,9 @@ import xarray as xr
 from storagekit.analytic.forkjoin import Disk, Host, Network, StripedSystem, Striping
 from storagekit.errors import InputError
 from storagekit.papers.swift.figures import LOADS, against_load, sustained
-from storagekit.papers.swift.system import DISKS, HOST, LINKS, M2372K, NVME, QUICK, REQUEST, RING, SATA, Effort
+from storagekit.papers.swift.system import AGENTS, DISKS, HOST, LINKS, M2372K, NVME, QUICK, REQUEST, RING, SATA, Effort
 from storagekit.units import KB, MB
 
-AGENTS = 32
 GROUPS = (0, 1, 2, 4, 8)
 DOWN = ("none", "one", "one a group")
 CHECK_INSTRUCTIONS = (0.0, 1.0, 2.0, 4.0, 8.0)
@@ -73,7 +72,7 @@ def modern(
 ) -> xr.Dataset:
     """Figure 6 with today's parts: requests of 32 units, by `device`, `link`, `unit` and `disks`, and what limits them.
 
-    Where the client's link or processor is the limit the data-rates are up to 6% high (`recursion.completion_times`).
+    Where the client's link or processor is the limit the data-rates are up to 7% high (`recursion.completion_times`).
     """
     devices: dict[str, Disk] = {device.name: device for device in (SATA, NVME)}
 

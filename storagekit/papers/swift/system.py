@@ -1,9 +1,14 @@
 """The simulated system of section 5, and today's parts in the same model."""
 
+import platform
 from typing import NamedTuple
+
+import jax
+import numpy as np
 
 from storagekit.analytic.forkjoin import Disk, Host, Network, StripedSystem, Striping
 from storagekit.errors import InputError
+from storagekit.metrics.provenance import version
 from storagekit.units import KB, MB, MS, US
 
 M2372K = Disk(16 * MS, 8.3 * MS, 2.5e6, "Fujitsu M2372K")
@@ -13,6 +18,8 @@ RING = Network(rate=125e6, acquisition=10 * US)
 REQUEST, SMALL_REQUEST = MB, 128 * KB
 UNITS, SMALL_UNIT, LARGE_UNIT = (4 * KB, 16 * KB, 32 * KB), 4 * KB, 32 * KB
 DISKS = (4, 8, 16, 32)
+# of a mediator's cluster, and of the studies of redundancy
+AGENTS = 32
 # section 5.1: reads to writes as 4 to 1
 WRITE_SHARE = 0.2
 
@@ -53,3 +60,17 @@ def gigabit(
 ) -> StripedSystem:
     """The paper's system: hosts of 100 million instructions a second on a token ring of 1 Gb/s (sections 5 and 5.1)."""
     return StripedSystem(disk, Striping(request, unit, disks), RING, write_share=write_share)
+
+
+def made_by(basis: str, effort: Effort, wall: float) -> dict:
+    """What every Dataset carries; wall: the seconds it took."""
+    return {
+        "paper": "swift",
+        "basis": basis,
+        "storagekit": version(),
+        "jax": jax.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "seeds": effort.streams,
+        "wall_seconds": round(wall, 3),
+    }

@@ -12,7 +12,6 @@ from storagekit.plan.mediator.answer import Admitted as Admitted
 from storagekit.plan.mediator.answer import Proposal as Proposal
 from storagekit.plan.mediator.answer import Refused as Refused
 from storagekit.plan.mediator.answer import Utilization as Utilization
-from storagekit.plan.mediator.chernoff import lateness_bound as lateness_bound
 from storagekit.plan.mediator.cluster import Cluster as Cluster
 from storagekit.plan.mediator.filling import Filled as Filled
 from storagekit.plan.mediator.filling import fill as fill

@@ -4,8 +4,8 @@ Resources serve in order of arrival, and a session releases a block at each of i
 
 **Disks.** A block b of session i is released at time t to disk a. Let s be the release that began the busy period then on.
 b is late if the blocks released from s to t take more than tau_i + u, u = t - s; session j has at most 1 + u/tau_j of
-them. With e the bound of `chernoff` on P(one block of each session takes more than T), T the least tau_j at a, theta its
-parameter, L the sum of the sessions' log M: L = theta T - log 1/e, and by Chernoff once more
+them. With e the bound of `analytic.forkjoin.tail` on P(one block of each session takes more than T), T the least tau_j at
+a, theta its parameter, L the sum of the sessions' log M: L = theta T - log 1/e, and by Chernoff once more
 
     P(b late, busy since s) <= exp(L + u sum_j (log M_j)/tau_j - theta (tau_i + u)) <= e exp(-u log(1/e) / T),
 
@@ -38,7 +38,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.plan.mediator.chernoff import Tail
+from storagekit.analytic.forkjoin.tail import Tail
 from storagekit.plan.mediator.demand import Demand
 
 # a sum of times rounded up to 15 ps each may pass a limit that it meets exactly

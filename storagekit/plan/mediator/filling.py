@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from storagekit.analytic.forkjoin.tail import Tail
 from storagekit.errors import InputError
 from storagekit.plan.answer import Binding
 from storagekit.plan.mediator.answer import Admitted, Refused
-from storagekit.plan.mediator.chernoff import Tail
 from storagekit.plan.mediator.cluster import Cluster
 from storagekit.plan.mediator.demand import demand, shape_of
 from storagekit.plan.mediator.examine import State, examine, fits

@@ -7,10 +7,10 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
+from storagekit.analytic.forkjoin.tail import Tail
 from storagekit.errors import InputError
 from storagekit.plan.answer import Binding
 from storagekit.plan.mediator.answer import Proposal, Utilization
-from storagekit.plan.mediator.chernoff import Tail
 from storagekit.plan.mediator.cluster import Cluster
 from storagekit.plan.mediator.demand import Demand, demand, rounded_up, shape_of
 from storagekit.plan.mediator.examine import Examined, State, examine, fits

@@ -137,7 +137,7 @@ def compared(system: StripedSystem, load: float, requests: int = 1_500) -> float
     simulation = Simulation([system], [0, 1], requests)
     rate = load * system.saturation()[0]
     fast = simulation.completion(np.array([[rate]]))[0, 0]
-    slow = [Packets(system, simulation._draws, seed, rate).run()[requests // 10 :].mean() for seed in (0, 1)]
+    slow = [Packets(system, simulation.draws, seed, rate).run()[requests // 10 :].mean() for seed in (0, 1)]
     return float(np.mean(fast) / np.mean(slow))
 
 
@@ -181,7 +181,7 @@ def test_the_busy_share_is_what_the_events_take():
     system = StripedSystem(M2372K, Striping(MB, 32 * KB, 16), RING)
     simulation = Simulation([system], [0], 1_500)
     rate = 0.6 * system.saturation()[0]
-    events = Packets(system, simulation._draws, 0, rate)
+    events = Packets(system, simulation.draws, 0, rate)
     taken = defaultdict(float)
     serve = events.serve
 

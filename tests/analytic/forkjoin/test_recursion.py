@@ -103,7 +103,7 @@ def test_less_of_the_same_stream_is_the_same_stream():
     long = Simulation(SYSTEMS[1:2], [4], 400)
     wide = Simulation([SYSTEMS[2], SYSTEMS[1]], [4], 400)
     np.testing.assert_allclose(long.completion(rates)[0], wide.completion(np.array([[1.0], [10.0]]))[1], rtol=1e-5)
-    np.testing.assert_array_equal(long._draws.gap, wide._draws.gap)
+    np.testing.assert_array_equal(long.draws.gap, wide.draws.gap)
 
 
 def test_with_a_load_out_of_range_or_different_writes():

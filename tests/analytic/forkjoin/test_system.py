@@ -36,7 +36,7 @@ def test_without_check_data_every_block_is_somewhere_once(disks, blocks, place, 
 def test_every_group_of_a_row_has_one_block_of_check_data(groups, members, rows, place, data):
     failed = data.draw(st.integers(0, groups))
     striping = Striping(groups * (members - 1) * rows * KB, KB, groups * members, groups, failed)
-    assert striping.rows == rows and striping.check_blocks == rows * groups
+    assert striping.rows == rows and striping.members == members
     read, write = (striping.asked(np.array(is_read), np.array(place)) for is_read in (True, False))
     by_group = read.reshape(rows, groups, members).sum(-1)
     # with all disks, the data; without one, all that is left: as many

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from storagekit.analytic.forkjoin.parts import Disk, Host, Network
+from storagekit.analytic.forkjoin import Disk, Host, Network, lateness_bound
 from storagekit.errors import InputError
 from storagekit.plan.answer import Binding
 from storagekit.plan.mediator import (
@@ -23,7 +23,6 @@ from storagekit.plan.mediator import (
     Request,
     StripeLayout,
     Widest,
-    lateness_bound,
 )
 from storagekit.units import KB, MS
 

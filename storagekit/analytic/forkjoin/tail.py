@@ -16,9 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.analytic.forkjoin.parts import Disk
-from storagekit.errors import InputError
-from storagekit.plan.given import require_number
+from storagekit.analytic.forkjoin.parts import Disk, require
 
 _POINTS = 64
 # theta times the slowest positioning and a small transfer: from thousands of sessions with little spread to one alone
@@ -66,9 +64,7 @@ def lateness_bound(disk: Disk, units: ArrayLike, period: float) -> float:
 
     Raises InputError for a period that is not above 0.
     """
-    require_number("period", period)
-    if not period > 0:
-        raise InputError(f"period {period:g} s: it must be above 0")
+    require(period > 0, "period", f"{period:g} s", "above 0")
     units = np.asarray(units, float)
     tail = Tail.of([disk])
     left = period - float(disk.transfer(units).sum())

@@ -1,0 +1,13 @@
+"""What the exhibits share: colours by number of disks and by unit, and the units of their axes."""
+
+from storagekit.charts.theme import COLOURS
+from storagekit.units import KB
+
+MEGA, GIGA = 1e6, 1e9
+DISK_COLOURS: dict[str, str] = dict(zip(("4", "8", "16", "32"), COLOURS, strict=False))
+UNIT_COLOURS: dict[str, str] = dict(zip(("4 KB", "16 KB", "32 KB"), COLOURS, strict=False))
+
+
+def in_kb(size: float) -> str:
+    """A striping unit as a legend calls it."""
+    return f"{size / KB:.0f} KB"
