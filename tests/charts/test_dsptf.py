@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import xarray as xr
+from helpers import parts, rows
 
 from storagekit.charts import dsptf as draw
 from storagekit.charts.dsptf.replays import LOCAL
@@ -35,21 +36,6 @@ def made(least: float, most: float, **axes) -> xr.DataArray:
 
 def mean(values: xr.DataArray, **where) -> float:
     return float(values.sel(statistic="mean", **where))
-
-
-def parts(node, key):
-    """Every value of `key` anywhere in a specification."""
-    if isinstance(node, dict):
-        yield from ([node[key]] if key in node else [])
-        for value in node.values():
-            yield from parts(value, key)
-    elif isinstance(node, list):
-        for value in node:
-            yield from parts(value, key)
-
-
-def rows(spec: dict) -> list[dict]:
-    return list(itertools.chain.from_iterable(spec["datasets"].values()))
 
 
 def panel(spec: dict, number: int) -> list[dict]:

@@ -1,10 +1,9 @@
 """SR-Array's charts as data: what they say, and whether everything that was measured is in them."""
 
-import itertools
-
 import numpy as np
 import pytest
 import xarray as xr
+from helpers import parts, rows
 
 from storagekit.charts import srarray as draw
 from storagekit.metrics import interval
@@ -30,21 +29,6 @@ def made(least: float, most: float, **axes) -> xr.DataArray:
 
 def summary(**arrays: xr.DataArray) -> xr.Dataset:
     return interval(xr.Dataset({name.replace("_", " "): array for name, array in arrays.items()}))
-
-
-def parts(node, key):
-    """Every value of `key` anywhere in a specification."""
-    if isinstance(node, dict):
-        yield from ([node[key]] if key in node else [])
-        for value in node.values():
-            yield from parts(value, key)
-    elif isinstance(node, list):
-        for value in node:
-            yield from parts(value, key)
-
-
-def rows(spec: dict) -> list[dict]:
-    return list(itertools.chain.from_iterable(spec["datasets"].values()))
 
 
 def values(spec: dict, field: str) -> set:

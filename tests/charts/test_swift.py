@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import vl_convert
 import xarray as xr
+from helpers import parts, rows
 
 from storagekit.charts.swift import figures as draw
 from storagekit.charts.swift import studies as draw_studies
@@ -42,21 +43,6 @@ def against_load(**axes) -> tuple[xr.DataArray, xr.Dataset]:
 def rate(least: float, most: float, **axes) -> xr.DataArray:
     """Data-rates, bytes a second, over `statistic`."""
     return interval(made(least, most, **axes).to_dataset(name="data_rate")).data_rate
-
-
-def parts(node, key):
-    """Every value of `key` anywhere in a specification."""
-    if isinstance(node, dict):
-        yield from ([node[key]] if key in node else [])
-        for value in node.values():
-            yield from parts(value, key)
-    elif isinstance(node, list):
-        for value in node:
-            yield from parts(value, key)
-
-
-def rows(spec: dict) -> list[dict]:
-    return list(itertools.chain.from_iterable(spec["datasets"].values()))
 
 
 def titles(spec: dict) -> set[str]:

@@ -1,10 +1,9 @@
 """Charts of Swift's prototype as data: every row in them, and the colour where it belongs."""
 
-import itertools
-
 import numpy as np
 import pytest
 import xarray as xr
+from helpers import rows
 
 from storagekit.charts.swift import prototype as draw
 
@@ -32,12 +31,8 @@ def predicted() -> xr.Dataset:
     return xr.Dataset({"rate": (axes, values)}, coords=coords | {"statistic": ["mean", "low", "high"]})
 
 
-def rows(chart) -> list[dict]:
-    return list(itertools.chain.from_iterable(chart.to_dict()["datasets"].values()))
-
-
 def test_every_rate_measured_and_predicted_is_drawn(checked, predicted):
-    drawn = rows(draw.tables(checked, predicted))
+    drawn = rows(draw.tables(checked, predicted).to_dict())
     assert sorted(one["mean"] for one in drawn if "mean" in one) == sorted(checked["mean"].values.ravel())
     said = {(one["name"], one["series"], one["value"]) for one in drawn if "value" in one}
     assert said == {
@@ -54,7 +49,7 @@ def test_every_rate_measured_and_predicted_is_drawn(checked, predicted):
 
 def test_rows_that_disagree_are_coloured_and_limits_are_from_the_mean(checked):
     chart = draw.intervals(checked)
-    drawn = rows(chart)
+    drawn = rows(chart.to_dict())
     assert len(drawn) == 24
     assert {(one["table"], one["row"]) for one in drawn if one["verdict"] == "disagrees"} == {
         (1, "Write 6 MB"),

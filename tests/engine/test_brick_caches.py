@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import responses
 
 from storagekit.cache import BrickLRU
 from storagekit.dispatch import DSPTF, Hashing, central
@@ -13,12 +14,6 @@ from storagekit.schedule import FCFS
 MS = 1e-3
 SERVER = RateServer(1000)
 BLOCK = 8 * 512.0
-
-
-def responses(reports) -> dict[int, float]:
-    """Response time in ms of each request answered."""
-    number, response = reports.answered.number.ravel(), reports.answered.response.ravel()
-    return {int(n): r / MS for n, r in zip(number, response, strict=True) if n >= 0}
 
 
 def two_bricks(dispatch, cache) -> System:

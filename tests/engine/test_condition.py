@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import responses
 
 from storagekit.cache import BrickLRU
 from storagekit.dispatch import DSPTF, Hashing
@@ -26,12 +27,6 @@ MS = 1e-3
 SERVER = RateServer(1000)  # a sector takes 1 ms
 # a revolution takes 10 ms, a sector 0.1; a seek across both cylinders 2 ms
 SPINDLE = ideal_drive(full_seek=2 * MS, revolution=10 * MS, cylinders=2, sectors_per_track=100)
-
-
-def responses(reports) -> dict[int, float]:
-    """Response time in ms of each request answered."""
-    number, response = reports.answered.number.ravel(), reports.answered.response.ravel()
-    return {int(n): r / MS for n, r in zip(number, response, strict=True) if n >= 0}
 
 
 def pair(dispatch, condition, completion=None, drive=SERVER, **more) -> System:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import responses
 
 from storagekit.cache import LRU
 from storagekit.dispatch import Hashing, NearestIdle
@@ -20,12 +21,6 @@ def array(stripes, replicas, mirrors, schedule=None, propagation=None, **more) -
     placement = SRMirror(stripes, replicas, mirrors, unit=100)
     more = {"drives": 5, "slots": 4} | more
     return System(SPINDLE, placement, NearestIdle(), schedule or SATF(), FirstCopy(), propagation, **more)
-
-
-def responses(reports) -> dict[int, float]:
-    """Response time in ms of each request answered."""
-    number, response = reports.answered.number.ravel(), reports.answered.response.ravel()
-    return dict(zip(number[number >= 0].tolist(), response[number >= 0] / MS, strict=True))
 
 
 def accesses(reports) -> list[tuple[int, int]]:

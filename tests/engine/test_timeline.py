@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import responses
 
 from storagekit.dispatch import DSPTF, Hashing, Lossy, central
 from storagekit.drive import RateServer, ideal_drive
@@ -13,13 +14,6 @@ MS = 1e-3
 SERVER = RateServer(1000)  # a sector takes 1 ms
 # no arm: a place is its angle, sector s at s/100; a revolution takes 10 ms, a sector 0.1
 SPINDLE = ideal_drive(full_seek=0.0, revolution=10 * MS, cylinders=2, sectors_per_track=100)
-
-
-def responses(reports) -> dict[int, float]:
-    """Response time in ms of each request answered."""
-    answered = reports.answered
-    happened = answered.number.ravel() >= 0
-    return dict(zip(answered.number.ravel()[happened].tolist(), answered.response.ravel()[happened] / MS, strict=True))
 
 
 def test_two_bricks_first_come_first_served(unfold, recorded):

@@ -5,6 +5,7 @@ from functools import partial
 import jax
 import numpy as np
 import pytest
+from helpers import asking
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,6 @@ from storagekit.engine import System
 from storagekit.errors import InputError
 from storagekit.placement import Declustered, Replicas
 from storagekit.schedule import SATF
-from storagekit.workload import Requests
 
 TRACK, CYLINDERS = 40, 60
 # one head and no skew, so that a place on the drive is its address: (cylinder + angle) x track
@@ -26,13 +26,6 @@ rings = st.tuples(st.integers(1, 5), st.integers(1, 5)).map(lambda pair: (pair[0
 extents = st.integers(4, 240)
 # JAX compiles for every length: enumerations are filled up to one
 LENGTH = 8192
-
-
-def asking(sector, sectors=1) -> Requests:
-    sector = np.atleast_1d(np.asarray(sector, np.int32))
-    nothing = np.zeros(sector.shape, np.uint32)
-    size = np.full(sector.shape, sectors, np.int32)
-    return Requests(sector, sector, size, nothing == 0, nothing, nothing, nothing == 1)
 
 
 def located(placement, sector):

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import asking
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,6 @@ from storagekit.engine.state import phases
 from storagekit.errors import InputError
 from storagekit.placement import Replicas, SRMirror
 from storagekit.schedule import SATF
-from storagekit.workload import Requests
 
 HEADS, TRACK, CYLINDERS = 6, 40, 200
 UNIT = 16
@@ -39,13 +39,6 @@ fractions = st.floats(0, 1, exclude_max=True)
 def layout(aspect, share=1.0, **more) -> SRMirror:
     """Of that aspect, with a share of the most data that it holds."""
     return SRMirror(*aspect, data=aspect[0] * share, unit=UNIT, **more)
-
-
-def asking(sector, sectors=1) -> Requests:
-    sector = np.atleast_1d(np.asarray(sector, np.int32))
-    nothing = np.zeros(sector.shape, np.uint32)
-    size = np.full(sector.shape, sectors, np.int32)
-    return Requests(sector, sector, size, nothing == 0, nothing, nothing, nothing == 1)
 
 
 def located(placement, sector):

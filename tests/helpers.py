@@ -1,0 +1,40 @@
+"""What tests of several rooms share: charts looked into, requests made by hand, answers read off what an event reports."""
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from storagekit.units import MS
+from storagekit.workload import Requests
+
+
+def parts(node, key) -> Iterator:
+    """Every value of `key` anywhere in a chart's specification."""
+    if isinstance(node, dict):
+        yield from ([node[key]] if key in node else [])
+        for value in node.values():
+            yield from parts(value, key)
+    elif isinstance(node, list):
+        for value in node:
+            yield from parts(value, key)
+
+
+def rows(spec: dict) -> list[dict]:
+    """All rows of all data of a chart's specification."""
+    return list(itertools.chain.from_iterable(spec["datasets"].values()))
+
+
+def asking(sector, sectors=1) -> Requests:
+    """Reads of so many sectors at these addresses."""
+    sector = np.atleast_1d(np.asarray(sector, np.int32))
+    nothing = np.zeros(sector.shape, np.uint32)
+    size = np.full(sector.shape, sectors, np.int32)
+    return Requests(sector, sector, size, nothing == 0, nothing, nothing, nothing == 1)
+
+
+def responses(reports) -> dict[int, float]:
+    """Response time in ms of each request answered in what `unfold` reports."""
+    number, response = reports.answered.number.ravel(), reports.answered.response.ravel()
+    happened = number >= 0
+    return dict(zip(number[happened].tolist(), response[happened] / MS, strict=True))
