@@ -6,6 +6,7 @@ from storagekit.dispatch.base import OneChosen as OneChosen
 from storagekit.dispatch.base import Uncontested as Uncontested
 from storagekit.dispatch.base import Verdict as Verdict
 from storagekit.dispatch.base import View as View
+from storagekit.dispatch.by_number import OneOf as OneOf
 from storagekit.dispatch.dsptf import DSPTF as DSPTF
 from storagekit.dispatch.dsptf import Lossy as Lossy
 from storagekit.dispatch.dsptf import Reliable as Reliable
@@ -14,4 +15,3 @@ from storagekit.dispatch.hashing import Hashing as Hashing
 from storagekit.dispatch.hashing import WeightedHashing as WeightedHashing
 from storagekit.dispatch.lard import LARD as LARD
 from storagekit.dispatch.mirror import NearestIdle as NearestIdle
-from storagekit.dispatch.one_of import OneOf as OneOf

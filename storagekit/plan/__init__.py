@@ -1,6 +1,10 @@
 """What a capacity planner imports: layouts ranked by what they give, arrays sized for a goal, memory against disks."""
 
-from storagekit.plan.answer import Binding as Binding
+from storagekit.analytic.array.aspect import Layout as Layout
+from storagekit.analytic.array.elevator import RLOOK as RLOOK
+from storagekit.analytic.array.elevator import RSATF as RSATF
+from storagekit.analytic.array.positioning import Mechanics as Mechanics
+from storagekit.binding import Binding as Binding
 from storagekit.plan.answer import Candidate as Candidate
 from storagekit.plan.answer import LayoutAnswer as LayoutAnswer
 from storagekit.plan.answer import SizeAnswer as SizeAnswer
@@ -10,16 +14,12 @@ from storagekit.plan.checking import plan_against_simulation as plan_against_sim
 from storagekit.plan.checking import random_questions as random_questions
 from storagekit.plan.goal import ResponseGoal as ResponseGoal
 from storagekit.plan.goal import ThroughputGoal as ThroughputGoal
-from storagekit.plan.grid import Ranked as Ranked
-from storagekit.plan.grid import rank_many as rank_many
-from storagekit.plan.layout import Layout as Layout
+from storagekit.plan.many import Ranked as Ranked
+from storagekit.plan.many import rank_many as rank_many
 from storagekit.plan.memory import MemoryAnswer as MemoryAnswer
 from storagekit.plan.memory import memory_or_disks as memory_or_disks
 from storagekit.plan.memory import price_ratio as price_ratio
 from storagekit.plan.objective import Latency as Latency
 from storagekit.plan.objective import Throughput as Throughput
-from storagekit.plan.scheduler import RLOOK as RLOOK
-from storagekit.plan.scheduler import RSATF as RSATF
 from storagekit.plan.sizing import size_array as size_array
-from storagekit.plan.spindle import Mechanics as Mechanics
 from storagekit.plan.sr_array import best_sr_array as best_sr_array

@@ -4,36 +4,20 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from storagekit.analytic.array.aspect import Layout
+from storagekit.analytic.array.costs import Load
+from storagekit.analytic.array.elevator import Scheduler
+from storagekit.analytic.array.positioning import Mechanics
+from storagekit.binding import Binding
 from storagekit.drive import Drive
-from storagekit.plan.costs import Load
-from storagekit.plan.layout import Layout
 from storagekit.plan.objective import Objective
-from storagekit.plan.rule import Optimum
-from storagekit.plan.scheduler import Scheduler
-from storagekit.plan.spindle import Mechanics
+from storagekit.plan.paper_rule import Optimum
 from storagekit.units import MS
 
 if TYPE_CHECKING:
     from storagekit.plan.checking import Check
 
 _SHOWN = 5
-
-
-@dataclass(frozen=True)
-class Binding:
-    """The constraint that decides, "none" where nothing does: its value, the limit it meets, and what would lift it."""
-
-    constraint: str
-    value: float | None = None
-    limit: float | None = None
-    remedy: str = ""
-
-    def __str__(self) -> str:
-        figures = "" if self.value is None or self.limit is None else f" ({self.value:.6g} against {self.limit:.6g})"
-        return f"{self.constraint}{figures}" + (f"; {self.remedy}" if self.remedy else "")
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"constraint": self.constraint, "value": self.value, "limit": self.limit, "remedy": self.remedy}
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from storagekit.plan.costs import Load
-from storagekit.plan.population import Population
-from storagekit.plan.scheduler import Scheduler
+from storagekit.analytic.array.costs import Load
+from storagekit.analytic.array.elevator import Scheduler
+from storagekit.analytic.array.kinds import Population
 from storagekit.units import MS
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from storagekit.analytic.array.aspect import Layout
+from storagekit.analytic.array.elevator import RLOOK, RSATF, Scheduler
+from storagekit.analytic.array.positioning import Mechanics
+from storagekit.checks import require_number, require_whole
 from storagekit.drive import Drive
 from storagekit.errors import InputError
 from storagekit.plan.answer import LayoutAnswer, SizeAnswer
-from storagekit.plan.given import require_number, require_whole
 from storagekit.plan.goal import ResponseGoal
-from storagekit.plan.layout import Layout
 from storagekit.plan.objective import Latency, Objective, Throughput
-from storagekit.plan.scheduler import RLOOK, RSATF, Scheduler
-from storagekit.plan.spindle import Mechanics
 from storagekit.plan.sr_array import best_sr_array
 from storagekit.units import MS
 

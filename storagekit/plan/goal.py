@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic import response_mg1
+from storagekit.analytic.array.aspect import Layouts
+from storagekit.analytic.array.costs import Load, costs, occupied, used_share
+from storagekit.analytic.array.elevator import RLOOK
+from storagekit.analytic.array.positioning import Spindle
+from storagekit.checks import require_number
 from storagekit.errors import InputError
-from storagekit.plan.costs import Load, costs, occupied, used_share
-from storagekit.plan.given import require_number
-from storagekit.plan.layout import Layouts
-from storagekit.plan.scheduler import RLOOK
-from storagekit.plan.spindle import Spindle
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.analytic import srarray
-from storagekit.plan.costs import Costs, Load
-from storagekit.plan.spindle import Numbers, Spindle
+from storagekit.analytic.array import equations
+from storagekit.analytic.array.costs import Costs, Load
+from storagekit.analytic.array.positioning import Numbers, Spindle
 
 
 class Objective(ABC):
@@ -30,12 +30,12 @@ class Objective(ABC):
         reach = np.asarray(used, float) / load.locality
         stroke = np.asarray(self.stroke(load.queue))
         seek = np.where(
-            stroke > srarray.SPARSE_QUEUE, spindle.hop(np.minimum(reach / stroke, 1)), spindle.mean_seek(reach)
+            stroke > equations.SPARSE_QUEUE, spindle.hop(np.minimum(reach / stroke, 1)), spindle.mean_seek(reach)
         )
         p = load.unpropagated
         revolution = np.asarray(spindle.revolution, float)
-        rotation = p * srarray.rotation_even(revolution, replicas)
-        return seek + rotation + (1 - p) * srarray.rotation_write_all(revolution, replicas)
+        rotation = p * equations.rotation_even(revolution, replicas)
+        return seek + rotation + (1 - p) * equations.rotation_write_all(revolution, replicas)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Latency(Objective):
         return costs.latency
 
     def stroke(self, queue):
-        return np.full(np.shape(queue), float(srarray.SPARSE_QUEUE))
+        return np.full(np.shape(queue), float(equations.SPARSE_QUEUE))
 
 
 @dataclass(frozen=True)
@@ -61,4 +61,4 @@ class Throughput(Objective):
         return costs.disk_time / costs.busy
 
     def stroke(self, queue):
-        return np.maximum(queue, float(srarray.SPARSE_QUEUE))
+        return np.maximum(queue, float(equations.SPARSE_QUEUE))

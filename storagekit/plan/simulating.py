@@ -11,7 +11,11 @@ import equinox as eqx
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.analytic.srarray import MOST_REPLICAS
+from storagekit.analytic.array.aspect import Layout
+from storagekit.analytic.array.costs import Load
+from storagekit.analytic.array.elevator import RLOOK, RSATF, Scheduler
+from storagekit.analytic.array.equations import MOST_REPLICAS
+from storagekit.analytic.array.positioning import Mechanics
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive, ideal_drive
 from storagekit.drive.seek import LinearSeek
@@ -19,10 +23,6 @@ from storagekit.engine import AllCopies, Background, FirstCopy, Foreground, Scen
 from storagekit.errors import InputError
 from storagekit.metrics import sweep
 from storagekit.placement import SRMirror
-from storagekit.plan.costs import Load
-from storagekit.plan.layout import Layout
-from storagekit.plan.scheduler import RLOOK, RSATF, Scheduler
-from storagekit.plan.spindle import Mechanics
 from storagekit.schedule import FCFS, LOOK, SATF
 from storagekit.units import SECTOR
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests

@@ -5,17 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storagekit.analytic.srarray import MOST_REPLICAS
+from storagekit.analytic.array.aspect import Layout, layouts
+from storagekit.analytic.array.costs import Load, single_load, used_share
+from storagekit.analytic.array.equations import MOST_REPLICAS
+from storagekit.analytic.array.kinds import Kind, Population
+from storagekit.analytic.array.positioning import Curve, Linear, Mechanics, spindle
+from storagekit.binding import Binding
+from storagekit.checks import require_number, require_whole
 from storagekit.drive import Drive
 from storagekit.errors import InputError
-from storagekit.plan.answer import Binding, SizeAnswer
+from storagekit.plan.answer import SizeAnswer
 from storagekit.plan.assumptions import common_assumptions
-from storagekit.plan.costs import Load, single_load, used_share
-from storagekit.plan.given import require_number, require_whole
 from storagekit.plan.goal import Goal, ResponseGoal, latency_floor
-from storagekit.plan.layout import Layout, layouts
-from storagekit.plan.population import Kind, Population
-from storagekit.plan.spindle import Curve, Linear, Mechanics, spindle
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.analytic import srarray
+from storagekit.analytic.array import equations
+from storagekit.analytic.array.aspect import Layout, Layouts, layouts
+from storagekit.analytic.array.costs import Load, single_load
+from storagekit.analytic.array.elevator import RLOOK, Scheduler
+from storagekit.analytic.array.kinds import Population, Shared, population, shared_costs
+from storagekit.analytic.array.positioning import Mechanics
+from storagekit.binding import Binding
+from storagekit.checks import require_whole
 from storagekit.drive import Drive
 from storagekit.errors import InputError
-from storagekit.plan.answer import Binding, Candidate, LayoutAnswer
+from storagekit.plan.answer import Candidate, LayoutAnswer
 from storagekit.plan.assumptions import layout_assumptions
-from storagekit.plan.costs import Load, single_load
-from storagekit.plan.given import require_whole
-from storagekit.plan.layout import Layout, Layouts, layouts
 from storagekit.plan.objective import Latency, Objective, Throughput
-from storagekit.plan.population import Population, Shared, population, shared_costs
-from storagekit.plan.rule import Optimum, continuous_optimum, practical
-from storagekit.plan.scheduler import RLOOK, Scheduler
-from storagekit.plan.spindle import Mechanics
+from storagekit.plan.paper_rule import Optimum, continuous_optimum, practical
 
 
 def best_sr_array(
@@ -33,7 +34,7 @@ def best_sr_array(
     background: float = 0.0,
     overhead: float | None = None,
     data: float = 1.0,
-    most_replicas: int = srarray.MOST_REPLICAS,
+    most_replicas: int = equations.MOST_REPLICAS,
 ) -> LayoutAnswer:
     """How to divide `disks` disks into D_s x D_r x D_m, with every layout that fits ranked by what it gives.
 
@@ -120,7 +121,9 @@ def _candidates(array: Population, load: Load, every: Layouts, found: Shared) ->
     paper_latency = _by_the_paper(array, load, every, found, Latency())
     service = _by_the_paper(array, load, every, found, Throughput())
     # T_o is in `service` already
-    paper_rate = srarray.array_throughput(array.disks, array.disks * load.queue, srarray.disk_throughput(0.0, service))
+    paper_rate = equations.array_throughput(
+        array.disks, array.disks * load.queue, equations.disk_throughput(0.0, service)
+    )
     columns = (found.costs.latency, rate, response, found.used.max(axis=0), paper_latency, paper_rate)
     return [
         Candidate(every.at(number), *(float(figure) for figure in row))

@@ -154,9 +154,9 @@ def sessions(
 ) -> None:
     """How many sessions of --rate-mb the --agents guarantee, striped over as few of them as it takes (Swift's mediator)."""
     from storagekit.analytic.forkjoin import Disk, Host, Network
+    from storagekit.checks import require_whole
     from storagekit.drive import load_drive
-    from storagekit.plan.given import require_whole
-    from storagekit.plan.mediator import Cluster, Request, fill
+    from storagekit.mediator import Cluster, Request, fill
     from storagekit.units import MINUTE
 
     for option, value in (

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from storagekit.errors import InputError
 from storagekit.reproduce import cache, claims, parameters
 from storagekit.reproduce.devices import kernel_environment
-from storagekit.reproduce.exhibits import MEASUREMENTS, PROFILES, score_paper
+from storagekit.reproduce.page import MEASUREMENTS, PROFILES, score_paper
 from storagekit.reproduce.report import write_scorecard
 from storagekit.reproduce.scorecard import Row, score
 from storagekit.resources import reproductions_path

@@ -7,7 +7,7 @@ import pytest
 
 from storagekit.analytic import response_mg1
 from storagekit.analytic.forkjoin import Disk, Stream, completion_times
-from storagekit.analytic.forkjoin.draws import draw, work
+from storagekit.analytic.forkjoin.random_requests import draw, work
 from storagekit.analytic.forkjoin.striping import Striping
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer

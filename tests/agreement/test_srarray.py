@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from storagekit.analytic import srarray
+from storagekit.analytic.array import equations
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import ideal_drive
 from storagekit.engine import Background, FirstCopy, Scenario, System
@@ -59,12 +59,12 @@ def test_the_latencies_of_equations_4_and_7():
         for replicas in axes["replicas"]:
             at = data.sel(stripes=stripes, replicas=replicas)
             read, write = at.sel(reads=1.0), at.sel(reads=0.0)
-            assert_near(read.response, srarray.read_latency(S, R, stripes, replicas) + TRANSFER, slack=half)
-            assert_near(write.response, srarray.write_latency(S, R, stripes, replicas) + TRANSFER, slack=half)
+            assert_near(read.response, equations.read_latency(S, R, stripes, replicas) + TRANSFER, slack=half)
+            assert_near(write.response, equations.write_latency(S, R, stripes, replicas) + TRANSFER, slack=half)
             for found in (read, write):
-                assert_near(found.seek, srarray.seek_striped(S, stripes), slack=half)
-                assert_near(found.rotation, srarray.rotation_even(R, replicas), slack=half)
-            sweeping = srarray.rotation_write_all(R, replicas) - srarray.rotation_even(R, replicas)
+                assert_near(found.seek, equations.seek_striped(S, stripes), slack=half)
+                assert_near(found.rotation, equations.rotation_even(R, replicas), slack=half)
+            sweeping = equations.rotation_write_all(R, replicas) - equations.rotation_even(R, replicas)
             np.testing.assert_allclose(write.transfer, sweeping + TRANSFER, rtol=1e-4)
 
 
@@ -75,8 +75,8 @@ def test_locality_divides_the_seek():
     for stripes in axes["stripes"]:
         for locality in axes["locality"]:
             at = data.sel(stripes=stripes, locality=locality)
-            assert_near(at.seek, srarray.seek_striped(S / locality, stripes), slack=TRANSFER / 2)
-            assert_near(at.response, srarray.read_latency(S, R, stripes, 1, locality) + TRANSFER, slack=TRANSFER / 2)
+            assert_near(at.seek, equations.seek_striped(S / locality, stripes), slack=TRANSFER / 2)
+            assert_near(at.response, equations.read_latency(S, R, stripes, 1, locality) + TRANSFER, slack=TRANSFER / 2)
 
 
 def test_mirrors_wait_R_over_D_plus_1_or_synchronized_R_over_2D():
@@ -88,8 +88,8 @@ def test_mirrors_wait_R_over_D_plus_1_or_synchronized_R_over_2D():
     data = sweep(one_at_a_time, axes, requests=2000, seeds=64).isel(full_seek=0)
     for mirrors in axes["mirrors"]:
         loose, tied = (data.sel(mirrors=mirrors, synchronized=kind).rotation for kind in (0, 1))
-        assert_near(loose, srarray.rotation_random(R, mirrors))
-        assert_near(tied, srarray.rotation_even(R, mirrors), slack=TRANSFER / 2)
+        assert_near(loose, equations.rotation_random(R, mirrors))
+        assert_near(tied, equations.rotation_even(R, mirrors), slack=TRANSFER / 2)
         assert float(loose.std()) > 0.03 * R > 3 * float(tied.std())
 
 
@@ -114,7 +114,7 @@ def test_mirrors_seek_less_than_S_over_2D_plus_1():
     for mirrors in axes["mirrors"]:
         seek = data.sel(mirrors=mirrors).seek
         assert_near(seek, S * nearest_of_resting_heads(mirrors), slack=0.005 * S / mirrors)
-        ratio = float(seek.mean()) / srarray.seek_mirrored(S, mirrors)
+        ratio = float(seek.mean()) / equations.seek_mirrored(S, mirrors)
         assert ratio == pytest.approx({2: 0.81, 4: 0.71}[mirrors], abs=0.02)
 
 
@@ -146,7 +146,7 @@ def test_masked_writes_are_like_reads():
     for replicas in (1, 3):
         for reads in (0.0, 1.0):
             at = data.sel(reads=reads, replicas=replicas)
-            expected = srarray.mixed_latency(S, R, 2, replicas, 1.0) + TRANSFER
+            expected = equations.mixed_latency(S, R, 2, replicas, 1.0) + TRANSFER
             # now and then one finds a drive busy
             assert_near(at.response, expected, slack=0.02 * expected)
         written = data.sel(replicas=replicas, reads=0.0)
@@ -178,12 +178,12 @@ def test_equation_16_under_rlook():
 
     data = sweep(closed, {"asked": [6, 24, 96]}, requests=3000, seeds=8)
     for asked in data.asked.values:
-        service = srarray.rlook_service(S, R, stripes, replicas, 1.0, asked / disks)
-        one_disk = srarray.disk_throughput(overhead + TRANSFER, service)
-        expected = srarray.array_throughput(disks, asked, one_disk)
+        service = equations.rlook_service(S, R, stripes, replicas, 1.0, asked / disks)
+        one_disk = equations.disk_throughput(overhead + TRANSFER, service)
+        expected = equations.array_throughput(disks, asked, one_disk)
         at = data.sel(asked=asked)
         assert float(at.request_rate.mean()) == pytest.approx(expected, rel=0.05)
-        assert srarray.idle_share(disks, asked) < float(at.idle.mean()) < (disks - 1) / (disks + asked - 1)
-        stroke = S / (stripes * max(asked / disks, srarray.SPARSE_QUEUE))
+        assert equations.idle_share(disks, asked) < float(at.idle.mean()) < (disks - 1) / (disks + asked - 1)
+        stroke = S / (stripes * max(asked / disks, equations.SPARSE_QUEUE))
         assert 0.7 * stroke < float(at.seek.mean()) - overhead < stroke
-        assert_near(at.rotation, srarray.rotation_even(R, replicas), slack=TRANSFER / 2)
+        assert_near(at.rotation, equations.rotation_even(R, replicas), slack=TRANSFER / 2)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit.analytic import srarray
+from storagekit.analytic.array import equations
+from storagekit.analytic.array.nearest_of_several import least_linear, least_sampled, most_linear
+from storagekit.analytic.array.positioning import spindle
 from storagekit.drive import ideal_drive, load_drive
 from storagekit.errors import InputError
 from storagekit.plan import RLOOK, RSATF, Latency, Layout, Mechanics, Throughput, best_sr_array, rank_many
-from storagekit.plan.nearest import least_linear, least_sampled, most_linear
-from storagekit.plan.spindle import spindle
 from storagekit.units import MS
 
 S, R, T = 10 * MS, 6 * MS, 2 * MS
@@ -46,9 +46,9 @@ def test_one_disk_of_a_block_costs_what_the_paper_says(question):
     for one in answer.ranking:
         seek = S * question["data"]
         shape = (seek, R, one.layout.striping, one.layout.replicas, p)
-        assert one.latency == pytest.approx(T + srarray.mixed_latency(*shape, question["locality"]))
-        service = srarray.rlook_service(*shape, queue, question["locality"])
-        rate = srarray.array_throughput(disks, disks * queue, srarray.disk_throughput(T, service))
+        assert one.latency == pytest.approx(T + equations.mixed_latency(*shape, question["locality"]))
+        service = equations.rlook_service(*shape, queue, question["locality"])
+        rate = equations.array_throughput(disks, disks * queue, equations.disk_throughput(T, service))
         assert (one.paper_latency, one.paper_throughput) == pytest.approx((one.latency, rate))
         assert one.response == pytest.approx(disks * queue / one.throughput)
         # not more than all disks without a seek, nor less than one request on each after random ones
@@ -98,7 +98,7 @@ def test_the_papers_rule_stands_beside_the_ranking():
     assert answer.optimum.replicas == pytest.approx(4.73, abs=0.005)
     assert answer.paper.layout == Layout(2, 3, 1)
     assert answer.configuration == Layout(1, 6, 1)
-    assert answer.paper.latency == pytest.approx(srarray.read_latency(S, R, 2, 3, 4.14))
+    assert answer.paper.latency == pytest.approx(equations.read_latency(S, R, 2, 3, 4.14))
 
 
 def test_the_papers_rule_lets_mirrors_stand_for_replicas():
@@ -214,8 +214,8 @@ def test_the_first_and_the_last_of_three_heads(full, arc):
 def test_mirrors_without_arcs_or_seeks_reduce_to_the_papers_expectations():
     copies = np.array([1, 2, 5])
     nothing, one = np.zeros(3), np.ones(3)
-    assert least_linear(one, nothing, copies) == pytest.approx(srarray.seek_mirrored(1.0, copies))
-    assert least_linear(nothing, one, copies) == pytest.approx(srarray.rotation_random(1.0, copies))
+    assert least_linear(one, nothing, copies) == pytest.approx(equations.seek_mirrored(1.0, copies))
+    assert least_linear(nothing, one, copies) == pytest.approx(equations.rotation_random(1.0, copies))
 
 
 def test_a_foreground_write_occupies_every_mirror():

@@ -8,6 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from storagekit.analytic import response_mg1
+from storagekit.analytic.array.aspect import layouts
+from storagekit.analytic.array.costs import Load
+from storagekit.analytic.array.positioning import spindle
 from storagekit.drive import load_drive
 from storagekit.errors import InputError
 from storagekit.plan import (
@@ -19,10 +22,7 @@ from storagekit.plan import (
     price_ratio,
     size_array,
 )
-from storagekit.plan.costs import Load
 from storagekit.plan.goal import loaded_response
-from storagekit.plan.layout import layouts
-from storagekit.plan.spindle import spindle
 from storagekit.units import MS
 
 S, R, T = 10 * MS, 6 * MS, 2 * MS

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 CELLS = (
     """
 import altair as alt, xarray as xr
-from storagekit.reproduce.exhibits import Page
+from storagekit.reproduce.page import Page
 from storagekit.reproduce.scorecard import Measurement
 page = Page(out, "dsptf", profile, seed)
 data = xr.Dataset({"throughput": ("replicas", [140.0, 187.0])}, coords={"replicas": [2, 8]})

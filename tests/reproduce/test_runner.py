@@ -13,7 +13,7 @@ from storagekit.reproduce.report import read_scorecard
 
 WRITES = "from pathlib import Path\n(Path(out) / 'dsptf' / 'made.txt').write_text(f'{seed} {runs}')"
 CLAIMS = """
-from storagekit.reproduce.exhibits import Page
+from storagekit.reproduce.page import Page
 from storagekit.reproduce.scorecard import Measurement
 page = Page(out, "dsptf", profile, seed)
 page.claim([Measurement("dsptf.table1.gain", 1.41, 1.39, 1.43)])

@@ -20,6 +20,6 @@ from storagekit.analytic.forkjoin.recursion import Path as Path
 from storagekit.analytic.forkjoin.recursion import Paths as Paths
 from storagekit.analytic.forkjoin.recursion import Stream as Stream
 from storagekit.analytic.forkjoin.recursion import completion_times as completion_times
+from storagekit.analytic.forkjoin.striped_system import StripedSystem as StripedSystem
 from storagekit.analytic.forkjoin.striping import Striping as Striping
-from storagekit.analytic.forkjoin.system import StripedSystem as StripedSystem
 from storagekit.analytic.forkjoin.tail import lateness_bound as lateness_bound

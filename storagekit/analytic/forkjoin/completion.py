@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
-from storagekit.analytic.forkjoin.draws import draw, most_blocks, work
 from storagekit.analytic.forkjoin.parts import require
+from storagekit.analytic.forkjoin.random_requests import draw, most_blocks, work
 from storagekit.analytic.forkjoin.recursion import Paths, Stream, completion_times
-from storagekit.analytic.forkjoin.system import StripedSystem
+from storagekit.analytic.forkjoin.striped_system import StripedSystem
 
 # the interval halved so often is 6e-5 of saturation
 _HALVINGS = 14

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from storagekit.analytic import srarray
+from storagekit.analytic.array import equations
 from storagekit.metrics import Measurement
 from storagekit.papers.srarray.system import MECHANICS, WORKLOADS
 
@@ -43,8 +43,8 @@ def _seeks() -> bool:
     single = S * np.abs(few[:, None] - few[None, :]).mean()
     # independent distances, each with density 2 (1 - d): the least of D exceeds d with probability (1 - d)^(2 D)
     mirrored = [S * np.mean((1 - x) ** (2 * copies)) for copies in (1, 2, 5)]
-    found = [float(srarray.seek_mirrored(S, copies)) for copies in (1, 2, 5)]
-    striped = [float(srarray.seek_striped(S, disks)) for disks in (1, 4)]
+    found = [float(equations.seek_mirrored(S, copies)) for copies in (1, 2, 5)]
+    striped = [float(equations.seek_striped(S, disks)) for disks in (1, 4)]
     return _same(single, S / 3, CLOSE) and _same(mirrored, found, CLOSE) and _same(striped, [S / 3, S / 12])
 
 
@@ -55,10 +55,10 @@ def _rotations() -> bool:
     random = [R * np.mean((1 - x) ** count) for count in counts]
     every = [R * (np.mean(x / count) + (count - 1) / count) for count in counts]
     return (
-        _same(even, srarray.rotation_even(R, counts))
-        and _same(random, srarray.rotation_random(R, counts), CLOSE)
-        and _same(every, srarray.rotation_write_all(R, counts))
-        and _same(srarray.rotation_even(R, counts) + srarray.rotation_write_all(R, counts), R)
+        _same(even, equations.rotation_even(R, counts))
+        and _same(random, equations.rotation_random(R, counts), CLOSE)
+        and _same(every, equations.rotation_write_all(R, counts))
+        and _same(equations.rotation_even(R, counts) + equations.rotation_write_all(R, counts), R)
     )
 
 
@@ -71,38 +71,38 @@ def _least(latency, disks: float) -> tuple[float, float]:
 
 
 def _best_read() -> bool:
-    replicas, latency = _least(lambda s, r: srarray.read_latency(S, R, s, r), 9)
-    best = srarray.best_read(S, R, 9)
-    return _same(best.replicas, replicas, 1e-4) and _same(srarray.best_read_latency(S, R, 9), latency, CLOSE)
+    replicas, latency = _least(lambda s, r: equations.read_latency(S, R, s, r), 9)
+    best = equations.best_read(S, R, 9)
+    return _same(best.replicas, replicas, 1e-4) and _same(equations.best_read_latency(S, R, 9), latency, CLOSE)
 
 
 def _best_mixed() -> bool:
-    replicas, latency = _least(lambda s, r: srarray.mixed_latency(S, R, s, r, 0.8), 24)
-    best = srarray.best_mixed(S, R, 24, 0.8)
-    low = [float(srarray.best_mixed(S, R, 24, share).replicas) for share in (0.0, 0.3, 0.5)]
-    found = srarray.best_mixed_latency(S, R, 24, 0.8)
+    replicas, latency = _least(lambda s, r: equations.mixed_latency(S, R, s, r, 0.8), 24)
+    best = equations.best_mixed(S, R, 24, 0.8)
+    low = [float(equations.best_mixed(S, R, 24, share).replicas) for share in (0.0, 0.3, 0.5)]
+    found = equations.best_mixed_latency(S, R, 24, 0.8)
     return _same(best.replicas, replicas, 1e-4) and _same(found, latency, CLOSE) and low == [1.0, 1.0, 1.0]
 
 
 def _best_rlook() -> bool:
-    replicas, latency = _least(lambda s, r: srarray.rlook_service(S, R, s, r, 0.9, 8.0), 24)
-    best = srarray.best_rlook(S, R, 24, 0.9, 8.0)
-    found = srarray.best_rlook_latency(S, R, 24, 0.9, 8.0)
-    sparse = srarray.best_rlook(S, R, 24, 0.9, 2.0).replicas
-    same = _same(sparse, srarray.best_mixed(S, R, 24, 0.9).replicas)
+    replicas, latency = _least(lambda s, r: equations.rlook_service(S, R, s, r, 0.9, 8.0), 24)
+    best = equations.best_rlook(S, R, 24, 0.9, 8.0)
+    found = equations.best_rlook_latency(S, R, 24, 0.9, 8.0)
+    sparse = equations.best_rlook(S, R, 24, 0.9, 2.0).replicas
+    same = _same(sparse, equations.best_mixed(S, R, 24, 0.9).replicas)
     return _same(best.replicas, replicas, 1e-4) and _same(found, latency, CLOSE) and same
 
 
 def _throughput() -> bool:
-    one = srarray.disk_throughput(2.7e-3, 2.3e-3)
+    one = equations.disk_throughput(2.7e-3, 2.3e-3)
     # three requests on two disks: of eight ways to place them two leave a disk idle
-    return _same(one, 200.0) and _same(srarray.array_throughput(2, 3, one), 2 * (1 - 1 / 8) * one)
+    return _same(one, 200.0) and _same(equations.array_throughput(2, 3, one), 2 * (1 - 1 / 8) * one)
 
 
 def _rounding() -> bool:
     optimum = np.linspace(1, 48, 95)
     return all(
-        int(srarray.practical_replicas(best, disks, 48))
+        int(equations.practical_replicas(best, disks, 48))
         == max(d for d in range(1, disks + 1) if disks % d == 0 and d <= best)
         for disks in range(1, 49)
         for best in optimum
@@ -110,17 +110,17 @@ def _rounding() -> bool:
 
 
 def _mirror() -> bool:
-    mirrored = float(srarray.read_latency(S, R, 3, 2 * 2))
+    mirrored = float(equations.read_latency(S, R, 3, 2 * 2))
     return _same(mirrored, S / 9 + R / 8)
 
 
 def _square_root() -> bool:
-    return _same(srarray.best_read_latency(S, R, 4.0), 2 * srarray.best_read_latency(S, R, 16.0))
+    return _same(equations.best_read_latency(S, R, 4.0), 2 * equations.best_read_latency(S, R, 16.0))
 
 
 def worked_values() -> dict[str, float]:
     """The numbers of section 4.1: unbounded D_r for nine disks, and the practical one."""
     locality = {name: WORKLOADS[name].locality for name in ("Cello base", "Cello disk 6")}
-    nine = {name: float(srarray.unbounded_replicas(S, R, 9, locality=value)) for name, value in locality.items()}
-    practical = int(srarray.practical_replicas(nine["Cello base"], 9))
+    nine = {name: float(equations.unbounded_replicas(S, R, 9, locality=value)) for name, value in locality.items()}
+    practical = int(equations.practical_replicas(nine["Cello base"], 9))
     return {"cello_base": nine["Cello base"], "cello_disk6": nine["Cello disk 6"], "practical": float(practical)}

@@ -9,7 +9,7 @@ import equinox as eqx
 import numpy as np
 import xarray as xr
 
-from storagekit.analytic import srarray
+from storagekit.analytic.array import equations
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive, SeekFit
 from storagekit.engine import Scenario, System
@@ -69,7 +69,7 @@ def modelled(name: str, queue: int, write_share: float) -> float:
     """Requests a second that equations 15 and 16 give; D_r D_m stands for D_r (section 2.5)."""
     shape = Layout.parse(name)
     disks = shape.disks
-    service = srarray.rlook_service(
+    service = equations.rlook_service(
         MECHANICS.full_seek,
         MECHANICS.revolution,
         shape.striping,
@@ -78,8 +78,8 @@ def modelled(name: str, queue: int, write_share: float) -> float:
         queue / disks,
         LOCALITY,
     )
-    one = srarray.disk_throughput(MECHANICS.overhead, service)
-    return float(srarray.array_throughput(disks, queue, one))
+    one = equations.disk_throughput(MECHANICS.overhead, service)
+    return float(equations.array_throughput(disks, queue, one))
 
 
 def fig12(effort: Effort = QUICK, *, disks: Sequence[int] = DISKS, queues: Sequence[int] = QUEUES) -> xr.Dataset:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from storagekit.analytic import srarray
+from storagekit.analytic.array import equations
 from storagekit.metrics import sweep
 from storagekit.papers.srarray.system import MECHANICS, QUICK, WORKLOADS, DiskArray, Effort, Run, large, small, window
 from storagekit.plan import Layout, best_sr_array
@@ -48,11 +48,11 @@ def rule(disks: int, read_share: float, locality: float) -> Layout:
 def modelled(workload: str, shape: Layout) -> float:
     """Response time that the latency model gives an SR-Array, seconds: equation 4 and the overhead."""
     seek, turn, locality = MECHANICS.full_seek, MECHANICS.revolution, WORKLOADS[workload].locality
-    latency = srarray.read_latency(seek, turn, shape.striping, shape.replicas, locality)
+    latency = equations.read_latency(seek, turn, shape.striping, shape.replicas, locality)
     return MECHANICS.overhead + float(latency)
 
 
-def aspects(disks: int, most: int = srarray.MOST_REPLICAS) -> list[str]:
+def aspects(disks: int, most: int = equations.MOST_REPLICAS) -> list[str]:
     """Every D_s x D_r x 1 of so many disks."""
     return [f"{disks // r}x{r}x1" for r in range(1, most + 1) if disks % r == 0]
 
@@ -104,7 +104,7 @@ def by_scheme(data: xr.Dataset, workload: str, disks: Sequence[int]) -> xr.DataA
     return joined.assign_coords(scheme=[*schemes, "Model"], disks=list(disks))
 
 
-def by_aspect(data: xr.Dataset, disks: Sequence[int], most: int = srarray.MOST_REPLICAS) -> xr.DataArray:
+def by_aspect(data: xr.Dataset, disks: Sequence[int], most: int = equations.MOST_REPLICAS) -> xr.DataArray:
     """Response times, seconds, of SR-Arrays by `disks` and `replicas`, D_r up to `most` (figure 7); NaN where none is."""
     blank = xr.full_like(data.response.isel(layout=0, drop=True), np.nan)
 

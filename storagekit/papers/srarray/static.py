@@ -12,7 +12,7 @@ from storagekit.dispatch import Hashing
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
 from storagekit.metrics import interval, sweep
-from storagekit.metrics.witness import Controller, measured_stream
+from storagekit.metrics.measured_drive import Controller, measured_stream
 from storagekit.papers.srarray.system import QUICK, WORKLOADS, Effort
 from storagekit.placement import Replicas
 from storagekit.resources import data_path, real_traces

@@ -7,8 +7,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.forkjoin import Host
-from storagekit.papers.swift.system import AGENTS, M2372K, QUICK, RING, Effort, made_by
-from storagekit.plan.mediator import (
+from storagekit.mediator import (
     Admitted,
     Agents,
     Cluster,
@@ -25,6 +24,7 @@ from storagekit.plan.mediator import (
     rehearse,
     variable_load,
 )
+from storagekit.papers.swift.system import AGENTS, M2372K, QUICK, RING, Effort, made_by
 from storagekit.units import KB, MB, MINUTE
 
 # section 1: audio of CD quality, DVI compressed video, full-frame colour video; how often each is asked for is ours

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from storagekit.analytic.forkjoin import Disk, Host, Network, Simulation, StripedSystem, Striping
-from storagekit.analytic.forkjoin.draws import Draws
+from storagekit.analytic.forkjoin.random_requests import Draws
 from storagekit.units import KB, MB, MS
 
 M2372K = Disk(16 * MS, 8.3 * MS, 2.5e6)

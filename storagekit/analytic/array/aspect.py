@@ -1,0 +1,74 @@
+"""How an array's disks are divided: D_s x D_r x D_m."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storagekit.analytic.array.equations import MOST_REPLICAS
+from storagekit.errors import InputError
+
+
+@dataclass(frozen=True)
+class Layout:
+    """D_s x D_r x D_m disks: striping, rotational replicas on a disk, mirrors on different disks (srarray, section 2.5)."""
+
+    striping: int
+    replicas: int
+    mirrors: int
+
+    @classmethod
+    def parse(cls, name: str) -> "Layout":
+        """D_s x D_r x D_m as the paper writes it: "2x3x1". Raises InputError for anything but three whole numbers."""
+        try:
+            return cls(*(int(number) for number in name.split("x")))
+        except (ValueError, TypeError) as fault:
+            raise InputError(f"layout {name!r}: write D_s, D_r and D_m as in 2x3x1") from fault
+
+    @property
+    def disks(self) -> int:
+        return self.striping * self.replicas * self.mirrors
+
+    def __str__(self) -> str:
+        return f"{self.striping}x{self.replicas}x{self.mirrors}"
+
+
+@dataclass(frozen=True)
+class Layouts:
+    """Many layouts of the same disks: an array of whole numbers for each factor, fewest mirrors first."""
+
+    striping: NDArray
+    replicas: NDArray
+    mirrors: NDArray
+
+    @property
+    def count(self) -> int:
+        return self.mirrors.size
+
+    @property
+    def copies(self) -> NDArray:
+        """Copies of a block, those on one disk and those on others."""
+        return self.replicas * self.mirrors
+
+    def where(self, chosen: NDArray) -> "Layouts":
+        """Those that a mask or numbers choose."""
+        return Layouts(self.striping[chosen], self.replicas[chosen], self.mirrors[chosen])
+
+    def at(self, number: int) -> Layout:
+        return Layout(int(self.striping[number]), int(self.replicas[number]), int(self.mirrors[number]))
+
+
+@lru_cache(maxsize=1024)
+def layouts(disks: int, most_replicas: int = MOST_REPLICAS) -> Layouts:
+    """Every layout of `disks` disks with at most that many replicas on a disk."""
+    factors = [factor for factor in range(1, disks + 1) if disks % factor == 0]
+    found = [
+        (disks // (mirrors * replicas), replicas, mirrors)
+        for mirrors in factors
+        for replicas in factors
+        if replicas <= most_replicas and (disks // mirrors) % replicas == 0
+    ]
+    columns = np.array(found).T
+    columns.flags.writeable = False
+    return Layouts(*columns)

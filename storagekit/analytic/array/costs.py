@@ -1,0 +1,172 @@
+"""What a request costs in each layout, disk by disk.
+
+The paper approximates D_m mirrors by D_r D_m replicas (section 2.5). Here they are counted one by one: a read goes to the
+idle head that is there first, and a write that propagates in the foreground occupies D_m disks and ends with the last.
+
+Of equations 12 to 16 throughput keeps the rotation, and departs in three things. An elevator that always has n places to go
+to crosses 2/3(n + 1) of the cylinders to the next, not 1/n (`Spindle.stroke`), which also covers the few for which the paper
+turns to equation 9. What a disk finds waiting varies, and q is only its mean (`occupancy.waiting_at_choice`). And disks are
+idle less often than requests thrown at them by chance would leave them (`occupancy.busy_share`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storagekit.analytic.array import equations
+from storagekit.analytic.array.aspect import Layouts
+from storagekit.analytic.array.closed_loop import busy_share, shape_of, staffed, waiting_at_choice
+from storagekit.analytic.array.elevator import Scheduler
+from storagekit.analytic.array.positioning import Numbers, Spindle
+from storagekit.checks import require_number
+from storagekit.errors import InputError
+
+# by what share of a queue its service is differenced
+_STEP = 0.1
+
+
+@dataclass(frozen=True)
+class Load:
+    """What is asked of an array; arrays where there are many questions.
+
+    read_share: reads among requests; background: share of the writes whose copies are propagated in idle time; queue:
+    outstanding requests for each disk; locality: L, by which distances are divided; data: size of the data set in
+    capacities of one drive.
+    """
+
+    read_share: Numbers
+    background: Numbers
+    queue: Numbers
+    locality: Numbers
+    data: Numbers
+
+    def __post_init__(self):
+        for label, values in (("read_share", self.read_share), ("background", self.background)):
+            _within(label, values, 0, 1, "between 0 and 1")
+        _within("queue", self.queue, np.nextafter(0, 1), 1e9, "above 0 requests for each disk")
+        _within("locality", self.locality, 1e-6, 1e9, "above 0")
+        _within("data", self.data, np.nextafter(0, 1), 1e9, "above 0 drive capacities")
+
+    @property
+    def unpropagated(self) -> NDArray:
+        """p of equation 8."""
+        reads = np.asarray(self.read_share, float)
+        writes = 1 - reads
+        return equations.unpropagated_share(reads, writes * self.background, writes * (1 - np.asarray(self.background)))
+
+    @property
+    def settled_once(self) -> NDArray:
+        """Writes that count like reads, because only their first copy is written in the foreground."""
+        return (1 - np.asarray(self.read_share, float)) * self.background
+
+
+def single_load(read_share: float, background: float, queue: float, locality: float, data: float) -> Load:
+    """The load of one question. Raises InputError for an array, and as `Load`."""
+    given = {"read_share": read_share, "background": background, "queue": queue, "locality": locality, "data": data}
+    for label, value in given.items():
+        require_number(label, value)
+    return Load(**given)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """For each layout: latency of a request alone, seconds; disk seconds that a request takes of the array in all; busy:
+    share of the time that a disk works at the question's queue."""
+
+    latency: NDArray
+    disk_time: NDArray
+    busy: NDArray
+
+    def throughput(self, disks: Numbers) -> NDArray:
+        """Requests a second."""
+        return np.asarray(disks, float) * self.busy / self.disk_time
+
+
+def costs(spindle: Spindle, load: Load, layouts: Layouts, disks: Numbers, used: NDArray, scheduler: Scheduler) -> Costs:
+    """The costs where a disk's data and its replicas take a share `used` of the cylinders (0 to 1, last axis: layout)."""
+    reach = spindle.reach(used / np.asarray(load.locality))
+    disk_time, busy = _occupied(spindle, load, layouts, disks, reach, scheduler)
+    return Costs(_latency(spindle, load, layouts, reach), disk_time, busy)
+
+
+def used_share(load: Load, layouts: Layouts, disks: Numbers) -> NDArray:
+    """Cylinders of a disk that hold data or replicas, above 1 where the layout does not fit."""
+    return np.multiply(load.data, layouts.copies) / np.asarray(disks, float)
+
+
+def _latency(spindle: Spindle, load: Load, layouts: Layouts, reach: NDArray) -> NDArray:
+    arc = np.divide(spindle.revolution, layouts.replicas)
+    p = load.unpropagated
+    first = spindle.least(reach, arc, layouts.mirrors)
+    # the other replicas of a disk pass one arc after another
+    last = spindle.most(reach, arc, layouts.mirrors) + spindle.revolution - arc
+    settle = (1 - np.asarray(load.read_share)) * spindle.write_settle
+    return spindle.overhead + settle + p * first + (1 - p) * last
+
+
+def _occupied(
+    spindle: Spindle, load: Load, layouts: Layouts, disks: Numbers, reach: NDArray, scheduler: Scheduler
+) -> tuple[NDArray, NDArray]:
+    """Disk seconds of a request, and the share of the time that a disk works.
+
+    The disks of a mirror have one queue. A read that finds some of them idle goes to the one that is there first; else it
+    waits at all of them, and a write always does, among what the others have left. Positioning times spread about their
+    mean as uniform ones do, by a third of its square.
+    """
+    p, mirrors = load.unpropagated, layouts.mirrors
+    arc = np.divide(spindle.revolution, layouts.replicas)
+    alone = spindle.mean_seek(reach) + arc / 2
+    places, outstanding = np.divide(disks, mirrors), np.multiply(disks, load.queue)
+    seen, reads = visible(p, mirrors)
+
+    def chosen_among(crowd: NDArray) -> NDArray:
+        others = np.maximum(seen * crowd - (mirrors - 1) * reads, 1)
+        return scheduler.positioning(spindle, reach, arc, np.where(mirrors > 1, others, crowd))
+
+    def total(read: NDArray, chosen: NDArray) -> NDArray:
+        write = spindle.overhead + chosen + spindle.revolution - arc
+        return occupied(load, layouts, spindle.overhead + read, write, spindle.write_settle)
+
+    # how fast a disk gets with its queue, as if that were not so; then the queue as it is
+    crowd = np.broadcast_to(waiting_at_choice(places, outstanding), reach.shape)
+    slow, fast = (total(time, time) for time in (chosen_among(crowd), chosen_among(crowd * (1 + _STEP))))
+    shape = shape_of(crowd, slow, fast, _STEP)
+    chosen = chosen_among(waiting_at_choice(places, outstanding, shape))
+    # what a mean queue leaves idle, then what a read gains from the choice among idle heads
+    first = total(chosen, chosen)
+    square = chosen**2 / 3 + p * (1 - p) * (spindle.revolution - arc) ** 2
+    variation = square * ((p + (1 - p) * mirrors) / first) ** 2
+    busy = busy_share(places, load.queue * mirrors * seen, variation, shape)
+    if np.all(mirrors == 1):
+        return first, busy
+    # a read keeps one disk of its mirror busy, a write all of them
+    busy = (1 - reads) * busy + reads * np.minimum(busy, staffed(places, outstanding, mirrors))
+    idle = np.where(mirrors > 1, 1 - busy, 0)
+    none = (1 - idle) ** mirrors
+    nearest = spindle.least(reach, arc, mirrors, idle) - none * alone
+    return total(np.where(mirrors > 1, nearest + none * chosen, chosen), chosen), busy
+
+
+def visible(p: Numbers, mirrors: NDArray) -> tuple[NDArray, NDArray]:
+    """Of the requests of a mirror the share that waits at one of its disks, and the share of reads in its accesses.
+
+    A request that waits T at a disk is gone after T/D_m if it is a read, which the first disk takes, and after H T if it
+    is a write, which the last one ends: H = 1 + 1/2 + ... + 1/D_m for exponential times.
+    """
+    harmonic = np.cumsum(1 / np.arange(1, int(np.max(mirrors)) + 1))[mirrors - 1]
+    waits = p / mirrors + (1 - p)
+    return waits / (p / mirrors + (1 - p) * harmonic), p / (p + (1 - p) * mirrors)
+
+
+def occupied(load: Load, layouts: Layouts, read: NDArray, write: NDArray, settle: Numbers) -> NDArray:
+    """Disk seconds of a mean request: one access `read`, or D_m accesses `write` where all copies are written at once."""
+    p = load.unpropagated
+    return p * read + load.settled_once * settle + (1 - p) * layouts.mirrors * (write + settle)
+
+
+def _within(label: str, values: Numbers, least: float, most: float, rule: str) -> None:
+    values = np.asarray(values, float)
+    wrong = values[~((values >= least) & (values <= most))]
+    if wrong.size:
+        raise InputError(f"{label} {wrong.flat[0]:g}: it must be {rule}")

@@ -1,0 +1,46 @@
+"""Swift's storage mediator: it reserves what a session needs at storage agents and network, or refuses.
+
+A client asks for a data-rate (`Request`); a `Mediator` chooses agents and striping unit by its `Policy`, reserves them in the
+`Ledger` of a `Cluster`, and hands out a `TransferPlan`, which the client's distribution agent follows on its own. Announced
+in swift, sections 2 and 6.1, and not built there: how a session is tested is this package's own (see `examine`).
+
+    ledger = Ledger(Cluster((Disk(16 * MS, 8.3 * MS, 2.5e6),) * 32, Host(), Host(), Network(125e6)))
+    answer = Mediator(ledger).request(Request("camera", rate=1.2e6, size=72_000_000, group=4))
+"""
+
+from storagekit.mediator.answer import Admitted as Admitted
+from storagekit.mediator.answer import Proposal as Proposal
+from storagekit.mediator.answer import Refused as Refused
+from storagekit.mediator.answer import Utilization as Utilization
+from storagekit.mediator.cluster import Cluster as Cluster
+from storagekit.mediator.filling import Filled as Filled
+from storagekit.mediator.filling import fill as fill
+from storagekit.mediator.ledger import Ledger as Ledger
+from storagekit.mediator.load import Interval as Interval
+from storagekit.mediator.load import LoadResult as LoadResult
+from storagekit.mediator.load import SessionClass as SessionClass
+from storagekit.mediator.load import variable_load as variable_load
+from storagekit.mediator.mediator import UNITS as UNITS
+from storagekit.mediator.mediator import Mediator as Mediator
+from storagekit.mediator.policy import Economical as Economical
+from storagekit.mediator.policy import FirstFit as FirstFit
+from storagekit.mediator.policy import Policy as Policy
+from storagekit.mediator.policy import Shapes as Shapes
+from storagekit.mediator.policy import SmallUnits as SmallUnits
+from storagekit.mediator.policy import Widest as Widest
+from storagekit.mediator.rebuilding import Rebuild as Rebuild
+from storagekit.mediator.redundancy import RedundancyCost as RedundancyCost
+from storagekit.mediator.redundancy import check_seconds as check_seconds
+from storagekit.mediator.redundancy import extra_write_bytes as extra_write_bytes
+from storagekit.mediator.redundancy import guaranteed_rate as guaranteed_rate
+from storagekit.mediator.redundancy import rate_with_agent_down as rate_with_agent_down
+from storagekit.mediator.redundancy import redundancy_cost as redundancy_cost
+from storagekit.mediator.redundancy import storage_overhead as storage_overhead
+from storagekit.mediator.rehearsal import Rehearsal as Rehearsal
+from storagekit.mediator.rehearsal import rehearse as rehearse
+from storagekit.mediator.request import Request as Request
+from storagekit.mediator.store import Agents as Agents
+from storagekit.mediator.stripe_layout import Blocks as Blocks
+from storagekit.mediator.stripe_layout import StripeLayout as StripeLayout
+from storagekit.mediator.transfer_plan import TransferPlan as TransferPlan
+from storagekit.mediator.transfers import Transfers as Transfers

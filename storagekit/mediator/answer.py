@@ -1,0 +1,149 @@
+"""What a mediator answers: a session with its transfer plan, or why there is none."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storagekit.binding import Binding
+from storagekit.mediator.request import Request
+from storagekit.mediator.stripe_layout import StripeLayout
+from storagekit.mediator.transfer_plan import TransferPlan
+
+ASSUMPTIONS = (
+    "seeks and rotational waits are independent and uniform from 0 to twice their mean (swift, section 5.1)",
+    "every disk, processor, ring and link serves in order of arrival, and nobody but sessions uses it",
+    "a session releases a stripe for every period, its blocks together; each stage has a period as its deadline",
+    "processors and network take certain times, the token's way its mean; requests and acknowledgements take none",
+    "a block is reserved at every agent for each period, that of parity too: a read keeps its rate when an agent fails",
+    "sessions do not come or go within a busy period of a disk",
+    "a block late at its disk makes no other late on the network",
+    "the test is sufficient, not necessary: a session that is refused might have been met",
+    "when an agent fails, the stripe then at its disks may be up to a period late: all sessions ask for parity at once",
+)
+
+
+@dataclass(frozen=True)
+class Utilization:
+    """Share of its time that each resource is reserved for, on the mean; never over 1.
+
+    disks, processors, links: `[agent]`, links None on a ring; ring: None on a switch; clients: processor
+    and link of each, by name.
+    """
+
+    disks: NDArray
+    processors: NDArray
+    links: NDArray | None
+    ring: float | None
+    clients: Mapping[str, tuple[float, float]]
+
+    @property
+    def most(self) -> float:
+        """Of the fullest resource."""
+        parts = [
+            self.disks,
+            self.processors,
+            [self.ring or 0.0],
+            [max(both) for both in self.clients.values()] or [0.0],
+        ]
+        return float(max(np.max(part) for part in [*parts, [0.0] if self.links is None else self.links]))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "disks": self.disks.tolist(),
+            "processors": self.processors.tolist(),
+            "links": None if self.links is None else self.links.tolist(),
+            "ring": self.ring,
+            "clients": {name: list(both) for name, both in self.clients.items()},
+        }
+
+    def __str__(self) -> str:
+        lines = [f"disks {self.disks.mean():.1%} (the fullest {self.disks.max():.1%})"]
+        lines += [f"agents' processors {self.processors.mean():.1%}"]
+        lines += [f"ring {self.ring:.1%}"] if self.links is None else [f"agents' links {self.links.mean():.1%}"]
+        return ", ".join(lines)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A layout for a request that fitted the ledger at its `version`; nothing is reserved until it is committed."""
+
+    request: Request
+    layout: StripeLayout
+    version: int
+
+    @cached_property
+    def plan(self) -> TransferPlan:
+        """The transfer plan of the session, made when it is asked for."""
+        asked = self.request
+        return TransferPlan(self.layout, asked.client, asked.rate, asked.write, asked.start)
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """A session: its number in the ledger, what it is reserved for, and how full each resource then is."""
+
+    session: int
+    proposal: Proposal
+    utilization: Utilization
+    assumptions: tuple[str, ...] = ASSUMPTIONS
+
+    @property
+    def request(self) -> Request:
+        return self.proposal.request
+
+    @property
+    def layout(self) -> StripeLayout:
+        return self.proposal.layout
+
+    @property
+    def plan(self) -> TransferPlan:
+        return self.proposal.plan
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; times in seconds, the plan left out."""
+        return {
+            "admitted": True,
+            "session": self.session,
+            "client": self.request.client,
+            "rate": self.request.rate,
+            "period_s": self.plan.period,
+            "unit": self.layout.unit,
+            "groups": [list(group) for group in self.layout.groups],
+            "parity": self.layout.parity,
+            "utilization": self.utilization.to_dict(),
+            "assumptions": list(self.assumptions),
+        }
+
+    def __str__(self) -> str:
+        layout, asked = self.layout, self.request
+        redundancy = f", {layout.parities} of them for parity" if layout.parity else ""
+        lines = [
+            f"session {self.session}: {'write' if asked.write else 'read'} of {asked.size} bytes at {asked.rate:g} bytes/s",
+            f"unit {layout.unit} bytes, agents {', '.join(map(str, layout.agents))}{redundancy}",
+            f"a stripe for every {self.plan.period:.6g} s, the first there {2 * self.plan.period:.6g} s after the start",
+            f"reserved: {self.utilization}",
+        ]
+        return "\n".join([*lines, "", "assumed:", *(f"  - {line}" for line in self.assumptions)])
+
+
+@dataclass(frozen=True)
+class Refused:
+    """No layout fits: the constraint of the one that came nearest."""
+
+    request: Request
+    binding: Binding
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "admitted": False,
+            "client": self.request.client,
+            "rate": self.request.rate,
+            "binding": self.binding.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        return f"refused: {self.binding}"

@@ -1,0 +1,135 @@
+"""How many sessions of a kind a cluster serves: what a planner of video or backup servers asks."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from storagekit.analytic.forkjoin.tail import Tail
+from storagekit.binding import Binding
+from storagekit.errors import InputError
+from storagekit.mediator.answer import Admitted, Refused
+from storagekit.mediator.cluster import Cluster
+from storagekit.mediator.demand import demand, shape_of
+from storagekit.mediator.examine import State, examine, fits
+from storagekit.mediator.ledger import Ledger
+from storagekit.mediator.mediator import Mediator
+from storagekit.mediator.policy import Policy
+from storagekit.mediator.rehearsal import Rehearsal, rehearse
+from storagekit.mediator.request import Request
+
+MOST = 2_000
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A cluster full of sessions of one kind.
+
+    admitted: the sessions, in order, each of a client of its own; refused: the next one; `binding` says what it met.
+    """
+
+    cluster: Cluster
+    admitted: tuple[Admitted, ...]
+    refused: Refused
+
+    @property
+    def feasible(self) -> bool:
+        return bool(self.admitted)
+
+    @property
+    def sessions(self) -> int:
+        return len(self.admitted)
+
+    @property
+    def rate(self) -> float:
+        """Bytes a second of all sessions."""
+        return self.sessions * self.refused.request.rate
+
+    @property
+    def binding(self) -> Binding:
+        return self.refused.binding
+
+    def check(self, *, seed: int = 0) -> Rehearsal:
+        """All sessions simulated together, each begun at another moment of a period. Raises InputError if there are none."""
+        if not self.admitted:
+            raise InputError(f"nothing to check: no session is admitted, {self.binding}")
+        late = [one.plan.period * number / self.sessions for number, one in enumerate(self.admitted)]
+        plans = [replace(one.plan, start=one.plan.start + more) for one, more in zip(self.admitted, late, strict=True)]
+        return rehearse(self.cluster, plans, seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "feasible": self.feasible,
+            "sessions": self.sessions,
+            "rate": self.rate,
+            "binding": self.binding.to_dict(),
+            "first": self.admitted[0].to_dict() if self.admitted else None,
+            "utilization": self.admitted[-1].utilization.to_dict() if self.admitted else None,
+        }
+
+    def __str__(self) -> str:
+        if not self.admitted:
+            return f"not feasible: {self.binding}"
+        first, _, assumed = str(self.admitted[0]).partition("\n\n")
+        return "\n".join(
+            [
+                f"{self.sessions} sessions, {self.rate / 1e6:.4g} MB/s in all; reserved: {self.admitted[-1].utilization}",
+                f"binding: {self.binding}",
+                "",
+                f"the first, {first}",
+                "",
+                assumed,
+            ]
+        )
+
+
+def fill(cluster: Cluster, request: Request, policy: Policy | None = None) -> Filled:
+    """Sessions like `request`, each of another client, until one is refused.
+
+    Raises InputError as `Mediator.propose`, and for a kind of which more than 2,000 fit; before any is counted where that
+    many of the first one's shape can be spread evenly.
+    """
+    mediator = Mediator(Ledger(cluster), policy)
+    admitted: list[Admitted] = []
+    with tqdm(desc="filling", unit="session", delay=2, leave=False) as bar:
+        while len(admitted) <= MOST:
+            answer = mediator.request(replace(request, client=f"{request.client} {len(admitted)}"))
+            if isinstance(answer, Refused):
+                return Filled(cluster, tuple(admitted), answer)
+            if not admitted and _fit_evenly(mediator.ledger.tail, cluster, answer, MOST + 1):
+                break
+            admitted.append(answer)
+            bar.update()
+    raise InputError(
+        f"more than {MOST} sessions of {request.rate:g} bytes/s fit: ask with a higher rate or fewer agents"
+    )
+
+
+def _fit_evenly(tail: Tail, cluster: Cluster, first: Admitted, sessions: int) -> bool:
+    """Whether so many sessions of the first one's shape pass the admission test, spread evenly over all agents.
+
+    Sessions alike, each of a client of its own, wait alike: it is the test of the last of them at every agent.
+    """
+    layout = first.layout
+    asked = demand(cluster, first.request, shape_of(layout))
+    others = -(-sessions * len(layout.agents) // cluster.agents) - 1
+    period, agents = asked.period[0], np.ones(cluster.agents)
+    there = others > 0
+    state = State(
+        tail,
+        count=others * agents,
+        transfer=others * asked.transfer[0],
+        path=others * asked.path[0] * agents,
+        period=(period if there else np.inf) * agents,
+        budget=(asked.budget[0] if there else np.inf) * agents,
+        other_slack=(period - asked.pooled[0] - asked.reception[0] if there else np.inf) * agents,
+        other_term=(period if there else 1.0) * agents,
+        own_slack=np.inf * agents,
+        own_term=agents,
+        ring=float((sessions - 1) * asked.ring[0]),
+        reception=0.0,
+    )
+    found = examine(state, asked)
+    return bool(fits(max(found.shared[0], found.agent[0].max())))

@@ -1,0 +1,91 @@
+"""What redundancy costs: bytes stored and written, processor time, and the rate that is left (swift, section 6.1.1)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from storagekit.errors import InputError
+from storagekit.mediator.cluster import Cluster
+from storagekit.mediator.ledger import Ledger
+from storagekit.mediator.mediator import Mediator
+from storagekit.mediator.request import Request
+from storagekit.mediator.stripe_layout import StripeLayout
+
+
+def storage_overhead(layout: StripeLayout) -> float:
+    """Bytes of parity for each byte of the object, a short last stripe included."""
+    return extra_write_bytes(layout) / layout.size
+
+
+def extra_write_bytes(layout: StripeLayout) -> int:
+    """Bytes of parity that go over the network and to disk when the object is written."""
+    blocks = layout.blocks()
+    return int(blocks.length[blocks.parity].sum())
+
+
+def check_seconds(cluster: Cluster, layout: StripeLayout) -> float:
+    """Of the client's processor for the check data of a full stripe: all its data goes into it once."""
+    return float(cluster.client.check_seconds(layout.stripe_bytes)) if layout.parity else 0.0
+
+
+def guaranteed_rate(cluster: Cluster, layout: StripeLayout, write: bool = False, confidence: float = 0.99) -> float:
+    """The highest rate, bytes a second, at which a session with this layout is admitted when it is alone; 0 if at none."""
+    request = Request(
+        "client", 1.0, layout.size, write, buffer=layout.stripe_bytes, layout=layout, confidence=confidence
+    )
+    return Mediator(Ledger(cluster)).highest_rate(request)
+
+
+def rate_with_agent_down(
+    cluster: Cluster, layout: StripeLayout, failed: int, write: bool = False, confidence: float = 0.99
+) -> float:
+    """The highest data-rate that is still guaranteed when agent `failed` is down; 0 without parity, as data is then missing.
+
+    With parity it is that of `guaranteed_rate`, which reserves a block at every agent and the processor time to compute
+    what is missing, so that a failure takes nothing from a session. Raises InputError where `failed` has no
+    part of the object.
+    """
+    if failed not in layout.agents:
+        raise InputError(f"agent {failed}: it holds nothing of the object, which is on agents {list(layout.agents)}")
+    return guaranteed_rate(cluster, layout, write, confidence) if layout.parity else 0.0
+
+
+@dataclass(frozen=True)
+class RedundancyCost:
+    """Parity on some agents against none on the same agents, unit and object.
+
+    storage: bytes of parity for a byte of the object; write_bytes: of parity in a write; check_seconds: of the client's
+    processor for a stripe. Guaranteed, bytes a second: rate; rate_agent_down: with an agent of each group down; plain_rate:
+    without parity on the same agents, with none down (with one down it is 0).
+    """
+
+    storage: float
+    write_bytes: int
+    check_seconds: float
+    rate: float
+    rate_agent_down: float
+    plain_rate: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.storage:.1%} more bytes to store and to write ({self.write_bytes}), {self.check_seconds:.3g} s of the "
+            f"client's processor for a stripe; {self.rate:.6g} bytes/s guaranteed and {self.rate_agent_down:.6g} with an "
+            f"agent down, against {self.plain_rate:.6g} and 0 without parity"
+        )
+
+
+def redundancy_cost(
+    cluster: Cluster, layout: StripeLayout, write: bool = False, confidence: float = 0.99
+) -> RedundancyCost:
+    """What the parity of a layout costs, and what it keeps when an agent fails."""
+    plain = StripeLayout(layout.size, layout.unit, (layout.agents,))
+    return RedundancyCost(
+        storage_overhead(layout),
+        extra_write_bytes(layout),
+        check_seconds(cluster, layout),
+        guaranteed_rate(cluster, layout, write, confidence),
+        rate_with_agent_down(cluster, layout, layout.agents[0], write, confidence),
+        guaranteed_rate(cluster, plain, write, confidence),
+    )

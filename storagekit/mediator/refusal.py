@@ -1,0 +1,87 @@
+"""Why a session is refused: the constraint in the way of the layout that came nearest."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storagekit.binding import Binding
+from storagekit.mediator.demand import Demand
+from storagekit.mediator.examine import Examined, State, disk_limit, fits, network_limit, network_ways
+from storagekit.mediator.request import Request
+
+# of the remedies, what each part of the network's way is called, and what lifts it
+_PARTS = {
+    "processor of agent": "a faster processor there, more agents or a larger unit",
+    "link of agent": "faster links or a larger unit",
+    "ring": "a faster ring or one more",
+    "processor of client": "a faster client, or fewer sessions of it at a time",
+    "link of client": "a faster link, or fewer sessions of this client at a time",
+}
+
+
+def binding(
+    request: Request,
+    state: State,
+    asked: Demand,
+    found: Examined,
+    shape: int,
+    agents: NDArray | None = None,
+) -> Binding:
+    """The fullest constraint of a shape: at the fullest of `agents`, or else at the last of those nearest that it needs.
+
+    On the network the session that waits is that with the least slack, in seconds.
+    """
+    count = int(asked.shapes.agents[shape])
+    each = found.agent[shape]
+    if agents is None:
+        agents = np.argsort(each, kind="stable")[:count]
+    agent = int(agents[each[agents].argmax()])
+    if found.shared[shape] <= each[agent] and found.disk[shape, agent] >= found.network[shape, agent]:
+        return _disk(request, state, asked, found, shape, agent)
+    return _network(request, state, asked, shape, agent, bool(found.shared[shape] > each[agent]))
+
+
+def _disk(request: Request, state: State, asked: Demand, found: Examined, shape: int, agent: int) -> Binding:
+    others, unit, count = int(state.count[agent]), int(asked.shapes.unit[shape]), int(asked.shapes.agents[shape])
+    limit = float(disk_limit(state, asked)[shape, agent])
+    fitting = int(fits(found.agent[shape]).sum())
+    where = (
+        f"disk of agent {agent}: seconds for {unit} bytes and a block of each of its {others} sessions, over the period"
+    )
+    if request.layout is not None:
+        remedy = "wait for a session at this agent to end, or ask for a lower rate"
+    elif others:
+        remedy = f"{count} agents needed, {fitting} have room: wait for a session to end, add agents, or lower the rate"
+    elif fitting:
+        remedy = f"{count} agents needed, {fitting} are fast enough: add agents like these, or lower the rate"
+    else:
+        waiting = "wait for sessions at other agents to end, " if state.count.any() else ""
+        remedy = f"no session is in the way here: {waiting}lower the rate, add agents, or buffer larger stripes"
+    return Binding(where, float(found.disk[shape, agent]) * limit, limit, remedy)
+
+
+def _network(request: Request, state: State, asked: Demand, shape: int, agent: int, shared: bool) -> Binding:
+    """shared: whether it is the way of sessions already admitted that is too long, by agents that need not be chosen."""
+    ways, others = network_ways(state, asked)
+    limits, asking = network_limit(state, asked), float(asked.path[shape])
+    if shared:
+        ways, asking = others, 0.0
+        agent = int(ways[:, shape].max(axis=0).argmax())
+    way = int(ways[:, shape, agent].argmax())
+    limit = float(limits[way, shape, agent])
+    here = float(state.path[agent]) + asking
+    there = state.reception + float(asked.reception[shape])
+    sending = float(asked.processor[shape] / asked.path[shape])
+    receiving = float(asked.client[shape] / asked.reception[shape])
+    seconds = {
+        "processor of agent": here * sending,
+        "link of agent": here * (1 - sending),
+        "ring": state.ring + float(asked.ring[shape]),
+        "processor of client": there * receiving,
+        "link of client": there * (1 - receiving),
+    }
+    fullest = max(seconds, key=seconds.__getitem__)
+    place = {"agent": f" {agent}", "client": f" {request.client}"}.get(fullest.split()[-1], "")
+    whose = ("a session of another client", "another session of this client", "the session itself")[way]
+    where = f"network: seconds that a block of {whose} takes, most of it at the {fullest}{place}, over the period"
+    remedy = f"{_PARTS[fullest]}; or a lower rate, or wait for a session to end"
+    return Binding(where, float(ways[way, shape, agent]) * limit, limit, remedy)

@@ -1,0 +1,120 @@
+"""Plans executed on bytes, in memory: what a distribution agent does with them (swift, section 2)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storagekit.errors import InputError
+from storagekit.mediator.rebuilding import Rebuild
+from storagekit.mediator.stripe_layout import Blocks
+from storagekit.mediator.transfer_plan import TransferPlan
+
+
+class Agents:
+    """The parts of one object that storage agents hold: `parts`, a bytearray for each agent that has any."""
+
+    def __init__(self) -> None:
+        self.parts: dict[int, bytearray] = {}
+
+    def store(self, plan: TransferPlan, data: bytes) -> None:
+        """Data and check data put where the plan of a write has them; agents that fail in it keep nothing.
+
+        Raises InputError where the plan reads, or `data` is not of its object's size.
+        """
+        if not plan.write:
+            raise InputError("plan of a read: give that of a write to store an object")
+        if len(data) != plan.layout.size:
+            raise InputError(f"data of {len(data)} bytes: the plan is for {plan.layout.size}; give so many")
+        blocks = plan.transfers.blocks
+        for row in range(blocks.count):
+            where, length = int(blocks.position[row]), int(blocks.length[row])
+            block = _check_data(plan, blocks, row, data) if blocks.parity[row] else data[where : where + length]
+            self._put(int(blocks.agent[row]), int(blocks.offset[row]), block)
+        for agent in plan.failed:
+            self.lose(agent)
+
+    def retrieve(self, plan: TransferPlan) -> bytes:
+        """The object, by the plan of a read, in the order of its disk stages; failing agents are silent from their moment on.
+
+        Raises InputError where the plan writes, or asks an agent for what it does not hold or has lost.
+        """
+        if plan.write:
+            raise InputError("plan of a write: give that of a read to retrieve an object")
+        transfers, found = plan.transfers, np.zeros(plan.layout.size, np.uint8)
+        blocks, moments = transfers.blocks, dict(plan.failures)
+        have: dict[tuple[int, int], list[int]] = {}
+        parity: dict[tuple[int, int], NDArray] = {}
+        for row in np.argsort(transfers.disk_by, kind="stable"):
+            agent = int(blocks.agent[row])
+            if transfers.disk_by[row] > moments.get(agent, np.inf):
+                raise InputError(f"agent {agent}: it failed at {moments[agent]:g} s; read by the plan without it")
+            block = self._get(agent, int(blocks.offset[row]), int(blocks.length[row]))
+            key = int(blocks.stripe[row]), int(blocks.group[row])
+            if blocks.parity[row]:
+                parity[key] = block
+            else:
+                found[blocks.position[row] : blocks.position[row] + block.size] = block
+                have.setdefault(key, []).append(int(blocks.index[row]))
+        for (stripe, group), block in parity.items():
+            _restore(plan, stripe, group, have.get((stripe, group), []), block, found)
+        return found.tobytes()
+
+    def rebuild(self, work: Rebuild) -> None:
+        """The lost blocks on the spare agent, each the exclusive or of its group's others."""
+        blocks = work.reads.blocks
+        sums: dict[int, NDArray] = {}
+        for row in range(blocks.count):
+            block = self._get(int(blocks.agent[row]), int(blocks.offset[row]), int(blocks.length[row]))
+            total = sums.setdefault(int(blocks.stripe[row]), np.zeros(work.layout.unit, np.uint8))
+            total[: block.size] ^= block
+        own = work.writes.blocks
+        for stripe, offset, length in zip(own.stripe.tolist(), own.offset.tolist(), own.length.tolist(), strict=True):
+            self._put(work.spare, offset, sums[stripe][:length].tobytes())
+
+    def lose(self, agent: int) -> None:
+        """What the agent holds is gone."""
+        self.parts.pop(agent, None)
+
+    def _put(self, agent: int, offset: int, block: bytes) -> None:
+        part = self.parts.setdefault(agent, bytearray())
+        part.extend(bytes(max(0, offset + len(block) - len(part))))
+        part[offset : offset + len(block)] = block
+
+    def _get(self, agent: int, offset: int, length: int) -> NDArray:
+        part = self.parts.get(agent, bytearray())
+        if len(part) < offset + length:
+            raise InputError(
+                f"agent {agent}: it holds {len(part)} bytes, not the {length} from {offset} on; plan without it"
+            )
+        return np.frombuffer(bytes(part[offset : offset + length]), np.uint8)
+
+
+def _check_data(plan: TransferPlan, blocks: Blocks, row: int, data: bytes) -> bytes:
+    """The exclusive or of the data that a parity block protects: `check` bytes from where its group begins in the stripe."""
+    layout, group = plan.layout, int(blocks.group[row])
+    begin = (int(blocks.stripe[row]) * layout.data + _first(plan, group)) * layout.unit
+    covered = np.frombuffer(data[begin : begin + int(blocks.check[row])], np.uint8)
+    padded = np.zeros(-(-covered.size // layout.unit) * layout.unit, np.uint8)
+    padded[: covered.size] = covered
+    return np.bitwise_xor.reduce(padded.reshape(-1, layout.unit))[: int(blocks.length[row])].tobytes()
+
+
+def _restore(plan: TransferPlan, stripe: int, group: int, have: list[int], block: NDArray, found: NDArray) -> None:
+    """The data block of a group that did not come, written to its place in `found`."""
+    layout, first = plan.layout, _first(plan, group)
+    total = np.zeros(layout.unit, np.uint8)
+    total[: block.size] = block
+    missing = []
+    for index in range(first, first + len(layout.groups[group]) - 1):
+        begin = (stripe * layout.data + index) * layout.unit
+        piece = found[begin : begin + layout.unit]
+        if index in have:
+            total[: piece.size] ^= piece
+        elif piece.size:
+            missing.append(piece)
+    (lost,) = missing
+    lost[:] = total[: lost.size]
+
+
+def _first(plan: TransferPlan, group: int) -> int:
+    """The first data block of a group in a stripe."""
+    return sum(len(one) - 1 for one in plan.layout.groups[:group])

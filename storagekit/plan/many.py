@@ -1,0 +1,134 @@
+"""Many questions at once: the best layout for each of a grid."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from storagekit.analytic.array import equations
+from storagekit.analytic.array.aspect import layouts
+from storagekit.analytic.array.costs import Load, costs
+from storagekit.analytic.array.elevator import RLOOK, Scheduler
+from storagekit.analytic.array.positioning import Linear
+from storagekit.checks import require_whole
+from storagekit.errors import InputError
+from storagekit.plan.objective import Latency, Objective
+
+# questions worked on together: their arrays stay in the processor's cache
+_CHUNK = 2048
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The best layout of each question, arrays of the questions' shape.
+
+    striping, replicas, mirrors: 0 where no layout is feasible; latency, seconds, alone; throughput, requests a second, at
+    the question's queue (nan where infeasible); optimum: D_r of equation 10 or 13, at least 1, before whole numbers.
+    """
+
+    feasible: NDArray
+    striping: NDArray
+    replicas: NDArray
+    mirrors: NDArray
+    latency: NDArray
+    throughput: NDArray
+    optimum: NDArray
+
+
+def rank_many(
+    disks: ArrayLike,
+    *,
+    full_seek: ArrayLike,
+    revolution: ArrayLike,
+    read_share: ArrayLike,
+    queue: ArrayLike,
+    locality: ArrayLike = 1.0,
+    background: ArrayLike = 0.0,
+    overhead: ArrayLike = 0.0,
+    data: ArrayLike = 1.0,
+    objective: Objective | None = None,
+    scheduler: Scheduler | None = None,
+    mirrors: int | None = 1,
+    most_replicas: int = equations.MOST_REPLICAS,
+) -> Ranked:
+    """What `best_sr_array` recommends for seeks linear in distance, for arrays of questions, which broadcast.
+
+    Times in seconds. Raises InputError for a value that no array can have. Source: srarray, section 2, see
+    `best_sr_array`.
+    """
+    if mirrors is not None:
+        require_whole("mirrors", mirrors, otherwise=", or None for any")
+    require_whole("most_replicas", most_replicas)
+    objective = Latency() if objective is None else objective
+    choice = _Choice(objective, RLOOK() if scheduler is None else scheduler, mirrors, most_replicas)
+    given = (disks, full_seek, revolution, overhead, read_share, background, queue, locality, data)
+    columns = np.broadcast_arrays(*(np.asarray(value, float) for value in given))
+    shape = columns[0].shape
+    flat = [column.reshape(-1) for column in columns]
+    _check(flat)
+    found = np.full((6, flat[0].size), np.nan)
+    found[:4] = 0
+    # a group shares its layouts
+    order = np.argsort(flat[0], kind="stable")
+    edges = np.flatnonzero(np.diff(flat[0][order])) + 1
+    for group in np.split(order, edges):
+        for start in range(0, group.size, _CHUNK):
+            some = group[start : start + _CHUNK]
+            found[:, some] = _best([column[some, None] for column in flat], choice)
+    optimum = _optimum(flat, objective).reshape(shape)
+    feasible, striping, replicas, mirrored, latency, rate = (row.reshape(shape) for row in found)
+    striping, replicas, mirrored = (row.astype(int) for row in (striping, replicas, mirrored))
+    return Ranked(feasible.astype(bool), striping, replicas, mirrored, latency, rate, optimum)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    objective: Objective
+    scheduler: Scheduler
+    mirrors: int | None
+    most_replicas: int
+
+
+def _best(columns: list[NDArray], choice: _Choice) -> NDArray:
+    disks, full_seek, revolution, overhead, *asked = columns
+    load = Load(*asked)
+    count = int(disks[0, 0])
+    every = layouts(count, choice.most_replicas)
+    every = every.where((every.mirrors == choice.mirrors) | (choice.mirrors is None))
+    rows = np.full((6, disks.size), np.nan)
+    rows[:4] = 0
+    if not every.count:
+        return rows
+    used = load.data * every.copies / count
+    found = costs(Linear(full_seek, revolution, overhead), load, every, count, used, choice.scheduler)
+    score = np.where(used <= 1 + 1e-9, choice.objective.score(found), np.inf)
+    # layouts come with the fewest mirrors first, and the first of equals is taken
+    least = score.min(axis=1, keepdims=True)
+    best = np.argmax(score <= least * (1 + 1e-10), axis=1)
+    fits = np.isfinite(least[:, 0])
+    chosen = every.where(best)
+    line = np.arange(disks.size)
+    latency, rate = found.latency[line, best], found.throughput(count)[line, best]
+    rows[:, fits] = np.stack([fits * 1.0, chosen.striping, chosen.replicas, chosen.mirrors, latency, rate])[:, fits]
+    return rows
+
+
+def _optimum(flat: list[NDArray], objective: Objective) -> NDArray:
+    disks, full_seek, revolution, _, read_share, background, queue, locality, data = flat
+    share = Load(read_share, background, queue, locality, data).unpropagated
+    found = equations.unbounded_replicas(full_seek * data, revolution, disks, share, objective.stroke(queue), locality)
+    return np.clip(found, 1, np.maximum(disks / data, 1))
+
+
+def _check(flat: list[NDArray]) -> None:
+    disks, full_seek, revolution, overhead, *asked = flat
+    Load(*asked)  # refuses what no array can have
+    _require("disks", disks, (disks >= 1) & (disks == np.round(disks)), "a whole number, at least 1")
+    _require("full_seek", full_seek, (full_seek > 0) & np.isfinite(full_seek), "above 0 s and finite")
+    _require("revolution", revolution, (revolution > 0) & np.isfinite(revolution), "above 0 s and finite")
+    _require("overhead", overhead, (overhead >= 0) & np.isfinite(overhead), "0 s or more and finite")
+
+
+def _require(label: str, values: NDArray, holds: NDArray, rule: str) -> None:
+    if not np.all(holds):
+        raise InputError(f"{label} {values[~holds][0]:g}: it must be {rule}")

@@ -1,0 +1,80 @@
+"""The paper's own rule: the best aspect ratio as a formula gives it, and the whole numbers next to it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize
+
+from storagekit.analytic.array import equations
+from storagekit.analytic.array.aspect import Layout
+from storagekit.analytic.array.costs import Load
+from storagekit.analytic.array.kinds import Population
+from storagekit.analytic.array.positioning import Linear
+from storagekit.plan.objective import Objective
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The best copies of a block and striping, not whole, within what the disks hold.
+
+    unbounded: the formula's copies before bounds, None where no formula applies and the optimum was searched for.
+    """
+
+    striping: float
+    replicas: float
+    unbounded: float | None
+
+
+def continuous_optimum(disks: Population, load: Load, objective: Objective) -> Optimum:
+    """The optimum of equation 5, 10 or 13 for seeks linear in distance; of the same objective by search for a curve.
+
+    For drives of several kinds the objective is the mean over disks with equal shares.
+    """
+    most = max(1.0, disks.disks / float(np.asarray(load.data)))
+    only = disks.kinds[0].spindle
+    if len(disks.kinds) == 1 and isinstance(only, Linear):
+        stroke, effective = objective.stroke(load.queue), np.multiply(only.full_seek, load.data)
+        unbounded = float(
+            equations.unbounded_replicas(
+                effective, only.revolution, disks.disks, load.unpropagated, stroke, load.locality
+            )
+        )
+        replicas = min(max(unbounded, 1.0), most)
+        return Optimum(disks.disks / replicas, replicas, unbounded)
+    replicas = _searched(disks, load, objective, most)
+    return Optimum(disks.disks / replicas, replicas, None)
+
+
+def _searched(disks: Population, load: Load, objective: Objective, most: float) -> float:
+    def service(replicas):
+        used = np.multiply(load.data, replicas) / disks.disks
+        return sum(
+            kind.count * objective.service(kind.spindle, load, np.minimum(used / kind.capacity, 1), replicas)
+            for kind in disks.kinds
+        )
+
+    # a measured curve is not convex: the best of a grid first, then between its neighbours
+    grid = np.geomspace(1, most, 65)
+    best = int(np.argmin(service(grid)))
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
+    if high <= low:
+        return float(low)
+    found = optimize.minimize_scalar(
+        lambda replicas: float(service(replicas)), bounds=(low, high), method="bounded", options={"xatol": 1e-6}
+    )
+    candidates = np.array([grid[best], found.x])
+    return float(candidates[np.argmin(service(candidates))])
+
+
+def practical(optimum: Optimum, disks: int, mirrors: int, most: int, data: float) -> Layout | None:
+    """The paper's rule in whole numbers: D_r the largest factor not above the optimum, nor above `most`.
+
+    An SR-Mirror's D_r D_m stands for the optimum, so that D_r is sought up to optimum / D_m among the factors of
+    D / D_m. None where the mirrors do not divide the disks, or leave less room than the data needs.
+    """
+    if disks % mirrors or disks / mirrors < data * (1 - 1e-9):
+        return None
+    each = disks // mirrors
+    limit = min(optimum.replicas / mirrors, each / data)
+    replicas = equations.practical_replicas(limit, each, most)
+    return Layout(each // replicas, replicas, mirrors)

@@ -1,0 +1,164 @@
+"""Several mediators over one ledger, in any order: it is never overbooked, and a release leaves nothing behind."""
+
+from dataclasses import replace
+from threading import Thread
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
+
+from storagekit.analytic.forkjoin.parts import Disk, Host, Network
+from storagekit.binding import Binding
+from storagekit.errors import InputError
+from storagekit.mediator import (
+    Admitted,
+    Cluster,
+    Economical,
+    FirstFit,
+    Ledger,
+    Mediator,
+    Proposal,
+    Refused,
+    Request,
+    Widest,
+)
+from storagekit.units import KB, MS
+
+CLUSTER = Cluster(
+    (
+        Disk(16 * MS, 8.3 * MS, 2.5e6),
+        Disk(8 * MS, 4 * MS, 6e6),
+        Disk(0.1 * MS, 0, 20e6),
+        Disk(16 * MS, 8.3 * MS, 2.5e6),
+    ),
+    Host(),
+    Host(20e6),
+    Network(12e6, rings=2),
+)
+
+requests = st.builds(
+    Request,
+    st.sampled_from("ab"),
+    st.sampled_from([1e5, 4e5, 1.3e6, 3e6]),
+    st.integers(10**5, 10**7),
+    st.booleans(),
+    buffer=st.sampled_from([256 * KB, 2048 * KB]),
+    group=st.sampled_from([None, 1, 3]),
+)
+
+
+def same(one, other):
+    """Whether two ledgers are the same for whoever asks next, to the last bit."""
+    for client in "abx":
+        left, right = one.state(client), other.state(client)
+        for name in vars(left):
+            if name != "tail":
+                np.testing.assert_array_equal(getattr(left, name), getattr(right, name), err_msg=name)
+    left, right = one.utilization().to_dict(), other.utilization().to_dict()
+    assert left == right
+
+
+class Bookings(RuleBasedStateMachine):
+    """Mediators that look at one moment and commit at another."""
+
+    oracle = None
+    proposals = Bundle("proposals")
+    sessions = Bundle("sessions")
+
+    def __init__(self):
+        super().__init__()
+        self.ledger = Ledger(CLUSTER)
+        self.mediators = [Mediator(self.ledger, policy) for policy in (Economical(), Widest(), FirstFit())]
+
+    @rule(target=proposals, which=st.integers(0, 2), asked=requests)
+    def propose(self, which, asked):
+        version = self.ledger.version
+        answer = self.mediators[which].propose(asked)
+        assert self.ledger.version == version
+        return answer if isinstance(answer, Proposal) else multiple()
+
+    @rule(target=sessions, proposal=consumes(proposals))
+    def commit(self, proposal):
+        fits, version = self.ledger.fits(proposal), self.ledger.version
+        assert fits or version > proposal.version
+        answer = self.ledger.commit(proposal)
+        assert isinstance(answer, int) == fits
+        if isinstance(answer, Binding):
+            assert answer.value > answer.limit and self.ledger.version == version
+            return multiple()
+        return answer
+
+    @rule(target=sessions, which=st.integers(0, 2), asked=requests)
+    def request(self, which, asked):
+        answer = self.mediators[which].request(asked)
+        return answer.session if isinstance(answer, Admitted) else multiple()
+
+    @rule(session=consumes(sessions))
+    def release(self, session):
+        self.ledger.release(session)
+        assert session not in self.ledger.sessions
+
+    @invariant()
+    def nothing_is_overbooked(self):
+        assert self.oracle.fullest(CLUSTER, self.oracle.sessions_of(self.ledger)) <= 1 + 1e-6
+        assert self.ledger.utilization().most <= 1
+
+    @invariant()
+    def it_is_as_if_only_these_had_come(self):
+        fresh = Ledger(CLUSTER)
+        for proposal in self.ledger.sessions.values():
+            assert isinstance(fresh.commit(proposal), int)
+        same(self.ledger, fresh)
+
+
+def test_interleaved_mediators_never_overbook_and_releases_restore(oracle):
+    machine = type("Interleaved", (Bookings,), {"oracle": oracle})
+    run_state_machine_as_test(machine, settings=settings(max_examples=40, stateful_step_count=25, deadline=None))
+
+
+def test_the_slower_of_two_mediators_looks_again():
+    """Both see room for one session on the one disk; the second to commit is told what is in the way."""
+    ledger = Ledger(replace(CLUSTER, disks=CLUSTER.disks[:1]))
+    first, second = Mediator(ledger), Mediator(ledger)
+    asked = Request("a", 1.5e6, 10**7)
+    early, late = first.propose(asked), second.propose(replace(asked, client="b"))
+    assert isinstance(early, Proposal) and isinstance(late, Proposal)
+    session = ledger.commit(early)
+    told = ledger.commit(late)
+    assert isinstance(told, Binding) and "disk of agent 0" in told.constraint
+    assert isinstance(second.request(late.request), Refused)
+    ledger.release(session)
+    assert isinstance(ledger.commit(late), int)
+    with pytest.raises(InputError, match=f"session {session}: it holds no reservation"):
+        ledger.release(session)
+
+
+def test_mediators_in_threads_do_not_overbook(oracle):
+    ledger = Ledger(CLUSTER)
+    asked = [Request(f"{n % 5}", 2e5, 10**6 + n) for n in range(200)]
+
+    def work(part):
+        mediator = Mediator(ledger, (Economical(), Widest())[part % 2])
+        for one in asked[part::4]:
+            mediator.request(one)
+
+    threads = [Thread(target=work, args=(part,)) for part in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert 0.9 < oracle.fullest(CLUSTER, oracle.sessions_of(ledger)) <= 1 + 1e-6
+    fresh = Ledger(CLUSTER)
+    for session in list(ledger.sessions):
+        ledger.release(session)
+    same(ledger, fresh)

@@ -1,0 +1,260 @@
+"""Layouts, transfer plans and what is left of an object when agents fail."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storagekit.errors import InputError
+from storagekit.mediator import Agents, StripeLayout, TransferPlan
+
+
+@st.composite
+def layouts(draw, parity=True):
+    group = draw(st.integers(1, 5)) if parity else None
+    data = draw(st.integers(1, 12))
+    count = data if group is None else data + -(-data // group)
+    agents = tuple(draw(st.permutations(range(count + 4)))[:count])
+    return StripeLayout.over(draw(st.integers(1, 700)), draw(st.sampled_from([1, 4, 16])), agents, group)
+
+
+def content(layout, seed=0):
+    return np.random.default_rng(seed).integers(0, 256, layout.size, np.uint8).tobytes()
+
+
+def plans(layout, rate=100.0):
+    return (TransferPlan(layout, "client", rate, write, start=2.0) for write in (True, False))
+
+
+@given(st.one_of(layouts(), layouts(parity=False)))
+def test_every_byte_is_read_once_and_check_data_lies_apart(layout):
+    blocks = layout.blocks()
+    data = blocks.where(~blocks.parity)
+    count = np.zeros(layout.size, int)
+    for begin, length in zip(data.position, data.length, strict=True):
+        count[begin : begin + length] += 1
+    assert np.all(count == 1)
+    # at most one block of a stripe at an agent, so that parity is never with the data it protects
+    held = list(zip(blocks.stripe.tolist(), blocks.agent.tolist(), strict=True))
+    assert len(set(held)) == len(held)
+    # parity moves round its group
+    for number, group in enumerate(layout.groups):
+        mine = blocks.parity & (blocks.group == number)
+        share = np.array([np.sum(mine & (blocks.agent == agent)) for agent in group])
+        assert np.ptp(share) <= 1 or not layout.parity
+        assert np.all(np.isin(blocks.agent[blocks.group == number], group))
+    # no block over another of its agent
+    for agent in layout.agents:
+        mine = blocks.agent == agent
+        end = blocks.offset[mine] + blocks.length[mine]
+        assert np.all(end[:-1] <= blocks.offset[mine][1:])
+    assert np.all(blocks.length > 0)
+
+
+@given(layouts(), st.data())
+@settings(max_examples=200)
+def test_an_agent_of_each_group_may_fail_at_any_moment_of_a_read(layout, data):
+    write, read = plans(layout)
+    store, object_ = Agents(), content(layout)
+    store.store(write, object_)
+    assert store.retrieve(read) == object_
+    failed = [data.draw(st.sampled_from(group)) for group in layout.groups if data.draw(st.booleans())]
+    moment = st.one_of(
+        st.just(-np.inf), st.floats(read.start - 1, read.end + 1), st.sampled_from(read.transfers.disk_by)
+    )
+    at = [float(data.draw(moment)) for _ in failed]
+    plan = read.degraded(failed, at) if failed else read
+    assert store.retrieve(plan) == object_
+    # a plan never asks a failed agent for more than what it had ready, and reads nothing twice
+    blocks = plan.transfers.blocks
+    assert len(set(zip(blocks.stripe.tolist(), blocks.agent.tolist(), strict=True))) == blocks.count
+    assert blocks.count <= read.transfers.count
+    assert np.all(plan.transfers.sent_by <= plan.start + (blocks.stripe + 3) * plan.period + 1e-9)
+    # only the stripe at its disks when an agent failed is later than planned
+    late = plan.transfers.disk > plan.start + blocks.stripe * plan.period + 1e-9
+    assert {tuple(pair) for pair in np.column_stack([blocks.group, blocks.stripe])[late].tolist()} <= {
+        (layout.group_of(agent), int((moment - plan.start) / plan.period))
+        for agent, moment in zip(failed, at, strict=True)
+        if np.isfinite(moment)
+    }
+
+
+@given(layouts(), st.data())
+@settings(max_examples=200)
+def test_an_agent_of_each_group_may_fail_at_any_moment_of_a_write(layout, data):
+    write, read = plans(layout)
+    failed = [data.draw(st.sampled_from(group)) for group in layout.groups]
+    at = [data.draw(st.floats(write.start - 1, write.end + 1)) for _ in failed]
+    store, object_ = Agents(), content(layout)
+    degraded = write.degraded(failed, at)
+    store.store(degraded, object_)
+    assert not set(failed) & set(store.parts)
+    assert store.retrieve(read.degraded(failed)) == object_
+    gone = set(zip(*(column.tolist() for column in lost_of(write, degraded)), strict=True))
+    expected = {
+        (stripe, agent)
+        for stripe, agent, by in zip(
+            write.transfers.blocks.stripe.tolist(),
+            write.transfers.blocks.agent.tolist(),
+            write.transfers.disk_by,
+            strict=True,
+        )
+        if agent in failed and by > at[failed.index(agent)]
+    }
+    assert gone == expected
+
+
+def lost_of(full, part):
+    kept = set(zip(part.transfers.blocks.stripe.tolist(), part.transfers.blocks.agent.tolist(), strict=True))
+    blocks = full.transfers.blocks
+    gone = [pair not in kept for pair in zip(blocks.stripe.tolist(), blocks.agent.tolist(), strict=True)]
+    return blocks.stripe[gone], blocks.agent[gone]
+
+
+@given(layouts(), st.data())
+def test_a_lost_agent_is_rebuilt_on_a_spare(oracle, layout, data):
+    write, read = plans(layout)
+    failed = data.draw(st.sampled_from(layout.agents))
+    cluster = oracle.cluster_of(max(layout.agents) + 2)
+    store, object_ = Agents(), content(layout)
+    store.store(write, object_)
+    before = bytes(store.parts.get(failed, b""))
+    store.lose(failed)
+    if not before:
+        return  # a short object, of which it held nothing
+    work = read.rebuild(failed, max(layout.agents) + 1, cluster, share=0.5)
+    store.rebuild(work)
+    assert bytes(store.parts[work.spare]) == before
+    assert store.retrieve(TransferPlan(work.layout, "client", 1.0, False)) == object_
+    slowest = max(
+        float(cluster.disks[agent].mean(transfers.blocks.length[transfers.blocks.agent == agent]).sum())
+        for transfers in (work.reads, work.writes)
+        for agent in set(transfers.blocks.agent.tolist())
+    )
+    assert work.seconds == pytest.approx(2 * slowest)
+    # written once the last of its group is there
+    for stripe, when in zip(work.writes.blocks.stripe, work.writes.disk, strict=True):
+        assert when == pytest.approx(work.reads.sent_by[work.reads.blocks.stripe == stripe].max())
+
+
+@given(layouts(), st.data())
+def test_two_of_a_group_are_too_many(layout, data):
+    number = data.draw(st.integers(0, len(layout.groups) - 1))
+    first, second = data.draw(st.permutations(layout.groups[number]))[:2]
+    for plan in plans(layout):
+        with pytest.raises(
+            InputError, match=rf"agents {first} and {second} fail: both are in group {number}, "
+        ) as found:
+            plan.degraded([first, second], [3.0, 9.0])
+        assert "\n" not in str(found.value)
+        with pytest.raises(InputError, match="both are in group"):
+            plan.degraded(first).degraded(second)
+
+
+def test_a_plan_worked_by_hand():
+    """30 bytes at 20 bytes/s in blocks of 4, 3 data and a parity block on agents 5, 6, 7 and 9: a stripe is 12 bytes, 0.6 s.
+
+    stripe    5        6        7        9
+       0    0 to 4   4 to 8   8 to 12  parity
+       1   16 to 20 20 to 24  parity  12 to 16
+       2    empty   parity  24 to 28 28 to 30
+    """
+    layout = StripeLayout.over(30, 4, (5, 6, 7, 9), 3)
+    read = TransferPlan(layout, "client", 20.0, False, start=1.0)
+    write = TransferPlan(layout, "client", 20.0, True, start=1.0)
+    expected = [(0, 5, 0), (0, 6, 4), (0, 7, 8), (1, 5, 16), (1, 6, 20), (1, 9, 12), (2, 7, 24), (2, 9, 28)]
+    blocks = read.transfers.blocks
+    assert list(zip(blocks.stripe.tolist(), blocks.agent.tolist(), blocks.position.tolist(), strict=True)) == expected
+    np.testing.assert_allclose(read.transfers.disk, [1, 1, 1, 1.6, 1.6, 1.6, 2.2, 2.2])
+    np.testing.assert_allclose(read.transfers.sent_by, [2.2, 2.2, 2.2, 2.8, 2.8, 2.8, 3.4, 3.4])
+    assert read.end == pytest.approx(3.4)
+    of_write = write.transfers
+    parity = of_write.blocks.parity
+    assert of_write.blocks.agent[parity].tolist() == [9, 7, 6]
+    assert of_write.blocks.length[parity].tolist() == [4, 4, 4]
+    assert of_write.blocks.check[parity].tolist() == [12, 12, 6]
+    np.testing.assert_allclose(of_write.sent[parity], [1, 1.6, 2.2])
+    np.testing.assert_allclose(of_write.disk_by[parity], [2.2, 2.8, 3.4])
+    # agent 6 fails at 1.8 s: stripe 0 has come through, stripe 1 is at its disks, of stripe 2 it holds parity only
+    late = read.degraded(6, 1.8).transfers
+    assert list(zip(late.blocks.stripe.tolist(), late.blocks.agent.tolist(), strict=True))[3:] == [
+        (1, 5), (1, 7), (1, 9), (2, 7), (2, 9)
+    ]  # fmt: skip
+    np.testing.assert_allclose(late.disk[3:6], [1.6, 1.8, 1.6])
+    np.testing.assert_allclose(late.sent[3:6], [2.2, 2.4, 2.2])
+    assert "agent 6 fails at 1.8 s" in str(read.degraded(6, 1.8))
+    assert read.transfers.to_frame().shape == (8, 11)
+
+
+def test_without_parity_nothing_may_fail():
+    read = TransferPlan(StripeLayout.over(100, 4, (0, 1, 2)), "client", 1.0, False)
+    with pytest.raises(InputError, match=r"agent 1 fails: the object on agents .* has no parity"):
+        read.degraded(1, 3.0)
+    assert read.degraded(7) == read
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: StripeLayout(0, 4, ((0,),)), "size 0: give a whole number"),
+        (lambda: StripeLayout(9, 4, ((0, 0),)), "agents .0, 0.: name each of them once"),
+        (lambda: StripeLayout(9, 4, ((0, -1),)), "name each of them once, from 0"),
+        (lambda: StripeLayout(9, 4, ((0, 1.5),)), "agent 1.5: give a whole number"),
+        (lambda: StripeLayout(9, 4, ((0, np.nan),)), "agent nan: give a whole number"),
+        (lambda: StripeLayout(9, 4, ((0,),), True), "each needs 2 agents"),
+        (lambda: StripeLayout(9, 4, ()), "groups ..: no agents given; name at least 1"),
+        (
+            lambda: StripeLayout.over(9, 4, (0, 1, 2, 3, 4, 5), 4),
+            "agents 6: with a parity block for 4 there is one too many",
+        ),
+    ],
+)
+def test_layouts_that_cannot_be(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("rate", [0, -1.0, np.nan, np.inf])
+def test_a_plan_needs_a_rate(rate):
+    with pytest.raises(InputError, match=f"rate {rate:g} bytes/s: it must be above 0 and finite"):
+        TransferPlan(StripeLayout(9, 4, ((0,),)), "client", rate, False)
+
+
+def test_moments_of_failures():
+    read = TransferPlan(StripeLayout.over(300, 4, (0, 1, 2, 3), 1), "client", 20.0, False)
+    for at in ([1, 2, 3], []):
+        with pytest.raises(InputError, match=f"{len(at)} moments for 2 agents; give one, or one for each"):
+            read.degraded([0, 2], at)
+    with pytest.raises(InputError, match="a moment must be a number of seconds"):
+        read.degraded(0, np.nan)
+    assert read.degraded([0, 2], 1).failures == ((0, 1.0), (2, 1.0))
+    # the earlier moment counts, whichever is told first
+    for plan in (
+        read.degraded(0, 5.0).degraded(0, 1.0),
+        read.degraded(0, 1.0).degraded(0, 5.0),
+        read.degraded([0, 0], [5, 1]),
+    ):
+        assert plan == read.degraded(0, 1.0)
+
+
+def test_stores_refuse_what_is_not_theirs(oracle):
+    layout = StripeLayout.over(30, 4, (0, 1, 2), 2)
+    write, read = plans(layout)
+    store = Agents()
+    with pytest.raises(InputError, match="plan of a read"):
+        store.store(read, bytes(30))
+    with pytest.raises(InputError, match="data of 3 bytes"):
+        store.store(write, bytes(3))
+    with pytest.raises(InputError, match="plan of a write"):
+        store.retrieve(write)
+    with pytest.raises(InputError, match="agent 0: it holds 0 bytes"):
+        store.retrieve(read)
+    cluster = oracle.cluster_of(4)
+    for arguments, message in [
+        ((0, 3, cluster, 0.0), "share 0"),
+        ((3, 3, cluster), "agent 3: it holds nothing"),
+        ((0, 1, cluster), "spare agent 1: it holds blocks"),
+        ((0, 4, cluster), "agent 4: the cluster has agents 0 to 3"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            read.rebuild(*arguments)
