@@ -14,7 +14,7 @@ from storagekit.reproduce.devices import prepare
 prepare()
 
 from storagekit.papers.dsptf.bricks import Bricks, Setting, source  # noqa: E402
-from storagekit.papers.dsptf.traces import missed, settings, through  # noqa: E402
+from storagekit.papers.dsptf.replays import missed, settings, through  # noqa: E402
 
 
 def main(which: str = "one", name: str = "financial", requests: int = 0) -> None:

@@ -17,7 +17,7 @@ from storagekit.dispatch import DSPTF, Hashing, central
 from storagekit.drive import load_drive
 from storagekit.engine import NoLog, keys
 from storagekit.engine.run import CHUNK, Runner, _advance
-from storagekit.papers.dsptf.system import SLOTS, group
+from storagekit.papers.dsptf.brick_group import SLOTS, group
 from storagekit.reproduce.devices import cores
 
 LANES = 256
@@ -117,7 +117,7 @@ import time
 from storagekit.dispatch import DSPTF, LARD, Hashing, central
 from storagekit.engine import NoLog, keys
 from storagekit.engine.run import Runner
-from storagekit.papers.dsptf.system import group
+from storagekit.papers.dsptf.brick_group import group
 runner = None
 def first():
     global runner

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from storagekit.charts import live, offline
-from storagekit.charts import srarray as draw
+from storagekit.papers.srarray import draw
 from storagekit.plan import Latency, Mechanics, Throughput, best_sr_array
 
 

@@ -11,8 +11,7 @@ from storagekit.errors import InputError
 from storagekit.metrics import History, simulate
 from storagekit.papers import dsptf
 from storagekit.papers.dsptf.bricks import NAMES, Bricks, Setting, source
-from storagekit.papers.dsptf.findings_traces import replay_findings
-from storagekit.papers.dsptf.traces import LARD_WINDOWS, MEANINGS, PIECES, Length, settings, through
+from storagekit.papers.dsptf.replays import LARD_WINDOWS, MEANINGS, PIECES, Length, replay_findings, settings, through
 from storagekit.placement import Declustered
 from storagekit.reproduce.claims import load_claims
 from storagekit.reproduce.scorecard import score

@@ -6,12 +6,13 @@ import xarray as xr
 
 from storagekit.errors import InputError
 from storagekit.papers import srarray
-from storagekit.papers.srarray.findings import fig13_findings
-from storagekit.papers.srarray.findings_replays import traces_findings
-from storagekit.papers.srarray.loops import crossover
+from storagekit.papers.srarray.disk import effort, paper_drive
+from storagekit.papers.srarray.disk_array import on_axes, padded, placed, window
+from storagekit.papers.srarray.loops import crossover, fig13_findings
 from storagekit.papers.srarray.memory import break_even
-from storagekit.papers.srarray.replays import aspects, by_aspect, by_scheme, on_axes, sustained
-from storagekit.papers.srarray.system import effort, padded, paper_drive, placed, window
+from storagekit.papers.srarray.rates import sustained
+from storagekit.papers.srarray.real_traces import traces_findings
+from storagekit.papers.srarray.replays import aspects, by_aspect, by_scheme
 from storagekit.plan import Layout
 from storagekit.reproduce.claims import load_claims
 from storagekit.units import KB, MB, MS

@@ -8,8 +8,8 @@ import xarray as xr
 
 from storagekit.analytic.forkjoin import Host, Network, Striping
 from storagekit.errors import InputError
-from storagekit.papers.swift import figures, findings, studies
-from storagekit.papers.swift.system import (
+from storagekit.papers.swift import figures, studies
+from storagekit.papers.swift.gigabit_system import (
     DISKS,
     HOST,
     LARGE_UNIT,
@@ -219,11 +219,11 @@ def test_more_disks_and_larger_units_sustain_more(fig6):
 
 def test_small_runs_answer_every_claim_once(fig3, fig4, fig5, fig6):
     found = [
-        *findings.shared_findings(),
-        *findings.fig3_findings(fig3, fig6),
-        *findings.fig4_findings(fig4),
-        *findings.fig5_findings(fig5),
-        *findings.fig6_findings(fig6),
+        *figures.shared_findings(),
+        *figures.fig3_findings(fig3, fig6),
+        *figures.fig4_findings(fig4),
+        *figures.fig5_findings(fig5),
+        *figures.fig6_findings(fig6),
     ]
     prefixes = tuple(f"swift.{name}." for name in ("sim", "fig3", "fig4", "fig5", "fig6"))
     claims = [claim for claim in load_claims("swift") if claim.id.startswith(prefixes)]

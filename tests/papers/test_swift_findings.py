@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from storagekit.papers.swift import findings
-from storagekit.papers.swift.system import LARGE_UNIT
+from storagekit.papers.swift import figures
+from storagekit.papers.swift.gigabit_system import LARGE_UNIT
 from storagekit.units import KB, MB
 
 
@@ -29,7 +29,7 @@ def over_disks(disks: list[int], rates: list[float]) -> xr.DataArray:
 )
 def test_growth_is_told_for_each_doubling(disks, rates, expected):
     mean = over_disks(disks, rates).sel(statistic="mean")
-    assert findings._doublings(mean, "disks") == pytest.approx(expected)
+    assert figures._doublings(mean, "disks") == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_growth_is_told_for_each_doubling(disks, rates, expected):
 )
 def test_nearly_linear_is_1_7_times_for_every_doubling_of_every_series(series, least, holds):
     data = {name: over_disks([4, 8, 16], rates) for name, rates in series.items()}
-    found = findings._linear("swift.fig5.linear", data, "disks")
+    found = figures._linear("swift.fig5.linear", data, "disks")
     assert found.measured == pytest.approx(least) and found.holds is holds
     assert all(f"{name} x" in found.note for name in series)
 
@@ -63,7 +63,7 @@ def sustained_by_hand(disk_growth: float, unit_growth: float) -> xr.Dataset:
 
 @pytest.mark.parametrize(("disks", "units", "holds"), [(2, 1.9, True), (1.6, 2, False), (2, 1.6, False)])
 def test_figure_6_is_linear_in_both_or_not_at_all(disks, units, holds):
-    found = {one.id: one for one in findings.fig6_findings(sustained_by_hand(disks, units))}
+    found = {one.id: one for one in figures.fig6_findings(sustained_by_hand(disks, units))}
     assert found["swift.fig6.linear"].measured is holds
     most = found["swift.fig6.rate_32"]
     assert most.measured == pytest.approx(12) and most.low < 12 < most.high and "11.4 of 2^20" in most.note
@@ -75,7 +75,7 @@ def test_figure_5_is_judged_on_the_base_device_and_linear_on_both():
         {"data_rate": (("device", "disks", "seed"), rates[..., None] * np.array([0.99, 1.01]))},
         coords={"device": ["base", "slower"], "disks": [8, 16, 32]},
     )
-    rate, linear = findings.fig5_findings(data)
+    rate, linear = figures.fig5_findings(data)
     assert rate.measured == pytest.approx(2) and rate.note.startswith("base,") and "1.10 on the slower" in rate.note
     assert linear.measured == pytest.approx(1.1 / 0.7) and linear.holds is False
 
@@ -96,14 +96,14 @@ def curves(times: dict[int, list[float]], rates: dict[int, list[float]], loads: 
 def test_twice_the_time_alone_by_hand():
     """1 s alone; 1.5 s at 2/s, 3 s at 4/s: 2 s a third of the way, at 2.67/s."""
     data = curves({4: [1.0, 1.5, 3.0]}, {4: [0.5, 2.0, 4.0]}, [0.02, 0.5, 0.9])
-    assert findings.twice(data, LARGE_UNIT, 4) == pytest.approx(2 + 2 / 3)
+    assert figures.twice(data, LARGE_UNIT, 4) == pytest.approx(2 + 2 / 3)
 
 
 @pytest.mark.parametrize(("middle", "holds"), [(0.1, True), (0.1149, True), (0.1151, False), (0.2, False)])
 def test_level_is_15_percent_up_at_half_of_what_32_disks_carry(middle, holds):
     times = {4: [0.6, 1.0, 5.0], 32: [0.1, middle, 0.5]}
     rates = {4: [0.1, 1.7, 3.0], 32: [0.5, 13.0, 24.0]}
-    found = findings.fig3_findings(curves(times, rates, [0.02, 0.5, 0.9]), sustained_by_hand(2, 2))
+    found = figures.fig3_findings(curves(times, rates, [0.02, 0.5, 0.9]), sustained_by_hand(2, 2))
     flat = next(one for one in found if one.id == "swift.fig3.flat")
     assert flat.measured == pytest.approx(10 * middle) and flat.holds is holds
 
@@ -113,7 +113,7 @@ def test_four_disks_saturate_soonest_if_their_time_doubles_at_the_lowest_rate(mo
     """4 disks take twice as long, 1.2 s, at 1.86/s; 32, 0.2 s, at 0.57 of the most they carry here."""
     times = {4: [0.6, 1.0, 5.0], 32: [0.1, 0.15, 0.5]}
     rates = {4: [0.1, 1.8, 3.0], 32: [0.02 * most, 0.5 * most, most]}
-    found = findings.fig3_findings(curves(times, rates, [0.02, 0.5, 0.9]), sustained_by_hand(2, 2))
+    found = figures.fig3_findings(curves(times, rates, [0.02, 0.5, 0.9]), sustained_by_hand(2, 2))
     assert next(one for one in found if one.id == "swift.fig3.four_disks").measured is holds
 
 
@@ -130,13 +130,13 @@ def test_four_disks_saturate_soonest_if_their_time_doubles_at_the_lowest_rate(mo
 )
 def test_the_order_of_figure_4_is_broken_where_curves_cross(rates_of_8, holds):
     data = curves({4: [1.0, 2.0, 4.0], 8: [1.0, 2.0, 4.0]}, {4: [1.0, 2.0, 3.0], 8: rates_of_8}, [0.02, 0.5, 0.9])
-    (found,) = findings.fig4_findings(data.sel(unit=LARGE_UNIT))
+    (found,) = figures.fig4_findings(data.sel(unit=LARGE_UNIT))
     assert found.measured is holds
 
 
 def test_the_ring_is_judged_at_the_load_that_the_paper_states():
     """22 requests/s of 32 packets of 32 KB, 1 Gb/s and 10 us for the token; control packets besides."""
-    ring = findings.shared_findings()[1]
+    ring = figures.shared_findings()[1]
     data = 22 * 32 * (32 * KB / 125e6 + 10e-6)
     assert data < ring.measured < 1.01 * data and ring.holds
     assert "more than 22% from 2" in ring.note
@@ -152,5 +152,5 @@ def test_curves_without_a_common_time_are_not_judged():
         },
         coords={"disks": [4, 32], "load": [0.1, 0.5, 0.9], "seed": [0]},
     )
-    (found,) = findings.fig4_findings(data)
+    (found,) = figures.fig4_findings(data)
     assert found.measured is None and "10 s at least, 5 s at most" in found.note

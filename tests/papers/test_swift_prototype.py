@@ -8,8 +8,8 @@ import xarray as xr
 
 from storagekit.analytic.queueing import closed_network
 from storagekit.errors import InputError
-from storagekit.papers.swift import prototype as model
-from storagekit.papers.swift.findings_prototype import prototype_findings
+from storagekit.papers.swift import ethernet, predictions, sensitivity
+from storagekit.papers.swift.ethernet import CAPACITY, Prototype, calibrate, read_completions, write_rate
 from storagekit.papers.swift.measured import (
     STUDENT,
     checked_tables,
@@ -18,7 +18,7 @@ from storagekit.papers.swift.measured import (
     measured_tables,
     possible_deviations,
 )
-from storagekit.papers.swift.prototype import CAPACITY, Prototype, calibrate, read_completions, write_rate
+from storagekit.papers.swift.prototype import prototype_findings
 from storagekit.reproduce.claims import load_claims
 from storagekit.reproduce.scorecard import score
 
@@ -38,7 +38,7 @@ def checked() -> xr.Dataset:
 
 @pytest.fixture(scope="module")
 def predicted() -> xr.Dataset:
-    return model.predictions()
+    return predictions()
 
 
 def test_a_loop_of_two_agents_by_hand():
@@ -76,14 +76,14 @@ def test_the_rate_is_a_whole_transfers():
     one = Prototype((3,), packet=1000.0, agent_speed=1e12)
     first = one.answer + one.wires[0]
     expected = np.mean([1000 * count / (first + 2.0 * count) for count in (3, 6, 9)])
-    assert model.read_rate(one, 2.0) == pytest.approx(expected)
+    assert ethernet.read_rate(one, 2.0) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("agents", "client"), list(itertools.product((1, 2, 3, 6), (1e-3, 6e-3, 9e-3))))
 def test_exponential_times_on_one_segment_are_the_closed_network(agents, client):
     prototype = Prototype((agents,))
     expected = closed_network([client, prototype.wires[0]], agents, prototype.answer)[0] * prototype.packet
-    assert model.read_rate_exponential(prototype, client) == pytest.approx(expected, rel=1e-12)
+    assert ethernet.read_rate_exponential(prototype, client) == pytest.approx(expected, rel=1e-12)
 
 
 def test_exponential_times_on_two_segments_by_hand():
@@ -91,14 +91,14 @@ def test_exponential_times_on_two_segments_by_hand():
     client, prototype = 0.006, Prototype((1, 1), agent_speed=1e15)
     wire = prototype.wires[0]
     each = 1 / (client * (1 + client / (client + wire)) + wire)
-    assert model.read_rate_exponential(prototype, client) == pytest.approx(2 * each * prototype.packet, rel=1e-6)
+    assert ethernet.read_rate_exponential(prototype, client) == pytest.approx(2 * each * prototype.packet, rel=1e-6)
 
 
 def test_uneven_segments_end_with_the_one_that_has_more():
     """No client, no answer: a segment always has a packet, so one agent's share of three takes E, two agents' 2 E."""
     prototype = Prototype((1, 2), agent_speed=1e15)
     three = prototype.packet * 3 / (2 * prototype.wires[0])
-    assert model.read_rate_exponential(prototype, 1e-12) == pytest.approx(three, rel=1e-6)
+    assert ethernet.read_rate_exponential(prototype, 1e-12) == pytest.approx(three, rel=1e-6)
 
 
 @pytest.mark.parametrize("client", [2e-3, 6e-3, 9e-3])
@@ -108,15 +108,15 @@ def test_exponential_times_never_beat_fixed_ones(agents, client):
     prototype = Prototype(agents)
     done = read_completions(prototype, client, 1200)
     fixed = prototype.packet * 1200 / (done[-1] - done[0])
-    assert model.read_rate_exponential(prototype, client) <= fixed
+    assert ethernet.read_rate_exponential(prototype, client) <= fixed
 
 
-@pytest.mark.parametrize("key", list(model.MODELS))
+@pytest.mark.parametrize("key", list(ethernet.MODELS))
 @pytest.mark.parametrize("packet", [1.4, 8.0])
 def test_calibration_gives_table_1_back(key, packet):
     one = Prototype(packet=packet)
     rate = float(measured_tables()["mean"].sel(table=1, operation=key[0]).mean())
-    assert model.MODELS[key](one, calibrate(*key, rate, one)) == pytest.approx(rate, rel=1e-6)
+    assert ethernet.MODELS[key](one, calibrate(*key, rate, one)) == pytest.approx(rate, rel=1e-6)
 
 
 def test_a_rate_above_the_ethernets_is_refused():
@@ -271,7 +271,7 @@ def test_the_judged_reading_of_reads_is_the_one_the_text_describes(predicted):
         Prototype(),
         float(predicted.rate.sel(operation="read", reading="judged", ethernets=1, statistic="mean")),
     )
-    busy = {name: float(predicted.unknown.sel(operation="read", reading=name)) * rate / 8 for name in model.READINGS}
+    busy = {name: float(predicted.unknown.sel(operation="read", reading=name)) * rate / 8 for name in ethernet.READINGS}
     assert busy == pytest.approx({"judged": 0.69, "other": 1.0}, abs=0.005)
     assert rate / 8 * one.wires[0] == pytest.approx(0.79, abs=0.005)
     by_agents = predicted.by_agents.sel(operation="read")
@@ -321,18 +321,18 @@ def test_the_note_on_a_fourth_agent_tells_both_readings(predicted, checked):
 
 def test_nothing_but_table_1_calibrates(monkeypatch):
     """Tables 2 to 4 doubled: every prediction stays."""
-    before = model.predictions()
+    before = predictions()
     data = measured_tables()
     other = data.assign(mean=data["mean"].where(data.table == 1, 2 * data["mean"]))
-    monkeypatch.setattr(model, "measured_tables", lambda: other)
-    xr.testing.assert_identical(model.predictions(), before)
-    monkeypatch.setattr(model, "measured_tables", lambda: data.assign(mean=data["mean"] - 1))
-    assert not model.predictions().rate.equals(before.rate)
+    monkeypatch.setattr(ethernet, "measured_tables", lambda: other)
+    xr.testing.assert_identical(predictions(), before)
+    monkeypatch.setattr(ethernet, "measured_tables", lambda: data.assign(mean=data["mean"] - 1))
+    assert not predictions().rate.equals(before.rate)
 
 
 def test_the_interval_is_table_1s_sampling_error(predicted):
     """Of three means of eight: 1.96 sqrt(sum of squared deviations) / (3 sqrt 8) each way, to 0.3% by so many draws."""
-    rates = model.calibration_rates(draws=200_000)
+    rates = ethernet.calibration_rates(draws=200_000)
     # of writes, the least that 9 MB can have stands for its 1.01
     deviations = {"read": (18.6, 3.4, 16.6), "write": (44.6, 5.0, 9.49)}
     for operation, each in deviations.items():
@@ -345,7 +345,7 @@ def test_the_interval_is_table_1s_sampling_error(predicted):
 
 
 def test_the_size_of_a_packet_hardly_counts():
-    found = model.sensitivity(packets=(4.0, 8.0, 16.0), seconds=(3,), loads=(0.0,)).rate
+    found = sensitivity(packets=(4.0, 8.0, 16.0), seconds=(3,), loads=(0.0,)).rate
     packets = found.isel(aspect=slice(0, 3))
     assert float((packets.max("aspect") / packets.min("aspect")).max()) < 1.01
     # 8 KB, three agents, no other load: the same model three times

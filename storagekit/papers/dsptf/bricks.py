@@ -12,7 +12,7 @@ from storagekit.dispatch import DSPTF, LARD, Hashing, OneOf, WeightedHashing, ce
 from storagekit.drive import load_drive
 from storagekit.engine import AtOnce, Condition, Scenario, Spell, System
 from storagekit.errors import InputError
-from storagekit.papers.dsptf.system import KEYS, LATENCY
+from storagekit.papers.dsptf.brick_group import KEYS, LATENCY
 from storagekit.placement import Declustered
 from storagekit.resources import real_traces
 from storagekit.schedule import SATF

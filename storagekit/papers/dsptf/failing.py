@@ -1,4 +1,4 @@
-"""A brick that stops after it has claimed reads, and comes back; claims that get lost on top (section 3)."""
+"""A brick that stops after it has claimed reads, and comes back; claims that get lost on top; what that shows (section 3)."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,8 @@ import xarray as xr
 from storagekit.dispatch import DSPTF, Lossy
 from storagekit.drive import load_drive
 from storagekit.engine import AtOnce, Condition, Scenario, System, stopped
-from storagekit.metrics import sweep
-from storagekit.papers.dsptf.exhibits import QUICK, Effort
-from storagekit.papers.dsptf.system import LATENCY
+from storagekit.metrics import Measurement, sweep
+from storagekit.papers.dsptf.brick_group import LATENCY, QUICK, Effort
 from storagekit.placement import Declustered
 from storagekit.schedule import SATF
 from storagekit.units import KB
@@ -56,3 +55,23 @@ def failing(
         allow_held_up=True,
     )
     return data.assign_attrs(paper="dsptf", exhibit="dsptf.protocol", loop=OUTSTANDING)
+
+
+def failing_findings(data: xr.Dataset) -> list[Measurement]:
+    """A brick that stops after claiming (section 3). data: of `failing`."""
+    held, loop = float(data.outstanding.min()), int(data.attrs["loop"])
+    resent = data.resent.mean("seed")
+    lost = resent.sel(loss=0.0).isel(timeout=0)
+    response = data.response.mean("seed").isel(loss=0) * 1e3
+    return [
+        Measurement(
+            "dsptf.protocol.brick_failure",
+            held > loop - 0.2 and bool((data.resent > 0).all()),
+            note=f"one of eight bricks stops and comes back: {float(lost):.0f} reads sent again, requests in the loop, at "
+            f"least: {held:.2f} of {loop}, with and without 5% of claims lost; mean response "
+            + ", ".join(
+                f"{float(response.sel(timeout=timeout)):.0f} ms with a time-out of {timeout:g} s"
+                for timeout in data.timeout.values.tolist()
+            ),
+        )
+    ]

@@ -7,8 +7,7 @@ import xarray as xr
 from storagekit.dispatch import DSPTF, Hashing, OneOf
 from storagekit.engine import Scenario
 from storagekit.metrics import interval, sweep
-from storagekit.papers.dsptf.exhibits import QUICK, Effort
-from storagekit.papers.dsptf.system import group
+from storagekit.papers.dsptf.brick_group import QUICK, Effort, group
 from storagekit.units import KB, MS
 
 LATENCIES = tuple(ms * MS for ms in (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 3.0))

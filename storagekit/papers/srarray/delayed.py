@@ -25,7 +25,7 @@ from storagekit.engine import (
     stack,
 )
 from storagekit.metrics import Measurement
-from storagekit.papers.srarray.system import QUICK, Effort, paper_drive
+from storagekit.papers.srarray.disk import QUICK, Effort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.schedule import RSATF
 from storagekit.units import KB

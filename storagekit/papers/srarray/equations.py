@@ -4,7 +4,8 @@ import numpy as np
 
 from storagekit.analytic.array import equations
 from storagekit.metrics import Measurement
-from storagekit.papers.srarray.system import MECHANICS, WORKLOADS
+from storagekit.papers.srarray.disk import MECHANICS
+from storagekit.papers.srarray.disk_array import WORKLOADS
 
 S, R = MECHANICS.full_seek, MECHANICS.revolution
 EXACT = 1e-9

@@ -5,7 +5,7 @@ from scipy import stats
 
 from storagekit.drive import load_drive
 from storagekit.metrics import Measurement
-from storagekit.papers.srarray.system import QUICK, Effort
+from storagekit.papers.srarray.disk import QUICK, Effort
 from storagekit.plan import plan_against_simulation, random_questions
 
 REAL = ("cheetah9lp", "atlas10k")

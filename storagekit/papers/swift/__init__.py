@@ -1,36 +1,35 @@
 """Cabrera and Long, Exploiting Multiple I/O Streams to Provide High Data-Rates, USENIX Summer 1991.
 
-`prototype` is a small model of the prototype on Ethernet, calibrated on table 1, `measured` its printed tables checked;
-`figures` simulate the gigabit system of section 5, `studies` vary it, `sessions` are the mediator's; `findings` state what
-they show beside the paper's claims.
+A module for each kind of exhibit, its data first, then its findings, what they show beside the paper's claims; its charts
+bear the same name in `draw`. `ethernet` is the prototype as a small model, `gigabit_system` the simulated one of section 5.
 """
 
 from storagekit.papers.swift.figures import fig3 as fig3
+from storagekit.papers.swift.figures import fig3_findings as fig3_findings
 from storagekit.papers.swift.figures import fig4 as fig4
+from storagekit.papers.swift.figures import fig4_findings as fig4_findings
 from storagekit.papers.swift.figures import fig5 as fig5
+from storagekit.papers.swift.figures import fig5_findings as fig5_findings
 from storagekit.papers.swift.figures import fig6 as fig6
-from storagekit.papers.swift.findings import fig3_findings as fig3_findings
-from storagekit.papers.swift.findings import fig4_findings as fig4_findings
-from storagekit.papers.swift.findings import fig5_findings as fig5_findings
-from storagekit.papers.swift.findings import fig6_findings as fig6_findings
-from storagekit.papers.swift.findings import shared_findings as shared_findings
-from storagekit.papers.swift.findings_prototype import table1_findings as table1_findings
-from storagekit.papers.swift.findings_prototype import table2_findings as table2_findings
-from storagekit.papers.swift.findings_prototype import table3_findings as table3_findings
-from storagekit.papers.swift.findings_prototype import table4_findings as table4_findings
-from storagekit.papers.swift.findings_sessions import mediator_findings as mediator_findings
+from storagekit.papers.swift.figures import fig6_findings as fig6_findings
+from storagekit.papers.swift.figures import shared_findings as shared_findings
+from storagekit.papers.swift.gigabit_system import Effort as Effort
+from storagekit.papers.swift.gigabit_system import effort as effort
+from storagekit.papers.swift.gigabit_system import gigabit as gigabit
 from storagekit.papers.swift.measured import checked_tables as checked_tables
 from storagekit.papers.swift.prototype import predictions as predictions
 from storagekit.papers.swift.prototype import sensitivity as sensitivity
+from storagekit.papers.swift.prototype import table1_findings as table1_findings
+from storagekit.papers.swift.prototype import table2_findings as table2_findings
+from storagekit.papers.swift.prototype import table3_findings as table3_findings
+from storagekit.papers.swift.prototype import table4_findings as table4_findings
 from storagekit.papers.swift.sessions import admitted as admitted
 from storagekit.papers.swift.sessions import allocation as allocation
 from storagekit.papers.swift.sessions import choices as choices
 from storagekit.papers.swift.sessions import cluster as cluster
+from storagekit.papers.swift.sessions import mediator_findings as mediator_findings
 from storagekit.papers.swift.sessions import survival as survival
 from storagekit.papers.swift.studies import check_data as check_data
 from storagekit.papers.swift.studies import modern as modern
 from storagekit.papers.swift.studies import redundancy as redundancy
 from storagekit.papers.swift.studies import what_if as what_if
-from storagekit.papers.swift.system import Effort as Effort
-from storagekit.papers.swift.system import effort as effort
-from storagekit.papers.swift.system import gigabit as gigabit

@@ -1,230 +1,44 @@
-"""The prototype on Ethernet as a small model: calibrated on table 1 alone, it predicts table 4.
+"""The prototype's tables, measured and predicted, and what they show: tables 1 to 4."""
 
-Reads are a closed loop of as many packets as agents, for the client keeps one request outstanding with each: the packet
-crosses its segment, the client works on it and asks for the next, the agent answers (section 3.1). The one unknown is the
-client's time for a packet. Writes are a stream of packets with a gap, the one unknown, between their starts.
-
-Table 1 has one rate for each operation, so one number each is all it can determine, not where the time beyond the Ethernet's
-goes: all of it at the client, a second Ethernet adds nothing; all of it on each segment, it doubles the rate. So there are
-two readings of each, one judged and one other.
-
-Reads are judged with exponential times. The text says that one packet request outstanding for each agent costs performance
-(section 3.1), and that the Ethernet, in use for 77 to 80%, is what limits table 1 (section 4). With random times both are so:
-client (69% busy) and Ethernet (79%) wait for one another, and more requests would help. With fixed times, which packets of
-one size would suggest, neither is: the loop is as fast as its slowest part, so that an Ethernet in use for 79% makes the
-client the limit, and two agents give the full rate. The choice was made by the text, but after both numbers were known:
-judged 1256 KB/s on two Ethernets (gain 1.41), the other 889 (gain 1.00); what was measured, 1120 to 1150, lies between.
-
-For writes the gap is either a segment's, as the wait was put in as the kernel's buffers for the network overflowed, or the
-client's own.
-
-Agents' disks are left out: a local disk reads 650 KB/s and more (table 2), an agent has to give 300; writes are asynchronous.
-Sizes are in KB, rates in KB/s, the paper's units, of which only ratios count; times in seconds.
-"""
-
-import heapq
-import itertools
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import optimize
 
-from storagekit.errors import InputError
-from storagekit.papers.swift.measured import SAMPLES, measured_tables, possible_deviations
+from storagekit.metrics import Measurement
+from storagekit.papers.swift.ethernet import (
+    CAPACITY,
+    EXPLAINED,
+    MODELS,
+    OPERATIONS,
+    READINGS,
+    SIZES,
+    Prototype,
+    calibrate,
+    calibration_rates,
+)
+from storagekit.papers.swift.measured import EXACT
 
-CAPACITY = 1120.0
-"""KB/s that an Ethernet was measured to carry (section 4). Its use of 77 to 80% comes of 860 to 897 over 1120, not 1147."""
-OPERATIONS = ("read", "write")
-SIZES = (3, 6, 9)
-READINGS = ("judged", "other")
-EXPLAINED = {
-    ("read", "judged"): "times are exponential, so that client and Ethernet wait for one another",
-    ("read", "other"): "times are fixed, and the client's processor sets the pace",
-    ("write", "judged"): "each segment has its own pace, as the wait between writes keeps its queue from overflowing",
-    ("write", "other"): "the gap is the client's own time, over all segments",
+AGENTS = tuple(range(1, 7))
+INSIGNIFICANT, SATURATED = 0.15, 0.95
+"""A fourth agent "only saturates" if it adds less than this to both rates, and the Ethernet is then in use for this share."""
+CHOSEN = {
+    "read": " (judged by the text, with both numbers known: only so does one outstanding request cost performance, section "
+    "3.1, and the Ethernet limit, section 4)",
+    "write": "",
 }
-
-
-@dataclass(frozen=True)
-class Prototype:
-    """A client and its agents.
-
-    agents: how many on each segment. packet: KB of data in one, not in the paper: 8, NFS's and the file system's block.
-    agent_speed: instructions a second of an agent, not in the paper: Sun's 12.5 MIPS for the 4/20. other_load: share of every
-    segment but the first that others use; 0, as the paper says less than 5% does not count.
-
-    Raises InputError for no agents, or sizes and speeds that are not positive.
-    """
-
-    agents: tuple[int, ...] = (3,)
-    packet: float = 8.0
-    agent_speed: float = 12.5e6
-    other_load: float = 0.0
-
-    def __post_init__(self):
-        if not self.agents or min(self.agents) < 1:
-            raise InputError(f"agents {self.agents}: each segment needs at least 1")
-        if self.packet <= 0 or self.agent_speed <= 0:
-            raise InputError(f"packet {self.packet} KB, agents at {self.agent_speed}/s: both must be above 0")
-        if not 0 <= self.other_load < 1:
-            raise InputError(f"other load {self.other_load}: a share from 0 to below 1")
-
-    @property
-    def wires(self) -> tuple[float, ...]:
-        """Seconds that a packet takes on each segment."""
-        own = self.packet / CAPACITY
-        return (own, *[own / (1 - self.other_load)] * (len(self.agents) - 1))
-
-    @property
-    def answer(self) -> float:
-        """Seconds of an agent's processor for a packet: 1500 instructions and one per byte (section 5.1's assumption)."""
-        return (1500 + 1024 * self.packet) / self.agent_speed
-
-
-ONE = Prototype()
-TWO = Prototype(agents=(3, 3))
-"""With the second Ethernet, whose number of agents the paper does not give: as many again."""
-
-
-def read_completions(prototype: Prototype, client: float, packets: int) -> NDArray[np.float64]:
-    """When the client is done with each of `packets`, in seconds since it sent the first requests, in order.
-
-    Every time is fixed; segments and client serve first come, first served. Packet k belongs to agent k mod N, as the library
-    interleaves evenly. client: seconds that its processor spends on a packet and the request for the next.
-    """
-    segment = [place for place, count in enumerate(prototype.agents) for _ in range(count)]
-    free, client_free = [0.0] * len(prototype.agents), 0.0
-    wires, answer = prototype.wires, prototype.answer
-    left = [len(range(agent, packets, len(segment))) for agent in range(len(segment))]
-    # (time, agent, whether it comes to the client or to its segment)
-    queue = [(answer, agent, False) for agent, share in enumerate(left) if share]
-    heapq.heapify(queue)
-    done = []
-    while queue:
-        now, agent, at_client = heapq.heappop(queue)
-        if not at_client:
-            wire = segment[agent]
-            free[wire] = max(now, free[wire]) + wires[wire]
-            heapq.heappush(queue, (free[wire], agent, True))
-            continue
-        client_free = max(now, client_free) + client
-        done.append(client_free)
-        left[agent] -= 1
-        if left[agent]:
-            heapq.heappush(queue, (client_free + answer, agent, False))
-    return np.array(done)
-
-
-def read_rate(prototype: Prototype, client: float) -> float:
-    """KB/s of reads with fixed times, the mean over transfers of 3, 6 and 9 MB as measured, their start and end included."""
-    rates = []
-    for megabytes in SIZES:
-        packets = max(1, round(1000 * megabytes / prototype.packet))
-        rates.append(packets * prototype.packet / read_completions(prototype, client, packets)[-1])
-    return float(np.mean(rates))
-
-
-def read_rate_exponential(prototype: Prototype, client: float) -> float:
-    """KB/s of reads in the same loop if the client's and the segments' times were exponential with these means.
-
-    Every agent has the same share of the data, so a segment with fewer agents ends first and leaves the client to the rest;
-    start and end of a transfer are not in it.
-    """
-    rates = _segment_rates(prototype, client)
-    working, left, elapsed = list(prototype.agents), [1.0] * len(prototype.agents), 0.0
-    while any(working):
-        paces = [rate / max(count, 1) for rate, count in zip(rates[tuple(working)], working, strict=True)]
-        step = min(left[k] / paces[k] for k, count in enumerate(working) if count)
-        elapsed += step
-        left = [share - pace * step for share, pace in zip(left, paces, strict=True)]
-        working = [count if share > 1e-9 else 0 for count, share in zip(working, left, strict=True)]
-    return sum(prototype.agents) * prototype.packet / elapsed
-
-
-def _segment_rates(prototype: Prototype, client: float) -> dict[tuple[int, ...], NDArray]:
-    """Packets a second over each segment, for every number of agents at work on each up to all.
-
-    Exact mean value analysis with a class of packets for each segment, n_k of them in class k; Q the mean number at the
-    client (c) and at segment k, with one packet of class k fewer (n - 1_k):
-
-        R_ck(n) = C (1 + Q_c(n - 1_k)),  R_k(n) = E_k (1 + Q_k(n - 1_k)),  X_k(n) = n_k / (Z + R_ck(n) + R_k(n))
-
-    Source: Reiser and Lavenberg, Mean-value analysis of closed multichain queueing networks, JACM 27(2), 1980. On one segment
-    this is `storagekit.analytic.queueing.closed_network`.
-    """
-    classes = range(len(prototype.agents))
-    nobody = tuple(0 for _ in classes)
-    queues = {nobody: (0.0, np.zeros(len(classes)))}
-    rates = {nobody: np.zeros(len(classes))}
-    for numbers in list(itertools.product(*(range(count + 1) for count in prototype.agents)))[1:]:
-        rate, at_client, at_segment = np.zeros(len(classes)), 0.0, np.zeros(len(classes))
-        for k in (k for k in classes if numbers[k]):
-            fewer = queues[(*numbers[:k], numbers[k] - 1, *numbers[k + 1 :])]
-            responses = client * (1 + fewer[0]), prototype.wires[k] * (1 + fewer[1][k])
-            rate[k] = numbers[k] / (prototype.answer + sum(responses))
-            at_client += rate[k] * responses[0]
-            at_segment[k] = rate[k] * responses[1]
-        queues[numbers], rates[numbers] = (at_client, at_segment), rate
-    return rates
-
-
-def write_rate(prototype: Prototype, gap: float) -> float:
-    """KB/s of writes where each segment gets a packet every `gap` seconds, and others' load delays it further.
-
-    Data are interleaved evenly over agents, so the segment with the most of them per second of pace ends last.
-    """
-    gaps = [gap + wire - prototype.wires[0] for wire in prototype.wires]
-    slowest = max(count * each for count, each in zip(prototype.agents, gaps, strict=True))
-    return sum(prototype.agents) * prototype.packet / slowest
-
-
-def write_rate_client(prototype: Prototype, gap: float) -> float:
-    """KB/s of writes where the client can send a packet every `gap` seconds, over all segments together."""
-    return prototype.packet / gap
-
-
-MODELS = {
-    ("read", "judged"): read_rate_exponential,
-    ("read", "other"): read_rate,
-    ("write", "judged"): write_rate,
-    ("write", "other"): write_rate_client,
+ALONE = "the interval is the sampling error of table 1 alone"
+UNKNOWNS = {"read": "the client's time for a packet", "write": "the gap between packets"}
+NO_MODEL = "the rate of {}, hardware that nothing here models: only the ratios of Swift to it are computed"
+SAID = {
+    (2, "read"): "the paper's 29 to 36% better, one end rounded up, one down",
+    (2, "write"): "ratios, which the paper calls an increase of as many percent",
+    (3, "read"): "ratios, which the paper calls as many percent better",
+    (3, "write"): "ratios, which the paper calls as many percent better; more than eight times at 6 MB alone",
 }
-"""By operation and reading; the second argument of each is the one unknown, in seconds for a packet."""
-
-
-def calibrate(operation: str, reading: str, rate: float, prototype: Prototype = ONE) -> float:
-    """The unknown of a model, seconds for a packet, at which `prototype` has `rate` KB/s.
-
-    Raises InputError for a rate that it does not reach with an unknown between a thousandth of a packet's time and a hundred.
-    """
-    model, wire = MODELS[operation, reading], prototype.wires[0]
-    ends = (1e-3 * wire, 100 * wire)
-    if not model(prototype, ends[1]) < rate < model(prototype, ends[0]):
-        raise InputError(f"{rate} KB/s: {operation}s as modelled reach {model(prototype, ends[0]):.0f} at most")
-    found = optimize.root_scalar(lambda unknown: model(prototype, unknown) - rate, bracket=ends, xtol=1e-9 * wire)
-    return float(found.root)
-
-
-def calibration_rates(seed: int = 0, draws: int = 10_000) -> xr.DataArray:
-    """Table 1's mean over sizes by `operation` and `statistic` (mean, low, high), KB/s, with its 95% interval.
-
-    Parametric bootstrap: eight samples a size, normal with the printed mean and deviation; a deviation that no eight samples
-    with the printed min and max have is replaced by the least they can have. The spread between sizes is not in it.
-    """
-    table = measured_tables().sel(table=[1])
-    possible = possible_deviations(table)
-    deviation = table.deviation.clip(possible.least, possible.greatest).sel(table=1)
-    mean = table["mean"].sel(table=1)
-    generator = np.random.default_rng(seed)
-    noise = generator.standard_normal((draws, SAMPLES, *mean.shape)).mean(axis=1)
-    drawn = (mean.values + deviation.values * noise).mean(axis=-1)
-    ends = np.quantile(drawn, [0.025, 0.975], axis=0)
-    values = np.stack([mean.mean("size").values, *ends], axis=-1)
-    coords = {"operation": mean["operation"].values, "statistic": ["mean", "low", "high"]}
-    return xr.DataArray(values, coords=coords, dims=("operation", "statistic"))
+_STATISTICS = ("mean", "low", "high")
 
 
 def predictions(second: int = 3, packet: float = 8.0, other_load: float = 0.0, seed: int = 0) -> xr.Dataset:
@@ -268,9 +82,6 @@ def predictions(second: int = 3, packet: float = 8.0, other_load: float = 0.0, s
         unit="KB/s",
         basis="analytic",
     )
-
-
-AGENTS = tuple(range(1, 7))
 
 
 def _predicted(operation: str, reading: str, known: NDArray, one: Prototype, two: Prototype) -> tuple:
@@ -317,3 +128,186 @@ def sensitivity(
         },
         coords={"operation": list(OPERATIONS), "reading": list(READINGS), "aspect": [name for name, *_ in moved]},
     ).assign_attrs(paper="swift", exhibit="swift.table4", unit="KB/s", basis="analytic")
+
+
+def prototype_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
+    """Every claim of swift.table1 to swift.table4. predicted: `prototype.predictions`; checked: `measured.checked_tables`."""
+    return [
+        *table1_findings(predicted, checked),
+        *table2_findings(predicted, checked),
+        *table3_findings(predicted, checked),
+        *table4_findings(predicted, checked),
+    ]
+
+
+def table1_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
+    """Table 1: the calibrated rates, the Ethernet's use, a fourth agent, and the intervals of all four tables."""
+    rates = [
+        _rate(predicted, operation, 1, f"swift.table1.{operation}[{size}]", _calibrated(predicted, operation))
+        for operation in OPERATIONS
+        for size in SIZES
+    ]
+    return [*rates, _utilization(predicted, checked), _intervals(checked), _fourth_agent(predicted)]
+
+
+def _calibrated(predicted: xr.Dataset, operation: str) -> str:
+    unknown = float(predicted.unknown.sel(operation=operation, reading="judged")) * 1e3
+    return (
+        f"calibrated on these rows: one rate for every size, their mean, at {UNKNOWNS[operation]} of {unknown:.2f} ms for "
+        f"{predicted.attrs['packet_kb']:g} KB"
+    )
+
+
+def _rate(predicted: xr.Dataset, operation: str, ethernets: int, claim: str, note: str) -> Measurement:
+    row = predicted.rate.sel(operation=operation, reading="judged", ethernets=ethernets)
+    mean, low, high = (float(row.sel(statistic=name)) for name in _STATISTICS)
+    return Measurement(claim, mean, low, high, "analytic", note)
+
+
+def _utilization(predicted: xr.Dataset, checked: xr.Dataset) -> Measurement:
+    ends = [float(end) / CAPACITY for end in (checked["mean"].sel(table=1).min(), checked["mean"].sel(table=1).max())]
+    rate = predicted.rate.sel(reading="judged", ethernets=1).mean("operation") / CAPACITY
+    mean, low, high = (float(rate.sel(statistic=name)) for name in _STATISTICS)
+    note = (
+        f"of the calibrated rates, so no prediction; the printed ones over 1120 KB/s: {ends[0]:.1%} to {ends[1]:.1%}, over "
+        f"1.12 x 1024 KB/s {ends[0] / 1.024:.1%} to {ends[1] / 1.024:.1%}: the paper counts 1000 KB to the MB"
+    )
+    return Measurement("swift.table1.utilization", mean, low, high, "analytic", note)
+
+
+def _intervals(checked: xr.Dataset) -> Measurement:
+    """Whether every printed interval follows from its mean and deviation by Student's t, rounding allowed."""
+    stacked = checked.stack(row=("table", "operation", "size"), create_index=False)
+    rows = [stacked.isel(row=place) for place in range(stacked.sizes["row"])]
+    told = [_unlike(row) for row in rows if float(row.beyond) > 0 or bool(row.impossible)]
+    normal, cut = (int((beyond == 0).sum()) for beyond in (checked.beyond_normal, checked.beyond_cut))
+    note = (
+        f"{len(rows) - len(told)} of {len(rows)} rows of the four tables follow, rounding allowed ({normal} with "
+        f"the normal quantile for t, {cut} if limits were cut and not rounded); {'; '.join(told) or 'none does not'}"
+    )
+    return Measurement("swift.table1.ci", not told, basis="analytic", note=note)
+
+
+def _unlike(row: xr.Dataset) -> str:
+    """A row that disagrees, and what would mend it."""
+    figure = {str(name): float(row[name]) for name in row.data_vars}
+    words = (
+        f"table {int(row.table)} {row.operation.item()} {int(row['size'])} MB: printed {figure['low']:.0f} to "
+        f"{figure['high']:.0f}, while {figure['mean']:.0f} and {figure['deviation']:g} give {figure['again_low']:.1f} to "
+        f"{figure['again_high']:.1f}, {figure['beyond']:.2g} beyond rounding"
+    )
+    if math.isnan(figure["needed_low"]):
+        return f"{words} (no deviation mends it: the middle is {figure['off_centre']:.2g} off any mean that rounds so)"
+    needed = " to ".join(dict.fromkeys(f"{figure[name]:.1f}" for name in ("needed_low", "needed_high")))
+    mended = f"{words} (a deviation of {needed} would do"
+    if figure["impossible"]:
+        ends = f"{figure['min']:.0f} to {figure['max']:.0f}"
+        mended += f"; eight samples from {ends} deviate {figure['least']:.1f} or more"
+    return f"{mended})"
+
+
+def _fourth_agent(predicted: xr.Dataset) -> Measurement:
+    """The paper's two halves, both needed: no significant gain, and an Ethernet that is saturated."""
+    rates = predicted.by_agents
+    gain = rates / rates.shift(agents=1) - 1
+    judged = {"reading": "judged", "agents": 4}
+    reads, other = ({"reading": reading, "operation": "read"} for reading in ("judged", "other"))
+    small = bool((gain.sel(judged) < INSIGNIFICANT).all())
+    use = rates / CAPACITY
+    saturated = bool((use.sel(judged) >= SATURATED).any())
+    room = float((CAPACITY / rates.sel(reading="judged", agents=3)).max()) - 1
+    note = (
+        f"gain of a fourth agent, reads' (the third's: {float(gain.sel(agents=3, **reads)):.1%}; writes gain "
+        f"{float(gain.sel(judged).sel(operation='write')):.1%}); no significant gain (below {INSIGNIFICANT:.0%}): "
+        f"{_yes(small)}; Ethernet saturated (from {SATURATED:.0%}): {_yes(saturated)}, "
+        f"{float(use.sel(judged).max()):.0%} in use with four; if "
+        f"{EXPLAINED['read', 'other']}, reads gain {float(gain.sel(agents=4, **other)):.1%} (the third "
+        f"{float(gain.sel(agents=3, **other)):.1%}) and use {float(use.sel(agents=4, **other)):.0%}; the halves are at odds: "
+        f"an Ethernet saturated from table 1 would be a gain of up to {room:.0%}"
+    )
+    largest = float(gain.sel(judged).max())
+    return Measurement("swift.table1.fourth_agent", largest, basis="analytic", note=note, holds=small and saturated)
+
+
+def _yes(holds: bool) -> str:
+    return "yes" if holds else "no"
+
+
+def table2_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
+    """Table 2: no rate of the disk is computed, the ratios of Swift to it are."""
+    return _others(predicted, checked, 2, "scsi", "a local SCSI disk")
+
+
+def table3_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
+    """Table 3: no rate of NFS is computed, the ratios of Swift to it are."""
+    return _others(predicted, checked, 3, "nfs", "an NFS server")
+
+
+def _others(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, what: str) -> list[Measurement]:
+    reason = NO_MODEL.format(what)
+    rates = [
+        Measurement(f"swift.table{table}.{operation}[{size}]", None, basis="analytic", note=reason)
+        for operation in OPERATIONS
+        for size in SIZES
+    ]
+    return [*rates, *(_ratio(predicted, checked, table, name, operation) for operation in OPERATIONS)]
+
+
+def _ratio(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, operation: str) -> Measurement:
+    """Swift's calibrated rate over the mean measured one, with what each size gives and what the printed tables give."""
+    measured = checked["mean"].sel(operation=operation)
+    rate = predicted.rate.sel(operation=operation, reading="judged", ethernets=1)
+    mean, low, high = (float(rate.sel(statistic=kind) / measured.sel(table=table).mean()) for kind in _STATISTICS)
+    by_size = ", ".join(f"{float(value):.2f}" for value in rate.sel(statistic="mean") / measured.sel(table=table))
+    printed = ", ".join(f"{float(value):.3f}" for value in measured.sel(table=1) / measured.sel(table=table))
+    note = (
+        "arithmetic on printed means, no model in it: calibrated over mean measured rate; over those of 3, 6 and 9 MB: "
+        f"{by_size}; table 1 over table {table} as printed: {printed} ({SAID[table, operation]})"
+    )
+    claim = f"swift.table{table}.swift_over_{name}_{operation}"
+    return Measurement(claim, mean, low, high, basis="analytic", note=note)
+
+
+def table4_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
+    """Table 4: predictions for the second Ethernet."""
+    rates = [
+        _rate(
+            predicted,
+            operation,
+            2,
+            f"swift.table4.{operation}[{size}]",
+            f"{_both(predicted, checked, operation)}; {ALONE}",
+        )
+        for operation in OPERATIONS
+        for size in SIZES
+    ]
+    gains = [_gain(predicted, checked, *one) for one in (("write_doubles", "write"), ("read_gain", "read"))]
+    return [*rates, *gains]
+
+
+def _gain(predicted: xr.Dataset, checked: xr.Dataset, claim: str, operation: str) -> Measurement:
+    """An interval only where the gain depends on table 1's rate: that of writes does not."""
+    row = predicted.gain.sel(operation=operation, reading="judged")
+    gain, *ends = (float(row.sel(statistic=name)) for name in _STATISTICS)
+    low, high = ends if ends[1] - ends[0] > EXACT else (None, None)
+    printed = checked["mean"].sel(operation=operation)
+    by_size = ", ".join(f"{float(one):.2f}" for one in printed.sel(table=4) / printed.sel(table=1))
+    alone = "" if low is None else f"; {ALONE}"
+    note = f"{_both(predicted, checked, operation)}; table 4 over table 1 as printed: {by_size}{alone}"
+    return Measurement(f"swift.table4.{claim}", gain, low, high, basis="analytic", note=note)
+
+
+def _both(predicted: xr.Dataset, checked: xr.Dataset, operation: str) -> str:
+    """What the judged reading supposes, what the other gives, and whether the measured rates lie between."""
+    row = predicted.sel(operation=operation, statistic="mean")
+    other = row.sel(reading="other")
+    rates = row.rate.sel(ethernets=2)
+    measured = checked["mean"].sel(table=4, operation=operation)
+    between = bool(((measured >= rates.min()) & (measured <= rates.max())).all())
+    return (
+        f"from table 1 if {EXPLAINED[operation, 'judged']}{CHOSEN[operation]}; "
+        f"{float(other.rate.sel(ethernets=2)):.0f} KB/s, {float(other.gain):.2f} times one Ethernet, if "
+        f"{EXPLAINED[operation, 'other']}; table 1 cannot tell which, and the measured rates lie "
+        f"{'between' if between else 'outside'}; {predicted.attrs['second_agents']} agents on the second Ethernet, a number "
+        "the paper does not give"
+    )

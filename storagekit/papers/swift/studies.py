@@ -8,7 +8,19 @@ import xarray as xr
 from storagekit.analytic.forkjoin import Disk, Host, Network, StripedSystem, Striping
 from storagekit.errors import InputError
 from storagekit.papers.swift.figures import LOADS, against_load, sustained
-from storagekit.papers.swift.system import AGENTS, DISKS, HOST, LINKS, M2372K, NVME, QUICK, REQUEST, RING, SATA, Effort
+from storagekit.papers.swift.gigabit_system import (
+    AGENTS,
+    DISKS,
+    HOST,
+    LINKS,
+    M2372K,
+    NVME,
+    QUICK,
+    REQUEST,
+    RING,
+    SATA,
+    Effort,
+)
 from storagekit.units import KB, MB
 
 GROUPS = (0, 1, 2, 4, 8)

@@ -1,0 +1,186 @@
+"""What a fast network buys and what it carries, drawn: sections 5.3.1 and 5.3.2 over load, replicas and reads."""
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import pandas as pd
+import xarray as xr
+
+from storagekit.axes import title
+from storagekit.charts.marks import Layered, Side, level, lines, paper_scale, table
+from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
+from storagekit.papers.dsptf.draw.palette import COLOUR, TO_MS, room_for
+
+LATENCY = f"{title('latency')} (ms)"
+KINDS = {"request": "#6baed6", "claim": "#fd8d3c", "write": "#a1d99b", "acknowledgement": "#bdbdbd"}
+PERCENT = 100.0
+# where the live chart begins: the loop of table 1
+FIRST = {"replicas": 8, "depth": 16, "read_share": 0.9}
+
+
+def network(gain: xr.DataArray, read_share: float = 0.9) -> alt.TopLevelMixin:
+    """D-SPTF over hashing against the one-way latency, by `depth`; a panel for each number of `replicas`."""
+    depths = [str(depth) for depth in gain.depth.values.tolist()]
+    more = (gain.sel(read_share=read_share) - 1).assign_coords(depth=depths)
+    means = PERCENT * more.sel(statistic="mean")
+    height = alt.Scale(domain=[min(0.0, float(means.min())) - 5, float(means.max()) + 5], nice=False)
+    ticks = alt.Axis(values=(TO_MS * gain.latency).values.tolist(), format="~g")
+    panels = []
+    for number, replicas in enumerate(gain.replicas.values.tolist()):
+        up = Side("D-SPTF over hashing (%)" if number == 0 else "", PERCENT, height)
+        across = Side(LATENCY, TO_MS, _square_root(), ticks)
+        palette = dict(zip(depths, COLOURS, strict=False))
+        drawn = lines(more.sel(replicas=replicas), "latency", "depth", palette, (across, up), title("depth"))
+        panels.append(headed(alt.layer(level(0, ""), drawn), f"{replicas} replicas", 240))
+    return finished(
+        side_by_side(panels, legends="shared"),
+        "What a fast network buys",
+        f"gain in throughput, {read_share:.0%} reads; the axis of latency shows square roots",
+    )
+
+
+def explored(summary: xr.Dataset) -> alt.TopLevelMixin:
+    """Throughput of D-SPTF against latency beside hashing's, for replicas, load and share of reads chosen below.
+
+    summary: `throughput` and `gain` over `latency`, `replicas`, `depth` and `read_share`. Alive in a page without a kernel.
+    """
+    rows = table(summary.throughput.sel(scheme="D-SPTF"))
+    gain = summary.gain.sel(statistic="mean", drop=True).rename("gain").reset_coords(drop=True).to_dataframe()
+    rows = rows.merge(PERCENT * (gain - 1), on=list(gain.index.names)).assign(scheme="D-SPTF")
+    rows["ms"] = TO_MS * rows["latency"]
+    # no network in hashing: its runs differ by chance alone
+    other = summary.throughput.sel(scheme="Hashing", statistic="mean").mean("latency").rename("hashing")
+    rule = other.reset_coords(drop=True).to_dataframe().reset_index().assign(scheme="Hashing")
+    choices = {axis: _choice(summary, axis) for axis in FIRST}
+    chart = alt.layer(*_beside(_chosen(rows, choices), rows), *_hashing(_chosen(rule, choices)))
+    return finished(
+        chart.add_params(*choices.values()).properties(width=560, height=HEIGHT),
+        "D-SPTF beside hashing",
+        "choose a load below; along the top, the gain over hashing",
+    )
+
+
+def _beside(base: alt.Chart, rows: pd.DataFrame) -> list[alt.Chart]:
+    """D-SPTF's line with whiskers, and its gain along the top."""
+    places = alt.Axis(values=sorted(rows["ms"].unique()), format="~g")
+    words = "Throughput (IO/s per brick)"
+    y = alt.Y("mean:Q", title=words, scale=alt.Scale(domain=[0, 1.2 * room_for(rows)]))
+    said = [alt.Tooltip("ms", title=LATENCY, format="~g"), alt.Tooltip("mean", title="IO/s per brick", format=".1f")]
+    base = base.encode(x=alt.X("ms:Q", title=LATENCY, scale=_square_root(20), axis=places), tooltip=said)
+    colour = _series()
+    return [
+        base.mark_rule(clip=True).encode(y=alt.Y("low:Q", title=words), y2="high:Q", color=colour),
+        base.mark_line(strokeWidth=2).encode(y=y, color=colour),
+        base.mark_point(size=45, filled=True, opacity=1).encode(y=y, color=colour),
+        base.mark_text(fontSize=12, color=PAPER)
+        .transform_calculate(gained="format(datum.gain, '+.0f') + '%'")
+        .encode(y=alt.value(10), text="gained:N"),
+    ]
+
+
+def _hashing(base: alt.Chart) -> list[alt.Chart]:
+    return [base.mark_rule(strokeWidth=2, strokeDash=[5, 4]).encode(y="hashing:Q", color=_series())]
+
+
+def _series() -> alt.Color:
+    both = ["D-SPTF", "Hashing"]
+    scale = alt.Scale(domain=both, range=[COLOUR[name] for name in both])
+    return alt.Color("scheme:N", title=None, scale=scale, legend=alt.Legend(symbolType="circle", symbolOpacity=1))
+
+
+def _choice(summary: xr.Dataset, axis: str) -> alt.Parameter:
+    """Buttons for the values of an axis, the first choice pressed."""
+    options = summary[axis].values.tolist()
+    first = FIRST[axis] if FIRST[axis] in options else options[-1]
+    labels = [f"{value:.0%}" if axis == "read_share" else f"{value:g}" for value in options]
+    bind = alt.binding_radio(options=options, labels=labels, name=f"{title(axis)}: ")
+    return alt.param(name=f"chosen_{axis}", value=first, bind=bind)
+
+
+def _chosen(rows: pd.DataFrame, choices: Mapping[str, alt.Parameter]) -> alt.Chart:
+    chart = alt.Chart(rows)
+    for axis, choice in choices.items():
+        chart = chart.transform_filter(alt.datum[axis] == choice)
+    return chart
+
+
+def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+    """Messages of a request by `kind`, their bytes, and what those without data add to its data; by replicas.
+
+    summary: `number`, `bytes` and `overhead` over `replicas`, `kind` and `size` (bytes of a request). The bytes are drawn
+    for the first size.
+    """
+    sizes = {size: f"{size / 1024:g} KB" for size in summary["size"].values.tolist()}
+    first = next(iter(sizes))
+    added = table(summary.overhead, PERCENT)
+    added["words"] = [f"{sizes[size]} requests" for size in added["size"]]
+    said = [
+        (8, PERCENT * paper[claim], f"{words} requests")
+        for words in sizes.values()
+        if (claim := f"dsptf.table5.overhead_{words.replace(' ', '').lower()}") in paper
+    ]
+    panels = [
+        headed(_stacked(summary.number.sel(size=first), 1.0, "Messages per request"), "Messages of a request", 200),
+        headed(
+            _stacked(summary.bytes.sel(size=first), PERCENT / first, "Bytes over data of the request (%)"),
+            f"Their bytes, {sizes[first]} requests",
+            200,
+        ),
+    ]
+    return finished(
+        alt.hconcat(
+            side_by_side(panels, legends="shared"),
+            headed(_overhead(added, said), "What messages without data add", 230),
+            spacing=30,
+        ).resolve_scale(color="independent", fill="independent"),
+        "What the network carries",
+        "D-SPTF, 50 µs, 16 outstanding, 90% reads; a message has 50 bytes, and a write its data for every replica besides",
+    )
+
+
+def _stacked(values: xr.DataArray, factor: float, words: str) -> Layered:
+    """Bars by replicas, the kinds on top of one another, and their sum."""
+    kinds = list(KINDS)
+    rows = table(values, factor)
+    top = 1.1 * factor * float(values.sel(statistic="mean").sum("kind").max())
+    base = alt.Chart(rows.assign(order=rows["kind"].map(kinds.index))).encode(x=_replicas())
+    shade = alt.Scale(domain=kinds, range=list(KINDS.values()))
+    bar = base.mark_bar(width={"band": 0.6}).encode(
+        y=alt.Y("sum(mean)", title=words, scale=alt.Scale(domain=[0, top], nice=False)),
+        color=alt.Color("kind:N", title=None, sort=kinds, scale=shade, legend=alt.Legend(orient="bottom")),
+        order="order:O",
+    )
+    total = base.mark_text(dy=-7, fontSize=11).encode(y="sum(mean)", text=alt.Text("sum(mean)", format=".1f"))
+    return alt.layer(bar, total).properties(height=HEIGHT)
+
+
+def _overhead(rows: pd.DataFrame, said: Sequence[tuple[int, float, str]]) -> Layered:
+    """Bars by replicas, side by side for each size of requests, and the paper's dashes."""
+    sizes = list(rows["words"].unique())
+    offset = alt.XOffset("words:N", sort=sizes)
+    shades, under = alt.Scale(domain=sizes, range=COLOURS[4:6]), alt.Legend(orient="bottom")
+    top = alt.Scale(domain=[0, 1.05 * room_for(rows, *(value for _, value, _ in said))], nice=False)
+    y = alt.Y("mean", title="Bytes over data of the request (%)", scale=top)
+    base = alt.Chart(rows).encode(x=_replicas(), xOffset=offset)
+    bar = base.mark_bar().encode(y=y, color=alt.Color("words:N", title=None, sort=sizes, scale=shades, legend=under))
+    number = base.mark_text(fontSize=11).encode(y=alt.value(HEIGHT - 8), text=alt.Text("mean", format=".1f"))
+    dash = (
+        alt.Chart(pd.DataFrame(said, columns=["replicas", "paper", "words"]).assign(series="paper"))
+        .mark_tick(thickness=3, width={"band": 0.9})
+        .encode(
+            x=_replicas(),
+            xOffset=offset,
+            y="paper:Q",
+            fill=alt.Fill("series:N", title=None, scale=paper_scale(), legend=under),
+        )
+    )
+    return alt.layer(bar, number, dash).properties(height=HEIGHT)
+
+
+def _replicas() -> alt.X:
+    return alt.X("replicas:O", title=title("replicas"), axis=alt.Axis(labelAngle=0))
+
+
+def _square_root(padding: int = 8) -> alt.Scale:
+    return alt.Scale(type="sqrt", nice=False, padding=padding)

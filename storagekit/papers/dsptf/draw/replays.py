@@ -1,0 +1,158 @@
+"""Traces through two bricks, drawn (figures 6 to 8): the response times of reads that memory does not answer."""
+
+from collections.abc import Mapping
+
+import altair as alt
+import pandas as pd
+import xarray as xr
+
+from storagekit.charts.marks import Layered, Side, table
+from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
+from storagekit.papers.dsptf.draw.palette import COLOUR, FIVE, SCHEMES, TO_MS, origin, scheme_rows, trace_names
+
+RESPONSE = "Response time (ms)"
+PANEL, TRIPLE = 185, 255
+# the claim dsptf.fig6.local, a range
+LOCAL = (1.35, 1.50)
+# when a brick is slow in figure 8, in percent of the run
+SLOW = ((25.0, 50.0, "one slow"), (75.0, 100.0, "other slow"))
+
+
+def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+    """Response time by scheme on two equal bricks; a panel for each trace.
+
+    response: over `trace` and `run`, of which those of the system "equal" are drawn. basis: over `trace`, says which are
+    real. The paper's ratios to D-SPTF are put beside ours.
+    """
+    rows = _on(response, "equal")
+    panels = []
+    for number, (key, name) in enumerate(trace_names(basis).items()):
+        ours = float(rows.sel(trace=key, scheme="D-SPTF", statistic="mean")) * TO_MS
+        said = [(scheme, ours * low, ours * high) for scheme, low, high in _ratios(key, paper)]
+        drawn = scheme_rows(rows.sel(trace=key), SCHEMES, Side(RESPONSE, TO_MS), said=said, named=number == 0)
+        panels.append(headed(drawn, name, PANEL))
+    return finished(
+        side_by_side(panels, legends="shared"),
+        "Figure 6: four traces on two equal bricks",
+        f"{origin(basis)}; reads that memory does not answer; grey: the paper's ratios to D-SPTF, a dash for a number, "
+        "a stroke for a range",
+    )
+
+
+def _ratios(trace: str, paper: Mapping[str, float]) -> list[tuple[str, float, float]]:
+    """What the paper says that a scheme takes, times D-SPTF; about SAP it says two things."""
+    if trace not in ("sap", "financial"):
+        rest = paper["dsptf.fig6.rest"]
+        return [("Hashing", rest, rest), ("LARD", rest, rest)]
+    hashing = [("Hashing", 1 / paper["dsptf.fig6.sap"], 1 / paper["dsptf.fig6.sap"])] if trace == "sap" else []
+    return [*hashing, ("Hashing", *LOCAL), ("LARD", *LOCAL)]
+
+
+def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
+    """Response time by scheme on a fast and a slow brick, the runs of the system "slow"; a panel for each trace."""
+    rows = _on(response, "slow")
+    panels = [
+        headed(scheme_rows(rows.sel(trace=key), FIVE, Side(RESPONSE, TO_MS), named=number == 0), name, PANEL)
+        for number, (key, name) in enumerate(trace_names(basis).items())
+    ]
+    return finished(
+        side_by_side(panels, legends="shared"),
+        "Figure 7: four traces on a fast and a slow brick",
+        f"{origin(basis)}; reads that memory does not answer; the slow brick takes twice as long for everything; axes differ",
+    )
+
+
+def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+    """Response time over the run by scheme while bricks slow down and recover; right: what else "half the speed" may mean.
+
+    response: over `run` and `piece`, the share of the run. The systems are "changing", which has LARD with shorter windows
+    too, and "changing, rotation" and the like, where a brick is slow in nothing else; they may be missing.
+    """
+    rows = _on(response, "changing")
+    windows = [name for name in rows.scheme.values.tolist() if name.startswith("LARD,")]
+    left = {name: COLOUR[name] for name in FIVE}
+    middle = {name: COLOUR[name] for name in ("D-SPTF", "LARD")} | dict(zip(windows, COLOURS[5:], strict=False))
+    right = xr.concat([rows.isel(scheme=[]), *_by_meaning(response)], dim="scheme")
+    chosen = xr.concat([rows, right], dim="scheme").sel(statistic="mean")
+    most = 1.05 * float(chosen.max()) * TO_MS
+    drawn = {
+        "Schemes": (rows, left),
+        "LARD with shorter windows": (rows, middle),
+        "Half the speed of what?": (right, _shades_of(right.scheme.values.tolist())),
+    }
+    panels = [
+        headed(alt.layer(_quarters(), _over_run(lines, palette, most), _said(paper)), heading, TRIPLE)
+        for heading, (lines, palette) in drawn.items()
+        if palette
+    ]
+    return finished(
+        side_by_side(panels, legends="independent"),
+        "Figure 8: bricks that slow down and recover, SAP",
+        "stand-in; reads that memory does not answer; bands: 95% intervals; dashed: the paper's D-SPTF (lower) and hashing",
+    )
+
+
+def _by_meaning(response: xr.DataArray) -> list[xr.DataArray]:
+    """The runs where a brick is slow in one thing only, which their names say."""
+    systems = [name for name in dict.fromkeys(response.system.values.tolist()) if name.startswith("changing, ")]
+    parts = {name.removeprefix("changing, "): _on(response, name) for name in systems}
+    return [
+        part.assign_coords(scheme=[f"{scheme}, {meaning}" for scheme in part.scheme.values])
+        for meaning, part in parts.items()
+    ]
+
+
+def _shades_of(names: list[str]) -> dict[str, str]:
+    """Of a scheme's lines, each in a shade of its own."""
+    shades = {"D-SPTF": iter((COLOUR["D-SPTF"], "#f5a77b")), "Hashing": iter((COLOUR["Hashing"], "#8fd3bd"))}
+    return {name: next(shades[name.split(", ")[0]]) for name in names}
+
+
+def _over_run(rows: xr.DataArray, palette: Mapping[str, str], most: float) -> Layered:
+    """A line for each scheme over the run, with a band for its interval."""
+    frame = table(rows.sel(scheme=list(palette)), TO_MS).assign(run=lambda row: 100 * row["piece"])
+    colours = alt.Scale(domain=list(palette), range=list(palette.values()))
+    legend = alt.Legend(symbolOpacity=1, orient="bottom", columns=2, labelLimit=TRIPLE)
+    base = alt.Chart(frame).encode(x=_across(), color=alt.Color("scheme:N", title=None, scale=colours, legend=legend))
+    band = base.mark_area(opacity=0.15, clip=True, strokeWidth=0).encode(y=_up(most, "low"), y2="high")
+    line = base.mark_line(strokeWidth=2, clip=True).encode(y=_up(most))
+    return alt.layer(band, line).properties(height=HEIGHT)
+
+
+def _quarters() -> Layered:
+    """Those in which a brick is slow, shaded."""
+    base = alt.Chart(pd.DataFrame(SLOW, columns=["from", "to", "words"]))
+    shade = base.mark_rect(color=PAPER, opacity=0.1).encode(x=_across("from"), x2="to")
+    words = base.mark_text(align="left", baseline="bottom", dx=4, fontSize=11, color=PAPER)
+    return alt.layer(shade, words.encode(x=_across("from"), y=alt.value(HEIGHT - 4), text="words"))
+
+
+def _said(paper: Mapping[str, float]) -> alt.Chart:
+    """The paper's levels of each quarter for D-SPTF and hashing."""
+    quarters = (("normal", 0, 25), ("degraded", 25, 50), ("normal", 50, 75), ("degraded", 75, 100))
+    rows = [
+        (paper[f"dsptf.fig8.{label}_{key}"], begin, end) for key in ("dsptf", "hash") for label, begin, end in quarters
+    ]
+    rule = alt.Chart(pd.DataFrame(rows, columns=["paper", "from", "to"]))
+    return rule.mark_rule(strokeWidth=2, strokeDash=[4, 3], color=PAPER).encode(x=_across("from"), x2="to", y="paper:Q")
+
+
+def _across(field: str = "run") -> alt.X:
+    scale = alt.Scale(domain=[0, 100], nice=False)
+    return alt.X(
+        field,
+        type="quantitative",
+        title="Share of the run (%)",
+        scale=scale,
+        axis=alt.Axis(values=[0, 25, 50, 75, 100]),
+    )
+
+
+def _up(most: float, field: str = "mean") -> alt.Y:
+    return alt.Y(field, type="quantitative", title=RESPONSE, scale=alt.Scale(domain=[0, most], nice=False))
+
+
+def _on(response: xr.DataArray, system: str) -> xr.DataArray:
+    """The runs on a system, by scheme."""
+    return response.isel(run=(response.system == system).values).swap_dims(run="scheme").drop_vars(["run", "system"])

@@ -1,0 +1,297 @@
+"""The closed loops of sections 2 and 5 and what they show: figures 1, 5 and 9, table 1.
+
+Times in seconds, rates per second, shares as fractions.
+"""
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+import xarray as xr
+
+from storagekit.dispatch import DSPTF, Hashing
+from storagekit.engine import Scenario
+from storagekit.metrics import Measurement, interval, ratio, with_interval
+from storagekit.papers.dsptf.brick_group import KEYS, LATENCY, QUICK, READINGS, SCHEMES, Effort, group, sweep_loops
+from storagekit.schedule import FCFS, SATF
+from storagekit.units import KB, MS
+from storagekit.workload import FixedSize
+
+SCHEDULERS = {"FIFO": FCFS(), "SPTF": SATF()}
+INFERRED = "a write is answered when the receiving brick has it on disk: inferred, the paper does not say"
+
+
+def fig1(
+    effort: Effort = QUICK, *, depths: Sequence[int] = (1, 2, 4, 8, 16, 32, 64), drive: str = "atlas10k"
+) -> xr.Dataset:
+    """Throughput of one disk against the number of small random reads outstanding, FIFO and SPTF (figure 1)."""
+
+    def one_disk(scheduler: str, depth: int) -> Scenario:
+        return group(
+            Hashing(),
+            replicas=1,
+            outstanding=depth,
+            read_share=1.0,
+            size=FixedSize(4 * KB),
+            reading="all copies",
+            schedule=SCHEDULERS[scheduler],
+            drive=drive,
+            slots=max(depths),
+        )
+
+    return sweep_loops(one_disk, {"scheduler": list(SCHEDULERS), "depth": list(depths)}, effort, "fig1")
+
+
+def table1(
+    effort: Effort = QUICK,
+    *,
+    replicas: int = 8,
+    outstanding: int = 16,
+    read_shares: Sequence[float] = (0.6, 0.9, 1.0),
+    reading: str = "receiving brick",
+    latency: float = LATENCY,
+) -> xr.Dataset:
+    """Throughput per brick, idle time and service time of the four schemes (table 1).
+
+    The table has 90% reads; section 5.1.1 gives idle times at 60% and 100% as well.
+    """
+    schemes = SCHEMES | {"D-SPTF": DSPTF(latency)}
+
+    def loop(scheme: str, read_share: float) -> Scenario:
+        return group(
+            schemes[scheme], replicas=replicas, outstanding=outstanding, read_share=read_share, reading=reading
+        )
+
+    return sweep_loops(loop, {"scheme": list(schemes), "read_share": list(read_shares)}, effort, "table1")
+
+
+def table1_readings(effort: Effort = QUICK, *, readings: Sequence[str] = tuple(READINGS)) -> xr.Dataset:
+    """The loop of table 1 under the four readings of when a write is answered."""
+
+    def loop(scheme: str, completion: str) -> Scenario:
+        return group(SCHEMES[scheme], reading=completion)
+
+    axes = {"scheme": ["D-SPTF", "Hashing"], "completion": list(readings)}
+    return sweep_loops(loop, axes, effort, "table1_readings")
+
+
+def fig5(
+    effort: Effort = QUICK,
+    *,
+    replicas: Sequence[int] = (2, 3, 4, 5, 6, 7, 8),
+    outstanding: int = 16,
+    read_share: float = 0.67,
+    reading: str = "receiving brick",
+) -> xr.Dataset:
+    """Throughput per brick of the four schemes against the number of replicas (figure 5)."""
+
+    def loop(scheme: str, replicas: int) -> Scenario:
+        return group(
+            SCHEMES[scheme], replicas=replicas, outstanding=outstanding, read_share=read_share, reading=reading
+        )
+
+    return sweep_loops(loop, {"scheme": list(SCHEMES), "replicas": list(replicas)}, effort, "fig5")
+
+
+def replicas_and_reads(
+    effort: Effort = QUICK,
+    *,
+    replicas: Sequence[int] = (2, 4, 8),
+    read_shares: Sequence[float] = (0.67, 0.9, 1.0),
+    outstanding: int = 16,
+    reading: str = "receiving brick",
+    drive: str = "atlas10k",
+) -> xr.Dataset:
+    """The four schemes over replicas and shares of reads at once: figure 5 in every shade of table 1."""
+
+    def loop(scheme: str, replicas: int, read_share: float) -> Scenario:
+        return group(
+            SCHEMES[scheme],
+            replicas=replicas,
+            outstanding=outstanding,
+            read_share=read_share,
+            reading=reading,
+            drive=drive,
+        )
+
+    axes = {"scheme": list(SCHEMES), "replicas": list(replicas), "read_share": list(read_shares)}
+    return sweep_loops(loop, axes, effort, "what_if")
+
+
+def fig5_readings(
+    effort: Effort = QUICK, *, replicas: Sequence[int] = (2, 3, 8), readings: Sequence[str] = tuple(READINGS)
+) -> xr.Dataset:
+    """The loop of figure 5 under the four readings of when a write is answered."""
+
+    def loop(scheme: str, completion: str, replicas: int) -> Scenario:
+        return group(SCHEMES[scheme], replicas=replicas, read_share=0.67, reading=completion)
+
+    axes = {"scheme": ["D-SPTF", "Hashing"], "completion": list(readings), "replicas": list(replicas)}
+    return sweep_loops(loop, axes, effort, "fig5_readings")
+
+
+def fig9(
+    effort: Effort = QUICK,
+    *,
+    latencies: Sequence[float] = tuple(ms * MS for ms in (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3)),
+    read_shares: Sequence[float] = (0.67, 0.9),
+) -> xr.Dataset:
+    """Throughput per replica of D-SPTF against the one-way network latency, eight replicas (figure 9)."""
+
+    def loop(latency: float, read_share: float) -> Scenario:
+        return group(DSPTF(latency), read_share=read_share)
+
+    return sweep_loops(loop, {"latency": list(latencies), "read_share": list(read_shares)}, effort, "fig9")
+
+
+def fig1_findings(data: xr.Dataset) -> list[Measurement]:
+    """Figure 1: what SPTF gains by depth."""
+    sptf, fifo = data.throughput.sel(scheduler="SPTF"), data.throughput.sel(scheduler="FIFO")
+    gain = ratio(sptf, fifo)
+    means = sptf.mean("seed")
+    # with two outstanding a choice has one candidate, so that the two runs are the same
+    rising = bool((means.diff("depth").sel(depth=slice(4, None)) > 0).all()) and bool(
+        means.sel(depth=2) >= 0.995 * means.sel(depth=1)
+    )
+    return [
+        with_interval(
+            "dsptf.fig1.gain_at_16",
+            gain.sel(depth=16),
+            "15 candidates at 16 outstanding; DiskSim itself 4.0 gives 204.4 / 114.6 = 1.78 on this drive",
+        ),
+        with_interval("dsptf.fig1.no_gain_at_2", gain.sel(depth=2), ""),
+        Measurement("dsptf.fig1.rising", rising, note="from depth 2 up; with 1 and with 2 there is nothing to choose"),
+    ]
+
+
+def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measurement]:
+    """Table 1 at one share of reads, and the idle times of section 5.1.1 at others. data: of `table1`."""
+    summary = interval(data).sel(read_share=read_share)
+    over_lard = float(
+        (data.throughput.sel(scheme="D-SPTF") / data.throughput.sel(scheme="LARD")).sel(read_share=read_share).mean()
+    )
+    found = []
+    for key, scheme in list(KEYS.items())[:4]:
+        row = summary.sel(scheme=scheme)
+        found.append(with_interval(f"dsptf.table1.{key}.throughput", row.throughput, INFERRED))
+        found.append(with_interval(f"dsptf.table1.{key}.idle", row.idle, _idle_note(key)))
+        found.append(with_interval(f"dsptf.table1.{key}.service", row.service_time / MS, INFERRED))
+    throughput = data.throughput.sel(read_share=read_share)
+    gain = ratio(throughput.sel(scheme="D-SPTF"), throughput.sel(scheme="Hashing"))
+    idle = interval(data).idle.sel(scheme="Hashing")
+    lard = interval(data).idle.sel(scheme="LARD", statistic="mean")
+    depth_reads = float(data.candidates.sel(scheme="D-SPTF", read_share=1.0).mean())
+    return [
+        *found,
+        with_interval("dsptf.table1.gain", gain, f"over hashing, over LARD {over_lard:.3f}; {INFERRED}"),
+        with_interval(
+            "dsptf.table1.depth_dsptf",
+            summary.candidates.sel(scheme="D-SPTF"),
+            f"copies a choice sees, queued writes included; with reads alone {depth_reads:.1f}",
+        ),
+        with_interval(
+            "dsptf.table1.depth_hashing",
+            summary.candidates.sel(scheme="Hashing"),
+            "as above; the paper's own arithmetic in section 5.1.1 gives 2.4",
+        ),
+        with_interval(
+            "dsptf.table1.idle_read_only",
+            idle.sel(read_share=1.0),
+            f"hashing; LARD {float(lard.sel(read_share=1.0)):.3f}",
+        ),
+        with_interval(
+            "dsptf.table1.idle_60_reads",
+            idle.sel(read_share=0.6),
+            f"hashing; LARD {float(lard.sel(read_share=0.6)):.4f}; queued writes leave a brick something to do",
+        ),
+    ]
+
+
+def fig5_findings(data: xr.Dataset, settings: Iterable[xr.Dataset]) -> list[Measurement]:
+    """Figure 5, and the largest gain in any of the loops of `settings` (Datasets with a scheme axis)."""
+    throughput = data.throughput
+    dsptf, hashing, lard = (throughput.sel(scheme=name) for name in ("D-SPTF", "Hashing", "LARD"))
+    gain = ratio(dsptf, hashing)
+    means = gain.sel(statistic="mean")
+    central = (dsptf / throughput.sel(scheme="Central SPTF")).mean("seed")
+    largest = max((_largest_gain(loop) for loop in settings), key=lambda found: float(found.sel(statistic="mean")))
+    over_lard = ratio(dsptf, lard).sel(statistic="mean")
+    return [
+        *(
+            with_interval(
+                f"dsptf.fig5.gain_{count}",
+                gain.sel(replicas=count),
+                INFERRED + f"; over LARD {over_lard.sel(replicas=count):.3f}",
+            )
+            for count in (2, 8)
+        ),
+        with_interval("dsptf.fig5.gain_3", gain.sel(replicas=3), "67% reads; " + INFERRED),
+        Measurement(
+            "dsptf.fig5.growing", bool((means.diff("replicas") > 0).all()), note="mean gain at every step from 2 to 8"
+        ),
+        Measurement(
+            "dsptf.fig5.near_central",
+            bool((central > 0.98).all()),
+            note=f"least D-SPTF / Central SPTF over 2 to 8 replicas: {float(central.min()):.4f}",
+        ),
+        with_interval(
+            "dsptf.abstract.max_gain",
+            largest,
+            "the setting is not named; here " + str(largest.attrs["setting"]),
+        ),
+    ]
+
+
+def fig9_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measurement]:
+    """Figure 9 at the share of reads of table 1, whose system it uses; the notes give the others."""
+    kept = data.throughput / data.throughput.sel(latency=0.0)
+    summary = interval(kept.to_dataset(name="kept")).kept
+    means = summary.sel(statistic="mean")
+
+    def at(ms: float, share: float) -> float:
+        return float(means.sel(read_share=share).sel(latency=ms * MS, method="nearest"))
+
+    def others(ms: float) -> str:
+        shares = [float(share) for share in data.read_share.values if share != read_share]
+        return "".join(f"; {share:.0%} reads: {at(ms, share):.3f}" for share in shares)
+
+    flat = min(at(ms, read_share) for ms in (0.25, 0.5, 0.75, 1))
+    beyond = [at(ms, read_share) for ms in (1.75, 2, 2.5, 3)]
+    row = summary.sel(read_share=read_share).sel(latency=1.75 * MS, method="nearest")
+    mean, low, high = (float(row.sel(statistic=name)) for name in ("mean", "low", "high"))
+    why = "what is lost is choice: requests reach the other bricks one latency late, and are chosen two before they can start"
+    return [
+        Measurement(
+            "dsptf.fig9.flat_to_1ms",
+            flat > 0.98,
+            note=f"{read_share:.0%} reads: at least {flat:.3f} of the throughput without delay up to 1 ms{others(1)}; {why}",
+        ),
+        Measurement(
+            "dsptf.fig9.at_1_75",
+            mean,
+            low,
+            high,
+            note=f"{read_share:.0%} reads{others(1.75)}; {why}",
+            holds=mean > 0.95,
+        ),
+        Measurement(
+            "dsptf.fig9.falls",
+            all(later < sooner for sooner, later in itertools.pairwise(beyond)),
+            note=f"1.75 to 3 ms, {read_share:.0%} reads",
+        ),
+    ]
+
+
+def _largest_gain(loop: xr.Dataset) -> xr.DataArray:
+    """The largest gain over hashing at any setting of a Dataset; attribute `setting` says at which."""
+    gain = ratio(loop.throughput.sel(scheme="D-SPTF"), loop.throughput.sel(scheme="Hashing"))
+    means = gain.sel(statistic="mean", drop=True)
+    where = {str(dim): int(index) for dim, index in means.argmax(dim=list(means.dims)).items()}
+    best = gain.isel(where)
+    setting = ", ".join(f"{dim.replace('_', ' ')} {best[dim].item():g}" for dim in where)
+    return best.assign_attrs(setting=setting)
+
+
+def _idle_note(key: str) -> str:
+    if key in ("central", "dsptf"):
+        return ""
+    return "queued writes leave a brick something to do; the readings of write completion were all tried"

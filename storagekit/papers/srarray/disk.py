@@ -1,0 +1,67 @@
+"""The paper's disk."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import numpy as np
+
+from storagekit.drive import Drive
+from storagekit.errors import InputError
+from storagekit.plan import Mechanics
+from storagekit.units import KB, MS
+
+# S follows from the worked values of section 4.1: 5.8 and 11.6 replicas for nine disks at L of 4.14 and 16.67; the reported
+# times include an overhead of 2.7 ms
+MECHANICS = Mechanics(full_seek=10 * MS, revolution=6 * MS, overhead=2.7 * MS, name="the formulas' ST39133LWV")
+AVERAGE_SEEK = 5.2 * MS
+HEADS = 12
+MEDIA_RATE = 18.2e6
+
+
+class Effort(NamedTuple):
+    """How much to simulate: windows of a trace, requests in each, and where memory has to fill; replications of a loop,
+    requests in each; questions put to the planner."""
+
+    windows: int = 3
+    requests: int = 800
+    memory_requests: int = 3_000
+    seeds: int = 8
+    loop_requests: int = 1_500
+    questions: int = 16
+    first_seed: int = 0
+
+
+QUICK = Effort()
+
+
+def effort(profile: str, first_seed: int = 0) -> Effort:
+    """The effort of a profile: "quick" for a look, "full" for the record."""
+    known = {"quick": QUICK, "full": Effort(3, 3_000, 12_000, 16, 10_000, 24)}
+    if profile not in known:
+        raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(known)}")
+    return known[profile]._replace(first_seed=first_seed)
+
+
+def paper_drive() -> Drive:
+    """The Seagate ST39133LWV as far as the paper describes it (table 1, sections 3.5 and 4.1).
+
+    Given: 9.1 GB, 10,000 rpm, average seek 5.2 ms (reads) and 6.0 ms (writes), track switch 0.9 ms. Inferred: the full
+    stroke takes S = 10 ms more than the settling in the average seek, 5.2 ms - S/3, so 11.9 ms; a one-cylinder
+    seek is a track switch; twelve tracks a cylinder and their length are the Cheetah 9LP's, its nearest relative with known
+    geometry; of the overhead of 2.7 ms, what is not settling nor the transfer of 8 KB precedes every access as processing.
+    """
+    settling = AVERAGE_SEEK - MECHANICS.full_seek / 3
+    drive = Drive.from_datasheet(
+        rpm=10_000,
+        track_seek=0.9 * MS,
+        average_seek=AVERAGE_SEEK,
+        full_seek=settling + MECHANICS.full_seek,
+        capacity=9.1e9,
+        media_rate=MEDIA_RATE,
+        head_switch=0.9 * MS,
+        write_settle=0.8 * MS,
+        heads=HEADS,
+        name="Seagate ST39133LWV, from the paper's figures",
+    )
+    processing = MECHANICS.overhead - settling - 8 * KB / MEDIA_RATE
+    return eqx.tree_at(lambda d: d.overhead, drive, np.float32(processing))

@@ -1,0 +1,130 @@
+"""Traces at many times their rate and what they show: figures 9 and 10 (section 4.1)."""
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from storagekit.metrics import Measurement, with_interval
+from storagekit.papers.srarray.agreement import paired
+from storagekit.papers.srarray.disk import QUICK, Effort
+from storagekit.papers.srarray.disk_array import DiskArray, Run, large, on_axes, over_windows, small
+from storagekit.papers.srarray.replays import STAND_IN
+from storagekit.units import MS
+
+CELLO_LAYOUTS = ("2x3x1", "3x2x1", "1x6x1", "3x1x2", "1x1x6", "6x1x1")
+TPCC_LAYOUTS = ("9x4x1", "12x3x1", "18x1x2", "18x2x1", "36x1x1")
+CELLO_SCALES = (1.0, 4.0, 16.0, 32.0, 45.0, 64.0, 80.0, 96.0, 112.0, 128.0, 180.0)
+TPCC_SCALES = (1.0, 2.0, 4.0, 6.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 16.0, 20.0)
+LIMIT = 15 * MS
+
+
+def fig10(effort: Effort = QUICK, *, workload: str = "Cello base", scales: Sequence[float] | None = None) -> xr.Dataset:
+    """Response time as the rate rises: six disks for Cello base, 36 for TPC-C (figures 9 and 10).
+
+    Dimension `scheduler`: "SATF" (RSATF on replicas) for every layout, "LOOK" (RLOOK) for those of figure 9. Windows are as
+    long as those of memory, and a fifth of each passes unmeasured, so that an array that cannot keep up has time to show it.
+    """
+    effort = effort._replace(requests=effort.memory_requests)
+    array, names, rates = _family(effort, workload)
+    pair = [names[0], names[-1]]
+    points = [(name, float(scale)) for name in names for scale in scales or rates]
+    runs = [Run(name, scale, look=0) for name, scale in points]
+    runs += [Run(name, scale, look=1) for name, scale in points if name in pair]
+    found = over_windows(effort, workload, array, runs, warm_up=0.2)
+    named = found.assign_coords(scheduler=("run", [("SATF", "LOOK")[run.look] for run in runs]))
+    return on_axes(named, ("layout", "scale", "scheduler")).assign_attrs(exhibit="srarray.fig10")
+
+
+def sustained(data: xr.Dataset, limit: float = LIMIT) -> xr.DataArray:
+    """The scale of the rate at which the mean response time reaches `limit`, for each layout and window.
+
+    Between scales both are interpolated logarithmically. NaN where no scale reaches the limit, or the first exceeds it.
+    """
+
+    def crossing(response: np.ndarray, scale: np.ndarray) -> float:
+        above = np.flatnonzero(response > limit)
+        if len(above) == 0 or above[0] == 0:
+            return float("nan")
+        first = int(above[0])
+        low, high = np.log(response[first - 1 : first + 1])
+        part = (np.log(limit) - low) / (high - low)
+        return float(np.exp(np.interp(part, [0, 1], np.log(scale[first - 1 : first + 1]))))
+
+    return xr.apply_ufunc(
+        crossing, data.response, data.scale, input_core_dims=[["scale"], ["scale"]], vectorize=True
+    ).rename("sustained_scale")
+
+
+def _family(effort: Effort, workload: str) -> tuple[DiskArray, list[str], tuple[float, ...]]:
+    """The array of figures 9 and 10, its layouts, the recommended one first and striping last, and the rates."""
+    if workload == "TPC-C":
+        return large(effort), list(TPCC_LAYOUTS), TPCC_SCALES
+    return small(effort), list(CELLO_LAYOUTS), CELLO_SCALES
+
+
+def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
+    """Figure 9, of `fig10`'s Datasets: schedulers as the rate rises, at the rates at which all stay below 15 ms."""
+    gaps = []
+    for data, array, stripe in ((base, "2x3x1", "6x1x1"), (tpcc, "9x4x1", "36x1x1")):
+        mean = data.response.mean("seed").sel(layout=[array, stripe])
+        calm = mean.where((mean < LIMIT).all(["layout", "scheduler"]), drop=True)
+        gap = (calm.sel(scheduler="LOOK") - calm.sel(scheduler="SATF")).mean("scale")
+        gaps.append((float(gap.sel(layout=array)), float(gap.sel(layout=stripe))))
+    mean = base.response.mean("seed")
+    ours, theirs = mean.sel(layout="2x3x1", scheduler="LOOK"), mean.sel(layout="6x1x1", scheduler="SATF")
+    wins = (ours < theirs).values
+    rates = ", ".join(f"{float(scale):g}" for scale in base.scale[wins])
+    told = "; ".join(f"{array * 1e3:.2f} against {stripe * 1e3:.2f} ms" for array, stripe in gaps)
+    return [
+        Measurement(
+            "srarray.fig9.gap",
+            all(array < stripe for array, stripe in gaps),
+            basis="stand-in",
+            note=f"mean gap of RLOOK to RSATF against LOOK to SATF, Cello base; TPC-C: {told}; {STAND_IN}",
+        ),
+        Measurement(
+            "srarray.fig9.layout_beats_scheduler",
+            bool(wins[theirs.values < LIMIT].all()),
+            basis="stand-in",
+            note=f"at every rate at which striping stays below 15 ms; 2x3x1 with RLOOK is ahead at {rates} times the rate",
+        ),
+    ]
+
+
+def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
+    """Figure 10: rates that a mean response time of 15 ms allows, RSATF and SATF."""
+    base, tpcc = base.sel(scheduler="SATF"), tpcc.sel(scheduler="SATF")
+    cello, oltp = sustained(base), sustained(tpcc)
+    low = cello.mean("seed")
+    two = set(low.sortby(low).layout.values[:2].tolist())
+    lowest = two == {"1x1x6", "1x6x1"} and float(low.sel(layout="1x1x6")) > float(low.sel(layout="1x6x1"))
+    mean = tpcc.response.mean("seed")
+    best = [str(name) for name in mean.idxmin("layout").values]
+    order = [name for name, _ in itertools.groupby(best)]
+    rates = ", ".join(f"{name} {float(low.sel(layout=name)):.0f}" for name in low.layout.values)
+    tp = ", ".join(f"{name} {float(oltp.sel(layout=name).mean()):.1f}" for name in oltp.layout.values)
+
+    def over(claim: str, data: xr.DataArray, ours: str, other: str, note: str) -> Measurement:
+        found = paired(data.sel(layout=ours), data.sel(layout=other))
+        if not np.isfinite(float(found.sel(statistic="mean"))):
+            return Measurement(claim, None, basis="stand-in", note=f"15 ms not reached by every layout; {note}")
+        return with_interval(claim, found, note, "stand-in")
+
+    length = f"windows of {base.attrs['window']} requests, a fifth unmeasured"
+    cello_note = f"times the trace's rate at 15 ms: {rates}; {length}; {STAND_IN}"
+    tpcc_note = f"times the trace's rate at 15 ms (nan: not reached): {tp}; {length}; {STAND_IN}"
+    return [
+        over("srarray.fig10.cello_vs_raid10", cello, "2x3x1", "3x1x2", cello_note),
+        over("srarray.fig10.cello_vs_striping", cello, "2x3x1", "6x1x1", cello_note),
+        Measurement("srarray.fig10.cello_lowest", lowest, basis="stand-in", note=cello_note),
+        Measurement(
+            "srarray.fig10.tpcc_order",
+            order == ["9x4x1", "12x3x1", "18x1x2", "18x2x1", "36x1x1"],
+            basis="stand-in",
+            note=f"best as the rate rises: {', '.join(order)}; {STAND_IN}",
+        ),
+        over("srarray.fig10.tpcc_vs_18x2", oltp, "36x1x1", "18x2x1", tpcc_note),
+        over("srarray.fig10.tpcc_vs_raid10", oltp, "36x1x1", "18x1x2", tpcc_note),
+    ]

@@ -1,0 +1,108 @@
+"""Real traces of the same family through the layouts of figure 10, and what they show."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from storagekit.metrics import Measurement, sweep, with_interval
+from storagekit.papers.srarray.agreement import paired
+from storagekit.papers.srarray.disk import QUICK, Effort
+from storagekit.papers.srarray.disk_array import Run, small
+from storagekit.papers.srarray.rates import CELLO_LAYOUTS
+from storagekit.papers.srarray.replays import rule
+from storagekit.resources import real_traces
+from storagekit.units import SECTOR
+from storagekit.workload import wrapped
+from storagekit.workload.trace import read
+from storagekit.workload.trace.locality import seek_locality
+
+# in the folder of real traces
+REAL = {"hplajw": "hplajw-1992/ajw.1week.srt.xz", "cello2003": "cello-hpl-2003/hourly.03126.srt.bz2"}
+REAL_CLAIMS = ("order", "vs_striping", "vs_raid10", "best")
+
+
+def traces(effort: Effort = QUICK, folder: str | Path = "", *, scales: Sequence[float] = (1.0, 8.0, 64.0)):
+    """Real traces through the six-disk layouts of figure 10, by `trace`, `layout`, `scale` and `seed` (spindle phases).
+
+    folder: see `resources.real_traces`; None is returned where none of it is there. Each trace's devices are laid end to end
+    as one data set, what lies beyond the drive's size wrapping around (`wrapped`); `requests_of` it, as many as a window of a
+    stand-in has, are run from its start. `recommended` is the layout of equation 5 at the `locality` of these requests.
+    """
+    lying = {name: real_traces(folder) / file for name, file in REAL.items()}
+    there = {name: path for name, path in lying.items() if path.is_file()}
+    if not there:
+        return None
+    array, found = small(effort), []
+    for name, path in there.items():
+        cut = read(path).take(slice(0, effort.requests))
+        size = float(min(cut.concatenated().ends()[0], 0.99 * array.drive.capacity * SECTOR))
+        data = sweep(
+            lambda layout, scale, cut=cut, size=size: array.replays(Run(layout, scale), cut, size),
+            {"layout": list(CELLO_LAYOUTS), "scale": list(scales)},
+            seeds=list(range(effort.first_seed, effort.first_seed + 4)),
+            requests=len(cut),
+            warm_up=0,
+            allow_held_up=True,
+        )
+        whole = cut.concatenated()
+        folded = replace(whole, offset=whole.offset % int(size))
+        local = seek_locality(folded, {whole.devices[0]: int(size)}) or 1.0
+        data["requests_of"], data["locality"] = ((), len(cut)), ((), local)
+        data["recommended"] = ((), str(rule(6, float(cut.read.mean()), max(1.0, local))))
+        data["wrapped"] = ((), wrapped(cut, int(size / SECTOR)))
+        found.append(data.assign_coords(trace=name))
+    joined = xr.concat(found, dim="trace", combine_attrs="override")
+    return joined.assign_attrs(paper="srarray", exhibit="srarray.traces", basis="trace")
+
+
+def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
+    """The real traces through the layouts of figure 10: the orderings that the paper found on theirs."""
+    names = ("hplajw", "cello2003")
+    if data is None:
+        return [_unseen(name, claim) for name in names for claim in REAL_CLAIMS]
+    found = []
+    for name in names:
+        if name not in data.trace.values:
+            found += [_unseen(name, claim) for claim in REAL_CLAIMS]
+            continue
+        mean = data.response.sel(trace=name)
+        ours, scale = mean.sel(layout="2x3x1"), float(data.scale[0])
+        row = mean.sel(scale=scale).mean("seed")
+        told = ", ".join(f"{layout} {float(row.sel(layout=layout)) * 1e3:.2f}" for layout in row.layout.values)
+        order = [float(row.sel(layout=layout)) for layout in ("2x3x1", "1x1x6", "3x1x2", "6x1x1")]
+        best, rule = float(row.min()), str(data.recommended.sel(trace=name).item())
+        chosen = float(row.sel(layout=rule))
+        note = f"mean response at the trace's own rate, ms: {told}; {int(data.requests_of.sel(trace=name))} requests"
+        found += [
+            Measurement(
+                f"srarray.traces.{name}_order",
+                bool(np.all(np.diff(order) >= -0.01 * np.array(order[:-1]))),
+                basis="trace",
+                note=note,
+            ),
+            *(
+                with_interval(
+                    f"srarray.traces.{name}_vs_{scheme}",
+                    paired(mean.sel(layout=layout, scale=scale), ours.sel(scale=scale)),
+                    note,
+                    "trace",
+                    holds=bool(row.sel(layout=layout) > row.sel(layout="2x3x1")),
+                )
+                for scheme, layout in (("striping", "6x1x1"), ("raid10", "3x1x2"))
+            ),
+            Measurement(
+                f"srarray.traces.{name}_best",
+                chosen <= 1.05 * best,
+                basis="trace",
+                note=f"{rule} by equation 5 at L of {float(data.locality.sel(trace=name)):.2f} (at least 1); {note}",
+            ),
+        ]
+    return found
+
+
+def _unseen(name: str, claim: str) -> Measurement:
+    note = "the trace is not there: give its folder as the notebook's parameter `traces`"
+    return Measurement(f"srarray.traces.{name}_{claim}", None, basis="trace", note=note)

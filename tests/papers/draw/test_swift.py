@@ -1,0 +1,197 @@
+"""Swift's charts as data: their panels, everything that was measured in them, and the paper's points; and their pictures."""
+
+import itertools
+
+import altair as alt
+import numpy as np
+import pytest
+import vl_convert
+import xarray as xr
+from helpers import parts, rows
+
+from storagekit.metrics import interval
+from storagekit.papers.swift.draw import figures as draw
+from storagekit.papers.swift.draw import studies as draw_studies
+from storagekit.reproduce.claims import load_claims
+
+KB, SEEDS = 1024, 3
+DISKS, UNITS, LOADS = [4, 8, 16, 32], [4 * KB, 16 * KB, 32 * KB], [0.02, 0.5, 0.9]
+DOWN = ["none", "one", "one a group"]
+
+
+@pytest.fixture(scope="module")
+def paper() -> dict[str, float]:
+    claims = load_claims("swift")
+    return {claim.id: float(claim.expected) for claim in claims if isinstance(claim.expected, int | float)}
+
+
+def made(least: float, most: float, **axes) -> xr.DataArray:
+    """Rising numbers over the axes, a little apart by seed."""
+    shape = [len(values) for values in axes.values()]
+    means = np.linspace(least, most, int(np.prod(shape))).reshape(shape)
+    return xr.DataArray(means[..., None] * (1 + 0.01 * np.arange(SEEDS)), dims=[*axes, "seed"], coords=axes)
+
+
+def against_load(**axes) -> tuple[xr.DataArray, xr.Dataset]:
+    """Completion times, s, over `statistic`; and requests a second, with bounds that hold the times."""
+    completion = made(0.05, 2.0, **axes, load=LOADS)
+    mean = completion.mean("seed")
+    data = xr.Dataset({"completion": completion, "rate": 5 * mean, "low": 0.9 * mean, "high": 1.5 * mean})
+    return interval(data).completion, data
+
+
+def rate(least: float, most: float, **axes) -> xr.DataArray:
+    """Data-rates, bytes a second, over `statistic`."""
+    return interval(made(least, most, **axes).to_dataset(name="data_rate")).data_rate
+
+
+def titles(spec: dict) -> set[str]:
+    return {text for text in parts(spec, "title") if isinstance(text, str)}
+
+
+def headings(spec: dict) -> list[str]:
+    """The panels' own headings, in order."""
+    return [panel["title"]["text"] for panel in spec["hconcat"]]
+
+
+def colours(spec: dict) -> list[dict[str, str]]:
+    """Name to colour, of every colour scale."""
+    scales = [shade["scale"] for shade in parts(spec, "color") if isinstance(shade, dict) and "scale" in shade]
+    return [dict(zip(scale["domain"], scale["range"], strict=True)) for scale in scales]
+
+
+def redundancy_rates() -> xr.DataArray:
+    found = rate(10e6, 12e6, write_share=[0.0, 0.2, 1.0], groups=[0, 1, 8], down=DOWN)
+    return found.where((found.groups > 0) | (found.down == "none"))
+
+
+def check_rates() -> xr.DataArray:
+    return rate(4e6, 12e6, parts=["1990", "today"], instructions=[0.0, 1.0, 8.0])
+
+
+def modern_rates() -> xr.DataArray:
+    return rate(1e9, 6e9, device=["SATA", "NVMe"], link=["25 Gb/s", "100 Gb/s"], unit=UNITS, disks=DISKS)
+
+
+def devices() -> xr.DataArray:
+    return rate(0.1e6, 2.1e6, device=["Fujitsu M2372K", "slower"], disks=[1, 2, *DISKS])
+
+
+def test_figure_3_has_a_panel_for_each_unit_and_every_completion_time():
+    summary, data = against_load(unit=UNITS, disks=DISKS)
+    spec = draw.fig3(summary, data).to_dict()
+    assert headings(spec) == ["units of 4 KB", "units of 16 KB", "units of 32 KB"]
+    assert {"Requests a second", "Time to complete a request (s)", "Disks"} <= titles(spec)
+    drawn = rows(spec)
+    assert len(drawn) == 3 * 4 * 3
+    assert sorted(one["mean"] for one in drawn) == pytest.approx(sorted(summary.sel(statistic="mean").values.ravel()))
+    for one in drawn:
+        # as made: bounds and rate belong to their own point
+        assert [one["rate"], one["least"], one["most"]] == pytest.approx(
+            [5 * one["mean"], 0.9 * one["mean"], 1.5 * one["mean"]]
+        )
+        assert one["low"] < one["mean"] < one["high"]
+    assert all(list(scale) == ["4", "8", "16", "32"] for scale in colours(spec))
+    assert {scale["type"] for scale in parts(spec, "scale") if "type" in scale} == {"log"}
+
+
+def test_figure_4_is_one_panel_with_colours_as_in_figure_3():
+    spec = draw.fig4(*against_load(disks=[8, 32])).to_dict()
+    assert "hconcat" not in spec and len(rows(spec)) == 2 * 3
+    assert "128 KB" in spec["title"]["text"] and "1.5 MB/s" in spec["title"]["subtitle"][0]
+    others = colours(draw.fig3(*against_load(unit=UNITS, disks=DISKS)).to_dict())[0]
+    assert colours(spec)[0] == {name: others[name] for name in ("8", "32")}
+
+
+def test_figure_5_has_the_papers_2_at_32_disks(paper):
+    summary = devices()
+    spec = draw.fig5(summary, paper).to_dict()
+    assert {"disks": 32, "paper": 2.0, "series": "paper"} in rows(spec)
+    assert {"Disks", "Data-rate (MB/s)", "Disk"} <= titles(spec)
+    said = {(one["device"], one["disks"]): one["mean"] for one in rows(spec) if "device" in one}
+    assert len(said) == 2 * 6
+    assert said["slower", 32] == pytest.approx(1e-6 * float(summary.sel(device="slower", disks=32)[0]))
+
+
+def test_figure_6_has_the_papers_12_and_names_units(paper):
+    spec = draw.fig6(rate(1e6, 12e6, unit=UNITS, disks=DISKS), paper).to_dict()
+    assert {"disks": 32, "paper": 12.0, "series": "paper"} in rows(spec)
+    assert {one["unit"] for one in rows(spec) if "unit" in one} == {"4 KB", "16 KB", "32 KB"}
+    # the largest unit, the uppermost line, first in the legend
+    assert next(list(scale) for scale in colours(spec) if len(scale) == 3) == ["32 KB", "16 KB", "4 KB"]
+    assert "Striping unit" in titles(spec)
+
+
+def test_redundancy_has_a_panel_for_each_share_and_no_point_where_nothing_may_fail():
+    spec = draw_studies.redundancy(redundancy_rates()).to_dict()
+    assert headings(spec) == ["0% writes", "20% writes", "100% writes"]
+    drawn = {(one["groups"], one["down"]) for one in rows(spec)}
+    assert drawn == {(0, "none"), *itertools.product((1, 8), DOWN)}
+    values = redundancy_rates().sel(statistic="mean").values.ravel()
+    assert {one["mean"] for one in rows(spec)} == {1e-6 * value for value in values if not np.isnan(value)}
+    least = 1e-6 * float(redundancy_rates().min())
+    starts = [scale["domainMin"] for scale in parts(spec, "scale") if "domainMin" in scale]
+    assert starts and all(start < least for start in starts)
+    assert "does not begin at 0" in spec["title"]["subtitle"][0]
+
+
+def test_check_data_is_a_share_of_what_free_check_data_gives():
+    summary = check_rates()
+    spec = draw_studies.check_data(summary).to_dict()
+    means = {(one["parts"], one["instructions"]): one["mean"] for one in rows(spec)}
+    assert len(means) == 2 * 3
+    assert means["1990", 0] == pytest.approx(100) and means["today", 0] == pytest.approx(100)
+    own = summary.sel(parts="today", statistic="mean")
+    assert means["today", 8] == pytest.approx(100 * float(own.sel(instructions=8.0) / own.sel(instructions=0.0)))
+
+
+def test_todays_parts_have_a_panel_for_each_device_and_link():
+    spec = draw_studies.modern(modern_rates()).to_dict()
+    assert headings(spec) == ["SATA, 25 Gb/s", "SATA, 100 Gb/s", "NVMe, 25 Gb/s", "NVMe, 100 Gb/s"]
+    drawn = {one["mean"] for one in rows(spec)}
+    assert sorted(drawn) == pytest.approx(sorted(1e-9 * modern_rates().sel(statistic="mean").values.ravel()))
+    assert {"Data-rate (GB/s)", "Striping unit"} <= titles(spec)
+
+
+def ones_own(disks: int) -> xr.Dataset:
+    """Of `papers.swift.what_if`: 100 requests of 2 MB a second at most."""
+    _, data = against_load(disks=[disks])
+    busy = np.array([[0.02, 0.5, 0.9], [0.01, 0.25, 0.45]])[None]
+    told = {"drive": "NVMe", "saturation": 100.0, "request": 2 * KB * KB, "bottleneck": "client link"}
+    return (
+        data.assign(utilization=(("disks", "resource", "load"), busy))
+        .assign_coords(resource=["client link", "disk"])
+        .assign_attrs(told)
+    )
+
+
+@pytest.mark.parametrize("disks", [12, 16])
+def test_a_system_of_ones_own_is_one_line_whatever_its_disks(disks):
+    spec = draw.what_if(ones_own(disks)).to_dict()
+    assert {one["disks"] for one in rows(spec)} == {str(disks)} and len(rows(spec)) == 3
+    assert all(list(scale) == [str(disks)] for scale in colours(spec))
+    assert spec["title"]["text"] == "NVMe: at most 210 MB/s, limited by the client link"
+    assert "client link 90%, disk 45%" in spec["title"]["subtitle"][0]
+
+
+CHARTS = {
+    "fig3": lambda paper: draw.fig3(*against_load(unit=UNITS, disks=DISKS)),
+    "fig4": lambda paper: draw.fig4(*against_load(disks=DISKS)),
+    "fig5": lambda paper: draw.fig5(devices(), paper),
+    "fig6": lambda paper: draw.fig6(rate(1e6, 12e6, unit=UNITS, disks=DISKS), paper),
+    "redundancy": lambda paper: draw_studies.redundancy(redundancy_rates()),
+    "check_data": lambda paper: draw_studies.check_data(check_rates()),
+    "what_if": lambda paper: draw.what_if(ones_own(12)),
+    "modern": lambda paper: draw_studies.modern(modern_rates()),
+}
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_is_a_picture_and_nobody_is_warned(name, paper, capfd):
+    spec = CHARTS[name](paper).to_dict()
+    # as Altair calls it: v6.4.1 is 6.4
+    version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=version, show_warnings=True)
+    assert capfd.readouterr().err == ""
+    assert svg.startswith("<svg") and spec["title"]["text"] in svg
+    assert "NaN" not in svg and "undefined" not in svg
