@@ -1,12 +1,10 @@
 """JAX's environment as the command line sets it, and the table of ratios at the end."""
 
-from storagekit.reproduce.devices import cores, prepare
+import time
 
-prepare()  # before anything imports JAX
+import pytest
 
-import time  # noqa: E402
-
-import pytest  # noqa: E402
+from storagekit.devices import cores
 
 RATIOS = {}
 

@@ -9,7 +9,7 @@ import resource
 import sys
 import time
 
-from storagekit.reproduce.devices import prepare
+from storagekit.devices import prepare
 
 prepare()
 

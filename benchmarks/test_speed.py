@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from benchmarks import control
+from storagekit.devices import cores
 from storagekit.dispatch import DSPTF, Hashing, central
 from storagekit.drive import load_drive
 from storagekit.engine import NoLog, keys
 from storagekit.engine.run import CHUNK, Runner, _advance
 from storagekit.papers.dsptf.brick_group import SLOTS, group
-from storagekit.reproduce.devices import cores
 
 LANES = 256
 LATENCY = 50e-6
@@ -186,8 +186,6 @@ def test_swifts_figures(note):
     code = (
         "import time\n"
         "began = time.perf_counter()\n"
-        "from storagekit.reproduce import devices\n"
-        "devices.prepare()\n"
         "from storagekit.papers import swift\n"
         "for figure in (swift.fig3, swift.fig4, swift.fig5, swift.fig6):\n"
         "    figure()\n"

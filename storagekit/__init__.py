@@ -1,5 +1,109 @@
 """Storage systems of many drives: simulated, computed, and held against the papers that proposed them.
 
-The rooms, from the bottom up: `drive`, `workload`, `placement`, `schedule`, `dispatch`, `engine`, `analytic`, `metrics`,
-`charts`, `plan`, `papers`, `reproduce`. Import the one you need; this file imports none.
+    import storagekit as sk
+
+    system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(8), sk.dispatch.DSPTF(), sk.schedule.SATF())
+    requests = sk.workload.RandomRequests(sk.workload.ExponentialSize(4096), read_share=0.9)
+    sk.simulate(sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=16)))
+
+=======================  ==========================================================================
+load_drive               a drive by name
+System, Scenario         drives that share work; a system with somebody asking
+simulate, sweep          one run; runs at every point of a grid, as an xarray Dataset
+replay, read_trace       a trace through a system; a trace from a file
+interval, ratio          how sure a mean is, and a ratio of two
+plan.array, plan.size,   how to lay out disks; how many are needed; disks or memory
+plan.memory
+mediator                 sessions with guaranteed rates, reserved over many agents
+=======================  ==========================================================================
+
+The rooms, from the bottom up: `drive`, `workload`; `placement`; `schedule`, `dispatch`, `cache`; `engine`, `analytic`;
+`charts`, `metrics`; `plan`, `mediator`; `papers`; `reproduce`. Each is loaded when it is first used. SI units throughout;
+`units` has those of the field.
 """
+
+from typing import TYPE_CHECKING
+
+from storagekit import devices
+from storagekit.lazily import loader
+
+if TYPE_CHECKING:
+    from storagekit import (
+        analytic,
+        cache,
+        charts,
+        dispatch,
+        drive,
+        engine,
+        mediator,
+        metrics,
+        papers,
+        placement,
+        plan,
+        reproduce,
+        resources,
+        schedule,
+        units,
+        workload,
+    )
+    from storagekit.drive import load_drive
+    from storagekit.engine import Scenario, System
+    from storagekit.errors import InputError, SimulationError
+    from storagekit.metrics import interval, ratio, replay, replicate, simulate, sweep
+    from storagekit.workload.trace import read as read_trace
+
+__all__ = [
+    "InputError",
+    "Scenario",
+    "SimulationError",
+    "System",
+    "analytic",
+    "cache",
+    "charts",
+    "dispatch",
+    "drive",
+    "engine",
+    "interval",
+    "load_drive",
+    "mediator",
+    "metrics",
+    "papers",
+    "placement",
+    "plan",
+    "ratio",
+    "read_trace",
+    "replay",
+    "replicate",
+    "reproduce",
+    "resources",
+    "schedule",
+    "simulate",
+    "sweep",
+    "units",
+    "workload",
+]
+
+# the rooms of the names that are no rooms themselves, and what they are called there if it is something else
+_HOMES = {
+    "InputError": "errors",
+    "Scenario": "engine",
+    "SimulationError": "errors",
+    "System": "engine",
+    "interval": "metrics",
+    "load_drive": "drive",
+    "ratio": "metrics",
+    "read_trace": "workload.trace:read",
+    "replay": "metrics",
+    "replicate": "metrics",
+    "simulate": "metrics",
+    "sweep": "metrics",
+}
+
+devices.prepare()  # before anything starts JAX
+
+
+__getattr__ = loader(__name__, set(__all__) - _HOMES.keys(), _HOMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -6,7 +6,7 @@ In a checkout they lie beside the package, in an installed wheel inside it.
 import os
 from pathlib import Path
 
-_PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parent
 
 
 def data_path(*parts: str) -> Path:
@@ -35,9 +35,9 @@ def real_traces(folder: str | Path = "") -> Path:
     if str(folder) not in ("", "."):
         return Path(folder).expanduser()
     named = os.environ.get("STORAGEKIT_SHARED")
-    return (Path(named) if named else _PACKAGE.parent.parent / "shared") / "traces"
+    return (Path(named) if named else PACKAGE.parent.parent / "shared") / "traces"
 
 
 def _folder(name: str) -> Path:
-    inside = _PACKAGE / f"_{name}"
-    return inside if inside.is_dir() else _PACKAGE.parent / name
+    inside = PACKAGE / f"_{name}"
+    return inside if inside.is_dir() else PACKAGE.parent / name

@@ -1,26 +1,22 @@
 """What every test shares: JAX's environment, and small systems whose numbers can be worked by hand."""
 
-from storagekit.reproduce.devices import prepare
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 
-prepare()  # before anything imports JAX
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import settings
 
-import importlib.util  # noqa: E402
-import sys  # noqa: E402
-from collections.abc import Callable  # noqa: E402
-from pathlib import Path  # noqa: E402
-from types import ModuleType  # noqa: E402
-
-import equinox as eqx  # noqa: E402
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import numpy as np  # noqa: E402
-import pytest  # noqa: E402
-from hypothesis import settings  # noqa: E402
-
-from storagekit.engine import AbstractLog, Scenario  # noqa: E402
-from storagekit.engine.run import Run, begin, chunk  # noqa: E402
-from storagekit.engine.state import start  # noqa: E402
-from storagekit.workload import RecordedArrivals, Requests  # noqa: E402
+from storagekit.engine import AbstractLog, Scenario
+from storagekit.engine.run import Run, begin, chunk
+from storagekit.engine.state import start
+from storagekit.workload import RecordedArrivals, Requests
 
 # property tests share their cores with the rest: a slow example is no finding
 settings.register_profile("storagekit", deadline=None)

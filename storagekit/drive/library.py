@@ -44,6 +44,11 @@ def load_drive(name: str | Path) -> Drive:
     """The drive of that name (`drive_names()`), or of a JSON file with the same fields.
 
     Raises InputError where the name is unknown, the file unreadable, or a field missing or impossible.
+
+    >>> import storagekit as sk
+    >>> drive = sk.load_drive("atlas10k")
+    >>> f"{drive.capacity * sk.units.SECTOR / 1e9:.1f} GB, {float(drive.revolution) / sk.units.MS:.1f} ms a revolution"
+    '9.2 GB, 6.0 ms a revolution'
     """
     path = data_path("drives", f"{name}.json") if str(name) in drive_names() else Path(name)
     if len(path.name) > 255 or not path.is_file():

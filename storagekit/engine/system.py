@@ -22,12 +22,19 @@ MOST_SECTORS = 2**31
 class System(eqx.Module):
     """Drives that hold copies, and how they share the work.
 
-    drive: the model of every spindle. drives: how many the engine provides for, at least as many as the placement uses
-    (more lets settings with different numbers share one compilation).
-    slots: requests the system holds at once; further arrivals wait outside and are counted.
+    drive: the model of every spindle. drives: how many the engine provides for, by default as many as the placement uses
+    (more lets settings with different numbers share one compilation; results stay the same).
+    slots: requests the system holds at once; further arrivals wait outside and are counted. By default whoever simulates
+    provides as many as the arrivals turn out to need.
     completion: when a write is answered. propagation: how it reaches its copies. cache: memory in front of the drives.
     condition: how well each brick does at any moment.
     synchronized: 1 if all spindles turn in step; by default each has a random phase of its own.
+    Raises InputError where the parts do not go together.
+
+    >>> import storagekit as sk
+    >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
+    >>> system.drives
+    2
     """
 
     drive: AbstractDrive
@@ -40,7 +47,7 @@ class System(eqx.Module):
     condition: Condition
     synchronized: Int[Array, "..."]
     drives: int = eqx.field(static=True)
-    slots: int = eqx.field(static=True)
+    slots: int | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -53,8 +60,8 @@ class System(eqx.Module):
         cache=None,
         condition=None,
         *,
-        drives: int,
-        slots: int,
+        drives: int | None = None,
+        slots: int | None = None,
         synchronized=0,
     ):
         self.drive = drive
@@ -66,7 +73,7 @@ class System(eqx.Module):
         self.cache = NoCache() if cache is None else cache
         self.condition = Condition() if condition is None else condition
         self.synchronized = whole(synchronized)
-        self.drives = drives
+        self.drives = int(np.max(placement.drives)) if drives is None else drives
         self.slots = slots
 
     def __check_init__(self):
@@ -78,7 +85,7 @@ class System(eqx.Module):
         copies, replicas = int(np.max(self.placement.copies)), int(np.max(self.placement.replicas))
         if copies > MOST_COPIES:
             raise InputError(f"{copies} copies of a block: at most {MOST_COPIES}; run groups as lanes")
-        if self.slots < 1:
+        if self.slots is not None and self.slots < 1:
             raise InputError(f"{self.slots} request slots: give at least 1")
         capacity = np.asarray(self.placement.capacity(self.drive))
         if not np.all((capacity > 0) & (capacity < MOST_SECTORS)):
@@ -94,12 +101,19 @@ class System(eqx.Module):
 
 
 class Scenario(eqx.Module):
-    """A system and its arrivals: what `simulate` runs."""
+    """A system and its arrivals: what `simulate` runs.
+
+    >>> import storagekit as sk
+    >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
+    >>> requests = sk.workload.RandomRequests(sk.workload.ExponentialSize(4096), read_share=0.9)
+    >>> loop = sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=8))
+    """
 
     system: System
     arrivals: AbstractArrivals
 
     def __check_init__(self):
         most = self.arrivals.most_outstanding
-        if most is not None and most > self.system.slots:
-            raise InputError(f"{most} requests outstanding in {self.system.slots} slots: raise System.slots")
+        slots = self.system.slots
+        if most is not None and slots is not None and most > slots:
+            raise InputError(f"{most} requests outstanding in {slots} slots: raise System.slots")

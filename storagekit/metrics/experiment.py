@@ -11,10 +11,11 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.engine import AbstractLog, NoLog, Outcome, Scenario, batches, execute, stack, structure
+from storagekit.engine import AbstractLog, NoLog, Outcome, Scenario, batches, execute, stack
 from storagekit.errors import InputError
 from storagekit.metrics.measures import UNITS, after_warm_up, measures
 from storagekit.metrics.provenance import provenance
+from storagekit.metrics.provisioning import MOST, groups, with_room
 
 
 def simulate(
@@ -31,6 +32,14 @@ def simulate(
     default; the cut falls on a chunk of events. allow_held_up: whether arrivals may wait outside for a slot (they
     are counted, and their wait is part of their response time); by default that is an error. Returns the measures of
     `storagekit.metrics.MEANINGS` in SI units. Raises InputError on impossible settings.
+
+    >>> import storagekit as sk
+    >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
+    >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
+    >>> loop = sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=8))
+    >>> seen = sk.simulate(loop, requests=2000)
+    >>> f"{float(seen.throughput):.0f} accesses a second and disk, {float(seen.response) / sk.units.MS:.0f} ms"
+    '142 accesses a second and disk, 28 ms'
     """
     data = sweep(
         lambda: scenario,
@@ -51,7 +60,16 @@ def replicate(
     warm_up: int | None = None,
     allow_held_up: bool = False,
 ) -> xr.Dataset:
-    """Independent runs of a scenario, all at once: as `simulate`, with a dimension `seed`."""
+    """Independent runs of a scenario, all at once: as `simulate`, with a dimension `seed`.
+
+    >>> import storagekit as sk
+    >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
+    >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
+    >>> loop = sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=8))
+    >>> mean, low, high = sk.interval(sk.replicate(loop, requests=2000)).throughput.values
+    >>> bool(low < mean < high)
+    True
+    """
     return sweep(
         lambda: scenario,
         {},
@@ -73,9 +91,21 @@ def sweep(
 ) -> xr.Dataset:
     """`build(**point)` simulated at every point of the grid that `axes` spans, each with every seed.
 
-    axes: name of a parameter of `build` to the values it takes. Points that differ in numbers only run as one batch, and
-    all points meet the same requests, so that differences between them are sharper than the values. Returns the measures
-    with one dimension for each axis and `seed`.
+    axes: name of a parameter of `build` to the values it takes. seeds: how many independent runs of each point, or the
+    seeds themselves. requests, warm_up, allow_held_up: as in `simulate`. Points that differ in numbers only, their number of
+    drives among them, run as one batch, and all points meet the same requests, so that differences between them are sharper
+    than the values. Returns the measures with one dimension for each axis and `seed`. Raises InputError on impossible
+    settings, and where the axes are not `build`'s parameters.
+
+    >>> import storagekit as sk
+    >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
+    >>> def bricks(replicas, depth):
+    ...     disks = sk.placement.Replicas(replicas)
+    ...     system = sk.System(sk.load_drive("atlas10k"), disks, sk.dispatch.DSPTF(), sk.schedule.SATF())
+    ...     return sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=depth))
+    >>> result = sk.sweep(bricks, {"replicas": [2, 4], "depth": [4, 16]}, seeds=8, requests=1000)
+    >>> dict(result.throughput.sizes)
+    {'replicas': 2, 'depth': 2, 'seed': 8}
     """
     seeds = _seeds(seeds)
     warm_up = _warm_up(requests, warm_up)
@@ -86,8 +116,8 @@ def sweep(
     scenarios = [_built(build, point) for point in points]
     began = time.perf_counter()
     lanes: list[xr.Dataset | None] = [None] * len(points)
-    for members in _groups(scenarios):
-        data = _batch([scenarios[member] for member in members], seeds, requests, warm_up)
+    for members, alike in groups(scenarios):
+        data = with_room(lambda some: _batch(some, seeds, requests, warm_up), alike)
         for place, member in enumerate(members):
             lanes[member] = data.isel(point=place)
     flat = xr.concat([lane for lane in lanes if lane is not None], dim="point", join="outer")
@@ -132,14 +162,6 @@ def _batch(scenarios: list[Scenario], seeds: list[int], requests: int, warm_up: 
     return folded.set_index(lane=["point", "seed"]).unstack("lane").drop_vars("point")
 
 
-def _groups(scenarios: list[Scenario]) -> list[list[int]]:
-    """Indices of the scenarios that can share a batch."""
-    groups: dict[tuple, list[int]] = {}
-    for index, scenario in enumerate(scenarios):
-        groups.setdefault(structure(scenario), []).append(index)
-    return list(groups.values())
-
-
 def grid(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
     """The dimension `point` as the grid that `axes` span, the last varying fastest."""
     shape = tuple(len(values) for values in axes.values())
@@ -161,9 +183,10 @@ def _others(flat: xr.Dataset) -> dict:
 def _refuse_held_up(flat: xr.Dataset, scenario: Scenario) -> None:
     most = float(flat.held_up.max())
     if most > 0:
+        slots = scenario.system.slots or MOST
         raise InputError(
-            f"{most:.0f} arrivals waited outside: {scenario.system.slots} slots are too few; raise System.slots, lower the "
-            "load, or pass allow_held_up=True"
+            f"{most:.0f} arrivals waited outside: {slots} slots are too few; raise System.slots, lower the load, or pass "
+            "allow_held_up=True"
         )
 
 

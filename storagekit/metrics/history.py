@@ -16,6 +16,7 @@ from storagekit.errors import InputError
 from storagekit.metrics.experiment import grid
 from storagekit.metrics.measures import measures
 from storagekit.metrics.provenance import provenance
+from storagekit.metrics.provisioning import provided
 
 # chunks of events between two looks at the sums
 STRIDE = 64
@@ -55,7 +56,7 @@ def history(
     if not 1 <= pieces <= requests:
         raise InputError(f"{pieces} pieces of {requests} requests: give at least one, and a request to each")
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-    scenarios = [build(**point) for point in points]
+    scenarios = provided([build(**point) for point in points])
     began = time.perf_counter()
     merged, key = stack(scenarios, seeds)
     lanes = key.shape[1]

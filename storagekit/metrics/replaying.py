@@ -9,6 +9,7 @@ from storagekit.engine import NOBODY, ResponseLog, Scenario, System, keys
 from storagekit.metrics.experiment import run
 from storagekit.metrics.measures import after_warm_up, measures
 from storagekit.metrics.provenance import provenance
+from storagekit.metrics.provisioning import with_room
 from storagekit.workload import recorded, wrapped
 from storagekit.workload.trace import RequestTrace
 
@@ -23,28 +24,40 @@ def replay(trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int
     `read`; quantiles of the response time (dimension `quantile`) as `response_quantile`; `wrapped`, the share of requests
     whose address lay beyond the system's capacity. The busiest brick and the largest part of its time are in the
     attributes `busiest_brick` and `bottleneck`. seed: of the spindles' phases.
+
+    >>> import storagekit as sk
+    >>> trace = sk.read_trace(sk.resources.data_path("samples", "small.spc"))
+    >>> drives = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
+    >>> seen = sk.replay(trace, drives)
+    >>> slow = seen.response_quantile.sel(quantile=0.99)
+    >>> f"{float(seen.response) / sk.units.MS:.0f} ms on average, 99% within {float(slow) / sk.units.MS:.0f} ms"
+    '11 ms on average, 99% within 29 ms'
     """
     capacity = int(system.placement.capacity(system.drive))
     scenario = Scenario(system, recorded(trace, capacity, scale))
     began = time.perf_counter()
-    outcome = run(scenario, keys([seed])[:, 0], len(trace), ResponseLog(), "replaying")
-    sums = after_warm_up(outcome.tally, 0)
-    data = measures(type(sums)(*(total[:, None] for total in sums)), np.asarray([int(system.placement.drives)]))
-    data = data.isel(lane=0).isel(brick=slice(0, int(system.placement.drives)))
-    response = _by_request(outcome.log, len(trace))
-    data["response_time"] = ("request", response, {"units": "s", "long_name": "response time of each request"})
-    data["read"] = ("request", trace.read, {"long_name": "whether a request is a read"})
-    data["response_quantile"] = ("quantile", np.quantile(response, QUANTILES), {"units": "s"})
+    data = with_room(lambda some: _once(some[0], trace, seed), [scenario])
     data["wrapped"] = ((), wrapped(trace, capacity), {"units": "1"})
-    busiest = int(np.argmax(data.utilization.values))
     data.attrs = provenance([scenario], {}, [seed], len(trace), 0, time.perf_counter() - began) | {
         "basis": "trace",
         "trace": trace.source.name,
         "scale": float(scale),
-        "busiest_brick": busiest,
+        "busiest_brick": int(np.argmax(data.utilization.values)),
         "bottleneck": max(PARTS, key=lambda part: float(data[part])),
     }
     return data.assign_coords(quantile=list(QUANTILES))
+
+
+def _once(scenario: Scenario, trace: RequestTrace, seed: int) -> xr.Dataset:
+    outcome = run(scenario, keys([seed])[:, 0], len(trace), ResponseLog(), "replaying")
+    sums, bricks = after_warm_up(outcome.tally, 0), int(scenario.system.placement.drives)
+    data = measures(type(sums)(*(total[:, None] for total in sums)), np.asarray([bricks]))
+    data = data.isel(lane=0).isel(brick=slice(0, bricks))
+    response = _by_request(outcome.log, len(trace))
+    data["response_time"] = ("request", response, {"units": "s", "long_name": "response time of each request"})
+    data["read"] = ("request", trace.read, {"long_name": "whether a request is a read"})
+    data["response_quantile"] = ("quantile", np.quantile(response, QUANTILES), {"units": "s"})
+    return data
 
 
 def _by_request(log, count: int) -> np.ndarray:

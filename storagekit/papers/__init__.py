@@ -1,1 +1,12 @@
-"""The papers: one package for each, with a function for every exhibit that returns a Dataset."""
+"""The papers, a package for each: what an exhibit shows, what that means for the paper's claims, and its charts in `draw`."""
+
+from typing import TYPE_CHECKING
+
+from storagekit.lazily import loader
+
+if TYPE_CHECKING:
+    from storagekit.papers import dsptf, srarray, swift
+
+__all__ = ["dsptf", "srarray", "swift"]
+
+__getattr__ = loader(__name__, __all__)

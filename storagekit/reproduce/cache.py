@@ -8,10 +8,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import storagekit
 from storagekit.reproduce.claims import papers
 from storagekit.reproduce.files import digest, write_text
-from storagekit.resources import data_path
+from storagekit.resources import PACKAGE, data_path
 
 FINGERPRINT = "fingerprint.json"
 _VERSIONS = ("jax", "jaxlib", "numpy", "scipy", "xarray", "altair", "vl-convert-python")
@@ -39,9 +38,10 @@ def fingerprint(paper: str, notebook: Path, parameters: Mapping[str, Any]) -> st
 def _inputs(paper: str) -> Iterator[tuple[str, Path]]:
     """Name and path of each file of the package and of data/ that a run of `paper` may use."""
     others = set(papers()) - {paper}
-    for root in (Path(storagekit.__file__).parent, data_path()):
+    for root in (PACKAGE, data_path()):
         for path in sorted(root.rglob("*")):
-            foreign = path.parent.name in ("papers", "claims") and path.stem in others
+            parts = path.relative_to(root).with_suffix("").parts
+            foreign = len(parts) > 1 and parts[0] in ("papers", "claims") and parts[1] in others
             hidden = "__pycache__" in path.parts or path.suffix == ".ipynb"
             if path.is_file() and not foreign and not hidden:
                 yield f"{root.name}/{path.relative_to(root).as_posix()}", path

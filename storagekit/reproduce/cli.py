@@ -16,7 +16,7 @@ import typer
 from typer.exceptions import TyperException
 
 from storagekit.errors import InputError, SimulationError
-from storagekit.reproduce import cli_plan, cli_trace, devices
+from storagekit.reproduce import cli_plan, cli_trace
 
 app = typer.Typer(
     name="storagekit",
@@ -133,7 +133,6 @@ cli_plan.join(app)
 
 def main() -> None:
     """Run the command line; bad input is one line on stderr and exit status 2."""
-    devices.prepare()
     try:
         status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
         if status == _INTERRUPTED:  # what typer makes of Ctrl-C

@@ -11,9 +11,9 @@ from typing import Any
 
 from tqdm import tqdm
 
+from storagekit import devices
 from storagekit.errors import InputError
 from storagekit.reproduce import cache, claims, parameters
-from storagekit.reproduce.devices import kernel_environment
 from storagekit.reproduce.page import MEASUREMENTS, PROFILES, score_paper
 from storagekit.reproduce.report import write_scorecard
 from storagekit.reproduce.scorecard import Row, score
@@ -87,7 +87,7 @@ def reproduce(
     out, folder = _output_folder(out), notebooks or reproductions_path()
     ours = {"out": str(out), "profile": profile, "seed": seed}
     plans = [_plan(paper, folder, ours, given or {}) for paper in _chosen(papers, folder)]
-    environment = kernel_environment(min(jobs, len(plans)))
+    environment = devices.environment(min(jobs, len(plans)))
     with _progress(plans) as on_cell, _pool(jobs) as pool:
         outcomes = tuple(pool.map(lambda plan: _run(plan, environment, on_cell), plans))
     rows = tuple(_score_all(out, outcomes))

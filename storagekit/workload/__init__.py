@@ -1,5 +1,8 @@
 """Who asks: requests, when they arrive, and traces of real ones."""
 
+from typing import TYPE_CHECKING
+
+from storagekit.lazily import loader
 from storagekit.workload.arrivals import AbstractArrivals as AbstractArrivals
 from storagekit.workload.arrivals import ClosedLoop as ClosedLoop
 from storagekit.workload.arrivals import PoissonArrivals as PoissonArrivals
@@ -15,3 +18,9 @@ from storagekit.workload.requests import Requests as Requests
 from storagekit.workload.sizes import AbstractSize as AbstractSize
 from storagekit.workload.sizes import ExponentialSize as ExponentialSize
 from storagekit.workload.sizes import FixedSize as FixedSize
+
+if TYPE_CHECKING:
+    from storagekit.workload import standin as standin
+    from storagekit.workload import trace as trace
+
+__getattr__ = loader(__name__, ("standin", "trace"))

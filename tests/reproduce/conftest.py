@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from storagekit.reproduce import cli, devices
+from storagekit.reproduce import cli
 
 # property tests share their cores with the rest: a slow example is no finding
 settings.register_profile("storagekit", deadline=None)
@@ -21,7 +21,6 @@ PARAMETERS = 'out = "build"\nprofile = "quick"\nseed = 0\nruns = 4\nscale = 1.5\
 @pytest.fixture
 def storagekit(monkeypatch, capsys):
     """Run the command line in this process: status, stdout, stderr."""
-    monkeypatch.setattr(devices, "prepare", lambda: None)
 
     def call(*arguments: str):
         monkeypatch.setattr(sys, "argv", ["storagekit", *arguments])

@@ -1,0 +1,92 @@
+"""What JAX is told before it starts: every core a device, small loops in one thread, a cache of compiled programs.
+
+A CPU is one JAX device unless JAX is told otherwise before its first operation. `import storagekit` tells it, by environment
+variables and JAX's own configuration; whatever the user has set is left as it is.
+"""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+_DEVICES = "JAX_NUM_CPU_DEVICES"
+_FORCED_DEVICES = "--xla_force_host_platform_device_count"
+_BACKEND = "--xla_backend_extra_options"
+# the threshold keeps small while loops in one thread, where handing each step to a pool would cost more than the step; jit's
+# compiler_options refuse this option (jaxlib 0.10 and 0.12), so that it has to be a flag of the process
+_SMALL_LOOP = "xla_cpu_small_while_loop_byte_threshold=1000000000"
+
+# what came too late for JAX, and has not been said yet
+_missed: list[str] = []
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def cache_folder() -> Path:
+    """Where this user's compiled programs are kept."""
+    if os.name == "nt":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "storagekit" / "jax"
+
+
+def environment(jobs: int = 1) -> dict[str, str]:
+    """What to add to the environment of a process that runs JAX, `jobs` of them side by side.
+
+    A variable or XLA flag that the user has set is left as it is. The number of devices does not
+    depend on `jobs`, so that results do not either.
+    """
+    flags = os.environ.get("XLA_FLAGS", "").split()
+    wanted = {
+        "JAX_COMPILATION_CACHE_DIR": str(cache_folder()),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+    if not any(flag.startswith(_FORCED_DEVICES) for flag in flags):
+        wanted[_DEVICES] = str(cores())
+    if jobs > 1:  # or the first to start would take most of a GPU's memory
+        wanted["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    new = {name: value for name, value in wanted.items() if name not in os.environ}
+    if not any(flag.startswith(_BACKEND) for flag in flags):
+        new["XLA_FLAGS"] = " ".join([*flags, f"{_BACKEND}={_SMALL_LOOP}"])
+    return new
+
+
+def prepare() -> None:
+    """Give this process that environment; where JAX is imported already, its configuration too, unless it has started."""
+    new = environment()
+    os.environ.update(new)
+    jax = sys.modules.get("jax")
+    if jax is None:
+        return
+    if _DEVICES in new and jax.config.jax_num_cpu_devices == -1:
+        try:
+            jax.config.update("jax_num_cpu_devices", int(new[_DEVICES]))
+        except RuntimeError:  # it has started
+            _missed.append(_DEVICES)
+    if jax.config.jax_compilation_cache_dir is None:
+        jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def say_if_late() -> None:
+    """Warn, once, where JAX had started before storagekit was imported."""
+    if not _missed:
+        return
+    _missed.clear()
+    warnings.warn(
+        "JAX started before storagekit was imported, with one device for all cores and every step handed to a pool of "
+        "threads: runs take three to five times as long. Import storagekit before the first use of JAX, or start Python with "
+        f"{_DEVICES}={cores()} and XLA_FLAGS={_BACKEND}={_SMALL_LOOP}",
+        RuntimeWarning,
+        stacklevel=2,
+    )

@@ -1,0 +1,27 @@
+"""Names that a package shows without importing them until they are used."""
+
+import importlib
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+
+def loader(package: str, rooms: Iterable[str], homes: Mapping[str, str] | None = None) -> Callable[[str], Any]:
+    """A `__getattr__` for the module `package`.
+
+    rooms: its submodules that are imported when they are first used. homes: for each other name the submodule it comes from,
+    with `:` and what it is called there if that is something else.
+    """
+    shown, found_in = frozenset(rooms), dict(homes or {})
+
+    def attribute(name: str) -> Any:
+        if name in shown:
+            return importlib.import_module(f"{package}.{name}")
+        if name not in found_in:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home, _, theirs = found_in[name].partition(":")
+        found = getattr(importlib.import_module(f"{package}.{home}"), theirs or name)
+        setattr(sys.modules[package], name, found)  # asked for only once
+        return found
+
+    return attribute

@@ -1,0 +1,88 @@
+"""The environment given to a process that will start JAX."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from storagekit.devices import cache_folder, cores, environment
+
+FLAG = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000"
+
+
+def test_every_core_is_a_device_unless_the_user_says_otherwise(monkeypatch):
+    monkeypatch.delenv("JAX_NUM_CPU_DEVICES", raising=False)
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    assert environment()["JAX_NUM_CPU_DEVICES"] == str(cores())
+    monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=7")
+    assert "JAX_NUM_CPU_DEVICES" not in environment()
+    monkeypatch.delenv("XLA_FLAGS")
+    monkeypatch.setenv("JAX_NUM_CPU_DEVICES", "7")
+    assert "JAX_NUM_CPU_DEVICES" not in environment()
+
+
+def test_flags_of_the_user_stay(monkeypatch):
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    assert environment()["XLA_FLAGS"] == FLAG
+    monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=x")
+    assert environment()["XLA_FLAGS"] == f"--xla_dump_to=x {FLAG}"
+    monkeypatch.setenv("XLA_FLAGS", "--xla_backend_extra_options=a=1")
+    assert "XLA_FLAGS" not in environment()
+
+
+def test_the_cache_is_per_user_and_the_users_own_wins(monkeypatch, tmp_path):
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    assert environment()["JAX_COMPILATION_CACHE_DIR"] == str(cache_folder())
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
+    assert "JAX_COMPILATION_CACHE_DIR" not in environment()
+
+
+def test_side_by_side_no_process_takes_a_gpu_whole(monkeypatch):
+    monkeypatch.delenv("XLA_PYTHON_CLIENT_PREALLOCATE", raising=False)
+    assert "XLA_PYTHON_CLIENT_PREALLOCATE" not in environment(1)
+    assert environment(2)["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
+
+
+def python(code: str, folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess:
+    """A new interpreter that knows nothing of this one's settings."""
+    environment = {"PATH": "", "HOME": str(folder), "XDG_CACHE_HOME": str(folder), **more}
+    kept = ("PYTHONPATH", "SYSTEMROOT")
+    environment |= {name: os.environ[name] for name in kept if name in os.environ}
+    command = [sys.executable, *arguments, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+
+
+SIMULATED = (
+    "system = sk.System(sk.drive.RateServer(1e5), sk.placement.Replicas(1), sk.dispatch.Hashing(), sk.schedule.FCFS())\n"
+    "requests = sk.workload.RandomRequests(sk.workload.FixedSize(512), read_share=1.0)\n"
+    "loop = sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=2))\n"
+    "for _ in range(2): sk.simulate(loop, requests=10)\n"
+)
+
+
+@pytest.mark.parametrize("first", ["import storagekit", "import jax; import storagekit"])
+def test_importing_storagekit_prepares_jax(tmp_path, first):
+    """Also where JAX has been imported, and not used."""
+    code = "import jax.numpy as jnp; print(jax.local_device_count(), float(jax.jit(lambda x: x + 1)(jnp.ones(()))))"
+    said = python(f"{first}; import jax; {code}", tmp_path)
+    assert said.stdout.split() == [str(cores()), "2.0"]
+    assert any(Path(tmp_path, "storagekit", "jax").iterdir())
+
+
+def test_what_the_user_told_jax_stays(tmp_path):
+    said = python(
+        "import jax; jax.config.update('jax_num_cpu_devices', 5); import storagekit; print(len(jax.devices()))",
+        tmp_path,
+    )
+    assert said.stdout.split() == ["5"]
+
+
+@pytest.mark.skipif(cores() < 2, reason="one core needs one device")
+def test_too_late_is_said_once(tmp_path):
+    said = python(f"import jax; jax.devices(); import storagekit as sk\n{SIMULATED}", tmp_path, "-W", "always").stderr
+    assert said.count("JAX started before storagekit was imported") == 1 and "JAX_NUM_CPU_DEVICES=" in said
+    told = {"JAX_NUM_CPU_DEVICES": "1"}
+    said = python(f"import jax; jax.devices(); import storagekit as sk\n{SIMULATED}", tmp_path, **told).stderr
+    assert "JAX started" not in said
