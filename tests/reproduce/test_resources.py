@@ -25,7 +25,7 @@ def test_data_and_notebooks_are_found():
 def test_an_installed_package_looks_inside_itself(tmp_path, monkeypatch):
     package = tmp_path / "storagekit"
     (package / "_data").mkdir(parents=True)
-    monkeypatch.setattr(resources, "_PACKAGE", package)
+    monkeypatch.setattr(resources, "PACKAGE", package)
     assert resources.data_path("claims") == package / "_data" / "claims"
     assert resources.reproduction_path("dsptf") == tmp_path / "reproductions" / "dsptf.ipynb"
 
