@@ -21,14 +21,14 @@ compare_popular                       a generated trace against its targets, fig
 ====================================  ==========================================================
 """
 
-from storagekit.workload.standin.compared import Compared, compare
-from storagekit.workload.standin.mixture import calibrate
-from storagekit.workload.standin.model import Mixture, StandIn
-from storagekit.workload.standin.popular import PopularStandIn
-from storagekit.workload.standin.popular_compared import compare_popular
-from storagekit.workload.standin.popularity import Popularity
-from storagekit.workload.standin.published import CELLO_BASE, CELLO_DISK6, TPCC
-from storagekit.workload.standin.published_dsptf import CELLO2002, FINANCIAL, SAP, WEBSEARCH
+from storagekit.workload.standin.popular.compared import compare_popular
+from storagekit.workload.standin.popular.model import PopularStandIn
+from storagekit.workload.standin.popular.popularity import Popularity
+from storagekit.workload.standin.popular.published import CELLO2002, FINANCIAL, SAP, WEBSEARCH
+from storagekit.workload.standin.seeking.calibration import calibrate
+from storagekit.workload.standin.seeking.compared import Compared, compare
+from storagekit.workload.standin.seeking.model import Mixture, StandIn
+from storagekit.workload.standin.seeking.published import CELLO_BASE, CELLO_DISK6, TPCC
 
 __all__ = [
     "CELLO2002",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from storagekit.workload.standin.model import StandIn
+from storagekit.workload.standin.seeking.model import StandIn
 from storagekit.workload.trace import RequestTrace, characteristics
 from storagekit.workload.trace.locality import seek_locality
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from storagekit.errors import InputError
-from storagekit.workload.standin.model import Mixture, StandIn
+from storagekit.workload.standin.seeking.model import Mixture, StandIn
 from storagekit.workload.trace import RequestTrace, TraceSource
 
 __all__ = ["generate"]

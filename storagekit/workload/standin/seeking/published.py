@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storagekit.units import HOUR, KB
-from storagekit.workload.standin.model import Mixture, StandIn
+from storagekit.workload.standin.seeking.model import Mixture, StandIn
 
 __all__ = ["CELLO_BASE", "CELLO_DISK6", "KNOWN", "TPCC"]
 

@@ -117,8 +117,8 @@ class StandIn:
         2**64 - 1, or no mixture gives the published figures.
         """
         # here, because these two know what a stand-in is
-        from storagekit.workload.standin.generation import generate
-        from storagekit.workload.standin.mixture import mixture_of
+        from storagekit.workload.standin.seeking.blocks import generate
+        from storagekit.workload.standin.seeking.calibration import mixture_of
 
         return generate(self, mixture_of(self) if mixture is None else mixture, seed, start, stop)
 

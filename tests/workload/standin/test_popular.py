@@ -23,9 +23,9 @@ from storagekit.workload.standin import (
     PopularStandIn,
     compare_popular,
 )
-from storagekit.workload.standin.popular_generation import REQUESTS
-from storagekit.workload.standin.popularity import expected_hit_rate, fitted
-from storagekit.workload.standin.scatter import scattered
+from storagekit.workload.standin.popular.generation import REQUESTS
+from storagekit.workload.standin.popular.popularity import expected_hit_rate, fitted
+from storagekit.workload.standin.popular.scatter import scattered
 
 FOUR = pytest.mark.parametrize("model", [SAP, CELLO2002, WEBSEARCH, FINANCIAL], ids=lambda model: model.name)
 HALF_A_POINT = 0.005

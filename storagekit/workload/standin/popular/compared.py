@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from storagekit.errors import InputError
 from storagekit.workload.reuse import hit_rates
-from storagekit.workload.standin.compared import Compared
-from storagekit.workload.standin.popular import PopularStandIn
-from storagekit.workload.standin.popular_generation import BLOCK
+from storagekit.workload.standin.popular.generation import BLOCK
+from storagekit.workload.standin.popular.model import PopularStandIn
+from storagekit.workload.standin.seeking.compared import Compared
 from storagekit.workload.trace import RequestTrace
 
 __all__ = ["compare_popular"]

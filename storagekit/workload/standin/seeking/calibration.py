@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from storagekit.errors import InputError
-from storagekit.workload.standin.generation import generate
-from storagekit.workload.standin.model import Mixture, StandIn
+from storagekit.workload.standin.seeking.blocks import generate
+from storagekit.workload.standin.seeking.model import Mixture, StandIn
 from storagekit.workload.trace.locality import read_after_write_share, seek_locality
 
 __all__ = ["calibrate", "mixture_of"]
@@ -63,7 +63,9 @@ def calibrate(model: StandIn, tolerance: float = 0.002) -> Mixture:
 @lru_cache(maxsize=64)
 def mixture_of(model: StandIn) -> Mixture:
     """What `calibrate` finds, from memory where it is one of the published three: an altered copy is calibrated anew."""
-    from storagekit.workload.standin.published import KNOWN  # here, because published says what a stand-in is made of
+    from storagekit.workload.standin.seeking.published import (
+        KNOWN,  # here, because published says what a stand-in is made of
+    )
 
     return KNOWN[model] if model in KNOWN else calibrate(model)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from storagekit.errors import InputError
 from storagekit.units import GB
-from storagekit.workload.standin.popular_generation import BLOCK, CHUNK, generate
-from storagekit.workload.standin.popularity import Popularity, expected_hit_rate, fitted
+from storagekit.workload.standin.popular.generation import BLOCK, CHUNK, generate
+from storagekit.workload.standin.popular.popularity import Popularity, expected_hit_rate, fitted
 from storagekit.workload.trace import RequestTrace
 
 __all__ = ["PopularStandIn"]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from storagekit.units import KB
-from storagekit.workload.standin.generation import checked_end
-from storagekit.workload.standin.scatter import scattered
+from storagekit.workload.standin.popular.scatter import scattered
+from storagekit.workload.standin.seeking.blocks import checked_end
 from storagekit.workload.trace import RequestTrace, TraceSource
 
 if TYPE_CHECKING:
-    from storagekit.workload.standin.popular import PopularStandIn
-    from storagekit.workload.standin.popularity import Popularity
+    from storagekit.workload.standin.popular.model import PopularStandIn
+    from storagekit.workload.standin.popular.popularity import Popularity
 
 __all__ = ["BLOCK", "CHUNK", "generate"]
 

@@ -63,7 +63,7 @@ def test_a_day_of_cello_base_has_its_shares():
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [CELLO_BASE, CELLO_DISK6, TPCC], ids=lambda model: model.name)
 def test_the_kept_mixtures_are_those_that_calibration_finds(model):
-    from storagekit.workload.standin.published import KNOWN
+    from storagekit.workload.standin.seeking.published import KNOWN
 
     found, kept = calibrate(model), KNOWN[model]
     assert found.jump == pytest.approx(kept.jump, rel=0.02)
