@@ -19,3 +19,9 @@ def require_whole(label: str, value, least: int = 1, otherwise: str = "") -> Non
     require_number(label, value)
     if not least <= value < np.inf or value != np.round(value):
         raise InputError(f"{label} {value}: give a whole number, at least {least}{otherwise}")
+
+
+def require_share(label: str, value: float) -> None:
+    """Raises InputError for a number that is not from 0 to 1."""
+    if not 0 <= value <= 1:
+        raise InputError(f"{label} {value:g} is not a share; give a number from 0 to 1")

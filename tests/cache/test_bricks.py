@@ -23,7 +23,7 @@ from storagekit.lanes import bit, rows
 from storagekit.placement import Declustered, Replicas
 from storagekit.workload import Requests, recorded, scramble
 from storagekit.workload.reuse import hit_rates
-from storagekit.workload.standin import FINANCIAL
+from storagekit.workload.standin import FINANCIAL, generate
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
 # a brick of one set holds up to MOST blocks, all of them together no more than a set
@@ -104,7 +104,7 @@ def sent(request: Requests, routed, receiving=0, server=0, generation=None) -> S
 @lru_cache
 def financial() -> RequestTrace:
     """42,000 requests of 8 and 16 KB, 85% reads, to data as popular as that of (dsptf, Table 2)."""
-    return FINANCIAL.scaled(1 / 128).generate(seed=1)
+    return generate(FINANCIAL.scaled(1 / 128), seed=1)
 
 
 @lru_cache

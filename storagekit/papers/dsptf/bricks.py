@@ -18,7 +18,7 @@ from storagekit.resources import real_traces
 from storagekit.schedule import SATF
 from storagekit.units import KB, MB, SECTOR
 from storagekit.workload import RecordedArrivals, recorded
-from storagekit.workload.standin import CELLO2002, FINANCIAL, SAP, WEBSEARCH, PopularStandIn
+from storagekit.workload.standin import CELLO2002, FINANCIAL, SAP, WEBSEARCH, PopularStandIn, generate
 from storagekit.workload.trace import RequestTrace, read
 
 TRACES: dict[str, PopularStandIn] = {
@@ -96,7 +96,7 @@ def model_of(name: str, requests: int, together: bool = False) -> PopularStandIn
 def stand_in(name: str, requests: int, seed: int, together: bool) -> tuple[RequestTrace, float]:
     """A stand-in of so many requests (0 for its full length), its LUNs end to end, and its scale."""
     model = model_of(name, requests, together)
-    return model.generate(seed=seed).concatenated(model.capacity), model.scale
+    return generate(model, seed=seed).concatenated(model.capacity), model.scale
 
 
 def dispatcher(setting: Setting, bricks: int, weights: tuple[float, ...] = (1 / HALF, 1.0)) -> OneOf:

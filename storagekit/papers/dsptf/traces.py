@@ -19,7 +19,7 @@ from storagekit.papers.dsptf.replays import (
 )
 from storagekit.resources import real_traces
 from storagekit.units import HOUR, KB, MS
-from storagekit.workload.standin import compare_popular
+from storagekit.workload.standin import compare, generate
 from storagekit.workload.trace import read
 
 TWO_READINGS = {
@@ -99,7 +99,7 @@ def real(effort: Length = QUICK, folder: str | Path = "", *, requests: int = 10_
 def compared(effort: Length = QUICK, *, traces: Sequence[str] = tuple(TRACES)) -> xr.Dataset:
     """The stand-ins of the other exhibits' length against what is published of the traces, figure by figure."""
     models = {name: model_of(name, effort.requests) for name in traces}
-    rows = {name: compare_popular(model, model.generate(seed=effort.seed)) for name, model in models.items()}
+    rows = {name: compare(model, generate(model, seed=effort.seed)) for name, model in models.items()}
     figures = list(next(iter(rows.values())))
     kinds = ("target", "measured")
     values = [[[getattr(rows[name][figure], kind) for kind in kinds] for figure in figures] for name in traces]

@@ -22,10 +22,10 @@ from storagekit.plan import Layout
 from storagekit.schedule import RLOOK, RSATF, OneOf
 from storagekit.units import KB, MB, SECTOR
 from storagekit.workload import RecordedArrivals, recorded
-from storagekit.workload.standin import CELLO_BASE, CELLO_DISK6, TPCC, StandIn
+from storagekit.workload.standin import CELLO_BASE, CELLO_DISK6, TPCC, SeekingStandIn, generate
 from storagekit.workload.trace import RequestTrace
 
-WORKLOADS: dict[str, StandIn] = {model.name: model for model in (CELLO_BASE, CELLO_DISK6, TPCC)}
+WORKLOADS: dict[str, SeekingStandIn] = {model.name: model for model in (CELLO_BASE, CELLO_DISK6, TPCC)}
 MOST_MEMORY = 512 * MB
 WAYS = 8
 
@@ -42,7 +42,7 @@ def window(workload: str, requests: int, number: int) -> RequestTrace:
     """`requests` successive requests of a stand-in; every number is another, independent window."""
     model = WORKLOADS[workload]
     seconds = 1.5 * requests / model.rate + 120
-    while len(trace := model.generate(seed=number, stop=min(seconds, model.duration))) < requests:
+    while len(trace := generate(model, seed=number, stop=min(seconds, model.duration))) < requests:
         if seconds >= model.duration:
             raise InputError(f"{requests} requests of {workload}: it has {len(trace)}; ask for fewer")
         seconds *= 2

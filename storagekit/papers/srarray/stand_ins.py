@@ -7,7 +7,7 @@ from storagekit.metrics import Measurement
 from storagekit.papers.srarray.disk import QUICK, Effort
 from storagekit.papers.srarray.disk_array import WORKLOADS
 from storagekit.units import HOUR
-from storagekit.workload.standin import compare
+from storagekit.workload.standin import compare, generate
 
 QUANTITIES = {
     "gb": ("data_size", 1e9),
@@ -32,7 +32,7 @@ def table3(effort: Effort = QUICK, *, hours: float | None = None) -> xr.Dataset:
     for name, model in WORKLOADS.items():
         part = hours if hours is not None else (np.inf if effort.requests >= 2_500 else model.duration / HOUR / 10)
         stop = min(part * HOUR, model.duration)
-        compared = compare(model, model.generate(seed=effort.first_seed, stop=stop))
+        compared = compare(model, generate(model, seed=effort.first_seed, stop=stop))
         whole = model.duration / stop
         generated.append(stop / HOUR)
         rows[name] = {

@@ -4,31 +4,31 @@ of (dsptf, Table 2), SAP, Cello2002, WebSearch and Financial.
 A stand-in matches every figure that its table gives and nothing else; what the table leaves open is a named field with
 a default and its reason. Whatever is measured on one says so.
 
->>> trace = CELLO_BASE.generate(seed=0, stop=3600.0)       # doctest: +SKIP
->>> compare(CELLO_BASE, CELLO_BASE.generate(seed=0))       # doctest: +SKIP
->>> small = SAP.scaled(1 / 32)                             # doctest: +SKIP
->>> compare_popular(small, small.generate(seed=0))         # doctest: +SKIP
+>>> trace = generate(CELLO_BASE, seed=0, stop=3600.0)
+>>> compare(CELLO_BASE, generate(CELLO_BASE, seed=0))      # doctest: +SKIP
+>>> small = SAP.scaled(1 / 32)
+>>> compare(small, generate(small, seed=0))                # doctest: +SKIP
 
 ====================================  ==========================================================
-CELLO_BASE, CELLO_DISK6, TPCC         the three columns of (srarray, Table 3)
-StandIn                               a model of one: targets, assumptions, `generate`
-Mixture, calibrate                    how often requests jump and re-read, solved from the targets
+generate                              a trace of a model of either family
 compare, Compared                     a generated trace against its targets, figure by figure
-SAP, CELLO2002, WEBSEARCH, FINANCIAL  the four columns of (dsptf, Tables 2 and 3)
-PopularStandIn                        a model of one: targets, assumptions, `scaled`, `generate`
+StandIn                               a model of either family: targets, assumptions
+seeking                               the family known by its seeks, (srarray, Table 3)
+CELLO_BASE, CELLO_DISK6, TPCC         its three columns
+SeekingStandIn                        a model of one, with the mixture that gives its figures
+Mixture, calibrate                    how often requests jump and re-read, solved from the targets
+popular                               the family known by its hit rate, (dsptf, Tables 2 and 3)
+SAP, CELLO2002, WEBSEARCH, FINANCIAL  its four columns
+PopularStandIn                        a model of one: `scaled`, `cache`, `expected_hit_rate`
 Popularity                            which data is asked for how often, solved from the hit rate
-compare_popular                       a generated trace against its targets, figure by figure
 ====================================  ==========================================================
 """
 
-from storagekit.workload.standin.popular.compared import compare_popular
-from storagekit.workload.standin.popular.model import PopularStandIn
-from storagekit.workload.standin.popular.popularity import Popularity
-from storagekit.workload.standin.popular.published import CELLO2002, FINANCIAL, SAP, WEBSEARCH
-from storagekit.workload.standin.seeking.calibration import calibrate
-from storagekit.workload.standin.seeking.compared import Compared, compare
-from storagekit.workload.standin.seeking.model import Mixture, StandIn
-from storagekit.workload.standin.seeking.published import CELLO_BASE, CELLO_DISK6, TPCC
+from storagekit.workload.standin import popular, seeking
+from storagekit.workload.standin.compared import Compared
+from storagekit.workload.standin.families import StandIn, compare, generate
+from storagekit.workload.standin.popular import CELLO2002, FINANCIAL, SAP, WEBSEARCH, Popularity, PopularStandIn
+from storagekit.workload.standin.seeking import CELLO_BASE, CELLO_DISK6, TPCC, Mixture, SeekingStandIn, calibrate
 
 __all__ = [
     "CELLO2002",
@@ -42,8 +42,11 @@ __all__ = [
     "Mixture",
     "PopularStandIn",
     "Popularity",
+    "SeekingStandIn",
     "StandIn",
     "calibrate",
     "compare",
-    "compare_popular",
+    "generate",
+    "popular",
+    "seeking",
 ]

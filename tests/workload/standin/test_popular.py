@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.integrate import quad
 
 from storagekit.errors import InputError
 from storagekit.reproduce.claims import load_claims
@@ -21,11 +20,11 @@ from storagekit.workload.standin import (
     WEBSEARCH,
     Popularity,
     PopularStandIn,
-    compare_popular,
+    compare,
+    generate,
+    popular,
 )
 from storagekit.workload.standin.popular.generation import REQUESTS
-from storagekit.workload.standin.popular.popularity import expected_hit_rate, fitted
-from storagekit.workload.standin.popular.scatter import scattered
 
 FOUR = pytest.mark.parametrize("model", [SAP, CELLO2002, WEBSEARCH, FINANCIAL], ids=lambda model: model.name)
 HALF_A_POINT = 0.005
@@ -53,7 +52,7 @@ def same(one, other) -> bool:
 
 def check_figures(model):
     """Counts are exact but for rounding, a trace ends a gap before its duration does, the hit rate is a random one."""
-    found = compare_popular(model, model.generate(seed=2))
+    found = compare(model, generate(model, seed=2))
     assert set(found) == set(model.targets())
     assert found["requests"].error == 0
     for name in ("duration", "rate", "read_share", "mean_size"):
@@ -105,7 +104,7 @@ def test_a_smaller_cache_hits_as_often_as_expected_at_every_scale(model):
     expected = [model.expected_hit_rate(size) for size in sizes]
     for fraction in (1 / 64, 1 / 16):
         part = model.scaled(fraction)
-        measured = hit_rates(part.generate(seed=4), [part.cache(size) // (8 * KB) for size in sizes])
+        measured = hit_rates(generate(part, seed=4), [part.cache(size) // (8 * KB) for size in sizes])
         assert measured == pytest.approx(expected, abs=2 * HALF_A_POINT if fraction < 1 / 32 else HALF_A_POINT)
         assert [part.expected_hit_rate(size) for size in sizes] == pytest.approx(expected, abs=1e-3)
         assert part.rate == pytest.approx(model.rate)
@@ -113,62 +112,16 @@ def test_a_smaller_cache_hits_as_often_as_expected_at_every_scale(model):
 
 def test_the_popular_side_by_side_hit_as_often():
     apart, together = SMALL, replace(SMALL, together=True)
-    rates = [compare_popular(model, model.generate(seed=0))["read_hit_rate"].measured for model in (apart, together)]
+    rates = [compare(model, generate(model, seed=0))["read_hit_rate"].measured for model in (apart, together)]
     assert rates[0] == rates[1]
-    first = [float(np.mean(model.generate(seed=0).device == 0)) for model in (apart, together)]
+    first = [float(np.mean(generate(model, seed=0).device == 0)) for model in (apart, together)]
     assert first[0] == pytest.approx(1 / 7, abs=0.05) and first[1] > 0.7
-
-
-@pytest.mark.parametrize("pairs", [0.0, 0.4, 1.0])
-def test_equal_popularity_is_counted_by_hand(pairs):
-    """All blocks are touched at rate b = r (1 + pairs) / 2 for r requests a chunk. A cache that holds everything knows
-    a block at time t with 1 - exp(-b t); a pair is half known by a request for the other half, and asked for at r in
-    all. A cache of half the data holds the last T = log(2) / b.
-    """
-    requests = 3.0
-    even = Popularity(alpha=0.0, head=0.01)
-    block = requests * (1 + pairs) / 2
-
-    def hit(time):
-        one, none = np.exp(-block * time), np.exp(-requests * time)
-        return (1 - pairs) * (1 - one) + pairs * (1 - 2 * one + none)
-
-    assert expected_hit_rate(even, requests, pairs, 1.0) == pytest.approx(quad(hit, 0, 1)[0], abs=1e-9)
-    fills = np.log(2) / block
-    halved = quad(lambda time: hit(min(time, fills)), 0, 1, points=[min(fills, 1)])[0]
-    assert expected_hit_rate(even, requests, pairs, 0.5) == pytest.approx(halved, abs=1e-9)
-    assert expected_hit_rate(even, requests, pairs, 0.0) == 0
-
-
-@given(st.floats(0, 2), st.floats(-6, 0).map(lambda power: 10**power), st.floats(0.001, 1))
-def test_requests_below_a_rank_are_the_share_it_was_drawn_for(alpha, head, share):
-    """The integral of the intensity up to rank(share), on a grid of logarithms, is the share."""
-    law = Popularity(alpha, head)
-    rank = law.rank(np.array([share, 1.0]))
-    log_rank = np.linspace(0, np.log1p(rank[0] / head), 20_001)
-    integrand = law.intensity(head * np.expm1(log_rank)) * head * np.exp(log_rank)
-    assert np.trapezoid(integrand, log_rank) == pytest.approx(share, rel=1e-3)
-    assert rank[1] == pytest.approx(1)
-
-
-@given(st.floats(0, 8), st.floats(-9, 0))
-def test_no_rank_lies_beyond_the_data(alpha, log_head):
-    """Not even where the law is so steep that the last share of requests is within rounding of all of them."""
-    rank = Popularity(alpha, 10**log_head).rank(np.array([0.0, 0.5, 1 - 2**-53, 1.0]))
-    assert rank[0] == 0 and (np.diff(rank) >= 0).all() and (rank <= 1).all()
-
-
-@given(st.floats(0.2, 6), st.floats(-4, -1), st.floats(0, 1), st.floats(0.05, 1), st.floats(0.5, 3))
-def test_fitting_finds_what_made_the_hit_rate(requests, log_head, pairs, cache, alpha):
-    head = 10**log_head
-    wanted = expected_hit_rate(Popularity(alpha, head), requests, pairs, cache)
-    assert fitted(head, requests, pairs, cache, wanted).alpha == pytest.approx(alpha, abs=1e-5)
 
 
 def test_chunks_are_drawn_by_popularity_and_halves_evenly():
     """Side by side a chunk's number is its rank: Kolmogorov-Smirnov against the law, at a fixed seed."""
     model = replace(SMALL, together=True)
-    trace = model.generate(seed=1).concatenated(model.capacity)
+    trace = generate(model, seed=1).concatenated(model.capacity)
     jitter = np.random.default_rng(0).random(len(trace))
     rank = (trace.offset // (16 * KB) + jitter) / model.chunks
     steep, head = 1 - model.popularity.alpha, model.head
@@ -181,35 +134,16 @@ def test_chunks_are_drawn_by_popularity_and_halves_evenly():
     assert stats.chi2_contingency(table).pvalue > 0.01
 
 
-@given(st.integers(1, 5000), st.data())
-def test_scattering_is_a_permutation(places, data):
-    rank = np.arange(places)
-    place = scattered(rank, places)
-    assert np.array_equal(np.sort(place), rank)
-    some = data.draw(st.lists(st.integers(0, places - 1), max_size=5))
-    assert np.array_equal(scattered(np.array(some, np.int64), places), place[some])
-
-
-def test_scattering_leaves_no_neighbours():
-    """The mean distance of what ranks next to each other is that of random places, a third; correlation none."""
-    places = 50 * 83_886
-    place = scattered(np.arange(100_000), places) / places
-    assert np.abs(np.diff(place)).mean() == pytest.approx(1 / 3, abs=4 * 0.24 / np.sqrt(50_000))
-    assert stats.kstest(place, "uniform").pvalue > 0.01
-    assert abs(np.corrcoef(place[1:], place[:-1])[0, 1]) < 4 / np.sqrt(100_000)
-    assert scattered(np.array([2**45 - 1, 0]), 2**45).max() < 2**45
-
-
 @cache
 def whole(seed):
-    return SMALL.generate(seed=seed)
+    return generate(SMALL, seed=seed)
 
 
 @given(st.lists(st.floats(0, SMALL.duration), min_size=2, max_size=2, unique=True), st.integers(0, 2))
 @settings(max_examples=40)
 def test_a_window_is_that_slice_of_the_whole(ends, seed):
     start, stop = sorted(ends)
-    part = SMALL.generate(seed=seed, start=start, stop=stop)
+    part = generate(SMALL, seed=seed, start=start, stop=stop)
     expected = whole(seed).take((whole(seed).time >= start) & (whole(seed).time < stop))
     assert same(part, replace(expected, time=expected.time - start))
     assert part.origin == start
@@ -217,14 +151,14 @@ def test_a_window_is_that_slice_of_the_whole(ends, seed):
 
 def test_windows_that_meet_at_a_border_of_blocks_share_nothing_and_lose_nothing():
     border = SMALL.duration / 4
-    before, after = SMALL.generate(seed=1, stop=border), SMALL.generate(seed=1, start=border)
+    before, after = generate(SMALL, seed=1, stop=border), generate(SMALL, seed=1, start=border)
     assert len(before) + len(after) == SMALL.requests
     assert before.time[-1] < border
 
 
 def test_the_seed_decides():
-    assert same(TINY.generate(seed=7), TINY.generate(seed=np.int64(7)))
-    first, second = TINY.generate(seed=7), TINY.generate(seed=2**64 - 1)
+    assert same(generate(TINY, seed=7), generate(TINY, seed=np.int64(7)))
+    first, second = generate(TINY, seed=7), generate(TINY, seed=2**64 - 1)
     assert np.mean(first.offset == second.offset) < 0.1
 
 
@@ -233,10 +167,10 @@ def test_arrivals_are_poisson():
     Numbers in the first of four blocks vary as those of independent arrivals do: variance over mean, over 120 seeds, is
     3/4.
     """
-    chances = [stats.kstest(SMALL.generate(seed=seed).time / SMALL.duration, "uniform").pvalue for seed in range(20)]
+    chances = [stats.kstest(generate(SMALL, seed=seed).time / SMALL.duration, "uniform").pvalue for seed in range(20)]
     assert stats.kstest(chances, "uniform").pvalue > 0.01
-    assert stats.kstest(np.diff(SMALL.generate(seed=5).time) * SMALL.rate, "expon").pvalue > 0.01
-    counts = np.array([len(SMALL.generate(seed=seed, stop=SMALL.duration / 4)) for seed in range(120)])
+    assert stats.kstest(np.diff(generate(SMALL, seed=5).time) * SMALL.rate, "expon").pvalue > 0.01
+    counts = np.array([len(generate(SMALL, seed=seed, stop=SMALL.duration / 4)) for seed in range(120)])
     assert counts.var(ddof=1) / counts.mean() == pytest.approx(0.75, abs=4 * 0.75 * np.sqrt(2 / 120))
 
 
@@ -258,7 +192,7 @@ def models(draw):
 
 @given(models(), st.integers(0, 2**64 - 1), st.floats(0, 8), st.floats(-9, 0))
 def test_every_stand_in_is_a_valid_trace(model, seed, alpha, log_head):
-    trace = model.generate(seed=seed, popularity=Popularity(alpha, 10**log_head))
+    trace = popular.generate(model, seed=seed, popularity=Popularity(alpha, 10**log_head))
     assert len(trace) == model.requests
     assert (np.diff(trace.time) >= 0).all() and trace.time[0] >= 0 and trace.time[-1] < model.duration
     assert (trace.device >= 0).all() and (trace.device < model.luns).all()
@@ -308,10 +242,10 @@ def test_bad_parameters_are_refused_in_one_line(change, says):
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: TINY.generate(seed=-1), "seed -1"),
-        (lambda: TINY.generate(seed=0.5), "seed 0.5"),
-        (lambda: TINY.generate(seed=0, start=5.0, stop=5.0), "window from 5 s to 5 s"),
-        (lambda: TINY.generate(seed=0, stop=1e6), "window from 0 s to 1e+06 s"),
+        (lambda: generate(TINY, seed=-1), "seed -1"),
+        (lambda: generate(TINY, seed=0.5), "seed 0.5"),
+        (lambda: generate(TINY, seed=0, start=5.0, stop=5.0), "window from 5 s to 5 s"),
+        (lambda: generate(TINY, seed=0, stop=1e6), "window from 0 s to 1e+06 s"),
         (lambda: TINY.scaled(0.0), "fraction 0 of small: must be above 0"),
         (lambda: TINY.scaled(float("inf")), "fraction inf of small: must be above 0"),
         (lambda: TINY.scaled(1e-4), "give at least 0.0023"),
@@ -320,10 +254,8 @@ def test_bad_parameters_are_refused_in_one_line(change, says):
         (lambda: TINY.cache(-1.0), "cache of -1 B"),
         (lambda: TINY.expected_hit_rate(float("nan")), "cache of nan B"),
         (lambda: replace(SMALL, hit_rate=0.01).popularity, "give more data or a smaller cache"),
-        (lambda: replace(SMALL, hit_rate=0.99999, data=2**50).generate(seed=0), "give less data or a larger cache"),
-        (lambda: Popularity(9.0, 0.1), "alpha 9"),
-        (lambda: Popularity(1.0, float("nan")), "head nan of the data"),
-        (lambda: compare_popular(TINY, TINY.generate(seed=0).take(slice(0))), "holds no read"),
+        (lambda: generate(replace(SMALL, hit_rate=0.99999, data=2**50), seed=0), "give less data or a larger cache"),
+        (lambda: compare(TINY, generate(TINY, seed=0).take(slice(0))), "holds no read"),
     ],
 )
 def test_bad_calls_are_refused_in_one_line(call, says):

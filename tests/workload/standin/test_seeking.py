@@ -1,4 +1,4 @@
-"""Stand-ins against the table they stand for, their windows against the whole, and what no request may do."""
+"""Stand-ins known by their seeks against their table, their windows against the whole, and what no request may do."""
 
 from dataclasses import replace
 
@@ -10,7 +10,16 @@ from scipy import stats
 
 from storagekit.errors import InputError
 from storagekit.units import HOUR, KB
-from storagekit.workload.standin import CELLO_BASE, CELLO_DISK6, TPCC, Mixture, StandIn, calibrate, compare
+from storagekit.workload.standin import (
+    CELLO_BASE,
+    CELLO_DISK6,
+    TPCC,
+    Mixture,
+    SeekingStandIn,
+    calibrate,
+    compare,
+    generate,
+)
 from storagekit.workload.trace import UNITS
 from storagekit.workload.trace.characteristics import interarrival_cov
 from storagekit.workload.trace.locality import read_after_write_share, seek_locality
@@ -19,7 +28,7 @@ from storagekit.workload.trace.locality import read_after_write_share, seek_loca
 TOLERANCE = {"seek_locality": 0.02, "read_after_write_share": 0.03}
 EXACT = 2e-4
 
-SMALL = StandIn(
+SMALL = SeekingStandIn(
     name="small",
     data=100_000_000,
     requests=6_001,
@@ -32,6 +41,7 @@ SMALL = StandIn(
     burst_gap=0.01,
 )
 MIXTURE = Mixture(jump=0.2, reread=0.3)
+MIXED = SMALL.carrying(MIXTURE)
 
 
 def columns(trace):
@@ -46,13 +56,13 @@ def same(one, other) -> bool:
 @pytest.mark.parametrize("model", [CELLO_BASE, CELLO_DISK6, TPCC], ids=lambda model: model.name)
 def test_every_figure_of_table_3(model):
     """(srarray, Table 3), whole traces, of a seed that was not calibrated on."""
-    for name, figure in compare(model, model.generate(seed=2)).items():
+    for name, figure in compare(model, generate(model, seed=2)).items():
         assert abs(figure.error) < TOLERANCE.get(name, EXACT), f"{name}: {figure}"
 
 
 def test_a_day_of_cello_base_has_its_shares():
     """A seventh of the trace: twice the tolerance, about the square root of seven; counts are exact by the hour."""
-    day = CELLO_BASE.generate(seed=3, stop=24 * HOUR)
+    day = generate(CELLO_BASE, seed=3, stop=24 * HOUR)
     found = compare(CELLO_BASE, day)
     for name in ("rate", "read_share", "asynchronous_write_share"):
         assert found[name].error == pytest.approx(0, abs=1e-3), name
@@ -62,17 +72,15 @@ def test_a_day_of_cello_base_has_its_shares():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [CELLO_BASE, CELLO_DISK6, TPCC], ids=lambda model: model.name)
-def test_the_kept_mixtures_are_those_that_calibration_finds(model):
-    from storagekit.workload.standin.seeking.published import KNOWN
-
-    found, kept = calibrate(model), KNOWN[model]
+def test_a_published_model_carries_the_mixture_that_calibration_finds(model):
+    found, kept = calibrate(model), model.mixture
     assert found.jump == pytest.approx(kept.jump, rel=0.02)
     assert found.reread == pytest.approx(kept.reread, rel=0.02)
 
 
 def test_calibration_meets_targets_it_has_not_seen():
     """40 fresh seeds: mean within 4 standard errors and the tolerance of the calibration, which has its own error."""
-    traces = [SMALL.generate(seed=seed) for seed in range(40)]
+    traces = [generate(SMALL, seed=seed) for seed in range(40)]
     for target, measured in (
         (1 / SMALL.locality, [1 / seek_locality(trace, {"small": SMALL.data}) for trace in traces]),
         (SMALL.read_after_write, [read_after_write_share(trace) for trace in traces]),
@@ -83,10 +91,11 @@ def test_calibration_meets_targets_it_has_not_seen():
 
 
 def test_an_altered_copy_is_calibrated_anew():
-    wide = replace(SMALL, near_distance=0.05)
-    trace = wide.generate(seed=0)
-    assert not same(trace, wide.generate(seed=0, mixture=calibrate(SMALL)))
-    assert same(trace, wide.generate(seed=0, mixture=calibrate(wide)))
+    wide = replace(SMALL.carrying(calibrate(SMALL)), near_distance=0.05)
+    assert wide.mixture is None
+    trace = generate(wide, seed=0)
+    assert not same(trace, generate(wide.carrying(calibrate(SMALL)), seed=0))
+    assert same(trace, generate(wide.carrying(calibrate(wide)), seed=0))
 
 
 def test_targets_have_the_names_of_the_characteristics():
@@ -99,8 +108,8 @@ def test_targets_have_the_names_of_the_characteristics():
 @given(st.lists(st.floats(0, SMALL.duration), min_size=2, max_size=2, unique=True), st.integers(0, 3))
 def test_a_window_is_that_slice_of_the_whole(ends, seed):
     start, stop = sorted(ends)
-    whole = SMALL.generate(seed=seed, mixture=MIXTURE)
-    part = SMALL.generate(seed=seed, start=start, stop=stop, mixture=MIXTURE)
+    whole = generate(MIXED, seed=seed)
+    part = generate(MIXED, seed=seed, start=start, stop=stop)
     expected = whole.take((whole.time >= start) & (whole.time < stop))
     assert same(part, replace(expected, time=expected.time - start))
     assert part.origin == start
@@ -108,15 +117,15 @@ def test_a_window_is_that_slice_of_the_whole(ends, seed):
 
 def test_windows_that_meet_at_a_border_of_blocks_share_nothing_and_lose_nothing():
     border = SMALL.duration / SMALL.blocks
-    before = SMALL.generate(seed=1, stop=border, mixture=MIXTURE)
-    after = SMALL.generate(seed=1, start=border, mixture=MIXTURE)
+    before = generate(MIXED, seed=1, stop=border)
+    after = generate(MIXED, seed=1, start=border)
     assert len(before) + len(after) == SMALL.requests
     assert before.time[-1] < border
 
 
 def test_the_seed_decides():
-    assert same(SMALL.generate(seed=7, mixture=MIXTURE), SMALL.generate(seed=7, mixture=MIXTURE))
-    first, second = SMALL.generate(seed=7, mixture=MIXTURE), SMALL.generate(seed=8, mixture=MIXTURE)
+    assert same(generate(MIXED, seed=7), generate(MIXED, seed=7))
+    first, second = generate(MIXED, seed=7), generate(MIXED, seed=8)
     assert np.mean(first.offset == second.offset) < 0.01
 
 
@@ -128,7 +137,7 @@ def models(draw):
     reads = draw(st.floats(0, 1))
     asynchronous = draw(st.floats(0, 1)) * (1 - reads)
     waited_for = max(requests * (1 - asynchronous), 1e-9)
-    return StandIn(
+    return SeekingStandIn(
         name="any",
         data=draw(st.integers(2 * size, 10**9)),
         requests=requests,
@@ -148,7 +157,7 @@ def models(draw):
 
 @given(models(), st.floats(0, 1), st.floats(0, 1), st.integers(0, 2**64 - 1))
 def test_every_stand_in_is_a_valid_trace(model, jump, reread, seed):
-    trace = model.generate(seed=seed, mixture=Mixture(jump, reread))
+    trace = generate(model.carrying(Mixture(jump, reread)), seed=seed)
     assert len(trace) == model.requests
     assert (np.diff(trace.time) >= 0).all() and trace.time[0] >= 0 and trace.time[-1] < model.duration
     assert (trace.offset >= 0).all() and (trace.offset + trace.size <= model.data).all()
@@ -161,7 +170,7 @@ def test_every_stand_in_is_a_valid_trace(model, jump, reread, seed):
 def test_poisson_gaps_are_exponential():
     """Kolmogorov-Smirnov at a fixed seed; conditioned on their number, arrivals of a block are uniform."""
     model = replace(SMALL, interarrival_cov=1.0, asynchronous_share=0.0, duration=HOUR)
-    time = model.generate(seed=5, mixture=MIXTURE).time
+    time = generate(model.carrying(MIXTURE), seed=5).time
     assert stats.kstest(time / HOUR, "uniform").pvalue > 0.01
     assert stats.kstest(np.diff(time) * model.requests / HOUR, "expon").pvalue > 0.01
 
@@ -170,7 +179,7 @@ def test_poisson_gaps_are_exponential():
 def test_synchronous_gaps_have_the_stated_variation_and_pace(cov):
     """Long enough that 12% is more than three standard errors at the largest CoV; bursts keep to their gap."""
     model = replace(SMALL, requests=200_000, duration=200 * HOUR, interarrival_cov=cov, burst_gap=0.02)
-    trace = model.generate(seed=0, mixture=MIXTURE)
+    trace = generate(model.carrying(MIXTURE), seed=0)
     time = trace.time[~trace.asynchronous]
     assert interarrival_cov(time) == pytest.approx(cov, rel=0.12)
     if cov > 6:
@@ -179,7 +188,7 @@ def test_synchronous_gaps_have_the_stated_variation_and_pace(cov):
 
 
 def test_asynchronous_writes_come_in_bursts_every_30_seconds():
-    trace = replace(SMALL, duration=3 * HOUR).generate(seed=0, mixture=MIXTURE)
+    trace = generate(replace(SMALL, duration=3 * HOUR).carrying(MIXTURE), seed=0)
     phase = trace.time[trace.asynchronous] % 30
     assert ((phase >= 15 - 1e-6) & (phase < 15.1)).all()
     flushes = np.unique(trace.time[trace.asynchronous] // 30)
@@ -190,19 +199,19 @@ def test_jumps_alone_are_random_and_rereads_return_to_earlier_writes():
     """Uniform jumps: L is 1, standard error 1/sqrt(2 x 6000). With all reads returning, each read counts, but for those
     before the first write of a block."""
     data = replace(SMALL, data=10**12)  # so large that nothing is read again by accident
-    jumping = data.generate(seed=0, mixture=Mixture(1.0, 0.0))
+    jumping = generate(data.carrying(Mixture(1.0, 0.0)), seed=0)
     assert seek_locality(jumping, {"small": data.data}) == pytest.approx(1, abs=4 / np.sqrt(12_000))
     assert read_after_write_share(jumping) < 1e-3
-    returning = data.generate(seed=0, mixture=Mixture(1.0, 1.0))
+    returning = generate(data.carrying(Mixture(1.0, 1.0)), seed=0)
     assert read_after_write_share(returning) == pytest.approx(data.read_share, rel=0.02)
 
 
 def test_short_moves_have_the_stated_mean_length():
     """One jump a block, all else short moves; folding at the ends of the data shortens a few of them."""
-    trace = replace(SMALL, requests=50_000, near_distance=0.002).generate(seed=0, mixture=Mixture(0.0, 0.0))
+    trace = generate(replace(SMALL, requests=50_000, near_distance=0.002).carrying(Mixture(0.0, 0.0)), seed=0)
     moved = np.abs(trace.offset[1:] - trace.offset[:-1] - SMALL.request_size)
     assert np.sort(moved)[:-4].mean() == pytest.approx(0.002 * SMALL.data, rel=0.03)
-    sequential = replace(SMALL, near_distance=1e-9).generate(seed=0, mixture=Mixture(0.0, 0.0))
+    sequential = generate(replace(SMALL, near_distance=1e-9).carrying(Mixture(0.0, 0.0)), seed=0)
     onward = np.diff(sequential.offset) == SMALL.request_size
     assert np.abs(np.diff(onward.astype(int))).sum() <= 2 * 2 * SMALL.blocks  # folding turns it round, a block jumps
     assert onward[: SMALL.requests // SMALL.blocks].any()
@@ -245,7 +254,7 @@ def test_bad_parameters_are_refused_in_one_line(change, says):
 )
 def test_bad_windows_and_seeds_are_refused_in_one_line(call, says):
     with pytest.raises(InputError) as error:
-        SMALL.generate(**call, mixture=MIXTURE)
+        generate(MIXED, **call)
     assert says in str(error.value) and "\n" not in str(error.value)
 
 

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from storagekit.units import KB
+from storagekit.workload.standin.popular.model import BLOCK, CHUNK, PopularStandIn
+from storagekit.workload.standin.popular.popularity import Popularity
 from storagekit.workload.standin.popular.scatter import scattered
-from storagekit.workload.standin.seeking.blocks import checked_end
+from storagekit.workload.standin.window import checked_end
 from storagekit.workload.trace import RequestTrace, TraceSource
 
-if TYPE_CHECKING:
-    from storagekit.workload.standin.popular.model import PopularStandIn
-    from storagekit.workload.standin.popular.popularity import Popularity
+__all__ = ["generate"]
 
-__all__ = ["BLOCK", "CHUNK", "generate"]
-
-BLOCK = 8 * KB
-"""Bytes: a small request, and what the cache keeps or drops at once."""
-CHUNK = 2 * BLOCK
-"""Bytes: a large request, and what has a popularity of its own."""
 REQUESTS = 2**16
 """Of a block, about: few enough for a short window to cost little, enough for NumPy to be worth it."""
 COUNTING = 2**64 - 1
@@ -41,9 +34,23 @@ class Block(NamedTuple):
 
 
 def generate(
-    model: PopularStandIn, popularity: Popularity, seed: int, start: float, stop: float | None
+    model: PopularStandIn,
+    *,
+    seed: int,
+    start: float = 0.0,
+    stop: float | None = None,
+    popularity: Popularity | None = None,
 ) -> RequestTrace:
-    """The window [start, stop) s of the stand-in; see `PopularStandIn.generate`."""
+    """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
+
+    They are the same requests as that part of the whole: blocks of about 65,000 requests each have their own
+    counter-based generator, keyed by seed and block. Where the popular data lies does not depend on the seed.
+    popularity: without one, the model's, which gives the published hit rate.
+
+    Raises InputError where start and stop are not in order within the trace, the seed is not a whole number from 0 to
+    2**64 - 1, or no popularity gives the published hit rate.
+    """
+    popularity = model.popularity if popularity is None else popularity
     stop = checked_end(model.name, model.duration, seed, start, stop)
     borders, before = _borders(model, seed)
     first = int(np.searchsorted(borders, start, "right")) - 1

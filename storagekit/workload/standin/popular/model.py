@@ -6,12 +6,15 @@ import math
 from dataclasses import dataclass, field, replace
 
 from storagekit.errors import InputError
-from storagekit.units import GB
-from storagekit.workload.standin.popular.generation import BLOCK, CHUNK, generate
+from storagekit.units import GB, KB
 from storagekit.workload.standin.popular.popularity import Popularity, expected_hit_rate, fitted
-from storagekit.workload.trace import RequestTrace
 
-__all__ = ["PopularStandIn"]
+__all__ = ["BLOCK", "CHUNK", "PopularStandIn"]
+
+BLOCK = 8 * KB
+"""Bytes: a small request, and what the cache keeps or drops at once."""
+CHUNK = 2 * BLOCK
+"""Bytes: a large request, and what has a popularity of its own."""
 
 
 @dataclass(frozen=True)
@@ -138,20 +141,6 @@ class PopularStandIn:
             "mean_size": self.mean_size,
             "read_hit_rate": self.hit_rate,
         }
-
-    def generate(
-        self, *, seed: int, start: float = 0.0, stop: float | None = None, popularity: Popularity | None = None
-    ) -> RequestTrace:
-        """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
-
-        They are the same requests as that part of the whole: blocks of about 65,000 requests each have their own
-        counter-based generator, keyed by seed and block. Where the popular data lies does not depend on the seed.
-        popularity: without one, that which gives the published hit rate.
-
-        Raises InputError where start and stop are not in order within the trace, the seed is not a whole number from 0
-        to 2**64 - 1, or no popularity gives the published hit rate.
-        """
-        return generate(self, self.popularity if popularity is None else popularity, seed, start, stop)
 
     def _load(self, size: float) -> tuple[float, float, float]:
         """Requests per chunk, pairs, and blocks of a cache of `size` published bytes / blocks of data."""

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from storagekit.errors import InputError
-from storagekit.workload.standin.seeking.model import Mixture, StandIn
+from storagekit.workload.standin.seeking.mixture import Mixture
+from storagekit.workload.standin.seeking.model import SeekingStandIn
+from storagekit.workload.standin.window import checked_end
 from storagekit.workload.trace import RequestTrace, TraceSource
 
-__all__ = ["generate"]
+__all__ = ["joined"]
 
 
 class Block(NamedTuple):
@@ -23,48 +24,33 @@ class Block(NamedTuple):
     offset: np.ndarray
 
 
-def generate(model: StandIn, mixture: Mixture, seed: int, start: float, stop: float | None) -> RequestTrace:
-    """The window [start, stop) s of the stand-in; see `StandIn.generate`."""
+def joined(model: SeekingStandIn, mixture: Mixture, seed: int, start: float, stop: float | None) -> RequestTrace:
+    """The window [start, stop) s of the stand-in, its requests drawn by the mixture; see `generation.generate`."""
     stop = checked_end(model.name, model.duration, seed, start, stop)
     borders = _borders(model)
     first = int(np.searchsorted(borders, start, "right")) - 1
     last = int(np.searchsorted(borders[:-1], stop, "left"))
     blocks = [_block(model, mixture, seed, index) for index in range(first, last)]
-    joined = Block(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+    drawn = Block(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
     trace = RequestTrace(
-        time=joined.time,
-        device=np.zeros(len(joined.time), np.int32),
-        offset=joined.offset,
-        size=np.full(len(joined.time), model.request_size, np.int64),
-        read=joined.read,
+        time=drawn.time,
+        device=np.zeros(len(drawn.time), np.int32),
+        offset=drawn.offset,
+        size=np.full(len(drawn.time), model.request_size, np.int64),
+        read=drawn.read,
         devices=(model.name,),
-        asynchronous=joined.asynchronous,
+        asynchronous=drawn.asynchronous,
         source=TraceSource(f"stand-in for {model.name}", "stand-in"),
     )
     return trace.window(start, math.inf if stop == model.duration else stop)
 
 
-def checked_end(name: str, duration: float, seed: int, start: float, stop: float | None) -> float:
-    """Where a window of a trace ends, s: `stop`, or the end of the trace.
-
-    Raises InputError where start and stop are not in order within the duration, or the seed is none.
-    """
-    stop = duration if stop is None else stop
-    if not 0 <= start < stop <= duration:
-        raise InputError(
-            f"window from {start:g} s to {stop:g} s: must be in order and within the {duration:g} s of {name}"
-        )
-    if not (isinstance(seed, int | np.integer) and 0 <= seed < 2**64):
-        raise InputError(f"seed {seed!r}: must be a whole number from 0 to 2**64 - 1")
-    return stop
-
-
-def _borders(model: StandIn) -> np.ndarray:
+def _borders(model: SeekingStandIn) -> np.ndarray:
     """[block + 1]: s at which blocks begin, and the last ends."""
     return np.linspace(0.0, model.duration, model.blocks + 1)
 
 
-def _block(model: StandIn, mixture: Mixture, seed: int, index: int) -> Block:
+def _block(model: SeekingStandIn, mixture: Mixture, seed: int, index: int) -> Block:
     draw = np.random.Generator(np.random.Philox(key=np.array([seed, index], np.uint64)))
     begin, end = _borders(model)[index : index + 2]
     length = model.duration / model.blocks
@@ -82,7 +68,7 @@ def _block(model: StandIn, mixture: Mixture, seed: int, index: int) -> Block:
     return Block(time, read, asynchronous[order], _places(model, mixture, draw, read) * model.request_size)
 
 
-def _counts(model: StandIn, index: int) -> tuple[int, int, int]:
+def _counts(model: SeekingStandIn, index: int) -> tuple[int, int, int]:
     """Asynchronous writes, reads and synchronous writes of a block: even over the blocks, exact in their sums."""
     before, through = (model.requests * block // model.blocks for block in (index, index + 1))
 
@@ -94,7 +80,7 @@ def _counts(model: StandIn, index: int) -> tuple[int, int, int]:
     return asynchronous, reads, through - before - asynchronous - reads
 
 
-def _bursty(model: StandIn, draw: np.random.Generator, count: int, length: float) -> np.ndarray:
+def _bursty(model: SeekingStandIn, draw: np.random.Generator, count: int, length: float) -> np.ndarray:
     """Arrivals, [count] s within the block, with hyperexponential gaps scaled to fill it.
 
     With probability p a gap is long, of mean (m - (1-p) s) / p, else of mean s, the burst gap; mean m and CoV c need
@@ -114,7 +100,7 @@ def _bursty(model: StandIn, draw: np.random.Generator, count: int, length: float
     return arrival[:-1] / arrival[-1] * length if arrival[-1] > 0 else arrival[:-1]
 
 
-def _flushes(model: StandIn, draw: np.random.Generator, count: int, length: float) -> np.ndarray:
+def _flushes(model: SeekingStandIn, draw: np.random.Generator, count: int, length: float) -> np.ndarray:
     """Arrivals of asynchronous writes, [count] s within the block: each belongs to a flush drawn at random.
 
     Flushes stand in the middle of their periods, so that none straddles two blocks; where periods do not fill the block
@@ -131,7 +117,7 @@ def _flushes(model: StandIn, draw: np.random.Generator, count: int, length: floa
     return (which + 0.5) * period + (within * (most / longest) if longest > most else within)
 
 
-def _places(model: StandIn, mixture: Mixture, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
+def _places(model: SeekingStandIn, mixture: Mixture, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
     """[request] int64: where each request goes, in units of its size.
 
     A run of short moves begins with a jump to anywhere, or where an earlier write of the block was. Runs are laid out on

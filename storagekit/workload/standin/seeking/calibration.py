@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
 from storagekit.errors import InputError
-from storagekit.workload.standin.seeking.blocks import generate
-from storagekit.workload.standin.seeking.model import Mixture, StandIn
+from storagekit.workload.standin.seeking.blocks import joined
+from storagekit.workload.standin.seeking.mixture import Mixture
+from storagekit.workload.standin.seeking.model import SeekingStandIn
 from storagekit.workload.trace.locality import read_after_write_share, seek_locality
 
-__all__ = ["calibrate", "mixture_of"]
+__all__ = ["calibrate"]
 
 LONG_MOVES = 60_000
 """Of a pilot, about: their mean length, which is most of L, is then known to 0.3%."""
@@ -25,7 +25,7 @@ SEED = 2**63
 ROUNDS = 20
 
 
-def calibrate(model: StandIn, tolerance: float = 0.002) -> Mixture:
+def calibrate(model: SeekingStandIn, tolerance: float = 0.002) -> Mixture:
     """The mixture that gives the model's locality and read after write, measured on a pilot of the trace itself.
 
     Measured and not computed, since short moves and jumps also read by accident what was lately written, and the more the
@@ -60,23 +60,13 @@ def calibrate(model: StandIn, tolerance: float = 0.002) -> Mixture:
     )
 
 
-@lru_cache(maxsize=64)
-def mixture_of(model: StandIn) -> Mixture:
-    """What `calibrate` finds, from memory where it is one of the published three: an altered copy is calibrated anew."""
-    from storagekit.workload.standin.seeking.published import (
-        KNOWN,  # here, because published says what a stand-in is made of
-    )
-
-    return KNOWN[model] if model in KNOWN else calibrate(model)
-
-
-def _pilot(model: StandIn, mixture: Mixture) -> tuple[float, float]:
+def _pilot(model: SeekingStandIn, mixture: Mixture) -> tuple[float, float]:
     """1/L and read after write, means over as many pilots as make `LONG_MOVES`."""
     wanted = min(LONG_MOVES * model.locality, MOST)
     blocks = max(DAY, math.ceil(wanted / model.requests * model.blocks))
     stop = None if blocks >= model.blocks else blocks * (model.duration / model.blocks)
     count = min(64, math.ceil(wanted / model.requests))
-    traces = (generate(model, mixture, SEED + number, 0.0, stop) for number in range(count))
+    traces = (joined(model, mixture, SEED + number, 0.0, stop) for number in range(count))
     capacity = {model.name: model.places * model.request_size}
     found = [(1 / (seek_locality(trace, capacity) or math.inf), read_after_write_share(trace)) for trace in traces]
     nearness, share = np.mean(found, axis=0)

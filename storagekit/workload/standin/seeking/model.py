@@ -1,37 +1,25 @@
-"""What a stand-in is: the published figures it matches, and what it assumes where nothing is published."""
+"""What a stand-in known by its seeks is: the published figures it matches, and what it assumes beside them."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from storagekit.checks import require_share
 from storagekit.errors import InputError
 from storagekit.units import HOUR, KB, SECTOR
-from storagekit.workload.trace import RequestTrace
+from storagekit.workload.standin.seeking.mixture import Mixture
 
-__all__ = ["Mixture", "StandIn"]
+__all__ = ["SeekingStandIn"]
 
 STRIPE_UNIT = 64 * KB
 """Bytes; (srarray, 3.1) stripes by it, so no request of a stand-in crosses a multiple of it."""
 
 
 @dataclass(frozen=True)
-class Mixture:
-    """Where requests go, as shares: `jump` of those that do not re-read go anywhere on the data, the others move a short
-    way; `reread` of the reads go where an earlier write of the same hour went.
-    """
-
-    jump: float
-    reread: float
-
-    def __post_init__(self):
-        for name in ("jump", "reread"):
-            _share(name, getattr(self, name))
-
-
-@dataclass(frozen=True)
-class StandIn:
-    """A model of a trace that is not public. Its first fields are published and matched; the others are assumptions.
+class SeekingStandIn:
+    """A model of a trace that is not public, known by its seeks. Its first fields are published and matched; the others
+    are assumptions.
 
     Published (srarray, Table 3):
 
@@ -53,6 +41,9 @@ class StandIn:
     flush_gap: s, mean gap between the writes of one such burst; 0.4 ms is the median gap of asynchronous requests in the
     HP Labs workstation trace of May 1992, the month and the site of Cello's week.
 
+    And solved from all of these, where it has been: mixture, set by `carrying`. A copy altered by `dataclasses.replace`
+    is without: what gave the figures of the one would not give those of the other.
+
     Raises InputError where a value is out of its range or two contradict one another.
     """
 
@@ -70,6 +61,7 @@ class StandIn:
     near_distance: float = 0.006
     flush_period: float = field(default=30.0, kw_only=True)
     flush_gap: float = field(default=0.4e-3, kw_only=True)
+    mixture: Mixture | None = field(default=None, init=False)
 
     def __post_init__(self):
         _check_sizes(self)
@@ -104,31 +96,14 @@ class StandIn:
             "read_after_write_share": self.read_after_write,
         }
 
-    def generate(
-        self, *, seed: int, start: float = 0.0, stop: float | None = None, mixture: Mixture | None = None
-    ) -> RequestTrace:
-        """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
-
-        They are the same requests as that part of the whole: each block of at most an hour has its own counter-based
-        generator, keyed by seed and block. At the head of a block the first request jumps, and only what the block itself
-        has written is re-read on purpose. mixture: without one, that which `calibrate` finds.
-
-        Raises InputError where start and stop are not in order within the trace, the seed is not a whole number from 0 to
-        2**64 - 1, or no mixture gives the published figures.
-        """
-        # here, because these two know what a stand-in is
-        from storagekit.workload.standin.seeking.blocks import generate
-        from storagekit.workload.standin.seeking.calibration import mixture_of
-
-        return generate(self, mixture_of(self) if mixture is None else mixture, seed, start, stop)
+    def carrying(self, mixture: Mixture) -> SeekingStandIn:
+        """The same model with the mixture that gives its figures, so that none has to be found."""
+        model = replace(self)
+        object.__setattr__(model, "mixture", mixture)
+        return model
 
 
-def _share(name: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise InputError(f"{name} {value:g} is not a share; give a number from 0 to 1")
-
-
-def _check_sizes(model: StandIn) -> None:
+def _check_sizes(model: SeekingStandIn) -> None:
     size = model.request_size
     if not (SECTOR <= size <= STRIPE_UNIT and size & (size - 1) == 0):
         raise InputError(f"request size {size} B: must be a power of two from {SECTOR} to {STRIPE_UNIT} B")
@@ -142,9 +117,9 @@ def _check_sizes(model: StandIn) -> None:
         raise InputError(f"{model.requests} requests in {model.duration:g} s: there must be at least one an hour")
 
 
-def _check_targets(model: StandIn) -> None:
+def _check_targets(model: SeekingStandIn) -> None:
     for name in ("read_share", "asynchronous_share", "read_after_write"):
-        _share(name.replace("_", " "), getattr(model, name))
+        require_share(name.replace("_", " "), getattr(model, name))
     if model.read_share + model.asynchronous_share > 1:
         raise InputError(
             f"read share {model.read_share:g} and asynchronous writes {model.asynchronous_share:g}: together above 1; "
@@ -161,7 +136,7 @@ def _check_targets(model: StandIn) -> None:
         raise InputError(f"near distance {model.near_distance:g} of the data: must be above 0 and below the random 1/3")
 
 
-def _check_timing(model: StandIn) -> None:
+def _check_timing(model: SeekingStandIn) -> None:
     if not 1 <= model.interarrival_cov < math.inf:
         raise InputError(f"interarrival CoV {model.interarrival_cov:g}: must be at least 1 (Poisson) and finite")
     waited_for = model.requests * (1 - model.asynchronous_share)

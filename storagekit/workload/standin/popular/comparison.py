@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from storagekit.errors import InputError
 from storagekit.workload.reuse import hit_rates
-from storagekit.workload.standin.popular.generation import BLOCK
-from storagekit.workload.standin.popular.model import PopularStandIn
-from storagekit.workload.standin.seeking.compared import Compared
+from storagekit.workload.standin.compared import Compared
+from storagekit.workload.standin.popular.model import BLOCK, PopularStandIn
 from storagekit.workload.trace import RequestTrace
 
-__all__ = ["compare_popular"]
+__all__ = ["compare"]
 
 
-def compare_popular(model: PopularStandIn, trace: RequestTrace) -> dict[str, Compared]:
+def compare(model: PopularStandIn, trace: RequestTrace) -> dict[str, Compared]:
     """Every published figure by its name in `PopularStandIn.targets`, in SI, beside that of a whole generated trace.
 
     The hit rate is that of an exact LRU cache, the central one at the model's scale, and knows nothing of the formula

@@ -1,0 +1,43 @@
+"""What can be asked of a stand-in of either family: a trace, and how near that is to what was published."""
+
+from __future__ import annotations
+
+from storagekit.workload.standin import popular, seeking
+from storagekit.workload.standin.compared import Compared
+from storagekit.workload.standin.popular import PopularStandIn
+from storagekit.workload.standin.seeking import SeekingStandIn
+from storagekit.workload.trace import RequestTrace
+
+__all__ = ["StandIn", "compare", "generate"]
+
+StandIn = SeekingStandIn | PopularStandIn
+"""A model of a trace that is not public, of either family."""
+
+
+def generate(model: StandIn, *, seed: int, start: float = 0.0, stop: float | None = None) -> RequestTrace:
+    """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
+
+    They are the same requests as that part of the whole: a trace is made of blocks, each with its own counter-based
+    generator, keyed by seed and block. How each family does it: `seeking.generate`, `popular.generate`.
+
+    Raises InputError where start and stop are not in order within the trace, the seed is not a whole number from 0 to
+    2**64 - 1, or nothing gives the published figures.
+
+    >>> from storagekit.workload.standin import FINANCIAL
+    >>> len(generate(FINANCIAL.scaled(1 / 64), seed=0, stop=10.0))
+    1222
+    """
+    if isinstance(model, SeekingStandIn):
+        return seeking.generate(model, seed=seed, start=start, stop=stop)
+    return popular.generate(model, seed=seed, start=start, stop=stop)
+
+
+def compare(model: StandIn, trace: RequestTrace) -> dict[str, Compared]:
+    """Every published figure of a model, by its name in `targets` and in SI, beside that of a whole generated trace.
+
+    How each family measures: `seeking.compare`, `popular.compare`. Raises InputError for a trace without requests, or
+    without reads where a hit rate is to be compared.
+    """
+    if isinstance(model, SeekingStandIn):
+        return seeking.compare(model, trace)
+    return popular.compare(model, trace)
