@@ -19,6 +19,8 @@ from storagekit.errors import InputError
 
 # Times closer than this are one instant, seconds: relative times of a few ms keep 1 ns in float32, of a second 0.1 us.
 INSTANT = 1e-7
+# The largest whole number of an int32.
+MOST_WHOLE = 2**31 - 1
 
 
 def real(value) -> Array:
@@ -35,6 +37,10 @@ def whole(value) -> Array:
     given = np.asarray(value)
     if given.dtype.kind not in "biu" and not np.all(np.isfinite(given) & (given == np.round(given))):
         raise InputError(f"{value} is not a whole number; give one")
+    if given.size and np.max(given) > MOST_WHOLE:
+        raise InputError(f"{np.max(given):.0f} is more than 32 bits hold; give at most {MOST_WHOLE}")
+    if given.size and np.min(given) < -MOST_WHOLE:
+        raise InputError(f"{np.min(given):.0f} is more than 32 bits hold; give at least {-MOST_WHOLE}")
     return cast(Array, given.astype(np.int32))
 
 

@@ -59,9 +59,12 @@ class Declustered(OneReplica):
         return jnp.where(drive >= self.bricks, drive - self.bricks, drive)
 
     def capacity(self, drive: AbstractDrive):
-        whole_extents = self._places(drive) // self.copies * self.bricks * self.extent
+        rows = self._places(drive) // self.copies
+        if isinstance(rows, np.ndarray | np.generic):
+            # on the host beyond what the engine addresses, to be refused there
+            rows = rows.astype(np.int64)
         choose = np.where if isinstance(self.data, np.ndarray | np.generic) else jnp.where
-        return choose(self.data > 0, self.data, whole_extents)
+        return choose(self.data > 0, self.data, rows * self.bricks * self.extent)
 
     def locate(self, drive: AbstractDrive, requests: Requests) -> Location:
         # an extent on a brick stands in a row of the brick's `copies` extents, told apart by their first bricks: of any
