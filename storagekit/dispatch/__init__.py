@@ -6,7 +6,7 @@ from storagekit.dispatch.base import OneChosen as OneChosen
 from storagekit.dispatch.base import Uncontested as Uncontested
 from storagekit.dispatch.base import Verdict as Verdict
 from storagekit.dispatch.base import View as View
-from storagekit.dispatch.by_number import OneOf as OneOf
+from storagekit.dispatch.by_number import ByNumber as ByNumber
 from storagekit.dispatch.dsptf import DSPTF as DSPTF
 from storagekit.dispatch.dsptf import Lossy as Lossy
 from storagekit.dispatch.dsptf import Reliable as Reliable

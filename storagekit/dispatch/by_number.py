@@ -13,7 +13,7 @@ from storagekit.errors import InputError
 from storagekit.lanes import whole
 
 
-class OneOf(AbstractDispatch):
+class ByNumber(AbstractDispatch):
     """The dispatcher `members[index]`, index being a number like any other.
 
     Every member's decisions are computed in every lane, so that a sweep which compiles anyway is better off with the member

@@ -2,7 +2,7 @@
 
 from storagekit.schedule.base import AbstractSchedule as AbstractSchedule
 from storagekit.schedule.base import Choice as Choice
-from storagekit.schedule.by_number import OneOf as OneOf
+from storagekit.schedule.by_number import ByNumber as ByNumber
 from storagekit.schedule.disciplines import CLOOK as CLOOK
 from storagekit.schedule.disciplines import FCFS as FCFS
 from storagekit.schedule.disciplines import LOOK as LOOK

@@ -12,7 +12,7 @@ from storagekit.lanes import whole
 from storagekit.schedule.base import AbstractSchedule, Choice
 
 
-class OneOf(AbstractSchedule):
+class ByNumber(AbstractSchedule):
     """The discipline `members[index]`, index being a number like any other: a sweep over schedulers then compiles once.
 
     Every member's cost is computed in every lane, so that a sweep which compiles anyway is better off with the member alone.

@@ -6,7 +6,7 @@ import pytest
 
 from storagekit import units
 from storagekit.cache import BrickLRU
-from storagekit.dispatch import DSPTF, LARD, Hashing, NearestIdle, OneOf, WeightedHashing, central
+from storagekit.dispatch import DSPTF, LARD, ByNumber, Hashing, NearestIdle, WeightedHashing, central
 from storagekit.drive import ideal_drive
 from storagekit.engine import (
     AllCopies,
@@ -35,7 +35,7 @@ DISPATCHERS = (
     NearestIdle(),
 )
 # by a number, for the laws that a whole run shows: what it compiles is the sum of its members
-BY_NUMBER = OneOf((Hashing(), DSPTF(1e-3)), 1)
+BY_NUMBER = ByNumber((Hashing(), DSPTF(1e-3)), 1)
 SCHEDULES = (FCFS(), SSTF(), LOOK(), CLOOK(), SATF())
 COMPLETIONS = (AtOnce(), FirstCopy(), ReceivingBrick(), AllCopies())
 # delayed writes need a dispatcher that chooses when a drive falls free, and not before

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from storagekit.dispatch import DSPTF, LARD, Hashing, Lossy, NearestIdle, OneOf, WeightedHashing, central
+from storagekit.dispatch import DSPTF, LARD, ByNumber, Hashing, Lossy, NearestIdle, WeightedHashing, central
 from storagekit.drive import ideal_drive
 from storagekit.engine import Condition, ResponseLog, Scenario, System, execute, keys, stopped
 from storagekit.errors import InputError
@@ -39,7 +39,7 @@ def answers(dispatch, condition, outstanding) -> dict[int, float]:
 )
 def test_one_of_several_is_that_one(members, condition, outstanding):
     """The structure compiles once; the number alone decides. Of two requests at a time, so that a brick may be idle."""
-    chosen = [answers(OneOf(members, index), condition, outstanding) for index in range(len(members))]
+    chosen = [answers(ByNumber(members, index), condition, outstanding) for index in range(len(members))]
     for index, member in enumerate(members):
         alone = answers(member, condition, outstanding)
         assert len(alone) >= 400
@@ -53,19 +53,19 @@ def test_one_of_several_is_that_one(members, condition, outstanding):
 
 def test_lead_and_hop_are_those_of_the_chosen():
     for index, (lead, hop) in enumerate([(2e-3, 1e-3), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0)]):
-        one = OneOf(MEMBERS, index)
+        one = ByNumber(MEMBERS, index)
         assert (float(one.lead), float(one.hop)) == pytest.approx((lead, hop))
 
 
 @pytest.mark.parametrize(
     ("build", "says"),
     [
-        (lambda: OneOf(MEMBERS, 6), "dispatcher number 6 of 6: they count from 0"),
-        (lambda: OneOf(MEMBERS, -1), "dispatcher number -1 of 6: they count from 0"),
-        (lambda: OneOf(()), "dispatcher number 0 of 0: they count from 0"),
-        (lambda: OneOf(MEMBERS, 0.5), "0.5 is not a whole number"),
+        (lambda: ByNumber(MEMBERS, 6), "dispatcher number 6 of 6: they count from 0"),
+        (lambda: ByNumber(MEMBERS, -1), "dispatcher number -1 of 6: they count from 0"),
+        (lambda: ByNumber(()), "dispatcher number 0 of 0: they count from 0"),
+        (lambda: ByNumber(MEMBERS, 0.5), "0.5 is not a whole number"),
         (
-            lambda: System(DRIVE, Replicas(2), OneOf(MEMBERS), SATF(), drives=2, slots=4),
+            lambda: System(DRIVE, Replicas(2), ByNumber(MEMBERS), SATF(), drives=2, slots=4),
             "3 hash weights for 2 bricks: give one for each",
         ),
     ],

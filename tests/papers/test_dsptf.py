@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from storagekit.dispatch import DSPTF, OneOf
+from storagekit.dispatch import DSPTF, ByNumber
 from storagekit.drive import load_drive
 from storagekit.engine import ReceivingBrick, Scenario, System
 from storagekit.errors import InputError
@@ -237,7 +237,7 @@ def test_settings_share_a_structure_and_know_their_schemes():
     system, given = Bricks(), source("websearch", 2048)
     arrivals = system.arrivals(given)
     dispatchers = [system.scenario(run, given, arrivals).system.dispatch for run in runs.values()]
-    assert all(isinstance(one, OneOf) for one in dispatchers)
+    assert all(isinstance(one, ByNumber) for one in dispatchers)
     assert [NAMES[int(one.index)] for one in dispatchers] == [run.scheme for run in runs.values()]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from storagekit.cache import BrickLRU
-from storagekit.dispatch import DSPTF, LARD, Hashing, OneOf, WeightedHashing, central
+from storagekit.dispatch import DSPTF, LARD, ByNumber, Hashing, WeightedHashing, central
 from storagekit.drive import load_drive
 from storagekit.engine import AtOnce, Condition, Scenario, Spell, System
 from storagekit.errors import InputError
@@ -99,7 +99,7 @@ def stand_in(name: str, requests: int, seed: int, together: bool) -> tuple[Reque
     return generate(model, seed=seed).concatenated(model.capacity), model.scale
 
 
-def dispatcher(setting: Setting, bricks: int, weights: tuple[float, ...] = (1 / HALF, 1.0)) -> OneOf:
+def dispatcher(setting: Setting, bricks: int, weights: tuple[float, ...] = (1 / HALF, 1.0)) -> ByNumber:
     """The schemes as one dispatcher that is a number.
 
     weights: of weighted hashing, one for each brick, the fast one's first; equal ones are taken if there are more bricks.
@@ -109,7 +109,7 @@ def dispatcher(setting: Setting, bricks: int, weights: tuple[float, ...] = (1 / 
         raise InputError(f"scheme {setting.scheme!r}: unknown; it is one of {', '.join(NAMES)}")
     weighted = WeightedHashing(weights if len(weights) == bricks else [1.0] * bricks)
     lard = LARD(setting.low, setting.high, setting.allocated, setting.window, targets=TARGETS)
-    return OneOf((central(), DSPTF(LATENCY), Hashing(), lard, weighted), NAMES.index(setting.scheme))
+    return ByNumber((central(), DSPTF(LATENCY), Hashing(), lard, weighted), NAMES.index(setting.scheme))
 
 
 class Bricks(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from storagekit.dispatch import DSPTF, Hashing, OneOf
+from storagekit.dispatch import DSPTF, ByNumber, Hashing
 from storagekit.engine import Scenario
 from storagekit.metrics import interval, sweep
 from storagekit.papers.dsptf.brick_group import QUICK, Effort, group
@@ -31,7 +31,7 @@ def network(
     """
 
     def loop(scheme: str, latency: float, replicas: int, depth: int, read_share: float) -> Scenario:
-        dispatch = OneOf((DSPTF(latency), Hashing()), SCHEMES.index(scheme))
+        dispatch = ByNumber((DSPTF(latency), Hashing()), SCHEMES.index(scheme))
         return group(dispatch, replicas=replicas, outstanding=depth, read_share=read_share, slots=64)
 
     axes = {

@@ -19,7 +19,7 @@ from storagekit.metrics import sweep
 from storagekit.papers.srarray.disk import Effort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.plan import Layout
-from storagekit.schedule import RLOOK, RSATF, OneOf
+from storagekit.schedule import RLOOK, RSATF, ByNumber
 from storagekit.units import KB, MB, SECTOR
 from storagekit.workload import RecordedArrivals, recorded
 from storagekit.workload.standin import CELLO_BASE, CELLO_DISK6, TPCC, SeekingStandIn, generate
@@ -83,7 +83,7 @@ class DiskArray(NamedTuple):
             self.drive,
             placed(Layout.parse(run.layout), self.drive, data),
             NearestIdle(),
-            OneOf((RSATF(), RLOOK()), run.look),
+            ByNumber((RSATF(), RLOOK()), run.look),
             FirstCopy(),
             Background(self.table),
             LRU(run.memory, sets=MOST_MEMORY // (8 * KB) // WAYS, ways=WAYS),

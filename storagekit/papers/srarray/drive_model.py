@@ -15,7 +15,7 @@ from storagekit.metrics.measured_drive import Controller, measured_stream
 from storagekit.papers.srarray.disk import QUICK, Effort
 from storagekit.placement import Replicas
 from storagekit.resources import data_path, real_traces
-from storagekit.schedule import FCFS, LOOK, SATF, OneOf
+from storagekit.schedule import FCFS, LOOK, SATF, ByNumber
 from storagekit.units import KB, MS
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.workload.trace import read
@@ -47,7 +47,7 @@ def fig5(effort: Effort = QUICK, *, depths: Sequence[int] = (1, 2, 4, 8, 16)) ->
     drive = load_drive("atlas10k")
 
     def disk(policy: int, depth: int) -> Scenario:
-        schedule = OneOf((FCFS(), LOOK(), SATF()), policy)
+        schedule = ByNumber((FCFS(), LOOK(), SATF()), policy)
         return Scenario(
             System(drive, Replicas(1), Hashing(), schedule, drives=1, slots=16), ClosedLoop(requests, depth)
         )

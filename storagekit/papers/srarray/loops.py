@@ -14,7 +14,7 @@ from storagekit.papers.srarray.agreement import tracks
 from storagekit.papers.srarray.disk import MECHANICS, QUICK, Effort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.plan import Layout, Throughput, best_sr_array
-from storagekit.schedule import RLOOK, RSATF, OneOf
+from storagekit.schedule import RLOOK, RSATF, ByNumber
 from storagekit.units import SECTOR
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
@@ -125,7 +125,7 @@ def loop(
     """
     shape = Layout.parse(name)
     placement = SRMirror(shape.striping, shape.replicas, shape.mirrors)
-    schedule = OneOf((RSATF(), RLOOK()), SCHEDULERS.index(scheduler))
+    schedule = ByNumber((RSATF(), RLOOK()), SCHEDULERS.index(scheduler))
     system = System(drive or paper_drive(), placement, NearestIdle(), schedule, drives=drives, slots=slots)
     return Scenario(system, ClosedLoop(RandomRequests(FixedSize(SECTOR), 1 - write_share, LOCALITY), queue))
 
