@@ -21,7 +21,7 @@ def two_bricks(dispatch, cache) -> System:
 
 
 def memory(**options) -> BrickLRU:
-    return BrickLRU.sized(options.pop("capacity", 4 * BLOCK), bricks=2, ways=4, sectors=8, **options)
+    return BrickLRU.sized(**{"capacity": 4 * BLOCK, "bricks": 2, "ways": 4, "sectors": 8} | options)
 
 
 def test_a_read_that_was_read_hits_where_it_is(unfold, recorded):
@@ -38,6 +38,19 @@ def test_a_read_that_was_read_hits_where_it_is(unfold, recorded):
     assert tally.hits.tolist() == [3]
     assert tally.elsewhere.tolist() == [1]
     assert tally.served.sum() == 1
+
+
+def test_a_read_that_was_held_up_hits_once_it_is_in(unfold, recorded):
+    """One brick with one slot, a hit 3.
+
+    0    a read of block 0: from its disk, at 8
+    0    the same, outside until 8: in memory by then, so 8 + 3
+    20   the same: 3
+    """
+    system = System(SERVER, Replicas(1), Hashing(), FCFS(), cache=memory(hit_time=3 * MS, bricks=1), drives=1, slots=1)
+    tally, reports = unfold(Scenario(system, recorded(np.array([0, 0, 20]) * MS, sectors=8)))
+    assert responses(reports) == pytest.approx({0: 8, 1: 11, 2: 3}, abs=1e-3)
+    assert (int(tally.hits[0]), int(tally.held_up[0])) == (2, 1)
 
 
 def test_a_written_block_stays_with_one_brick(unfold, recorded):

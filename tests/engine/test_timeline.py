@@ -1,5 +1,7 @@
 """Events against timelines worked by hand. Times in ms."""
 
+import itertools
+
 import numpy as np
 import pytest
 from helpers import responses
@@ -64,6 +66,20 @@ def test_an_arrival_waits_outside_until_a_slot_is_free(unfold, recorded):
     assert tally.held_up.tolist() == [2]
 
 
+def test_an_arrival_that_waited_outside_wakes_a_brick_when_it_is_in(unfold, recorded):
+    """One slot for two bricks.
+
+    0    A, 8 sectors at brick 0     until 8
+    1    B, 5 sectors at brick 1     outside until 8; brick 1, which had nothing to do, wakes then: until 13
+    """
+    arrivals = recorded([0, 1 * MS], sectors=[8, 5], address_hash=[0, 1])
+    system = System(SERVER, Replicas(2), Hashing(), FCFS(), drives=2, slots=1)
+    tally, reports = unfold(Scenario(system, arrivals))
+    assert responses(reports) == pytest.approx({0: 8, 1: 12}, abs=1e-3)
+    assert tally.held_up.tolist() == [1]
+    assert np.all(reports.elapsed >= 0)
+
+
 def test_a_brick_chooses_two_latencies_before_its_disk_falls_free(unfold, recorded):
     """One brick, latency 1 ms, so that a choice is issued 2 ms later at the earliest.
 
@@ -125,6 +141,25 @@ def test_of_equal_bids_the_lower_brick_serves(unfold, recorded):
     assert tally.twice.tolist() == [0]
     assert tally.served.ravel().tolist() == [1, 1]
     assert tally.contested.tolist() == [1]
+
+
+def test_of_requests_under_the_head_at_once_the_one_in_the_lower_slot_is_served(unfold, recorded):
+    """Two requests at one angle, on cylinders that the arm reaches before it comes round, cost the same, but for the rounding
+    of their seeks and rotations, which must not choose.
+
+    0      A at angle 0.3 of cylinder 0, B and C at 0.5 of others, in slots 0, 1 and 2: A is served until 3.1
+    3.1    B and C both come under the head at 5: B until 5.1, C a revolution later
+
+    Again every 100 ms, with any two of four cylinders as B's and C's, and the other way round.
+    """
+    spindle = ideal_drive(full_seek=1.8 * MS, revolution=10 * MS, cylinders=10, sectors_per_track=100)
+    pairs = list(itertools.permutations((1, 2, 4, 7), 2))
+    sector = [place for b, c in pairs for place in (30, 100 * b + 50, 100 * c + 50)]
+    times = np.repeat(np.arange(len(pairs)) * 100 * MS, 3)
+    system = System(spindle, Replicas(1), Hashing(), SATF(), drives=1, slots=3)
+    _, reports = unfold(Scenario(system, recorded(times, sector=sector)), phase=[0.0])
+    expected = dict(enumerate([3.1, 5.1, 15.1] * len(pairs)))
+    assert responses(reports) == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.parametrize(
