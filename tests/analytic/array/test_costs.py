@@ -1,0 +1,44 @@
+"""What a mirror's disks choose among, worked by hand where one mirror is the whole array and its queue does not vary."""
+
+import numpy as np
+import pytest
+
+from storagekit.analytic.array.aspect import Layouts
+from storagekit.analytic.array.costs import costs, single_load
+from storagekit.analytic.array.elevator import RLOOK
+from storagekit.analytic.array.positioning import Linear
+from storagekit.units import MS
+
+S, R, OVERHEAD = 12 * MS, 6 * MS, 2 * MS
+SPINDLE = Linear(S, R, OVERHEAD)
+
+
+def disk_time(mirrors: int, outstanding: int, read_share: float) -> float:
+    """Disk seconds of a request of one block on each of `mirrors` full disks, writes in the foreground."""
+    layout = Layouts(*(np.array([number]) for number in (1, 1, mirrors)))
+    load = single_load(read_share, 0.0, outstanding / mirrors, 1.0, 1.0)
+    return float(costs(SPINDLE, load, layout, mirrors, np.ones(1), RLOOK()).disk_time[0])
+
+
+@pytest.mark.parametrize(
+    ("mirrors", "outstanding", "among"),
+    [
+        (1, 9, 8),  # a disk that falls free finds all but the one that it has just read
+        (2, 9, 7),  # and without the one that the other disk is reading
+        (3, 9, 6),
+        (2, 24, 22),
+        (4, 24, 20),
+    ],
+)
+def test_a_disk_chooses_among_the_reads_that_the_others_have_left(mirrors, outstanding, among):
+    """An elevator's 2/3(n + 1) of the stroke and half a revolution, once for each read."""
+    expected = OVERHEAD + S * 2 / (3 * (among + 1)) + R / 2
+    assert disk_time(mirrors, outstanding, 1.0) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize(("mirrors", "outstanding", "among"), [(1, 10, 9), (2, 10, 6), (2, 25, 16), (3, 12, 6)])
+def test_a_disk_chooses_among_the_writes_that_it_has_not_written(mirrors, outstanding, among):
+    """A write waits at every disk, and is gone when the last of D_m has it, after H = 1 + 1/2 + ... + 1/D_m services of the
+    one that each takes: of the others a disk has (Q - 1)/H before it."""
+    expected = mirrors * (OVERHEAD + S * 2 / (3 * (among + 1)) + R / 2)
+    assert disk_time(mirrors, outstanding, 0.0) == pytest.approx(expected, rel=1e-4)
