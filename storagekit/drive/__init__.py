@@ -1,7 +1,10 @@
 """One spindle: where the arm and the platter are, how long until the data has passed."""
 
 from storagekit.drive.base import AbstractDrive as AbstractDrive
+from storagekit.drive.base import AbstractLayout as AbstractLayout
+from storagekit.drive.base import AbstractMechanics as AbstractMechanics
 from storagekit.drive.base import Arm as Arm
+from storagekit.drive.base import OneKind as OneKind
 from storagekit.drive.base import Positioning as Positioning
 from storagekit.drive.base import Target as Target
 from storagekit.drive.geometry import Geometry as Geometry

@@ -1,7 +1,11 @@
-"""What every drive promises: where a request lies, and how long the arm and the platter take to get there."""
+"""What a drive promises: where a request lies (its layout), and how long arm and platter take to get there (its mechanics).
+
+A layout is what every brick of a system has in common; mechanics are those of one brick at one moment. Numeric fields may
+hold one value, or one for each lane.
+"""
 
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 from jaxtyping import Array, Float, Int
@@ -40,8 +44,8 @@ class Positioning(NamedTuple):
         return self.seek + self.rotation
 
 
-class AbstractDrive(eqx.Module):
-    """One spindle. Numeric fields may hold one value, or one for each lane."""
+class AbstractLayout(eqx.Module):
+    """Where the sectors of a drive lie."""
 
     @property
     @abstractmethod
@@ -59,32 +63,26 @@ class AbstractDrive(eqx.Module):
         """Tracks of a cylinder."""
 
     @abstractmethod
-    def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Target:
-        """Where `count` sectors from logical address `sector` lie. Takes NumPy arrays (64-bit addresses) or JAX arrays."""
+    def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Any:
+        """Where `count` sectors from logical address `sector` lie: a `Target`, or for drives of several kinds what holds one
+        of each (`AbstractDrive.seen`). Takes NumPy arrays (64-bit addresses) or JAX arrays."""
+
+
+class AbstractMechanics(eqx.Module):
+    """How long arm and platter take to the targets that a layout has located, and for their sectors."""
 
     @abstractmethod
     def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
         """Time to position from `arm`, at a moment when the platter stands at `angle` turns, for each target."""
 
-    def check(self, bricks: int) -> None:
-        """Raises InputError where it cannot be the drive of so many bricks."""
-
     def transfer(self, target: Target) -> Float[Array, "*row"]:
         """Seconds from the first sector of each target to the end of its last."""
         return target.transfer
 
-    def of_brick(self, which: Int[Array, "*row"]) -> "AbstractDrive":
-        """The drive of brick `which`, one number for each lane `[1, *lanes]` or for each row; the same for all here."""
-        return self
-
-    def seen(self, target: Target, which: Int[Array, "*row"]) -> Target:
-        """What `locate` found, on the drive of brick `which`."""
-        return target
-
     @abstractmethod
-    def at_speed(self, seek: Float[Array, "*row"], turning: Float[Array, "*row"]) -> "AbstractDrive":
-        """The same drive with its arm (seeks, head switches, settling, overhead) and its platter at a share of their speed,
-        1 being full speed; `locate` is not for this one."""
+    def at_speed(self, seek: Float[Array, "*row"], turning: Float[Array, "*row"]) -> "AbstractMechanics":
+        """The same with the arm (seeks, head switches, settling, overhead) and the platter at a share of their speed, 1 being
+        full speed."""
 
     @abstractmethod
     def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
@@ -97,3 +95,28 @@ class AbstractDrive(eqx.Module):
     @abstractmethod
     def drift(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
         """How far the platter's angle has moved after `seconds`, in turns and in [0, 1), however long they are."""
+
+
+class AbstractDrive(AbstractLayout):
+    """The drives of a system: a layout, and the mechanics of each brick."""
+
+    def check(self, bricks: int) -> None:
+        """Raises InputError where it cannot be the drive of so many bricks."""
+
+    @abstractmethod
+    def mechanics_of(self, which: Int[Array, "*row"]) -> AbstractMechanics:
+        """The mechanics of brick `which`, one number for each lane `[1, *lanes]` or for each row."""
+
+    @abstractmethod
+    def seen(self, target: Any, which: Int[Array, "*row"]) -> Target:
+        """What `locate` found, on the drive of brick `which`."""
+
+
+class OneKind(AbstractDrive, AbstractMechanics):
+    """A drive that every brick has one of: the layout and the mechanics in one."""
+
+    def mechanics_of(self, which: Int[Array, "*row"]) -> AbstractMechanics:
+        return self
+
+    def seen(self, target: Target, which: Int[Array, "*row"]) -> Target:
+        return target

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from storagekit import units
-from storagekit.drive.base import AbstractDrive, Arm, Positioning, Target
+from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.geometry import Geometry, geometry, plain_zone
 from storagekit.drive.seek import AbstractSeek, ScaledSeek, seek_from_three
 from storagekit.drive.slowed import Slowed
@@ -19,7 +19,7 @@ from storagekit.lanes import real
 SLACK = 1e-5
 
 
-class Drive(AbstractDrive):
+class Drive(OneKind):
     """A mechanical drive. Times in seconds.
 
     Positioning is the longer of the head switch (if the head differs) and the seek; if that is not zero and the access is

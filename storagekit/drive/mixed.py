@@ -4,13 +4,12 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from storagekit.drive.base import AbstractDrive, Arm, Positioning, Target
+from storagekit.drive.base import AbstractDrive, AbstractMechanics, Arm, Positioning, Target
 from storagekit.errors import InputError
 from storagekit.lanes import whole
 
@@ -18,31 +17,13 @@ from storagekit.lanes import whole
 class Places(NamedTuple):
     """Where requests lie on a drive of each kind."""
 
-    of_kind: tuple[Target, ...]
+    of_kind: tuple[Any, ...]
 
 
-class OfMembers(AbstractDrive):
-    """What is known of drives of several kinds whatever the brick."""
-
-    members: eqx.AbstractVar[tuple[AbstractDrive, ...]]
-
-    @property
-    def capacity(self) -> int:
-        return min(member.capacity for member in self.members)
-
-    @property
-    def cylinders(self) -> int:
-        return max(member.cylinders for member in self.members)
-
-    @property
-    def heads(self) -> int:
-        return min(member.heads for member in self.members)
-
-
-class Mixed(OfMembers):
+class Mixed(AbstractDrive):
     """Brick b has a drive of kind `members[kinds[b]]`; the smallest of them bounds the capacity of all.
 
-    What depends on the kind, everything but where a request lies, is to be asked of `of_brick`.
+    A request is located on a drive of each kind: which of these places counts, the brick decides that it is sent to.
     """
 
     members: tuple[AbstractDrive, ...]
@@ -61,50 +42,47 @@ class Mixed(OfMembers):
                     f"a brick with a drive of kind {int(np.max(kind))}: kinds go from 0 to {len(self.members) - 1}"
                 )
 
+    @property
+    def capacity(self) -> int:
+        return min(member.capacity for member in self.members)
+
+    @property
+    def cylinders(self) -> int:
+        return max(member.cylinders for member in self.members)
+
+    @property
+    def heads(self) -> int:
+        return min(member.heads for member in self.members)
+
     def check(self, bricks):
+        for member in self.members:
+            member.check(bricks)
         if len(self.kinds) < bricks:
             raise InputError(f"{len(self.kinds)} kinds of drives for {bricks} bricks: give the kind of each")
 
-    def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Any:
+    def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Places:
         return Places(tuple(member.locate(sector, count) for member in self.members))
 
-    def of_brick(self, which: Int[Array, "*row"]) -> "OfKind":
+    def mechanics_of(self, which: Int[Array, "*row"]) -> "OfKind":
+        return OfKind(tuple(member.mechanics_of(which) for member in self.members), self._kind(which))
+
+    def seen(self, target: Places, which: Int[Array, "*row"]) -> Target:
+        pairs = zip(self.members, target.of_kind, strict=True)
+        kind, found = self._kind(which), [member.seen(there, which) for member, there in pairs]
+        return jax.tree.map(lambda *parts: _of_kind(kind, parts), *found)
+
+    def _kind(self, which: Int[Array, "*row"]) -> Int[Array, "*row"]:
         kind = jnp.zeros_like(which)
         for brick, its in enumerate(self.kinds):
             kind = jnp.where(which == brick, its, kind)
-        return OfKind(self.members, kind)
-
-    def seen(self, target: Any, which: Int[Array, "*row"]) -> Target:
-        kind = self.of_brick(which).kind
-        return jax.tree.map(lambda *found: _of_kind(kind, found), *target.of_kind)
-
-    def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
-        return self._unknown()
-
-    def at_speed(self, seek: Float[Array, "*row"], turning: Float[Array, "*row"]) -> AbstractDrive:
-        return self._unknown()
-
-    def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
-        return self._unknown()
-
-    def seconds(self, turns: Float[Array, "*row"]) -> Float[Array, "*row"]:
-        return self._unknown()
-
-    def drift(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
-        return self._unknown()
-
-    def _unknown(self) -> Any:
-        raise NotImplementedError("drives of several kinds: ask of_brick(which) for one of them")
+        return kind
 
 
-class OfKind(OfMembers):
-    """The drive of a brick: the member whose number is `kind`."""
+class OfKind(AbstractMechanics):
+    """The mechanics of a brick: those of the member whose number is `kind`."""
 
-    members: tuple[AbstractDrive, ...]
+    members: tuple[AbstractMechanics, ...]
     kind: Int[Array, "*row"]
-
-    def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Target:
-        raise NotImplementedError("locate on the drives of all kinds, see Mixed")
 
     def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
         found = [member.positioning(arm, angle, target, read) for member in self.members]
@@ -125,7 +103,7 @@ class OfKind(OfMembers):
     def drift(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
         return self._each(lambda member: member.drift(seconds))
 
-    def _each(self, what: Callable[[AbstractDrive], Array]) -> Array:
+    def _each(self, what: Callable[[AbstractMechanics], Array]) -> Array:
         return _of_kind(self.kind, [what(member) for member in self.members])
 
 

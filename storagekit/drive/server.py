@@ -5,13 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from storagekit.drive.base import AbstractDrive, Arm, Positioning, Target
+from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.slowed import Slowed
 from storagekit.errors import InputError
 from storagekit.lanes import real
 
 
-class RateServer(AbstractDrive):
+class RateServer(OneKind):
     """Serves `rate` sectors a second wherever they lie, so that the size model is the service-time model."""
 
     rate: Float[Array, "..."] = eqx.field(converter=real)

@@ -113,10 +113,11 @@ def view_for(scenario: Scenario, state: State, request: Requests, place: Locatio
 
     def reach() -> Array:
         brick = rows(system.drives, drives.phase)
-        drive = system.condition.now(state.condition, system.drive, brick)
-        angle = drives.phase + drive.turns(start)
+        mechanics = system.condition.now(state.condition, system.drive, brick)
+        angle = drives.phase + mechanics.turns(start)
         target = system.drive.seen(place.target, brick)
-        nearest = nearest_replica(system.placement, drive, drives.arm, angle, target, request.read, copy, usable_at)
+        arm, read = drives.arm, request.read
+        nearest = nearest_replica(system.placement, system.drive, mechanics, arm, angle, target, read, copy, usable_at)
         return nearest.positioning.total
 
     busy = drives.planned & (drives.plan.finish > start)

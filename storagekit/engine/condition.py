@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.drive import AbstractDrive
+from storagekit.drive import AbstractDrive, AbstractMechanics
 from storagekit.errors import InputError
 from storagekit.lanes import real, rows, whole
 
@@ -132,16 +132,16 @@ class Condition(eqx.Module):
             return None
         return private._replace(latest=jnp.where(admitted, number, private.latest))
 
-    def now(self, private: Bricks | None, drive: AbstractDrive, which: Int[Array, "*row"]) -> AbstractDrive:
-        """The drive of brick `which` (`[1, *lanes]`, or one row for each brick), at the speed that it has now."""
-        drive = drive.of_brick(which)
+    def now(self, private: Bricks | None, drive: AbstractDrive, which: Int[Array, "*row"]) -> AbstractMechanics:
+        """The mechanics of brick `which` (`[1, *lanes]`, or one row for each brick), at the speed that it has now."""
+        mechanics = drive.mechanics_of(which)
         if private is None:
-            return drive
+            return mechanics
         speed = jnp.float32(1)
         for spell in self.spells:
             slow = spell.lasts(private.latest) & (which == spell.brick) & (spell.speed > 0)
             speed = speed * jnp.where(slow, spell.speed, 1.0)
-        return drive.at_speed(1 + self.seeking * (speed - 1), 1 + self.turning * (speed - 1))
+        return mechanics.at_speed(1 + self.seeking * (speed - 1), 1 + self.turning * (speed - 1))
 
     def stopped(self, private: Bricks) -> Bool[Array, "drive *lanes"]:
         """The bricks that are stopped now."""

@@ -106,7 +106,7 @@ class Background(AbstractPropagation):
         left = pick(private.replicas, slot)
         return (left & (left - 1)) == 0
 
-    def sweep(self, placement, drive):
+    def sweep(self, placement, mechanics):
         return jnp.float32(0)
 
     def done(self, private: Delayed, access: Access, placement: AbstractPlacement):

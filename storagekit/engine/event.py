@@ -96,8 +96,9 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
 def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *lanes"]) -> State:
     """The state `time` seconds later."""
     drives = state.drives
-    drive = scenario.system.condition.now(state.condition, scenario.system.drive, rows(scenario.system.drives, time))
-    phase = drives.phase + drive.drift(time)
+    system = scenario.system
+    mechanics = system.condition.now(state.condition, system.drive, rows(system.drives, time))
+    phase = drives.phase + mechanics.drift(time)
     return state._replace(
         slots=state.slots.elapse(time),
         drives=drives._replace(
@@ -107,5 +108,5 @@ def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *lanes"]) -> 
             plan=drives.plan._replace(finish=drives.plan.finish - time),
         ),
         arrived=state.arrived - time,
-        dispatch=scenario.system.dispatch.elapse(state.dispatch, time),
+        dispatch=system.dispatch.elapse(state.dispatch, time),
     )

@@ -11,7 +11,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.drive import AbstractDrive
+from storagekit.drive import AbstractMechanics
 from storagekit.errors import InputError
 from storagekit.lanes import held, mask_of
 from storagekit.placement import AbstractPlacement
@@ -97,7 +97,7 @@ class AbstractPropagation(eqx.Module):
         """Whether the access just chosen is the last of its write; waiting: the copies it still waits at."""
 
     @abstractmethod
-    def sweep(self, placement: AbstractPlacement, drive: AbstractDrive) -> Float[Array, "..."]:
+    def sweep(self, placement: AbstractPlacement, mechanics: AbstractMechanics) -> Float[Array, "..."]:
         """Seconds that an access which writes takes beyond one replica."""
 
     @abstractmethod
@@ -141,8 +141,8 @@ class Foreground(AbstractPropagation):
     def last(self, private, slot, waiting):
         return waiting == 0
 
-    def sweep(self, placement, drive):
-        return placement.sweep(drive)
+    def sweep(self, placement, mechanics):
+        return placement.sweep(mechanics)
 
     def done(self, private, access, placement):
         return None, jnp.zeros(access.slot.shape, jnp.uint32)

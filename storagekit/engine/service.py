@@ -146,16 +146,18 @@ def best_copy(scenario: Scenario, state: State, which: Array, chooses: Bool[Arra
     """What the scheduler of drive `which` takes next, in lanes in which it `chooses`."""
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
-    drive = system.condition.now(state.condition, system.drive, which)
+    mechanics = system.condition.now(state.condition, system.drive, which)
     start = computed_once(jnp.maximum(pick(drives.free, which), system.dispatch.lead))
-    angle = pick(drives.phase, which) + drive.turns(start)
+    angle = pick(drives.phase, which) + mechanics.turns(start)
     arm = pick_tree(drives.arm, which)
     copies = placement.copy_on(which, slots.home)
     offer = system.propagation.offer(state.propagation, slots.waiting, copies, placement)
     candidate, choosable_from = candidates(scenario, state, offer, copies)
 
     places = system.drive.seen(slots.target, which)
-    choice = Choice(drive, placement, which, arm, angle, places, slots.read, slots.born, copies, offer.usable)
+    choice = Choice(
+        system.drive, mechanics, placement, which, arm, angle, places, slots.read, slots.born, copies, offer.usable
+    )
     cost = jnp.where(candidate, system.schedule.cost(state.schedule, choice), jnp.inf)
     # costs are equal where two requests lie at one angle; rounding must not choose between them
     lowest = least(cost)
@@ -165,8 +167,9 @@ def best_copy(scenario: Scenario, state: State, which: Array, chooses: Bool[Arra
     target: Target = pick_tree(places, slot)
     read, copy = computed_once((pick(slots.read, slot), placement.copy_on(which, pick(slots.home, slot))))
     usable = None if offer.usable is None else pick(offer.usable, slot)
-    positioning, replica = computed_once(nearest_replica(placement, drive, arm, angle, target, read, copy, usable))
-    transfer = drive.transfer(target) + jnp.where(read, 0.0, system.propagation.sweep(placement, drive))
+    reach = nearest_replica(placement, system.drive, mechanics, arm, angle, target, read, copy, usable)
+    positioning, replica = computed_once(reach)
+    transfer = mechanics.transfer(target) + jnp.where(read, 0.0, system.propagation.sweep(placement, mechanics))
     return Best(
         found=found,
         slot=slot,

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from storagekit import units
 from storagekit.analytic.headtracking import demerit
-from storagekit.drive import AbstractDrive, Arm, Target
+from storagekit.drive import Arm, OneKind, Target
 from storagekit.errors import InputError
 from storagekit.metrics.provenance import version
 from storagekit.workload.trace import RequestTrace
@@ -51,7 +51,7 @@ class Access(NamedTuple):
     think: Float[Array, "*row"]
 
 
-def measured_stream(trace: RequestTrace, drive: AbstractDrive, controller: Controller | None = None) -> xr.Dataset:
+def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller | None = None) -> xr.Dataset:
     """A stream measured on a real drive, one request outstanding, through the model of that drive.
 
     Each request arrives its predecessor's think time after the model has answered it. Mechanics and bus only: no cache, no
@@ -97,7 +97,7 @@ def measured_stream(trace: RequestTrace, drive: AbstractDrive, controller: Contr
     )
 
 
-def _check(trace: RequestTrace, drive: AbstractDrive) -> None:
+def _check(trace: RequestTrace, drive: OneKind) -> None:
     if trace.measured_response is None or trace.think is None:
         raise InputError(f"{trace.source.name}: no measured service and think times; give a disksim-validate trace")
     if len(trace.devices) != 1:
@@ -110,7 +110,7 @@ def _check(trace: RequestTrace, drive: AbstractDrive) -> None:
         )
 
 
-def _accesses(trace: RequestTrace, drive: AbstractDrive, controller: Controller) -> Access:
+def _accesses(trace: RequestTrace, drive: OneKind, controller: Controller) -> Access:
     count = -(-trace.size // units.SECTOR)
     # on the host, where addresses have 64 bits
     target = drive.locate(cast(Array, trace.offset // units.SECTOR), cast(Array, count))
@@ -135,7 +135,7 @@ def _narrow(column) -> Array:
 
 
 @jax.jit
-def _through(drive: AbstractDrive, accesses: Access) -> tuple[Array, Array, Array]:
+def _through(drive: OneKind, accesses: Access) -> tuple[Array, Array, Array]:
     """Seek, rotation and transfer of each request, seconds."""
 
     def serve(state: tuple[Arm, Array], access: Access):

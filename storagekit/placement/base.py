@@ -12,7 +12,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, UInt32
 
-from storagekit.drive import AbstractDrive, Arm, Positioning, Target
+from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Positioning, Target
 from storagekit.lanes import mask_of
 from storagekit.workload import Requests
 
@@ -59,19 +59,19 @@ class AbstractPlacement(eqx.Module):
         return home + copy
 
     @abstractmethod
-    def capacity(self, drive: AbstractDrive) -> int | Array:
+    def capacity(self, drive: AbstractLayout) -> int | Array:
         """Sectors that the layout offers on drives of this kind."""
 
     @abstractmethod
-    def locate(self, drive: AbstractDrive, requests: Requests) -> Location:
+    def locate(self, drive: AbstractLayout, requests: Requests) -> Location:
         """Where each request lies. All of it lies on the drives that hold its first sector."""
 
     @abstractmethod
-    def replica(self, drive: AbstractDrive, target: Target, copy: Int[Array, "*row"], index: int | Array) -> Target:
+    def replica(self, drive: AbstractLayout, target: Target, copy: Int[Array, "*row"], index: int | Array) -> Target:
         """Where replica `index` of a copy lies, from replica 0 of copy 0."""
 
     @abstractmethod
-    def sweep(self, drive: AbstractDrive) -> Float[Array, "..."]:
+    def sweep(self, mechanics: AbstractMechanics) -> Float[Array, "..."]:
         """Seconds from writing the first replica to writing the last, all of one drive in one go."""
 
 
@@ -91,7 +91,8 @@ class Reach(NamedTuple):
 
 def nearest_replica(
     placement: AbstractPlacement,
-    drive: AbstractDrive,
+    drive: AbstractLayout,
+    mechanics: AbstractMechanics,
     arm: Arm,
     angle: Float[Array, "*row"],
     target: Target,
@@ -101,12 +102,12 @@ def nearest_replica(
 ) -> Reach:
     """The replica of `copy` that the head reaches first (srarray, section 2.4).
 
-    usable: the replicas to choose from, one bit each, at least one; None for all.
+    mechanics: of the brick whose head it is. usable: the replicas to choose from, one bit each, at least one; None for all.
     """
     best: Reach | None = None
     for index in range(placement.most_replicas):
         place = placement.replica(drive, target, copy, index)
-        positioning = drive.positioning(arm, angle, place, read)
+        positioning = mechanics.positioning(arm, angle, place, read)
         if usable is None and placement.most_replicas == 1:
             return Reach(positioning, jnp.zeros_like(positioning.seek, jnp.int32))
         there = jnp.asarray(index < placement.replicas)

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from storagekit import units
-from storagekit.drive import AbstractDrive
+from storagekit.drive import AbstractLayout
 from storagekit.errors import InputError
 from storagekit.lanes import whole
 from storagekit.placement.base import MOST_COPIES, Location
@@ -58,7 +58,7 @@ class Declustered(OneReplica):
         drive = home + copy
         return jnp.where(drive >= self.bricks, drive - self.bricks, drive)
 
-    def capacity(self, drive: AbstractDrive):
+    def capacity(self, drive: AbstractLayout):
         rows = self._places(drive) // self.copies
         if isinstance(rows, np.ndarray | np.generic):
             # on the host beyond what the engine addresses, to be refused there
@@ -66,7 +66,7 @@ class Declustered(OneReplica):
         choose = np.where if isinstance(self.data, np.ndarray | np.generic) else jnp.where
         return choose(self.data > 0, self.data, rows * self.bricks * self.extent)
 
-    def locate(self, drive: AbstractDrive, requests: Requests) -> Location:
+    def locate(self, drive: AbstractLayout, requests: Requests) -> Location:
         # an extent on a brick stands in a row of the brick's `copies` extents, told apart by their first bricks: of any
         # `copies` neighbours on the ring these are all different modulo `copies`
         extent = requests.sector // self.extent
@@ -77,7 +77,7 @@ class Declustered(OneReplica):
         place = (row * self.copies + home % self.copies) * apart % places
         return Location(drive.locate(place * self.extent + requests.sector % self.extent, requests.sectors), home)
 
-    def _places(self, drive: AbstractDrive) -> int:
+    def _places(self, drive: AbstractLayout) -> int:
         """Extents that a drive holds; its last is kept free for the end of a request that begins in the one before."""
         places = drive.capacity // self.extent - 1
         if places < 1:

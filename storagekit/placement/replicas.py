@@ -4,7 +4,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Int
 
-from storagekit.drive import AbstractDrive, Target
+from storagekit.drive import AbstractLayout, AbstractMechanics, Target
 from storagekit.errors import InputError
 from storagekit.lanes import real, whole
 from storagekit.placement.base import AbstractPlacement, Location
@@ -22,11 +22,11 @@ class OneReplica(AbstractPlacement):
     def most_replicas(self):
         return 1
 
-    def replica(self, drive: AbstractDrive, target: Target, copy: Array, index: int) -> Target:
+    def replica(self, drive: AbstractLayout, target: Target, copy: Array, index: int) -> Target:
         return target
 
-    def sweep(self, drive: AbstractDrive):
-        return drive.seconds(real(0))
+    def sweep(self, mechanics: AbstractMechanics):
+        return mechanics.seconds(real(0))
 
 
 class Replicas(OneReplica):
@@ -41,10 +41,10 @@ class Replicas(OneReplica):
         if np.any(np.asarray(self.copies) < 1):
             raise InputError(f"{int(np.min(self.copies))} replicas: every block needs at least 1 copy")
 
-    def capacity(self, drive: AbstractDrive) -> int:
+    def capacity(self, drive: AbstractLayout) -> int:
         return drive.capacity
 
-    def locate(self, drive: AbstractDrive, requests: Requests) -> Location:
+    def locate(self, drive: AbstractLayout, requests: Requests) -> Location:
         return Location(drive.locate(requests.sector, requests.sectors), requests.sector * 0)
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from storagekit import units
-from storagekit.drive import AbstractDrive, Arm, Target
+from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Target
 from storagekit.errors import InputError
 from storagekit.lanes import real, whole
 from storagekit.placement.base import MOST_COPIES, AbstractPlacement, Location
@@ -68,21 +68,21 @@ class SRMirror(AbstractPlacement):
     def drives(self):
         return self.stripes * self.replicas * self.mirrors
 
-    def capacity(self, drive: AbstractDrive):
+    def capacity(self, drive: AbstractLayout):
         # a row of units short of the drive's end, so that the replicas of the last row have room
         units = np.floor if isinstance(self.data, np.ndarray | np.generic) else jnp.floor
         held = units(self.data * (drive.capacity // self.unit - self.most_replicas))
         # on the host beyond what the engine addresses, to be refused there
         return held.astype(np.int64 if units is np.floor else jnp.int32) * self.unit
 
-    def locate(self, drive: AbstractDrive, requests: Requests) -> Location:
+    def locate(self, drive: AbstractLayout, requests: Requests) -> Location:
         groups = self.stripes * self.replicas
         unit = requests.sector // self.unit
         row = unit // groups
         first = row * (self.replicas * self.unit) + requests.sector % self.unit
         return Location(drive.locate(first, requests.sectors), (unit - row * groups) * self.mirrors)
 
-    def replica(self, drive: AbstractDrive, target: Target, copy: Array, index: int) -> Target:
+    def replica(self, drive: AbstractLayout, target: Target, copy: Array, index: int) -> Target:
         ahead = (index + copy.astype(jnp.float32) / self.mirrors) / self.replicas
         heads = drive.heads
 
@@ -93,5 +93,5 @@ class SRMirror(AbstractPlacement):
         end = Arm(target.end.cylinder, below(target.end.head))
         return Target(target.cylinder, below(target.head), target.angle + ahead, target.transfer, end)
 
-    def sweep(self, drive: AbstractDrive):
-        return drive.seconds((self.replicas - 1) / self.replicas)
+    def sweep(self, mechanics: AbstractMechanics):
+        return mechanics.seconds((self.replicas - 1) / self.replicas)

@@ -6,19 +6,21 @@ from typing import Any, NamedTuple
 import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.drive import AbstractDrive, Arm, Target
+from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Target
 from storagekit.placement import AbstractPlacement, Reach, nearest_replica
 
 
 class Choice(NamedTuple):
     """What a drive that has fallen free knows: itself, and the requests in the slots.
 
-    which: index of the drive. angle: where its platter stands, in turns, at the moment the next access can start.
+    layout: what its drive has in common with the others. mechanics: its own, as they are now. which: its index.
+    angle: where its platter stands, in turns, at the moment the next access can start.
     born: when each request arrived, seconds from now (never above 0 once visible).
     copy: which of the request's copies this drive holds; usable: the replicas of it that may be chosen, None for all.
     """
 
-    drive: AbstractDrive
+    layout: AbstractLayout
+    mechanics: AbstractMechanics
     placement: AbstractPlacement
     which: Int[Array, "1 *lanes"]
     arm: Arm
@@ -32,7 +34,15 @@ class Choice(NamedTuple):
     def reach(self) -> Reach:
         """The nearest replica of each request."""
         return nearest_replica(
-            self.placement, self.drive, self.arm, self.angle, self.target, self.read, self.copy, self.usable
+            self.placement,
+            self.layout,
+            self.mechanics,
+            self.arm,
+            self.angle,
+            self.target,
+            self.read,
+            self.copy,
+            self.usable,
         )
 
 

@@ -6,7 +6,7 @@ Whatever is chosen is served at its nearest rotational replica: on a layout that
 
 import jax.numpy as jnp
 
-from storagekit.drive import AbstractDrive
+from storagekit.drive import AbstractLayout
 from storagekit.schedule.base import AbstractSchedule, Choice, Stateless
 
 
@@ -36,7 +36,7 @@ class CLOOK(Stateless):
 
     def cost(self, private, choice: Choice):
         ahead = (choice.target.cylinder - choice.arm.cylinder).astype(jnp.float32)
-        return jnp.where(ahead >= 0, ahead, ahead + 2 * span(choice.drive))
+        return jnp.where(ahead >= 0, ahead, ahead + 2 * span(choice.layout))
 
 
 class LOOK(AbstractSchedule):
@@ -51,7 +51,7 @@ class LOOK(AbstractSchedule):
     def cost(self, private, choice: Choice):
         direction = jnp.take_along_axis(private, choice.which, axis=0)
         ahead = (direction * (choice.target.cylinder - choice.arm.cylinder)).astype(jnp.float32)
-        return jnp.where(ahead >= 0, ahead, span(choice.drive) - ahead)
+        return jnp.where(ahead >= 0, ahead, span(choice.layout) - ahead)
 
     def after(self, private, chooser, distance):
         return jnp.where(chooser & (distance != 0), jnp.sign(distance), private)
@@ -61,6 +61,6 @@ RLOOK = LOOK
 RSATF = SATF
 
 
-def span(drive: AbstractDrive) -> float:
+def span(layout: AbstractLayout) -> float:
     """More than the distance between any two cylinders."""
-    return float(drive.cylinders)
+    return float(layout.cylinders)

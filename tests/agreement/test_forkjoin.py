@@ -34,7 +34,7 @@ class TimedServer(RateServer):
     def transfer(self, target):
         return self.table.at(target.cylinder, self.which)
 
-    def of_brick(self, which):
+    def mechanics_of(self, which):
         return eqx.tree_at(lambda drive: drive.which, self, which, is_leaf=lambda leaf: leaf is None)
 
 

@@ -49,7 +49,7 @@ def test_each_brick_is_its_member(seed):
     places = MIXED.locate(sector, sectors)
     for brick, kind in enumerate(KINDS):
         which, member = jnp.full_like(sector, brick), MEMBERS[kind]
-        mine, target = MIXED.of_brick(which), member.locate(sector, sectors)
+        mine, target = MIXED.mechanics_of(which), member.locate(sector, sectors)
         assert_same(MIXED.seen(places, which), target)
         assert_same(mine.positioning(arm, angle, target, reads), member.positioning(arm, angle, target, reads))
         assert_same(mine.transfer(target), member.transfer(target))
@@ -69,8 +69,8 @@ def test_bricks_side_by_side_are_each_their_own():
     sector = sector % (MIXED.capacity - 200)
     which = jnp.arange(len(KINDS), dtype=jnp.int32)[:, None]
     target = MIXED.seen(MIXED.locate(sector, sectors), which)
-    found = MIXED.of_brick(which).positioning(arm, angle, target, reads)
-    drift = MIXED.of_brick(which).drift(jnp.full((len(KINDS), COUNT), 0.7, jnp.float32))
+    found = MIXED.mechanics_of(which).positioning(arm, angle, target, reads)
+    drift = MIXED.mechanics_of(which).drift(jnp.full((len(KINDS), COUNT), 0.7, jnp.float32))
     for brick, kind in enumerate(KINDS):
         there = MEMBERS[kind].locate(sector, sectors)
         assert_same(jax.tree.map(lambda leaf, row=brick: leaf[row : row + 1], target), there)
@@ -85,21 +85,22 @@ def test_the_smallest_bounds_the_capacity():
     # an arm anywhere, a head that all have
     assert MIXED.cylinders == max(member.cylinders for member in MEMBERS)
     assert MIXED.heads == min(member.heads for member in MEMBERS)
-    one = MIXED.of_brick(jnp.zeros(1, jnp.int32))
-    assert (one.capacity, one.cylinders, one.heads) == (MIXED.capacity, MIXED.cylinders, MIXED.heads)
 
 
-def test_what_depends_on_the_kind_is_asked_of_a_brick():
-    one = jnp.zeros(1)
-    for question in (MIXED.turns, MIXED.seconds, MIXED.drift):
-        with pytest.raises(NotImplementedError, match="ask of_brick"):
-            question(one)
-    with pytest.raises(NotImplementedError, match="ask of_brick"):
-        MIXED.at_speed(one, one)
-    with pytest.raises(NotImplementedError, match="locate on the drives of all kinds"):
-        MIXED.of_brick(jnp.zeros(1, jnp.int32)).locate(jnp.zeros(1, jnp.int32), jnp.ones(1, jnp.int32))
-    with pytest.raises(NotImplementedError, match="locate on the drive at full speed"):
-        ATLAS.at_speed(jnp.float32(1), jnp.float32(1)).locate(jnp.zeros(1, jnp.int32), jnp.ones(1, jnp.int32))
+def test_kinds_of_kinds_are_the_kinds_within():
+    """A pair of kinds, each itself a pair: the outer says which pair a brick is of, the inner which of the two it has."""
+    inner = Mixed(MEMBERS[:2], (0, 1, 0, 1)), Mixed(MEMBERS[1:], (0, 0, 1, 1))
+    nested = Mixed(inner, (0, 0, 1, 1))
+    arm, angle, sector, sectors, reads = columns(smallest, 12)
+    sector = sector % (nested.capacity - 200)
+    for brick, kind in enumerate((0, 1, 2, 2)):
+        which, member = jnp.full_like(sector, brick), MEMBERS[kind]
+        target = member.locate(sector, sectors)
+        assert_same(nested.seen(nested.locate(sector, sectors), which), target)
+        found = nested.mechanics_of(which).positioning(arm, angle, target, reads)
+        assert_same(found, member.positioning(arm, angle, target, reads))
+    with pytest.raises(InputError, match="4 kinds of drives for 5 bricks"):
+        Mixed((nested,), (0,) * 5).check(5)
 
 
 @pytest.mark.parametrize("kinds", [(0, 1, 2), (-1, 0)])
@@ -119,7 +120,6 @@ def test_full_speed_changes_nothing(drive):
     assert_same(full.transfer(target), drive.transfer(target))
     for question in ("turns", "seconds", "drift"):
         assert_same(getattr(full, question)(9 * angle), getattr(drive, question)(9 * angle))
-    assert (full.capacity, full.cylinders, full.heads) == (drive.capacity, drive.cylinders, drive.heads)
 
 
 @pytest.mark.parametrize("drive", [*MEMBERS, IDEAL], ids=lambda drive: drive.name)

@@ -30,7 +30,9 @@ def choice(drive, cylinder=50) -> Choice:
     arm = Arm(jnp.asarray([cylinder], jnp.int32), jnp.zeros(1, jnp.int32))
     born = jnp.asarray(BORN, jnp.float32)
     reads, first = jnp.ones(count, bool), jnp.zeros(count, jnp.int32)
-    return Choice(drive, Replicas(1), jnp.zeros(1, jnp.int32), arm, jnp.zeros(1), target, reads, born, first, None)
+    return Choice(
+        drive, drive, Replicas(1), jnp.zeros(1, jnp.int32), arm, jnp.zeros(1), target, reads, born, first, None
+    )
 
 
 def order(schedule, drive, private=None, cylinder=50) -> list[int]:
