@@ -3,7 +3,7 @@
 from storagekit.analytic.array.aspect import Layout as Layout
 from storagekit.analytic.array.elevator import RLOOK as RLOOK
 from storagekit.analytic.array.elevator import RSATF as RSATF
-from storagekit.analytic.array.positioning import Mechanics as Mechanics
+from storagekit.analytic.array.positioning import DriveFigures as DriveFigures
 from storagekit.binding import Binding as Binding
 from storagekit.plan.answer import Candidate as Candidate
 from storagekit.plan.answer import LayoutAnswer as LayoutAnswer

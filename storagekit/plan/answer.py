@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.costs import Load
 from storagekit.analytic.array.elevator import Scheduler
-from storagekit.analytic.array.positioning import Mechanics
+from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.binding import Binding
 from storagekit.drive import Drive
 from storagekit.plan.objective import Objective
@@ -70,7 +70,7 @@ class LayoutAnswer:
     binding: Binding
     assumptions: tuple[str, ...]
     shares: tuple[float, ...]
-    drive: Drive | Mechanics | tuple[Drive | Mechanics, ...]
+    drive: Drive | DriveFigures | tuple[Drive | DriveFigures, ...]
     disks: int
     load: Load
     objective: Objective
@@ -167,7 +167,7 @@ class SizeAnswer:
     price: float | None
     binding: Binding
     assumptions: tuple[str, ...]
-    drive: Drive | Mechanics
+    drive: Drive | DriveFigures
     load: Load
     goal: Any
     mirrors: int

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.elevator import RLOOK, RSATF, Scheduler
-from storagekit.analytic.array.positioning import Mechanics
+from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.checks import require_number, require_whole
 from storagekit.drive import Drive
 from storagekit.errors import InputError
@@ -116,7 +116,7 @@ def check_size(answer: SizeAnswer, *, seeds: int, requests: int | None) -> Check
 
 
 def _asked(
-    drive: Drive | Mechanics,
+    drive: Drive | DriveFigures,
     layouts: Sequence[Layout],
     answer: LayoutAnswer | SizeAnswer,
     scheduler: Scheduler | None,
@@ -166,7 +166,7 @@ def enough(outstanding: int | None) -> int:
 class Question:
     """What a planner is asked; drives with what their accesses take, as `overhead` seconds, in the place of their own."""
 
-    drive: Drive | Mechanics
+    drive: Drive | DriveFigures
     overhead: float
     disks: int
     read_share: float
@@ -183,7 +183,7 @@ def random_questions(
     generator = np.random.default_rng(seed)
     questions = []
     for _ in range(count):
-        drive = Mechanics(generator.uniform(5, 20) * MS, generator.uniform(4, 12) * MS)
+        drive = DriveFigures(generator.uniform(5, 20) * MS, generator.uniform(4, 12) * MS)
         if generator.random() < share and real:
             drive = real[int(generator.integers(len(real)))]
         questions.append(
@@ -275,7 +275,7 @@ def _answer(question: Question, case: str, mirrors: int) -> LayoutAnswer:
 
 def _every(answer: LayoutAnswer) -> list["Asked"]:
     """All layouts of an answer's ranking."""
-    assert isinstance(answer.drive, Drive | Mechanics)
+    assert isinstance(answer.drive, Drive | DriveFigures)
     alone = isinstance(answer.objective, Latency)
     outstanding = 1 if alone else round(answer.disks * float(np.asarray(answer.load.queue)))
     return _asked(answer.drive, [one.layout for one in answer.ranking], answer, answer.scheduler, outstanding)

@@ -15,7 +15,7 @@ from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.costs import Load
 from storagekit.analytic.array.elevator import RLOOK, RSATF, Scheduler
 from storagekit.analytic.array.equations import MOST_REPLICAS
-from storagekit.analytic.array.positioning import Mechanics
+from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive, ideal_drive
 from storagekit.drive.seek import LinearSeek
@@ -59,9 +59,9 @@ class Simulated:
     attrs: dict[str, Any]
 
 
-def simulated_drive(drive: Drive | Mechanics, overhead: float | None) -> Drive:
+def simulated_drive(drive: Drive | DriveFigures, overhead: float | None) -> Drive:
     """The engine's drive for the planner's, `overhead` seconds in the place of the drive's own where given."""
-    if isinstance(drive, Mechanics):
+    if isinstance(drive, DriveFigures):
         plain = ideal_drive(
             full_seek=drive.full_seek,
             revolution=drive.revolution,

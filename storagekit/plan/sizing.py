@@ -9,7 +9,7 @@ from storagekit.analytic.array.aspect import Layout, layouts
 from storagekit.analytic.array.costs import Load, single_load, used_share
 from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.analytic.array.kinds import Kind, Population
-from storagekit.analytic.array.positioning import Curve, Linear, Mechanics, spindle
+from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
 from storagekit.binding import Binding
 from storagekit.checks import require_number, require_whole
 from storagekit.drive import Drive
@@ -42,7 +42,7 @@ class _Best:
 
 
 def size_array(
-    drive: Drive | Mechanics,
+    drive: Drive | DriveFigures,
     goal: Goal,
     *,
     read_share: float,

@@ -10,7 +10,7 @@ from storagekit.analytic.array.aspect import Layout, Layouts, layouts
 from storagekit.analytic.array.costs import Load, single_load
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.kinds import Population, Shared, population, shared_costs
-from storagekit.analytic.array.positioning import Mechanics
+from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.binding import Binding
 from storagekit.checks import require_whole
 from storagekit.drive import Drive
@@ -22,7 +22,7 @@ from storagekit.plan.paper_rule import Optimum, continuous_optimum, practical
 
 
 def best_sr_array(
-    drive: Drive | Mechanics | Sequence[Drive | Mechanics],
+    drive: Drive | DriveFigures | Sequence[Drive | DriveFigures],
     disks: int,
     *,
     read_share: float,
@@ -54,7 +54,7 @@ def best_sr_array(
     load = single_load(read_share, background, queue, locality, data)
     _check(objective, scheduler, mirrors, most_replicas)
     array = population(drive, disks, overhead)
-    kept = drive if isinstance(drive, Drive | Mechanics) else tuple(drive)
+    kept = drive if isinstance(drive, Drive | DriveFigures) else tuple(drive)
     every = layouts(array.disks, most_replicas)
     every = every.where(array.divides(every) & ((every.mirrors == mirrors) | (mirrors is None)))
     ranking, shares = _ranked(array, load, every, objective, scheduler) if every.count else ((), ())

@@ -6,12 +6,12 @@ import xarray as xr
 
 from storagekit.charts import live, offline
 from storagekit.papers.srarray import draw
-from storagekit.plan import Latency, Mechanics, Throughput, best_sr_array
+from storagekit.plan import DriveFigures, Latency, Throughput, best_sr_array
 
 
 @pytest.fixture
-def drive() -> Mechanics:
-    return Mechanics(full_seek=10e-3, revolution=6e-3, overhead=2.7e-3)
+def drive() -> DriveFigures:
+    return DriveFigures(full_seek=10e-3, revolution=6e-3, overhead=2.7e-3)
 
 
 @pytest.fixture

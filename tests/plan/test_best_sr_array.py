@@ -13,11 +13,11 @@ from storagekit.analytic.array.nearest_of_several import least_linear, least_sam
 from storagekit.analytic.array.positioning import spindle
 from storagekit.drive import ideal_drive, load_drive
 from storagekit.errors import InputError
-from storagekit.plan import RLOOK, RSATF, Latency, Layout, Mechanics, Throughput, best_sr_array, rank_many
+from storagekit.plan import RLOOK, RSATF, DriveFigures, Latency, Layout, Throughput, best_sr_array, rank_many
 from storagekit.units import MS
 
 S, R, T = 10 * MS, 6 * MS, 2 * MS
-PLAIN = Mechanics(S, R, T)
+PLAIN = DriveFigures(S, R, T)
 
 questions = st.fixed_dictionaries(
     {
@@ -94,7 +94,7 @@ def test_a_layout_is_three_numbers(name):
 
 def test_the_papers_rule_stands_beside_the_ranking():
     """Six disks, L = 4.14: the rule rounds 4.7 down to 3; equation 4 itself is less at 6 (1.31 ms against 1.40)."""
-    answer = best_sr_array(Mechanics(S, R), 6, read_share=1, queue=1, locality=4.14)
+    answer = best_sr_array(DriveFigures(S, R), 6, read_share=1, queue=1, locality=4.14)
     assert answer.optimum.replicas == pytest.approx(4.73, abs=0.005)
     assert answer.paper.layout == Layout(2, 3, 1)
     assert answer.configuration == Layout(1, 6, 1)
@@ -234,7 +234,7 @@ def test_an_overhead_stands_in_the_place_of_the_drives_own(drive):
 
 def test_a_background_write_settles_once():
     """Half writes, one disk: seven to choose from, half a turn, and the settling of every second request."""
-    drive = Mechanics(S, R, T, write_settle=1 * MS)
+    drive = DriveFigures(S, R, T, write_settle=1 * MS)
     (one,) = best_sr_array(drive, 1, read_share=0.5, background=1.0, queue=8).ranking
     assert 1 / one.throughput == pytest.approx(T + S / 12 + R / 2 + 0.5 * MS)
 
@@ -304,7 +304,7 @@ def test_an_impossible_question_says_why(disks, asked, constraint, value, limit)
         ({"overhead": -1.0}, "overhead -1"),
         ({"objective": "latency"}, r"give Latency\(\) or Throughput\(\)"),
         ({"scheduler": "SATF"}, r"give RLOOK\(\) or RSATF\(\)"),
-        ({"drive": "cheetah9lp"}, "give a Drive, Mechanics"),
+        ({"drive": "cheetah9lp"}, "give a Drive, DriveFigures"),
         ({"drive": [PLAIN]}, "1 drives for 4 disks"),
     ],
 )
@@ -316,19 +316,19 @@ def test_bad_input_is_refused(wrong, message):
 
 
 @pytest.mark.parametrize("field", ["full_seek", "revolution", "capacity", "overhead", "write_settle"])
-def test_impossible_mechanics_are_refused(field):
+def test_impossible_figures_of_a_drive_are_refused(field):
     with pytest.raises(InputError, match=f"{field} -1"):
-        Mechanics(**{"full_seek": S, "revolution": R} | {field: -1.0})
+        DriveFigures(**{"full_seek": S, "revolution": R} | {field: -1.0})
 
 
 def test_equal_drives_in_a_sequence_are_one_kind():
     asked = {"read_share": 0.8, "queue": 2, "locality": 3.0}
-    assert best_sr_array([Mechanics(S, R, T)] * 6, 6, **asked).ranking == best_sr_array(PLAIN, 6, **asked).ranking
+    assert best_sr_array([DriveFigures(S, R, T)] * 6, 6, **asked).ranking == best_sr_array(PLAIN, 6, **asked).ranking
 
 
 def test_different_drives_are_equally_busy():
     """Two of each kind, striped: shares fall with the time of a request, which grows with the share."""
-    slow, fast = Mechanics(S, R, T), Mechanics(S / 2, R / 2, T / 2, name="fast")
+    slow, fast = DriveFigures(S, R, T), DriveFigures(S / 2, R / 2, T / 2, name="fast")
     answer = best_sr_array([slow, fast, slow, fast], 4, read_share=1, queue=1, objective=Throughput())
     shares = np.array(answer.shares)
     assert 2 * shares.sum() == pytest.approx(1)
@@ -346,7 +346,7 @@ def test_different_drives_are_equally_busy():
 
 
 def test_mirrors_are_of_one_kind():
-    drives = [PLAIN, PLAIN, PLAIN, Mechanics(S / 2, R / 2, T)]
+    drives = [PLAIN, PLAIN, PLAIN, DriveFigures(S / 2, R / 2, T)]
     answer = best_sr_array(drives, 4, read_share=1, queue=1, mirrors=2)
     assert answer.binding.constraint == "mirrors: 3 disks do not divide into mirrors of 2"
     assert {one.layout.mirrors for one in best_sr_array(drives, 4, read_share=1, queue=1, mirrors=None).ranking} == {1}
@@ -371,7 +371,7 @@ def test_a_grid_of_questions_gets_the_single_answers(objective, mirrors):
     ranked = rank_many(**grid, objective=objective, mirrors=mirrors)
     for number in range(count):
         one = {name: values[number] for name, values in grid.items()}
-        drive = Mechanics(*(float(one.pop(name)) for name in ("full_seek", "revolution", "overhead")))
+        drive = DriveFigures(*(float(one.pop(name)) for name in ("full_seek", "revolution", "overhead")))
         answer = best_sr_array(drive, **one, objective=objective, mirrors=mirrors)
         assert ranked.feasible[number] == answer.feasible
         layout = Layout(*(int(row[number]) for row in (ranked.striping, ranked.replicas, ranked.mirrors)))

@@ -11,7 +11,7 @@ from storagekit.drive import load_drive
 from storagekit.errors import InputError
 from storagekit.plan import (
     RSATF,
-    Mechanics,
+    DriveFigures,
     ResponseGoal,
     Throughput,
     ThroughputGoal,
@@ -22,7 +22,7 @@ from storagekit.plan import (
 )
 from storagekit.units import MS
 
-PLAIN = Mechanics(12 * MS, 8 * MS, 2 * MS)
+PLAIN = DriveFigures(12 * MS, 8 * MS, 2 * MS)
 
 
 def follows_the_law(data):
@@ -100,7 +100,7 @@ def refused():
         (best_sr_array(PLAIN, 7, **asked, mirrors=2), {}, "nothing to check, .* 7 disks do not divide"),
         (size_array(PLAIN, ResponseGoal(1 * MS, 10), read_share=1), {}, "nothing to check, .*mechanical floor"),
         (best_sr_array(PLAIN, 4, **asked, background=0.5), {}, r"background 0\.5: the simulation"),
-        (best_sr_array([PLAIN, Mechanics(5 * MS, 4 * MS)], 2, **asked), {}, "several kinds"),
+        (best_sr_array([PLAIN, DriveFigures(5 * MS, 4 * MS)], 2, **asked), {}, "several kinds"),
         (best_sr_array(PLAIN, 4, **asked), {"candidates": 0}, "candidates 0"),
         (best_sr_array(PLAIN, 4, **asked), {"seeds": 1}, "seeds 1: give a whole number, at least 2, for an interval"),
         (best_sr_array(PLAIN, 512, read_share=1, queue=64, objective=Throughput()), {}, "32768 requests at once"),

@@ -14,7 +14,7 @@ from storagekit.analytic.array.positioning import spindle
 from storagekit.drive import load_drive
 from storagekit.errors import InputError
 from storagekit.plan import (
-    Mechanics,
+    DriveFigures,
     ResponseGoal,
     ThroughputGoal,
     best_sr_array,
@@ -26,7 +26,7 @@ from storagekit.plan.goal import loaded_response
 from storagekit.units import MS
 
 S, R, T = 10 * MS, 6 * MS, 2 * MS
-PLAIN = Mechanics(S, R, T)
+PLAIN = DriveFigures(S, R, T)
 
 
 def test_response_is_that_of_mg1_with_drawn_service_times():
@@ -45,7 +45,7 @@ def test_writes_add_their_own_moments_and_every_mirror():
     """Half writes, all in the foreground, on 2 mirrored pairs with two replicas each."""
     generator = np.random.default_rng(2)
     count = 400_000
-    drive = Mechanics(S, R, T, write_settle=1 * MS)
+    drive = DriveFigures(S, R, T, write_settle=1 * MS)
     load = Load(0.5, 0.0, 1.0, 1.0, 0.5)
     chosen = layouts(4).where((layouts(4).replicas == 2) & (layouts(4).mirrors == 2))
     rate, accesses = 200.0, 1.5
@@ -67,7 +67,7 @@ def test_writes_add_their_own_moments_and_every_mirror():
 @pytest.mark.parametrize("mirrors", [1, 2])
 def test_without_load_the_response_is_the_latency(mirrors):
     load = Load(0.6, 0.3, 1.0, 2.0, 1.0)
-    drive = Mechanics(S, R, T, write_settle=1 * MS)
+    drive = DriveFigures(S, R, T, write_settle=1 * MS)
     every = layouts(12).where(layouts(12).mirrors == mirrors)
     response, _ = loaded_response(spindle(drive), load, every, 12, 1e-6)
     answer = best_sr_array(drive, 12, read_share=0.6, background=0.3, queue=1, locality=2.0, mirrors=mirrors)

@@ -5,8 +5,8 @@ idle head that is there first, and a write that propagates in the foreground occ
 
 Of equations 12 to 16 throughput keeps the rotation, and departs in three things. An elevator that always has n places to go
 to crosses 2/3(n + 1) of the cylinders to the next, not 1/n (`Spindle.stroke`), which also covers the few for which the paper
-turns to equation 9. What a disk finds waiting varies, and q is only its mean (`occupancy.waiting_at_choice`). And disks are
-idle less often than requests thrown at them by chance would leave them (`occupancy.busy_share`).
+turns to equation 9. What a disk finds waiting varies, and q is only its mean (`closed_loop.waiting_at_choice`). And disks are
+idle less often than requests thrown at them by chance would leave them (`closed_loop.busy_share`).
 """
 
 from dataclasses import dataclass

@@ -10,7 +10,7 @@ from scipy import optimize
 from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.costs import Costs, Load, costs
 from storagekit.analytic.array.elevator import Scheduler
-from storagekit.analytic.array.positioning import Curve, Linear, Mechanics, spindle
+from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
 from storagekit.checks import require_number
 from storagekit.drive import Drive
 from storagekit.errors import InputError
@@ -47,15 +47,15 @@ class Population:
         return np.all(self.counts[:, None] % layouts.mirrors == 0, axis=0)
 
 
-def population(drive: Drive | Mechanics | Sequence, disks: int, overhead: float | None) -> Population:
+def population(drive: Drive | DriveFigures | Sequence, disks: int, overhead: float | None) -> Population:
     """One drive for all disks, or a sequence with one drive for each. Raises InputError for a bad drive or count."""
     require_number("disks", disks)
     if not 1 <= disks < np.inf or int(disks) != disks:
         raise InputError(f"{disks} disks: give a whole number, at least 1")
-    if isinstance(drive, Drive | Mechanics):
+    if isinstance(drive, Drive | DriveFigures):
         return Population((Kind(spindle(drive, overhead), int(disks), 1.0),))
     if not isinstance(drive, Sequence) or isinstance(drive, str):
-        raise InputError(f"drive {drive!r}: give a Drive, Mechanics, or a sequence with one for each disk")
+        raise InputError(f"drive {drive!r}: give a Drive, DriveFigures, or a sequence with one for each disk")
     if len(drive) != disks:
         raise InputError(f"{len(drive)} drives for {disks} disks: give one drive for each disk, or one for all")
     different: list[list] = []
@@ -70,7 +70,7 @@ def population(drive: Drive | Mechanics | Sequence, disks: int, overhead: float 
 
 
 def _alike(one, other) -> bool:
-    return one is other or (isinstance(one, Mechanics) and isinstance(other, Mechanics) and one == other)
+    return one is other or (isinstance(one, DriveFigures) and isinstance(other, DriveFigures) and one == other)
 
 
 @dataclass(frozen=True)

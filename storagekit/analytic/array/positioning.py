@@ -1,4 +1,4 @@
-"""What the planner asks of a drive: the mean, the square and the best of the seeks within a reach.
+"""What the formulas ask of a drive: the mean, the square and the best of the seeks within a reach.
 
 A reach is a distance as a share of the full stroke: the cylinders that hold data, divided by the locality.
 """
@@ -21,8 +21,8 @@ Numbers = float | NDArray
 
 
 @dataclass(frozen=True)
-class Mechanics:
-    """A drive as the formulas see it, times in seconds.
+class DriveFigures:
+    """A drive given by its figures, as far as the formulas ask, times in seconds.
 
     full_seek: S, a seek end to end, linear in distance; revolution: R; overhead: T_o, all that an access takes besides
     seek and rotation (processing, transfer, track switch, acceleration); write_settle: added to a write's seek;
@@ -188,19 +188,19 @@ class Curve(Spindle):
         return self.hop(np.asarray(reach, float)[..., None] * nearest_of_several.distances())
 
 
-def spindle(drive: Drive | Mechanics, overhead: float | None = None) -> Linear | Curve:
+def spindle(drive: Drive | DriveFigures, overhead: float | None = None) -> Linear | Curve:
     """The planner's view of a drive; `overhead` seconds in the place of the drive's own, where given.
 
-    Raises InputError for what is neither a mechanical drive nor `Mechanics`, and for an impossible overhead.
+    Raises InputError for what is neither a mechanical drive nor `DriveFigures`, and for an impossible overhead.
     """
     if overhead is not None:
         require_number("overhead", overhead)
         _require(0 <= overhead < np.inf, "overhead", overhead, "0 s or more and finite")
-    if isinstance(drive, Mechanics):
+    if isinstance(drive, DriveFigures):
         own = drive.overhead if overhead is None else overhead
         return Linear(drive.full_seek, drive.revolution, own, drive.write_settle)
     if not isinstance(drive, Drive):
-        raise InputError(f"drive {drive!r}: it has no arm and platter to plan with; give a Drive or Mechanics")
+        raise InputError(f"drive {drive!r}: it has no arm and platter to plan with; give a Drive or DriveFigures")
     times = np.asarray(drive.seek(cast(Array, np.arange(drive.cylinders))), float)
     inner = np.concatenate([[0.0], np.cumsum((times[:-1] + times[1:]) / 2)])
     outer = np.concatenate([[0.0], np.cumsum(inner[:-1] + times[:-1] / 3 + times[1:] / 6)])

@@ -7,12 +7,12 @@ import numpy as np
 
 from storagekit.drive import Drive
 from storagekit.errors import InputError
-from storagekit.plan import Mechanics
+from storagekit.plan import DriveFigures
 from storagekit.units import KB, MS
 
 # S follows from the worked values of section 4.1: 5.8 and 11.6 replicas for nine disks at L of 4.14 and 16.67; the reported
 # times include an overhead of 2.7 ms
-MECHANICS = Mechanics(full_seek=10 * MS, revolution=6 * MS, overhead=2.7 * MS, name="the formulas' ST39133LWV")
+FORMULAS_DRIVE = DriveFigures(full_seek=10 * MS, revolution=6 * MS, overhead=2.7 * MS, name="the formulas' ST39133LWV")
 AVERAGE_SEEK = 5.2 * MS
 HEADS = 12
 MEDIA_RATE = 18.2e6
@@ -50,12 +50,12 @@ def paper_drive() -> Drive:
     seek is a track switch; twelve tracks a cylinder and their length are the Cheetah 9LP's, its nearest relative with known
     geometry; of the overhead of 2.7 ms, what is not settling nor the transfer of 8 KB precedes every access as processing.
     """
-    settling = AVERAGE_SEEK - MECHANICS.full_seek / 3
+    settling = AVERAGE_SEEK - FORMULAS_DRIVE.full_seek / 3
     drive = Drive.from_datasheet(
         rpm=10_000,
         track_seek=0.9 * MS,
         average_seek=AVERAGE_SEEK,
-        full_seek=settling + MECHANICS.full_seek,
+        full_seek=settling + FORMULAS_DRIVE.full_seek,
         capacity=9.1e9,
         media_rate=MEDIA_RATE,
         head_switch=0.9 * MS,
@@ -63,5 +63,5 @@ def paper_drive() -> Drive:
         heads=HEADS,
         name="Seagate ST39133LWV, from the paper's figures",
     )
-    processing = MECHANICS.overhead - settling - 8 * KB / MEDIA_RATE
+    processing = FORMULAS_DRIVE.overhead - settling - 8 * KB / MEDIA_RATE
     return eqx.tree_at(lambda d: d.overhead, drive, np.float32(processing))

@@ -8,7 +8,7 @@ import xarray as xr
 from storagekit.drive import Drive, SeekFit
 from storagekit.engine import Scenario
 from storagekit.lanes import real
-from storagekit.papers.srarray.disk import MECHANICS, QUICK, Effort, paper_drive
+from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, Effort, paper_drive
 from storagekit.papers.srarray.loops import loop, modelled, recommended, swept
 
 
@@ -56,9 +56,9 @@ def formula_drive() -> Drive:
         lambda d: (d.seek, d.head_switch, d.write_settle, d.overhead),
         drive,
         (
-            SeekFit(0.0, 0.0, MECHANICS.full_seek / (drive.cylinders - 1)),
+            SeekFit(0.0, 0.0, FORMULAS_DRIVE.full_seek / (drive.cylinders - 1)),
             real(0.0),
             real(0.0),
-            real(MECHANICS.overhead),
+            real(FORMULAS_DRIVE.overhead),
         ),
     )

@@ -4,10 +4,10 @@ import numpy as np
 
 from storagekit.analytic.array import equations
 from storagekit.metrics import Measurement
-from storagekit.papers.srarray.disk import MECHANICS
+from storagekit.papers.srarray.disk import FORMULAS_DRIVE
 from storagekit.papers.srarray.disk_array import WORKLOADS
 
-S, R = MECHANICS.full_seek, MECHANICS.revolution
+S, R = FORMULAS_DRIVE.full_seek, FORMULAS_DRIVE.revolution
 EXACT = 1e-9
 CLOSE = 1e-6
 

@@ -11,7 +11,7 @@ from storagekit.drive import Drive
 from storagekit.engine import Scenario, System
 from storagekit.metrics import Measurement, interval, sweep, with_interval
 from storagekit.papers.srarray.agreement import tracks
-from storagekit.papers.srarray.disk import MECHANICS, QUICK, Effort, paper_drive
+from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, Effort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.plan import Layout, Throughput, best_sr_array
 from storagekit.schedule import RLOOK, RSATF, ByNumber
@@ -133,7 +133,7 @@ def loop(
 def recommended(disks: int, queue: int, write_share: float = 0.0) -> str:
     """The SR-Array that the paper's rule gives for a queue of `queue` in all (equation 13; equation 10 up to 3 a disk)."""
     answer = best_sr_array(
-        MECHANICS,
+        FORMULAS_DRIVE,
         disks,
         read_share=1 - write_share,
         queue=queue / disks,
@@ -149,15 +149,15 @@ def modelled(name: str, queue: int, write_share: float) -> float:
     shape = Layout.parse(name)
     disks = shape.disks
     service = equations.rlook_service(
-        MECHANICS.full_seek,
-        MECHANICS.revolution,
+        FORMULAS_DRIVE.full_seek,
+        FORMULAS_DRIVE.revolution,
         shape.striping,
         shape.replicas * shape.mirrors,
         1 - write_share,
         queue / disks,
         LOCALITY,
     )
-    one = equations.disk_throughput(MECHANICS.overhead, service)
+    one = equations.disk_throughput(FORMULAS_DRIVE.overhead, service)
     return float(equations.array_throughput(disks, queue, one))
 
 

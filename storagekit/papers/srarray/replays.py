@@ -9,7 +9,7 @@ import xarray as xr
 from storagekit.analytic.array import equations
 from storagekit.metrics import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired, tracks
-from storagekit.papers.srarray.disk import MECHANICS, QUICK, Effort
+from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, Effort
 from storagekit.papers.srarray.disk_array import WORKLOADS, Run, large, on_axes, over_windows, small
 from storagekit.papers.srarray.equations import worked_values
 from storagekit.plan import Layout, best_sr_array
@@ -38,16 +38,16 @@ def recommended(workload: str, disks: int) -> Layout:
 
 def rule(disks: int, read_share: float, locality: float) -> Layout:
     """The aspect ratio of equation 5, rounded as the paper does; propagation in the background makes p one."""
-    answer = best_sr_array(MECHANICS, disks, read_share=read_share, queue=1.0, locality=locality, background=1.0)
+    answer = best_sr_array(FORMULAS_DRIVE, disks, read_share=read_share, queue=1.0, locality=locality, background=1.0)
     assert answer.paper is not None
     return answer.paper.layout
 
 
 def modelled(workload: str, shape: Layout) -> float:
     """Response time that the latency model gives an SR-Array, seconds: equation 4 and the overhead."""
-    seek, turn, locality = MECHANICS.full_seek, MECHANICS.revolution, WORKLOADS[workload].locality
+    seek, turn, locality = FORMULAS_DRIVE.full_seek, FORMULAS_DRIVE.revolution, WORKLOADS[workload].locality
     latency = equations.read_latency(seek, turn, shape.striping, shape.replicas, locality)
-    return MECHANICS.overhead + float(latency)
+    return FORMULAS_DRIVE.overhead + float(latency)
 
 
 def aspects(disks: int, most: int = equations.MOST_REPLICAS) -> list[str]:
