@@ -1,8 +1,19 @@
-"""Numbers as they are given: refused in a line where a question cannot have them."""
+"""Numbers as they are given: refused in a line where a question cannot have them.
+
+A line names the value, its limit and, where that does not say it, the remedy.
+"""
 
 import numpy as np
 
 from storagekit.errors import InputError
+
+
+def require(holds, label: str, value, limit: str, unit: str = "") -> None:
+    """Raises InputError unless `holds`, or all of it where it is a mask of values: the first that fails is named."""
+    if np.all(holds):
+        return
+    wrong = np.asarray(value)[~np.asarray(holds)].flat[0] if np.ndim(holds) else value
+    raise InputError(f"{label} {_written(wrong)}{unit and f' {unit}'}: it must be {limit}")
 
 
 def require_number(label: str, value) -> None:
@@ -21,7 +32,24 @@ def require_whole(label: str, value, least: int = 1, otherwise: str = "") -> Non
         raise InputError(f"{label} {value}: give a whole number, at least {least}{otherwise}")
 
 
-def require_share(label: str, value: float) -> None:
-    """Raises InputError for a number that is not from 0 to 1."""
-    if not 0 <= value <= 1:
-        raise InputError(f"{label} {value:g} is not a share; give a number from 0 to 1")
+def require_positive(label: str, value, unit: str = "") -> None:
+    """Raises InputError for anything but one number above 0 and finite."""
+    require_number(label, value)
+    require(0 < value < np.inf, label, value, "above 0 and finite", unit)
+
+
+def require_not_negative(label: str, value, unit: str = "") -> None:
+    """Raises InputError for anything but one number, 0 or more and finite."""
+    require_number(label, value)
+    require(0 <= value < np.inf, label, value, "0 or more and finite", unit)
+
+
+def require_share(label: str, value) -> None:
+    """Raises InputError for anything but one number from 0 to 1."""
+    require_number(label, value)
+    require(0 <= value <= 1, label, value, "between 0 and 1")
+
+
+def _written(value) -> str:
+    given = np.asarray(value)
+    return f"{float(given):g}" if given.ndim == 0 and given.dtype.kind == "f" else str(value)

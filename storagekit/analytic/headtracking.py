@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from storagekit.checks import require_not_negative, require_positive
 from storagekit.errors import InputError
 from storagekit.units import MINUTE, MS, US, revolution
 
@@ -58,8 +59,10 @@ class HeadTracking:
     memory: int = 2
 
     def __post_init__(self):
-        _above_zero(self, "revolution", "delay_shape", "first_interval")
-        _not_negative(self, "speed_tolerance", "wander", "delay_mean")
+        for name in ("revolution", "delay_shape", "first_interval"):
+            require_positive(name.replace("_", " "), getattr(self, name))
+        for name in ("speed_tolerance", "wander", "delay_mean"):
+            require_not_negative(name.replace("_", " "), getattr(self, name))
         if not self.first_interval <= self.interval < math.inf:
             raise InputError(f"interval {self.interval:g} s: must be at least the first, {self.first_interval:g} s")
         if self.speed_tolerance >= 0.1:
@@ -93,8 +96,10 @@ class Access:
     candidates: int = 1
 
     def __post_init__(self):
-        _above_zero(self, "sectors_per_track", "replicas", "candidates")
-        _not_negative(self, "sectors", "seek_mean", "seek_deviation")
+        for name in ("sectors_per_track", "replicas", "candidates"):
+            require_positive(name.replace("_", " "), getattr(self, name))
+        for name in ("sectors", "seek_mean", "seek_deviation"):
+            require_not_negative(name.replace("_", " "), getattr(self, name))
 
 
 class Tracked(NamedTuple):
@@ -295,8 +300,7 @@ def _prediction_error(tracking: HeadTracking, drives: int, draw: np.random.Gener
 def _accesses(
     tracking: HeadTracking, access: Access, slack: float, requests: int, draw: np.random.Generator
 ) -> Accesses:
-    if not 0 <= slack < math.inf:
-        raise InputError(f"slack {slack:g} sectors: must be at least 0 and finite")
+    require_not_negative("slack", slack, "sectors")
     behind = _prediction_error(tracking, requests, draw) * tracking.revolution  # s that the sector comes late
     sector = tracking.revolution / access.sectors_per_track
     apart = tracking.revolution / access.replicas
@@ -311,15 +315,3 @@ def _accesses(
     delay = _delay(tracking, draw, requests)
     transfer = access.sectors * sector + tracking.delay_mean
     return Accesses(seek + gap + transfer, seek + late + wait + transfer + delay, turns < 0)
-
-
-def _above_zero(params, *names: str) -> None:
-    for name in names:
-        if not 0 < getattr(params, name) < math.inf:
-            raise InputError(f"{name.replace('_', ' ')} {getattr(params, name):g}: must be above 0 and finite")
-
-
-def _not_negative(params, *names: str) -> None:
-    for name in names:
-        if not 0 <= getattr(params, name) < math.inf:
-            raise InputError(f"{name.replace('_', ' ')} {getattr(params, name):g}: must be at least 0 and finite")

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from storagekit import units
-from storagekit.errors import InputError
+from storagekit.checks import require
 from storagekit.lanes import least, rows
 from storagekit.workload import Requests, scramble
 
@@ -64,15 +64,13 @@ def blocks_of(request: Requests, sectors: int) -> tuple[Int[Array, "1 *lanes"], 
 
 def check_hit_time(hit_time) -> None:
     """Raises InputError unless seconds until a hit is answered are 0 or more and finite."""
-    if not np.all((np.asarray(hit_time) >= 0) & np.isfinite(hit_time)):
-        raise InputError(f"cache hit time {float(np.min(hit_time)):g} s: it must be 0 or more and finite")
+    hit_time = np.asarray(hit_time)
+    require((hit_time >= 0) & np.isfinite(hit_time), "cache hit time", hit_time, "0 or more and finite", "s")
 
 
 def check_capacity(capacity: np.ndarray) -> None:
     """Raises InputError unless all capacities, bytes, are 0 or more and finite."""
-    wrong = capacity[~((capacity >= 0) & np.isfinite(capacity))]
-    if wrong.size:
-        raise InputError(f"cache of {wrong.ravel()[0]:g} bytes: it must be 0 or more and finite")
+    require((capacity >= 0) & np.isfinite(capacity), "cache of", capacity, "0 or more and finite", "bytes")
 
 
 def brought_to_front(stored: Int[Array, "way *lanes"], touch: Touch):

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
+from storagekit.checks import require
 from storagekit.dispatch.base import AbstractDispatch, Claim, Verdict, slot_mask
-from storagekit.errors import InputError
 from storagekit.lanes import INSTANT, bit, held, mask_of, pick, real
 from storagekit.workload import Requests, fraction, scramble
 
@@ -43,8 +43,8 @@ class Lossy(AbstractDelivery):
     loss: Float[Array, "..."] = eqx.field(converter=real)
 
     def __check_init__(self):
-        if not 0 <= float(np.max(self.loss)) <= 1:
-            raise InputError(f"claim loss {float(np.max(self.loss)):g}: it must lie between 0 and 1")
+        loss = np.asarray(self.loss)
+        require((loss >= 0) & (loss <= 1), "claim loss", loss, "between 0 and 1")
 
     def deaf(self, request):
         masks = [
@@ -94,8 +94,8 @@ class DSPTF(AbstractDispatch):
 
     def __check_init__(self):
         for label, time in (("network latency", self.latency), ("latency bound", self.bound)):
-            if not np.all((np.asarray(time) >= 0) & np.isfinite(time)):
-                raise InputError(f"{label} {float(np.min(time)):g} s: it must be 0 or more")
+            time = np.asarray(time)
+            require((time >= 0) & np.isfinite(time), label, time, "0 or more and finite", "s")
 
     @property
     def lead(self):

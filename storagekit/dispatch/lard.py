@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from storagekit.checks import require
 from storagekit.dispatch.base import OneChosen
 from storagekit.errors import InputError
 from storagekit.lanes import bit, first_min, pick, real
@@ -49,10 +50,10 @@ class LARD(OneChosen):
     def __check_init__(self):
         if not np.all(np.asarray(self.low) <= np.asarray(self.high)):
             raise InputError(f"LARD thresholds {float(self.low):g} and {float(self.high):g}: low must not exceed high")
-        if not np.all((np.asarray(self.allocated) >= 0) & (np.asarray(self.allocated) <= 1)):
-            raise InputError(f"LARD targets allocated {float(self.allocated):g}: it is a share, between 0 and 1")
-        if not np.all((np.asarray(self.window) >= 0) & np.isfinite(self.window)):
-            raise InputError(f"LARD window {float(np.min(self.window)):g} s: it must be 0 or more and finite")
+        share = np.asarray(self.allocated)
+        require((share >= 0) & (share <= 1), "LARD targets allocated", share, "a share, between 0 and 1")
+        window = np.asarray(self.window)
+        require((window >= 0) & np.isfinite(window), "LARD window", window, "0 or more and finite", "s")
         if self.targets < 1:
             raise InputError(f"{self.targets} LARD targets: give at least 1")
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from storagekit.checks import require_number, require_whole
+from storagekit.checks import require_positive, require_whole
 from storagekit.errors import InputError
 from storagekit.mediator.answer import Admitted, Refused
 from storagekit.mediator.cluster import Cluster
@@ -37,9 +37,7 @@ class SessionClass:
 
     def __post_init__(self):
         self.request("any")  # refuses what no session can have
-        require_number("share", self.share)
-        if not 0 < self.share < math.inf:
-            raise InputError(f"share {self.share:g}: of the sessions, it must be above 0 and finite")
+        require_positive("share", self.share, "of the sessions")
 
     def request(self, client: str, start: float = 0.0) -> Request:
         """One of these sessions."""
@@ -185,9 +183,7 @@ def _admit(
 def _require_possible(classes: tuple[SessionClass, ...], offered: float, sessions: int, batches: int) -> None:
     if not classes:
         raise InputError("classes: none given; give at least 1")
-    require_number("offered", offered)
-    if not 0 < offered < math.inf:
-        raise InputError(f"offered {offered:g} bytes/s: it must be above 0 and finite")
+    require_positive("offered", offered, "bytes/s")
     require_whole("batches", batches)
     require_whole("sessions", sessions, 2 * (batches + 1), ", two for each batch and for the warm-up")
 

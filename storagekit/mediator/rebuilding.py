@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from storagekit.checks import require_number
+from storagekit.checks import require, require_number
 from storagekit.errors import InputError
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.stripe_layout import StripeLayout
@@ -64,8 +64,7 @@ def _busy(cluster: Cluster, agent: int, lengths: np.ndarray) -> float:
 
 def _require_possible(layout: StripeLayout, failed: int, spare: int, cluster: Cluster, share: float) -> None:
     require_number("share", share)
-    if not 0 < share <= 1:
-        raise InputError(f"share {share:g}: of a disk's time, it must be above 0 and at most 1")
+    require(0 < share <= 1, "share", share, "above 0 and at most 1", "of a disk's time")
     if not layout.parity:
         raise InputError(f"agent {failed}: the object has no parity to restore it from; store it with a group")
     if failed not in layout.agents:

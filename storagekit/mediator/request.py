@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from storagekit.checks import require_number, require_whole
+from storagekit.checks import require, require_number, require_positive, require_whole
 from storagekit.errors import InputError
 from storagekit.mediator.stripe_layout import StripeLayout
 from storagekit.units import MB
@@ -31,17 +31,13 @@ class Request:
     start: float = 0.0
 
     def __post_init__(self):
-        require_number("rate", self.rate)
-        if not 0 < self.rate < math.inf:
-            raise InputError(f"rate {self.rate:g} bytes/s: it must be above 0 and finite")
+        require_positive("rate", self.rate, "bytes/s")
         require_whole("size", self.size, otherwise=" byte")
         require_whole("buffer", self.buffer, otherwise=" byte")
         require_number("confidence", self.confidence)
-        if not 0 < self.confidence < 1:
-            raise InputError(f"confidence {self.confidence:g}: it must be above 0 and below 1, as in 0.99")
+        require(0 < self.confidence < 1, "confidence", self.confidence, "above 0 and below 1, as in 0.99")
         require_number("start", self.start)
-        if not math.isfinite(self.start):
-            raise InputError(f"start {self.start}: it must be a finite number of seconds")
+        require(math.isfinite(self.start), "start", self.start, "a finite number of seconds")
         if self.group is not None:
             require_whole("group", self.group, otherwise=" data block, or None for no redundancy")
         if self.layout is not None:

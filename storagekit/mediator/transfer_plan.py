@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.checks import require_number
+from storagekit.checks import require_positive
 from storagekit.errors import InputError
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.rebuilding import Rebuild, rebuild
@@ -34,9 +34,7 @@ class TransferPlan:
     failures: tuple[tuple[int, float], ...] = ()
 
     def __post_init__(self):
-        require_number("rate", self.rate)
-        if not 0 < self.rate < math.inf:
-            raise InputError(f"rate {self.rate:g} bytes/s: it must be above 0 and finite")
+        require_positive("rate", self.rate, "bytes/s")
 
     @property
     def period(self) -> float:

@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 from tqdm import tqdm
 
+from storagekit.checks import require
 from storagekit.engine import NoLog, Runner, Scenario, State, Tally, lanes_of, stack, steps
 from storagekit.errors import InputError
 from storagekit.metrics.experiment import grid
@@ -49,8 +50,7 @@ def history(
     and which of point * seeds + seed they are.
     Raises InputError where the scenarios differ in structure.
     """
-    if not 0 <= warm_up < 1:
-        raise InputError(f"warm-up of {warm_up:g} of the run: it must be at least 0 and below 1")
+    require(0 <= warm_up < 1, "warm-up of", warm_up, "at least 0 and below 1", "of the run")
     if pieces >= 1 and np.ceil(warm_up * pieces) >= pieces:
         raise InputError(f"warm-up of {warm_up:g} of the run: no whole piece of {pieces} is left; raise pieces")
     if not 1 <= pieces <= requests:

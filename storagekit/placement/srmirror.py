@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from storagekit import units
+from storagekit.checks import require
 from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Target
 from storagekit.errors import InputError
 from storagekit.lanes import real, whole
@@ -41,8 +42,7 @@ class SRMirror(AbstractPlacement):
 
     def __check_init__(self):
         for name, value in (("D_s", self.stripes), ("D_r", self.replicas), ("D_m", self.mirrors)):
-            if np.any(np.asarray(value) < 1):
-                raise InputError(f"{name} {int(np.min(value))}: it must be at least 1")
+            require(np.asarray(value) >= 1, name, value, "at least 1")
         if self.most_replicas < 1:
             raise InputError(f"most_replicas {self.most_replicas}: provide for at least 1")
         if np.any(np.asarray(self.replicas) > self.most_replicas):
@@ -57,8 +57,7 @@ class SRMirror(AbstractPlacement):
                 f"a data set of {float(np.max(self.data)):g} drives on D_s {int(np.min(self.stripes))}: the replicas fill "
                 "the rest; raise D_s or lower the data"
             )
-        if self.unit < 1:
-            raise InputError(f"a stripe unit of {self.unit} sectors: it must be at least 1")
+        require(self.unit >= 1, "a stripe unit of", self.unit, "at least 1", "sectors")
 
     @property
     def copies(self):

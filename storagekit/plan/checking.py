@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.elevator import RLOOK, RSATF, Scheduler
 from storagekit.analytic.array.positioning import DriveFigures
-from storagekit.checks import require_number, require_whole
+from storagekit.checks import require_positive, require_whole
 from storagekit.drive import Drive
 from storagekit.errors import InputError
 from storagekit.plan.answer import LayoutAnswer, SizeAnswer
@@ -218,9 +218,7 @@ def plan_against_simulation(
 
     from storagekit.plan.simulating import simulate
 
-    require_number("effort", effort)
-    if not 0 < effort < np.inf:
-        raise InputError(f"effort {effort:g}: it must be above 0 and finite")
+    require_positive("effort", effort)
     unknown = [case for case in cases if case not in CASES]
     if unknown:
         raise InputError(f"case {unknown[0]!r}: it is one of {', '.join(CASES)}")

@@ -12,8 +12,7 @@ from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.costs import Load, costs, occupied, used_share
 from storagekit.analytic.array.elevator import RLOOK
 from storagekit.analytic.array.positioning import Spindle
-from storagekit.checks import require_number
-from storagekit.errors import InputError
+from storagekit.checks import require_positive
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,8 @@ class ResponseGoal(Goal):
     what = "response, s"
 
     def __post_init__(self):
-        _positive("response", self.response)
-        _positive("rate", self.rate)
+        require_positive("response", self.response, "s")
+        require_positive("rate", self.rate)
 
     @property
     def outstanding(self):
@@ -94,8 +93,8 @@ class ThroughputGoal(Goal):
     what = "throughput, requests/s"
 
     def __post_init__(self):
-        _positive("rate", self.rate)
-        _positive("queue", self.queue)
+        require_positive("rate", self.rate)
+        require_positive("queue", self.queue)
 
     @property
     def outstanding(self):
@@ -155,9 +154,3 @@ def latency_floor(spindle: Spindle, load: Load, mirrors: int, most_replicas: int
     rotation = p * arc / (copies + 1) + (1 - p) * (arc * copies / (copies + 1) + spindle.revolution - arc)
     settle = (1 - np.asarray(load.read_share)) * spindle.write_settle
     return float((rotation + settle + spindle.overhead).min())
-
-
-def _positive(label: str, value: float) -> None:
-    require_number(label, value)
-    if not 0 < value < np.inf:
-        raise InputError(f"{label} {value:g}: a goal must be above 0 and finite")

@@ -10,8 +10,7 @@ from storagekit.analytic.array.aspect import layouts
 from storagekit.analytic.array.costs import Load, costs
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.positioning import Linear
-from storagekit.checks import require_whole
-from storagekit.errors import InputError
+from storagekit.checks import require, require_whole
 from storagekit.plan.objective import Latency, Objective
 
 # questions worked on together: their arrays stay in the processor's cache
@@ -123,12 +122,8 @@ def _optimum(flat: list[NDArray], objective: Objective) -> NDArray:
 def _check(flat: list[NDArray]) -> None:
     disks, full_seek, revolution, overhead, *asked = flat
     Load(*asked)  # refuses what no array can have
-    _require("disks", disks, (disks >= 1) & (disks == np.round(disks)), "a whole number, at least 1")
-    _require("full_seek", full_seek, (full_seek > 0) & np.isfinite(full_seek), "above 0 s and finite")
-    _require("revolution", revolution, (revolution > 0) & np.isfinite(revolution), "above 0 s and finite")
-    _require("overhead", overhead, (overhead >= 0) & np.isfinite(overhead), "0 s or more and finite")
-
-
-def _require(label: str, values: NDArray, holds: NDArray, rule: str) -> None:
-    if not np.all(holds):
-        raise InputError(f"{label} {values[~holds][0]:g}: it must be {rule}")
+    whole = (disks >= 1) & np.isfinite(disks) & (disks == np.round(disks))
+    require(whole, "disks", disks, "a whole number, at least 1")
+    for label, times in (("full_seek", full_seek), ("revolution", revolution)):
+        require((times > 0) & np.isfinite(times), label, times, "above 0 and finite", "s")
+    require((overhead >= 0) & np.isfinite(overhead), "overhead", overhead, "0 or more and finite", "s")

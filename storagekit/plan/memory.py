@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from storagekit.errors import InputError
+from storagekit.checks import require_positive
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,10 @@ def memory_or_disks(*, cache: float, disks: float, disk_size: float, price_ratio
     for each added disk the size of the data set and not of the disk: 126 MB against one disk at 8400 MB gives 67, and 336
     MB against three gives 75. Raises InputError for what is not above 0. Source: srarray, section 4.1.
     """
-    given = {"cache": cache, "disks": disks, "disk_size": disk_size}
-    _positive(given if price_ratio is None else given | {"price_ratio": price_ratio})
+    for label, value in (("cache", cache), ("disks", disks), ("disk_size", disk_size)):
+        require_positive(label, value)
+    if price_ratio is not None:
+        require_positive("price_ratio", price_ratio)
     break_even = disks * disk_size / cache
     cheaper = None
     if price_ratio is not None:
@@ -66,13 +68,7 @@ def price_ratio(*, memory_price: float, memory_size: float, disk_price: float, d
     of memory too, is 10^6; both decimal give 52.7, both binary 54.0. Raises InputError for what is not above 0. Source:
     srarray, section 4.1.
     """
-    _positive(
-        {"memory_price": memory_price, "memory_size": memory_size, "disk_price": disk_price, "disk_size": disk_size}
-    )
+    sizes = (("memory_size", memory_size), ("disk_size", disk_size))
+    for label, value in (("memory_price", memory_price), ("disk_price", disk_price), *sizes):
+        require_positive(label, value)
     return (memory_price / memory_size) / (disk_price / disk_size)
-
-
-def _positive(values: dict[str, float]) -> None:
-    for label, value in values.items():
-        if not 0 < value < np.inf:
-            raise InputError(f"{label} {value:g}: it must be above 0 and finite")

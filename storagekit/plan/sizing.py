@@ -11,7 +11,7 @@ from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.analytic.array.kinds import Kind, Population
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
 from storagekit.binding import Binding
-from storagekit.checks import require_number, require_whole
+from storagekit.checks import require_positive, require_whole
 from storagekit.drive import Drive
 from storagekit.errors import InputError
 from storagekit.plan.answer import SizeAnswer
@@ -162,11 +162,8 @@ def _best_of(question: _Question, disks: int) -> _Best | None:
 
 def _check(price, budget, mirrors, most_disks, most_replicas) -> None:
     for label, value in (("price", price), ("budget", budget)):
-        if value is None:
-            continue
-        require_number(label, value)
-        if not 0 < value < np.inf:
-            raise InputError(f"{label} {value:g}: it must be above 0 and finite")
+        if value is not None:
+            require_positive(label, value)
     if budget is not None and price is None:
         raise InputError(f"budget {budget:g}: give the price of a disk with it")
     for label, value in (("mirrors", mirrors), ("most_disks", most_disks), ("most_replicas", most_replicas)):

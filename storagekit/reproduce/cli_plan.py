@@ -1,7 +1,6 @@
 """The commands of a capacity planner: a layout for given disks, disks for a goal, memory against disks."""
 
 import json
-import math
 from typing import Annotated
 
 import typer
@@ -154,7 +153,7 @@ def sessions(
 ) -> None:
     """How many sessions of --rate-mb the --agents guarantee, striped over as few of them as it takes (Swift's mediator)."""
     from storagekit.analytic.forkjoin import Disk, Host, Network
-    from storagekit.checks import require_whole
+    from storagekit.checks import require_positive, require_whole
     from storagekit.drive import load_drive
     from storagekit.mediator import Cluster, Request, fill
     from storagekit.units import MINUTE
@@ -163,8 +162,7 @@ def sessions(
         *(("--rate-mb", rate_mb), ("--minutes", minutes), ("--buffer-mb", buffer_mb)),
         *(("--link-gbps", link_gbps), ("--mips", mips)),
     ):
-        if not 0 < value < math.inf:
-            raise InputError(f"{option} {value:g}: give a finite number above 0")
+        require_positive(option, value)
     require_whole("--agents", agents)
     if agents > _MOST_AGENTS:
         raise InputError(f"--agents {agents}: give at most {_MOST_AGENTS}, and ask for each part of a larger cluster")

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from storagekit import units
-from storagekit.errors import InputError
+from storagekit.checks import require
 from storagekit.lanes import real
 
 
@@ -31,7 +31,7 @@ class FixedSize(AbstractSize):
     size: Float[Array, "..."] = eqx.field(converter=real)
 
     def __check_init__(self):
-        _positive(self.size)
+        _require_possible(self.size)
 
     def sectors(self, uniform: Float[Array, "*row"]) -> Int[Array, "*row"]:
         return jnp.broadcast_to(self.largest, uniform.shape)
@@ -47,7 +47,7 @@ class ExponentialSize(AbstractSize):
     mean: Float[Array, "..."] = eqx.field(converter=real)
 
     def __check_init__(self):
-        _positive(self.mean)
+        _require_possible(self.mean)
 
     def sectors(self, uniform: Float[Array, "*row"]) -> Int[Array, "*row"]:
         drawn = jnp.ceil(-jnp.log1p(-uniform) * (self.mean / units.SECTOR))
@@ -59,6 +59,6 @@ class ExponentialSize(AbstractSize):
         return jnp.ceil(24 * np.log(2.0) * self.mean / units.SECTOR).astype(jnp.int32) + 1
 
 
-def _positive(size) -> None:
-    if not np.all((np.asarray(size) > 0) & (np.asarray(size) < 2**40)):
-        raise InputError(f"request size {float(np.min(size)):g} bytes: it must be above 0 and below 1 TB")
+def _require_possible(size) -> None:
+    size = np.asarray(size)
+    require((size > 0) & (size < 2**40), "request size", size, "above 0 and below 1 TB", "bytes")

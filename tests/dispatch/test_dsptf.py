@@ -121,9 +121,9 @@ def test_a_brick_chooses_two_bounds_early_and_the_ideal_not_at_all():
         (lambda: DSPTF(float("nan")), "network latency nan s"),
         (lambda: DSPTF(float("inf")), "network latency inf s"),
         (lambda: DSPTF(1e-3, bound=-1e-3), "latency bound -0.001 s: it must be 0 or more"),
-        (lambda: Lossy(1.5), "claim loss 1.5: it must lie between 0 and 1"),
-        (lambda: Lossy(-0.5), "claim loss -0.5: it must lie between 0 and 1"),
-        (lambda: Lossy(float("nan")), "claim loss nan: it must lie between 0 and 1"),
+        (lambda: Lossy(1.5), "claim loss 1.5: it must be between 0 and 1"),
+        (lambda: Lossy(-0.5), "claim loss -0.5: it must be between 0 and 1"),
+        (lambda: Lossy(float("nan")), "claim loss nan: it must be between 0 and 1"),
     ],
 )
 def test_impossible_settings_are_refused(make, complaint):

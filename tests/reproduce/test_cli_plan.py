@@ -96,7 +96,7 @@ def test_an_impossible_plan_is_printed_with_status_1(storagekit, arguments, why)
     ("arguments", "message"),
     [
         ([], "--disks: not given"),
-        (["--disks", "0"], "0 disks"),
+        (["--disks", "0"], "disks 0"),
         (["--disks", "4", "--read-share", "1.4"], "read_share 1.4"),
         (["--disks", "4", "--objective", "speed"], "objective 'speed': unknown"),
         (["--disks", "4", "--scheduler", "FCFS"], "scheduler 'FCFS': unknown"),

@@ -19,8 +19,7 @@ from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.closed_loop import busy_share, shape_of, staffed, waiting_at_choice
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.positioning import Numbers, Spindle
-from storagekit.checks import require_number
-from storagekit.errors import InputError
+from storagekit.checks import require, require_number
 
 # by what share of a queue its service is differenced
 _STEP = 0.1
@@ -167,6 +166,4 @@ def occupied(load: Load, layouts: Layouts, read: NDArray, write: NDArray, settle
 
 def _within(label: str, values: Numbers, least: float, most: float, rule: str) -> None:
     values = np.asarray(values, float)
-    wrong = values[~((values >= least) & (values <= most))]
-    if wrong.size:
-        raise InputError(f"{label} {wrong.flat[0]:g}: it must be {rule}")
+    require((values >= least) & (values <= most), label, values, rule)

@@ -11,7 +11,7 @@ from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.costs import Costs, Load, costs
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
-from storagekit.checks import require_number
+from storagekit.checks import require_whole
 from storagekit.drive import Drive
 from storagekit.errors import InputError
 
@@ -49,9 +49,7 @@ class Population:
 
 def population(drive: Drive | DriveFigures | Sequence, disks: int, overhead: float | None) -> Population:
     """One drive for all disks, or a sequence with one drive for each. Raises InputError for a bad drive or count."""
-    require_number("disks", disks)
-    if not 1 <= disks < np.inf or int(disks) != disks:
-        raise InputError(f"{disks} disks: give a whole number, at least 1")
+    require_whole("disks", disks)
     if isinstance(drive, Drive | DriveFigures):
         return Population((Kind(spindle(drive, overhead), int(disks), 1.0),))
     if not isinstance(drive, Sequence) or isinstance(drive, str):

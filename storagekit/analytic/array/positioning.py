@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array import nearest_of_several
 from storagekit.analytic.array.equations import seek_striped
-from storagekit.checks import require_number
+from storagekit.checks import require_not_negative, require_positive
 from storagekit.drive import Drive
 from storagekit.errors import InputError
 
@@ -37,14 +37,10 @@ class DriveFigures:
     name: str = "linear seek"
 
     def __post_init__(self):
-        for label, figure in (
-            ("full_seek", self.full_seek),
-            ("revolution", self.revolution),
-            ("capacity", self.capacity),
-        ):
-            _require(0 < figure < np.inf, label, figure, "above 0 and finite")
-        for label, figure in (("overhead", self.overhead), ("write_settle", self.write_settle)):
-            _require(0 <= figure < np.inf, label, figure, "0 or more and finite")
+        for label in ("full_seek", "revolution", "capacity"):
+            require_positive(label, getattr(self, label))
+        for label in ("overhead", "write_settle"):
+            require_not_negative(label, getattr(self, label))
 
 
 class Spindle(ABC):
@@ -194,8 +190,7 @@ def spindle(drive: Drive | DriveFigures, overhead: float | None = None) -> Linea
     Raises InputError for what is neither a mechanical drive nor `DriveFigures`, and for an impossible overhead.
     """
     if overhead is not None:
-        require_number("overhead", overhead)
-        _require(0 <= overhead < np.inf, "overhead", overhead, "0 s or more and finite")
+        require_not_negative("overhead", overhead, "s")
     if isinstance(drive, DriveFigures):
         own = drive.overhead if overhead is None else overhead
         return Linear(drive.full_seek, drive.revolution, own, drive.write_settle)
@@ -213,8 +208,3 @@ def _held(drive: Drive) -> NDArray:
     sectors = np.linspace(0, drive.capacity - 1, 513).astype(np.int64)
     place = drive.locate(cast(Array, sectors), cast(Array, np.ones_like(sectors)))
     return np.interp(np.linspace(0, 1, 513), np.asarray(place.cylinder) / (drive.cylinders - 1), sectors / sectors[-1])
-
-
-def _require(holds: bool, label: str, figure: float, rule: str) -> None:
-    if not holds:
-        raise InputError(f"{label} {figure:g}: it must be {rule}")

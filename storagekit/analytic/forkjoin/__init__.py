@@ -1,8 +1,8 @@
 """Fork-join: requests cut into parts that several servers work on, and are done when the last part is.
 
 `exponential` has the queues of textbooks, `bounds` those with block times of a disk, `tail` how rarely several blocks take
-long. Striping over a network (swift) is `parts`, `striping` and `system`; `completion` simulates it by the recursion of
-`recursion`.
+long. Striping over a network (swift) is `parts`, `striping` and `striped_system`; `completion` simulates it by the
+recursion of `recursion`.
 """
 
 from storagekit.analytic.forkjoin.bounds import completion_bounds as completion_bounds

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.analytic.forkjoin.parts import Disk, require
+from storagekit.analytic.forkjoin.parts import Disk
 from storagekit.analytic.queueing import response_mg1
+from storagekit.checks import require, require_positive
 
 _GRID = 2**14
 
@@ -17,7 +18,7 @@ def latest(disk: Disk, unit: float, blocks: int, disks: int) -> float:
     """
     require(blocks >= 1, "blocks", blocks, "at least 1")
     require(disks >= 1, "disks", disks, "at least 1")
-    require(0 < unit < np.inf, "unit", unit, "above 0 bytes and finite")
+    require_positive("unit", unit, "bytes")
     constant = blocks * float(disk.transfer(unit))
     span = blocks * 2 * (disk.seek + disk.rotation)
     if span == 0:
@@ -54,7 +55,7 @@ def completion_bounds(disk: Disk, unit: float, blocks: int, disks: int, rate: Ar
     saturation on.
     """
     rate = np.asarray(rate, float)
-    require(bool(np.all(rate >= 0)), "rate", np.min(rate), "0 or more")
+    require(rate >= 0, "rate", rate, "0 or more")
     mean = blocks * float(disk.mean(unit))
     variance = blocks * disk.variance()
     second = variance + mean**2

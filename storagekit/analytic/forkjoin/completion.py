@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
-from storagekit.analytic.forkjoin.parts import require
 from storagekit.analytic.forkjoin.random_requests import draw, most_blocks, work
 from storagekit.analytic.forkjoin.recursion import Paths, Stream, completion_times
 from storagekit.analytic.forkjoin.striped_system import StripedSystem
+from storagekit.checks import require, require_whole
 
 # the interval halved so often is 6e-5 of saturation
 _HALVINGS = 14
@@ -26,7 +26,7 @@ class Simulation:
 
     def __init__(self, systems: Sequence[StripedSystem], seeds: Sequence[int], requests: int):
         require(len(systems) > 0, "systems", 0, "at least one")
-        require(requests == int(requests), "requests", requests, "a whole number")
+        require_whole("requests", requests)
         shares = sorted({system.write_share for system in systems})
         require(len(shares) == 1, "write shares", shares, "the same for all systems: the streams are common to them")
         self.systems = tuple(systems)
@@ -47,7 +47,7 @@ class Simulation:
         from saturation on, where it only grows."""
         rates = np.asarray(rates, float)
         rates = rates[..., None] if rates.ndim == 2 else rates
-        require(bool(np.all(rates > 0) and np.all(np.isfinite(rates))), "rates", rates.min(), "above 0 and finite")
+        require((rates > 0) & (rates < np.inf), "rates", rates, "above 0 and finite")
         gap = jnp.asarray(self.draws.gap[:, None, None, :] / rates, jnp.float32)
         read = jnp.broadcast_to(self._read, gap.shape)
         taken = _mean_completion(Stream(gap, read, self._work, self._blocks), self._paths, self._warm_up)

@@ -10,8 +10,8 @@ from math import comb, factorial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.analytic.forkjoin.parts import require
 from storagekit.analytic.queueing import response_mm1
+from storagekit.checks import require, require_whole
 
 
 def harmonic(queues: int) -> float:
@@ -91,10 +91,10 @@ def heavy(queues: int) -> float:
 def _load(rate: ArrayLike, service: ArrayLike) -> NDArray:
     """rho = rate S. Raises InputError for a rate below 0, or a service time that is not above 0."""
     rate, service = np.asarray(rate, float), np.asarray(service, float)
-    require(bool(np.all(rate >= 0)), "rate", np.min(rate), "0 or more")
-    require(bool(np.all(service > 0)), "service", np.min(service), "above 0")
+    require(rate >= 0, "rate", rate, "0 or more")
+    require(service > 0, "service", service, "above 0")
     return rate * service
 
 
 def _check(queues: int) -> None:
-    require(queues >= 1 and queues == int(queues), "queues", queues, "a whole number, at least 1")
+    require_whole("queues", queues)

@@ -5,15 +5,14 @@ Source: swift, sections 5.1 and 5.2.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from storagekit.checks import require_not_negative, require_positive, require_whole
 from storagekit.drive import Drive
-from storagekit.errors import InputError
 from storagekit.units import MB, SECTOR
 
 
@@ -32,8 +31,8 @@ class Disk:
 
     def __post_init__(self):
         for label in ("seek", "rotation"):
-            require(0 <= getattr(self, label) < math.inf, f"{self.name}: {label}", getattr(self, label), "0 s or more")
-        require(0 < self.rate < math.inf, f"{self.name}: rate", self.rate, "above 0 bytes a second")
+            require_not_negative(f"{self.name}: {label}", getattr(self, label), "s")
+        require_positive(f"{self.name}: rate", self.rate, "bytes a second")
 
     @classmethod
     def like(cls, drive: Drive) -> Disk:
@@ -86,9 +85,9 @@ class Host:
     duplex: bool = False
 
     def __post_init__(self):
-        require(0 < self.speed < math.inf, "host speed", self.speed, "above 0 instructions a second")
+        require_positive("host speed", self.speed, "instructions a second")
         for label in ("per_packet", "per_byte", "per_check_byte"):
-            require(0 <= getattr(self, label) < math.inf, f"host {label}", getattr(self, label), "0 or more")
+            require_not_negative(f"host {label}", getattr(self, label))
 
     def seconds(self, size: ArrayLike) -> NDArray:
         """To send or to receive a packet of `size` bytes."""
@@ -118,16 +117,10 @@ class Network:
     switched: bool = False
 
     def __post_init__(self):
-        require(0 < self.rate < math.inf, "network rate", self.rate, "above 0 bytes a second")
-        require(0 <= self.acquisition < math.inf, "token acquisition", self.acquisition, "0 s or more")
-        require(self.rings >= 1 and self.rings == int(self.rings), "rings", self.rings, "a whole number, at least 1")
+        require_positive("network rate", self.rate, "bytes a second")
+        require_not_negative("token acquisition", self.acquisition, "s")
+        require_whole("rings", self.rings)
 
     def seconds(self, size: ArrayLike) -> NDArray:
         """How long a packet of `size` bytes holds a ring or a link, the token's way to its sender included."""
         return self.acquisition + np.asarray(size, float) / self.rate
-
-
-def require(holds: bool, label: str, value: object, limit: str) -> None:
-    """Raises InputError where `holds` is false."""
-    if not holds:
-        raise InputError(f"{label} {value}: it must be {limit}")

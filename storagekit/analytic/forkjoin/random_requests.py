@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from storagekit.analytic.forkjoin.parts import Disk, require
+from storagekit.analytic.forkjoin.parts import Disk
 from storagekit.analytic.forkjoin.striping import Striping
+from storagekit.checks import require
 from storagekit.workload.randomness import fraction, words
 
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.forkjoin.bounds import latest
-from storagekit.analytic.forkjoin.parts import Disk, Host, Network, require
+from storagekit.analytic.forkjoin.parts import Disk, Host, Network
 from storagekit.analytic.forkjoin.recursion import Paths, path
 from storagekit.analytic.forkjoin.striping import Striping
+from storagekit.checks import require, require_not_negative, require_share
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class StripedSystem:
     control: float = 64.0
 
     def __post_init__(self):
-        require(0 <= self.write_share <= 1, "write share", self.write_share, "between 0 and 1")
-        require(0 <= self.control < np.inf, "control packet", self.control, "0 bytes or more, and finite")
+        require_share("write share", self.write_share)
+        require_not_negative("control packet", self.control, "bytes")
 
     def utilization(self, rate: ArrayLike) -> dict[str, NDArray]:
         """Share of the time that each resource is busy at `rate` requests a second; of several disks or agents, the

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool
 from numpy.typing import NDArray
 
-from storagekit.analytic.forkjoin.parts import require
+from storagekit.checks import require, require_positive, require_whole
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,11 @@ class Striping:
     failed: int = 0
 
     def __post_init__(self):
-        require(
-            0 < self.request < np.inf and 0 < self.unit < np.inf,
-            "request and unit",
-            (self.request, self.unit),
-            "above 0",
-        )
+        require_positive("request", self.request, "bytes")
+        require_positive("unit", self.unit, "bytes")
         blocks = self.request / self.unit
-        for label in ("disks", "groups", "failed"):
-            value = getattr(self, label)
-            require(value >= 0 and value == int(value), label, value, "a whole number")
-        require(self.disks >= 1, "disks", self.disks, "at least 1")
+        for label, least in (("disks", 1), ("groups", 0), ("failed", 0)):
+            require_whole(label, getattr(self, label), least)
         require(
             blocks >= 1 and abs(blocks - round(blocks)) < 1e-6,
             f"request of {self.request:g} bytes in units of",

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.analytic.forkjoin.parts import Disk, require
+from storagekit.analytic.forkjoin.parts import Disk
+from storagekit.checks import require
 
 _POINTS = 64
 # theta times the slowest positioning and a small transfer: from thousands of sessions with little spread to one alone
@@ -64,7 +65,7 @@ def lateness_bound(disk: Disk, units: ArrayLike, period: float) -> float:
 
     Raises InputError for a period that is not above 0.
     """
-    require(period > 0, "period", f"{period:g} s", "above 0")
+    require(period > 0, "period", period, "above 0", "s")
     units = np.asarray(units, float)
     tail = Tail.of([disk])
     left = period - float(disk.transfer(units).sum())

@@ -1,0 +1,46 @@
+"""Numbers as they are given: what is let through, and the line that refuses."""
+
+import numpy as np
+import pytest
+
+from storagekit.checks import require, require_not_negative, require_positive, require_share, require_whole
+from storagekit.errors import InputError
+
+
+def test_numbers_within_their_limits_pass():
+    for check, values in (
+        (require_positive, (1e-300, 1, np.float32(2), np.array(3.0))),
+        (require_not_negative, (0, 0.0, 7)),
+        (require_share, (0, 0.5, 1)),
+        (require_whole, (1, 2.0, np.int64(3))),
+    ):
+        for value in values:
+            check("it", value)
+    require(np.array([True, True]), "it", [1, 2], "anything")
+
+
+@pytest.mark.parametrize(
+    ("check", "value", "says"),
+    [
+        (require_positive, 0.0, "it 0: it must be above 0 and finite"),
+        (require_positive, float("nan"), "it nan: it must be above 0 and finite"),
+        (require_positive, [1, 2], "it of 2 values: give one number, and ask again for each other"),
+        (require_positive, "3", "it '3': give a number"),
+        (require_positive, None, "it None: give a number"),
+        (require_not_negative, -1e-3, "it -0.001: it must be 0 or more and finite"),
+        (require_not_negative, float("inf"), "it inf: it must be 0 or more and finite"),
+        (require_share, 1.5, "it 1.5: it must be between 0 and 1"),
+        (require_whole, 0, "it 0: give a whole number, at least 1"),
+        (require_whole, 1.5, "it 1.5: give a whole number, at least 1"),
+    ],
+)
+def test_others_are_refused_in_a_line(check, value, says):
+    with pytest.raises(InputError) as refused:
+        check("it", value)
+    assert str(refused.value) == says
+
+
+def test_of_many_values_the_first_that_fails_is_named_with_its_unit():
+    values = np.array([[1.0, 2.0], [-3.0, np.nan]], np.float32)
+    with pytest.raises(InputError, match=r"^time -3 s: it must be 0 or more$"):
+        require(values >= 0, "time", values, "0 or more", "s")
