@@ -262,5 +262,5 @@ def test_targets_that_contradict_one_another_are_refused():
     """So few places that jumps read after write by accident, more than is asked for."""
     with pytest.raises(InputError, match=r"near as a mixture comes to 1.5 and 0.01; change the near distance"):
         calibrate(replace(SMALL, data=1_000_000, locality=1.5, read_after_write=0.01))
-    with pytest.raises(InputError, match="jump 2 is not a share"):
+    with pytest.raises(InputError, match="jump 2: it must be between 0 and 1"):
         Mixture(2.0, 0.0)
