@@ -29,6 +29,7 @@ from storagekit.engine.run import Runner as Runner
 from storagekit.engine.run import keys as keys
 from storagekit.engine.state import NOBODY as NOBODY
 from storagekit.engine.state import State as State
+from storagekit.engine.system import AS_NEEDED as AS_NEEDED
 from storagekit.engine.system import Scenario as Scenario
 from storagekit.engine.system import System as System
 from storagekit.engine.tally import Tally as Tally

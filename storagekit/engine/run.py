@@ -19,7 +19,7 @@ from storagekit.devices import say_if_late
 from storagekit.engine.arrival import Answered, Incoming
 from storagekit.engine.event import Report, event
 from storagekit.engine.state import NOBODY, State, phases, start
-from storagekit.engine.system import Scenario
+from storagekit.engine.system import AS_NEEDED, Scenario
 from storagekit.engine.tally import Tally, add, empty
 from storagekit.errors import InputError
 from storagekit.lanes import first_true
@@ -173,7 +173,7 @@ class Runner:
     """A scenario, batched or single, on its way: `advance` moves every lane on by `count` chunks."""
 
     def __init__(self, scenario: Scenario, key: np.ndarray, log: AbstractLog):
-        if scenario.system.slots is None:
+        if scenario.system.slots == AS_NEEDED:
             raise InputError("System.slots is not given: `sweep` and `replay` find it, the bare engine has to be told")
         say_if_late()
         arrays, static = eqx.partition(scenario, eqx.is_array_like)

@@ -17,6 +17,8 @@ from storagekit.schedule import AbstractSchedule
 from storagekit.workload import AbstractArrivals
 
 MOST_SECTORS = 2**31
+# slots: whoever simulates finds out how many
+AS_NEEDED = -1
 
 
 class System(eqx.Module):
@@ -47,7 +49,7 @@ class System(eqx.Module):
     condition: Condition
     synchronized: Int[Array, "..."]
     drives: int = eqx.field(static=True)
-    slots: int | None = eqx.field(static=True)
+    slots: int = eqx.field(static=True)
 
     def __init__(
         self,
@@ -61,7 +63,7 @@ class System(eqx.Module):
         condition=None,
         *,
         drives: int | None = None,
-        slots: int | None = None,
+        slots: int = AS_NEEDED,
         synchronized=0,
     ):
         self.drive = drive
@@ -85,7 +87,7 @@ class System(eqx.Module):
         copies, replicas = int(np.max(self.placement.copies)), int(np.max(self.placement.replicas))
         if copies > MOST_COPIES:
             raise InputError(f"{copies} copies of a block: at most {MOST_COPIES}; run groups as lanes")
-        if self.slots is not None and self.slots < 1:
+        if self.slots < 1 and self.slots != AS_NEEDED:
             raise InputError(f"{self.slots} request slots: give at least 1")
         capacity = np.asarray(self.placement.capacity(self.drive))
         if not np.all((capacity > 0) & (capacity < MOST_SECTORS)):
@@ -115,5 +117,5 @@ class Scenario(eqx.Module):
     def __check_init__(self):
         most = self.arrivals.most_outstanding
         slots = self.system.slots
-        if most is not None and slots is not None and most > slots:
+        if most is not None and slots != AS_NEEDED and most > slots:
             raise InputError(f"{most} requests outstanding in {slots} slots: raise System.slots")

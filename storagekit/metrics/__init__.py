@@ -13,4 +13,5 @@ from storagekit.metrics.measurement import Measurement as Measurement
 from storagekit.metrics.measurement import with_interval as with_interval
 from storagekit.metrics.measures import MEANINGS as MEANINGS
 from storagekit.metrics.measures import UNITS as UNITS
+from storagekit.metrics.provenance import made_by as made_by
 from storagekit.metrics.replaying import replay as replay

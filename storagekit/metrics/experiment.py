@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.engine import AbstractLog, NoLog, Outcome, Scenario, batches, execute, stack
+from storagekit.engine import AS_NEEDED, AbstractLog, NoLog, Outcome, Scenario, batches, execute, stack
 from storagekit.errors import InputError
 from storagekit.metrics.measures import UNITS, after_warm_up, measures
 from storagekit.metrics.provenance import provenance
@@ -183,7 +183,7 @@ def _others(flat: xr.Dataset) -> dict:
 def _refuse_held_up(flat: xr.Dataset, scenario: Scenario) -> None:
     most = float(flat.held_up.max())
     if most > 0:
-        slots = scenario.system.slots or MOST
+        slots = MOST if scenario.system.slots == AS_NEEDED else scenario.system.slots
         raise InputError(
             f"{most:.0f} arrivals waited outside: {slots} slots are too few; raise System.slots, lower the load, or pass "
             "allow_held_up=True"

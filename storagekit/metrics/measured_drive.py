@@ -12,7 +12,7 @@ from storagekit import units
 from storagekit.analytic.headtracking import demerit
 from storagekit.drive import Arm, OneKind, Target
 from storagekit.errors import InputError
-from storagekit.metrics.provenance import version
+from storagekit.metrics.provenance import made_by
 from storagekit.workload.trace import RequestTrace
 
 # a read is taken to need the arm if it lies more than REACH sectors from all of the RECENT requests before it
@@ -85,9 +85,8 @@ def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller 
             "compared": ((), int(compared.sum()), {"units": "requests", "long_name": "reads apart"}),
             "demerit": ((), demerit(measured[compared], service[compared]), {"units": "s", "long_name": "demerit"}),
         },
-        attrs={
-            "basis": "trace",
-            "storagekit": version(),
+        attrs=made_by("trace")
+        | {
             "trace": trace.source.name,
             "drive": getattr(drive, "name", type(drive).__name__),
             **controller._asdict(),

@@ -15,6 +15,21 @@ from storagekit.drive import AbstractDrive
 from storagekit.engine import Scenario
 
 
+def made_by(basis: str, seeds: Sequence[int] | None = None, wall: float | None = None) -> dict:
+    """Attributes that every result carries: what it rests on (`BASES`), the versions that made it, the seeds of its
+    random part, and the seconds that it took."""
+    told: dict[str, Any] = {
+        "basis": basis,
+        "storagekit": version(),
+        "jax": jax.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+    if seeds is not None:
+        told["seeds"] = [int(seed) for seed in seeds]
+    return told if wall is None else told | {"wall_seconds": round(float(wall), 3)}
+
+
 def provenance(
     scenarios: Sequence[Scenario],
     axes: Mapping[str, Sequence[Any]],
@@ -27,22 +42,15 @@ def provenance(
 
     `scenario` describes the first of the scenarios, types and numbers, as JSON; `varied` names what a sweep changes in it.
     """
-    return {
-        "basis": "simulated",
-        "storagekit": version(),
-        "jax": jax.__version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
+    return made_by("simulated", seeds, wall) | {
         "precision": "float32",
         "backend": jax.default_backend(),
         "drive": ", ".join(dict.fromkeys(_name(scenario.system.drive) for scenario in scenarios)),
         **{part: _types(scenarios, part) for part in ("dispatch", "schedule", "completion", "propagation")},
         "scenario": json.dumps(describe(scenarios[0])),
         "varied": list(axes),
-        "seeds": [int(seed) for seed in seeds],
         "requests_per_run": int(requests),
         "warm_up_requests": int(warm_up),
-        "wall_seconds": round(float(wall), 3),
     }
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import xarray as xr
 
-from storagekit.engine import Scenario, structure
+from storagekit.engine import AS_NEEDED, Scenario, structure
 
 # slots where none are given, at first, and at most
 FEWEST, MOST = 64, 1024
@@ -32,7 +32,7 @@ def with_room(run: Callable[[list[Scenario]], xr.Dataset], scenarios: Sequence[S
 
     What comes of it does not depend on how many slots there are, once they are enough.
     """
-    if scenarios[0].system.slots is not None:
+    if scenarios[0].system.slots != AS_NEEDED:
         return run(list(scenarios))
     slots = fewest(scenarios)
     while True:
@@ -51,7 +51,7 @@ def fewest(scenarios: Sequence[Scenario]) -> int:
 
 def provided(scenarios: Sequence[Scenario], slots: int = MOST) -> list[Scenario]:
     """The scenarios, with so many slots where System.slots is not given."""
-    return [_with(one, slots=slots) if one.system.slots is None else one for one in scenarios]
+    return [_with(one, slots=slots) if one.system.slots == AS_NEEDED else one for one in scenarios]
 
 
 def _with(scenario: Scenario, **numbers: int) -> Scenario:

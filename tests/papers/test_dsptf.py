@@ -11,7 +11,15 @@ from storagekit.errors import InputError
 from storagekit.metrics import History, simulate
 from storagekit.papers import dsptf
 from storagekit.papers.dsptf.bricks import NAMES, Bricks, Setting, source
-from storagekit.papers.dsptf.replays import LARD_WINDOWS, MEANINGS, PIECES, Length, replay_findings, settings, through
+from storagekit.papers.dsptf.replays import (
+    LARD_WINDOWS,
+    MEANINGS,
+    PIECES,
+    TraceEffort,
+    replay_findings,
+    settings,
+    through,
+)
 from storagekit.placement import Declustered
 from storagekit.reproduce.claims import load_claims
 from storagekit.reproduce.scorecard import score
@@ -20,7 +28,7 @@ from storagekit.units import KB, MS
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.workload.reuse import hit_rates
 
-TINY = Length(2**12, 2, wide=2**12)
+TINY = TraceEffort(seeds=2, requests=2**12, wide=2**12)
 TRACES = ("sap", "cello2002", "websearch", "financial")
 
 
@@ -201,7 +209,9 @@ def test_many_bricks_share_a_load_evenly():
 
 def test_table4_at_full_and_half_speed():
     """Equal bricks share alike under every scheme; with one at half speed hashing paces both, and D-SPTF does not."""
-    data = dsptf.table4(dsptf.Effort(2, 600), speeds=(1.0, 0.5), slowness=("service",)).brick_throughput.mean("seed")
+    data = dsptf.table4(
+        dsptf.Effort(seeds=2, requests=600), speeds=(1.0, 0.5), slowness=("service",)
+    ).brick_throughput.mean("seed")
     even = data.sel(speed=1.0, slowness="service")
     np.testing.assert_allclose(
         even.sel(brick=0, scheme=["Central SPTF", "D-SPTF", "Hashing"]),
@@ -216,7 +226,7 @@ def test_table4_at_full_and_half_speed():
 
 
 def test_a_loop_with_a_failing_brick_loses_nothing():
-    data = dsptf.failing(dsptf.Effort(2, 4000), timeouts=(0.1,))
+    data = dsptf.failing(dsptf.Effort(seeds=2, requests=4000), timeouts=(0.1,))
     assert float(data.outstanding.min()) > data.attrs["loop"] - 0.25
     assert float(data.resent.min()) > 0
     assert verdicts(dsptf.failing_findings(data)) == {"dsptf.protocol.brick_failure": "holds"}
@@ -224,7 +234,7 @@ def test_a_loop_with_a_failing_brick_loses_nothing():
 
 def test_a_network_without_delay_is_the_best_and_hashing_has_none():
     data = dsptf.network(
-        dsptf.Effort(2, 1200), latencies=(0.0, 3 * MS), replicas=(4,), depths=(16,), read_shares=(0.9,)
+        dsptf.Effort(seeds=2, requests=1200), latencies=(0.0, 3 * MS), replicas=(4,), depths=(16,), read_shares=(0.9,)
     ).squeeze()
     assert float(data.gain.sel(latency=0.0, statistic="mean")) > float(data.gain.sel(latency=3 * MS, statistic="mean"))
     hashed = data.throughput.sel(scheme="Hashing")
@@ -247,7 +257,7 @@ def test_impossible_requests_are_refused():
     with pytest.raises(InputError, match="scheme 'SPTF': unknown"):
         through(source("sap", 512), Bricks(), {"a": Setting("SPTF")}, "sap", [0], 1)
     with pytest.raises(InputError, match="profile 'huge': unknown"):
-        dsptf.length("huge")
+        dsptf.trace_effort("huge")
 
 
 def test_whole_real_files_stand_in_for_the_stand_ins(tmp_path):

@@ -1,5 +1,7 @@
 """What the exhibits of SR-Array compute from what was simulated, on data made by hand; and small runs of the real thing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -17,7 +19,7 @@ from storagekit.plan import Layout
 from storagekit.reproduce.claims import load_claims
 from storagekit.units import KB, MB, MS
 
-TINY = effort("quick")._replace(windows=1, requests=150, memory_requests=300, seeds=2, loop_requests=300)
+TINY = replace(effort("quick"), windows=1, requests=150, memory_requests=300, seeds=2, loop_requests=300)
 
 
 def rates(*responses) -> xr.Dataset:

@@ -4,7 +4,6 @@ A module for each kind of exhibit, its data first, then its findings, what they 
 bear the same name in `draw`. `brick_group` and `bricks` are the paper's systems.
 """
 
-from storagekit.papers.dsptf.brick_group import Effort as Effort
 from storagekit.papers.dsptf.brick_group import effort as effort
 from storagekit.papers.dsptf.conflicts import one_at_a_time as one_at_a_time
 from storagekit.papers.dsptf.conflicts import protocol as protocol
@@ -28,11 +27,11 @@ from storagekit.papers.dsptf.loops import table1_findings as table1_findings
 from storagekit.papers.dsptf.loops import table1_readings as table1_readings
 from storagekit.papers.dsptf.network import messages as messages
 from storagekit.papers.dsptf.network import network as network
-from storagekit.papers.dsptf.replays import Length as Length
-from storagekit.papers.dsptf.replays import length as length
+from storagekit.papers.dsptf.replays import TraceEffort as TraceEffort
 from storagekit.papers.dsptf.replays import missed as missed
 from storagekit.papers.dsptf.replays import replay_findings as replay_findings
 from storagekit.papers.dsptf.replays import replays as replays
+from storagekit.papers.dsptf.replays import trace_effort as trace_effort
 from storagekit.papers.dsptf.traces import TRACES as TRACES
 from storagekit.papers.dsptf.traces import compared as compared
 from storagekit.papers.dsptf.traces import real as real
@@ -43,3 +42,4 @@ from storagekit.papers.dsptf.traces import table3 as table3
 from storagekit.papers.dsptf.traces import table3_findings as table3_findings
 from storagekit.papers.dsptf.unequal import table4 as table4
 from storagekit.papers.dsptf.unequal import table4_findings as table4_findings
+from storagekit.papers.effort import Effort as Effort

@@ -1,7 +1,6 @@
 """The paper's system: a group of bricks that all hold every block, and a closed loop of small random requests."""
 
 import math
-from typing import NamedTuple
 
 import xarray as xr
 
@@ -10,6 +9,7 @@ from storagekit.drive import load_drive
 from storagekit.engine import AbstractCompletion, AllCopies, AtOnce, FirstCopy, ReceivingBrick, Scenario, System
 from storagekit.errors import InputError
 from storagekit.metrics import sweep
+from storagekit.papers.effort import Effort, of_profile
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF, AbstractSchedule
 from storagekit.units import KB, US
@@ -41,27 +41,12 @@ KEYS = {
 SLOTS = {"at once": (128, 640), "first copy": (128, 256), "receiving brick": (48, 64), "all copies": (16, 16)}
 
 
-class Effort(NamedTuple):
-    """How much to simulate: independent replications, and requests in each after a warm-up of a fifth of them."""
-
-    seeds: int = 32
-    requests: int = 10_000
-    first_seed: int = 0
-
-    @property
-    def seed_list(self) -> list[int]:
-        return list(range(self.first_seed, self.first_seed + self.seeds))
-
-
-QUICK = Effort(16, 4_000)
+QUICK = Effort()
 
 
 def effort(profile: str, first_seed: int = 0) -> Effort:
-    """The effort of a profile: "quick" for a look, "full" for the record."""
-    known = {"quick": QUICK, "full": Effort(64, 20_000)}
-    if profile not in known:
-        raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(known)}")
-    return known[profile]._replace(first_seed=first_seed)
+    """The effort of a profile for the closed loops, each after a warm-up of a fifth of its requests."""
+    return of_profile(profile, {"quick": QUICK, "full": Effort(seeds=64, requests=20_000)}, first_seed)
 
 
 def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: float = 1e-3) -> xr.Dataset:
@@ -76,7 +61,7 @@ def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: f
     )
     share = float((data.held_up / data.requests).max())
     if share > most_held_up:
-        raise InputError(f"{share:.2%} of arrivals waited outside: raise the slots of dsptf.system.SLOTS")
+        raise InputError(f"{share:.2%} of arrivals waited outside: raise the slots of dsptf.brick_group.SLOTS")
     data.attrs |= {"paper": "dsptf", "exhibit": f"dsptf.{exhibit}"}
     return data
 

@@ -1,6 +1,7 @@
 """Messages, conflicts and lost claims, and what they show: tables 5 and 6, sections 3 and 5.3.1."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import xarray as xr
 
@@ -26,7 +27,7 @@ def table5(
     further claim (section 5.3.1).
     """
     groups = max(bricks) // min(replicas)
-    loops = _claims(effort._replace(seeds=max(groups, effort.seeds)), replicas, read_share, latency, "table5")
+    loops = _claims(replace(effort, seeds=max(groups, effort.seeds)), replicas, read_share, latency, "table5")
     messages = 2 * loops.replicas + loops.replicas * loops.further_claims
     by_size = []
     for count in bricks:
@@ -80,7 +81,7 @@ def one_at_a_time(effort: Effort = QUICK, *, replicas: int = 8) -> xr.Dataset:
     def loop() -> Scenario:
         return group(DSPTF(LATENCY), replicas=replicas, outstanding=1, read_share=1.0)
 
-    data = sweep_loops(loop, {}, effort._replace(requests=max(100, effort.requests // 10)), "table5")
+    data = sweep_loops(loop, {}, replace(effort, requests=max(100, effort.requests // 10)), "table5")
     return data.assign_attrs(copies=replicas)
 
 

@@ -1,17 +1,17 @@
 """Traces through two bricks with memory and what they show: figures 6 to 8. Times in seconds."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from storagekit.cache import BrickLRU, blocks_held
 from storagekit.engine import Spell, State
-from storagekit.errors import InputError
 from storagekit.metrics import History, Measurement, history, ratio, with_interval
 from storagekit.papers.dsptf.bricks import HALF, NAMES, SLOW, Bricks, Setting, Source, source
+from storagekit.papers.effort import Effort, of_profile
 from storagekit.units import MS
 
 PIECES = 40
@@ -35,34 +35,26 @@ NORMAL, DEGRADED = [(0.0, 0.25), (0.5, 0.75)], [(0.25, 0.5), (0.75, 1.0)]
 CLOSE, NEAR = 0.05, 0.15
 
 
-class Length(NamedTuple):
-    """How much of the traces to run: requests of each (0 for all of it), how often, and which random ones.
+@dataclass(frozen=True, kw_only=True)
+class TraceEffort(Effort):
+    """How much of the traces to run: requests of each (0 for all of it), and how often.
 
-    runs: of each setting, which differ in the phases of the spindles. Spindles turn at one speed, so that the lead of one
-    over the other, which decides how often one of two is nearer, stays as it is throughout a run. wide: requests of each
-    trace on the 32 bricks of table 3, where a request is more work.
+    seeds: runs of each setting, which differ in the phases of the spindles. Spindles turn at one speed, so that the lead of
+    one over the other, which decides how often one of two is nearer, stays as it is throughout a run. wide: requests of each
+    trace on the 32 bricks of table 3, where a request is more work. The stand-ins are drawn with the first seed.
     """
 
+    seeds: int = 4
     requests: int = 2**15
-    runs: int = 4
-    seed: int = 0
     wide: int = 2**15
 
-    @property
-    def seeds(self) -> list[int]:
-        """One for each run."""
-        return list(range(self.seed, self.seed + self.runs))
+
+QUICK = TraceEffort()
 
 
-QUICK = Length()
-
-
-def length(profile: str, seed: int = 0) -> Length:
-    """The length of a profile: "quick" for a look, "full" for the record."""
-    known = {"quick": QUICK, "full": Length(2**19, 4, wide=2**17)}
-    if profile not in known:
-        raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(known)}")
-    return known[profile]._replace(seed=seed)
+def trace_effort(profile: str, first_seed: int = 0) -> TraceEffort:
+    """The effort of a profile for traces."""
+    return of_profile(profile, {"quick": QUICK, "full": TraceEffort(requests=2**19, wide=2**17)}, first_seed)
 
 
 def settings(requests: int, duration: float) -> dict[str, Setting]:
@@ -91,7 +83,7 @@ def settings(requests: int, duration: float) -> dict[str, Setting]:
 
 
 def replays(
-    effort: Length = QUICK,
+    effort: TraceEffort = QUICK,
     *,
     trace: str = "sap",
     folder: str | Path = "",
@@ -106,8 +98,8 @@ def replays(
     as in the paper: memories are empty at first. Attribute `duplicates`: blocks found in the memories of two bricks at the
     end.
     """
-    given = source(trace, effort.requests, effort.seed, folder, together)
-    return through(given, system, settings(len(given.trace), seconds(given)), trace, effort.seeds, pieces)
+    given = source(trace, effort.requests, effort.first_seed, folder, together)
+    return through(given, system, settings(len(given.trace), seconds(given)), trace, effort.seed_list, pieces)
 
 
 def through(

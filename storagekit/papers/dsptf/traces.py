@@ -12,7 +12,7 @@ from storagekit.papers.dsptf.replays import (
     PAIR,
     QUICK,
     STAND_IN,
-    Length,
+    TraceEffort,
     seconds,
     through,
     time_over,
@@ -36,11 +36,13 @@ SAMPLES = {
 }
 
 
-def table2(effort: Length = QUICK, *, traces: Sequence[str] = tuple(TRACES), folder: str | Path = "") -> xr.Dataset:
+def table2(
+    effort: TraceEffort = QUICK, *, traces: Sequence[str] = tuple(TRACES), folder: str | Path = ""
+) -> xr.Dataset:
     """Characteristics of the traces that the other exhibits run, at full length (dimension `trace`; table 2)."""
     rows = []
     for name in traces:
-        given = source(name, 0, effort.seed, folder)
+        given = source(name, 0, effort.first_seed, folder)
         rows.append(
             {
                 "reads": float(given.trace.read.mean()),
@@ -56,7 +58,7 @@ def table2(effort: Length = QUICK, *, traces: Sequence[str] = tuple(TRACES), fol
 
 
 def table3(
-    effort: Length = QUICK, *, traces: Sequence[str] = tuple(TRACES), folder: str | Path = "", bricks: int = 32
+    effort: TraceEffort = QUICK, *, traces: Sequence[str] = tuple(TRACES), folder: str | Path = "", bricks: int = 32
 ) -> xr.Dataset:
     """Hit rates of reads by scheme and trace: eight replicas, 50 LUNs over 32 bricks of 512 MB (table 3).
 
@@ -66,8 +68,8 @@ def table3(
     runs = {scheme: Setting(scheme, allocated=1.0) for scheme in NAMES[:4]}
     found, twice, basis = [], 0, []
     for name in traces:
-        given = source(name, effort.wide, effort.seed, folder)
-        data = through(given, system, runs, name, effort.seeds[:1], 1).whole.isel(seed=0, drop=True)
+        given = source(name, effort.wide, effort.first_seed, folder)
+        data = through(given, system, runs, name, effort.seed_list[:1], 1).whole.isel(seed=0, drop=True)
         twice += data.attrs["duplicates"]
         basis.append(given.basis)
         found.append(data[["hit_rate", "hit_elsewhere", "held_up"]].drop_vars(["system", "scheme"]))
@@ -76,7 +78,7 @@ def table3(
     return joined.assign_attrs(exhibit="dsptf.table3", duplicates=twice)
 
 
-def real(effort: Length = QUICK, folder: str | Path = "", *, requests: int = 10_000) -> xr.Dataset | None:
+def real(effort: TraceEffort = QUICK, folder: str | Path = "", *, requests: int = 10_000) -> xr.Dataset | None:
     """The head of each real trace that lies in a folder, through two equal bricks (dimensions `trace`, `scheme`, `seed`).
 
     folder: see `resources.real_traces`; None is returned where none of `SAMPLES` is there. Devices lie end to end;
@@ -89,17 +91,17 @@ def real(effort: Length = QUICK, folder: str | Path = "", *, requests: int = 10_
             continue
         given = Source(read(path).take(slice(0, requests)).concatenated(), 1.0, "trace")
         runs = {scheme: Setting(scheme, allocated=1.0) for scheme in NAMES[:4]}
-        data = through(given, PAIR, runs, name, effort.seeds, 1).whole.drop_vars(["system", "scheme"])
+        data = through(given, PAIR, runs, name, effort.seed_list, 1).whole.drop_vars(["system", "scheme"])
         found.append(data.rename(run="scheme").assign_coords(trace=name))
     if not found:
         return None
     return xr.concat(found, dim="trace", combine_attrs="override").assign_attrs(exhibit="dsptf.traces", basis="trace")
 
 
-def compared(effort: Length = QUICK, *, traces: Sequence[str] = tuple(TRACES)) -> xr.Dataset:
+def compared(effort: TraceEffort = QUICK, *, traces: Sequence[str] = tuple(TRACES)) -> xr.Dataset:
     """The stand-ins of the other exhibits' length against what is published of the traces, figure by figure."""
     models = {name: model_of(name, effort.requests) for name in traces}
-    rows = {name: compare(model, generate(model, seed=effort.seed)) for name, model in models.items()}
+    rows = {name: compare(model, generate(model, seed=effort.first_seed)) for name, model in models.items()}
     figures = list(next(iter(rows.values())))
     kinds = ("target", "measured")
     values = [[[getattr(rows[name][figure], kind) for kind in kinds] for figure in figures] for name in traces]

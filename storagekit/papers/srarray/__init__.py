@@ -6,7 +6,7 @@ bear the same name in `draw`. `disk` and `disk_array` are the paper's systems.
 
 from storagekit.papers.srarray.delayed import delayed_findings as delayed_findings
 from storagekit.papers.srarray.delayed import delayed_writes as delayed_writes
-from storagekit.papers.srarray.disk import Effort as Effort
+from storagekit.papers.srarray.disk import ArrayEffort as ArrayEffort
 from storagekit.papers.srarray.disk import effort as effort
 from storagekit.papers.srarray.disk import paper_drive as paper_drive
 from storagekit.papers.srarray.drive_model import fig5 as fig5

@@ -25,7 +25,7 @@ from storagekit.engine import (
     stack,
 )
 from storagekit.metrics import Measurement
-from storagekit.papers.srarray.disk import QUICK, Effort, paper_drive
+from storagekit.papers.srarray.disk import QUICK, ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.schedule import RSATF
 from storagekit.units import KB
@@ -42,7 +42,7 @@ HOT = 1 / 20_000
 
 
 def delayed_writes(
-    effort: Effort = QUICK, *, tables: Sequence[int] = (1, 32, 128), hot: Sequence[float] = (HOT, 1.0)
+    effort: ArrayEffort = QUICK, *, tables: Sequence[int] = (1, 32, 128), hot: Sequence[float] = (HOT, 1.0)
 ) -> xr.Dataset:
     """Delayed writes by `table` (entries), `hot` (the share of the data that is asked for) and `seed`.
 
@@ -51,7 +51,7 @@ def delayed_writes(
     of these moments (see `Disks`); NaN for cold data, whose blocks are too many to follow.
     """
     points = [(table, share) for table in tables for share in hot]
-    seeds = list(range(effort.first_seed, effort.first_seed + max(2, effort.seeds // 4)))
+    seeds = effort.successive(max(2, effort.seeds // 4))
     scenario, keys = stack([_loop(table, share) for table, share in points], seeds)
     lanes = keys.shape[1]
     runner = Runner(scenario, keys, AccessLog())

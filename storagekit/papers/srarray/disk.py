@@ -1,12 +1,12 @@
 """The paper's disk."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import equinox as eqx
 import numpy as np
 
 from storagekit.drive import Drive
-from storagekit.errors import InputError
+from storagekit.papers.effort import Effort, of_profile
 from storagekit.plan import DriveFigures
 from storagekit.units import KB, MS
 
@@ -18,28 +18,26 @@ HEADS = 12
 MEDIA_RATE = 18.2e6
 
 
-class Effort(NamedTuple):
-    """How much to simulate: windows of a trace, requests in each, and where memory has to fill; replications of a loop,
-    requests in each; questions put to the planner."""
+@dataclass(frozen=True, kw_only=True)
+class ArrayEffort(Effort):
+    """How much to simulate: windows of a trace, requests in each, and where memory has to fill; replications of a loop
+    (`seeds`), requests in each; questions put to the planner."""
 
-    windows: int = 3
-    requests: int = 800
-    memory_requests: int = 3_000
     seeds: int = 8
+    requests: int = 800
+    windows: int = 3
+    memory_requests: int = 3_000
     loop_requests: int = 1_500
     questions: int = 16
-    first_seed: int = 0
 
 
-QUICK = Effort()
+QUICK = ArrayEffort()
+FULL = ArrayEffort(seeds=16, requests=3_000, windows=3, memory_requests=12_000, loop_requests=10_000, questions=24)
 
 
-def effort(profile: str, first_seed: int = 0) -> Effort:
-    """The effort of a profile: "quick" for a look, "full" for the record."""
-    known = {"quick": QUICK, "full": Effort(3, 3_000, 12_000, 16, 10_000, 24)}
-    if profile not in known:
-        raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(known)}")
-    return known[profile]._replace(first_seed=first_seed)
+def effort(profile: str, first_seed: int = 0) -> ArrayEffort:
+    """The effort of a profile."""
+    return of_profile(profile, {"quick": QUICK, "full": FULL}, first_seed)
 
 
 def paper_drive() -> Drive:

@@ -16,7 +16,7 @@ from storagekit.engine import Background, FirstCopy, Scenario, System
 from storagekit.errors import InputError
 from storagekit.lanes import real
 from storagekit.metrics import sweep
-from storagekit.papers.srarray.disk import Effort, paper_drive
+from storagekit.papers.srarray.disk import ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.plan import Layout
 from storagekit.schedule import RLOOK, RSATF, ByNumber
@@ -98,12 +98,12 @@ class DiskArray(NamedTuple):
         return Scenario(system, padded(arrivals, max(self.longest, len(trace))))
 
 
-def small(effort: Effort) -> DiskArray:
+def small(effort: ArrayEffort) -> DiskArray:
     """Up to twelve disks, for the Cello workloads."""
     return DiskArray(paper_drive(), 12, 128, effort.memory_requests)
 
 
-def large(effort: Effort) -> DiskArray:
+def large(effort: ArrayEffort) -> DiskArray:
     """Up to 36 disks, for TPC-C."""
     return DiskArray(paper_drive(), 36, 256, effort.memory_requests)
 
@@ -121,7 +121,7 @@ def padded(arrivals: RecordedArrivals, count: int) -> RecordedArrivals:
 
 
 def over_windows(
-    effort: Effort, workload: str, array: DiskArray, runs: Sequence[Run], warm_up: float = 0.0
+    effort: ArrayEffort, workload: str, array: DiskArray, runs: Sequence[Run], warm_up: float = 0.0
 ) -> xr.Dataset:
     """Every run on every window of a stand-in, all runs of a window as one batch: dimensions `run` and `seed`, the window.
 
@@ -129,7 +129,7 @@ def over_windows(
     """
     size = WORKLOADS[workload].data
     found = []
-    for number in range(effort.first_seed, effort.first_seed + effort.windows):
+    for number in effort.successive(effort.windows):
         trace = window(workload, effort.requests, number)
         data = sweep(
             lambda run, trace=trace: array.replays(runs[run], trace, size),

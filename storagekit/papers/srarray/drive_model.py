@@ -12,7 +12,7 @@ from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
 from storagekit.metrics import Measurement, interval, sweep
 from storagekit.metrics.measured_drive import Controller, measured_stream
-from storagekit.papers.srarray.disk import QUICK, Effort
+from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.placement import Replicas
 from storagekit.resources import data_path, real_traces
 from storagekit.schedule import FCFS, LOOK, SATF, ByNumber
@@ -37,7 +37,7 @@ def disksim() -> dict[tuple[str, int], float]:
     return {(row["policy"], int(row["pending_N"])): float(row["throughput_iops"]) for row in rows}
 
 
-def fig5(effort: Effort = QUICK, *, depths: Sequence[int] = (1, 2, 4, 8, 16)) -> xr.Dataset:
+def fig5(effort: ArrayEffort = QUICK, *, depths: Sequence[int] = (1, 2, 4, 8, 16)) -> xr.Dataset:
     """Throughput of our model and of DiskSim 4.0 on one Atlas 10K, by `policy` and `depth` (in place of figure 5).
 
     Variables `ours` [policy, depth, statistic] and `reference` [policy, depth], requests a second; NaN where DiskSim was not
@@ -52,7 +52,7 @@ def fig5(effort: Effort = QUICK, *, depths: Sequence[int] = (1, 2, 4, 8, 16)) ->
             System(drive, Replicas(1), Hashing(), schedule, drives=1, slots=16), ClosedLoop(requests, depth)
         )
 
-    seeds = list(range(effort.first_seed, effort.first_seed + effort.seeds))
+    seeds = effort.seed_list
     axes = {"policy": range(len(POLICIES)), "depth": list(depths)}
     data = sweep(disk, axes, seeds=seeds, requests=5 * effort.loop_requests)
     known = disksim()

@@ -8,12 +8,12 @@ import xarray as xr
 from storagekit.drive import Drive, SeekFit
 from storagekit.engine import Scenario
 from storagekit.lanes import real
-from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, Effort, paper_drive
+from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, ArrayEffort, paper_drive
 from storagekit.papers.srarray.loops import loop, modelled, recommended, swept
 
 
 def model_error(
-    effort: Effort = QUICK,
+    effort: ArrayEffort = QUICK,
     *,
     disks: Sequence[int] = (2, 4, 6, 8, 12),
     queues: Sequence[float] = (0.5, 1.0, 2.0, 3.0, 5.0),

@@ -7,7 +7,7 @@ import xarray as xr
 
 from storagekit.analytic.headtracking import Access, HeadTracking, accuracy, adjust_slack, confidence, prediction_error
 from storagekit.metrics import Measurement
-from storagekit.papers.srarray.disk import QUICK, Effort
+from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.units import US
 
 TRACKING = (
@@ -17,7 +17,7 @@ TRACKING = (
 
 
 def table2(
-    effort: Effort = QUICK,
+    effort: ArrayEffort = QUICK,
     *,
     intervals: Sequence[float] = (30.0, 60.0, 120.0, 240.0, 480.0),
     slacks: Sequence[float] = (0.0, 1.0, 2.0, 3.0, 4.0),

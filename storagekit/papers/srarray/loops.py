@@ -11,7 +11,7 @@ from storagekit.drive import Drive
 from storagekit.engine import Scenario, System
 from storagekit.metrics import Measurement, interval, sweep, with_interval
 from storagekit.papers.srarray.agreement import tracks
-from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, Effort, paper_drive
+from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.plan import Layout, Throughput, best_sr_array
 from storagekit.schedule import RLOOK, RSATF, ByNumber
@@ -161,7 +161,7 @@ def modelled(name: str, queue: int, write_share: float) -> float:
     return float(equations.array_throughput(disks, queue, one))
 
 
-def fig12(effort: Effort = QUICK, *, disks: Sequence[int] = DISKS, queues: Sequence[int] = QUEUES) -> xr.Dataset:
+def fig12(effort: ArrayEffort = QUICK, *, disks: Sequence[int] = DISKS, queues: Sequence[int] = QUEUES) -> xr.Dataset:
     """Throughput of random reads against the number of disks (figure 12), by `scheme`, `disks` and `queue`."""
     names = {(count, queue): recommended(count, queue) for count in disks for queue in queues}
 
@@ -194,7 +194,7 @@ def fig12(effort: Effort = QUICK, *, disks: Sequence[int] = DISKS, queues: Seque
 
 
 def fig13(
-    effort: Effort = QUICK,
+    effort: ArrayEffort = QUICK,
     *,
     write_shares: Sequence[float] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0),
     queues: Sequence[int] = QUEUES,
@@ -237,8 +237,8 @@ def crossover(data: xr.Dataset, scheduler: str, queue: int) -> xr.DataArray:
     return xr.apply_ufunc(crossing, lead, data.write_share, input_core_dims=core, vectorize=True).rename("crossover")
 
 
-def swept(build, axes: dict, effort: Effort) -> xr.Dataset:
-    seeds = list(range(effort.first_seed, effort.first_seed + effort.seeds))
+def swept(build, axes: dict, effort: ArrayEffort) -> xr.Dataset:
+    seeds = effort.seed_list
     # a mirrored write holds no slot after its answer, and the loop never more than its own requests
     data = sweep(build, axes, seeds=seeds, requests=effort.loop_requests, warm_up=effort.loop_requests // 5)
     return data.assign_attrs(paper="srarray", basis="simulated", locality=LOCALITY)

@@ -1,6 +1,7 @@
 """Figure 11 and what it shows: a bigger cache, or more disks?"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ import xarray as xr
 
 from storagekit.metrics import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired
-from storagekit.papers.srarray.disk import QUICK, Effort
+from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import WORKLOADS, Run, large, on_axes, over_windows, small
 from storagekit.papers.srarray.replays import STAND_IN, recommended
 from storagekit.plan import memory_or_disks
@@ -66,7 +67,9 @@ def _break_even(claim: str, answer: BreakEven, data: xr.Dataset, scale: float, r
     return Measurement(claim, answer.ratio, basis="stand-in", note=f"{answer.memory / MB:.0f} MB; {reuse}; {STAND_IN}")
 
 
-def fig11(effort: Effort = QUICK, *, workload: str = "Cello base", memory: Sequence[float] | None = None) -> xr.Dataset:
+def fig11(
+    effort: ArrayEffort = QUICK, *, workload: str = "Cello base", memory: Sequence[float] | None = None
+) -> xr.Dataset:
     """Response time by `disks` without memory, and by `memory` with the fewest disks, at one and three times the rate.
 
     Variables `with_disks` [disks, scale, seed] and `with_memory` [memory, scale, seed] in seconds, `hit_rate` of reads;
@@ -76,7 +79,7 @@ def fig11(effort: Effort = QUICK, *, workload: str = "Cello base", memory: Seque
     array = small(effort) if cello else large(effort)
     disks = CELLO_DISKS if cello else TPCC_DISKS
     sizes = [size * MB for size in (CELLO_MEMORY if cello else TPCC_MEMORY)] if memory is None else list(memory)
-    longer = effort._replace(requests=effort.memory_requests, windows=max(1, effort.windows // 3))
+    longer = replace(effort, requests=effort.memory_requests, windows=max(1, effort.windows // 3))
     shapes = [str(recommended(workload, count)) for count in disks]
     more_disks = [Run(shape, scale) for shape in shapes[1:] for scale in RATES]
     more_memory = [Run(shapes[0], scale, memory=size) for size in sizes for scale in RATES]

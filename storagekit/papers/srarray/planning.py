@@ -5,7 +5,7 @@ from scipy import stats
 
 from storagekit.drive import load_drive
 from storagekit.metrics import Measurement
-from storagekit.papers.srarray.disk import QUICK, Effort
+from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.plan import plan_against_simulation, random_questions
 
 REAL = ("cheetah9lp", "atlas10k")
@@ -13,7 +13,7 @@ REAL = ("cheetah9lp", "atlas10k")
 CASES = {"latency": "latency", "rlook": "throughput, RLOOK", "rsatf": "throughput, RSATF"}
 
 
-def plan_grid(effort: Effort = QUICK, *, mirrors: int = 1) -> xr.Dataset:
+def plan_grid(effort: ArrayEffort = QUICK, *, mirrors: int = 1) -> xr.Dataset:
     """Random questions to the planner, every feasible layout of each simulated (see `plan.plan_against_simulation`)."""
     real = [load_drive(name) for name in REAL]
     quick = effort.questions < 20

@@ -2,13 +2,14 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
 from storagekit.metrics import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired
-from storagekit.papers.srarray.disk import QUICK, Effort
+from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import DiskArray, Run, large, on_axes, over_windows, small
 from storagekit.papers.srarray.replays import STAND_IN
 from storagekit.units import MS
@@ -20,13 +21,15 @@ TPCC_SCALES = (1.0, 2.0, 4.0, 6.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 16.0,
 LIMIT = 15 * MS
 
 
-def fig10(effort: Effort = QUICK, *, workload: str = "Cello base", scales: Sequence[float] | None = None) -> xr.Dataset:
+def fig10(
+    effort: ArrayEffort = QUICK, *, workload: str = "Cello base", scales: Sequence[float] | None = None
+) -> xr.Dataset:
     """Response time as the rate rises: six disks for Cello base, 36 for TPC-C (figures 9 and 10).
 
     Dimension `scheduler`: "SATF" (RSATF on replicas) for every layout, "LOOK" (RLOOK) for those of figure 9. Windows are as
     long as those of memory, and a fifth of each passes unmeasured, so that an array that cannot keep up has time to show it.
     """
-    effort = effort._replace(requests=effort.memory_requests)
+    effort = replace(effort, requests=effort.memory_requests)
     array, names, rates = _family(effort, workload)
     pair = [names[0], names[-1]]
     points = [(name, float(scale)) for name in names for scale in scales or rates]
@@ -57,7 +60,7 @@ def sustained(data: xr.Dataset, limit: float = LIMIT) -> xr.DataArray:
     ).rename("sustained_scale")
 
 
-def _family(effort: Effort, workload: str) -> tuple[DiskArray, list[str], tuple[float, ...]]:
+def _family(effort: ArrayEffort, workload: str) -> tuple[DiskArray, list[str], tuple[float, ...]]:
     """The array of figures 9 and 10, its layouts, the recommended one first and striping last, and the rates."""
     if workload == "TPC-C":
         return large(effort), list(TPCC_LAYOUTS), TPCC_SCALES

@@ -9,7 +9,7 @@ import xarray as xr
 
 from storagekit.metrics import Measurement, sweep, with_interval
 from storagekit.papers.srarray.agreement import paired
-from storagekit.papers.srarray.disk import QUICK, Effort
+from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import Run, small
 from storagekit.papers.srarray.rates import CELLO_LAYOUTS
 from storagekit.papers.srarray.replays import rule
@@ -24,7 +24,7 @@ REAL = {"hplajw": "hplajw-1992/ajw.1week.srt.xz", "cello2003": "cello-hpl-2003/h
 REAL_CLAIMS = ("order", "vs_striping", "vs_raid10", "best")
 
 
-def traces(effort: Effort = QUICK, folder: str | Path = "", *, scales: Sequence[float] = (1.0, 8.0, 64.0)):
+def traces(effort: ArrayEffort = QUICK, folder: str | Path = "", *, scales: Sequence[float] = (1.0, 8.0, 64.0)):
     """Real traces through the six-disk layouts of figure 10, by `trace`, `layout`, `scale` and `seed` (spindle phases).
 
     folder: see `resources.real_traces`; None is returned where none of it is there. Each trace's devices are laid end to end
@@ -42,7 +42,7 @@ def traces(effort: Effort = QUICK, folder: str | Path = "", *, scales: Sequence[
         data = sweep(
             lambda layout, scale, cut=cut, size=size: array.replays(Run(layout, scale), cut, size),
             {"layout": list(CELLO_LAYOUTS), "scale": list(scales)},
-            seeds=list(range(effort.first_seed, effort.first_seed + 4)),
+            seeds=effort.successive(4),
             requests=len(cut),
             warm_up=0,
             allow_held_up=True,

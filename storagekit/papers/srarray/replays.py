@@ -9,7 +9,7 @@ import xarray as xr
 from storagekit.analytic.array import equations
 from storagekit.metrics import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired, tracks
-from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, Effort
+from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import WORKLOADS, Run, large, on_axes, over_windows, small
 from storagekit.papers.srarray.equations import worked_values
 from storagekit.plan import Layout, best_sr_array
@@ -55,7 +55,7 @@ def aspects(disks: int, most: int = equations.MOST_REPLICAS) -> list[str]:
     return [f"{disks // r}x{r}x1" for r in range(1, most + 1) if disks % r == 0]
 
 
-def fig6(effort: Effort = QUICK, *, workload: str = "Cello base", disks: Sequence[int] = DISKS) -> xr.Dataset:
+def fig6(effort: ArrayEffort = QUICK, *, workload: str = "Cello base", disks: Sequence[int] = DISKS) -> xr.Dataset:
     """Response time of a Cello workload at its own speed: striping, RAID-10, mirrors and every SR-Array (figures 6, 7)."""
     names = [name for count in disks for name in aspects(count)]
     names += [f"{count // 2}x1x2" for count in disks if count % 2 == 0] + [
@@ -65,7 +65,7 @@ def fig6(effort: Effort = QUICK, *, workload: str = "Cello base", disks: Sequenc
     return on_axes(data, ("layout",)).assign_attrs(exhibit="srarray.fig6")
 
 
-def fig8(effort: Effort = QUICK, *, disks: Sequence[int] = TPCC_DISKS) -> xr.Dataset:
+def fig8(effort: ArrayEffort = QUICK, *, disks: Sequence[int] = TPCC_DISKS) -> xr.Dataset:
     """Response time of TPC-C at its own speed from 12 to 36 disks (figure 8)."""
     names = [name for count in disks for name in aspects(count)] + [f"{count // 2}x1x2" for count in disks]
     data = over_windows(effort, "TPC-C", large(effort), [Run(name) for name in names])

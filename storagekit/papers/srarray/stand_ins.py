@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.metrics import Measurement
-from storagekit.papers.srarray.disk import QUICK, Effort
+from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import WORKLOADS
 from storagekit.units import HOUR
 from storagekit.workload.standin import compare, generate
@@ -22,7 +22,7 @@ QUANTITIES = {
 COLUMNS = {"cello_base": "Cello base", "cello_disk6": "Cello disk 6", "tpcc": "TPC-C"}
 
 
-def table3(effort: Effort = QUICK, *, hours: float | None = None) -> xr.Dataset:
+def table3(effort: ArrayEffort = QUICK, *, hours: float | None = None) -> xr.Dataset:
     """The stand-ins beside table 3: `target` and `measured` by `workload` and `quantity`, SI units.
 
     hours: how much of each is generated, at most all of it; by default a tenth in quick, the whole in full. Counts of a part

@@ -13,7 +13,7 @@ from storagekit.papers.swift.figures import fig5_findings as fig5_findings
 from storagekit.papers.swift.figures import fig6 as fig6
 from storagekit.papers.swift.figures import fig6_findings as fig6_findings
 from storagekit.papers.swift.figures import shared_findings as shared_findings
-from storagekit.papers.swift.gigabit_system import Effort as Effort
+from storagekit.papers.swift.gigabit_system import StreamEffort as StreamEffort
 from storagekit.papers.swift.gigabit_system import effort as effort
 from storagekit.papers.swift.gigabit_system import gigabit as gigabit
 from storagekit.papers.swift.measured import checked_tables as checked_tables

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.forkjoin import Simulation, StripedSystem, completion_bounds
-from storagekit.metrics import Measurement, interval, with_interval
+from storagekit.metrics import Measurement, interval, made_by, with_interval
 from storagekit.papers.swift.gigabit_system import (
     DISKS,
     LARGE_UNIT,
@@ -18,9 +18,8 @@ from storagekit.papers.swift.gigabit_system import (
     SMALL_REQUEST,
     SMALL_UNIT,
     UNITS,
-    Effort,
+    StreamEffort,
     gigabit,
-    made_by,
 )
 from storagekit.units import MB, MS
 
@@ -32,12 +31,12 @@ MORE_DISKS = (1, 2, *DISKS)
 NEARLY = 0.15
 
 
-def fig3(effort: Effort = QUICK, *, loads: Sequence[float] = LOADS) -> xr.Dataset:
+def fig3(effort: StreamEffort = QUICK, *, loads: Sequence[float] = LOADS) -> xr.Dataset:
     """Mean time to complete a request of 1 MB against load, by `unit`, `disks` and `load` (figure 3)."""
     return against_load(gigabit, {"unit": UNITS, "disks": DISKS}, loads, effort).assign_attrs(exhibit="swift.fig3")
 
 
-def fig4(effort: Effort = QUICK, *, loads: Sequence[float] = LOADS) -> xr.Dataset:
+def fig4(effort: StreamEffort = QUICK, *, loads: Sequence[float] = LOADS) -> xr.Dataset:
     """The same of a request of 128 KB in units of 4 KB on the slower disk, by `disks` and `load` (figure 4)."""
 
     def build(disks: int) -> StripedSystem:
@@ -46,7 +45,7 @@ def fig4(effort: Effort = QUICK, *, loads: Sequence[float] = LOADS) -> xr.Datase
     return against_load(build, {"disks": DISKS}, loads, effort).assign_attrs(exhibit="swift.fig4")
 
 
-def fig5(effort: Effort = QUICK, *, disks: Sequence[int] = MORE_DISKS) -> xr.Dataset:
+def fig5(effort: StreamEffort = QUICK, *, disks: Sequence[int] = MORE_DISKS) -> xr.Dataset:
     """Data-rate of a client at the largest sustainable load, 128 KB in units of 4 KB, by `device` and `disks` (figure 5)."""
     devices = {device.name: device for device in (M2372K, SLOWER)}
 
@@ -56,13 +55,18 @@ def fig5(effort: Effort = QUICK, *, disks: Sequence[int] = MORE_DISKS) -> xr.Dat
     return sustained(build, {"device": list(devices), "disks": disks}, effort).assign_attrs(exhibit="swift.fig5")
 
 
-def fig6(effort: Effort = QUICK, *, disks: Sequence[int] = MORE_DISKS, units: Sequence[float] = UNITS) -> xr.Dataset:
+def fig6(
+    effort: StreamEffort = QUICK, *, disks: Sequence[int] = MORE_DISKS, units: Sequence[float] = UNITS
+) -> xr.Dataset:
     """The same with requests of 1 MB, by `unit` and `disks` (figure 6)."""
     return sustained(gigabit, {"unit": units, "disks": disks}, effort).assign_attrs(exhibit="swift.fig6")
 
 
 def against_load(
-    build: Callable[..., StripedSystem], axes: Mapping[str, Sequence], loads: Sequence[float], effort: Effort = QUICK
+    build: Callable[..., StripedSystem],
+    axes: Mapping[str, Sequence],
+    loads: Sequence[float],
+    effort: StreamEffort = QUICK,
 ) -> xr.Dataset:
     """Mean completion time of `build(**point)` over the grid of `axes`, at shares `load` of each system's saturation.
 
@@ -73,7 +77,7 @@ def against_load(
     began = time.perf_counter()
     systems = [build(**point) for point in points(axes)]
     rates = np.array([system.saturation()[0] for system in systems])[:, None] * np.asarray(loads)
-    completion = Simulation(systems, effort.streams, effort.requests).completion(rates)
+    completion = Simulation(systems, effort.seed_list, effort.requests).completion(rates)
     bounds = [_bounds(system, rate) for system, rate in zip(systems, rates, strict=True)]
     resources = list(systems[0].demands())
     busy = [[system.utilization(rate)[one] for one in resources] for system, rate in zip(systems, rates, strict=True)]
@@ -85,11 +89,13 @@ def against_load(
         "utilization": (("resource", "load"), busy, "1", "share of the time that a resource is busy"),
     }
     data = on_grid(flat, axes)
-    data = data.assign_coords(load=list(loads), seed=effort.streams, resource=resources)
+    data = data.assign_coords(load=list(loads), seed=effort.seed_list, resource=resources)
     return data.assign_attrs(_simulated(systems, effort, time.perf_counter() - began))
 
 
-def sustained(build: Callable[..., StripedSystem], axes: Mapping[str, Sequence], effort: Effort = QUICK) -> xr.Dataset:
+def sustained(
+    build: Callable[..., StripedSystem], axes: Mapping[str, Sequence], effort: StreamEffort = QUICK
+) -> xr.Dataset:
     """The largest sustainable load of `build(**point)` over the grid of `axes`: where a request takes, on average, as long as
     requests are apart (section 5.2).
 
@@ -98,7 +104,7 @@ def sustained(build: Callable[..., StripedSystem], axes: Mapping[str, Sequence],
     """
     began = time.perf_counter()
     systems = [build(**point) for point in points(axes)]
-    rate = Simulation(systems, effort.streams, effort.requests).sustainable()
+    rate = Simulation(systems, effort.seed_list, effort.requests).sustainable()
     request = np.array([system.striping.request for system in systems])[:, None]
     limits = [system.saturation() for system in systems]
     disks = np.array([system.demands()["disk"] for system in systems])[:, None]
@@ -109,7 +115,7 @@ def sustained(build: Callable[..., StripedSystem], axes: Mapping[str, Sequence],
         "saturation": ((), [limit for limit, _ in limits], "1/s", "load at which the bottleneck is always busy"),
         "bottleneck": ((), [name for _, name in limits], "", "what limits the system"),
     }
-    data = on_grid(flat, axes).assign_coords(seed=effort.streams)
+    data = on_grid(flat, axes).assign_coords(seed=effort.seed_list)
     return data.assign_attrs(_simulated(systems, effort, time.perf_counter() - began))
 
 
@@ -137,9 +143,10 @@ def _bounds(system: StripedSystem, rates: np.ndarray) -> tuple[np.ndarray, np.nd
     return completion_bounds(system.disk, striping.unit, striping.rows, striping.disks, rates)
 
 
-def _simulated(systems: Sequence[StripedSystem], effort: Effort, wall: float) -> dict:
+def _simulated(systems: Sequence[StripedSystem], effort: StreamEffort, wall: float) -> dict:
     one = systems[0]
-    return made_by("simulated", effort, wall) | {
+    return made_by("simulated", effort.seed_list, wall) | {
+        "paper": "swift",
         "precision": "float32",
         "drive": ", ".join(dict.fromkeys(system.disk.name for system in systems)),
         "request": float(one.striping.request),

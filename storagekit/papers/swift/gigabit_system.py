@@ -1,14 +1,9 @@
 """The simulated system of section 5, and today's parts in the same model."""
 
-import platform
-from typing import NamedTuple
-
-import jax
-import numpy as np
+from dataclasses import dataclass
 
 from storagekit.analytic.forkjoin import Disk, Host, Network, StripedSystem, Striping
-from storagekit.errors import InputError
-from storagekit.metrics.provenance import version
+from storagekit.papers.effort import Effort, of_profile
 from storagekit.units import KB, MB, MS, US
 
 M2372K = Disk(16 * MS, 8.3 * MS, 2.5e6, "Fujitsu M2372K")
@@ -30,28 +25,20 @@ LINKS = {"25 Gb/s": Network(3.125e9, switched=True), "100 Gb/s": Network(12.5e9,
 HOST = Host(10e9, duplex=True)
 
 
-class Effort(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class StreamEffort(Effort):
     """How much to simulate: independent streams, requests in each, and sessions that come to a mediator."""
 
-    seeds: int = 16
-    requests: int = 4_000
     sessions: int = 1_000
-    first_seed: int = 0
-
-    @property
-    def streams(self) -> list[int]:
-        return list(range(self.first_seed, self.first_seed + self.seeds))
 
 
-QUICK = Effort()
+QUICK = StreamEffort()
 
 
-def effort(profile: str, first_seed: int = 0) -> Effort:
-    """The effort of a profile: "quick" for a look, "full" for the record."""
-    known = {"quick": QUICK, "full": Effort(32, 30_000, 10_000)}
-    if profile not in known:
-        raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(known)}")
-    return known[profile]._replace(first_seed=first_seed)
+def effort(profile: str, first_seed: int = 0) -> StreamEffort:
+    """The effort of a profile."""
+    full = StreamEffort(seeds=32, requests=30_000, sessions=10_000)
+    return of_profile(profile, {"quick": QUICK, "full": full}, first_seed)
 
 
 def gigabit(
@@ -59,17 +46,3 @@ def gigabit(
 ) -> StripedSystem:
     """The paper's system: hosts of 100 million instructions a second on a token ring of 1 Gb/s (sections 5 and 5.1)."""
     return StripedSystem(disk, Striping(request, unit, disks), RING, write_share=write_share)
-
-
-def made_by(basis: str, effort: Effort, wall: float) -> dict:
-    """What every Dataset carries; wall: the seconds it took."""
-    return {
-        "paper": "swift",
-        "basis": basis,
-        "storagekit": version(),
-        "jax": jax.__version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-        "seeds": effort.streams,
-        "wall_seconds": round(wall, 3),
-    }

@@ -24,8 +24,8 @@ from storagekit.mediator import (
     rehearse,
     variable_load,
 )
-from storagekit.metrics import Measurement
-from storagekit.papers.swift.gigabit_system import AGENTS, M2372K, QUICK, RING, Effort, made_by
+from storagekit.metrics import Measurement, made_by
+from storagekit.papers.swift.gigabit_system import AGENTS, M2372K, QUICK, RING, StreamEffort
 from storagekit.units import KB, MB, MINUTE
 
 # section 1: audio of CD quality, DVI compressed video, full-frame colour video; how often each is asked for is ours
@@ -62,7 +62,7 @@ def choices(rates: Sequence[float] = tuple(np.geomspace(0.1e6, 25e6, 25))) -> xr
     ).assign_attrs(_made_by("swift.choices", "analytic", QUICK, began))
 
 
-def admitted(effort: Effort = QUICK) -> xr.Dataset:
+def admitted(effort: StreamEffort = QUICK) -> xr.Dataset:
     """A cluster filled with sessions until it refuses one, then simulated, again and again, by `run`.
 
     Variables: `sessions` admitted; `met`, how many of them had every stripe in time; `reserved`, share of their time that
@@ -107,7 +107,7 @@ def _anyway(ledger: Ledger, asked: Request) -> TransferPlan:
 
 
 def allocation(
-    effort: Effort = QUICK, *, offered: Sequence[float] = (5e6, 10e6, 20e6, 40e6), batches: int = 10
+    effort: StreamEffort = QUICK, *, offered: Sequence[float] = (5e6, 10e6, 20e6, 40e6), batches: int = 10
 ) -> xr.Dataset:
     """Sessions that come and go under different policies (section 6.1.1), by `policy`, `offered` bytes a second and `batch`.
 
@@ -137,7 +137,7 @@ def allocation(
     return data.assign_attrs(_made_by("swift.allocation", "simulated", effort, began))
 
 
-def survival(effort: Effort = QUICK) -> xr.Dataset:
+def survival(effort: StreamEffort = QUICK) -> xr.Dataset:
     """Objects stored with check data and read while an agent of each group fails, by `group`: data blocks for one of parity.
 
     Every agent in turn, at several moments of the transfer; and one in every group at once. Variables: `reads`, and `whole`,
@@ -170,9 +170,9 @@ def _read_back(group: int, seed: int) -> tuple[int, int]:
     return len(whole), sum(whole)
 
 
-def _made_by(exhibit: str, basis: str, effort: Effort, began: float) -> dict:
-    made = made_by(basis, effort._replace(seeds=1), time.perf_counter() - began)
-    return made | {"exhibit": exhibit, "drive": M2372K.name, "sessions": effort.sessions}
+def _made_by(exhibit: str, basis: str, effort: StreamEffort, began: float) -> dict:
+    made = made_by(basis, effort.successive(1), time.perf_counter() - began)
+    return made | {"paper": "swift", "exhibit": exhibit, "drive": M2372K.name, "sessions": effort.sessions}
 
 
 def mediator_findings(admitted: xr.Dataset, choices: xr.Dataset, survival: xr.Dataset) -> list[Measurement]:

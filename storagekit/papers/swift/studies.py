@@ -19,7 +19,7 @@ from storagekit.papers.swift.gigabit_system import (
     REQUEST,
     RING,
     SATA,
-    Effort,
+    StreamEffort,
 )
 from storagekit.units import KB, MB
 
@@ -31,7 +31,7 @@ SHARES = (0.0, 0.2, 1.0)
 
 
 def redundancy(
-    effort: Effort = QUICK, *, groups: Sequence[int] = GROUPS, write_shares: Sequence[float] = SHARES
+    effort: StreamEffort = QUICK, *, groups: Sequence[int] = GROUPS, write_shares: Sequence[float] = SHARES
 ) -> xr.Dataset:
     """What 32 agents sustain with check data in so many `groups`, with agents `down`, by `write_share`.
 
@@ -59,7 +59,7 @@ def redundancy(
     return data.assign_coords(write_share=list(write_shares)).assign_attrs(exhibit="swift.redundancy")
 
 
-def check_data(effort: Effort = QUICK, *, instructions: Sequence[float] = CHECK_INSTRUCTIONS) -> xr.Dataset:
+def check_data(effort: StreamEffort = QUICK, *, instructions: Sequence[float] = CHECK_INSTRUCTIONS) -> xr.Dataset:
     """What a client sustains that only writes, against the `instructions` that a byte of check data costs, by `parts`.
 
     32 agents in four groups. With free check data, at 0, what is left is that an eighth of the agents holds it.
@@ -80,7 +80,7 @@ def check_data(effort: Effort = QUICK, *, instructions: Sequence[float] = CHECK_
 
 
 def modern(
-    effort: Effort = QUICK, *, units: Sequence[float] = (32 * KB, 256 * KB, MB), disks: Sequence[int] = DISKS
+    effort: StreamEffort = QUICK, *, units: Sequence[float] = (32 * KB, 256 * KB, MB), disks: Sequence[int] = DISKS
 ) -> xr.Dataset:
     """Figure 6 with today's parts: requests of 32 units, by `device`, `link`, `unit` and `disks`, and what limits them.
 
@@ -108,5 +108,5 @@ def what_if(
     """Figure 3 of one system of your own; see `against_load`. Attributes `saturation`, requests a second, `bottleneck`."""
     system = StripedSystem(device, Striping(request, unit, disks), network, host, host, write_share)
     limit, bottleneck = system.saturation()
-    data = against_load(lambda disks: system, {"disks": [disks]}, LOADS, Effort(seeds=4, requests=1_500))
+    data = against_load(lambda disks: system, {"disks": [disks]}, LOADS, StreamEffort(seeds=4, requests=1_500))
     return data.assign_attrs(exhibit="swift.what_if", saturation=limit, bottleneck=bottleneck)
