@@ -1,10 +1,11 @@
-"""Where the head is, told by software alone: how well a driver predicts it from time stamps of one sector (srarray, 3.2).
+"""Monte Carlo of head tracking by software alone: how well a driver predicts where the head is from time stamps of one
+sector (srarray, 3.2). No closed form: a result is a mean over random drives or requests, and has the error of its number.
 
 The driver reads a fixed reference sector now and then. Between two such reads the platter makes a whole number of turns, so
 their completion times tell how long a turn takes and where the platter is; what disturbs is the delay between a completion
-and its time stamp, and the slow wander of the spindle's speed. Everything here is Monte Carlo, exact in law and without time
-steps. The paper states results and no noise: the defaults come from what such parts are specified or known to do, not from
-those results, and are fields to be varied.
+and its time stamp, and the slow wander of the spindle's speed. Draws are exact in law and without
+time steps. The paper states results and no noise: the defaults come from what such parts are specified or known to do, not
+from those results, and are fields to be varied.
 
 Times are seconds, angles turns. Only deviations of the delay from its mean count: a constant shifts the reads of the
 reference sector and those of requests alike.
@@ -25,7 +26,7 @@ from storagekit.units import MINUTE, MS, US, revolution
 
 __all__ = [
     "Access", "Accesses", "Accuracy", "HeadTracking", "Slack", "Tracked",
-    "accesses", "accuracy", "adjust_slack", "calibrate", "confidence", "demerit", "misses", "prediction_error",
+    "accesses", "accuracy", "adjust_slack", "calibrate", "confidence", "misses", "prediction_error",
 ]  # fmt: skip
 
 
@@ -131,14 +132,12 @@ class Slack(NamedTuple):
 
 
 class Accuracy(NamedTuple):
-    """The rows of (srarray, Table 2), in s and shares; mean and standard deviation of the error are of requests on target."""
+    """Rows of (srarray, Table 2), in s and shares; mean and standard deviation of the error are of requests on target."""
 
     misses: float
     mean_error: float
     sd_error: float
     access_time: float
-    demerit: float
-    demerit_share: float
 
 
 def calibrate(tracking: HeadTracking, drives: int, *, seed: int) -> Tracked:
@@ -207,32 +206,12 @@ def adjust_slack(
     return Slack(np.array(history), np.array(on_target))
 
 
-def accuracy(tracking: HeadTracking, access: Access, slack: float, requests: int, *, seed: int) -> Accuracy:
-    """What (srarray, Table 2) tabulates, from `accesses`. Raises InputError where no request is on target."""
-    seen = accesses(tracking, access, slack, requests, seed=seed)
+def accuracy(seen: Accesses) -> Accuracy:
+    """What (srarray, Table 2) tabulates of accesses, but for the demerit. Raises InputError where none is on target."""
     error = (seen.measured - seen.predicted)[~seen.missed]
     if not len(error):
-        raise InputError(f"all {requests} requests miss at a slack of {slack:g} sectors; give more of either")
-    apart, mean = demerit(seen.predicted, seen.measured), float(seen.measured.mean())
-    return Accuracy(float(seen.missed.mean()), float(error.mean()), float(error.std()), mean, apart, apart / mean)
-
-
-def demerit(predicted: ArrayLike, measured: ArrayLike) -> float:
-    """Root mean square horizontal distance between two distributions, each a sample of any length, in their unit.
-
-        demerit^2 = integral from 0 to 1 of (F^-1(u) - G^-1(u))^2 du
-
-    Raises InputError for an empty sample. Source: Ruemmler and Wilkes, An introduction to disk drive modeling, 1994.
-    """
-    first, second = (np.sort(np.asarray(sample, float).ravel()) for sample in (predicted, measured))
-    if not (len(first) and len(second)):
-        raise InputError(f"samples of {len(first)} and {len(second)} values: a distribution needs at least 1")
-    # both inverse distribution functions are constant between neighbours of these heights
-    ends = [np.arange(1, len(sample) + 1) / len(sample) for sample in (first, second)]
-    height = np.union1d(*ends)
-    middle = height - np.diff(height, prepend=0.0) / 2
-    apart = [sample[np.minimum((middle * len(sample)).astype(int), len(sample) - 1)] for sample in (first, second)]
-    return float(np.sqrt(np.sum(np.diff(height, prepend=0.0) * (apart[0] - apart[1]) ** 2)))
+        raise InputError(f"all of {len(seen.missed)} requests miss; give more of them or a larger slack")
+    return Accuracy(float(seen.missed.mean()), float(error.mean()), float(error.std()), float(seen.measured.mean()))
 
 
 def _intervals(tracking: HeadTracking) -> list[float]:

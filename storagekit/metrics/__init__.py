@@ -2,6 +2,7 @@
 
 from storagekit.metrics.confidence import interval as interval
 from storagekit.metrics.confidence import ratio as ratio
+from storagekit.metrics.demerit import demerit as demerit
 from storagekit.metrics.experiment import replicate as replicate
 from storagekit.metrics.experiment import run as run
 from storagekit.metrics.experiment import simulate as simulate

@@ -9,9 +9,9 @@ import xarray as xr
 from jaxtyping import Array, Bool, Float
 
 from storagekit import units
-from storagekit.analytic.headtracking import demerit
 from storagekit.drive import Arm, OneKind, Target
 from storagekit.errors import InputError
+from storagekit.metrics.demerit import demerit
 from storagekit.metrics.provenance import made_by
 from storagekit.workload.trace import RequestTrace
 

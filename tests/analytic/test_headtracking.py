@@ -5,8 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from storagekit.analytic.headtracking import (
     Access,
@@ -16,7 +14,6 @@ from storagekit.analytic.headtracking import (
     adjust_slack,
     calibrate,
     confidence,
-    demerit,
     misses,
     prediction_error,
 )
@@ -127,43 +124,11 @@ def test_feedback_reaches_its_goal_from_any_start(start):
 
 
 def test_accuracy_is_what_its_accesses_say():
-    found, seen = accuracy(TRACKING, ACCESS, 1, 5000, seed=3), accesses(TRACKING, ACCESS, 1, 5000, seed=3)
+    seen = accesses(TRACKING, ACCESS, 1, 5000, seed=3)
+    found = accuracy(seen)
     error = (seen.measured - seen.predicted)[~seen.missed]
     assert found.misses == seen.missed.mean() and found.access_time == pytest.approx(seen.measured.mean())
     assert (found.mean_error, found.sd_error) == pytest.approx((error.mean(), error.std()))
-    assert found.demerit == pytest.approx(np.sqrt(np.mean((np.sort(seen.measured) - np.sort(seen.predicted)) ** 2)))
-    assert found.demerit_share == pytest.approx(found.demerit / found.access_time)
-
-
-SAMPLES = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30)
-
-
-@given(SAMPLES, st.floats(-10, 10))
-def test_demerit_of_equal_samples_is_none_and_of_a_shift_the_shift(sample, shift):
-    values = np.array(sample)
-    assert demerit(values, values[::-1]) == 0
-    assert demerit(values, values + shift) == pytest.approx(abs(shift), abs=1e-9)
-
-
-@given(SAMPLES, SAMPLES, st.integers(1, 4))
-def test_demerit_is_of_distributions_not_of_samples(one, other, times):
-    assert demerit(one * times, other) == pytest.approx(demerit(one, other), abs=1e-6)
-    assert demerit(other, one) == pytest.approx(demerit(one, other), abs=1e-9)
-
-
-def test_demerit_by_hand():
-    """{0, 0, 6} against {0, 3}: apart 0 up to a half, 3 up to two thirds, 3 above: sqrt(9/2)."""
-    assert demerit([0, 6, 0], [3, 0]) == pytest.approx(math.sqrt(9 / 2))
-    # one to one: the difference of the sorted
-    assert demerit([3.0, 1.0], [2.0, 5.0]) == pytest.approx(math.sqrt((1 + 4) / 2))
-    # 1 apart over the levels 1/2 to 2/3
-    assert demerit([0.0, 1.0], [0.0, 0.0, 1.0]) == pytest.approx(math.sqrt(1 / 6))
-
-
-def test_demerit_of_a_long_sample_does_not_ask_for_its_order():
-    sample = np.random.default_rng(0).random(1000)
-    assert demerit(sample, np.random.default_rng(1).permutation(sample)) == 0
-    assert demerit(sample, sample + 0.25) == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +146,6 @@ def test_demerit_of_a_long_sample_does_not_ask_for_its_order():
         (lambda: adjust_slack(TRACKING, ACCESS, 301, seed=0), "slack 301: must be from 0 to the 300 sectors"),
         (lambda: adjust_slack(TRACKING, ACCESS, 0, goal=1.0, seed=0), "goal 1"),
         (lambda: adjust_slack(TRACKING, ACCESS, 0, rounds=0, seed=0), "0 rounds of 1000"),
-        (lambda: demerit([], [1.0]), "samples of 0 and 1 values"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(call, says):

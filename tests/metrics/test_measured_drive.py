@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from storagekit.analytic.headtracking import demerit
 from storagekit.drive import ideal_drive, load_drive
 from storagekit.errors import InputError
+from storagekit.metrics.demerit import demerit
 from storagekit.metrics.measured_drive import REACH, Controller, measured_stream
 from storagekit.resources import data_path
 from storagekit.workload.trace import read, request_trace

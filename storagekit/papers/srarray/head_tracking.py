@@ -5,8 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from storagekit.analytic.headtracking import Access, HeadTracking, accuracy, adjust_slack, confidence, prediction_error
-from storagekit.metrics import Measurement
+from storagekit.analytic.headtracking import (
+    Access,
+    HeadTracking,
+    accesses,
+    accuracy,
+    adjust_slack,
+    confidence,
+    prediction_error,
+)
+from storagekit.metrics import Measurement, demerit
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.units import US
 
@@ -32,15 +40,17 @@ def table2(
     tracked = [HeadTracking(interval=seconds) for seconds in intervals]
     within = [float(confidence(prediction_error(model, count, seed=seed))) for model in tracked]
     default, access = HeadTracking(), Access()
-    found = [accuracy(default, access, slack, count, seed=seed) for slack in slacks]
+    seen = [accesses(default, access, slack, count, seed=seed) for slack in slacks]
+    found = [accuracy(one) for one in seen]
+    apart = [demerit(one.predicted, one.measured) for one in seen]
     kept = adjust_slack(default, access, 0.0, seed=seed)
     by_slack = {
         "misses": [one.misses for one in found],
         "mean_error": [one.mean_error for one in found],
         "sd_error": [one.sd_error for one in found],
         "access": [one.access_time for one in found],
-        "demerit": [one.demerit for one in found],
-        "demerit_share": [one.demerit_share for one in found],
+        "demerit": apart,
+        "demerit_share": [each / one.access_time for each, one in zip(apart, found, strict=True)],
     }
     data = xr.Dataset(
         {"within": ("interval", within)}
