@@ -1,4 +1,5 @@
-"""Closed forms: what queueing theory and geometry say without simulating."""
+"""What queueing theory and geometry say without simulating events: closed forms, the recursion of fork-join queues
+(`forkjoin`), and for head tracking a Monte Carlo (`headtracking`)."""
 
 from storagekit.analytic.queueing import closed_network as closed_network
 from storagekit.analytic.queueing import mean_rotation as mean_rotation

@@ -1,4 +1,8 @@
-"""The simulator: state, one event, the loop, the batch. The only home of loops over events."""
+"""The simulator: state, one event, the loop, the batch. The only home of loops over events.
+
+A recursion over requests is not one: where each request is served in its turn, and needs of the past only what the one
+before it left behind, nobody chooses and no timers run (`analytic.forkjoin`, `metrics.measured_drive`).
+"""
 
 from storagekit.engine.batch import Outcome as Outcome
 from storagekit.engine.batch import batches as batches
