@@ -3,9 +3,9 @@ sector (srarray, 3.2). No closed form: a result is a mean over random drives or 
 
 The driver reads a fixed reference sector now and then. Between two such reads the platter makes a whole number of turns, so
 their completion times tell how long a turn takes and where the platter is; what disturbs is the delay between a completion
-and its time stamp, and the slow wander of the spindle's speed. Draws are exact in law and without
-time steps. The paper states results and no noise: the defaults come from what such parts are specified or known to do, not
-from those results, and are fields to be varied.
+and its time stamp, and the slow wander of the spindle's speed. Draws are exact in law and without time steps. The paper
+states results and no noise: the defaults come from what such parts are specified or known to do, not from those results, and
+are fields to be varied.
 
 Times are seconds, angles turns. Only deviations of the delay from its mean count: a constant shifts the reads of the
 reference sector and those of requests alike.
