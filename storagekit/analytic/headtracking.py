@@ -21,8 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.checks import require_not_negative, require_positive
+from storagekit.drive import Drive
+from storagekit.drive.seek import mean_seek
 from storagekit.errors import InputError
-from storagekit.units import MINUTE, MS, US, revolution
+from storagekit.units import MINUTE, US
 
 __all__ = [
     "Access", "Accesses", "Accuracy", "HeadTracking", "Slack", "Tracked",
@@ -34,7 +36,7 @@ __all__ = [
 class HeadTracking:
     """A spindle, the clock that watches it, and when the reference sector is read.
 
-    revolution: s a turn, nominal; (srarray, Table 1) has 10,000 rpm.
+    revolution: s a turn, nominal; `like` takes it from a drive.
     speed_tolerance: largest unknown constant deviation of the speed, relative; drives are specified to 0.1%.
     wander: 1/sqrt(s), standard deviation of the random walk of the relative speed after one second. The motor is locked to
     a crystal, as is the host's clock; crystals change by about 0.3e-6 a kelvin, and half a kelvin in two minutes for each of
@@ -50,7 +52,7 @@ class HeadTracking:
     Raises InputError where a value is out of range.
     """
 
-    revolution: float = revolution(10_000)
+    revolution: float
     speed_tolerance: float = 1e-3
     wander: float = 2e-8
     delay_mean: float = 30 * US
@@ -73,15 +75,18 @@ class HeadTracking:
         if self.memory < 2:
             raise InputError(f"memory of {self.memory} reads: a line needs at least 2")
 
+    @classmethod
+    def like(cls, drive: Drive) -> HeadTracking:
+        """Of a drive's spindle, all else by default."""
+        return cls(float(drive.revolution))
+
 
 @dataclass(frozen=True)
 class Access:
     """What one access to a drive of the array is, and how well its seek is known.
 
-    sectors_per_track: what a slack of k sectors is measured in; 17.8 million sectors on some 9,800 cylinders of six tracks
-    make about 300 (not in the paper).
+    sectors_per_track: what a slack of k sectors is measured in. seek_mean: s, exponential; `like` takes both from a drive.
     replicas: rotational, evenly spaced; Table 2 is of a 2 x 3 array. sectors: transferred; 8 KB.
-    seek_mean: s, exponential; 5.2 ms on average (Table 1) over D_s L = 2 x 4.14 as in section 2.3 (0.63 ms).
     seek_deviation: s, standard deviation of actual less predicted seek time; arms settle alike to some tens of us.
     candidates: waiting requests of which the one with the least predicted positioning time goes (RSATF); 1, since Cello's
     rate leaves queues nearly empty (section 4.1).
@@ -89,10 +94,10 @@ class Access:
     Raises InputError where a value is out of range.
     """
 
-    sectors_per_track: int = 300
+    sectors_per_track: int
+    seek_mean: float
     replicas: int = 3
     sectors: int = 16
-    seek_mean: float = 5.2 * MS / (2 * 4.14)
     seek_deviation: float = 30 * US
     candidates: int = 1
 
@@ -101,6 +106,15 @@ class Access:
             require_positive(name.replace("_", " "), getattr(self, name))
         for name in ("sectors", "seek_mean", "seek_deviation"):
             require_not_negative(name.replace("_", " "), getattr(self, name))
+
+    @classmethod
+    def like(cls, drive: Drive, striping: float = 1.0, locality: float = 1.0) -> Access:
+        """To a drive with its mean track, and its mean seek over D_s L (srarray, section 2.3), all else by default.
+
+        striping, locality: D_s and L, each 1 or more.
+        """
+        track = drive.capacity / (drive.cylinders * drive.heads)
+        return cls(max(1, round(track)), mean_seek(drive.seek, drive.cylinders) / (striping * locality))
 
 
 class Tracked(NamedTuple):

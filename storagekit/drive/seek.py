@@ -72,6 +72,15 @@ def _namespace(distance) -> Any:
     return np if isinstance(distance, np.ndarray) else jnp
 
 
+def mean_seek(seek: AbstractSeek, cylinders: int) -> float:
+    """Mean seconds between two independent, uniform cylinders of so many: distance d has probability 2 (C - d) / C^2, no
+    distance 1 / C."""
+    distance = np.arange(cylinders)
+    likely = 2 * (cylinders - distance) / cylinders**2
+    likely[0] /= 2
+    return float(np.asarray(seek(jnp.asarray(distance)), float) @ likely)
+
+
 def seek_table(points, cylinders: int) -> SeekTable:
     """A table for distances 0 to cylinders-1 from measured points `[(cylinders, seconds), ...]`.
 

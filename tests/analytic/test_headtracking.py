@@ -17,11 +17,14 @@ from storagekit.analytic.headtracking import (
     misses,
     prediction_error,
 )
+from storagekit.drive import ideal_drive, load_drive
 from storagekit.errors import InputError
+from storagekit.units import MS
 
-TRACKING = HeadTracking()
-ACCESS = Access()
-SILENT = HeadTracking(wander=0.0, delay_mean=0.0)
+# 10,000 rpm; the drive of srarray's table 2 has about such tracks and seeks
+TRACKING = HeadTracking(6 * MS)
+ACCESS = Access(300, 0.63 * MS)
+SILENT = replace(TRACKING, wander=0.0, delay_mean=0.0)
 DRIVES = 20_000
 
 
@@ -61,6 +64,18 @@ def test_wander_alone_gives_the_variance_of_an_integrated_walk():
     tracking = replace(TRACKING, delay_mean=0.0)
     scale = tracking.wander * tracking.interval**1.5
     assert spread(tracking) == pytest.approx(scale * math.sqrt(1 / 9 + 1 / 12), rel=0.03)
+
+
+def test_like_a_drive():
+    """Of a linear seek S the mean is S/3, over D_s L of it S / (3 D_s L)."""
+    drive = ideal_drive(full_seek=9 * MS, revolution=8 * MS, cylinders=3_000, sectors_per_track=100)
+    tracking, access = HeadTracking.like(drive), Access.like(drive, striping=2, locality=3)
+    assert tracking.revolution == pytest.approx(8 * MS)
+    assert access.sectors_per_track == 100 and access.seek_mean == pytest.approx(0.5 * MS, rel=1e-3)
+    # a drive of zones has a track of their mean length
+    atlas = load_drive("atlas10k")
+    lengths = atlas.geometry.sectors_per_track
+    assert lengths.min() < Access.like(atlas).sectors_per_track < lengths.max()
 
 
 def test_turns_are_never_miscounted_while_intervals_grow():
@@ -134,13 +149,13 @@ def test_accuracy_is_what_its_accesses_say():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: HeadTracking(interval=0.01), "interval 0.01 s: must be at least the first, 0.1 s"),
-        (lambda: HeadTracking(memory=1), "memory of 1 reads"),
-        (lambda: HeadTracking(wander=-1.0), "wander -1"),
-        (lambda: HeadTracking(revolution=float("nan")), "revolution nan"),
-        (lambda: HeadTracking(speed_tolerance=1.0), "speed tolerance 1"),
-        (lambda: Access(replicas=0), "replicas 0"),
-        (lambda: Access(seek_deviation=-1e-6), "seek deviation -1e-06"),
+        (lambda: replace(TRACKING, interval=0.01), "interval 0.01 s: must be at least the first, 0.1 s"),
+        (lambda: replace(TRACKING, memory=1), "memory of 1 reads"),
+        (lambda: replace(TRACKING, wander=-1.0), "wander -1"),
+        (lambda: HeadTracking(float("nan")), "revolution nan"),
+        (lambda: replace(TRACKING, speed_tolerance=1.0), "speed tolerance 1"),
+        (lambda: replace(ACCESS, replicas=0), "replicas 0"),
+        (lambda: replace(ACCESS, seek_deviation=-1e-6), "seek deviation -1e-06"),
         (lambda: calibrate(TRACKING, 0, seed=0), "0 drives"),
         (lambda: accesses(TRACKING, ACCESS, -1, 10, seed=0), "slack -1 sectors"),
         (lambda: adjust_slack(TRACKING, ACCESS, 301, seed=0), "slack 301: must be from 0 to the 300 sectors"),

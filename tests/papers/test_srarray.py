@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
+import equinox as eqx
 import numpy as np
 import pytest
 import xarray as xr
 
 from storagekit.errors import InputError
 from storagekit.papers import srarray
-from storagekit.papers.srarray.disk import effort, paper_drive
+from storagekit.papers.srarray.disk import FORMULAS_DRIVE, effort, formula_drive, paper_drive
 from storagekit.papers.srarray.disk_array import on_axes, padded, placed, window
 from storagekit.papers.srarray.loops import crossover, fig13_findings
 from storagekit.papers.srarray.memory import break_even
@@ -119,6 +120,18 @@ def test_the_drive_is_the_papers():
     assert mean == pytest.approx(5.2 * MS, rel=0.01)
     # of the overhead of 2.7 ms, settling and the transfer of 8 KB are in the mechanics
     assert float(drive.overhead) == pytest.approx((2.7 - (5.2 - 10 / 3)) * MS - 8192 / 18.2e6, rel=1e-5)
+
+
+def test_the_formulas_and_the_engines_drive_are_one():
+    """One geometry, one platter and one arm, linear for the formulas; the overhead in the seek or beside it."""
+    ours, theirs = paper_drive(), formula_drive()
+    assert eqx.tree_equal(ours.geometry, theirs.geometry)
+    assert float(ours.revolution) == float(theirs.revolution) == pytest.approx(FORMULAS_DRIVE.revolution)
+    full = np.array(ours.cylinders - 1)
+    assert float(theirs.seek(full)) == pytest.approx(FORMULAS_DRIVE.full_seek, rel=1e-6)
+    settling = 5.2 * MS - FORMULAS_DRIVE.full_seek / 3
+    assert float(ours.seek(full)) == pytest.approx(FORMULAS_DRIVE.full_seek + settling, rel=1e-4)
+    assert float(theirs.overhead) == pytest.approx(FORMULAS_DRIVE.overhead)
 
 
 @pytest.mark.parametrize("units", [1, 2.5, 128_173.83, 137_474.06])

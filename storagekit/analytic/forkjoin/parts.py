@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from storagekit.checks import require_not_negative, require_positive, require_whole
 from storagekit.drive import Drive
+from storagekit.drive.seek import mean_seek
 from storagekit.units import MB, SECTOR
 
 
@@ -20,8 +21,9 @@ from storagekit.units import MB, SECTOR
 class Disk:
     """A device whose every block costs a seek, a rotational wait, both uniform from 0 to twice their mean, and its transfer.
 
-    seek, rotation: mean seconds. rate: bytes a second. name: of the device. A flash device has no rotation, and its latency
-    for a seek. Raises InputError where a time is negative or the rate not above 0.
+    The view that `like` has of a `Drive`, or of a device of which no more is known. seek, rotation: mean seconds. rate: bytes
+    a second. name: of the device. A flash device has no rotation, and its latency for a seek. Raises InputError where a time
+    is negative or the rate not above 0.
     """
 
     seek: float
@@ -38,10 +40,7 @@ class Disk:
     def like(cls, drive: Drive) -> Disk:
         """A disk with the means of a mechanical drive: seeks between random cylinders with the command's overhead, half a
         turn, a megabyte at random addresses; that the times are uniform is the model's and not the drive's."""
-        distance = np.arange(drive.cylinders)
-        likely = 2 * (drive.cylinders - distance) / drive.cylinders**2
-        likely[0] /= 2
-        seek = float(np.asarray(drive.seek(jnp.asarray(distance)), float) @ likely) + float(drive.overhead)
+        seek = mean_seek(drive.seek, drive.cylinders) + float(drive.overhead)
         sectors = MB // SECTOR
         address = jnp.linspace(0, drive.capacity - sectors - 1, 1_000).astype(int)
         passing = float(jnp.mean(drive.locate(address, jnp.full_like(address, sectors)).transfer))

@@ -8,11 +8,11 @@ from storagekit.papers.srarray.delayed import delayed_findings as delayed_findin
 from storagekit.papers.srarray.delayed import delayed_writes as delayed_writes
 from storagekit.papers.srarray.disk import ArrayEffort as ArrayEffort
 from storagekit.papers.srarray.disk import effort as effort
+from storagekit.papers.srarray.disk import formula_drive as formula_drive
 from storagekit.papers.srarray.disk import paper_drive as paper_drive
 from storagekit.papers.srarray.drive_model import fig5 as fig5
 from storagekit.papers.srarray.drive_model import fig5_findings as fig5_findings
 from storagekit.papers.srarray.drive_model import measured_drives as measured_drives
-from storagekit.papers.srarray.equation16 import formula_drive as formula_drive
 from storagekit.papers.srarray.equation16 import model_error as model_error
 from storagekit.papers.srarray.equations import equations_findings as equations_findings
 from storagekit.papers.srarray.head_tracking import table2 as table2

@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 
-import equinox as eqx
 import xarray as xr
 
-from storagekit.drive import Drive, SeekFit
+from storagekit.drive import Drive
 from storagekit.engine import Scenario
-from storagekit.lanes import real
-from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, ArrayEffort, paper_drive
+from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.papers.srarray.loops import loop, modelled, recommended, swept
 
 
@@ -44,21 +42,3 @@ def model_error(
         units="1", long_name="equation 16 / simulated - 1"
     )
     return data.assign_attrs(exhibit="srarray.equation16")
-
-
-def formula_drive() -> Drive:
-    """The drive that the formulas have in mind: a seek linear in distance, R, the overhead of 2.7 ms, nothing else.
-
-    On the paper's geometry and under its name, so that the two share a compilation.
-    """
-    drive = paper_drive()
-    return eqx.tree_at(
-        lambda d: (d.seek, d.head_switch, d.write_settle, d.overhead),
-        drive,
-        (
-            SeekFit(0.0, 0.0, FORMULAS_DRIVE.full_seek / (drive.cylinders - 1)),
-            real(0.0),
-            real(0.0),
-            real(FORMULAS_DRIVE.overhead),
-        ),
-    )

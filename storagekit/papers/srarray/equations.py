@@ -6,6 +6,7 @@ from storagekit.analytic.array import equations
 from storagekit.metrics import Measurement
 from storagekit.papers.srarray.disk import FORMULAS_DRIVE
 from storagekit.papers.srarray.disk_array import WORKLOADS
+from storagekit.units import MS
 
 S, R = FORMULAS_DRIVE.full_seek, FORMULAS_DRIVE.revolution
 EXACT = 1e-9
@@ -95,7 +96,7 @@ def _best_rlook() -> bool:
 
 
 def _throughput() -> bool:
-    one = equations.disk_throughput(2.7e-3, 2.3e-3)
+    one = equations.disk_throughput(MECHANICS.overhead, 5 * MS - MECHANICS.overhead)
     # three requests on two disks: of eight ways to place them two leave a disk idle
     return _same(one, 200.0) and _same(equations.array_throughput(2, 3, one), 2 * (1 - 1 / 8) * one)
 
