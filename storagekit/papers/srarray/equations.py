@@ -96,7 +96,7 @@ def _best_rlook() -> bool:
 
 
 def _throughput() -> bool:
-    one = equations.disk_throughput(MECHANICS.overhead, 5 * MS - MECHANICS.overhead)
+    one = equations.disk_throughput(FORMULAS_DRIVE.overhead, 5 * MS - FORMULAS_DRIVE.overhead)
     # three requests on two disks: of eight ways to place them two leave a disk idle
     return _same(one, 200.0) and _same(equations.array_throughput(2, 3, one), 2 * (1 - 1 / 8) * one)
 

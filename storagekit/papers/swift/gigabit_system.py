@@ -1,13 +1,13 @@
 """The simulated system of section 5, and today's parts in the same model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from storagekit.analytic.forkjoin import Disk, Host, Network, StripedSystem, Striping
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.units import KB, MB, MS, US
 
 M2372K = Disk(16 * MS, 8.3 * MS, 2.5e6, "Fujitsu M2372K")
-SLOWER = Disk(16 * MS, 8.3 * MS, 1.5e6, "the same at 1.5 MB/s")
+SLOWER = replace(M2372K, rate=1.5e6, name="the same at 1.5 MB/s")
 # the paper gives no time to acquire the token: ten hosts' worth of a bit of delay each would be less than this
 RING = Network(rate=125e6, acquisition=10 * US)
 REQUEST, SMALL_REQUEST = MB, 128 * KB
