@@ -1,4 +1,14 @@
-"""One spindle: where the arm and the platter are, how long until the data has passed."""
+"""One spindle: where the arm and the platter are, how long until the data has passed.
+
+A disk is described once, as a `Drive` (`load_drive`, `Drive.from_datasheet`, `ideal_drive`): a layout, where a request lies,
+and mechanics, how long arm and platter take. Formulas see less of it, each in a view of its own:
+
+    analytic.array.positioning.spindle(drive)         the planner's seeks: mean, square, best of several
+    analytic.forkjoin.Disk.like(drive)                mean seek, mean rotation, rate
+    analytic.headtracking.HeadTracking.like(drive)    the spindle that a driver follows; `Access.like` its tracks and seeks
+
+`Mechanics`, `Disk`, `HeadTracking` and `Access` also take plain figures, where a paper gives no more.
+"""
 
 from storagekit.drive.base import AbstractDrive as AbstractDrive
 from storagekit.drive.base import AbstractLayout as AbstractLayout

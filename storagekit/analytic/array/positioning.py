@@ -22,7 +22,7 @@ Numbers = float | NDArray
 
 @dataclass(frozen=True)
 class DriveFigures:
-    """A drive given by its figures, as far as the formulas ask, times in seconds.
+    """A drive as the formulas see it, times in seconds, where no more is known of it; `spindle` is their view of a `Drive`.
 
     full_seek: S, a seek end to end, linear in distance; revolution: R; overhead: T_o, all that an access takes besides
     seek and rotation (processing, transfer, track switch, acceleration); write_settle: added to a write's seek;
