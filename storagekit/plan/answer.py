@@ -1,21 +1,18 @@
 """Answers: what is recommended, what it gives, what holds it back, and what was assumed."""
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.costs import Load
-from storagekit.analytic.array.elevator import Scheduler
-from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.binding import Binding
-from storagekit.drive import Drive
+from storagekit.plan.goal import Goal
 from storagekit.plan.objective import Objective
 from storagekit.plan.paper_rule import Optimum
+from storagekit.plan.question import Question
 from storagekit.units import MS
-
-if TYPE_CHECKING:
-    from storagekit.plan.checking import Check
 
 _SHOWN = 5
 
@@ -53,13 +50,65 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class Row:
+    """A layout's predicted figure, its simulated mean, and low and high, the mean's 95% interval.
+
+    Seconds or requests a second.
+    """
+
+    layout: Layout
+    predicted: float
+    simulated: float
+    low: float
+    high: float
+
+    @property
+    def difference(self) -> float:
+        """Predicted over simulated, less 1."""
+        return self.predicted / self.simulated - 1
+
+
+@dataclass(frozen=True)
+class Check:
+    """Predictions beside simulations, in the order of the ranking.
+
+    measure: "response", seconds, or "throughput", requests a second; attrs: what made the simulated figures.
+    """
+
+    measure: str
+    scheduler: str
+    rows: tuple[Row, ...]
+    attrs: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        rows = [asdict(row) | {"layout": str(row.layout), "difference": row.difference} for row in self.rows]
+        return {"measure": self.measure, "scheduler": self.scheduler, "rows": rows, "attrs": self.attrs}
+
+    def __str__(self) -> str:
+        scale, unit = (MS, "ms") if self.measure == "response" else (1.0, "requests/s")
+        lines = [
+            f"simulated {self.measure}, {unit}, {self.scheduler}, {len(self.attrs['seeds'])} runs of "
+            f"{self.attrs['requests_per_run']} requests",
+            f"  {'layout':<10}{'predicted':>11}{'simulated':>11}{'95% interval':>22}{'difference':>12}",
+        ]
+        for row in self.rows:
+            interval = f"{row.low / scale:.2f} to {row.high / scale:.2f}"
+            lines.append(
+                f"  {row.layout!s:<10}{row.predicted / scale:>11.2f}{row.simulated / scale:>11.2f}{interval:>22}"
+                f"{row.difference:>+12.1%}"
+            )
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
 class LayoutAnswer:
     """How to lay out an array.
 
     feasible: False where no layout meets the question, and `binding` says why; recommended: the first of `ranking`, which
     holds every feasible layout, best first; paper: the layout of the paper's rule, and `optimum` what it was rounded from.
-    `drive` to `overhead` are the question, for whoever checks the answer by simulation; `shares` is the part of data and
-    requests of one disk, in the order in which drives of different kinds were given (one number for one kind).
+    `shares` is the part of data and requests of one disk, in the order in which drives of different kinds were given (one
+    number for one kind). checker: what `check` calls with the answer.
     """
 
     feasible: bool
@@ -70,14 +119,8 @@ class LayoutAnswer:
     binding: Binding
     assumptions: tuple[str, ...]
     shares: tuple[float, ...]
-    drive: Drive | DriveFigures | tuple[Drive | DriveFigures, ...]
-    disks: int
-    load: Load
-    objective: Objective
-    scheduler: Scheduler
-    mirrors: int | None
-    most_replicas: int
-    overhead: float | None
+    question: Question[Objective]
+    checker: Callable[..., Check] = field(repr=False, compare=False)
 
     @property
     def configuration(self) -> Layout | None:
@@ -87,9 +130,9 @@ class LayoutAnswer:
     @property
     def share(self) -> float:
         """p of equation 8."""
-        return float(self.load.unpropagated)
+        return float(self.question.load.unpropagated)
 
-    def check(self, *, candidates: int = 1, seeds: int = 16, requests: int | None = None) -> "Check":
+    def check(self, *, candidates: int = 1, seeds: int = 16, requests: int | None = None) -> Check:
         """The first `candidates` of the ranking simulated: predicted and simulated means, 95% interval, difference.
 
         Latency with one request outstanding, throughput with the question's queue for each disk, in a closed loop; the
@@ -97,12 +140,11 @@ class LayoutAnswer:
         at least 2; requests: of each run, enough for about a percent by default. Raises InputError where the question has
         no answer, for drives of several kinds, and where only a part of the writes is propagated in idle time.
         """
-        from storagekit.plan.checking import check_layout
-
-        return check_layout(self, candidates=candidates, seeds=seeds, requests=requests)
+        return self.checker(self, candidates=candidates, seeds=seeds, requests=requests)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the drive's tables, for JSON; times in seconds."""
+        asked = self.question
         return {
             "feasible": self.feasible,
             "recommended": self.recommended.to_dict() if self.recommended else None,
@@ -113,26 +155,27 @@ class LayoutAnswer:
             "shares": list(self.shares),
             "assumptions": list(self.assumptions),
             "question": {
-                "drive": drive_names(self.drive),
-                "disks": self.disks,
-                "objective": self.objective.name,
-                "scheduler": self.scheduler.name,
-                "mirrors": self.mirrors,
-                "most_replicas": self.most_replicas,
-                "overhead_s": self.overhead,
+                "drive": asked.drive_name,
+                "disks": asked.disks,
+                "objective": asked.aim.name,
+                "scheduler": asked.scheduler_name,
+                "mirrors": asked.mirrors,
+                "most_replicas": asked.most_replicas,
+                "overhead_s": asked.overhead,
                 "p": self.share,
-                **load_dict(self.load),
+                **_finite(asked.load),
             },
         }
 
     def __str__(self) -> str:
-        lines = [f"{self.disks} disks, {drive_names(self.drive)}, for {self.objective.name}"]
+        asked = self.question
+        lines = [f"{asked.disks} disks, {asked.drive_name}, for {asked.aim.name}"]
         if self.recommended is None:
             return "\n".join([*lines, f"not feasible: {self.binding}"])
         best = self.recommended
         lines += [
             f"recommended {best.layout} (D_s x D_r x D_m): {best.latency / MS:.2f} ms alone, "
-            f"{best.throughput:.0f} requests/s at {float(self.load.queue):g} a disk"
+            f"{best.throughput:.0f} requests/s at {float(asked.load.queue):g} a disk"
         ]
         if self.optimum:
             lines += [f"optimum before whole numbers: D_s {self.optimum.striping:.2f}, D_r {self.optimum.replicas:.2f}"]
@@ -156,6 +199,7 @@ class SizeAnswer:
 
     disks, layout, response (seconds), throughput (requests a second) and price are of the recommended array, None where
     `feasible` is False, and `binding` then says what fails and by how much. utilization: share of the time a disk is busy.
+    checker: what `check` calls with the answer.
     """
 
     feasible: bool
@@ -167,24 +211,20 @@ class SizeAnswer:
     price: float | None
     binding: Binding
     assumptions: tuple[str, ...]
-    drive: Drive | DriveFigures
-    load: Load
-    goal: Any
-    mirrors: int
-    overhead: float | None
+    question: Question[Goal]
+    checker: Callable[..., Check] = field(repr=False, compare=False)
 
-    def check(self, *, seeds: int = 16, requests: int | None = None) -> "Check":
+    def check(self, *, seeds: int = 16, requests: int | None = None) -> Check:
         """The recommended array simulated: predicted and simulated mean, 95% interval, difference.
 
         A response goal with Poisson arrivals, served in order of arrival; a throughput goal in a closed loop under RLOOK.
         Arguments and errors as in `LayoutAnswer.check`.
         """
-        from storagekit.plan.checking import check_size
-
-        return check_size(self, seeds=seeds, requests=requests)
+        return self.checker(self, seeds=seeds, requests=requests)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the drive's tables, for JSON; times in seconds."""
+        asked = self.question
         return {
             "feasible": self.feasible,
             "disks": self.disks,
@@ -196,17 +236,17 @@ class SizeAnswer:
             "binding": self.binding.to_dict(),
             "assumptions": list(self.assumptions),
             "question": {
-                "drive": drive_names(self.drive),
-                "goal": {"kind": type(self.goal).__name__, **vars(self.goal)},
-                "mirrors": self.mirrors,
-                "overhead_s": self.overhead,
-                **load_dict(self.load),
+                "drive": asked.drive_name,
+                "goal": {"kind": type(asked.aim).__name__, **vars(asked.aim)},
+                "mirrors": asked.mirrors,
+                "overhead_s": asked.overhead,
+                **_finite(asked.load),
             },
         }
 
     def __str__(self) -> str:
         if not self.feasible:
-            return f"{drive_names(self.drive)}: not feasible: {self.binding}"
+            return f"{self.question.drive_name}: not feasible: {self.binding}"
         figures = [
             f"response {self.response / MS:.2f} ms" if self.response is not None else "",
             f"{self.throughput:.0f} requests/s" if self.throughput is not None else "",
@@ -214,21 +254,13 @@ class SizeAnswer:
             f"price {self.price:g}" if self.price is not None else "",
         ]
         lines = [
-            f"{self.disks} disks, {drive_names(self.drive)}, as {self.layout} (D_s x D_r x D_m)",
+            f"{self.disks} disks, {self.question.drive_name}, as {self.layout} (D_s x D_r x D_m)",
             "  " + ", ".join(figure for figure in figures if figure),
             f"binding: {self.binding}",
         ]
         return "\n".join([*lines, "", "assumed:", *(f"  - {line}" for line in self.assumptions)])
 
 
-def drive_names(drive) -> str:
-    """What a drive, or each kind of several, is called."""
-    if not isinstance(drive, tuple):
-        return drive.name
-    names = [one.name for one in drive]
-    return ", ".join(f"{names.count(name)} x {name}" for name in dict.fromkeys(names))
-
-
-def load_dict(load: Load) -> dict[str, float]:
+def _finite(load: Load) -> dict[str, float]:
     values = {name: float(value) for name, value in vars(load).items()}
     return {name: value for name, value in values.items() if math.isfinite(value)}

@@ -1,104 +1,31 @@
-"""What the planner recommends, held against the simulated array: one answer, or a grid of random questions."""
+"""One answer held against the simulated array."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from storagekit.analytic.array.aspect import Layout
-from storagekit.analytic.array.elevator import RLOOK, RSATF, Scheduler
-from storagekit.analytic.array.positioning import DriveFigures
-from storagekit.checks import require_positive, require_whole
-from storagekit.drive import Drive
+from storagekit.checks import require_whole
 from storagekit.errors import InputError
-from storagekit.plan.answer import LayoutAnswer, SizeAnswer
+from storagekit.plan.answer import Check, LayoutAnswer, Row, SizeAnswer
 from storagekit.plan.goal import ResponseGoal
-from storagekit.plan.objective import Latency, Objective, Throughput
-from storagekit.plan.sr_array import best_sr_array
-from storagekit.units import MS
+from storagekit.plan.objective import Latency, Objective
+from storagekit.plan.question import Question
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from storagekit.plan.simulating import Asked
-
-# the cases of a comparison: what is sought, and under which scheduler
-CASES: dict[str, tuple[Objective, Scheduler]] = {
-    "latency": (Latency(), RLOOK()),
-    "throughput, RLOOK": (Throughput(), RLOOK()),
-    "throughput, RSATF": (Throughput(), RSATF()),
-}
-RULES = ("plan", "paper")
-NEAR = 0.05
-
-
-@dataclass(frozen=True)
-class Row:
-    """A layout's predicted figure, its simulated mean, and low and high, the mean's 95% interval.
-
-    Seconds or requests a second.
-    """
-
-    layout: Layout
-    predicted: float
-    simulated: float
-    low: float
-    high: float
-
-    @property
-    def difference(self) -> float:
-        """Predicted over simulated, less 1."""
-        return self.predicted / self.simulated - 1
-
-
-@dataclass(frozen=True)
-class Check:
-    """Predictions beside simulations, in the order of the ranking.
-
-    measure: "response", seconds, or "throughput", requests a second; attrs: what made the simulated figures.
-    """
-
-    measure: str
-    scheduler: str
-    rows: tuple[Row, ...]
-    attrs: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        rows = [asdict(row) | {"layout": str(row.layout), "difference": row.difference} for row in self.rows]
-        return {"measure": self.measure, "scheduler": self.scheduler, "rows": rows, "attrs": self.attrs}
-
-    def __str__(self) -> str:
-        scale, unit = (MS, "ms") if self.measure == "response" else (1.0, "requests/s")
-        lines = [
-            f"simulated {self.measure}, {unit}, {self.scheduler}, {len(self.attrs['seeds'])} runs of "
-            f"{self.attrs['requests_per_run']} requests",
-            f"  {'layout':<10}{'predicted':>11}{'simulated':>11}{'95% interval':>22}{'difference':>12}",
-        ]
-        for row in self.rows:
-            interval = f"{row.low / scale:.2f} to {row.high / scale:.2f}"
-            lines.append(
-                f"  {row.layout!s:<10}{row.predicted / scale:>11.2f}{row.simulated / scale:>11.2f}{interval:>22}"
-                f"{row.difference:>+12.1%}"
-            )
-        return "\n".join(lines)
 
 
 def check_layout(answer: LayoutAnswer, *, candidates: int, seeds: int, requests: int | None) -> Check:
     """See `LayoutAnswer.check`."""
     _require_feasible(answer)
-    drive = answer.drive
-    if isinstance(drive, tuple):
-        raise InputError("drives of several kinds: the simulation has one kind; check an array of each kind")
     _require_counts(candidates, seeds)
-    alone = isinstance(answer.objective, Latency)
-    outstanding = 1 if alone else max(1, round(answer.disks * float(np.asarray(answer.load.queue))))
-    chosen = answer.ranking[:candidates]
-    asked = _asked(drive, [one.layout for one in chosen], answer, answer.scheduler, outstanding)
-    predicted = [one.latency if alone else one.throughput for one in chosen]
-    return _checked("response" if alone else "throughput", answer.scheduler.name, asked, predicted, seeds, requests)
+    question, chosen = answer.question, answer.ranking[:candidates]
+    asked = asked_of(question, [one.layout for one in chosen], outstanding(question))
+    if isinstance(question.aim, Latency):
+        return _checked("response", question.scheduler_name, asked, [one.latency for one in chosen], seeds, requests)
+    return _checked("throughput", question.scheduler_name, asked, [one.throughput for one in chosen], seeds, requests)
 
 
 def check_size(answer: SizeAnswer, *, seeds: int, requests: int | None) -> Check:
@@ -107,31 +34,41 @@ def check_size(answer: SizeAnswer, *, seeds: int, requests: int | None) -> Check
     _require_counts(1, seeds)
     assert answer.layout is not None and answer.disks is not None
     assert answer.response is not None and answer.throughput is not None
-    if isinstance(answer.goal, ResponseGoal):
-        asked = _asked(answer.drive, [answer.layout], answer, None, None, answer.goal.rate)
-        return _checked("response", "FCFS", asked, [answer.response], seeds, requests)
-    outstanding = max(1, round(answer.disks * answer.goal.outstanding))
-    asked = _asked(answer.drive, [answer.layout], answer, RLOOK(), outstanding)
-    return _checked("throughput", RLOOK.name, asked, [answer.throughput], seeds, requests)
+    question, goal = answer.question, answer.question.aim
+    if isinstance(goal, ResponseGoal):
+        asked = asked_of(question, [answer.layout], None, goal.rate)
+        return _checked("response", question.scheduler_name, asked, [answer.response], seeds, requests)
+    asked = asked_of(question, [answer.layout], max(1, round(answer.disks * goal.outstanding)))
+    return _checked("throughput", question.scheduler_name, asked, [answer.throughput], seeds, requests)
 
 
-def _asked(
-    drive: Drive | DriveFigures,
-    layouts: Sequence[Layout],
-    answer: LayoutAnswer | SizeAnswer,
-    scheduler: Scheduler | None,
-    outstanding: int | None,
-    rate: float = 0.0,
+def outstanding(question: Question[Objective]) -> int:
+    """Requests in the closed loop that the answer is about: one alone for a latency, each disk's queue for a throughput."""
+    if isinstance(question.aim, Latency):
+        return 1
+    return max(1, round(question.disks * float(np.asarray(question.load.queue))))
+
+
+def asked_of(
+    question: Question, layouts: Sequence[Layout], outstanding: int | None, rate: float = 0.0
 ) -> list["Asked"]:
+    """The question's layouts as they are simulated, with so many requests outstanding or, for None, `rate` a second."""
     from storagekit.plan.simulating import Asked, simulated_drive
 
-    background = float(np.asarray(answer.load.background))
-    if background not in (0, 1) and float(np.asarray(answer.load.read_share)) < 1:
+    if isinstance(question.drive, tuple):
+        raise InputError("drives of several kinds: the simulation has one kind; check an array of each kind")
+    background = float(np.asarray(question.load.background))
+    if background not in (0, 1) and float(np.asarray(question.load.read_share)) < 1:
         raise InputError(
             f"background {background:g}: the simulation propagates all writes in idle time (1) or none (0)"
         )
-    one = simulated_drive(drive, answer.overhead)
-    return [Asked(one, layout, answer.load, scheduler, outstanding, rate) for layout in layouts]
+    one = simulated_drive(question.drive, question.overhead)
+    return [Asked(one, layout, question.load, question.scheduler, outstanding, rate) for layout in layouts]
+
+
+def enough(outstanding: int | None) -> int:
+    """Requests of a run: thousands, and those outstanding in a closed loop several times over."""
+    return 4000 if outstanding is None else max(2000, 8 * outstanding)
 
 
 def _checked(
@@ -155,176 +92,6 @@ def _checked(
         for one, *figures in zip(asked, predicted, mean, mean - half, mean + half, strict=True)
     )
     return Check(measure, scheduler, rows, found.attrs)
-
-
-def enough(outstanding: int | None) -> int:
-    """Requests of a run: thousands, and those outstanding in a closed loop several times over."""
-    return 4000 if outstanding is None else max(2000, 8 * outstanding)
-
-
-@dataclass(frozen=True)
-class Question:
-    """What a planner is asked; drives with what their accesses take, as `overhead` seconds, in the place of their own."""
-
-    drive: Drive | DriveFigures
-    overhead: float
-    disks: int
-    read_share: float
-    queue: int
-    locality: float
-
-
-def random_questions(
-    count: int, seed: int = 0, *, real: Sequence[Drive] = (), share: float = 0.25, most_disks: int = 48
-) -> list[Question]:
-    """Questions drawn evenly: S 5 to 20 ms, R 4 to 12 ms, T_o 0.5 to 3 ms, D 2 to `most_disks`, p 0.5 to 1 (writes in
-    the foreground), q 1 to 32, L 1 to 20; a `share` of them about one of the `real` drives, where there are any."""
-    require_whole("most_disks", most_disks, 2)
-    generator = np.random.default_rng(seed)
-    questions = []
-    for _ in range(count):
-        drive = DriveFigures(generator.uniform(5, 20) * MS, generator.uniform(4, 12) * MS)
-        if generator.random() < share and real:
-            drive = real[int(generator.integers(len(real)))]
-        questions.append(
-            Question(
-                drive=drive,
-                overhead=generator.uniform(0.5, 3) * MS,
-                disks=int(generator.integers(2, most_disks + 1)),
-                read_share=generator.uniform(0.5, 1),
-                queue=int(generator.integers(1, 33)),
-                locality=generator.uniform(1, 20),
-            )
-        )
-    return questions
-
-
-def plan_against_simulation(
-    questions: Sequence[Question],
-    *,
-    seed: int = 0,
-    effort: float = 1.0,
-    mirrors: int = 1,
-    cases: Sequence[str] = tuple(CASES),
-) -> "xr.Dataset":
-    """Every layout of every question simulated, and what the planner and the paper's rule would have made of it.
-
-    effort: simulated requests, 1 for means right to about half a percent; cases: of `CASES`. Dimensions case, rule (plan:
-    the ranking's first; paper: the whole numbers below the formula's optimum) and question; best, chosen: layouts;
-    best_figure, figure: their simulated seconds, or requests a second; predicted; shortfall: by what share of the best the
-    chosen is worse; within: share of the questions with a shortfall of at most 5%. NaN where no layout is feasible.
-    """
-    import xarray as xr
-
-    from storagekit.plan.simulating import simulate
-
-    require_positive("effort", effort)
-    unknown = [case for case in cases if case not in CASES]
-    if unknown:
-        raise InputError(f"case {unknown[0]!r}: it is one of {', '.join(CASES)}")
-    answers = {case: [_answer(question, case, mirrors) for question in questions] for case in cases}
-    parts, made = [], []
-    for case in cases:
-        asked = [(number, one) for number, answer in enumerate(answers[case]) for one in _every(answer)]
-        figures = np.empty(len(asked))
-        for members in _alike([one for _, one in asked]):
-            lanes = [asked[member][1] for member in members]
-            requests = max(256, int(effort * max(enough(one.outstanding) for one in lanes)))
-            found = simulate(lanes, range(seed, seed + 4), requests)
-            made.append(found.attrs)
-            # a score: less is better for both
-            figures[members] = found.response.mean(axis=1) if case == "latency" else 1 / found.throughput.mean(axis=1)
-        scores = [{} for _ in questions]
-        for (number, one), figure in zip(asked, figures, strict=True):
-            scores[number][one.layout] = figure
-        parts.append(_compared(answers[case], scores, case == "latency"))
-    data = xr.concat(parts, dim=xr.IndexVariable("case", list(cases)))
-    near = (data.shortfall <= NEAR).where(data.shortfall.notnull())
-    data["within"] = near.mean("question")
-    data.within.attrs = {"units": "1", "long_name": f"share of the questions with a shortfall of at most {NEAR:.0%}"}
-    data = data.assign_coords({name: ("question", values) for name, values in _columns(questions).items()})
-    data.attrs = _merged(made) | {"mirrors": mirrors, "seed": seed, "effort": effort}
-    return data
-
-
-def _merged(made: list[dict[str, Any]]) -> dict[str, Any]:
-    """The attributes of several batches as one: what differs is listed."""
-    merged: dict[str, Any] = {}
-    for name in made[0] if made else ():
-        values = list(dict.fromkeys(str(attrs[name]) for attrs in made))
-        merged[name] = made[0][name] if len(values) == 1 else ", ".join(values)
-    return merged | {"wall_seconds": round(sum(attrs["wall_seconds"] for attrs in made), 3)}
-
-
-def _answer(question: Question, case: str, mirrors: int) -> LayoutAnswer:
-    objective, scheduler = CASES[case]
-    return best_sr_array(
-        question.drive,
-        question.disks,
-        read_share=question.read_share,
-        queue=question.queue,
-        locality=question.locality,
-        objective=objective,
-        scheduler=scheduler,
-        mirrors=mirrors,
-        overhead=question.overhead,
-    )
-
-
-def _every(answer: LayoutAnswer) -> list["Asked"]:
-    """All layouts of an answer's ranking."""
-    assert isinstance(answer.drive, Drive | DriveFigures)
-    alone = isinstance(answer.objective, Latency)
-    outstanding = 1 if alone else round(answer.disks * float(np.asarray(answer.load.queue)))
-    return _asked(answer.drive, [one.layout for one in answer.ranking], answer, answer.scheduler, outstanding)
-
-
-def _alike(asked: Sequence["Asked"]) -> list[list[int]]:
-    """Numbers of the lanes that run as long as one another: those with the same slots."""
-    from storagekit.plan.simulating import slots
-
-    groups: dict[int, list[int]] = {}
-    for number, one in enumerate(asked):
-        groups.setdefault(slots(one.outstanding, False), []).append(number)
-    return list(groups.values())
-
-
-def _compared(answers: list[LayoutAnswer], scores: list[dict[Layout, float]], latency: bool) -> "xr.Dataset":
-    import xarray as xr
-
-    rows = [[_row(answer, score, rule) for answer, score in zip(answers, scores, strict=True)] for rule in RULES]
-    best, chosen, least, score, predicted = (
-        np.array([[row[column] for row in line] for line in rows]) for column in range(5)
-    )
-    unit = "s" if latency else "1/s"
-    figures = {
-        "best_figure": (least if latency else 1 / least, unit, "simulated figure of the best layout"),
-        "figure": (score if latency else 1 / score, unit, "simulated figure of the layout chosen"),
-        "predicted": (predicted, unit, "predicted figure of the layout chosen"),
-        "shortfall": (1 - least / score, "1", "by what share of the best the chosen layout is worse"),
-    }
-    data = xr.Dataset(
-        {"best": (("rule", "question"), best), "chosen": (("rule", "question"), chosen)}, coords={"rule": list(RULES)}
-    )
-    for name, (values, units, meaning) in figures.items():
-        data[name] = (("rule", "question"), values, {"units": units, "long_name": meaning})
-    return data
-
-
-def _row(answer: LayoutAnswer, score: dict[Layout, float], rule: str) -> tuple[str, str, float, float, float]:
-    """The best layout and the one chosen, their scores, and the figure predicted for the latter."""
-    chosen = answer.recommended if rule == "plan" else answer.paper
-    if chosen is None or not score:
-        return "", "", np.nan, np.nan, np.nan
-    best = min(score, key=lambda layout: score[layout])
-    predicted = chosen.latency if isinstance(answer.objective, Latency) else chosen.throughput
-    return str(best), str(chosen.layout), score[best], score[chosen.layout], predicted
-
-
-def _columns(questions: Sequence[Question]) -> dict[str, NDArray]:
-    names = ("disks", "read_share", "queue", "locality", "overhead")
-    columns = {name: np.array([getattr(question, name) for question in questions]) for name in names}
-    return columns | {"drive": np.array([question.drive.name for question in questions])}
 
 
 def _require_feasible(answer: LayoutAnswer | SizeAnswer) -> None:

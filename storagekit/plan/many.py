@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.array import equations
-from storagekit.analytic.array.aspect import layouts
+from storagekit.analytic.array.aspect import Layouts, layouts
 from storagekit.analytic.array.costs import Load, costs
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.positioning import Linear
@@ -59,7 +59,7 @@ def rank_many(
         require_whole("mirrors", mirrors, otherwise=", or None for any")
     require_whole("most_replicas", most_replicas)
     objective = Latency() if objective is None else objective
-    choice = _Choice(objective, RLOOK() if scheduler is None else scheduler, mirrors, most_replicas)
+    scheduler = RLOOK() if scheduler is None else scheduler
     given = (disks, full_seek, revolution, overhead, read_share, background, queue, locality, data)
     columns = np.broadcast_arrays(*(np.asarray(value, float) for value in given))
     shape = columns[0].shape
@@ -73,34 +73,26 @@ def rank_many(
     for group in np.split(order, edges):
         for start in range(0, group.size, _CHUNK):
             some = group[start : start + _CHUNK]
-            found[:, some] = _best([column[some, None] for column in flat], choice)
+            every = layouts(int(flat[0][some[0]]), most_replicas).mirrored(mirrors)
+            found[:, some] = _best([column[some, None] for column in flat], every, objective, scheduler)
     optimum = _optimum(flat, objective).reshape(shape)
     feasible, striping, replicas, mirrored, latency, rate = (row.reshape(shape) for row in found)
     striping, replicas, mirrored = (row.astype(int) for row in (striping, replicas, mirrored))
     return Ranked(feasible.astype(bool), striping, replicas, mirrored, latency, rate, optimum)
 
 
-@dataclass(frozen=True)
-class _Choice:
-    objective: Objective
-    scheduler: Scheduler
-    mirrors: int | None
-    most_replicas: int
-
-
-def _best(columns: list[NDArray], choice: _Choice) -> NDArray:
+def _best(columns: list[NDArray], every: Layouts, objective: Objective, scheduler: Scheduler) -> NDArray:
+    """What is found of questions about the same number of disks, a row for each of their columns `[question, 1]`."""
     disks, full_seek, revolution, overhead, *asked = columns
     load = Load(*asked)
     count = int(disks[0, 0])
-    every = layouts(count, choice.most_replicas)
-    every = every.where((every.mirrors == choice.mirrors) | (choice.mirrors is None))
     rows = np.full((6, disks.size), np.nan)
     rows[:4] = 0
     if not every.count:
         return rows
     used = load.data * every.copies / count
-    found = costs(Linear(full_seek, revolution, overhead), load, every, count, used, choice.scheduler)
-    score = np.where(used <= 1 + 1e-9, choice.objective.score(found), np.inf)
+    found = costs(Linear(full_seek, revolution, overhead), load, every, count, used, scheduler)
+    score = np.where(used <= 1 + 1e-9, objective.score(found), np.inf)
     # layouts come with the fewest mirrors first, and the first of equals is taken
     least = score.min(axis=1, keepdims=True)
     best = np.argmax(score <= least * (1 + 1e-10), axis=1)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storagekit.analytic.array.aspect import Layout, layouts
-from storagekit.analytic.array.costs import Load, single_load, used_share
+from storagekit.analytic.array.aspect import Layout
+from storagekit.analytic.array.costs import single_load, used_share
+from storagekit.analytic.array.elevator import RLOOK
 from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.analytic.array.kinds import Kind, Population
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
@@ -16,16 +17,9 @@ from storagekit.drive import Drive
 from storagekit.errors import InputError
 from storagekit.plan.answer import SizeAnswer
 from storagekit.plan.assumptions import common_assumptions
+from storagekit.plan.checking import check_size
 from storagekit.plan.goal import Goal, ResponseGoal, latency_floor
-
-
-@dataclass(frozen=True)
-class _Question:
-    timing: Linear | Curve
-    load: Load
-    goal: Goal
-    mirrors: int
-    most_replicas: int
+from storagekit.plan.question import Question
 
 
 @dataclass(frozen=True)
@@ -67,10 +61,13 @@ def size_array(
         raise InputError(f"goal {goal!r}: give ResponseGoal(...) or ThroughputGoal(...)")
     _check(price, budget, mirrors, most_disks, most_replicas)
     load = single_load(read_share, background, goal.outstanding, locality, data)
-    question = _Question(spindle(drive, overhead), load, goal, int(mirrors), int(most_replicas))
+    timing = spindle(drive, overhead)
+    # what the formulas of the goal have, for the simulation
+    scheduler = None if isinstance(goal, ResponseGoal) else RLOOK()
+    question = Question(drive, int(most_disks), load, goal, scheduler, int(mirrors), int(most_replicas), overhead)
     affordable = most_disks if budget is None or price is None else min(most_disks, math.floor(budget / price))
-    best, binding = _answer(question, int(most_disks), affordable, price, budget)
-    array = Population((Kind(question.timing, most_disks, 1.0),))
+    best, binding = _answer(question, timing, affordable, price, budget)
+    array = Population((Kind(timing, question.disks, 1.0),))
     assumed = (
         *common_assumptions(array, load),
         f"each block is on exactly {mirrors} disk{'s' if mirrors > 1 else ''}",
@@ -88,56 +85,55 @@ def size_array(
         price=best.disks * price if best and price is not None else None,
         binding=binding,
         assumptions=assumed,
-        drive=drive,
-        load=load,
-        goal=goal,
-        mirrors=int(mirrors),
-        overhead=overhead,
+        question=question,
+        checker=check_size,
     )
 
 
 def _answer(
-    question: _Question, most: int, affordable: int, price: float | None, budget: float | None
+    question: Question[Goal], timing: Linear | Curve, affordable: int, price: float | None, budget: float | None
 ) -> tuple[_Best | None, Binding]:
-    goal, data = question.goal, float(np.asarray(question.load.data))
-    holds = math.ceil(data * question.mirrors * (1 - 1e-9))
-    what = f"capacity: {data:g} drives of data, {question.mirrors} of each"
+    goal, most, data = question.aim, question.disks, float(np.asarray(question.load.data))
+    mirrors = question.least_mirrors
+    holds = math.ceil(data * mirrors * (1 - 1e-9))
+    what = f"capacity: {data:g} drives of data, {mirrors} of each"
     if holds > most:
         return None, Binding(what, holds, most, f"allow {holds} disks")
     if isinstance(goal, ResponseGoal):
-        floor = latency_floor(question.timing, question.load, question.mirrors, question.most_replicas)
+        floor = latency_floor(timing, question.load, mirrors, question.most_replicas)
         if goal.response <= floor:
             remedy = "no number of disks gets there: allow more time, or take a drive with less overhead or rotation"
             return None, Binding("mechanical floor, s", goal.response, floor, remedy)
-    best, closest = _fewest(question, most)
+    best, closest = _fewest(question, timing)
     if best is None:
         remedy = f"allow more than {most} disks, or relax the goal"
         if closest is None:
-            return None, Binding(f"disks: the goal needs more than {most}", most, least_possible(question), remedy)
+            least = least_possible(question, timing)
+            return None, Binding(f"disks: the goal needs more than {most}", most, least, remedy)
         return None, Binding(f"{goal.what}, of the best layout up to {most} disks", closest.figure, goal.wanted, remedy)
     if best.disks > affordable:
         cost = best.disks * (price or 0)
         return None, Binding(f"budget: {best.disks} disks are needed", cost, budget, f"spend {cost:g}")
     if closest is None:
-        return best, Binding(what, data * question.mirrors, best.disks, "fewer disks do not hold the data in mirrors")
+        return best, Binding(what, data * mirrors, best.disks, "fewer disks do not hold the data in mirrors")
     return best, Binding(
         f"{goal.what}: {closest.disks} disks miss it", closest.figure, goal.wanted, "fewer disks need a looser goal"
     )
 
 
-def least_possible(question: _Question) -> int:
+def least_possible(question: Question[Goal], timing: Linear | Curve) -> int:
     """Disks below which the overhead alone, or the data, rules the goal out."""
-    data = float(np.asarray(question.load.data)) * question.mirrors
-    return max(1, math.ceil(max(data, question.goal.least_disks(question.timing)) * (1 - 1e-9)))
+    data = float(np.asarray(question.load.data)) * question.least_mirrors
+    return max(1, math.ceil(max(data, question.aim.least_disks(timing)) * (1 - 1e-9)))
 
 
-def _fewest(question: _Question, most: int) -> tuple[_Best | None, _Best | None]:
+def _fewest(question: Question[Goal], timing: Linear | Curve) -> tuple[_Best | None, _Best | None]:
     """The first number of disks that meets the goal, if any, and the closest of those before."""
-    closest = None
-    first = least_possible(question)
+    closest, mirrors = None, question.least_mirrors
+    first = least_possible(question, timing)
     # only multiples of the mirrors can be divided
-    for disks in range(-(-first // question.mirrors) * question.mirrors, most + 1, question.mirrors):
-        best = _best_of(question, disks)
+    for disks in range(-(-first // mirrors) * mirrors, question.disks + 1, mirrors):
+        best = _best_of(question, timing, disks)
         if best is None:
             continue
         if best.lack <= 1:
@@ -147,14 +143,13 @@ def _fewest(question: _Question, most: int) -> tuple[_Best | None, _Best | None]
     return None, closest
 
 
-def _best_of(question: _Question, disks: int) -> _Best | None:
-    every = layouts(disks, question.most_replicas)
-    every = every.where(every.mirrors == question.mirrors)
+def _best_of(question: Question[Goal], timing: Linear | Curve, disks: int) -> _Best | None:
+    every = question.layouts(disks)
     every = every.where(used_share(question.load, every, disks) <= 1 + 1e-9)
     if not every.count:
         return None
-    reached = question.goal.reached(question.timing, question.load, every, disks)
-    lack = question.goal.lack(reached.figure)
+    reached = question.aim.reached(timing, question.load, every, disks)
+    lack = question.aim.lack(reached.figure)
     best = int(np.argmin(lack))
     figures = (reached.response, reached.throughput, reached.utilization, reached.figure, lack)
     return _Best(disks, every.at(best), *(float(figure[best]) for figure in figures))

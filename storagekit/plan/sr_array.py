@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array import equations
-from storagekit.analytic.array.aspect import Layout, Layouts, layouts
+from storagekit.analytic.array.aspect import Layout, Layouts
 from storagekit.analytic.array.costs import Load, single_load
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.kinds import Population, Shared, population, shared_costs
@@ -17,8 +17,10 @@ from storagekit.drive import Drive
 from storagekit.errors import InputError
 from storagekit.plan.answer import Candidate, LayoutAnswer
 from storagekit.plan.assumptions import layout_assumptions
+from storagekit.plan.checking import check_layout
 from storagekit.plan.objective import Latency, Objective, Throughput
 from storagekit.plan.paper_rule import Optimum, continuous_optimum, practical
+from storagekit.plan.question import Question
 
 
 def best_sr_array(
@@ -55,17 +57,18 @@ def best_sr_array(
     _check(objective, scheduler, mirrors, most_replicas)
     array = population(drive, disks, overhead)
     kept = drive if isinstance(drive, Drive | DriveFigures) else tuple(drive)
-    every = layouts(array.disks, most_replicas)
-    every = every.where(array.divides(every) & ((every.mirrors == mirrors) | (mirrors is None)))
+    question = Question(kept, array.disks, load, objective, scheduler, mirrors, most_replicas, overhead)
+    every = question.layouts(array.disks)
+    every = every.where(array.divides(every))
     ranking, shares = _ranked(array, load, every, objective, scheduler) if every.count else ((), ())
     paper, optimum = None, None
     if ranking:
         optimum = continuous_optimum(array, load, objective)
-        rule = practical(optimum, array.disks, mirrors or 1, most_replicas, data)
+        rule = practical(optimum, array.disks, question.least_mirrors, most_replicas, data)
         paper = next((one for one in ranking if one.layout == rule), None)
-        binding = _binding(array, load, optimum, ranking[0].layout, mirrors, most_replicas)
+        binding = _binding(question, optimum, ranking[0].layout)
     else:
-        binding = _obstacle(array, load, mirrors)
+        binding = _obstacle(question, array)
     return LayoutAnswer(
         feasible=bool(ranking),
         recommended=ranking[0] if ranking else None,
@@ -75,14 +78,8 @@ def best_sr_array(
         binding=binding,
         assumptions=layout_assumptions(array, load, scheduler),
         shares=shares,
-        drive=kept,
-        disks=array.disks,
-        load=load,
-        objective=objective,
-        scheduler=scheduler,
-        mirrors=mirrors,
-        most_replicas=most_replicas,
-        overhead=overhead,
+        question=question,
+        checker=check_layout,
     )
 
 
@@ -142,12 +139,13 @@ def _by_the_paper(array: Population, load: Load, every: Layouts, found: Shared, 
     )
 
 
-def _binding(array: Population, load: Load, optimum: Optimum, best: Layout, mirrors: int | None, most: int) -> Binding:
+def _binding(question: Question[Objective], optimum: Optimum, best: Layout) -> Binding:
     """What keeps the recommended layout from the continuous optimum."""
-    data, share = float(np.asarray(load.data)), float(load.unpropagated)
+    data, share = float(np.asarray(question.load.data)), float(question.load.unpropagated)
+    mirrors, most = question.mirrors, question.most_replicas
     wanted = optimum.replicas / best.mirrors
-    room = array.disks / data
-    each = array.disks // best.mirrors
+    room = question.disks / data
+    each = question.disks // best.mirrors
     if share <= 0.5:
         return Binding("p <= 1/2: replicas cost more than they bring", share, 0.5, "propagate more writes in idle time")
     if mirrors and mirrors > 1 and mirrors > optimum.replicas:
@@ -164,10 +162,10 @@ def _binding(array: Population, load: Load, optimum: Optimum, best: Layout, mirr
     return Binding("none")
 
 
-def _obstacle(array: Population, load: Load, mirrors: int | None) -> Binding:
+def _obstacle(question: Question[Objective], array: Population) -> Binding:
     """Why no layout is left."""
-    least = mirrors or 1
-    data = float(np.asarray(load.data))
+    least = question.least_mirrors
+    data = float(np.asarray(question.load.data))
     wrong = [count for count in array.counts if count % least]
     if wrong:
         whole = -(-int(wrong[0]) // least) * least

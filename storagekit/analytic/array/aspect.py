@@ -55,6 +55,10 @@ class Layouts:
         """Those that a mask or numbers choose."""
         return Layouts(self.striping[chosen], self.replicas[chosen], self.mirrors[chosen])
 
+    def mirrored(self, mirrors: int | None) -> "Layouts":
+        """Those with so many mirrors, all of them where any number will do."""
+        return self if mirrors is None else self.where(self.mirrors == mirrors)
+
     def at(self, number: int) -> Layout:
         return Layout(int(self.striping[number]), int(self.replicas[number]), int(self.mirrors[number]))
 
