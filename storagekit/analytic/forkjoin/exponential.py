@@ -16,7 +16,7 @@ from storagekit.checks import require, require_whole
 
 def harmonic(queues: int) -> float:
     """H_N = 1 + 1/2 + ... + 1/N: the mean of the latest of N exponential times of mean 1."""
-    _check(queues)
+    require_whole("queues", queues)
     return float(np.sum(1.0 / np.arange(1, queues + 1)))
 
 
@@ -40,7 +40,7 @@ def response_scaled(rate: ArrayLike, service: ArrayLike, queues: int) -> NDArray
 
     Source: Nelson and Tantawi, as for `response_two`; within 5% of simulation up to N = 32.
     """
-    _check(queues)
+    require_whole("queues", queues)
     if queues == 1:
         return response_mm1(rate, service)
     load = _load(rate, service)
@@ -78,7 +78,7 @@ def response_bounds(rate: ArrayLike, service: ArrayLike, queues: int) -> tuple[N
 
 def heavy(queues: int) -> float:
     """V_N of `response_interpolated`: (1 - rho) R_N / S as the load goes to 1. In whole numbers, for its terms cancel."""
-    _check(queues)
+    require_whole("queues", queues)
     queues = int(queues)
     require(queues <= 64, "queues", queues, "at most 64: the terms of the sum grow like 2^N")
 
@@ -94,7 +94,3 @@ def _load(rate: ArrayLike, service: ArrayLike) -> NDArray:
     require(rate >= 0, "rate", rate, "0 or more")
     require(service > 0, "service", service, "above 0")
     return rate * service
-
-
-def _check(queues: int) -> None:
-    require_whole("queues", queues)
