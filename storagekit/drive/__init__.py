@@ -7,7 +7,7 @@ and mechanics, how long arm and platter take. Formulas see less of it, each in a
     analytic.forkjoin.Disk.like(drive)                mean seek, mean rotation, rate
     analytic.headtracking.HeadTracking.like(drive)    the spindle that a driver follows; `Access.like` its tracks and seeks
 
-`Mechanics`, `Disk`, `HeadTracking` and `Access` also take plain figures, where a paper gives no more.
+`DriveFigures`, `Disk`, `HeadTracking` and `Access` also take plain figures, where a paper gives no more.
 """
 
 from storagekit.drive.base import AbstractDrive as AbstractDrive
