@@ -50,4 +50,4 @@ class WeightedHashing(OneChosen):
         edges = jnp.cumsum(weight, axis=0)
         # never beyond the last drive with a weight, however the sum was rounded
         chosen, _ = first_true(edges > jnp.minimum(fraction(request.address_hash), 1 - 2.0**-20) * edges[-1:])
-        return bit(pick(view.copy(), jnp.minimum(chosen, view.busy.shape[0] - 1))), private
+        return bit(pick(view.copy(), chosen)), private

@@ -1,5 +1,7 @@
 """Dispatchers that send a read to one replica: which one."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -81,6 +83,27 @@ def test_weighted_hashing_gives_each_brick_its_share():
     mask = jax.vmap(chosen)(jnp.asarray(hashes)[:, None])
     shares = [np.mean(np.asarray(mask) == 1 << drive) for drive in range(3)]
     assert np.all(np.abs(np.array(shares) - [0.25, 0.5, 0.25]) < 4 * np.sqrt(0.25 / 4000))
+
+
+@pytest.mark.parametrize(
+    "summed", [jnp.cumsum, partial(jax.lax.associative_scan, jnp.add)], ids=["one after another", "in pairs"]
+)
+def test_no_rounding_takes_an_address_to_a_drive_without_weight(summed, monkeypatch):
+    """The last addresses of the hash, with weights of which about half are 0, summed as a CPU does and as parallel hardware
+    may: in pairs the sum of all is now and then more than the sum up to the last weight."""
+    monkeypatch.setattr(jnp, "cumsum", summed)
+    random, drives, lanes = np.random.default_rng(0), 8, 4000
+    weights = np.where(random.random((drives, lanes)) < 0.5, random.random((drives, lanes)), 0).astype(np.float32)
+    weights[0] = np.maximum(weights[0], 1e-3)
+    dispatch = WeightedHashing(tuple(weights[:, None]))
+    idle = jnp.zeros((drives, lanes), bool)
+    view = seen(jnp.zeros((1, lanes)), idle, copies=drives)._replace(first=jnp.zeros((1, lanes), jnp.int32))
+    for back in (0, 1, 2, 3):
+        # the hash counts in steps of 2^8
+        address_hash = jnp.full((1, lanes), 2**32 - 1 - back * 2**8, jnp.uint32)
+        mask, _ = dispatch.route(None, read(0)._replace(address_hash=address_hash), jnp.ones(1, bool), view)
+        taken = weights * (np.asarray(mask) == 1 << np.arange(drives)[:, None])
+        assert np.all(np.sum(taken > 0, axis=0) == 1)
 
 
 def test_lard_remembers_unless_the_brick_is_overloaded():
