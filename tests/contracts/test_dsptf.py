@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from storagekit.dispatch import DSPTF, Lossy, central
 from storagekit.drive import ideal_drive
-from storagekit.engine import ResponseLog, Scenario, System, execute, keys
+from storagekit.engine import AbstractLog, Scenario, System, execute, keys
 from storagekit.metrics import sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
@@ -25,18 +25,27 @@ settings_of_a_run = {
 }
 
 
+class Clock(AbstractLog):
+    """Who was answered, and how far time went."""
+
+    def keep(self, report):
+        return report.answered, report.elapsed
+
+
 def system(replicas, dispatch, slots=32) -> System:
     return System(DRIVE, Replicas(replicas), dispatch, SATF(), drives=8, slots=slots)
 
 
 def run(arrivals, replicas, dispatch, seed, requests=400):
     scenario = Scenario(system(replicas, dispatch), arrivals)
-    return execute(scenario, keys([seed])[:, 0], requests, ResponseLog())
+    return execute(scenario, keys([seed])[:, 0], requests, Clock())
 
 
 def assert_answered_once(outcome, requests=400):
-    number = outcome.log.number[outcome.log.number >= 0]
+    answered, elapsed = outcome.log
+    number = answered.number[answered.number >= 0]
     assert len(np.unique(number)) == len(number) >= requests
+    assert np.min(elapsed) >= 0
     assert int(outcome.tally.admitted.sum()) - len(number) <= 32
 
 
