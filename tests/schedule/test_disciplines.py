@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from storagekit.drive import Arm, Target, ideal_drive
+from storagekit.errors import InputError
 from storagekit.placement import Replicas
-from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, Choice
+from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, ByNumber, Choice
 
 CYLINDERS = np.array([52, 40, 90, 49])
 # turns after the platter's; the arm needs 0.2, 1.0, 4.0 and 0.1 ms, 1/50 to 2/5 of a turn
@@ -74,3 +75,32 @@ def test_look_remembers_where_it_went():
     assert private.tolist() == [-1, 1]
     private = look.after(private, chooser, jnp.asarray([0], jnp.int32))
     assert private.tolist() == [-1, 1]
+
+
+def test_one_of_several_is_that_one(drive):
+    """Of the arm on its way down, which LOOK alone remembers, and back up."""
+    members = (FCFS(), SSTF(), LOOK(), CLOOK(), SATF())
+    orders = []
+    for index, member in enumerate(members):
+        one = ByNumber(members, index)
+        ours, alone = one.init(1, ()), member.init(1, ())
+        for distance in (-10, 5):
+            gone = (jnp.ones(1, bool), jnp.asarray([distance], jnp.int32))
+            ours, alone = one.after(ours, *gone), member.after(alone, *gone)
+            seen = choice(drive)
+            np.testing.assert_array_equal(one.cost(ours, seen), member.cost(alone, seen))
+        orders.append(order(one, drive, ours))
+    assert len({tuple(found) for found in orders}) == len(members)
+
+
+@pytest.mark.parametrize(
+    ("members", "index", "says"),
+    [
+        ((FCFS(), SATF()), 2, "scheduler number 2 of 2: they count from 0"),
+        ((FCFS(), SATF()), -1, "scheduler number -1 of 2: they count from 0"),
+        ((), 0, "scheduler number 0 of 0: they count from 0"),
+    ],
+)
+def test_a_number_without_a_scheduler_is_refused(members, index, says):
+    with pytest.raises(InputError, match=says):
+        ByNumber(members, index)
