@@ -1,6 +1,7 @@
 """What tests of several rooms share: charts looked into, requests made by hand, answers read off what an event reports."""
 
 import itertools
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -23,6 +24,16 @@ def parts(node, key) -> Iterator:
 def rows(spec: dict) -> list[dict]:
     """All rows of all data of a chart's specification."""
     return list(itertools.chain.from_iterable(spec["datasets"].values()))
+
+
+def heading(spec: dict) -> str:
+    """All that is said above a chart: its title, and what stands below that."""
+    return " ".join([spec["title"]["text"], *spec["title"].get("subtitle", [])])
+
+
+def figures(words: str) -> set[float]:
+    """The numbers in what is said."""
+    return {float(number) for number in re.findall(r"\d+(?:\.\d+)?", words)}
 
 
 def asking(sector, sectors=1) -> Requests:

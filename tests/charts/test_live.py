@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from helpers import figures, heading
 
 from storagekit.charts import live, offline
 from storagekit.papers.srarray import draw
@@ -37,14 +38,15 @@ def test_the_ranking_is_the_answers_with_the_recommended_one_first(drive):
     assert rows[0]["role"] == "recommended"
     assert rows[0]["latency"] == pytest.approx(1e3 * answer.ranking[0].latency)
     spec = chart.to_dict()
-    assert spec["title"]["text"] == "6 disks, best latency first"
+    title = spec["title"]["text"]
+    assert figures(title) == {6} and "latency" in title
     titles = [panel["layer"][0]["encoding"]["x"]["title"] for panel in spec["hconcat"]]
     assert titles == ["Latency of a request alone (ms)", "Throughput at that queue (IO/s)"]
 
 
 def test_a_question_without_an_answer_says_why(drive):
     chart = draw.ranking(best_sr_array(drive, 2, read_share=1.0, queue=1.0, data=3.0))
-    assert "not feasible: capacity" in chart.to_dict()["title"]["subtitle"][0]
+    assert "capacity" in heading(chart.to_dict())
 
 
 def test_a_control_redraws_the_chart_in_place(drive):
@@ -65,7 +67,8 @@ def test_a_control_redraws_the_chart_in_place(drive):
     controls["disks"].value = 12
     controls["objective"].value = controls["objective"].options["latency"]
     assert asked == [(6, "throughput"), (12, "throughput"), (12, "latency")]
-    assert view.chart.to_dict()["title"]["text"] == "12 disks, best latency first"
+    title = view.chart.to_dict()["title"]["text"]
+    assert figures(title) == {12} and "latency" in title
     assert box.children[-1] is view
 
 
