@@ -1,13 +1,22 @@
-"""What tests of several rooms share: charts looked into, requests made by hand, answers read off what an event reports."""
+"""What tests of several rooms share: refusals, charts looked into, requests made by hand, answers read off events."""
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
+import pytest
 
+from storagekit.errors import InputError
 from storagekit.units import MS
 from storagekit.workload import Requests
+
+
+def assert_refused(ask: Callable[[], object], says: str):
+    """`ask()` raises InputError, in one line that a screen holds, and in words that the pattern `says` finds."""
+    with pytest.raises(InputError, match=says) as refused:
+        ask()
+    assert "\n" not in str(refused.value) and len(str(refused.value)) < 200
 
 
 def parts(node, key) -> Iterator:

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -419,5 +420,4 @@ def test_sized_provides_for_the_largest_and_no_more(capacity, sets, central):
     ],
 )  # fmt: skip
 def test_impossible_memories_are_refused(build, says):
-    with pytest.raises(InputError, match=says):
-        build()
+    assert_refused(build, says)

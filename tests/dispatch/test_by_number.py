@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from helpers import assert_refused
 
 from storagekit.dispatch import DSPTF, LARD, ByNumber, Hashing, Lossy, NearestIdle, WeightedHashing, central
 from storagekit.drive import ideal_drive
 from storagekit.engine import Condition, ResponseLog, Scenario, System, execute, keys, stopped
-from storagekit.errors import InputError
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
@@ -71,5 +71,4 @@ def test_lead_and_hop_are_those_of_the_chosen():
     ],
 )
 def test_impossible_numbers_are_refused(build, says):
-    with pytest.raises(InputError, match=says):
-        build()
+    assert_refused(build, says)

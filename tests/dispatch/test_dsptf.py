@@ -3,10 +3,10 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import assert_refused
 
 from storagekit.dispatch import DSPTF, Claim, Lossy, central
 from storagekit.dispatch.dsptf import Claims
-from storagekit.errors import InputError
 
 MS = 1e-3
 
@@ -127,5 +127,4 @@ def test_a_brick_chooses_two_bounds_early_and_the_ideal_not_at_all():
     ],
 )
 def test_impossible_settings_are_refused(make, complaint):
-    with pytest.raises(InputError, match=complaint):
-        make()
+    assert_refused(make, complaint)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from helpers import assert_refused
 
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import AllCopies, Condition, Scenario, Spell, System
-from storagekit.errors import InputError
 from storagekit.metrics import history, simulate
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
@@ -79,10 +79,13 @@ def test_the_last_state_is_handed_over():
     assert sorted(set(np.concatenate([lanes for _, lanes in seen]).tolist())) == [0, 1, 2]
 
 
-def test_impossible_settings_are_refused():
-    with pytest.raises(InputError, match="warm-up of 1 of the run"):
-        history(pair, {"rate": [20.0]}, requests=100, warm_up=1.0)
-    with pytest.raises(InputError, match="no whole piece of 10 is left"):
-        history(pair, {"rate": [20.0]}, requests=100, pieces=10, warm_up=0.95)
-    with pytest.raises(InputError, match="0 pieces of 100 requests"):
-        history(pair, {"rate": [20.0]}, requests=100, pieces=0)
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"warm_up": 1.0}, "warm-up of 1 of the run"),
+        ({"pieces": 10, "warm_up": 0.95}, "no whole piece of 10 is left"),
+        ({"pieces": 0}, "0 pieces of 100 requests"),
+    ],
+)
+def test_impossible_settings_are_refused(asked, says):
+    assert_refused(lambda: history(pair, {"rate": [20.0]}, requests=100, **asked), says)

@@ -6,9 +6,9 @@ An ideal drive of 100 cylinders, 10 ms from end to end and a 10 ms revolution; t
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import assert_refused
 
 from storagekit.drive import Arm, Target, ideal_drive
-from storagekit.errors import InputError
 from storagekit.placement import Replicas
 from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, ByNumber, Choice
 
@@ -102,5 +102,4 @@ def test_one_of_several_is_that_one(drive):
     ],
 )
 def test_a_number_without_a_scheduler_is_refused(members, index, says):
-    with pytest.raises(InputError, match=says):
-        ByNumber(members, index)
+    assert_refused(lambda: ByNumber(members, index), says)
