@@ -4,12 +4,14 @@ import doctest
 import inspect
 import subprocess
 import sys
+from operator import attrgetter
 
 import pytest
 
 import storagekit as sk
 
 FUNCTIONS = [name for name in sk.__all__ if callable(getattr(sk, name)) and not name.endswith("Error")]
+PLANS = ["plan.array", "plan.size", "plan.memory"]
 ROOMS = [name for name in sk.__all__ if inspect.ismodule(getattr(sk, name))]
 
 
@@ -31,9 +33,9 @@ def test_every_name_is_there_and_no_other():
         _ = sk.simulat
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", [*FUNCTIONS, *PLANS])
 def test_every_name_has_an_example_that_is_true(name):
-    found = doctest.DocTestFinder(recurse=False).find(getattr(sk, name), name)
+    found = doctest.DocTestFinder(recurse=False).find(attrgetter(name)(sk), name)
     assert found and found[0].examples, f"sk.{name} shows no example"
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)

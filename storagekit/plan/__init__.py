@@ -1,26 +1,58 @@
-"""What a capacity planner imports: layouts ranked by what they give, arrays sized for a goal, memory against disks."""
+"""What a capacity planner imports.
 
-from storagekit.analytic.array.aspect import Layout as Layout
-from storagekit.analytic.array.elevator import RLOOK as RLOOK
-from storagekit.analytic.array.elevator import RSATF as RSATF
-from storagekit.analytic.array.positioning import DriveFigures as DriveFigures
-from storagekit.binding import Binding as Binding
-from storagekit.plan.answer import Candidate as Candidate
-from storagekit.plan.answer import Check as Check
-from storagekit.plan.answer import LayoutAnswer as LayoutAnswer
-from storagekit.plan.answer import SizeAnswer as SizeAnswer
-from storagekit.plan.goal import ResponseGoal as ResponseGoal
-from storagekit.plan.goal import ThroughputGoal as ThroughputGoal
-from storagekit.plan.many import Ranked as Ranked
-from storagekit.plan.many import rank_many as rank_many
-from storagekit.plan.memory import MemoryAnswer as MemoryAnswer
-from storagekit.plan.memory import memory_or_disks as memory_or_disks
-from storagekit.plan.memory import price_ratio as price_ratio
-from storagekit.plan.objective import Latency as Latency
-from storagekit.plan.objective import Throughput as Throughput
-from storagekit.plan.question import Question as Question
-from storagekit.plan.sizing import size_array as size_array
-from storagekit.plan.sr_array import best_sr_array as best_sr_array
-from storagekit.plan.trials import RandomQuestion as RandomQuestion
-from storagekit.plan.trials import plan_against_simulation as plan_against_simulation
-from storagekit.plan.trials import random_questions as random_questions
+====================  ====================================================================
+array                 how to lay out given disks: every layout ranked by what it gives
+size                  the fewest disks for a goal
+memory                memory or disks: where their prices break even
+rank_many             the best layout for each of many questions at once
+====================  ====================================================================
+
+Answers print, turn into dictionaries, and check themselves by simulation: `answer.check()`.
+"""
+
+from storagekit.analytic.array.aspect import Layout
+from storagekit.analytic.array.elevator import RLOOK, RSATF
+from storagekit.analytic.array.positioning import DriveFigures
+from storagekit.binding import Binding
+from storagekit.plan.answer import Candidate, Check, LayoutAnswer, SizeAnswer
+from storagekit.plan.goal import ResponseGoal, ThroughputGoal
+from storagekit.plan.many import Ranked, rank_many
+from storagekit.plan.memory_or_disks import MemoryAnswer, memory_or_disks, price_ratio
+from storagekit.plan.memory_or_disks import memory_or_disks as memory
+from storagekit.plan.objective import Latency, Throughput
+from storagekit.plan.question import Question
+from storagekit.plan.sizing import size_array
+from storagekit.plan.sizing import size_array as size
+from storagekit.plan.sr_array import best_sr_array
+from storagekit.plan.sr_array import best_sr_array as array
+from storagekit.plan.trials import RandomQuestion, plan_against_simulation, random_questions
+
+__all__ = [
+    "RLOOK",
+    "RSATF",
+    "Binding",
+    "Candidate",
+    "Check",
+    "DriveFigures",
+    "Latency",
+    "Layout",
+    "LayoutAnswer",
+    "MemoryAnswer",
+    "Question",
+    "RandomQuestion",
+    "Ranked",
+    "ResponseGoal",
+    "SizeAnswer",
+    "Throughput",
+    "ThroughputGoal",
+    "array",
+    "best_sr_array",
+    "memory",
+    "memory_or_disks",
+    "plan_against_simulation",
+    "price_ratio",
+    "random_questions",
+    "rank_many",
+    "size",
+    "size_array",
+]

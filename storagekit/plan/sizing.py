@@ -56,6 +56,12 @@ def size_array(
     in any currency; most_disks: how far to look; the rest as in `best_sr_array`. An impossible question has
     `feasible` False and in `binding` what fails, by how much, and a remedy. Raises InputError for values that no array
     can have, and for a budget without a price.
+
+    >>> import storagekit as sk
+    >>> goal = sk.plan.ResponseGoal(0.015, rate=2000)
+    >>> answer = sk.plan.size(sk.load_drive("cheetah9lp"), goal, read_share=0.7)
+    >>> answer.disks, str(answer.layout)
+    (14, '7x2x1')
     """
     if not isinstance(goal, Goal):
         raise InputError(f"goal {goal!r}: give ResponseGoal(...) or ThroughputGoal(...)")

@@ -50,6 +50,11 @@ def best_sr_array(
     Among equals the one with fewer mirrors is recommended: a striped mirror did not match an SR-Array (srarray, section
     2.5). A question without an answer has `feasible` False and says why in `binding`. Raises InputError for values that no
     array can have. Source: srarray, section 2; where this departs from it the answer's assumptions say so.
+
+    >>> import storagekit as sk
+    >>> answer = sk.plan.array(sk.load_drive("cheetah9lp"), 24, read_share=0.7, queue=8, objective=sk.plan.Throughput())
+    >>> str(answer.configuration)
+    '8x3x1'
     """
     objective = Latency() if objective is None else objective
     scheduler = RLOOK() if scheduler is None else scheduler

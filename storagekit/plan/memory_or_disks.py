@@ -44,6 +44,10 @@ def memory_or_disks(*, cache: float, disks: float, disk_size: float, price_ratio
     price_ratio: M as it is, price of a byte of memory over price of a byte of disk (see `price_ratio`). The paper charges
     for each added disk the size of the data set and not of the disk: 126 MB against one disk at 8400 MB gives 67, and 336
     MB against three gives 75. Raises InputError for what is not above 0. Source: srarray, section 4.1.
+
+    >>> import storagekit as sk
+    >>> sk.plan.memory(cache=126e6, disks=1, disk_size=8400e6, price_ratio=57).cheaper
+    'memory'
     """
     for label, value in (("cache", cache), ("disks", disks), ("disk_size", disk_size)):
         require_positive(label, value)
