@@ -20,10 +20,6 @@ FORMULAS_DRIVE = DriveFigures(
 AVERAGE_SEEK = 5.2 * MS
 HEADS = 12
 MEDIA_RATE = 18.2e6
-# of a track, in which head tracking counts its slack: 17.8 million sectors on some 9,800 cylinders of six tracks make about
-# 300 (not in the paper). The geometry of `paper_drive`, with the nearest relative's twelve tracks, has 213. They are not one,
-# because table 2 would change: with 213, 0.4% of the accesses miss for 0.5%, and they take 2.16 ms for 2.03
-TRACKED_SECTORS = 300
 
 
 @dataclass(frozen=True, kw_only=True)

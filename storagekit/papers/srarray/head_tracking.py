@@ -16,7 +16,7 @@ from storagekit.analytic.headtracking import (
     prediction_error,
 )
 from storagekit.metrics import Measurement, demerit
-from storagekit.papers.srarray.disk import AVERAGE_SEEK, FORMULAS_DRIVE, QUICK, TRACKED_SECTORS, ArrayEffort
+from storagekit.papers.srarray.disk import QUICK, ArrayEffort, paper_drive
 from storagekit.papers.srarray.disk_array import WORKLOADS
 from storagekit.units import US
 
@@ -39,10 +39,9 @@ def table2(
     and `on_target`: where the feedback loop ends up.
     """
     seed, count = effort.first_seed, 40 * effort.loop_requests
-    # the figures that `paper_drive` is made of, before it rounds them to float32
-    default = HeadTracking(FORMULAS_DRIVE.revolution)
-    # a drive of the 2 x 3 array under Cello: the average seek over D_s L (section 2.3), 0.63 ms
-    access = Access(TRACKED_SECTORS, AVERAGE_SEEK / (2 * WORKLOADS["Cello base"].locality))
+    drive = paper_drive()
+    # of the 2 x 3 array under Cello
+    default, access = HeadTracking.like(drive), Access.like(drive, 2, WORKLOADS["Cello base"].locality)
     tracked = [replace(default, interval=seconds) for seconds in intervals]
     within = [float(confidence(prediction_error(model, count, seed=seed))) for model in tracked]
     seen = [accesses(default, access, slack, count, seed=seed) for slack in slacks]
