@@ -13,8 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Bool, Int, Num, UInt32
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float, Int, Num, PyTree, Shaped, UInt32
 
+from storagekit.arrays import AnyArray
 from storagekit.errors import InputError
 
 # Times closer than this are one instant, seconds: relative times of a few ms keep 1 ns in float32, of a second 0.1 us.
@@ -23,14 +25,14 @@ INSTANT = 1e-7
 MOST_WHOLE = 2**31 - 1
 
 
-def real(value) -> Array:
+def real(value: ArrayLike) -> Float[AnyArray, "..."]:
     """A number, or one for each lane, as float32: what the engine computes with."""
     if isinstance(value, Tracer):
         return value.astype(jnp.float32)
     return cast(Array, np.asarray(value, np.float32))
 
 
-def whole(value) -> Array:
+def whole(value: ArrayLike) -> Int[AnyArray, "..."]:
     """A whole number, or one for each lane, as int32. Raises InputError for anything else."""
     if isinstance(value, Tracer):
         return value
@@ -44,12 +46,12 @@ def whole(value) -> Array:
     return cast(Array, given.astype(np.int32))
 
 
-def rows(count: int, like: Array) -> Int[Array, "row *ones"]:
+def rows(count: int, like: Shaped[Array, "..."]) -> Int[Array, "row *ones"]:
     """The numbers 0 to count-1 down the first axis, ready to be compared with `like` (any `[*, *lanes]` array)."""
     return jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (like.ndim - 1))
 
 
-def fold(combine: Callable, reduce: Callable, values: Array) -> Array:
+def fold(combine: Callable, reduce: Callable, values: Shaped[Array, "row *lanes"]) -> Shaped[Array, "1 *lanes"]:
     """All entries down the first axis combined: `[1, *lanes]`.
 
     The first halvings are elementwise steps, with the lanes side by side in a CPU's vector registers; a bare reduction
@@ -96,14 +98,14 @@ def first_true(
     return index, index < size
 
 
-def computed_once(tree):
+def computed_once(tree: PyTree) -> PyTree:
     """A pytree of `[1, *lanes]` arrays, unchanged, but stored before anybody reads them.
 
     XLA fuses an elementwise value into every reader; a decision read by twenty `[slot, *lanes]` updates would be computed
     again in each row of each. A reduction is stored, so this is one, over two equal rows (a fifth of the event's time).
     """
 
-    def store(value):
+    def store(value: Shaped[Array, "1 *lanes"]) -> Shaped[Array, "1 *lanes"]:
         twice = jnp.concatenate([value, value])
         if value.dtype == bool:
             return jnp.max(twice.astype(jnp.int32), axis=0, keepdims=True) != 0
@@ -112,17 +114,17 @@ def computed_once(tree):
     return jax.tree.map(store, tree)
 
 
-def pick(values: Array, index: Int[Array, "1 *lanes"]) -> Array:
+def pick(values: Shaped[Array, "row *lanes"], index: Int[Array, "1 *lanes"]) -> Shaped[Array, "1 *lanes"]:
     """The entry at `index` of the first axis, lane by lane: `[1, *lanes]`."""
     return jnp.take_along_axis(values, index, axis=0, mode="clip")
 
 
-def pick_tree(tree, index: Int[Array, "1 *lanes"]):
+def pick_tree(tree: PyTree, index: Int[Array, "1 *lanes"]) -> PyTree:
     """`pick` for every array of a pytree."""
     return jax.tree.map(lambda values: pick(values, index), tree)
 
 
-def where_tree(condition: Bool[Array, "..."], new, old):
+def where_tree(condition: Bool[Array, "..."], new: PyTree, old: PyTree) -> PyTree:
     """`jnp.where` for every array of two pytrees of the same structure."""
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)
 
@@ -132,7 +134,7 @@ def union(masks: UInt32[Array, "row *lanes"]) -> UInt32[Array, "1 *lanes"]:
     return fold(jnp.bitwise_or, jnp.bitwise_or.reduce, masks)
 
 
-def held(mask: UInt32[Array, "*row"], index: Int[Array, "*row"]) -> Bool[Array, "*row"]:
+def held(mask: UInt32[Array, "*#row"], index: Int[Array, "*#row"]) -> Bool[Array, "*#row"]:
     """Whether bit `index` is set; an index that is negative or beyond the word is not."""
     return (jnp.right_shift(mask, jnp.asarray(index).astype(jnp.uint32)) & 1) == 1
 
@@ -152,7 +154,7 @@ def index_of(mask: UInt32[Array, "*row"]) -> Int[Array, "*row"]:
     return jnp.where(mask == 0, 0, jax.lax.population_count(lowest(mask) - jnp.uint32(1))).astype(jnp.int32)
 
 
-def mask_of(count) -> Array:
+def mask_of(count: Int[ArrayLike, "*row"]) -> UInt32[Array, "*row"]:
     """The mask of the lowest `count` bits (uint32), count from 0 to 32."""
     count = jnp.asarray(count, jnp.uint32)
     full = jnp.uint32(0xFFFFFFFF)

@@ -7,6 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
+from storagekit.arrays import AnyArray
 from storagekit.lanes import real
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
@@ -38,7 +39,7 @@ class AbstractCache(eqx.Module):
 
     @property
     @abstractmethod
-    def hit_time(self) -> Float[Array, "..."]:
+    def hit_time(self) -> Float[AnyArray, "..."]:
         """Seconds from the arrival of a read that hits to its answer; one value, or one for each lane."""
 
     def check(self, bricks: int) -> None:
@@ -79,7 +80,7 @@ class AbstractCache(eqx.Module):
 class NoCache(AbstractCache):
     """No memory: every request goes to the disks."""
 
-    hit_time: Float[Array, "..."] = eqx.field(converter=real, default=0.0)
+    hit_time: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.0)
 
     def init(self, slots: int, lanes: tuple[int, ...]) -> None:
         return None

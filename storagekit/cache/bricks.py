@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit import units
+from storagekit.arrays import AnyArray
 from storagekit.cache.base import AbstractCache, Found, Sought
 from storagekit.cache.sets import (
     EMPTY,
@@ -60,13 +61,13 @@ class BrickLRU(AbstractCache):
     it); ways: blocks of each; sectors: of a block. How sets stand in for LRU: see `LRU`.
     """
 
-    capacity: Float[Array, "..."] | tuple[Float[Array, "..."], ...]
-    central: Int[Array, "..."]
+    capacity: Float[AnyArray, "..."] | tuple[Float[AnyArray, "..."], ...]
+    central: Int[AnyArray, "..."]
     bricks: int = eqx.field(static=True)
     sets: int = eqx.field(static=True)
     ways: int = eqx.field(static=True)
     sectors: int = eqx.field(static=True)
-    hit_time: Float[Array, "..."] = eqx.field(default=0.0)
+    hit_time: Float[AnyArray, "..."] = eqx.field(default=0.0)
 
     def __init__(
         self, capacity, *, bricks: int, sets: int, hit_time=0.0, central=0, ways: int = WAYS, sectors: int = SECTORS
@@ -178,7 +179,7 @@ class BrickLRU(AbstractCache):
 
     def _visit(
         self, table, first, count, sought: Sought, wanted, kept, dropped
-    ) -> tuple[UInt32[Array, "1 *lanes"], Array]:
+    ) -> tuple[UInt32[Array, "1 *lanes"], Int[Array, "row *lanes"]]:
         """Blocks touched in the memories of some copies, one bit each: brought to the front where they are held and
         `wanted`, put there where they are `kept`, taken out where they are `dropped`.
 
@@ -224,7 +225,9 @@ def _sets_needed(capacities, ways: int, sectors: int) -> int:
     return sum(max(1, sets_for(np.max(one), ways, sectors)) for one in capacities)
 
 
-def _overlap(private: Contents, first: Array, count: Array) -> Bool[Array, "slot *lanes"]:
+def _overlap(
+    private: Contents, first: Int[Array, "1 *lanes"], count: Int[Array, "1 *lanes"]
+) -> Bool[Array, "slot *lanes"]:
     return (private.first < first + count) & (first < private.first + private.count)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit import units
+from storagekit.arrays import AnyArray
 from storagekit.cache.base import AbstractCache, Found
 from storagekit.cache.sets import (
     EMPTY,
@@ -45,8 +46,8 @@ class LRU(AbstractCache):
     recency, so that no counter of look-ups can run over.
     """
 
-    capacity: Float[Array, "..."] = eqx.field(converter=real)
-    hit_time: Float[Array, "..."] = eqx.field(converter=real, default=0.0)
+    capacity: Float[AnyArray, "..."] = eqx.field(converter=real)
+    hit_time: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.0)
     sets: int = eqx.field(static=True, default=2048)
     ways: int = eqx.field(static=True, default=32)
     sectors: int = eqx.field(static=True, default=16)

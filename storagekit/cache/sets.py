@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from storagekit import units
+from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.lanes import least, rows
 from storagekit.workload import Requests, scramble
@@ -35,14 +36,14 @@ class Touch(NamedTuple):
 class Memory(NamedTuple):
     """A cache of `held` blocks in the sets from number `first` on."""
 
-    held: Int[Array, "..."]
-    first: Int[Array, "..."]
+    held: Int[AnyArray, "..."]
+    first: Int[AnyArray, "..."]
 
-    def sets(self, ways: int) -> Int[Array, "..."]:
+    def sets(self, ways: int) -> Int[AnyArray, "..."]:
         """As few sets as hold its blocks, at least one."""
         return jnp.maximum((self.held + ways - 1) // ways, 1)
 
-    def set_of(self, block: Int[Array, "1 *lanes"], ways: int) -> tuple[Array, Array]:
+    def set_of(self, block: Int[Array, "1 *lanes"], ways: int) -> tuple[Int[Array, "1 *lanes"], Int[Array, "1 *lanes"]]:
         """The row at which the set of a block begins, and how many blocks that set holds.
 
         Blocks are dealt to sets in turn, each round from a set that a hash names: a run of neighbours fills all sets
@@ -119,6 +120,6 @@ def side_by_side(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
     return held, jnp.put_along_axis(table, index, after, axis=0, inplace=False, mode="promise_in_bounds")
 
 
-def sets_for(capacity: float, ways: int = 32, sectors: int = 16) -> int:
+def sets_for(capacity: float | np.floating, ways: int = 32, sectors: int = 16) -> int:
     """The fewest sets of `ways` blocks of `sectors` sectors that hold `capacity` bytes."""
     return -(-int(capacity) // (ways * sectors * units.SECTOR))

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
+from storagekit.arrays import AnyArray
 from storagekit.lanes import bit, computed_once, count, held, index_of, lowest, real, rows
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
@@ -35,7 +36,7 @@ class View(NamedTuple):
     reach: Callable[[], Float[Array, "drive *lanes"]]
 
     @property
-    def copies(self) -> Int[Array, "..."]:
+    def copies(self) -> Int[AnyArray, "..."]:
         """How many copies a block has."""
         return jnp.asarray(self.placement.copies)
 
@@ -92,13 +93,13 @@ class AbstractDispatch(eqx.Module):
         """Raises InputError where it cannot work with so many bricks, and copies of a block."""
 
     @property
-    def hop(self) -> Float[Array, "..."]:
+    def hop(self) -> Float[AnyArray, "..."]:
         """Seconds that a request takes from the brick which receives it to another."""
         return real(0)
 
     @property
     @abstractmethod
-    def lead(self) -> Float[Array, "..."]:
+    def lead(self) -> float | Float[AnyArray, "..."]:
         """Seconds before it falls free at which a drive chooses."""
 
     @abstractmethod
@@ -196,6 +197,8 @@ def uncontested(claim: Claim, withdrawn: UInt32[Array, "1 *lanes"]) -> Verdict:
     return Verdict(claim.made, time, withdrawn, never, never, claim.copy, never, time)
 
 
-def slot_mask(values: Array, index: Array, made: Array) -> Bool[Array, "slot *lanes"]:
+def slot_mask(
+    values: Shaped[Array, "slot *lanes"], index: Int[Array, "1 *lanes"], made: Bool[Array, "1 *lanes"]
+) -> Bool[Array, "slot *lanes"]:
     """Where `index` points, in lanes in which `made` holds."""
     return (rows(values.shape[0], values) == index) & made

@@ -6,8 +6,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Int
 
+from storagekit.arrays import AnyArray
 from storagekit.dispatch.base import AbstractDispatch
 from storagekit.errors import InputError
 from storagekit.lanes import whole
@@ -21,7 +22,7 @@ class ByNumber(AbstractDispatch):
     """
 
     members: tuple[AbstractDispatch, ...]
-    index: Int[Array, "..."] = eqx.field(converter=whole, default=0)
+    index: Int[AnyArray, "..."] = eqx.field(converter=whole, default=0)
 
     def __check_init__(self):
         index = np.asarray(self.index)

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
+from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.dispatch.base import AbstractDispatch, Claim, Verdict, slot_mask
 from storagekit.lanes import INSTANT, bit, held, mask_of, pick, real
@@ -40,7 +41,7 @@ class Reliable(AbstractDelivery):
 class Lossy(AbstractDelivery):
     """A drive hears nothing of the claims on a request with probability `loss`, each drive for itself."""
 
-    loss: Float[Array, "..."] = eqx.field(converter=real)
+    loss: Float[AnyArray, "..."] = eqx.field(converter=real)
 
     def __check_init__(self):
         loss = np.asarray(self.loss)
@@ -83,8 +84,8 @@ class DSPTF(AbstractDispatch):
     then). With latency 0 this is the centralized ideal: one queue, every drive that falls free picks from it.
     """
 
-    latency: Float[Array, "..."]
-    bound: Float[Array, "..."]
+    latency: Float[AnyArray, "..."]
+    bound: Float[AnyArray, "..."]
     delivery: AbstractDelivery
 
     def __init__(self, latency=50e-6, *, bound=None, delivery: AbstractDelivery | None = None):

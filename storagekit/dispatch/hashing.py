@@ -3,8 +3,9 @@
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from storagekit.arrays import AnyArray
 from storagekit.dispatch.base import OneChosen
 from storagekit.errors import InputError
 from storagekit.lanes import bit, first_true, pick, real, rows
@@ -25,7 +26,9 @@ class WeightedHashing(OneChosen):
     """Hashing with shares: of the drives that hold it, drive d gets an address with probability in proportion to weights[d]
     (dsptf, section 5.2.1)."""
 
-    weights: tuple[Float[Array, "..."], ...] = eqx.field(converter=lambda weights: tuple(real(one) for one in weights))
+    weights: tuple[Float[AnyArray, "..."], ...] = eqx.field(
+        converter=lambda weights: tuple(real(one) for one in weights)
+    )
 
     def __check_init__(self):
         weights = [np.asarray(weight) for weight in self.weights]

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
+from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.dispatch.base import OneChosen
 from storagekit.errors import InputError
@@ -41,10 +42,10 @@ class LARD(OneChosen):
     LARD up until all are (dsptf, footnote 3).
     """
 
-    low: Float[Array, "..."] = eqx.field(converter=real, default=25.0)
-    high: Float[Array, "..."] = eqx.field(converter=real, default=65.0)
-    allocated: Float[Array, "..."] = eqx.field(converter=real, default=0.0)
-    window: Float[Array, "..."] = eqx.field(converter=real, default=0.0)
+    low: Float[AnyArray, "..."] = eqx.field(converter=real, default=25.0)
+    high: Float[AnyArray, "..."] = eqx.field(converter=real, default=65.0)
+    allocated: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.0)
+    window: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.0)
     targets: int = eqx.field(static=True, default=4096)
 
     def __check_init__(self):
@@ -86,7 +87,7 @@ class LARD(OneChosen):
     def elapse(self, private: Table, time):
         return private._replace(left=private.left - time)
 
-    def _watched(self, private: Table, load: Array, entering: Array) -> Table:
+    def _watched(self, private: Table, load: Float[Array, "drive *lanes"], entering: Bool[Array, "1 *lanes"]) -> Table:
         """The table once the loads at an arrival are counted in, and a window that is over has become the last one."""
         total = private.total + jnp.where(entering, load, 0.0)
         arrivals = private.arrivals + entering

@@ -8,14 +8,16 @@ from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import equinox as eqx
-from jaxtyping import Array, Float, Int
+from jaxtyping import Bool, Float, Int
+
+from storagekit.arrays import AnyArray
 
 
 class Arm(NamedTuple):
     """Where the arm is: its cylinder and the head last used."""
 
-    cylinder: Int[Array, "*row"]
-    head: Int[Array, "*row"]
+    cylinder: Int[AnyArray, "*#row"]
+    head: Int[AnyArray, "*#row"]
 
 
 class Target(NamedTuple):
@@ -26,21 +28,21 @@ class Target(NamedTuple):
     end: where the arm is when the last sector has passed.
     """
 
-    cylinder: Int[Array, "*row"]
-    head: Int[Array, "*row"]
-    angle: Float[Array, "*row"]
-    transfer: Float[Array, "*row"]
+    cylinder: Int[AnyArray, "*#row"]
+    head: Int[AnyArray, "*#row"]
+    angle: Float[AnyArray, "*#row"]
+    transfer: Float[AnyArray, "*#row"]
     end: Arm
 
 
 class Positioning(NamedTuple):
     """Seconds until the first sector is under the head: arm movement (overhead and settling included), then rotation."""
 
-    seek: Float[Array, "*row"]
-    rotation: Float[Array, "*row"]
+    seek: Float[AnyArray, "*#row"]
+    rotation: Float[AnyArray, "*#row"]
 
     @property
-    def total(self) -> Float[Array, "*row"]:
+    def total(self) -> Float[AnyArray, "*#row"]:
         return self.seek + self.rotation
 
 
@@ -63,7 +65,7 @@ class AbstractLayout(eqx.Module):
         """Tracks of a cylinder."""
 
     @abstractmethod
-    def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Any:
+    def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Any:
         """Where `count` sectors from logical address `sector` lie: a `Target`, or for drives of several kinds what holds one
         of each (`AbstractDrive.seen`). Takes NumPy arrays (64-bit addresses) or JAX arrays."""
 
@@ -72,28 +74,30 @@ class AbstractMechanics(eqx.Module):
     """How long arm and platter take to the targets that a layout has located, and for their sectors."""
 
     @abstractmethod
-    def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
+    def positioning(
+        self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]
+    ) -> Positioning:
         """Time to position from `arm`, at a moment when the platter stands at `angle` turns, for each target."""
 
-    def transfer(self, target: Target) -> Float[Array, "*row"]:
+    def transfer(self, target: Target) -> Float[AnyArray, "*#row"]:
         """Seconds from the first sector of each target to the end of its last."""
         return target.transfer
 
     @abstractmethod
-    def at_speed(self, seek: Float[Array, "*row"], turning: Float[Array, "*row"]) -> "AbstractMechanics":
+    def at_speed(self, seek: Float[AnyArray, "*#row"], turning: Float[AnyArray, "*#row"]) -> "AbstractMechanics":
         """The same with the arm (seeks, head switches, settling, overhead) and the platter at a share of their speed, 1 being
         full speed."""
 
     @abstractmethod
-    def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def turns(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         """Revolutions in `seconds`."""
 
     @abstractmethod
-    def seconds(self, turns: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         """Seconds of so many revolutions; 0 for a drive that does not turn."""
 
     @abstractmethod
-    def drift(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         """How far the platter's angle has moved after `seconds`, in turns and in [0, 1), however long they are."""
 
 
@@ -104,19 +108,19 @@ class AbstractDrive(AbstractLayout):
         """Raises InputError where it cannot be the drive of so many bricks."""
 
     @abstractmethod
-    def mechanics_of(self, which: Int[Array, "*row"]) -> AbstractMechanics:
+    def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:
         """The mechanics of brick `which`, one number for each lane `[1, *lanes]` or for each row."""
 
     @abstractmethod
-    def seen(self, target: Any, which: Int[Array, "*row"]) -> Target:
+    def seen(self, target: Any, which: Int[AnyArray, "*#row"]) -> Target:
         """What `locate` found, on the drive of brick `which`."""
 
 
 class OneKind(AbstractDrive, AbstractMechanics):
     """A drive that every brick has one of: the layout and the mechanics in one."""
 
-    def mechanics_of(self, which: Int[Array, "*row"]) -> AbstractMechanics:
+    def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:
         return self
 
-    def seen(self, target: Target, which: Int[Array, "*row"]) -> Target:
+    def seen(self, target: Target, which: Int[AnyArray, "*#row"]) -> Target:
         return target

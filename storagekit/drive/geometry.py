@@ -13,21 +13,23 @@ from typing import NamedTuple, cast
 
 import equinox as eqx
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Int
 
+from storagekit.arrays import AnyArray
 from storagekit.lanes import whole
 
 
 class Place(NamedTuple):
     """A sector's cylinder and head, its track's order in the zone, and where it begins in sectors after angle 0."""
 
-    cylinder: Int[Array, "*row"]
-    head: Int[Array, "*row"]
-    track: Int[Array, "*row"]
-    angle_sectors: Int[Array, "*row"]
+    cylinder: Int[AnyArray, "*#row"]
+    head: Int[AnyArray, "*#row"]
+    track: Int[AnyArray, "*#row"]
+    angle_sectors: Int[AnyArray, "*#row"]
 
 
-def _facts(values) -> Array:
+def _facts(values: ArrayLike) -> Int[AnyArray, "zone"]:
     # kept as 64-bit NumPy numbers, so that addresses of large drives and long traces can be located on the host
     return cast(Array, np.asarray(values))
 
@@ -35,29 +37,29 @@ def _facts(values) -> Array:
 class Geometry(eqx.Module):
     """Zones of equal track length. All fields but `heads` are one number for each zone."""
 
-    first_sector: Int[Array, "zone"] = eqx.field(converter=_facts)
-    first_cylinder: Int[Array, "zone"] = eqx.field(converter=_facts)
-    cylinders: Int[Array, "zone"] = eqx.field(converter=_facts)
-    sectors_per_track: Int[Array, "zone"] = eqx.field(converter=_facts)
-    track_skew: Int[Array, "zone"] = eqx.field(converter=_facts)
-    cylinder_skew: Int[Array, "zone"] = eqx.field(converter=_facts)
-    first_offset: Int[Array, "zone"] = eqx.field(converter=_facts)
-    reserved: Int[Array, "zone"] = eqx.field(converter=_facts)
-    group_tracks: Int[Array, "zone"] = eqx.field(converter=_facts)
-    group_sectors: Int[Array, "zone"] = eqx.field(converter=_facts)
-    serpentine: Int[Array, ""] = eqx.field(converter=whole)
+    first_sector: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    first_cylinder: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    cylinders: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    sectors_per_track: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    track_skew: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    cylinder_skew: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    first_offset: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    reserved: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    group_tracks: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    group_sectors: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    serpentine: Int[AnyArray, ""] = eqx.field(converter=whole)
     heads: int = eqx.field(static=True)
     capacity: int = eqx.field(static=True)
     span: int = eqx.field(static=True)
 
-    def zone_of(self, sector: Int[Array, "*row"]) -> Int[Array, "*row"]:
+    def zone_of(self, sector: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
         """Index of the zone that holds each sector."""
         zone = (sector < 0) * 1
         for first in self.first_sector[1:]:
             zone = zone + (sector >= first) * 1
         return zone
 
-    def place(self, zone: Int[Array, "*row"], offset: Int[Array, "*row"]) -> Place:
+    def place(self, zone: Int[AnyArray, "*#row"], offset: Int[AnyArray, "*#row"]) -> Place:
         """Where data sector `offset` of a zone lies. Spares are skipped at the end of each group of cylinders."""
         length = self.sectors_per_track[zone]
         offset = offset + self.reserved[zone]
@@ -78,7 +80,7 @@ class Geometry(eqx.Module):
         ) % length
         return Place(self.first_cylinder[zone] + cylinder, head, track, angle)
 
-    def crossing(self, zone: Int[Array, "*row"], start: Place, end: Place) -> Int[Array, "*row"]:
+    def crossing(self, zone: Int[AnyArray, "*#row"], start: Place, end: Place) -> Int[AnyArray, "*#row"]:
         """Sectors' worth of rotation lost to skew between two places of one zone."""
         cylinders = end.cylinder - start.cylinder
         tracks = end.track - start.track - cylinders

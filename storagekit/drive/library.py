@@ -3,11 +3,12 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from storagekit import units
-from storagekit.drive.geometry import geometry, plain_zone
+from storagekit.drive.geometry import Geometry, geometry, plain_zone
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import LinearSeek, seek_table
 from storagekit.errors import InputError
@@ -62,7 +63,7 @@ def load_drive(name: str | Path) -> Drive:
     return drive_from_facts(facts, str(path))
 
 
-def drive_from_facts(facts: dict, source: str) -> Drive:
+def drive_from_facts(facts: object, source: str) -> Drive:
     """A drive from the fields of a drive file; `source` names it in errors."""
     if not isinstance(facts, dict):
         raise InputError(f"drive file {source}: a {type(facts).__name__}; it must be one JSON object")
@@ -108,7 +109,7 @@ def ideal_drive(
     )
 
 
-def _geometry(facts: dict, zones: list[dict], heads: int, source: str):
+def _geometry(facts: dict, zones: list[dict], heads: int, source: str) -> Geometry:
     serpentine = facts.get("serpentine", False)
     if not isinstance(serpentine, bool):
         raise InputError(f"drive file {source}: field 'serpentine' is {serpentine!r}; it must be true or false")
@@ -119,13 +120,13 @@ def _geometry(facts: dict, zones: list[dict], heads: int, source: str):
     return shape
 
 
-def _field(facts: dict, name: str, source: str):
+def _field(facts: dict, name: str, source: str) -> Any:
     if name not in facts:
         raise InputError(f"drive file {source}: field {name!r} is missing; add it")
     return facts[name]
 
 
-def _checked(facts: dict, name: str, rule: tuple, source: str):
+def _checked(facts: dict, name: str, rule: tuple, source: str) -> Any:
     kind, least, most = rule
     value = _field(facts, name, source)
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

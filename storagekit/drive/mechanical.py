@@ -5,9 +5,10 @@ import math
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Bool, Float, Int
 
 from storagekit import units
+from storagekit.arrays import AnyArray
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.geometry import Geometry, geometry, plain_zone
 from storagekit.drive.seek import AbstractSeek, ScaledSeek, seek_from_three
@@ -29,10 +30,10 @@ class Drive(OneKind):
 
     geometry: Geometry
     seek: AbstractSeek
-    revolution: Float[Array, "..."] = eqx.field(converter=real)
-    head_switch: Float[Array, "..."] = eqx.field(converter=real)
-    write_settle: Float[Array, "..."] = eqx.field(converter=real)
-    overhead: Float[Array, "..."] = eqx.field(converter=real)
+    revolution: Float[AnyArray, "..."] = eqx.field(converter=real)
+    head_switch: Float[AnyArray, "..."] = eqx.field(converter=real)
+    write_settle: Float[AnyArray, "..."] = eqx.field(converter=real)
+    overhead: Float[AnyArray, "..."] = eqx.field(converter=real)
     name: str = eqx.field(static=True)
 
     @property
@@ -47,7 +48,7 @@ class Drive(OneKind):
     def heads(self) -> int:
         return self.geometry.heads
 
-    def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Target:
+    def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Target:
         """Where a request lies. One that crosses into the next zone is timed with the track length it began with."""
         shape = self.geometry
         zone = shape.zone_of(sector)
@@ -59,7 +60,9 @@ class Drive(OneKind):
         angle = start.angle_sectors.astype(np.float32) / length
         return Target(start.cylinder, start.head, angle, swept * self.revolution, Arm(end.cylinder, end.head))
 
-    def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
+    def positioning(
+        self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]
+    ) -> Positioning:
         switch = jnp.where(target.head != arm.head, self.head_switch, 0.0)
         move = jnp.maximum(switch, self.seek(jnp.abs(target.cylinder - arm.cylinder)))
         settle = jnp.where((move > 0) & ~read, self.write_settle, 0.0)
@@ -69,7 +72,7 @@ class Drive(OneKind):
         ahead = jnp.maximum(ahead - jnp.floor(ahead + SLACK), 0.0)
         return Positioning(seek, ahead * self.revolution)
 
-    def at_speed(self, seek: Float[Array, "*row"], turning: Float[Array, "*row"]) -> Slowed:
+    def at_speed(self, seek: Float[AnyArray, "*#row"], turning: Float[AnyArray, "*#row"]) -> Slowed:
         return Slowed(
             Drive(
                 geometry=self.geometry,
@@ -83,13 +86,13 @@ class Drive(OneKind):
             turning,
         )
 
-    def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def turns(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         return seconds / self.revolution
 
-    def seconds(self, turns: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         return turns * self.revolution
 
-    def drift(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         # the remainder is exact, where a quotient of a long pause would round the phase away
         return jnp.fmod(seconds, self.revolution) / self.revolution
 

@@ -1,14 +1,16 @@
 """Drives of several kinds in one system."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float, Int, Num
 
+from storagekit.arrays import AnyArray
 from storagekit.drive.base import AbstractDrive, AbstractMechanics, Arm, Positioning, Target
 from storagekit.errors import InputError
 from storagekit.lanes import whole
@@ -27,9 +29,9 @@ class Mixed(AbstractDrive):
     """
 
     members: tuple[AbstractDrive, ...]
-    kinds: tuple[Int[Array, "..."], ...]
+    kinds: tuple[Int[AnyArray, "..."], ...]
 
-    def __init__(self, members, kinds):
+    def __init__(self, members: Iterable[AbstractDrive], kinds: Iterable[Int[ArrayLike, "..."]]):
         self.members = tuple(members)
         self.kinds = tuple(whole(kind) for kind in kinds)
 
@@ -54,24 +56,24 @@ class Mixed(AbstractDrive):
     def heads(self) -> int:
         return min(member.heads for member in self.members)
 
-    def check(self, bricks):
+    def check(self, bricks: int) -> None:
         for member in self.members:
             member.check(bricks)
         if len(self.kinds) < bricks:
             raise InputError(f"{len(self.kinds)} kinds of drives for {bricks} bricks: give the kind of each")
 
-    def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Places:
+    def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Places:
         return Places(tuple(member.locate(sector, count) for member in self.members))
 
-    def mechanics_of(self, which: Int[Array, "*row"]) -> "OfKind":
+    def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> "OfKind":
         return OfKind(tuple(member.mechanics_of(which) for member in self.members), self._kind(which))
 
-    def seen(self, target: Places, which: Int[Array, "*row"]) -> Target:
+    def seen(self, target: Places, which: Int[AnyArray, "*#row"]) -> Target:
         pairs = zip(self.members, target.of_kind, strict=True)
         kind, found = self._kind(which), [member.seen(there, which) for member, there in pairs]
         return jax.tree.map(lambda *parts: _of_kind(kind, parts), *found)
 
-    def _kind(self, which: Int[Array, "*row"]) -> Int[Array, "*row"]:
+    def _kind(self, which: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
         kind = jnp.zeros_like(which)
         for brick, its in enumerate(self.kinds):
             kind = jnp.where(which == brick, its, kind)
@@ -82,31 +84,33 @@ class OfKind(AbstractMechanics):
     """The mechanics of a brick: those of the member whose number is `kind`."""
 
     members: tuple[AbstractMechanics, ...]
-    kind: Int[Array, "*row"]
+    kind: Int[AnyArray, "*#row"]
 
-    def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
+    def positioning(
+        self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]
+    ) -> Positioning:
         found = [member.positioning(arm, angle, target, read) for member in self.members]
         return jax.tree.map(lambda *times: _of_kind(self.kind, times), *found)
 
-    def transfer(self, target: Target) -> Float[Array, "*row"]:
+    def transfer(self, target: Target) -> Float[AnyArray, "*#row"]:
         return self._each(lambda member: member.transfer(target))
 
-    def at_speed(self, seek: Float[Array, "*row"], turning: Float[Array, "*row"]) -> "OfKind":
+    def at_speed(self, seek: Float[AnyArray, "*#row"], turning: Float[AnyArray, "*#row"]) -> "OfKind":
         return OfKind(tuple(member.at_speed(seek, turning) for member in self.members), self.kind)
 
-    def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def turns(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         return self._each(lambda member: member.turns(seconds))
 
-    def seconds(self, turns: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         return self._each(lambda member: member.seconds(turns))
 
-    def drift(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         return self._each(lambda member: member.drift(seconds))
 
-    def _each(self, what: Callable[[AbstractMechanics], Array]) -> Array:
+    def _each(self, what: Callable[[AbstractMechanics], Float[Array, "*#row"]]) -> Float[Array, "*#row"]:
         return _of_kind(self.kind, [what(member) for member in self.members])
 
 
-def _of_kind(kind: Array, found) -> Array:
+def _of_kind(kind: Int[AnyArray, "*#row"], found: Sequence[Num[AnyArray, "*#row"]]) -> Num[AnyArray, "*#row"]:
     """Of one value for each kind, that of `kind`."""
     return reduce(lambda chosen, new: jnp.where(kind == new[0], new[1], chosen), enumerate(found[1:], 1), found[0])

@@ -6,9 +6,11 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+import numpy.typing as npt
+from jaxtyping import Float, Int
 from scipy import optimize
 
+from storagekit.arrays import AnyArray
 from storagekit.errors import InputError
 from storagekit.lanes import real
 
@@ -17,15 +19,15 @@ class AbstractSeek(eqx.Module):
     """Seconds of arm movement over a distance; 0 at distance 0. Of a NumPy array, a NumPy array: no compilation."""
 
     @abstractmethod
-    def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]: ...
+    def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]: ...
 
 
 class SeekTable(AbstractSeek):
     """A measured curve, one entry for each distance from 0 up, kept with its noise (it need not be monotone)."""
 
-    times: Float[Array, "distance"] = eqx.field(converter=real)
+    times: Float[AnyArray, "distance"] = eqx.field(converter=real)
 
-    def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]:
+    def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
         return _namespace(distance).take(self.times, distance, mode="clip")
 
 
@@ -36,11 +38,11 @@ class SeekFit(AbstractSeek):
     (Ruemmler and Wilkes, An introduction to disk drive modeling, 1994).
     """
 
-    settle: Float[Array, "..."] = eqx.field(converter=real)
-    acceleration: Float[Array, "..."] = eqx.field(converter=real)
-    coast: Float[Array, "..."] = eqx.field(converter=real)
+    settle: Float[AnyArray, "..."] = eqx.field(converter=real)
+    acceleration: Float[AnyArray, "..."] = eqx.field(converter=real)
+    coast: Float[AnyArray, "..."] = eqx.field(converter=real)
 
-    def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]:
+    def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
         space = _namespace(distance)
         far = space.asarray(distance, space.float32)
         time = self.settle + self.acceleration * space.sqrt(far) + self.coast * far
@@ -50,10 +52,10 @@ class SeekFit(AbstractSeek):
 class LinearSeek(AbstractSeek):
     """The formulas' arm: `full` seconds across `cylinders` cylinders and in proportion below."""
 
-    full: Float[Array, "..."] = eqx.field(converter=real)
+    full: Float[AnyArray, "..."] = eqx.field(converter=real)
     cylinders: int = eqx.field(static=True)
 
-    def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]:
+    def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
         space = _namespace(distance)
         return space.asarray(distance, space.float32) * (self.full / (self.cylinders - 1))
 
@@ -62,13 +64,13 @@ class ScaledSeek(AbstractSeek):
     """Another curve times `factor`."""
 
     curve: AbstractSeek
-    factor: Float[Array, "..."]
+    factor: Float[AnyArray, "..."]
 
-    def __call__(self, distance: Int[Array, "*row"]) -> Float[Array, "*row"]:
+    def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
         return self.curve(distance) * self.factor
 
 
-def _namespace(distance) -> Any:
+def _namespace(distance: int | Int[AnyArray, "..."]) -> Any:
     return np if isinstance(distance, np.ndarray) else jnp
 
 
@@ -81,7 +83,7 @@ def mean_seek(seek: AbstractSeek, cylinders: int) -> float:
     return float(np.asarray(seek(jnp.asarray(distance)), float) @ likely)
 
 
-def seek_table(points, cylinders: int) -> SeekTable:
+def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
     """A table for distances 0 to cylinders-1 from measured points `[(cylinders, seconds), ...]`.
 
     Piecewise linear between points and beyond the last. Raises InputError unless distances rise from 1 and times are

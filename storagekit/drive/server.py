@@ -3,8 +3,9 @@
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Bool, Float, Int
 
+from storagekit.arrays import AnyArray
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.slowed import Slowed
 from storagekit.errors import InputError
@@ -14,7 +15,7 @@ from storagekit.lanes import real
 class RateServer(OneKind):
     """Serves `rate` sectors a second wherever they lie, so that the size model is the service-time model."""
 
-    rate: Float[Array, "..."] = eqx.field(converter=real)
+    rate: Float[AnyArray, "..."] = eqx.field(converter=real)
     capacity: int = eqx.field(static=True, default=2**24)
 
     def __check_init__(self):
@@ -31,7 +32,7 @@ class RateServer(OneKind):
     def heads(self) -> int:
         return 1
 
-    def locate(self, sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Target:
+    def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Target:
         nowhere = sector * 0
         return Target(
             nowhere,
@@ -41,18 +42,20 @@ class RateServer(OneKind):
             Arm(nowhere, nowhere),
         )
 
-    def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
+    def positioning(
+        self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]
+    ) -> Positioning:
         none = jnp.zeros_like(target.angle)
         return Positioning(none, none)
 
-    def at_speed(self, seek: Float[Array, "*row"], turning: Float[Array, "*row"]) -> Slowed:
+    def at_speed(self, seek: Float[AnyArray, "*#row"], turning: Float[AnyArray, "*#row"]) -> Slowed:
         return Slowed(self, turning)
 
-    def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def turns(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         return jnp.zeros_like(seconds)
 
-    def seconds(self, turns: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         return turns * 0
 
-    def drift(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         return jnp.zeros_like(seconds)

@@ -1,7 +1,8 @@
 """Arm and platter below their full speed."""
 
-from jaxtyping import Array, Float
+from jaxtyping import Bool, Float
 
+from storagekit.arrays import AnyArray
 from storagekit.drive.base import AbstractMechanics, Arm, Positioning, Target
 
 
@@ -12,22 +13,24 @@ class Slowed(AbstractMechanics):
     """
 
     mechanics: AbstractMechanics
-    turning: Float[Array, "..."]
+    turning: Float[AnyArray, "..."]
 
-    def positioning(self, arm: Arm, angle: Float[Array, "*row"], target: Target, read: Array) -> Positioning:
+    def positioning(
+        self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]
+    ) -> Positioning:
         return self.mechanics.positioning(arm, angle, target, read)
 
-    def transfer(self, target: Target) -> Float[Array, "*row"]:
+    def transfer(self, target: Target) -> Float[AnyArray, "*#row"]:
         return self.mechanics.transfer(target) / self.turning
 
-    def at_speed(self, seek: Float[Array, "*row"], turning: Float[Array, "*row"]) -> "Slowed":
+    def at_speed(self, seek: Float[AnyArray, "*#row"], turning: Float[AnyArray, "*#row"]) -> "Slowed":
         return Slowed(self.mechanics.at_speed(seek, turning), self.turning)
 
-    def turns(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def turns(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         return self.mechanics.turns(seconds)
 
-    def seconds(self, turns: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         return self.mechanics.seconds(turns)
 
-    def drift(self, seconds: Float[Array, "*row"]) -> Float[Array, "*row"]:
+    def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
         return self.mechanics.drift(seconds)

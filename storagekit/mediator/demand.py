@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from storagekit.arrays import Figures
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.policy import Shapes
 from storagekit.mediator.request import Request
@@ -94,6 +95,6 @@ def shapes_for(cluster: Cluster, request: Request, units: NDArray) -> Shapes:
     return every.where((every.data * every.unit <= request.buffer) & ((every.data - 1) * every.unit < request.size))
 
 
-def rounded_up(seconds: ArrayLike) -> NDArray:
+def rounded_up(seconds: ArrayLike) -> Figures:
     """To the next whole multiple of the ledger's quantum, 15 ps."""
     return np.ceil(np.asarray(seconds, float) / _QUANTUM) * _QUANTUM

@@ -87,7 +87,7 @@ class Examined:
         return np.maximum(self.shared, full[np.arange(agents.size), agents - 1])
 
 
-def fits(ratio: NDArray) -> NDArray:
+def fits(ratio: NDArray | np.floating) -> NDArray | np.bool_:
     """Whether what is needed is at most what is allowed."""
     return ratio <= 1 + TOLERANCE
 

@@ -79,7 +79,7 @@ def history(
     return History(*(data.assign_attrs(told) for data in found))
 
 
-def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any]]) -> xr.Dataset:
+def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any] | np.ndarray]) -> xr.Dataset:
     """The dimension `lane` as those of which it is the product, the last varying fastest."""
     lanes = pd.MultiIndex.from_product(list(dims.values()), names=list(dims))
     data = data.assign_coords(xr.Coordinates.from_pandas_multiindex(lanes, "lane"))

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
+from storagekit.arrays import AnyArray
 from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Positioning, Target
 from storagekit.lanes import mask_of
 from storagekit.workload import Requests
@@ -24,7 +25,7 @@ class Location(NamedTuple):
     """Where requests lie: replica 0 of copy 0, and the drive that holds copy 0."""
 
     target: Target
-    home: Int[Array, "*row"]
+    home: Int[AnyArray, "*#row"]
 
 
 class AbstractPlacement(eqx.Module):
@@ -32,17 +33,17 @@ class AbstractPlacement(eqx.Module):
 
     @property
     @abstractmethod
-    def drives(self) -> Int[Array, "..."]:
+    def drives(self) -> Int[AnyArray, "..."]:
         """How many drives the layout uses."""
 
     @property
     @abstractmethod
-    def copies(self) -> Int[Array, "..."]:
+    def copies(self) -> Int[AnyArray, "..."]:
         """How many of them hold a block."""
 
     @property
     @abstractmethod
-    def replicas(self) -> Int[Array, "..."]:
+    def replicas(self) -> Int[AnyArray, "..."]:
         """How often each of these holds it."""
 
     @property
@@ -50,16 +51,16 @@ class AbstractPlacement(eqx.Module):
     def most_replicas(self) -> int:
         """The most replicas that any setting of the layout has, which the engine provides for."""
 
-    def copy_on(self, drive: Int[Array, "*row"], home: Int[Array, "*row"]) -> Int[Array, "*row"]:
+    def copy_on(self, drive: Int[AnyArray, "*#row"], home: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
         """The number of the copy that a drive holds of a block; outside 0 to copies-1 where it holds none."""
         return drive - home
 
-    def drive_of(self, copy: Int[Array, "*row"], home: Int[Array, "*row"]) -> Int[Array, "*row"]:
+    def drive_of(self, copy: Int[AnyArray, "*#row"], home: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
         """The drive that holds a copy."""
         return home + copy
 
     @abstractmethod
-    def capacity(self, drive: AbstractLayout) -> int | Array:
+    def capacity(self, drive: AbstractLayout) -> int | Num[AnyArray, "..."]:
         """Sectors that the layout offers on drives of this kind."""
 
     @abstractmethod
@@ -67,15 +68,19 @@ class AbstractPlacement(eqx.Module):
         """Where each request lies. All of it lies on the drives that hold its first sector."""
 
     @abstractmethod
-    def replica(self, drive: AbstractLayout, target: Target, copy: Int[Array, "*row"], index: int | Array) -> Target:
+    def replica(
+        self, drive: AbstractLayout, target: Target, copy: Int[AnyArray, "*#row"], index: int | Int[AnyArray, "*#row"]
+    ) -> Target:
         """Where replica `index` of a copy lies, from replica 0 of copy 0."""
 
     @abstractmethod
-    def sweep(self, mechanics: AbstractMechanics) -> Float[Array, "..."]:
+    def sweep(self, mechanics: AbstractMechanics) -> Float[AnyArray, "..."]:
         """Seconds from writing the first replica to writing the last, all of one drive in one go."""
 
 
-def of_copy(replicas: UInt32[Array, "*row"], copy: Int[Array, "*row"], placement: AbstractPlacement) -> Array:
+def of_copy(
+    replicas: UInt32[AnyArray, "*#row"], copy: Int[AnyArray, "*#row"], placement: AbstractPlacement
+) -> UInt32[Array, "*#row"]:
     """Of replicas numbered copy * D_r + replica, one bit each, those of one copy, from bit 0; none where there is no such
     copy."""
     first = jnp.asarray(copy * placement.replicas).astype(jnp.uint32)
@@ -86,7 +91,7 @@ class Reach(NamedTuple):
     """How soon the nearest replica is under the head, and which it is."""
 
     positioning: Positioning
-    replica: Int[Array, "*row"]
+    replica: Int[AnyArray, "*#row"]
 
 
 def nearest_replica(
@@ -94,11 +99,11 @@ def nearest_replica(
     drive: AbstractLayout,
     mechanics: AbstractMechanics,
     arm: Arm,
-    angle: Float[Array, "*row"],
+    angle: Float[AnyArray, "*#row"],
     target: Target,
-    read: Array,
-    copy: Int[Array, "*row"],
-    usable: UInt32[Array, "*row"] | None,
+    read: Bool[Array, "*#row"],
+    copy: Int[AnyArray, "*#row"],
+    usable: UInt32[AnyArray, "*#row"] | None,
 ) -> Reach:
     """The replica of `copy` that the head reaches first (srarray, section 2.4).
 

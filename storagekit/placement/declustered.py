@@ -3,9 +3,10 @@
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Int
 
 from storagekit import units
+from storagekit.arrays import AnyArray
 from storagekit.drive import AbstractLayout
 from storagekit.errors import InputError
 from storagekit.lanes import whole
@@ -27,9 +28,9 @@ class Declustered(OneReplica):
     remembered, with its first; none may be longer than an extent.
     """
 
-    bricks: Int[Array, "..."] = eqx.field(converter=whole, default=2)
-    copies: Int[Array, "..."] = eqx.field(converter=whole, default=2)
-    data: Int[Array, "..."] = eqx.field(converter=whole, default=0)
+    bricks: Int[AnyArray, "..."] = eqx.field(converter=whole, default=2)
+    copies: Int[AnyArray, "..."] = eqx.field(converter=whole, default=2)
+    data: Int[AnyArray, "..."] = eqx.field(converter=whole, default=0)
     extent: int = eqx.field(static=True, default=units.MB // units.SECTOR)
 
     def __check_init__(self):
@@ -49,12 +50,12 @@ class Declustered(OneReplica):
     def drives(self):
         return self.bricks
 
-    def copy_on(self, drive: Int[Array, "*row"], home: Int[Array, "*row"]):
+    def copy_on(self, drive: Int[AnyArray, "*#row"], home: Int[AnyArray, "*#row"]):
         ahead = drive - home
         ahead = jnp.where(ahead < 0, ahead + self.bricks, ahead)
         return jnp.where(drive < self.bricks, ahead, -1)
 
-    def drive_of(self, copy: Int[Array, "*row"], home: Int[Array, "*row"]):
+    def drive_of(self, copy: Int[AnyArray, "*#row"], home: Int[AnyArray, "*#row"]):
         drive = home + copy
         return jnp.where(drive >= self.bricks, drive - self.bricks, drive)
 

@@ -2,8 +2,9 @@
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Int
 
+from storagekit.arrays import AnyArray
 from storagekit.drive import AbstractLayout, AbstractMechanics, Target
 from storagekit.errors import InputError
 from storagekit.lanes import real, whole
@@ -22,7 +23,13 @@ class OneReplica(AbstractPlacement):
     def most_replicas(self):
         return 1
 
-    def replica(self, drive: AbstractLayout, target: Target, copy: Array, index: int) -> Target:
+    def replica(
+        self,
+        drive: AbstractLayout,
+        target: Target,
+        copy: Int[AnyArray, "*#row"],
+        index: int | Int[AnyArray, "*#row"],
+    ) -> Target:
         return target
 
     def sweep(self, mechanics: AbstractMechanics):
@@ -35,7 +42,7 @@ class Replicas(OneReplica):
     A system of many groups is one lane for each group: they share nothing but the network.
     """
 
-    copies: Int[Array, "..."] = eqx.field(converter=whole, default=1)
+    copies: Int[AnyArray, "..."] = eqx.field(converter=whole, default=1)
 
     def __check_init__(self):
         if np.any(np.asarray(self.copies) < 1):

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from storagekit import units
+from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Target
 from storagekit.errors import InputError
@@ -33,10 +34,10 @@ class SRMirror(AbstractPlacement):
     no more in a turn of 6 ms (srarray, section 4.1).
     """
 
-    stripes: Int[Array, "..."] = eqx.field(converter=whole)
-    replicas: Int[Array, "..."] = eqx.field(converter=whole, default=1)
-    mirrors: Int[Array, "..."] = eqx.field(converter=whole, default=1)
-    data: Float[Array, "..."] = eqx.field(converter=real, default=1.0)
+    stripes: Int[AnyArray, "..."] = eqx.field(converter=whole)
+    replicas: Int[AnyArray, "..."] = eqx.field(converter=whole, default=1)
+    mirrors: Int[AnyArray, "..."] = eqx.field(converter=whole, default=1)
+    data: Float[AnyArray, "..."] = eqx.field(converter=real, default=1.0)
     unit: int = eqx.field(static=True, default=64 * units.KB // units.SECTOR)
     most_replicas: int = eqx.field(static=True, default=6)
 
@@ -81,11 +82,17 @@ class SRMirror(AbstractPlacement):
         first = row * (self.replicas * self.unit) + requests.sector % self.unit
         return Location(drive.locate(first, requests.sectors), (unit - row * groups) * self.mirrors)
 
-    def replica(self, drive: AbstractLayout, target: Target, copy: Array, index: int) -> Target:
+    def replica(
+        self,
+        drive: AbstractLayout,
+        target: Target,
+        copy: Int[AnyArray, "*#row"],
+        index: int | Int[AnyArray, "*#row"],
+    ) -> Target:
         ahead = (index + copy.astype(jnp.float32) / self.mirrors) / self.replicas
         heads = drive.heads
 
-        def below(head: Array) -> Array:
+        def below(head: Int[AnyArray, "*row"]) -> Int[Array, "*#row"]:
             lower = head + index % heads
             return jnp.where(lower >= heads, lower - heads, lower)
 

@@ -5,8 +5,9 @@ from functools import reduce
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Int
 
+from storagekit.arrays import AnyArray
 from storagekit.errors import InputError
 from storagekit.lanes import whole
 from storagekit.schedule.base import AbstractSchedule, Choice
@@ -19,7 +20,7 @@ class ByNumber(AbstractSchedule):
     """
 
     members: tuple[AbstractSchedule, ...]
-    index: Int[Array, "..."] = eqx.field(converter=whole, default=0)
+    index: Int[AnyArray, "..."] = eqx.field(converter=whole, default=0)
 
     def __check_init__(self):
         index = np.asarray(self.index)

@@ -10,8 +10,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
+from storagekit.arrays import AnyArray
 from storagekit.errors import InputError
 from storagekit.lanes import INSTANT, real, whole
 from storagekit.workload.randomness import fraction, words
@@ -31,9 +32,9 @@ class AbstractArrivals(eqx.Module):
     @abstractmethod
     def window(
         self,
-        capacity: int | Array,
-        key: UInt32[Array, "2 *lanes"],
-        first: Int[Array, "1 *lanes"],
+        capacity: int | Num[AnyArray, "..."],
+        key: UInt32[AnyArray, "2 *lanes"],
+        first: Int[AnyArray, "1 *lanes"],
         count: int,
     ) -> Window:
         """The `count` requests from number `first` on, to addresses within `capacity` sectors."""
@@ -53,15 +54,17 @@ class AbstractArrivals(eqx.Module):
         """Slots whose occupant is answered at time 0 and so brings a request of a closed loop."""
 
     @abstractmethod
-    def next_arrival(self, pending: Float[Array, "1 *lanes"], answer: Float[Array, "1 *lanes"]) -> Array:
+    def next_arrival(
+        self, pending: Float[Array, "1 *lanes"], answer: Float[Array, "1 *lanes"]
+    ) -> Float[Array, "1 *lanes"]:
         """When the next request arrives: `pending` seconds from now in an open stream, with the earliest answer in a loop."""
 
     @abstractmethod
-    def precedes(self, arrival: Array, choice: Array) -> Bool[Array, "1 *lanes"]:
+    def precedes(self, arrival: Float[Array, "1 *lanes"], choice: Float[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
         """Whether an arrival is visible to a choice made at that time."""
 
     @abstractmethod
-    def leaves(self, admitted: Array, due: Array) -> Bool[Array, "1 *lanes"]:
+    def leaves(self, admitted: Bool[Array, "1 *lanes"], due: Bool[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
         """Whether the earliest answer leaves its slot now, given that a request was admitted, and that it is due."""
 
 
@@ -73,7 +76,7 @@ class ClosedLoop(AbstractArrivals):
     """
 
     requests: RandomRequests
-    outstanding: Int[Array, "..."] = eqx.field(converter=whole)
+    outstanding: Int[AnyArray, "..."] = eqx.field(converter=whole)
     replaced_before_choice: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
@@ -110,7 +113,7 @@ class PoissonArrivals(AbstractArrivals):
     """Independent arrivals, `rate` a second on average."""
 
     requests: RandomRequests
-    rate: Float[Array, "..."] = eqx.field(converter=real)
+    rate: Float[AnyArray, "..."] = eqx.field(converter=real)
 
     def __check_init__(self):
         if not np.all((np.asarray(self.rate) > 0) & np.isfinite(self.rate)):
@@ -145,8 +148,8 @@ class RecordedArrivals(AbstractArrivals):
     """
 
     requests: Requests
-    gap: Float[Array, "row"]
-    scale: Float[Array, "..."] = eqx.field(converter=real, default=1.0)
+    gap: Float[AnyArray, "row"]
+    scale: Float[AnyArray, "..."] = eqx.field(converter=real, default=1.0)
 
     def __check_init__(self):
         if not np.all((np.asarray(self.scale) > 0) & np.isfinite(self.scale)):

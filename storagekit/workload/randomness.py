@@ -7,10 +7,14 @@ one cipher call for two words, outside the event loop.
 import jax
 import jax.numpy as jnp
 from jax.extend.random import threefry_2x32
-from jaxtyping import Array, Float, Int, UInt32
+from jaxtyping import Array, Float, Int, Integer, UInt32
+
+from storagekit.arrays import AnyArray
 
 
-def words(key: UInt32[Array, "2 *lanes"], first: Int[Array, "1 *lanes"], count: int, block: int) -> tuple[Array, Array]:
+def words(
+    key: UInt32[AnyArray, "2 *lanes"], first: Int[AnyArray, "1 *lanes"], count: int, block: int | UInt32[Array, ""]
+) -> tuple[UInt32[Array, "count *lanes"], UInt32[Array, "count *lanes"]]:
     """Two uint32 words for each of the counters first, first+1, ..., lane by lane: two arrays `[count, *lanes]`."""
 
     def one_lane(key, first):
@@ -24,12 +28,12 @@ def words(key: UInt32[Array, "2 *lanes"], first: Int[Array, "1 *lanes"], count: 
     return drawn[:count], drawn[count:]
 
 
-def fraction(word: UInt32[Array, "*row"]) -> Float[Array, "*row"]:
+def fraction(word: UInt32[AnyArray, "*row"]) -> Float[Array, "*row"]:
     """A word as a number in [0, 1), a multiple of 2^-24."""
     return (word >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)
 
 
-def below(word: UInt32[Array, "*row"], limit: Int[Array, "..."]) -> Int[Array, "*row"]:
+def below(word: UInt32[AnyArray, "*row"], limit: Int[AnyArray, "..."]) -> Int[Array, "*row"]:
     """A word as a whole number in [0, limit), limit < 2^31: the upper half of word * limit, by 16-bit pieces."""
     limit = jnp.asarray(limit).astype(jnp.uint32)
     low = (word & 0xFFFF) * (limit & 0xFFFF)
@@ -39,7 +43,7 @@ def below(word: UInt32[Array, "*row"], limit: Int[Array, "..."]) -> Int[Array, "
     return ((word >> 16) * (limit >> 16) + (middle >> 16) + (other >> 16) + (carry >> 16)).astype(jnp.int32)
 
 
-def scramble(value: Int[Array, "*row"]) -> UInt32[Array, "*row"]:
+def scramble(value: Integer[AnyArray, "*row"]) -> UInt32[Array, "*row"]:
     """A fixed hash of a 32-bit number: multiply and fold, twice (the finalizer of MurmurHash3)."""
     x = value.astype(jnp.uint32)
     x = (x ^ (x >> 16)) * jnp.uint32(0x85EBCA6B)

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
+from storagekit.arrays import AnyArray
 from storagekit.errors import InputError
 from storagekit.lanes import real
 from storagekit.workload.randomness import below, fraction, scramble, words
@@ -40,8 +41,8 @@ class RandomRequests(eqx.Module):
     """
 
     size: AbstractSize
-    read_share: Float[Array, "..."] = eqx.field(converter=real)
-    locality: Float[Array, "..."] = eqx.field(converter=real, default=1.0)
+    read_share: Float[AnyArray, "..."] = eqx.field(converter=real)
+    locality: Float[AnyArray, "..."] = eqx.field(converter=real, default=1.0)
     alignment: int = eqx.field(static=True, default=8)
 
     def __check_init__(self):
@@ -57,9 +58,9 @@ class RandomRequests(eqx.Module):
 
     def draw(
         self,
-        capacity: int | Array,
-        key: UInt32[Array, "2 *lanes"],
-        first: Int[Array, "1 *lanes"],
+        capacity: int | Num[AnyArray, "..."],
+        key: UInt32[AnyArray, "2 *lanes"],
+        first: Int[AnyArray, "1 *lanes"],
         count: int,
     ) -> Requests:
         """Requests number first to first+count-1 of the stream `key`, within `capacity` sectors: `[count, *lanes]`."""

@@ -17,7 +17,7 @@ BLOCK = 16 * units.SECTOR
 NEVER = np.iinfo(np.int64).max
 
 
-def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK) -> np.ndarray:
+def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK) -> np.ndarray | np.floating:
     """The share of reads that an LRU cache answers, for each of `capacities` (in blocks), an array of the same shape.
 
     stream: a trace, or block numbers `[touch]`, each a read of one block. Of a trace, devices lie end to end; a read hits

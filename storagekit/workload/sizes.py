@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from storagekit import units
+from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.lanes import real
 
@@ -16,45 +17,45 @@ class AbstractSize(eqx.Module):
     """Sectors of a request from one uniform number."""
 
     @abstractmethod
-    def sectors(self, uniform: Float[Array, "*row"]) -> Int[Array, "*row"]:
+    def sectors(self, uniform: Float[AnyArray, "*row"]) -> Int[Array, "*row"]:
         """Whole sectors, at least one, for a uniform number in [0, 1)."""
 
     @property
     @abstractmethod
-    def largest(self) -> Int[Array, "..."]:
+    def largest(self) -> Int[AnyArray, "..."]:
         """The most that `sectors` returns."""
 
 
 class FixedSize(AbstractSize):
     """Every request has `size` bytes."""
 
-    size: Float[Array, "..."] = eqx.field(converter=real)
+    size: Float[AnyArray, "..."] = eqx.field(converter=real)
 
     def __check_init__(self):
         _require_possible(self.size)
 
-    def sectors(self, uniform: Float[Array, "*row"]) -> Int[Array, "*row"]:
+    def sectors(self, uniform: Float[AnyArray, "*row"]) -> Int[Array, "*row"]:
         return jnp.broadcast_to(self.largest, uniform.shape)
 
     @property
-    def largest(self) -> Int[Array, "..."]:
+    def largest(self) -> Int[AnyArray, "..."]:
         return jnp.ceil(self.size / units.SECTOR).astype(jnp.int32)
 
 
 class ExponentialSize(AbstractSize):
     """Exponential with mean `mean` bytes, rounded up to whole sectors."""
 
-    mean: Float[Array, "..."] = eqx.field(converter=real)
+    mean: Float[AnyArray, "..."] = eqx.field(converter=real)
 
     def __check_init__(self):
         _require_possible(self.mean)
 
-    def sectors(self, uniform: Float[Array, "*row"]) -> Int[Array, "*row"]:
+    def sectors(self, uniform: Float[AnyArray, "*row"]) -> Int[Array, "*row"]:
         drawn = jnp.ceil(-jnp.log1p(-uniform) * (self.mean / units.SECTOR))
         return jnp.maximum(drawn, 1.0).astype(jnp.int32)
 
     @property
-    def largest(self) -> Int[Array, "..."]:
+    def largest(self) -> Int[AnyArray, "..."]:
         # uniform numbers stop at 1 - 2^-24
         return jnp.ceil(24 * np.log(2.0) * self.mean / units.SECTOR).astype(jnp.int32) + 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from storagekit.workload.standin import popular, seeking
 from storagekit.workload.standin.compared import Compared
 from storagekit.workload.standin.popular import PopularStandIn
@@ -14,7 +16,7 @@ StandIn = SeekingStandIn | PopularStandIn
 """A model of a trace that is not public, of either family."""
 
 
-def generate(model: StandIn, *, seed: int, start: float = 0.0, stop: float | None = None) -> RequestTrace:
+def generate(model: StandIn, *, seed: int | np.integer, start: float = 0.0, stop: float | None = None) -> RequestTrace:
     """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
 
     They are the same requests as that part of the whole: a trace is made of blocks, each with its own counter-based

@@ -9,7 +9,7 @@ from storagekit.errors import InputError
 __all__ = ["checked_end"]
 
 
-def checked_end(name: str, duration: float, seed: int, start: float, stop: float | None) -> float:
+def checked_end(name: str, duration: float, seed: int | np.integer, start: float, stop: float | None) -> float:
     """Where a window of a trace ends, s: `stop`, or the end of the trace.
 
     Raises InputError where start and stop are not in order within the duration, or the seed is none.

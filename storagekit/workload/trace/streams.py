@@ -8,7 +8,8 @@ import io
 import lzma
 import os
 import zlib
-from typing import BinaryIO, cast
+from io import BufferedIOBase
+from typing import cast
 
 from storagekit.errors import InputError
 
@@ -85,7 +86,7 @@ class ByteStream:
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"{name!r} cannot be read: {reason}; check the path") from error
 
-    def _decompressor(self) -> BinaryIO:
+    def _decompressor(self) -> BufferedIOBase:
         magic = self._raw.peek(6)[:6]
         for known, remedy in _UNPACK.items():
             if magic.startswith(known):
@@ -93,8 +94,8 @@ class ByteStream:
         for known, (name, opener) in _OPENERS.items():
             if magic.startswith(known):
                 self._compression = name
-                return cast(BinaryIO, opener(self._raw))
-        return cast(BinaryIO, self._raw)
+                return cast(BufferedIOBase, opener(self._raw))
+        return self._raw
 
     def _fetch(self, size: int) -> bytes:
         """Read until `size` bytes are there or the file ends; decompressors may give fewer."""

@@ -36,7 +36,7 @@ class Block(NamedTuple):
 def generate(
     model: PopularStandIn,
     *,
-    seed: int,
+    seed: int | np.integer,
     start: float = 0.0,
     stop: float | None = None,
     popularity: Popularity | None = None,
@@ -73,7 +73,7 @@ def generate(
     return trace.window(start, math.inf if stop == model.duration else stop)
 
 
-def _borders(model: PopularStandIn, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _borders(model: PopularStandIn, seed: int | np.integer) -> tuple[np.ndarray, np.ndarray]:
     """[block + 1]: s at which blocks begin and the last ends, and the requests before.
 
     Equal stretches of time share the requests as independent arrivals do: the whole is Poisson, given its number.
@@ -83,7 +83,7 @@ def _borders(model: PopularStandIn, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return np.linspace(0.0, model.duration, blocks + 1), np.concatenate([[0], np.cumsum(counts)])
 
 
-def _draw(seed: int, index: int) -> np.random.Generator:
+def _draw(seed: int | np.integer, index: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=np.array([seed, index], np.uint64)))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from storagekit.errors import InputError
 from storagekit.units import GB, KB
 from storagekit.workload.standin.popular.popularity import Popularity, expected_hit_rate, fitted
@@ -99,7 +101,7 @@ class PopularStandIn:
         """That which gives the published hit rate. Raises InputError where none does."""
         return fitted(self.head, *self._load(self.central_cache), self.hit_rate)
 
-    def cache(self, size: float) -> int:
+    def cache(self, size: float | np.integer) -> int:
         """Bytes of cache, whole blocks, that are to this trace what `size` bytes are to the published one.
 
         Raises InputError where the size is below 0 or not finite.
@@ -108,7 +110,7 @@ class PopularStandIn:
             raise InputError(f"cache of {size:g} B: must be at least 0 and finite")
         return round(size * self.scale / BLOCK) * BLOCK
 
-    def expected_hit_rate(self, size: float) -> float:
+    def expected_hit_rate(self, size: float | np.integer) -> float:
         """Reads answered / reads of one LRU cache which is to this trace what `size` bytes are to the published one."""
         return expected_hit_rate(self.popularity, *self._load(size))
 
@@ -142,7 +144,7 @@ class PopularStandIn:
             "read_hit_rate": self.hit_rate,
         }
 
-    def _load(self, size: float) -> tuple[float, float, float]:
+    def _load(self, size: float | np.integer) -> tuple[float, float, float]:
         """Requests per chunk, pairs, and blocks of a cache of `size` published bytes / blocks of data."""
         return self.requests / self.chunks, self.pairs, self.cache(size) / (self.chunks * CHUNK)
 

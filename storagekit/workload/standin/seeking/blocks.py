@@ -24,7 +24,9 @@ class Block(NamedTuple):
     offset: np.ndarray
 
 
-def joined(model: SeekingStandIn, mixture: Mixture, seed: int, start: float, stop: float | None) -> RequestTrace:
+def joined(
+    model: SeekingStandIn, mixture: Mixture, seed: int | np.integer, start: float, stop: float | None
+) -> RequestTrace:
     """The window [start, stop) s of the stand-in, its requests drawn by the mixture; see `generation.generate`."""
     stop = checked_end(model.name, model.duration, seed, start, stop)
     borders = _borders(model)
@@ -50,7 +52,7 @@ def _borders(model: SeekingStandIn) -> np.ndarray:
     return np.linspace(0.0, model.duration, model.blocks + 1)
 
 
-def _block(model: SeekingStandIn, mixture: Mixture, seed: int, index: int) -> Block:
+def _block(model: SeekingStandIn, mixture: Mixture, seed: int | np.integer, index: int) -> Block:
     draw = np.random.Generator(np.random.Philox(key=np.array([seed, index], np.uint64)))
     begin, end = _borders(model)[index : index + 2]
     length = model.duration / model.blocks

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
+
 from storagekit.workload.standin.seeking.blocks import joined
 from storagekit.workload.standin.seeking.calibration import calibrate
 from storagekit.workload.standin.seeking.model import SeekingStandIn
@@ -14,7 +16,9 @@ __all__ = ["generate"]
 _calibrated = lru_cache(maxsize=64)(calibrate)
 
 
-def generate(model: SeekingStandIn, *, seed: int, start: float = 0.0, stop: float | None = None) -> RequestTrace:
+def generate(
+    model: SeekingStandIn, *, seed: int | np.integer, start: float = 0.0, stop: float | None = None
+) -> RequestTrace:
     """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
 
     They are the same requests as that part of the whole: each block of at most an hour has its own counter-based
