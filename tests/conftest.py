@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -11,7 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import typechecked  # noqa: F401  before anything imports storagekit
 from hypothesis import settings
+from jaxtyping import config
 
 from storagekit.engine import AbstractLog, Scenario
 from storagekit.engine.run import Run, begin, chunk
@@ -28,6 +30,14 @@ class EventLog(AbstractLog):
 
     def keep(self, report):
         return report._replace(served=jnp.any(report.served, axis=0, keepdims=True))
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """For tests that hand over what the annotations rule out, to see it refused as users do, whose types nobody checks."""
+    config.update("jaxtyping_disable", True)
+    yield
+    config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(scope="session")

@@ -192,6 +192,7 @@ def test_any_rate_and_size_has_an_answer(rate, size):
     assert isinstance(answer, Admitted | Refused) and str(answer) and answer.to_dict()
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -218,6 +219,7 @@ def test_bad_input_is_refused_in_a_line(oracle, change, message):
     assert "\n" not in str(found.value)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_a_mediator_needs_units_and_a_cluster_disks(oracle):
     for units, message in (((), "units: none given"), ((1.5,), "unit 1.5")):
         with pytest.raises(InputError, match=message):

@@ -179,6 +179,7 @@ def test_seeds_are_runs(oracle):
     assert np.any(first.lateness != other.lateness)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_a_seed_is_a_whole_number_from_0(oracle):
     plan = TransferPlan(StripeLayout.over(100, 4, (0,)), "a", 1.0, False)
     for seed in (-1, 1.5, np.nan):

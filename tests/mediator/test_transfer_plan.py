@@ -193,6 +193,7 @@ def test_without_parity_nothing_may_fail():
     assert read.degraded(7) == read
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("make", "message"),
     [

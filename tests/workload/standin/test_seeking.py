@@ -243,6 +243,7 @@ def test_bad_parameters_are_refused_in_one_line(change, says):
     assert says in str(error.value) and "\n" not in str(error.value)
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("call", "says"),
     [
