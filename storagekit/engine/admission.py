@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
+from storagekit.arrays import AnyArray
 from storagekit.cache import Sought
 from storagekit.dispatch import View
 from storagekit.engine.state import State
@@ -46,7 +47,15 @@ class Sending(NamedTuple):
     alive: UInt32[Array, "1 *lanes"] | None
 
 
-def admit(scenario: Scenario, state: State, request: Requests, place: Location, arrival, into, admitted):
+def admit(
+    scenario: Scenario,
+    state: State,
+    request: Requests,
+    place: Location,
+    arrival: Float[Array, "1 *lanes"],
+    into: Bool[Array, "slot *lanes"],
+    admitted: Bool[Array, "1 *lanes"],
+) -> tuple[State, Admission]:
     """A request enters the slot marked in `into`, is sent to the drives that may serve it, and wakes those that are idle.
 
     Returns the state, and what became of the request.
@@ -106,12 +115,20 @@ def admit(scenario: Scenario, state: State, request: Requests, place: Location, 
     return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
 
 
-def view_for(scenario: Scenario, state: State, request: Requests, place: Location, arrival, copy, usable_at) -> View:
+def view_for(
+    scenario: Scenario,
+    state: State,
+    request: Requests,
+    place: Location,
+    arrival: Float[Array, "1 *lanes"],
+    copy: Int[Array, "drive *lanes"],
+    usable_at: UInt32[Array, "drive *lanes"] | None,
+) -> View:
     """What a dispatcher sees of the system as a request enters. copy: which one each drive has; usable_at: of that."""
     system, drives = scenario.system, state.drives
     start = jnp.maximum(arrival, 0.0)
 
-    def reach() -> Array:
+    def reach() -> Float[Array, "drive *lanes"]:
         brick = rows(system.drives, drives.phase)
         mechanics = system.condition.now(state.condition, system.drive, brick)
         angle = drives.phase + mechanics.turns(start)
@@ -126,7 +143,9 @@ def view_for(scenario: Scenario, state: State, request: Requests, place: Locatio
     return View(state.slots.waiting, state.slots.home, busy, free, place.home, system.placement, reach)
 
 
-def sending_of(scenario: Scenario, state: State, request: Requests, copy, wanted: Sending) -> Sending:
+def sending_of(
+    scenario: Scenario, state: State, request: Requests, copy: Int[Array, "drive *lanes"], wanted: Sending
+) -> Sending:
     """Where a request goes if bricks are down. copy: which one each drive has of it. wanted: where it went were none.
 
     A client that hears nothing from the brick that it sent the request to sends it again after its time-out, to others; it
@@ -147,7 +166,7 @@ def sending_of(scenario: Scenario, state: State, request: Requests, copy, wanted
     return Sending(routed, receiving, wanted.sent + jnp.where(late, system.condition.timeout, 0.0), alive)
 
 
-def under_way(scenario: Scenario, state: State, request: Requests) -> Float[Array, "..."]:
+def under_way(scenario: Scenario, state: State, request: Requests) -> Float[AnyArray, "..."]:
     """When reads of the same data that a disk is serving are answered; -inf where there are none."""
     same = scenario.system.cache.same_data(state.cache, request)
     if same is None:

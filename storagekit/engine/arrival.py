@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.engine.admission import Admission, admit
 from storagekit.engine.state import NOBODY, State
@@ -54,7 +54,7 @@ class Passage(NamedTuple):
     vacant: Int[Array, "1 *lanes"]
 
 
-def after_answer(scenario: Scenario, state: State) -> Array:
+def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *lanes"]:
     """The copies at which each request still waits once it is answered: a write at all, a read where nobody heard of it."""
     behind = scenario.system.dispatch.left_behind(state.dispatch, state.slots.waiting)
     return jnp.where(state.slots.read, behind, state.slots.waiting)
@@ -70,7 +70,9 @@ def next_request(scenario: Scenario, state: State) -> Next:
     return Next(arrival, answer, leaving, leaves & over & ~pick(kept, leaving))
 
 
-def admissible(scenario: Scenario, state: State, vacant: Array, choice: Array) -> Bool[Array, "1 *lanes"]:
+def admissible(
+    scenario: Scenario, state: State, vacant: Int[Array, "1 *lanes"], choice: Float[Array, "1 *lanes"]
+) -> Bool[Array, "1 *lanes"]:
     """Whether yet another request is due before a choice at that time, and finds a slot: one of the `vacant`, or the one
     that its predecessor in a closed loop leaves."""
     coming = next_request(scenario, state)

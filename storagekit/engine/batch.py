@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jax.typing import ArrayLike
 
 from storagekit.engine.run import AbstractLog, NoLog, Runner, keys
 from storagekit.engine.system import Scenario
@@ -40,7 +41,7 @@ def stack(scenarios: Sequence[Scenario], seeds: Sequence[int]) -> tuple[Scenario
     if len({structure(scenario) for scenario in scenarios}) != 1:
         raise InputError("scenarios of different structure cannot share a batch; sweep groups them for you")
 
-    def merge(*leaves):
+    def merge(*leaves: ArrayLike) -> ArrayLike:
         return leaves[0] if np.ndim(leaves[0]) else np.repeat(np.asarray(leaves), len(seeds))[None, :]
 
     return jax.tree.map(merge, *scenarios), np.tile(keys(seeds), (1, len(scenarios)))
@@ -101,7 +102,7 @@ def lanes_of(scenario: Scenario, members: np.ndarray) -> Scenario:
     return jax.tree.map(lambda leaf: leaf[:, members] if np.ndim(leaf) == 2 else leaf, scenario)
 
 
-def _identity(leaf) -> Any:
+def _identity(leaf: ArrayLike) -> Any:
     if np.size(leaf) > LARGE:
         return id(leaf)
     array = np.asarray(leaf)

@@ -61,23 +61,44 @@ class AbstractCompletion(eqx.Module):
 class AtOnce(AbstractCompletion):
     """As it arrives: it is safe in NVRAM and goes to disk through the same queues later (dsptf, section 3)."""
 
-    def on_arrival(self, born):
+    def on_arrival(self, born: Float[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
         return born
 
-    def on_copy(self, answer, finish, latest, last, received):
+    def on_copy(
+        self,
+        answer: Float[Array, "1 *lanes"],
+        finish: Float[Array, "1 *lanes"],
+        latest: Float[Array, "1 *lanes"],
+        last: Bool[Array, "1 *lanes"],
+        received: Bool[Array, "1 *lanes"],
+    ) -> Float[Array, "1 *lanes"]:
         return answer
 
 
 class FirstCopy(AbstractCompletion):
     """When the first replica is on disk."""
 
-    def on_arrival(self, born):
+    def on_arrival(self, born: Float[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
         return jnp.full_like(born, jnp.inf)
 
-    def on_copy(self, answer, finish, latest, last, received):
+    def on_copy(
+        self,
+        answer: Float[Array, "1 *lanes"],
+        finish: Float[Array, "1 *lanes"],
+        latest: Float[Array, "1 *lanes"],
+        last: Bool[Array, "1 *lanes"],
+        received: Bool[Array, "1 *lanes"],
+    ) -> Float[Array, "1 *lanes"]:
         return jnp.minimum(answer, finish)
 
-    def on_stop(self, answer, under_way, latest, waiting, receiving):
+    def on_stop(
+        self,
+        answer: Float[Array, "slot *lanes"],
+        under_way: Underway,
+        latest: Float[Array, "slot *lanes"],
+        waiting: UInt32[Array, "slot *lanes"],
+        receiving: Int[Array, "slot *lanes"],
+    ) -> Float[Array, "slot *lanes"]:
         known = jnp.minimum(answer, under_way.soonest)
         return super().on_stop(known, under_way, latest, waiting, receiving)
 
@@ -85,13 +106,27 @@ class FirstCopy(AbstractCompletion):
 class ReceivingBrick(AbstractCompletion):
     """When the brick that received it has it on disk."""
 
-    def on_arrival(self, born):
+    def on_arrival(self, born: Float[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
         return jnp.full_like(born, jnp.inf)
 
-    def on_copy(self, answer, finish, latest, last, received):
+    def on_copy(
+        self,
+        answer: Float[Array, "1 *lanes"],
+        finish: Float[Array, "1 *lanes"],
+        latest: Float[Array, "1 *lanes"],
+        last: Bool[Array, "1 *lanes"],
+        received: Bool[Array, "1 *lanes"],
+    ) -> Float[Array, "1 *lanes"]:
         return jnp.where(received, finish, answer)
 
-    def on_stop(self, answer, under_way, latest, waiting, receiving):
+    def on_stop(
+        self,
+        answer: Float[Array, "slot *lanes"],
+        under_way: Underway,
+        latest: Float[Array, "slot *lanes"],
+        waiting: UInt32[Array, "slot *lanes"],
+        receiving: Int[Array, "slot *lanes"],
+    ) -> Float[Array, "slot *lanes"]:
         # the brick that answers instead has its copy on disk already, or is writing it, or will
         written = jnp.isinf(answer) & ~held(waiting, receiving)
         known = jnp.where(written, jnp.maximum(under_way.receiving, 0.0), answer)
@@ -101,8 +136,15 @@ class ReceivingBrick(AbstractCompletion):
 class AllCopies(AbstractCompletion):
     """When every replica is on disk."""
 
-    def on_arrival(self, born):
+    def on_arrival(self, born: Float[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
         return jnp.full_like(born, jnp.inf)
 
-    def on_copy(self, answer, finish, latest, last, received):
+    def on_copy(
+        self,
+        answer: Float[Array, "1 *lanes"],
+        finish: Float[Array, "1 *lanes"],
+        latest: Float[Array, "1 *lanes"],
+        last: Bool[Array, "1 *lanes"],
+        received: Bool[Array, "1 *lanes"],
+    ) -> Float[Array, "1 *lanes"]:
         return jnp.where(last, latest, answer)

@@ -5,8 +5,10 @@ from typing import NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
+from storagekit.arrays import AnyArray
 from storagekit.drive import AbstractDrive, AbstractMechanics
 from storagekit.errors import InputError
 from storagekit.lanes import real, rows, whole
@@ -25,13 +27,13 @@ class Spell(eqx.Module):
     numbers the requests of a trace in order.
     """
 
-    brick: Int[Array, "..."]
-    speed: Float[Array, "..."]
-    begins: Int[Array, "..."]
-    ends: Int[Array, "..."]
+    brick: Int[AnyArray, "..."]
+    speed: Float[AnyArray, "..."]
+    begins: Int[AnyArray, "..."]
+    ends: Int[AnyArray, "..."]
     stops: bool = eqx.field(static=True)
 
-    def __init__(self, brick, speed, begins=0, ends=NEVER):
+    def __init__(self, brick: ArrayLike, speed: ArrayLike, begins: ArrayLike = 0, ends: ArrayLike = NEVER):
         self.brick, self.speed = whole(brick), real(speed)
         self.begins, self.ends = whole(begins), whole(ends)
         self.stops = bool(np.any(np.asarray(speed) == 0))
@@ -49,12 +51,12 @@ class Spell(eqx.Module):
                 f"a spell from request {int(np.max(self.begins))} to {int(np.min(self.ends))}: it must begin first"
             )
 
-    def lasts(self, number: Array) -> Bool[Array, "1 *lanes"]:
+    def lasts(self, number: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
         """Whether it lasts when request `number` is the latest that has arrived."""
         return (number >= self.begins) & (number < self.ends)
 
 
-def stopped(brick, begins=0, ends=NEVER) -> Spell:
+def stopped(brick: ArrayLike, begins: ArrayLike = 0, ends: ArrayLike = NEVER) -> Spell:
     """A brick that fails when request `begins` arrives and is back when request `ends` does."""
     return Spell(brick, 0.0, begins, ends)
 
@@ -77,11 +79,11 @@ class Condition(eqx.Module):
     """
 
     spells: tuple[Spell, ...]
-    seeking: Float[Array, "..."]
-    turning: Float[Array, "..."]
-    timeout: Float[Array, "..."]
+    seeking: Float[AnyArray, "..."]
+    turning: Float[AnyArray, "..."]
+    timeout: Float[AnyArray, "..."]
 
-    def __init__(self, *spells: Spell, seeking=1.0, turning=1.0, timeout=1.0):
+    def __init__(self, *spells: Spell, seeking: ArrayLike = 1.0, turning: ArrayLike = 1.0, timeout: ArrayLike = 1.0):
         self.spells = spells
         self.seeking, self.turning, self.timeout = real(seeking), real(turning), real(timeout)
 
@@ -126,7 +128,9 @@ class Condition(eqx.Module):
             return None
         return Bricks(jnp.full((1, *lanes), -1, jnp.int32), jnp.zeros((drives, *lanes), bool))
 
-    def arrived(self, private: Bricks | None, number: Array, admitted: Array) -> Bricks | None:
+    def arrived(
+        self, private: Bricks | None, number: Int[Array, "1 *lanes"], admitted: Bool[Array, "1 *lanes"]
+    ) -> Bricks | None:
         """Private state once request `number` has arrived, in lanes in which one is `admitted`."""
         if private is None:
             return None

@@ -16,13 +16,17 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, UInt32
+from jax.typing import DTypeLike
+from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
+from storagekit.arrays import AnyArray
+from storagekit.drive import AbstractMechanics
 from storagekit.engine.propagation import AbstractPropagation, Access, Offer, refuse_lead
 from storagekit.engine.state import State
 from storagekit.errors import InputError
 from storagekit.lanes import bit, computed_once, count, held, mask_of, pick, rows, union, whole
 from storagekit.placement import AbstractPlacement, of_copy
+from storagekit.workload import Requests
 
 
 class Delayed(NamedTuple):
@@ -53,33 +57,41 @@ class Background(AbstractPropagation):
     system's slots bound the table as well; what does not fit waits outside and is counted.
     """
 
-    table: Int[Array, "..."] = eqx.field(converter=whole, default=10_000)
+    table: Int[AnyArray, "..."] = eqx.field(converter=whole, default=10_000)
 
     def __check_init__(self):
         if np.any(np.asarray(self.table) < 1):
             raise InputError(f"a table of {int(np.min(self.table))} delayed writes: it must hold at least 1")
 
-    def check(self, lead, copies, replicas):
+    def check(self, lead: float, copies: int, replicas: int) -> None:
         refuse_lead(lead)
 
-    def init(self, slots, lanes):
-        def full(value, kind):
+    def init(self, slots: int, lanes: tuple[int, ...]) -> Delayed:
+        def full(value: int, kind: DTypeLike) -> Shaped[Array, "slot *lanes"]:
             return jnp.full((slots, *lanes), value, kind)
 
         nowhere = full(0, jnp.int32)
         return Delayed(full(0, jnp.uint32), nowhere, nowhere, nowhere, jnp.zeros((1, *lanes), jnp.int32))
 
-    def usable(self, private: Delayed, request, placement):
+    def usable(self, private: Delayed, request: Requests, placement: AbstractPlacement) -> UInt32[Array, "1 *lanes"]:
         overlaps = (private.start < request.sector + request.sectors) & (private.stop > request.sector)
         stale = union(jnp.where(private.started & overlaps, private.replicas, jnp.uint32(0)))
         every = mask_of(placement.copies * placement.replicas)
         current = every & ~stale
         return computed_once(jnp.where(request.read & (current != 0), current, every))
 
-    def asked(self, routed, request, placement):
+    def asked(
+        self, routed: UInt32[Array, "1 *lanes"], request: Requests, placement: AbstractPlacement
+    ) -> UInt32[Array, "1 *lanes"]:
         return routed
 
-    def admit(self, private: Delayed, into, request, usable):
+    def admit(
+        self,
+        private: Delayed,
+        into: Bool[Array, "slot *lanes"],
+        request: Requests,
+        usable: UInt32[Array, "1 *lanes"] | None,
+    ) -> Delayed:
         assert usable is not None
         return private._replace(
             replicas=jnp.where(into, usable, private.replicas),
@@ -88,7 +100,13 @@ class Background(AbstractPropagation):
             stop=jnp.where(into, request.sector + request.sectors, private.stop),
         )
 
-    def offer(self, private: Delayed, waiting, copy, placement):
+    def offer(
+        self,
+        private: Delayed,
+        waiting: UInt32[Array, "slot *lanes"],
+        copy: Int[Array, "slot *lanes"],
+        placement: AbstractPlacement,
+    ) -> Offer:
         usable = of_copy(private.replicas, copy, placement)
         delayed = private.started & (usable != 0)
         forced = count(private.started & (private.replicas != 0)) >= self.table
@@ -96,20 +114,24 @@ class Background(AbstractPropagation):
         return Offer(waits, delayed, delayed & ~forced, usable)
 
     @property
-    def claims_writes(self):
+    def claims_writes(self) -> bool:
         return True
 
-    def shared(self, read, delayed):
+    def shared(self, read: Bool[Array, "1 *lanes"], delayed: Bool[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
         return ~delayed
 
-    def last(self, private: Delayed, slot, waiting):
+    def last(
+        self, private: Delayed, slot: Int[Array, "1 *lanes"], waiting: UInt32[Array, "1 *lanes"]
+    ) -> Bool[Array, "1 *lanes"]:
         left = pick(private.replicas, slot)
         return (left & (left - 1)) == 0
 
-    def sweep(self, placement, mechanics):
+    def sweep(self, placement: AbstractPlacement, mechanics: AbstractMechanics) -> Float[AnyArray, "..."]:
         return jnp.float32(0)
 
-    def done(self, private: Delayed, access: Access, placement: AbstractPlacement):
+    def done(
+        self, private: Delayed, access: Access, placement: AbstractPlacement
+    ) -> tuple[Delayed, UInt32[Array, "1 *lanes"]]:
         at = (rows(private.start.shape[0], private.start) == access.slot) & access.written
         written = bit(access.copy * placement.replicas + access.replica)
         first = computed_once(access.written & ~pick(private.started, access.slot))
@@ -124,7 +146,7 @@ class Background(AbstractPropagation):
         order = jnp.where(at & first, private.begun + 1, private.order)
         return private._replace(replicas=replicas, order=order, begun=private.begun + first), left
 
-    def keeps(self, private: Delayed, read):
+    def keeps(self, private: Delayed, read: Bool[Array, "slot *lanes"]) -> Bool[Array, "slot *lanes"]:
         return ~read & (private.replicas != 0)
 
 

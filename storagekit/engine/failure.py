@@ -61,7 +61,13 @@ def fail(scenario: Scenario, state: State) -> tuple[State, Int[Array, "1 *lanes"
     ), count(lost)
 
 
-def _aborted(scenario: Scenario, state: State, which, brick, others: Underway) -> tuple[Array, Array]:
+def _aborted(
+    scenario: Scenario,
+    state: State,
+    which: Int[Array, "1 *lanes"],
+    brick: Bool[Array, "drive *lanes"],
+    others: Underway,
+) -> tuple[Bool[Array, "slot *lanes"], Bool[Array, "slot *lanes"]]:
     """The slot whose access the brick that stops had planned or under way, and the reads that were to be answered with it,
     because they found its data on the way into memory."""
     slots, drives = state.slots, state.drives
@@ -78,7 +84,9 @@ def _aborted(scenario: Scenario, state: State, which, brick, others: Underway) -
     return aborted, waits & slots.read & fetched
 
 
-def _underway(scenario: Scenario, state: State, receiving: Array, running: Bool[Array, "drive *lanes"]) -> Underway:
+def _underway(
+    scenario: Scenario, state: State, receiving: Int[Array, "slot *lanes"], running: Bool[Array, "drive *lanes"]
+) -> Underway:
     """What the bricks that are `running` do for each request. receiving: the copy on the brick that answers it."""
     slots, drives, system = state.slots, state.drives, scenario.system
     row = rows(system.slots, slots.born)

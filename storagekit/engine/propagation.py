@@ -11,6 +11,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
+from storagekit.arrays import AnyArray
 from storagekit.drive import AbstractMechanics
 from storagekit.errors import InputError
 from storagekit.lanes import held, mask_of
@@ -97,7 +98,7 @@ class AbstractPropagation(eqx.Module):
         """Whether the access just chosen is the last of its write; waiting: the copies it still waits at."""
 
     @abstractmethod
-    def sweep(self, placement: AbstractPlacement, mechanics: AbstractMechanics) -> Float[Array, "..."]:
+    def sweep(self, placement: AbstractPlacement, mechanics: AbstractMechanics) -> Float[AnyArray, "..."]:
         """Seconds that an access which writes takes beyond one replica."""
 
     @abstractmethod
@@ -116,38 +117,56 @@ class Foreground(AbstractPropagation):
     a turn long (srarray, equation 3).
     """
 
-    def init(self, slots, lanes):
+    def init(self, slots: int, lanes: tuple[int, ...]) -> None:
         return None
 
-    def usable(self, private, request, placement):
+    def usable(self, private: None, request: Requests, placement: AbstractPlacement) -> None:
         return None
 
-    def asked(self, routed, request, placement):
+    def asked(
+        self, routed: UInt32[Array, "1 *lanes"], request: Requests, placement: AbstractPlacement
+    ) -> UInt32[Array, "1 *lanes"]:
         return jnp.where(request.read, routed, mask_of(placement.copies))
 
-    def admit(self, private, into, request, usable):
+    def admit(
+        self,
+        private: None,
+        into: Bool[Array, "slot *lanes"],
+        request: Requests,
+        usable: UInt32[Array, "1 *lanes"] | None,
+    ) -> None:
         return None
 
-    def offer(self, private, waiting, copy, placement):
+    def offer(
+        self,
+        private: None,
+        waiting: UInt32[Array, "slot *lanes"],
+        copy: Int[Array, "slot *lanes"],
+        placement: AbstractPlacement,
+    ) -> Offer:
         return Offer(held(waiting, copy), None, None, None)
 
     @property
-    def claims_writes(self):
+    def claims_writes(self) -> bool:
         return False
 
-    def shared(self, read, delayed):
+    def shared(self, read: Bool[Array, "1 *lanes"], delayed: Bool[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
         return read
 
-    def last(self, private, slot, waiting):
+    def last(
+        self, private: None, slot: Int[Array, "1 *lanes"], waiting: UInt32[Array, "1 *lanes"]
+    ) -> Bool[Array, "1 *lanes"]:
         return waiting == 0
 
-    def sweep(self, placement, mechanics):
+    def sweep(self, placement: AbstractPlacement, mechanics: AbstractMechanics) -> Float[AnyArray, "..."]:
         return placement.sweep(mechanics)
 
-    def done(self, private, access, placement):
+    def done(
+        self, private: None, access: Access, placement: AbstractPlacement
+    ) -> tuple[None, UInt32[Array, "1 *lanes"]]:
         return None, jnp.zeros(access.slot.shape, jnp.uint32)
 
-    def keeps(self, private, read):
+    def keeps(self, private: None, read: Bool[Array, "slot *lanes"]) -> Bool[Array, "slot *lanes"]:
         return jnp.zeros_like(read)
 
 

@@ -13,8 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
-from jaxtyping import Array
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Int, PyTree, UInt32
 
+from storagekit.arrays import AnyArray
 from storagekit.devices import say_if_late
 from storagekit.engine.arrival import Answered, Incoming
 from storagekit.engine.event import Report, event
@@ -32,8 +34,8 @@ class Run(NamedTuple):
     """A run under way: the state, the number of the next request, and the key of each lane."""
 
     state: State
-    first: Array
-    key: Array
+    first: Int[Array, "1 *lanes"]
+    key: UInt32[Array, "2 *lanes"]
 
 
 class AbstractLog(eqx.Module):
@@ -64,10 +66,10 @@ class Accesses(NamedTuple):
     without lead it has just finished. admitted: the next request entered. answered: the request that left.
     """
 
-    number: Array
-    drive: Array
-    replica: Array
-    admitted: Array
+    number: Int[Array, "1 *lanes"]
+    drive: Int[Array, "1 *lanes"]
+    replica: Int[Array, "1 *lanes"]
+    admitted: Bool[Array, "1 *lanes"]
     answered: Answered
 
 
@@ -85,7 +87,7 @@ class AccessLog(AbstractLog):
         )
 
 
-def begin(scenario: Scenario, key: Array) -> Run:
+def begin(scenario: Scenario, key: UInt32[AnyArray, "2 *lanes"]) -> Run:
     """A run at its start. key: `[2, *lanes]` uint32, see `keys`."""
     return Run(
         start(scenario, phases(key, scenario.system)),
@@ -106,7 +108,7 @@ def chunk(scenario: Scenario, run: Run, log: AbstractLog) -> tuple[Run, tuple[Ta
     """`CHUNK` events in every lane: the run after them, their sums, and what the log keeps of each."""
     coming = incoming(scenario, run)
 
-    def body(carry, _):
+    def body(carry: tuple[State, Tally], _: None) -> tuple[tuple[State, Tally], Any]:
         state, tally = carry
         state, report = event(scenario, coming, state)
         return (state, add(tally, report)), log.keep(report)
@@ -117,19 +119,21 @@ def chunk(scenario: Scenario, run: Run, log: AbstractLog) -> tuple[Run, tuple[Ta
     return Run(state, run.first + state.taken, run.key), (tally, kept)
 
 
-def chunks(scenario: Scenario, run: Run, log: AbstractLog, count: int):
+def chunks(scenario: Scenario, run: Run, log: AbstractLog, count: int) -> tuple[Run, tuple[Tally, Any]]:
     """`count` chunks one after the other; sums and log get a leading chunk axis."""
     return jax.lax.scan(lambda run, _: chunk(scenario, run, log), run, None, length=count)
 
 
 @partial(jax.jit, static_argnums=(1,))
-def _begin(arrays, static, key):
+def _begin(arrays: PyTree, static: "Static", key: UInt32[Array, "2 *lanes"]) -> Run:
     return begin(eqx.combine(arrays, static.value), key)
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3, 4), donate_argnums=(5,))
-def _advance(arrays, static, log, count, devices, run):
-    def one_device(arrays, run):
+def _advance(
+    arrays: PyTree, static: "Static", log: AbstractLog, count: int, devices: int, run: Run
+) -> tuple[Run, tuple[Tally, Any]]:
+    def one_device(arrays: PyTree, run: Run) -> tuple[Run, tuple[Tally, Any]]:
         return chunks(eqx.combine(arrays, static.value), run, log, count)
 
     if devices == 1:
@@ -145,7 +149,7 @@ def _advance(arrays, static, log, count, devices, run):
     )(arrays, run)
 
 
-def lane_spec(leaf) -> PartitionSpec:
+def lane_spec(leaf: ArrayLike) -> PartitionSpec:
     """How a leaf of a batched scenario is spread: leaves with one value per lane are `[1, lane]`, others are shared."""
     return BY_LANE if np.ndim(leaf) == 2 else PartitionSpec()
 
@@ -165,7 +169,7 @@ class Static:
     def __hash__(self) -> int:
         return hash(self._key)
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Static) and self._key == other._key
 
 
@@ -194,7 +198,7 @@ class Runner:
         return jax.tree.map(np.asarray, told)
 
 
-def _narrow(leaf):
+def _narrow(leaf: ArrayLike) -> np.ndarray:
     """A leaf as the engine computes with it: float32 or int32."""
     array = np.asarray(leaf)
     if array.dtype.kind == "f":

@@ -3,13 +3,13 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.cache import Sought
 from storagekit.dispatch import Claim
 from storagekit.drive import Positioning, Target
 from storagekit.engine.propagation import Access, Offer
-from storagekit.engine.state import Plan, State
+from storagekit.engine.state import Plan, Slots, State
 from storagekit.engine.system import Scenario
 from storagekit.lanes import (
     INSTANT,
@@ -91,7 +91,9 @@ class Best(NamedTuple):
     candidates: Int[Array, "1 *lanes"]
 
 
-def choose(scenario: Scenario, state: State, which: Array, chooser: Bool[Array, "drive *lanes"]):
+def choose(
+    scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], chooser: Bool[Array, "drive *lanes"]
+) -> tuple[State, dict[str, Shaped[Array, "1 *lanes"]]]:
     """Drive `which` chooses a copy, claims it if it is one of many, and plans the access; or goes to sleep.
 
     Returns the state and the fields of the report that tell of the choice.
@@ -142,7 +144,9 @@ def choose(scenario: Scenario, state: State, which: Array, chooser: Bool[Array, 
     return state, told
 
 
-def best_copy(scenario: Scenario, state: State, which: Array, chooses: Bool[Array, "1 *lanes"]) -> Best:
+def best_copy(
+    scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], chooses: Bool[Array, "1 *lanes"]
+) -> Best:
     """What the scheduler of drive `which` takes next, in lanes in which it `chooses`."""
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
@@ -187,7 +191,9 @@ def best_copy(scenario: Scenario, state: State, which: Array, chooses: Bool[Arra
     )
 
 
-def candidates(scenario: Scenario, state: State, offer: Offer, copies: Array) -> tuple[Array, Array]:
+def candidates(
+    scenario: Scenario, state: State, offer: Offer, copies: Int[Array, "slot *lanes"]
+) -> tuple[Bool[Array, "slot *lanes"], Float[Array, "slot *lanes"]]:
     """The requests that a drive may choose now, and from when on it may choose each (inf: not before something happens).
 
     A copy left for later is a candidate where there is no other.
@@ -204,7 +210,14 @@ def candidates(scenario: Scenario, state: State, offer: Offer, copies: Array) ->
     return candidate, choosable_from
 
 
-def serve(scenario: Scenario, state: State, best: Best, kept, withdrawn, replaces):
+def serve(
+    scenario: Scenario,
+    state: State,
+    best: Best,
+    kept: Bool[Array, "1 *lanes"],
+    withdrawn: UInt32[Array, "1 *lanes"],
+    replaces: Bool[Array, "1 *lanes"],
+) -> Slots:
     """The slots once a copy is to be served, or given up: it leaves queues, and the answer may be known."""
     slots, slot = state.slots, best.slot
     at = (rows(scenario.system.slots, slots.born) == slot) & best.found

@@ -4,8 +4,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jax.typing import DTypeLike
+from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
+from storagekit.arrays import AnyArray
 from storagekit.drive import Arm, Target
 from storagekit.engine.system import Scenario, System
 from storagekit.lanes import rows
@@ -118,10 +120,10 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
     )
 
 
-def _empty_slots(scenario: Scenario, phase: Array) -> Slots:
+def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> Slots:
     system = scenario.system
 
-    def slot(value, kind=jnp.float32):
+    def slot(value: float, kind: DTypeLike = jnp.float32) -> Shaped[Array, "slot *lanes"]:
         return jnp.full((system.slots, *phase.shape[1:]), value, kind)
 
     opening = scenario.arrivals.at_start(rows(system.slots, phase))
@@ -143,8 +145,8 @@ def _empty_slots(scenario: Scenario, phase: Array) -> Slots:
     )
 
 
-def _sleeping_drives(phase: Array) -> Drives:
-    def drive(value, kind=jnp.float32):
+def _sleeping_drives(phase: Float[Array, "drive *lanes"]) -> Drives:
+    def drive(value: float, kind: DTypeLike = jnp.float32) -> Shaped[Array, "drive *lanes"]:
         return jnp.full(phase.shape, value, kind)
 
     time, nothing = drive(0), drive(0, jnp.int32)
@@ -160,10 +162,10 @@ def _sleeping_drives(phase: Array) -> Drives:
     )
 
 
-def phases(key: Array, system: System) -> Float[Array, "drive *lanes"]:
+def phases(key: UInt32[AnyArray, "2 *lanes"], system: System) -> Float[Array, "drive *lanes"]:
     """A random phase for every drive of every lane, key `[2, *lanes]`; the same for all where spindles are synchronized."""
 
-    def one_lane(data):
+    def one_lane(data: UInt32[Array, "2"]) -> Float[Array, "drive"]:
         return jax.random.uniform(jax.random.wrap_key_data(data), (system.drives,), jnp.float32)
 
     draw = one_lane
