@@ -2,8 +2,10 @@
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Int
+from jax.typing import ArrayLike
+from jaxtyping import Int
 
+from storagekit.arrays import AnyArray
 from storagekit.cache import AbstractCache, NoCache
 from storagekit.dispatch import AbstractDispatch
 from storagekit.drive import AbstractDrive
@@ -47,24 +49,24 @@ class System(eqx.Module):
     propagation: AbstractPropagation
     cache: AbstractCache
     condition: Condition
-    synchronized: Int[Array, "..."]
+    synchronized: Int[AnyArray, "..."]
     drives: int = eqx.field(static=True)
     slots: int = eqx.field(static=True)
 
     def __init__(
         self,
-        drive,
-        placement,
-        dispatch,
-        schedule,
-        completion=None,
-        propagation=None,
-        cache=None,
-        condition=None,
+        drive: AbstractDrive,
+        placement: AbstractPlacement,
+        dispatch: AbstractDispatch,
+        schedule: AbstractSchedule,
+        completion: AbstractCompletion | None = None,
+        propagation: AbstractPropagation | None = None,
+        cache: AbstractCache | None = None,
+        condition: Condition | None = None,
         *,
         drives: int | None = None,
-        slots: int = AS_NEEDED,
-        synchronized=0,
+        slots: int | None = None,
+        synchronized: ArrayLike = 0,
     ):
         self.drive = drive
         self.placement = placement
@@ -76,7 +78,7 @@ class System(eqx.Module):
         self.condition = Condition() if condition is None else condition
         self.synchronized = whole(synchronized)
         self.drives = int(np.max(placement.drives)) if drives is None else drives
-        self.slots = slots
+        self.slots = AS_NEEDED if slots is None else slots
 
     def __check_init__(self):
         if self.drives < 1:
