@@ -10,6 +10,7 @@ ROOMS = (
     "schedule",
     "dispatch",
     "cache",
+    "engine",
     "metrics",
     "mediator",
 )
