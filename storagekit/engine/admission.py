@@ -20,7 +20,6 @@ from storagekit.lanes import (
     least,
     pick,
     rows,
-    some,
     union,
     where_tree,
 )
@@ -53,11 +52,13 @@ def admit(
     request: Requests,
     place: Location,
     arrival: Float[Array, "1 *lanes"],
+    entry: Float[Array, "1 *lanes"],
     into: Bool[Array, "slot *lanes"],
     admitted: Bool[Array, "1 *lanes"],
 ) -> tuple[State, Admission]:
     """A request enters the slot marked in `into`, is sent to the drives that may serve it, and wakes those that are idle.
 
+    arrival, entry: seconds from now until it arrives, and until it enters, which is later where it waits outside for a slot.
     Returns the state, and what became of the request.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
@@ -65,7 +66,7 @@ def admit(
     copy = placement.copy_on(rows(system.drives, slots.born), place.home)
     usable = system.propagation.usable(state.propagation, request, placement)
     usable_at = None if usable is None else of_copy(usable, copy, placement)
-    view = view_for(scenario, state, request, place, arrival, copy, usable_at)
+    view = view_for(scenario, state, request, place, entry, copy, usable_at)
     routed, dispatch = system.dispatch.route(state.dispatch, request, admitted, view)
     receiving = (request.receiving % view.copies.astype(jnp.uint32)).astype(jnp.int32)
     sending = sending_of(scenario, state, request, copy, Sending(routed, receiving, arrival, None))
@@ -73,19 +74,19 @@ def admit(
     asked = asked if sending.alive is None else asked & sending.alive
     asked_of = held(asked, copy)
     if usable_at is not None:
-        # a dispatcher does not know which copies are stale: where all that it asks are, another one is asked, and only
-        # one, because who sends a request to a single copy withdraws it from no other
-        stale = ~some(asked_of & (usable_at != 0))
+        # a dispatcher does not know which copies are stale: nobody waits at these; where all that it asks are, another one
+        # is asked, and only one, because who sends a request to a single copy withdraws it from no other
+        asked = asked & union(jnp.where(usable_at != 0, bit(copy), jnp.uint32(0)))
         current, _ = first_true(usable_at != 0)
-        asked = jnp.where(stale, bit(pick(copy, current)), asked)
-        asked_of = held(asked, copy) & (usable_at != 0)
+        asked = jnp.where(asked == 0, bit(pick(copy, current)), asked)
+        asked_of = held(asked, copy)
     generation = system.condition.generation(state.condition)
     sought = Sought(placement, computed_once(sending.routed), sending.receiving, place.home, generation)
     found, cache = system.cache.look_up(state.cache, request, admitted, sought)
     hit, elsewhere = computed_once((found.hit & request.read & admitted, found.copy != sending.receiving))
     asked, asked_of = jnp.where(hit, jnp.uint32(0), asked), asked_of & ~hit
     # one that waited outside for a slot is in no memory before it is in
-    inside = jnp.maximum(sending.sent, 0.0)
+    inside = jnp.maximum(jnp.maximum(sending.sent, entry), 0.0)
     answer = jnp.where(request.read, jnp.inf, system.completion.on_arrival(inside))
     from_memory = inside + system.cache.hit_time + jnp.where(elsewhere, system.dispatch.hop, 0.0)
     answer = jnp.where(hit, jnp.maximum(from_memory, under_way(scenario, state, request)), answer)
@@ -120,13 +121,13 @@ def view_for(
     state: State,
     request: Requests,
     place: Location,
-    arrival: Float[Array, "1 *lanes"],
+    entry: Float[Array, "1 *lanes"],
     copy: Int[Array, "drive *lanes"],
     usable_at: UInt32[Array, "drive *lanes"] | None,
 ) -> View:
     """What a dispatcher sees of the system as a request enters. copy: which one each drive has; usable_at: of that."""
     system, drives = scenario.system, state.drives
-    start = jnp.maximum(arrival, 0.0)
+    start = jnp.maximum(entry, 0.0)
 
     def reach() -> Float[Array, "drive *lanes"]:
         brick = rows(system.drives, drives.phase)

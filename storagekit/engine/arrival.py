@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.engine.admission import Admission, admit
 from storagekit.engine.state import NOBODY, State
 from storagekit.engine.system import Scenario
-from storagekit.lanes import INSTANT, computed_once, count, first_min, first_true, least, pick, pick_tree, rows
+from storagekit.lanes import INSTANT, computed_once, first_min, first_true, least, pick, pick_tree, rows
 from storagekit.placement import Location
 from storagekit.workload import Requests
 
@@ -44,14 +44,15 @@ class Answered(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """What `enter` did: the request answered, whether one was admitted, whether it had been held up for want of a slot,
-    what else became of it, and how many slots are vacant after it."""
+    """What `enter` did: the request answered, whether one was admitted and when, whether it had been held up for want of a
+    slot, what else became of it, and when there is a slot for the next (inf: not before something happens)."""
 
     answered: Answered
     admitted: Bool[Array, "1 *lanes"]
+    entered: Float[Array, "1 *lanes"]
     held_up: Bool[Array, "1 *lanes"]
     admission: Admission
-    vacant: Int[Array, "1 *lanes"]
+    vacant: Float[Array, "1 *lanes"]
 
 
 def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *lanes"]:
@@ -71,12 +72,13 @@ def next_request(scenario: Scenario, state: State) -> Next:
 
 
 def admissible(
-    scenario: Scenario, state: State, vacant: Int[Array, "1 *lanes"], choice: Float[Array, "1 *lanes"]
+    scenario: Scenario, state: State, vacant: Float[Array, "1 *lanes"], choice: Float[Array, "1 *lanes"]
 ) -> Bool[Array, "1 *lanes"]:
-    """Whether yet another request is due before a choice at that time, and finds a slot: one of the `vacant`, or the one
-    that its predecessor in a closed loop leaves."""
+    """Whether yet another request is due before a choice at that time, and finds a slot: one that is vacant from `vacant` on,
+    or the one that its predecessor in a closed loop leaves."""
     coming = next_request(scenario, state)
-    return scenario.arrivals.precedes(coming.arrival, choice) & ((vacant > 0) | coming.vacates)
+    entry = jnp.where(coming.vacates, coming.arrival, jnp.maximum(coming.arrival, vacant))
+    return scenario.arrivals.precedes(entry, choice)
 
 
 def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Passage]:
@@ -86,14 +88,16 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     row = rows(system.slots, slots.born)
     kept = system.propagation.keeps(state.propagation, slots.read)
     free = slots.answered & (slots.waiting == 0) & ~kept
-    free = jnp.where(row == coming.leaving, coming.vacates | free, free)
-    slot, room = first_true(free)
-    vacant = count(free)
+    # an answer may leave before its time; its slot is free at that time, and what waits outside enters then
+    since = jnp.where(free, slots.born, jnp.inf)
+    since = jnp.where((row == coming.leaving) & coming.vacates, coming.answer, since)
+    slot, ready = first_true(since <= coming.arrival)
+    next_slot, next_free = first_min(since)
+    slot, entry = jnp.where(ready, slot, next_slot), jnp.where(ready, coming.arrival, next_free)
     horizon = least(state.drives.wake)
-    admitted = arrivals.precedes(coming.arrival, horizon) & jnp.isfinite(coming.arrival) & room
-    admitted = computed_once(admitted)
+    admitted = computed_once(arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival))
     # an arrival may stop the brick that is about to answer
-    known = jnp.minimum(horizon, coming.arrival) if system.condition.stops else horizon
+    known = jnp.minimum(horizon, entry) if system.condition.stops else horizon
     leaves = arrivals.leaves(admitted, (coming.answer <= known) & jnp.isfinite(coming.answer))
 
     gone = (row == coming.leaving) & leaves
@@ -103,14 +107,19 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         pick(slots.read, coming.leaving),
         pick(slots.asynchronous, coming.leaving),
     )
+    after = after_answer(scenario, state)
+    emptied = gone & (after == 0) & ~kept
     slots = slots._replace(
-        waiting=jnp.where(gone, after_answer(scenario, state), slots.waiting),
+        waiting=jnp.where(gone, after, slots.waiting),
+        born=jnp.where(emptied, coming.answer, slots.born),
         answer=jnp.where(gone, jnp.inf, slots.answer),
         answered=slots.answered | gone,
     )
     request, place, gap = pick_tree(incoming, state.taken)
+    taken = (row == slot) & admitted
+    vacant = least(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.answer, since)))
     state, admission = admit(
-        scenario, state._replace(slots=slots), request, place, coming.arrival, (row == slot) & admitted, admitted
+        scenario, state._replace(slots=slots), request, place, coming.arrival, entry, taken, admitted
     )
     state = state._replace(
         condition=system.condition.arrived(state.condition, request.number, admitted),
@@ -118,4 +127,5 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         gap=jnp.where(admitted, gap, state.gap),
         taken=state.taken + admitted,
     )
-    return state, Passage(answered, admitted, admitted & (coming.arrival < -INSTANT), admission, vacant - admitted)
+    held_up = admitted & (coming.arrival + INSTANT < jnp.maximum(entry, 0.0))
+    return state, Passage(answered, admitted, entry, held_up, admission, vacant)

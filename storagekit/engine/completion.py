@@ -48,14 +48,15 @@ class AbstractCompletion(eqx.Module):
         latest: Float[Array, "slot *lanes"],
         waiting: UInt32[Array, "slot *lanes"],
         receiving: Int[Array, "slot *lanes"],
+        now: Float[Array, "1 *lanes"],
     ) -> Float[Array, "slot *lanes"]:
         """When writes are answered once a brick has stopped, without its copies.
 
         answer: as known before, inf where it hung on that brick. under_way: accesses of the others.
         latest: when the latest of these, or of those that are over, ends. waiting: copies still to be written. receiving:
-        the copy on the brick that answers. Here: when the last copy is on disk.
+        the copy on the brick that answers. now: when it stops. Here: when the last copy is on disk.
         """
-        return jnp.where(jnp.isinf(answer) & (waiting == 0), jnp.maximum(latest, 0.0), answer)
+        return jnp.where(jnp.isinf(answer) & (waiting == 0), jnp.maximum(latest, now), answer)
 
 
 class AtOnce(AbstractCompletion):
@@ -98,9 +99,10 @@ class FirstCopy(AbstractCompletion):
         latest: Float[Array, "slot *lanes"],
         waiting: UInt32[Array, "slot *lanes"],
         receiving: Int[Array, "slot *lanes"],
+        now: Float[Array, "1 *lanes"],
     ) -> Float[Array, "slot *lanes"]:
         known = jnp.minimum(answer, under_way.soonest)
-        return super().on_stop(known, under_way, latest, waiting, receiving)
+        return super().on_stop(known, under_way, latest, waiting, receiving, now)
 
 
 class ReceivingBrick(AbstractCompletion):
@@ -126,11 +128,12 @@ class ReceivingBrick(AbstractCompletion):
         latest: Float[Array, "slot *lanes"],
         waiting: UInt32[Array, "slot *lanes"],
         receiving: Int[Array, "slot *lanes"],
+        now: Float[Array, "1 *lanes"],
     ) -> Float[Array, "slot *lanes"]:
         # the brick that answers instead has its copy on disk already, or is writing it, or will
         written = jnp.isinf(answer) & ~held(waiting, receiving)
-        known = jnp.where(written, jnp.maximum(under_way.receiving, 0.0), answer)
-        return super().on_stop(known, under_way, latest, waiting, receiving)
+        known = jnp.where(written, jnp.maximum(under_way.receiving, now), answer)
+        return super().on_stop(known, under_way, latest, waiting, receiving, now)
 
 
 class AllCopies(AbstractCompletion):

@@ -59,7 +59,7 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     of a closed loop and its slot, so that none is waited for.
     """
     state, passage = enter(scenario, incoming, state)
-    state, lost = fail(scenario, state)
+    state, lost = fail(scenario, state, passage.entered)
     which, time = first_min(state.drives.wake)
     first_in_line = admissible(scenario, state, passage.vacant, time)
     # after a long pause time first moves to the arrival, so that what follows is reckoned from there

@@ -1,7 +1,7 @@
 """A brick stops: what it was doing is lost, and clients send again what nobody else is serving (dsptf, section 3)."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.engine.completion import Underway
 from storagekit.engine.state import NOBODY, State
@@ -9,13 +9,14 @@ from storagekit.engine.system import Scenario
 from storagekit.lanes import INSTANT, bit, count, first_true, held, index_of, mask_of, pick, rows
 
 
-def fail(scenario: Scenario, state: State) -> tuple[State, Int[Array, "1 *lanes"]]:
+def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tuple[State, Int[Array, "1 *lanes"]]:
     """Bricks whose condition says so stop, one in an event, and those that are back are there to be woken.
 
     A read that the brick had claimed, that waited nowhere else, or that was to be answered with one of these, is sent again
     to the others when its client's time-out is over. A write is answered without the copies of the brick, which are not made
     good when it is back. An access that is as good as over, because its brick has chosen the next, counts as done.
-    Returns the state, and how many reads are lost.
+    when: seconds from now until the request entered with whose arrival they stop or are back. Returns the state, and how
+    many reads are lost.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     if not system.condition.stops:
@@ -23,6 +24,7 @@ def fail(scenario: Scenario, state: State) -> tuple[State, Int[Array, "1 *lanes"
     stopped = system.condition.stopped(state.condition)
     before = state.condition.down
     which, fails = first_true(stopped & ~before)
+    now = jnp.maximum(when, 0.0)
     brick = (rows(system.drives, drives.wake) == which) & fails
     down = (before & stopped) | brick
     copy = system.placement.copy_on(which, slots.home)
@@ -37,12 +39,12 @@ def fail(scenario: Scenario, state: State) -> tuple[State, Int[Array, "1 *lanes"
     latest = jnp.where(aborted & there, others.latest, slots.latest)
     unserved = jnp.isinf(answer) & (aborted | (waiting == 0))
     lost = there & slots.read & (unserved | fetching)
-    written = system.completion.on_stop(answer, others, latest, waiting, receiving)
+    written = system.completion.on_stop(answer, others, latest, waiting, receiving, now)
     answer = jnp.where(lost, jnp.inf, jnp.where(there & ~slots.read, written, answer))
-    sent = jnp.maximum(slots.sent + system.condition.timeout, 0.0)
+    sent = jnp.maximum(slots.sent + system.condition.timeout, now)
     back = before & ~stopped
     woken = (drives.idle & ~down & (count(lost) > 0)) | back
-    wake = jnp.where(woken, jnp.minimum(drives.wake, 0.0), drives.wake)
+    wake = jnp.where(woken, jnp.minimum(drives.wake, now), drives.wake)
     return state._replace(
         slots=slots._replace(
             waiting=jnp.where(lost, system.dispatch.again(alive), waiting),

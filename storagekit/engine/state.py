@@ -20,10 +20,9 @@ class Slots(NamedTuple):
 
     number: which request; NOBODY in a slot that was never used. target, home: where it lies, see `placement.Location`.
     receiving: the copy on the brick that its client sent it to. asynchronous: nobody waits for its answer.
-    born: when it arrived. sent: when it was sent to the bricks last. waiting: the copies at whose drives it waits, one bit
-    each.
-    answer: when it is answered, inf while not known. answered: its answer has been given; with nothing waiting, the slot
-    is free. latest: when the last of its copies issued so far ends.
+    born: when it arrived; of a slot that is free, since when it is. sent: when it was sent to the bricks last. waiting: the
+    copies at whose drives it waits, one bit each. answer: when it is answered, inf while not known. answered: its answer has
+    been given; with nothing waiting, the slot is free. latest: when the last of its copies issued so far ends.
     """
 
     number: Int[Array, "slot *lanes"]

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from storagekit.engine import AS_NEEDED, AbstractLog, NoLog, Outcome, Scenario, batches, execute, stack
 from storagekit.errors import InputError
-from storagekit.metrics.measures import UNITS, after_warm_up, measures
+from storagekit.metrics.measures import UNITS, counted, measures
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import MOST, groups, with_room
 
@@ -149,9 +149,9 @@ def run(
 def _batch(scenarios: list[Scenario], seeds: list[int], requests: int, warm_up: int) -> xr.Dataset:
     merged, key = stack(scenarios, seeds)
     sums = []
-    for part, lane_keys, counted in batches(merged, key):
-        tally = after_warm_up(run(part, lane_keys, requests).tally, warm_up)
-        sums.append(jax.tree.map(lambda total, used=counted: total[:, :used], tally))
+    for part, lane_keys, used in batches(merged, key):
+        tally = counted(run(part, lane_keys, requests).tally, warm_up, requests)
+        sums.append(jax.tree.map(lambda total, used=used: total[:, :used], tally))
     joined = jax.tree.map(lambda *totals: np.concatenate(totals, axis=1), *sums)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
     data = measures(joined, bricks)

@@ -65,14 +65,15 @@ MEANINGS = {
 }
 
 
-def after_warm_up(tally: Tally, warm_up: int) -> Tally:
-    """Sums `[row, lane]` over the chunks that begin once a lane has answered `warm_up` requests.
+def counted(tally: Tally, warm_up: int, requests: float = np.inf) -> Tally:
+    """Sums `[row, lane]` over the chunks that begin once a lane has answered `warm_up` requests and before it has answered
+    `requests`: what lanes beside it do does not matter, although it runs until the slowest has its requests.
 
     A lane whose run is so short that no chunk is left is measured whole.
     """
     answered = (tally.reads + tally.writes).astype(np.int64)
     before = np.cumsum(answered, axis=0) - answered
-    kept = before >= warm_up
+    kept = (before >= warm_up) & (before < requests)
     kept |= (answered * kept).sum(axis=0) == 0
     return Tally(*(np.where(kept, sums, 0).sum(axis=0, dtype=np.float64) for sums in tally))
 

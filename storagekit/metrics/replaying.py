@@ -7,7 +7,7 @@ import xarray as xr
 
 from storagekit.engine import NOBODY, ResponseLog, Scenario, System, keys
 from storagekit.metrics.experiment import run
-from storagekit.metrics.measures import after_warm_up, measures
+from storagekit.metrics.measures import counted, measures
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import with_room
 from storagekit.workload import recorded, wrapped
@@ -50,7 +50,7 @@ def replay(trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int
 
 def _once(scenario: Scenario, trace: RequestTrace, seed: int) -> xr.Dataset:
     outcome = run(scenario, keys([seed])[:, 0], len(trace), ResponseLog(), "replaying")
-    sums, bricks = after_warm_up(outcome.tally, 0), int(scenario.system.placement.drives)
+    sums, bricks = counted(outcome.tally, 0), int(scenario.system.placement.drives)
     data = measures(type(sums)(*(total[:, None] for total in sums)), np.asarray([bricks]))
     data = data.isel(lane=0).isel(brick=slice(0, bricks))
     response = _by_request(outcome.log, len(trace))

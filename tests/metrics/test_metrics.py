@@ -12,7 +12,7 @@ from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import AllCopies, AtOnce, Scenario, System, Tally
 from storagekit.errors import InputError
 from storagekit.metrics import MEANINGS, UNITS, interval, ratio, replicate, simulate, sweep, with_interval
-from storagekit.metrics.measures import after_warm_up, measures
+from storagekit.metrics.measures import counted, measures
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, RandomRequests
@@ -86,7 +86,7 @@ def test_measures_worked_by_hand():
         candidates=[25, 25],
         contested=[3, 3],
     )
-    data = measures(after_warm_up(sums, 0), np.array([2])).isel(lane=0)
+    data = measures(counted(sums, 0), np.array([2])).isel(lane=0)
     assert float(data.elapsed) == 4 and float(data.requests) == 16 and float(data.accesses) == 20
     assert float(data.throughput) == pytest.approx(20 / 4 / 2)
     assert data.brick_throughput.values == pytest.approx([3.5, 1.5])
@@ -103,9 +103,16 @@ def test_measures_worked_by_hand():
 
 def test_the_warm_up_is_cut():
     sums = tally(elapsed=[2, 3], reads=[8, 8])
-    assert after_warm_up(sums, 0).elapsed.item() == 5
-    assert after_warm_up(sums, 8).elapsed.item() == 3
-    assert after_warm_up(sums, 1).elapsed.item() == 3
+    assert counted(sums, 0).elapsed.item() == 5
+    assert counted(sums, 8).elapsed.item() == 3
+    assert counted(sums, 1).elapsed.item() == 3
+
+
+def test_what_comes_after_the_last_request_is_left_out():
+    """Lanes run on until the slowest is done."""
+    sums = tally(elapsed=[2, 3], reads=[8, 8])
+    assert counted(sums, 0, 8).elapsed.item() == 2
+    assert counted(sums, 0, 9).elapsed.item() == 5
 
 
 def test_a_sweep_puts_every_point_in_its_place():
