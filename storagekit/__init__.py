@@ -99,10 +99,10 @@ _HOMES = {
     "sweep": "metrics",
 }
 
-devices.prepare()  # before anything starts JAX
+devices.prepare()  # before anything starts JAX; whatever JAX compiles from then on is kept in the user's cache folder
 
 
-__getattr__ = loader(__name__, set(__all__) - _HOMES.keys(), _HOMES)
+__getattr__, _ = loader(__name__, set(__all__) - _HOMES.keys(), _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
+from types import ModuleType
 
 _DEVICES = "JAX_NUM_CPU_DEVICES"
 _FORCED_DEVICES = "--xla_force_host_platform_device_count"
@@ -16,6 +17,14 @@ _BACKEND = "--xla_backend_extra_options"
 # compiler_options refuse this option (jaxlib 0.10 and 0.12), so that it has to be a flag of the process
 _SMALL_LOOP = "xla_cpu_small_while_loop_byte_threshold=1000000000"
 
+# what JAX has where nobody told it
+_UNSET: dict[str, float | None] = {
+    _DEVICES: -1,
+    "JAX_COMPILATION_CACHE_DIR": None,
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": 1,
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": 0,
+}
+_LACKING = {_DEVICES: "with one device for all cores", "XLA_FLAGS": "with a pool of threads for every step"}
 # what came too late for JAX, and has not been said yet
 _missed: list[str] = []
 
@@ -67,26 +76,35 @@ def prepare() -> None:
     jax = sys.modules.get("jax")
     if jax is None:
         return
-    if _DEVICES in new and jax.config.jax_num_cpu_devices == -1:
-        try:
-            jax.config.update("jax_num_cpu_devices", int(new[_DEVICES]))
-        except RuntimeError:  # it has started
-            _missed.append(_DEVICES)
-    if jax.config.jax_compilation_cache_dir is None:
-        jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    if _started(jax):
+        _missed.extend(name for name in (_DEVICES, "XLA_FLAGS") if name in new)
+    for name, unset in _UNSET.items():
+        late = name in _missed
+        if name in new and not late and getattr(jax.config, name.lower()) == unset:
+            jax.config.update(name.lower(), new[name] if unset is None else int(new[name]))
+
+
+def _started(jax: ModuleType) -> bool:
+    """Whether JAX has begun to compute, after which the number of its devices cannot be changed."""
+    devices = jax.config.jax_num_cpu_devices
+    try:
+        jax.config.update("jax_num_cpu_devices", devices + 2)
+    except RuntimeError:
+        return True
+    jax.config.update("jax_num_cpu_devices", devices)
+    return False
 
 
 def say_if_late() -> None:
-    """Warn, once, where JAX had started before storagekit was imported."""
-    if not _missed:
+    """Warn, once, where JAX had started on a CPU before storagekit was imported."""
+    if not _missed or sys.modules["jax"].default_backend() != "cpu":
         return
+    lacking = " and ".join(_LACKING[name] for name in _missed)
+    settings = " ".join(f"{name}={os.environ[name]}" for name in _missed)
     _missed.clear()
     warnings.warn(
-        "JAX started before storagekit was imported, with one device for all cores and every step handed to a pool of "
-        "threads: runs take three to five times as long. Import storagekit before the first use of JAX, or start Python with "
-        f"{_DEVICES}={cores()} and XLA_FLAGS={_BACKEND}={_SMALL_LOOP}",
+        f"JAX started before storagekit was imported, {lacking}: runs may take three to five times as long. Import "
+        f"storagekit before the first use of JAX, or start Python with {settings}",
         RuntimeWarning,
         stacklevel=2,
     )

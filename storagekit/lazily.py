@@ -5,9 +5,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+# what a module needs for this, and shows nobody
+_TOOLS = {"TYPE_CHECKING", "loader"}
 
-def loader(package: str, rooms: Iterable[str], homes: Mapping[str, str] | None = None) -> Callable[[str], Any]:
-    """A `__getattr__` for the module `package`.
+
+def loader(
+    package: str, rooms: Iterable[str], homes: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` for the module `package`.
 
     rooms: its submodules that are imported when they are first used. homes: for each other name the submodule it comes from,
     with `:` and what it is called there if that is something else.
@@ -24,4 +29,8 @@ def loader(package: str, rooms: Iterable[str], homes: Mapping[str, str] | None =
         setattr(sys.modules[package], name, found)  # asked for only once
         return found
 
-    return attribute
+    def listing() -> list[str]:
+        public = {name for name in vars(sys.modules[package]) if not name.startswith("_")}
+        return sorted((public | shown | found_in.keys()) - _TOOLS)
+
+    return attribute, listing

@@ -83,6 +83,27 @@ def test_what_the_user_told_jax_stays(tmp_path):
 def test_too_late_is_said_once(tmp_path):
     said = python(f"import jax; jax.devices(); import storagekit as sk\n{SIMULATED}", tmp_path, "-W", "always").stderr
     assert said.count("JAX started before storagekit was imported") == 1 and "JAX_NUM_CPU_DEVICES=" in said
-    told = {"JAX_NUM_CPU_DEVICES": "1"}
-    said = python(f"import jax; jax.devices(); import storagekit as sk\n{SIMULATED}", tmp_path, **told).stderr
-    assert "JAX started" not in said
+    assert "one device for all cores and with a pool of threads" in said
+
+
+@pytest.mark.parametrize(
+    ("told", "late"),
+    [
+        ({"JAX_NUM_CPU_DEVICES": "1"}, True),
+        ({"JAX_NUM_CPU_DEVICES": "1", "XLA_FLAGS": FLAG}, False),
+    ],
+)
+def test_what_the_user_has_set_is_not_missed(tmp_path, told, late):
+    said = python(
+        f"import jax; jax.devices(); import storagekit as sk\n{SIMULATED}", tmp_path, "-W", "always", **told
+    ).stderr
+    assert ("with a pool of threads for every step" in said) == late
+    assert "one device for all cores" not in said
+
+
+def test_each_setting_of_jax_stays_by_itself(tmp_path):
+    code = (
+        "import jax; jax.config.update('jax_persistent_cache_min_compile_time_secs', 7); import storagekit\n"
+        "print(jax.config.jax_persistent_cache_min_compile_time_secs, jax.config.jax_num_cpu_devices)"
+    )
+    assert python(code, tmp_path).stdout.split() == ["7", str(cores())]

@@ -17,4 +17,4 @@ if TYPE_CHECKING:
     from storagekit.analytic import forkjoin as forkjoin
     from storagekit.analytic import headtracking as headtracking
 
-__getattr__ = loader(__name__, ("array", "forkjoin", "headtracking"))
+__getattr__, __dir__ = loader(__name__, ("array", "forkjoin", "headtracking"))

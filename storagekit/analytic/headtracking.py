@@ -109,12 +109,13 @@ class Access:
 
     @classmethod
     def like(cls, drive: Drive, striping: float = 1.0, locality: float = 1.0) -> Access:
-        """To a drive with its mean track, and its mean seek over D_s L (srarray, section 2.3), all else by default.
+        """To a drive with its mean track, and the mean of its seeks within a D_s L-th of its cylinders, all else by default.
 
-        striping, locality: D_s and L, each 1 or more.
+        striping, locality: D_s and L (srarray, section 2.3), each 1 or more.
         """
         track = drive.capacity / (drive.cylinders * drive.heads)
-        return cls(max(1, round(track)), mean_seek(drive.seek, drive.cylinders) / (striping * locality))
+        reach = max(2, round(drive.cylinders / (striping * locality)))
+        return cls(max(1, round(track)), mean_seek(drive.seek, reach))
 
 
 class Tracked(NamedTuple):

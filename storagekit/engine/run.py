@@ -178,7 +178,9 @@ class Runner:
 
     def __init__(self, scenario: Scenario, key: np.ndarray, log: AbstractLog):
         if scenario.system.slots == AS_NEEDED:
-            raise InputError("System.slots is not given: `sweep` and `replay` find it, the bare engine has to be told")
+            raise InputError(
+                "System.slots is not given: whoever runs the bare engine has to; `simulate`, `sweep` and `replay` find it"
+            )
         say_if_late()
         arrays, static = eqx.partition(scenario, eqx.is_array_like)
         self.static = Static(static)

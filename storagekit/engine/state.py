@@ -162,7 +162,10 @@ def _sleeping_drives(phase: Float[Array, "drive *lanes"]) -> Drives:
 
 
 def phases(key: UInt32[AnyArray, "2 *lanes"], system: System) -> Float[Array, "drive *lanes"]:
-    """A random phase for every drive of every lane, key `[2, *lanes]`; the same for all where spindles are synchronized."""
+    """A random phase for every drive of every lane, key `[2, *lanes]`; the same for all where spindles are synchronized.
+
+    That of a drive does not depend on how many there are, so that idle ones may be added.
+    """
 
     def one_lane(data: UInt32[Array, "2"]) -> Float[Array, "drive"]:
         return jax.random.uniform(jax.random.wrap_key_data(data), (system.drives,), jnp.float32)
@@ -170,5 +173,6 @@ def phases(key: UInt32[AnyArray, "2 *lanes"], system: System) -> Float[Array, "d
     draw = one_lane
     for _ in range(key.ndim - 1):
         draw = jax.vmap(draw, in_axes=-1, out_axes=-1)
-    drawn = draw(key)
+    with jax.threefry_partitionable(True):
+        drawn = draw(key)
     return jnp.where(system.synchronized, drawn[:1], drawn)

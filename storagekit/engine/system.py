@@ -68,6 +68,9 @@ class System(eqx.Module):
         slots: int | None = None,
         synchronized: ArrayLike = 0,
     ):
+        _require_kinds(
+            {AbstractDrive: drive, AbstractPlacement: placement, AbstractDispatch: dispatch, AbstractSchedule: schedule}
+        )
         self.drive = drive
         self.placement = placement
         self.dispatch = dispatch
@@ -81,8 +84,8 @@ class System(eqx.Module):
         self.slots = AS_NEEDED if slots is None else slots
 
     def __check_init__(self):
-        if self.drives < 1:
-            raise InputError(f"{self.drives} drives in one system: give at least 1")
+        if self.drives < 1 or self.drives != int(self.drives):
+            raise InputError(f"{self.drives} drives in one system: give a whole number, at least 1")
         used = int(np.max(self.placement.drives))
         if used > self.drives:
             raise InputError(f"a layout of {used} drives on {self.drives}: lower its copies or add drives")
@@ -102,6 +105,16 @@ class System(eqx.Module):
         if self.condition.stops and self.propagation.claims_writes:
             raise InputError("bricks that stop under delayed writes: not modelled; use Foreground() propagation")
         self.propagation.check(float(np.max(self.dispatch.lead)), copies, replicas)
+
+
+def _require_kinds(parts: dict[type, object]) -> None:
+    for kind, part in parts.items():
+        if not isinstance(part, kind):
+            what = kind.__name__.removeprefix("Abstract").lower()
+            raise InputError(
+                f"{part!r} as a system's {what}: give a member of storagekit.{what}; the order is drive, placement, "
+                "dispatch, schedule"
+            )
 
 
 class Scenario(eqx.Module):

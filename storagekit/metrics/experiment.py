@@ -11,11 +11,11 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.engine import AS_NEEDED, AbstractLog, NoLog, Outcome, Scenario, batches, execute, stack
+from storagekit.engine import AbstractLog, NoLog, Outcome, Scenario, batches, execute, stack
 from storagekit.errors import InputError
 from storagekit.metrics.measures import UNITS, counted, measures
 from storagekit.metrics.provenance import provenance
-from storagekit.metrics.provisioning import MOST, groups, with_room
+from storagekit.metrics.provisioning import Roomed, groups, with_room
 
 
 def simulate(
@@ -30,8 +30,9 @@ def simulate(
 
     requests: at least so many are answered. warm_up: how many of them are answered before measuring begins, a tenth by
     default; the cut falls on a chunk of events. allow_held_up: whether arrivals may wait outside for a slot (they
-    are counted, and their wait is part of their response time); by default that is an error. Returns the measures of
-    `storagekit.metrics.MEANINGS` in SI units. Raises InputError on impossible settings.
+    are counted, and their wait is part of their response time); by default that is an error. A system without `slots` gets
+    64, then 256, then 1,024 of them until no arrival waits: an overload is simulated three times before it is refused.
+    Returns the measures of `storagekit.metrics.MEANINGS` in SI units. Raises InputError on impossible settings.
 
     >>> import storagekit as sk
     >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
@@ -117,12 +118,12 @@ def sweep(
     began = time.perf_counter()
     lanes: list[xr.Dataset | None] = [None] * len(points)
     for members, alike in groups(scenarios):
-        data = with_room(lambda some: _batch(some, seeds, requests, warm_up), alike)
+        data, slots = with_room(lambda some: _batch(some, seeds, requests, warm_up), alike)
+        if not allow_held_up:
+            _refuse_held_up(float(data.held_up.max()), slots)
         for place, member in enumerate(members):
             lanes[member] = data.isel(point=place)
     flat = xr.concat([lane for lane in lanes if lane is not None], dim="point", join="outer")
-    if not allow_held_up:
-        _refuse_held_up(flat, scenarios[0])
     data = grid(flat, axes).assign_coords(seed=seeds)
     data.attrs = provenance(scenarios, axes, seeds, requests, warm_up, time.perf_counter() - began)
     return data
@@ -146,11 +147,13 @@ def run(
         )
 
 
-def _batch(scenarios: list[Scenario], seeds: list[int], requests: int, warm_up: int) -> xr.Dataset:
+def _batch(scenarios: list[Scenario], seeds: list[int], requests: int, warm_up: int) -> Roomed:
     merged, key = stack(scenarios, seeds)
-    sums = []
+    sums, waited = [], 0.0
     for part, lane_keys, used in batches(merged, key):
-        tally = counted(run(part, lane_keys, requests).tally, warm_up, requests)
+        told = run(part, lane_keys, requests).tally
+        waited += float(counted(told, 0, requests).held_up[:, :used].sum())
+        tally = counted(told, warm_up, requests)
         sums.append(jax.tree.map(lambda total, used=used: total[:, :used], tally))
     joined = jax.tree.map(lambda *totals: np.concatenate(totals, axis=1), *sums)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
@@ -159,7 +162,7 @@ def _batch(scenarios: list[Scenario], seeds: list[int], requests: int, warm_up: 
         point=("lane", np.repeat(np.arange(len(scenarios)), len(seeds))),
         seed=("lane", np.tile(np.arange(len(seeds)), len(scenarios))),
     )
-    return folded.set_index(lane=["point", "seed"]).unstack("lane").drop_vars("point")
+    return Roomed(folded.set_index(lane=["point", "seed"]).unstack("lane").drop_vars("point"), waited)
 
 
 def grid(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
@@ -180,12 +183,10 @@ def _others(flat: xr.Dataset) -> dict:
     return {name: flat[name] for name in flat.coords if name != "point"}
 
 
-def _refuse_held_up(flat: xr.Dataset, scenario: Scenario) -> None:
-    most = float(flat.held_up.max())
-    if most > 0:
-        slots = MOST if scenario.system.slots == AS_NEEDED else scenario.system.slots
+def _refuse_held_up(waited: float, slots: int) -> None:
+    if waited > 0:
         raise InputError(
-            f"{most:.0f} arrivals waited outside: {slots} slots are too few; raise System.slots, lower the load, or pass "
+            f"{waited:.0f} arrivals waited outside: {slots} slots are too few; raise System.slots, lower the load, or pass "
             "allow_held_up=True"
         )
 
@@ -219,7 +220,10 @@ def _built(build: Callable[..., Scenario], point: dict[str, Any]) -> Scenario:
         raise InputError(
             f"the sweep's axes {', '.join(point) or '(none)'}: {fault}; name them as build's parameters"
         ) from fault
-    return build(**point)
+    built = build(**point)
+    if not isinstance(built, Scenario):
+        raise InputError(f"a {type(built).__name__} to simulate: give a Scenario(system, arrivals)")
+    return built
 
 
 def _warm_up(requests: int, warm_up: int | None) -> int:

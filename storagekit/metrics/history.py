@@ -17,10 +17,12 @@ from storagekit.errors import InputError
 from storagekit.metrics.experiment import grid
 from storagekit.metrics.measures import measures
 from storagekit.metrics.provenance import provenance
-from storagekit.metrics.provisioning import provided
+from storagekit.metrics.provisioning import fewest, groups, provided
 
 # chunks of events between two looks at the sums
 STRIDE = 64
+# where System.slots is not given: a long run is not tried with few first
+SLOTS = 256
 
 
 class History(NamedTuple):
@@ -45,7 +47,8 @@ def history(
     """`build(**point)` run at every point of the grid that `axes` spans until `requests` are answered.
 
     Each point is run once for every seed, from which the phases of its spindles come (dimension `seed`). Scenarios may differ
-    in numbers only, so that they are lanes of one compilation; arrays must be shared, such as the requests of a trace.
+    in numbers only, their number of drives among them, so that they are lanes of one compilation; arrays must be shared, such
+    as the requests of a trace. Requests may wait outside for a slot (`held_up`); systems without `slots` get 256 of them.
     warm_up: the share of the run that `whole` leaves out, in whole pieces. at_end: called with the last state of some lanes,
     and which of point * seeds + seed they are.
     Raises InputError where the scenarios differ in structure.
@@ -56,7 +59,10 @@ def history(
     if not 1 <= pieces <= requests:
         raise InputError(f"{pieces} pieces of {requests} requests: give at least one, and a request to each")
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-    scenarios = provided([build(**point) for point in points])
+    scenarios = [build(**point) for point in points]
+    parted = [alike for _, alike in groups(scenarios)]
+    scenarios = parted[0] if len(parted) == 1 else scenarios
+    scenarios = provided(scenarios, max(SLOTS, fewest(scenarios)))
     began = time.perf_counter()
     merged, key = stack(scenarios, seeds)
     lanes = key.shape[1]

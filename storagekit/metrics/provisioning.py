@@ -2,15 +2,23 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import xarray as xr
 
 from storagekit.engine import AS_NEEDED, Scenario, structure
 
-# slots where none are given, at first, and at most
+# slots where none are given, at first and in the last attempt; closed loops of hundreds of requests begin with more
 FEWEST, MOST = 64, 1024
 # from one attempt to the next: each compiles anew
 GROWTH = 4
+
+
+class Roomed(NamedTuple):
+    """What a run measured, and how many arrivals waited outside, the warm-up's included."""
+
+    data: xr.Dataset
+    waited: float
 
 
 def groups(scenarios: Sequence[Scenario]) -> Iterator[tuple[list[int], list[Scenario]]]:
@@ -27,18 +35,20 @@ def groups(scenarios: Sequence[Scenario]) -> Iterator[tuple[list[int], list[Scen
         yield members, [_with(scenarios[member], drives=drives) for member in members]
 
 
-def with_room(run: Callable[[list[Scenario]], xr.Dataset], scenarios: Sequence[Scenario]) -> xr.Dataset:
-    """`run` of scenarios of one structure; where System.slots is not given, with more of them until no arrival waits outside.
+def with_room(run: Callable[[list[Scenario]], Roomed], scenarios: Sequence[Scenario]) -> tuple[xr.Dataset, int]:
+    """`run` of scenarios of one structure; where System.slots is not given, with more of them until no arrival waits outside,
+    before measuring begins or after. And how many slots there were.
 
-    What comes of it does not depend on how many slots there are, once they are enough.
+    What comes of it does not depend on that, once they are enough. Where they never are, because more arrives than can be
+    served, it is that of the last attempt.
     """
     if scenarios[0].system.slots != AS_NEEDED:
-        return run(list(scenarios))
+        return run(list(scenarios)).data, scenarios[0].system.slots
     slots = fewest(scenarios)
     while True:
-        data = run(provided(scenarios, slots))
-        if slots >= MOST or not float(data.held_up.max()) > 0:
-            return data
+        roomed = run(provided(scenarios, slots))
+        if slots >= MOST or roomed.waited == 0:
+            return roomed.data, slots
         slots *= GROWTH
 
 
@@ -49,7 +59,7 @@ def fewest(scenarios: Sequence[Scenario]) -> int:
     return max(FEWEST, 2 ** (GROWTH * outstanding - 1).bit_length())
 
 
-def provided(scenarios: Sequence[Scenario], slots: int = MOST) -> list[Scenario]:
+def provided(scenarios: Sequence[Scenario], slots: int) -> list[Scenario]:
     """The scenarios, with so many slots where System.slots is not given."""
     return [_with(one, slots=slots) if one.system.slots == AS_NEEDED else one for one in scenarios]
 

@@ -9,7 +9,7 @@ from storagekit.engine import NOBODY, ResponseLog, Scenario, System, keys
 from storagekit.metrics.experiment import run
 from storagekit.metrics.measures import counted, measures
 from storagekit.metrics.provenance import provenance
-from storagekit.metrics.provisioning import with_room
+from storagekit.metrics.provisioning import Roomed, with_room
 from storagekit.workload import recorded, wrapped
 from storagekit.workload.trace import RequestTrace
 
@@ -23,7 +23,8 @@ def replay(trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int
     Returns the measures of `simulate` over the whole trace, and by request (dimension `request`) `response_time` and
     `read`; quantiles of the response time (dimension `quantile`) as `response_quantile`; `wrapped`, the share of requests
     whose address lay beyond the system's capacity. The busiest brick and the largest part of its time are in the
-    attributes `busiest_brick` and `bottleneck`. seed: of the spindles' phases.
+    attributes `busiest_brick` and `bottleneck`. seed: of the spindles' phases. Requests may wait outside for a slot; they are
+    counted in `held_up`, and a system without `slots` gets 64, then 256, then 1,024 of them until none does.
 
     >>> import storagekit as sk
     >>> trace = sk.read_trace(sk.resources.data_path("samples", "small.spc"))
@@ -36,7 +37,7 @@ def replay(trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int
     capacity = int(system.placement.capacity(system.drive))
     scenario = Scenario(system, recorded(trace, capacity, scale))
     began = time.perf_counter()
-    data = with_room(lambda some: _once(some[0], trace, seed), [scenario])
+    data, _ = with_room(lambda some: _once(some[0], trace, seed), [scenario])
     data["wrapped"] = ((), wrapped(trace, capacity), {"units": "1"})
     data.attrs = provenance([scenario], {}, [seed], len(trace), 0, time.perf_counter() - began) | {
         "basis": "trace",
@@ -48,7 +49,7 @@ def replay(trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int
     return data.assign_coords(quantile=list(QUANTILES))
 
 
-def _once(scenario: Scenario, trace: RequestTrace, seed: int) -> xr.Dataset:
+def _once(scenario: Scenario, trace: RequestTrace, seed: int) -> Roomed:
     outcome = run(scenario, keys([seed])[:, 0], len(trace), ResponseLog(), "replaying")
     sums, bricks = counted(outcome.tally, 0), int(scenario.system.placement.drives)
     data = measures(type(sums)(*(total[:, None] for total in sums)), np.asarray([bricks]))
@@ -57,7 +58,7 @@ def _once(scenario: Scenario, trace: RequestTrace, seed: int) -> xr.Dataset:
     data["response_time"] = ("request", response, {"units": "s", "long_name": "response time of each request"})
     data["read"] = ("request", trace.read, {"long_name": "whether a request is a read"})
     data["response_quantile"] = ("quantile", np.quantile(response, QUANTILES), {"units": "s"})
-    return data
+    return Roomed(data, float(data.held_up))
 
 
 def _by_request(log, count: int) -> np.ndarray:

@@ -9,4 +9,4 @@ if TYPE_CHECKING:
 
 __all__ = ["dsptf", "srarray", "swift"]
 
-__getattr__ = loader(__name__, __all__)
+__getattr__, __dir__ = loader(__name__, __all__)

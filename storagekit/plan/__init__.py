@@ -17,13 +17,11 @@ from storagekit.binding import Binding
 from storagekit.plan.answer import Candidate, Check, LayoutAnswer, SizeAnswer
 from storagekit.plan.goal import ResponseGoal, ThroughputGoal
 from storagekit.plan.many import Ranked, rank_many
-from storagekit.plan.memory_or_disks import MemoryAnswer, memory_or_disks, price_ratio
+from storagekit.plan.memory_or_disks import MemoryAnswer, price_ratio
 from storagekit.plan.memory_or_disks import memory_or_disks as memory
 from storagekit.plan.objective import Latency, Throughput
 from storagekit.plan.question import Question
-from storagekit.plan.sizing import size_array
 from storagekit.plan.sizing import size_array as size
-from storagekit.plan.sr_array import best_sr_array
 from storagekit.plan.sr_array import best_sr_array as array
 from storagekit.plan.trials import RandomQuestion, plan_against_simulation, random_questions
 
@@ -46,13 +44,10 @@ __all__ = [
     "Throughput",
     "ThroughputGoal",
     "array",
-    "best_sr_array",
     "memory",
-    "memory_or_disks",
     "plan_against_simulation",
     "price_ratio",
     "random_questions",
     "rank_many",
     "size",
-    "size_array",
 ]

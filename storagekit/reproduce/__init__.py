@@ -1,9 +1,20 @@
 """Reproduction runs: notebooks, exhibits as files, the scorecard, the command line.
 
 ==========================  ==========================================================
-exhibits.Page               what a notebook calls to show an exhibit and state its claims
-scorecard.Measurement       one measured claim
+page.Page                   what a notebook calls to show an exhibit and state its claims
 runner.reproduce            run notebooks, then write the scorecard
 claims.load_exhibits        what a paper is held against
 ==========================  ==========================================================
 """
+
+from typing import TYPE_CHECKING
+
+from storagekit.lazily import loader
+
+if TYPE_CHECKING:
+    from storagekit.reproduce import claims as claims
+    from storagekit.reproduce import page as page
+    from storagekit.reproduce import runner as runner
+    from storagekit.reproduce import scorecard as scorecard
+
+__getattr__, __dir__ = loader(__name__, ("claims", "page", "runner", "scorecard"))

@@ -57,7 +57,8 @@ def layout(
     if disks is None:
         raise InputError("--disks: not given; say how many disks to lay out, or see `storagekit plan --help`")
     from storagekit.drive import load_drive
-    from storagekit.plan import RLOOK, RSATF, Latency, Throughput, best_sr_array
+    from storagekit.plan import RLOOK, RSATF, Latency, Throughput
+    from storagekit.plan.sr_array import best_sr_array
 
     known = {"latency": Latency(), "throughput": Throughput()}
     if objective not in known:
@@ -103,7 +104,8 @@ def size(
 ) -> None:
     """The fewest disks that answer --rate requests a second within --response-ms, or that serve so many."""
     from storagekit.drive import load_drive
-    from storagekit.plan import ResponseGoal, ThroughputGoal, size_array
+    from storagekit.plan import ResponseGoal, ThroughputGoal
+    from storagekit.plan.sizing import size_array
 
     goal = ThroughputGoal(rate, queue) if response_ms is None else ResponseGoal(response_ms * _MS, rate)
     answer = size_array(
@@ -131,7 +133,7 @@ def memory(
     as_json: Json = False,
 ) -> None:
     """The price ratio at which memory for a cache costs as much as added disks."""
-    from storagekit.plan import memory_or_disks
+    from storagekit.plan.memory_or_disks import memory_or_disks
 
     answer = memory_or_disks(cache=cache_mb * _MB, disks=disks, disk_size=disk_mb * _MB, price_ratio=ratio)
     _print(answer, as_json)

@@ -23,4 +23,4 @@ if TYPE_CHECKING:
     from storagekit.workload import standin as standin
     from storagekit.workload import trace as trace
 
-__getattr__ = loader(__name__, ("standin", "trace"))
+__getattr__, __dir__ = loader(__name__, ("standin", "trace"))

@@ -7,7 +7,8 @@ from helpers import figures, heading
 
 from storagekit.charts import live, offline
 from storagekit.papers.srarray import draw
-from storagekit.plan import DriveFigures, Latency, Throughput, best_sr_array
+from storagekit.plan import DriveFigures, Latency, Throughput
+from storagekit.plan.sr_array import best_sr_array
 
 
 @pytest.fixture

@@ -224,8 +224,7 @@ def test_declustered_bricks_with_memory_conserve(remembering, dispatch):
 
 @pytest.fixture(scope="module")
 def open_loop(event_log):
-    """With an arm that is slow for a while, but no brick that stops: there time is known to run backwards, because drives are
-    woken now, and it then moves on to an arrival that is past."""
+    """With an arm that is slow for a while; bricks that stop in open loops are those of test_held_up.py."""
 
     def build(dispatch, rate):
         slow = Condition(Spell(1, 0.5, 100, 400), turning=0.0)

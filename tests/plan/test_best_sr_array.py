@@ -14,7 +14,8 @@ from storagekit.analytic.array.nearest_of_several import least_linear, least_sam
 from storagekit.analytic.array.positioning import spindle
 from storagekit.drive import ideal_drive, load_drive
 from storagekit.errors import InputError
-from storagekit.plan import RLOOK, RSATF, DriveFigures, Latency, Layout, Throughput, best_sr_array, rank_many
+from storagekit.plan import RLOOK, RSATF, DriveFigures, Latency, Layout, Throughput, rank_many
+from storagekit.plan.sr_array import best_sr_array
 from storagekit.units import MS
 
 S, R, T = 10 * MS, 6 * MS, 2 * MS
@@ -305,7 +306,7 @@ def test_an_impossible_question_says_why(disks, asked, constraint, value, limit)
         ({"overhead": -1.0}, "overhead -1"),
         ({"objective": "latency"}, r"give Latency\(\) or Throughput\(\)"),
         ({"scheduler": "SATF"}, r"give RLOOK\(\) or RSATF\(\)"),
-        ({"drive": "cheetah9lp"}, "give a Drive, DriveFigures"),
+        ({"drive": "cheetah9lp"}, "give a drive, as load_drive"),
         ({"drive": [PLAIN]}, "1 drives for 4 disks"),
     ],
 )

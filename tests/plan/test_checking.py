@@ -8,15 +8,9 @@ from dataclasses import replace
 import pytest
 
 from storagekit.errors import InputError
-from storagekit.plan import (
-    RSATF,
-    DriveFigures,
-    ResponseGoal,
-    Throughput,
-    ThroughputGoal,
-    best_sr_array,
-    size_array,
-)
+from storagekit.plan import RSATF, DriveFigures, ResponseGoal, Throughput, ThroughputGoal
+from storagekit.plan.sizing import size_array
+from storagekit.plan.sr_array import best_sr_array
 from storagekit.units import MS
 
 PLAIN = DriveFigures(12 * MS, 8 * MS, 2 * MS)

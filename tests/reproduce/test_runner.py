@@ -123,14 +123,14 @@ def test_the_kernel_is_this_interpreter_with_the_environment_for_jax(write, run,
     write(
         "dsptf",
         "import os, sys, json\nfrom pathlib import Path\n"
-        "names = ['XLA_FLAGS', 'JAX_COMPILATION_CACHE_DIR']\n"
+        "names = ['JAX_NUM_CPU_DEVICES', 'JAX_COMPILATION_CACHE_DIR']\n"
         "facts = [sys.executable, *(os.environ[name] for name in names)]\n"
         "(Path(out) / 'dsptf' / 'facts.json').write_text(json.dumps(facts))",
     )
     assert states(run()) == {"dsptf": "ran"}
-    python, flags, cache = json.loads((out / "dsptf" / "facts.json").read_text())
+    python, devices, cache = json.loads((out / "dsptf" / "facts.json").read_text())
     assert Path(python).parent == Path(sys.executable).parent
-    assert "--xla_force_host_platform_device_count=" in flags
+    assert int(devices) >= 1
     assert "storagekit" in cache or "JAX_COMPILATION_CACHE_DIR" in os.environ
 
 

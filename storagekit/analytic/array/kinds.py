@@ -53,7 +53,9 @@ def population(drive: Drive | DriveFigures | Sequence, disks: int, overhead: flo
     if isinstance(drive, Drive | DriveFigures):
         return Population((Kind(spindle(drive, overhead), int(disks), 1.0),))
     if not isinstance(drive, Sequence) or isinstance(drive, str):
-        raise InputError(f"drive {drive!r}: give a Drive, DriveFigures, or a sequence with one for each disk")
+        raise InputError(
+            f"drive {drive!r}: give a drive, as load_drive(name) does, DriveFigures, or a sequence with one for each disk"
+        )
     if len(drive) != disks:
         raise InputError(f"{len(drive)} drives for {disks} disks: give one drive for each disk, or one for all")
     different: list[list] = []

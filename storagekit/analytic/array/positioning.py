@@ -195,7 +195,9 @@ def spindle(drive: Drive | DriveFigures, overhead: float | None = None) -> Linea
         own = drive.overhead if overhead is None else overhead
         return Linear(drive.full_seek, drive.revolution, own, drive.write_settle)
     if not isinstance(drive, Drive):
-        raise InputError(f"drive {drive!r}: it has no arm and platter to plan with; give a Drive or DriveFigures")
+        raise InputError(
+            f"drive {drive!r}: give a drive with an arm and a platter, as load_drive(name) does, or DriveFigures"
+        )
     times = np.asarray(drive.seek(cast(Array, np.arange(drive.cylinders))), float)
     inner = np.concatenate([[0.0], np.cumsum((times[:-1] + times[1:]) / 2)])
     outer = np.concatenate([[0.0], np.cumsum(inner[:-1] + times[:-1] / 3 + times[1:] / 6)])

@@ -4,6 +4,9 @@ A module for each kind of exhibit, its data first, then its findings, what they 
 bear the same name in `draw`. `brick_group` and `bricks` are the paper's systems.
 """
 
+from typing import TYPE_CHECKING
+
+from storagekit.lazily import loader
 from storagekit.papers.dsptf.brick_group import effort as effort
 from storagekit.papers.dsptf.conflicts import one_at_a_time as one_at_a_time
 from storagekit.papers.dsptf.conflicts import protocol as protocol
@@ -43,3 +46,8 @@ from storagekit.papers.dsptf.traces import table3_findings as table3_findings
 from storagekit.papers.dsptf.unequal import table4 as table4
 from storagekit.papers.dsptf.unequal import table4_findings as table4_findings
 from storagekit.papers.effort import Effort as Effort
+
+if TYPE_CHECKING:
+    from storagekit.papers.dsptf import draw as draw
+
+__getattr__, __dir__ = loader(__name__, ("draw",))

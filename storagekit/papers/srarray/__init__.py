@@ -4,6 +4,9 @@ A module for each kind of exhibit, its data first, then its findings, what they 
 bear the same name in `draw`. `disk` and `disk_array` are the paper's systems.
 """
 
+from typing import TYPE_CHECKING
+
+from storagekit.lazily import loader
 from storagekit.papers.srarray.delayed import delayed_findings as delayed_findings
 from storagekit.papers.srarray.delayed import delayed_writes as delayed_writes
 from storagekit.papers.srarray.disk import ArrayEffort as ArrayEffort
@@ -43,3 +46,8 @@ from storagekit.papers.srarray.replays import fig8_findings as fig8_findings
 from storagekit.papers.srarray.replays import recommended as recommended
 from storagekit.papers.srarray.stand_ins import table3 as table3
 from storagekit.papers.srarray.stand_ins import table3_findings as table3_findings
+
+if TYPE_CHECKING:
+    from storagekit.papers.srarray import draw as draw
+
+__getattr__, __dir__ = loader(__name__, ("draw",))

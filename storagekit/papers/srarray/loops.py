@@ -13,7 +13,8 @@ from storagekit.metrics import Measurement, interval, sweep, with_interval
 from storagekit.papers.srarray.agreement import tracks
 from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
-from storagekit.plan import Layout, Throughput, best_sr_array
+from storagekit.plan import Layout, Throughput
+from storagekit.plan.sr_array import best_sr_array
 from storagekit.schedule import RLOOK, RSATF, ByNumber
 from storagekit.units import SECTOR
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests

@@ -12,7 +12,7 @@ from storagekit.papers.srarray.agreement import paired
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import WORKLOADS, Run, large, on_axes, over_windows, small
 from storagekit.papers.srarray.replays import STAND_IN, recommended
-from storagekit.plan import memory_or_disks
+from storagekit.plan.memory_or_disks import memory_or_disks
 from storagekit.units import MB
 
 CELLO_DISKS = (1, 2, 4)

@@ -12,7 +12,8 @@ from storagekit.papers.srarray.agreement import paired, tracks
 from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import WORKLOADS, Run, large, on_axes, over_windows, small
 from storagekit.papers.srarray.equations import worked_values
-from storagekit.plan import Layout, best_sr_array
+from storagekit.plan import Layout
+from storagekit.plan.sr_array import best_sr_array
 
 DISKS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12)
 TPCC_DISKS = (12, 18, 24, 30, 36)

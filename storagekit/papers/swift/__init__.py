@@ -4,6 +4,9 @@ A module for each kind of exhibit, its data first, then its findings, what they 
 bear the same name in `draw`. `ethernet` is the prototype as a small model, `gigabit_system` the simulated one of section 5.
 """
 
+from typing import TYPE_CHECKING
+
+from storagekit.lazily import loader
 from storagekit.papers.swift.figures import fig3 as fig3
 from storagekit.papers.swift.figures import fig3_findings as fig3_findings
 from storagekit.papers.swift.figures import fig4 as fig4
@@ -33,3 +36,8 @@ from storagekit.papers.swift.studies import check_data as check_data
 from storagekit.papers.swift.studies import modern as modern
 from storagekit.papers.swift.studies import redundancy as redundancy
 from storagekit.papers.swift.studies import what_if as what_if
+
+if TYPE_CHECKING:
+    from storagekit.papers.swift import draw as draw
+
+__getattr__, __dir__ = loader(__name__, ("draw",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from storagekit.errors import InputError
 from storagekit.workload.standin import popular, seeking
 from storagekit.workload.standin.compared import Compared
 from storagekit.workload.standin.popular import PopularStandIn
@@ -31,7 +32,9 @@ def generate(model: StandIn, *, seed: int | np.integer, start: float = 0.0, stop
     """
     if isinstance(model, SeekingStandIn):
         return seeking.generate(model, seed=seed, start=start, stop=stop)
-    return popular.generate(model, seed=seed, start=start, stop=stop)
+    if isinstance(model, PopularStandIn):
+        return popular.generate(model, seed=seed, start=start, stop=stop)
+    raise InputError(f"stand-in {model!r}: give a model of either family, such as FINANCIAL or CELLO_BASE")
 
 
 def compare(model: StandIn, trace: RequestTrace) -> dict[str, Compared]:
