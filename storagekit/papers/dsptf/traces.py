@@ -1,11 +1,12 @@
 """The traces themselves and what they show: tables 2 and 3, and real traces of their kind."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import xarray as xr
 
-from storagekit.metrics import Measurement
+from storagekit.metrics import Measurement, made_by
 from storagekit.papers.dsptf.brick_group import KEYS
 from storagekit.papers.dsptf.bricks import NAMES, TRACES, Bricks, Setting, Source, model_of, source
 from storagekit.papers.dsptf.replays import (
@@ -40,7 +41,7 @@ def table2(
     effort: TraceEffort = QUICK, *, traces: Sequence[str] = tuple(TRACES), folder: str | Path = ""
 ) -> xr.Dataset:
     """Characteristics of the traces that the other exhibits run, at full length (dimension `trace`; table 2)."""
-    rows = []
+    began, rows = time.perf_counter(), []
     for name in traces:
         given = source(name, 0, effort.first_seed, folder)
         rows.append(
@@ -54,7 +55,8 @@ def table2(
         )
     variables = {key: ("trace", [row[key] for row in rows]) for key in rows[0]}
     data = xr.Dataset(variables, coords={"trace": list(traces)})
-    return data.assign_attrs(paper="dsptf", exhibit="dsptf.table2", basis="stand-in")
+    made = made_by("stand-in", [effort.first_seed], time.perf_counter() - began)
+    return data.assign_attrs(made, paper="dsptf", exhibit="dsptf.table2")
 
 
 def table3(
@@ -100,6 +102,7 @@ def real(effort: TraceEffort = QUICK, folder: str | Path = "", *, requests: int 
 
 def compared(effort: TraceEffort = QUICK, *, traces: Sequence[str] = tuple(TRACES)) -> xr.Dataset:
     """The stand-ins of the other exhibits' length against what is published of the traces, figure by figure."""
+    began = time.perf_counter()
     models = {name: model_of(name, effort.requests) for name in traces}
     rows = {name: compare(model, generate(model, seed=effort.first_seed)) for name, model in models.items()}
     figures = list(next(iter(rows.values())))
@@ -108,6 +111,7 @@ def compared(effort: TraceEffort = QUICK, *, traces: Sequence[str] = tuple(TRACE
     return xr.Dataset(
         {"value": (("trace", "figure", "kind"), values)},
         coords={"trace": list(traces), "figure": figures, "kind": list(kinds)},
+        attrs=made_by("stand-in", [effort.first_seed], time.perf_counter() - began) | {"paper": "dsptf"},
     )
 
 

@@ -4,6 +4,7 @@ A closed loop of small requests to a few hot blocks of a 2 x 3 SR-Array: the for
 copy is written only where the table forces it, and blocks are overwritten before their copies are.
 """
 
+import time
 from collections.abc import Sequence
 
 import jax
@@ -24,7 +25,7 @@ from storagekit.engine import (
     recovery,
     stack,
 )
-from storagekit.metrics import Measurement
+from storagekit.metrics import Measurement, made_by
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.schedule import RSATF
@@ -50,6 +51,7 @@ def delayed_writes(
     entries in the table at any of the moments looked at. `recovered`: the share of blocks that are whole after a crash at any
     of these moments (see `Disks`); NaN for cold data, whose blocks are too many to follow.
     """
+    began = time.perf_counter()
     points = [(table, share) for table in tables for share in hot]
     seeds = effort.successive(max(2, effort.seeds // 4))
     scenario, keys = stack([_loop(table, share) for table, share in points], seeds)
@@ -81,12 +83,8 @@ def delayed_writes(
     return xr.Dataset(
         {name: (("table", "hot", "seed"), value.reshape(shape)) for name, value in values.items()},
         coords={"table": list(tables), "hot": list(hot), "seed": seeds},
-        attrs={
-            "paper": "srarray",
-            "exhibit": "srarray.delayed_writes",
-            "basis": "simulated",
-            "crashes": moments * len(followed),
-        },
+        attrs=made_by("simulated", seeds, time.perf_counter() - began)
+        | {"paper": "srarray", "exhibit": "srarray.delayed_writes", "crashes": moments * len(followed)},
     )
 
 
