@@ -7,7 +7,7 @@ import xarray as xr
 from storagekit.drive import Drive
 from storagekit.engine import Scenario
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
-from storagekit.papers.srarray.loops import loop, modelled, recommended, swept
+from storagekit.papers.srarray.loops import loop, modelled_rate, recommended_for_queue, swept
 
 
 def model_error(
@@ -29,14 +29,14 @@ def model_error(
     totals = {(count, each): max(1, round(count * each)) for count in disks for each in queues}
 
     def name(count: int, each: float, share: float) -> str:
-        return recommended(count, totals[count, each], share)
+        return recommended_for_queue(count, totals[count, each], share)
 
     def point(disks: int, each: float, write_share: float) -> Scenario:
         shape = name(disks, each, write_share)
         return loop(shape, totals[disks, each], write_share, "RLOOK", drive=drive)
 
     data = swept(point, {"disks": list(disks), "each": list(queues), "write_share": list(write_shares)}, effort)
-    model = [[[modelled(name(d, q, w), totals[d, q], w) for w in write_shares] for q in queues] for d in disks]
+    model = [[[modelled_rate(name(d, q, w), totals[d, q], w) for w in write_shares] for q in queues] for d in disks]
     data["model"] = (("disks", "each", "write_share"), model, {"units": "1/s"})
     data["error"] = (data.model / data.request_rate - 1).assign_attrs(
         units="1", long_name="equation 16 / simulated - 1"

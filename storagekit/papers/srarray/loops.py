@@ -131,7 +131,7 @@ def loop(
     return Scenario(system, ClosedLoop(RandomRequests(FixedSize(SECTOR), 1 - write_share, LOCALITY), queue))
 
 
-def recommended(disks: int, queue: int, write_share: float = 0.0) -> str:
+def recommended_for_queue(disks: int, queue: int, write_share: float = 0.0) -> str:
     """The SR-Array that the paper's rule gives for a queue of `queue` in all (equation 13; equation 10 up to 3 a disk)."""
     answer = best_sr_array(
         FORMULAS_DRIVE,
@@ -145,7 +145,7 @@ def recommended(disks: int, queue: int, write_share: float = 0.0) -> str:
     return str(answer.paper.layout)
 
 
-def modelled(name: str, queue: int, write_share: float) -> float:
+def modelled_rate(name: str, queue: int, write_share: float) -> float:
     """Requests a second that equations 15 and 16 give; D_r D_m stands for D_r (section 2.5)."""
     shape = Layout.parse(name)
     disks = shape.disks
@@ -164,7 +164,7 @@ def modelled(name: str, queue: int, write_share: float) -> float:
 
 def fig12(effort: ArrayEffort = QUICK, *, disks: Sequence[int] = DISKS, queues: Sequence[int] = QUEUES) -> xr.Dataset:
     """Throughput of random reads against the number of disks (figure 12), by `scheme`, `disks` and `queue`."""
-    names = {(count, queue): recommended(count, queue) for count in disks for queue in queues}
+    names = {(count, queue): recommended_for_queue(count, queue) for count in disks for queue in queues}
 
     def name(scheme: str, count: int, queue: int) -> str:
         if scheme == "RAID-10":
@@ -187,7 +187,7 @@ def fig12(effort: ArrayEffort = QUICK, *, disks: Sequence[int] = DISKS, queues: 
     data["request_rate"] = data.request_rate.where(~odd)
     data["model"] = (
         ("disks", "queue"),
-        [[modelled(names[count, queue], queue, 0.0) for queue in queues] for count in disks],
+        [[modelled_rate(names[count, queue], queue, 0.0) for queue in queues] for count in disks],
         {"units": "1/s", "long_name": "requests per second by equation 16"},
     )
     data["layout"] = (("disks", "queue"), [[names[count, queue] for queue in queues] for count in disks])
@@ -214,7 +214,7 @@ def fig13(
     data = swept(point, axes, effort)
     data["model"] = (
         ("layout", "queue", "write_share"),
-        [[[modelled(n, q, w) for w in write_shares] for q in queues] for n in FIG13_LAYOUTS],
+        [[[modelled_rate(n, q, w) for w in write_shares] for q in queues] for n in FIG13_LAYOUTS],
         {"units": "1/s", "long_name": "requests per second by equation 16"},
     )
     return data.assign_attrs(exhibit="srarray.fig13")

@@ -44,7 +44,7 @@ def rule(disks: int, read_share: float, locality: float) -> Layout:
     return answer.paper.layout
 
 
-def modelled(workload: str, shape: Layout) -> float:
+def modelled_response(workload: str, shape: Layout) -> float:
     """Response time that the latency model gives an SR-Array, seconds: equation 4 and the overhead."""
     seek, turn, locality = FORMULAS_DRIVE.full_seek, FORMULAS_DRIVE.revolution, WORKLOADS[workload].locality
     latency = equations.read_latency(seek, turn, shape.striping, shape.replicas, locality)
@@ -97,7 +97,7 @@ def by_scheme(data: xr.Dataset, workload: str, disks: Sequence[int]) -> xr.DataA
         return xr.concat(found, dim="disks")
 
     rows = [row(names) for names in schemes.values()]
-    model = [modelled(workload, recommended(workload, count)) for count in disks]
+    model = [modelled_response(workload, recommended(workload, count)) for count in disks]
     rows.append(blank.fillna(0.0) + xr.DataArray(model, dims="disks"))
     joined = xr.concat(rows, dim="scheme", coords="minimal", compat="override").rename("response")
     return joined.assign_coords(scheme=[*schemes, "Model"], disks=list(disks))

@@ -10,11 +10,10 @@ from storagekit.axes import title
 from storagekit.charts.marks import Layered, Side, level, lines, paper_scale, table
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
-from storagekit.papers.dsptf.draw.palette import COLOUR, TO_MS, room_for
+from storagekit.papers.dsptf.draw.palette import COLOUR, PERCENT, TO_MS, room_for
 
 LATENCY = f"{title('latency')} (ms)"
 KINDS = {"request": "#6baed6", "claim": "#fd8d3c", "write": "#a1d99b", "acknowledgement": "#bdbdbd"}
-PERCENT = 100.0
 # where the live chart begins: the loop of table 1
 FIRST = {"replicas": 8, "depth": 16, "read_share": 0.9}
 

@@ -22,8 +22,9 @@ KEYS = {
 # as `curves` colours the first four
 COLOUR = dict(zip(FIVE, COLOURS, strict=False))
 TRACES = {"sap": "SAP", "cello2002": "Cello2002", "websearch": "WebSearch", "financial": "Financial"}
-TO_MS = 1e3
-ROW = 26
+TO_MS, PERCENT = 1e3, 100.0
+RESPONSE = "Response time (ms)"
+ROW, PANEL = 26, 185
 
 
 def scheme_rows(

@@ -9,10 +9,19 @@ import xarray as xr
 from storagekit.charts.marks import Layered, Side, table
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
-from storagekit.papers.dsptf.draw.palette import COLOUR, FIVE, SCHEMES, TO_MS, origin, scheme_rows, trace_names
+from storagekit.papers.dsptf.draw.palette import (
+    COLOUR,
+    FIVE,
+    PANEL,
+    RESPONSE,
+    SCHEMES,
+    TO_MS,
+    origin,
+    scheme_rows,
+    trace_names,
+)
 
-RESPONSE = "Response time (ms)"
-PANEL, TRIPLE = 185, 255
+TRIPLE = 255
 # the claim dsptf.fig6.local, a range
 LOCAL = (1.35, 1.50)
 # when a brick is slow in figure 8, in percent of the run

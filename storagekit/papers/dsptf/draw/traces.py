@@ -13,6 +13,9 @@ from storagekit.charts.theme import COLOURS, PAPER, finished
 from storagekit.papers.dsptf.draw.palette import (
     COLOUR,
     KEYS,
+    PANEL,
+    PERCENT,
+    RESPONSE,
     ROW,
     SCHEMES,
     TO_MS,
@@ -32,7 +35,6 @@ FIGURES = (
 )
 # figures of the part that runs, which a part can have wrong
 PARTS = {"rate": "rate", "read_share": "share of reads", "mean_size": "mean size", "read_hit_rate": "hit rate, Central"}
-PERCENT, PANEL = 100.0, 185
 
 
 def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
@@ -137,7 +139,7 @@ def traces(summary: xr.Dataset) -> alt.TopLevelMixin:
     columns = []
     for number, name in enumerate(summary.trace.values.tolist()):
         row = summary.sel(trace=name)
-        time = scheme_rows(row.missed, SCHEMES, Side("Response time (ms)", TO_MS), named=number == 0, form=",.3r")
+        time = scheme_rows(row.missed, SCHEMES, Side(RESPONSE, TO_MS), named=number == 0, form=",.3r")
         most = alt.Scale(domain=[0, 100])
         hits = scheme_rows(row.hit_rate, SCHEMES, Side("Hits of reads (%)", PERCENT, most), named=number == 0)
         columns.append(alt.vconcat(headed(time, name, PANEL), hits.properties(width=PANEL)))

@@ -9,8 +9,7 @@ import xarray as xr
 from storagekit.axes import title
 from storagekit.charts.marks import Side, lines
 from storagekit.charts.theme import PAPER, finished
-from storagekit.papers.srarray.draw.palette import BLUE, GREEN, ORANGE
-from storagekit.papers.srarray.draw.planning import PERCENT
+from storagekit.papers.srarray.draw.palette import BLUE, GREEN, ORANGE, PERCENT
 
 POLICIES = {"FCFS": GREEN, "LOOK": ORANGE, "SPTF": BLUE}
 

@@ -8,7 +8,10 @@ from storagekit.axes import title
 from storagekit.charts.marks import Layered
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
-from storagekit.papers.srarray.draw.loops import LEAST_RANGE
+from storagekit.papers.srarray.draw.palette import PERCENT
+
+# percent, so that maps with small errors look pale beside others
+LEAST_RANGE = 30.0
 
 
 def equation16(error: xr.DataArray, drive: str) -> alt.TopLevelMixin:
@@ -16,7 +19,7 @@ def equation16(error: xr.DataArray, drive: str) -> alt.TopLevelMixin:
 
     drive: what the subtitle calls the simulated one.
     """
-    rows = (100 * error.sel(statistic="mean", drop=True)).rename("error").reset_coords(drop=True)
+    rows = (PERCENT * error.sel(statistic="mean", drop=True)).rename("error").reset_coords(drop=True)
     most = max(LEAST_RANGE, float(abs(rows).max()))
     frame = rows.to_dataframe().reset_index()
     panels = [

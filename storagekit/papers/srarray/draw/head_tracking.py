@@ -9,8 +9,7 @@ from storagekit.axes import title
 from storagekit.charts.marks import level, paper_points
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
-from storagekit.papers.srarray.draw.palette import BLUE
-from storagekit.papers.srarray.draw.planning import PERCENT
+from storagekit.papers.srarray.draw.palette import BLUE, PERCENT
 
 
 def table2(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:

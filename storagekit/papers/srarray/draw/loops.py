@@ -9,8 +9,6 @@ from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.papers.srarray.draw.palette import CELLO, LOOPS
 
-# percent, so that maps with small errors look pale beside others
-LEAST_RANGE = 30.0
 BASIS = ("simulated", "equation 16")
 
 

@@ -9,9 +9,9 @@ from storagekit.axes import title
 from storagekit.charts.marks import Side, named_points
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
-from storagekit.papers.srarray.draw.palette import TO_MS
+from storagekit.papers.srarray.draw.palette import RESPONSE, TO_MS
 from storagekit.papers.srarray.draw.rates import by_rate
-from storagekit.papers.srarray.draw.replays import RESPONSE, at_disks
+from storagekit.papers.srarray.draw.replays import at_disks
 
 # Cello base in bytes (table 3), which is what the paper charges for a disk; disks, scale of the rate and claim
 DATA = 8.4e9

@@ -1,9 +1,11 @@
-"""What the exhibits share: a colour for each scheme and layout."""
+"""What the exhibits share: a colour for each scheme and layout, and the units of their axes."""
 
+from storagekit.axes import title
 from storagekit.charts.theme import COLOURS
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = COLOURS
-TO_MS = 1e3
+TO_MS, PERCENT = 1e3, 100.0
+RESPONSE = f"{title('response')} (ms)"
 
 SCHEMES = {"SR-Array": BLUE, "D-way mirror": PURPLE, "RAID-10": VERMILION, "Striping": GREEN}
 LOOPS = {"SR-Array": BLUE, "SR-Array, RLOOK": SKY, "RAID-10": VERMILION, "Striping": GREEN}

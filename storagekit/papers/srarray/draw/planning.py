@@ -6,9 +6,8 @@ import xarray as xr
 
 from storagekit.axes import title
 from storagekit.charts.theme import HEIGHT, WIDTH, finished
-from storagekit.papers.srarray.draw.palette import BLUE, GREEN, ORANGE
+from storagekit.papers.srarray.draw.palette import BLUE, GREEN, ORANGE, PERCENT
 
-PERCENT = 100.0
 LEAST_SHOWN = 10.0
 
 

@@ -7,8 +7,7 @@ from storagekit.axes import title
 from storagekit.charts.marks import Side, points
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
-from storagekit.papers.srarray.draw.palette import RATES, TO_MS
-from storagekit.papers.srarray.draw.replays import RESPONSE
+from storagekit.papers.srarray.draw.palette import RATES, RESPONSE, TO_MS
 
 
 def traces(response: xr.DataArray) -> alt.TopLevelMixin:

@@ -11,15 +11,8 @@ from storagekit.axes import title
 from storagekit.charts.marks import Layered, Side, lines, named_points, points
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
-from storagekit.papers.srarray.draw.palette import REPLICAS, SCHEMES, TO_MS
+from storagekit.papers.srarray.draw.palette import REPLICAS, RESPONSE, SCHEMES, TO_MS
 
-RESPONSE = f"{title('response')} (ms)"
-SHOWN = 30.0
-# the layout that the paper's ratios of sustainable rates are to, and which other each of them is of
-RATIOS = {
-    "Cello base": ("2x3x1", {"cello_vs_raid10": "3x1x2", "cello_vs_striping": "6x1x1"}),
-    "TPC-C": ("36x1x1", {"tpcc_vs_18x2": "18x2x1", "tpcc_vs_raid10": "18x1x2"}),
-}
 Said = Sequence[tuple[float, float, str]]
 
 

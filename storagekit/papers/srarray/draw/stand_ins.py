@@ -6,8 +6,7 @@ import xarray as xr
 
 from storagekit.axes import title
 from storagekit.charts.theme import HEIGHT, PAPER, WIDTH, finished
-from storagekit.papers.srarray.draw.palette import BLUE, GREEN, ORANGE
-from storagekit.papers.srarray.draw.planning import PERCENT
+from storagekit.papers.srarray.draw.palette import BLUE, GREEN, ORANGE, PERCENT
 
 WORKLOADS = {"Cello base": BLUE, "Cello disk 6": ORANGE, "TPC-C": GREEN}
 
