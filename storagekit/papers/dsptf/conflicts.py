@@ -85,13 +85,6 @@ def one_at_a_time(effort: Effort = QUICK, *, replicas: int = 8) -> xr.Dataset:
     return data.assign_attrs(copies=replicas)
 
 
-def _claims(effort: Effort, replicas, read_share: float, latency: float, exhibit: str) -> xr.Dataset:
-    def loop(replicas: int) -> Scenario:
-        return group(DSPTF(latency), replicas=replicas, read_share=read_share)
-
-    return sweep_loops(loop, {"replicas": list(replicas)}, effort, exhibit)
-
-
 def table5_findings(data: xr.Dataset, read_only: xr.Dataset, most: xr.Dataset) -> list[Measurement]:
     """Table 5 and section 5.3.1. read_only: `table5` with reads alone; most: one read at a time to idle bricks."""
     found = []
@@ -159,3 +152,10 @@ def protocol_findings(data: xr.Dataset) -> list[Measurement]:
             f"read; requests in the loop, at least: {held:.2f} of 16; late claims are tested, not drawn",
         ),
     ]
+
+
+def _claims(effort: Effort, replicas, read_share: float, latency: float, exhibit: str) -> xr.Dataset:
+    def loop(replicas: int) -> Scenario:
+        return group(DSPTF(latency), replicas=replicas, read_share=read_share)
+
+    return sweep_loops(loop, {"replicas": list(replicas)}, effort, exhibit)

@@ -151,6 +151,10 @@ def seconds(given: Source) -> float:
     return float(given.trace.time[-1] - given.trace.time[0])
 
 
+def time_over(time: xr.DataArray, one: str, other: str) -> float:
+    return float((time.sel(scheme=one) / time.sel(scheme=other)).mean("seed"))
+
+
 def replay_findings(histories: Mapping[str, History], local: History | None = None) -> list[Measurement]:
     """Figures 6, 7 and 8 from the `replays` of all traces by name. Judged by the mean response time of all requests; notes
     give that of the reads that memory does not answer (`traces.missed`).
@@ -306,10 +310,6 @@ def _by_scheme(data: xr.Dataset, system: str) -> xr.Dataset:
     runs = data.isel(run=(data.system == system).values)
     times = xr.Dataset({"response": runs.response, "missed": missed(runs), "hit_rate": runs.hit_rate})
     return times.swap_dims(run="scheme").drop_vars("run")
-
-
-def time_over(time: xr.DataArray, one: str, other: str) -> float:
-    return float((time.sel(scheme=one) / time.sel(scheme=other)).mean("seed"))
 
 
 def _gain(time: xr.DataArray) -> xr.DataArray:

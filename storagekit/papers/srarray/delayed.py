@@ -128,13 +128,6 @@ class Disks:
             self.whole += len(set(after)) == 1 and after[0] >= self.acknowledged.get(block, 0)
 
 
-def _addresses(scenario: Scenario, keys: np.ndarray, block: int) -> np.ndarray:
-    """The first sectors of a block of `DRAWN` requests, [request, lane]."""
-    capacity = scenario.system.placement.capacity(scenario.system.drive)
-    first = np.full((1, keys.shape[1]), block * DRAWN, np.int32)
-    return np.asarray(scenario.arrivals.window(capacity, jnp.asarray(keys), jnp.asarray(first), DRAWN).requests.sector)
-
-
 def delayed_findings(data: xr.Dataset) -> list[Measurement]:
     """What section 3.4 promises; `tests/engine/test_delayed.py` holds it against a model of the disks' contents."""
     cold, hot = data.sel(hot=1.0), data.isel(hot=0)
@@ -166,6 +159,13 @@ def delayed_findings(data: xr.Dataset) -> list[Measurement]:
             f"what was acknowledged, at {int(data.attrs['crashes'])} crashes, replayed on a model of the disks",
         ),
     ]
+
+
+def _addresses(scenario: Scenario, keys: np.ndarray, block: int) -> np.ndarray:
+    """The first sectors of a block of `DRAWN` requests, [request, lane]."""
+    capacity = scenario.system.placement.capacity(scenario.system.drive)
+    first = np.full((1, keys.shape[1]), block * DRAWN, np.int32)
+    return np.asarray(scenario.arrivals.window(capacity, jnp.asarray(keys), jnp.asarray(first), DRAWN).requests.sector)
 
 
 def _loop(table: int, hot: float) -> Scenario:

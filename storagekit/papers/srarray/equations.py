@@ -13,6 +13,14 @@ EXACT = 1e-9
 CLOSE = 1e-6
 
 
+def worked_values() -> dict[str, float]:
+    """The numbers of section 4.1: unbounded D_r for nine disks, and the practical one."""
+    locality = {name: WORKLOADS[name].locality for name in ("Cello base", "Cello disk 6")}
+    nine = {name: float(equations.unbounded_replicas(S, R, 9, locality=value)) for name, value in locality.items()}
+    practical = int(equations.practical_replicas(nine["Cello base"], 9))
+    return {"cello_base": nine["Cello base"], "cello_disk6": nine["Cello disk 6"], "practical": float(practical)}
+
+
 def equations_findings() -> list[Measurement]:
     """Equations 1 to 16: each against an independent way to the same number."""
     checks = {
@@ -118,11 +126,3 @@ def _mirror() -> bool:
 
 def _square_root() -> bool:
     return _same(equations.best_read_latency(S, R, 4.0), 2 * equations.best_read_latency(S, R, 16.0))
-
-
-def worked_values() -> dict[str, float]:
-    """The numbers of section 4.1: unbounded D_r for nine disks, and the practical one."""
-    locality = {name: WORKLOADS[name].locality for name in ("Cello base", "Cello disk 6")}
-    nine = {name: float(equations.unbounded_replicas(S, R, 9, locality=value)) for name, value in locality.items()}
-    practical = int(equations.practical_replicas(nine["Cello base"], 9))
-    return {"cello_base": nine["Cello base"], "cello_disk6": nine["Cello disk 6"], "practical": float(practical)}

@@ -30,85 +30,6 @@ SCHEDULERS = ("RSATF", "RLOOK")
 FIG13_LAYOUTS = ("3x2x1", "6x1x1", "3x1x2")
 
 
-def fig12_findings(data: xr.Dataset) -> list[Measurement]:
-    """Figure 12: random reads against the number of disks."""
-    rate = data.request_rate
-    most = int(data.disks.max())
-    growth = rate.sel(disks=most) / rate.sel(disks=int(data.disks.min()))
-    fastest = rate.sel(disks=most).mean("seed")
-    best = all(
-        str(fastest.sel(queue=queue).idxmax("scheme").item()) == "SR-Array" for queue in data["queue"].values.tolist()
-    )
-    gaps = {
-        scheme: (rate.sel(scheme="SR-Array", disks=most) / rate.sel(scheme=scheme, disks=most)).mean("seed")
-        for scheme in ("Striping", "RAID-10")
-    }
-    few, many = (int(queue) for queue in sorted(data["queue"].values))
-    narrower = all(float(gap.sel(queue=many)) < float(gap.sel(queue=few)) for gap in gaps.values())
-    apart = (data.model / rate.sel(scheme="SR-Array, RLOOK") - 1).mean("seed")
-    grown = ", ".join(
-        f"{scheme} {float(growth.sel(scheme=scheme, queue=few).mean('seed')):.1f}x"
-        for scheme in ("SR-Array", "RAID-10", "Striping")
-        if np.isfinite(growth.sel(scheme=scheme).mean())
-    )
-    told = "; ".join(
-        f"{scheme}: {float(gap.sel(queue=few)):.2f} at {few}, {float(gap.sel(queue=many)):.2f} at {many}"
-        for scheme, gap in gaps.items()
-    )
-    return [
-        Measurement("srarray.fig12.scales", best, note=f"fastest at {most} disks; from 1 disk, queue {few}: {grown}"),
-        tracks("srarray.fig12.model", apart, "equation 16 over the simulated RLOOK array less 1", CONSTANT_OVERHEAD),
-        Measurement("srarray.fig12.narrows", narrower, note=f"SR-Array over the others at {most} disks: {told}"),
-    ]
-
-
-def fig13_findings(data: xr.Dataset) -> list[Measurement]:
-    """Figure 13: foreground writes on six disks."""
-    rate = data.request_rate.mean("seed")
-    high = rate.sel(write_share=slice(0.4, None))
-    worst = bool((high.sel(layout="3x1x2") <= high.min("layout") * (1 + 1e-9)).all())
-    fall = (rate.sel(layout="6x1x1", write_share=1.0) / rate.sel(layout="6x1x1", write_share=0.0)).min()
-    others = (rate.sel(write_share=1.0) / rate.sel(write_share=0.0)).drop_sel(layout="6x1x1").max()
-    few, many = (int(queue) for queue in sorted(data["queue"].values))
-    crossing = {
-        (scheduler, queue): interval(crossover(data, scheduler, queue).to_dataset())["crossover"]
-        for scheduler in ("RLOOK", "RSATF")
-        for queue in (few, many)
-    }
-    mean = {point: float(row.sel(statistic="mean")) for point, row in crossing.items()}
-    said = ", ".join(f"{scheduler} {share:.2f} at {queue}" for (scheduler, queue), share in mean.items())
-    look = crossing["RLOOK", few]
-    left = all(mean["RSATF", queue] < mean["RLOOK", queue] for queue in (few, many))
-    apart = (data.model / data.request_rate.sel(scheduler="RLOOK") - 1).mean("seed")
-    return [
-        Measurement("srarray.fig13.raid10_worst", worst, note="3x1x2 lowest of the three from a write share of 0.4 up"),
-        Measurement(
-            "srarray.fig13.striping",
-            bool(1 - fall < (1 - others) / 2),
-            note="less than half of what the others lose: with writes alone it keeps at least "
-            f"{float(fall):.2f} of its reads' throughput, the others at most {float(others):.2f}",
-        ),
-        with_interval(
-            "srarray.fig13.crossover_rlook",
-            look,
-            f"crossings: {said}",
-            holds=bool(max(mean["RLOOK", few], mean["RLOOK", many]) < 0.5),
-        ),
-        Measurement(
-            "srarray.fig13.crossover_rsatf",
-            left and mean["RSATF", many] < mean["RSATF", few],
-            note=f"crossings: {said}",
-        ),
-        tracks(
-            "srarray.fig13.model",
-            apart.drop_sel(layout="3x1x2"),
-            "equation 16 over the simulated RLOOK arrays 3x2x1 and 6x1x1 less 1 (RAID-10, by D_r x D_m, worst "
-            f"{float(abs(apart.sel(layout='3x1x2')).max()):.0%})",
-            CONSTANT_OVERHEAD,
-        ),
-    ]
-
-
 def loop(
     name: str,
     queue: int,
@@ -243,3 +164,82 @@ def swept(build, axes: dict, effort: ArrayEffort) -> xr.Dataset:
     # a mirrored write holds no slot after its answer, and the loop never more than its own requests
     data = sweep(build, axes, seeds=seeds, requests=effort.loop_requests, warm_up=effort.loop_requests // 5)
     return data.assign_attrs(paper="srarray", basis="simulated", locality=LOCALITY)
+
+
+def fig12_findings(data: xr.Dataset) -> list[Measurement]:
+    """Figure 12: random reads against the number of disks."""
+    rate = data.request_rate
+    most = int(data.disks.max())
+    growth = rate.sel(disks=most) / rate.sel(disks=int(data.disks.min()))
+    fastest = rate.sel(disks=most).mean("seed")
+    best = all(
+        str(fastest.sel(queue=queue).idxmax("scheme").item()) == "SR-Array" for queue in data["queue"].values.tolist()
+    )
+    gaps = {
+        scheme: (rate.sel(scheme="SR-Array", disks=most) / rate.sel(scheme=scheme, disks=most)).mean("seed")
+        for scheme in ("Striping", "RAID-10")
+    }
+    few, many = (int(queue) for queue in sorted(data["queue"].values))
+    narrower = all(float(gap.sel(queue=many)) < float(gap.sel(queue=few)) for gap in gaps.values())
+    apart = (data.model / rate.sel(scheme="SR-Array, RLOOK") - 1).mean("seed")
+    grown = ", ".join(
+        f"{scheme} {float(growth.sel(scheme=scheme, queue=few).mean('seed')):.1f}x"
+        for scheme in ("SR-Array", "RAID-10", "Striping")
+        if np.isfinite(growth.sel(scheme=scheme).mean())
+    )
+    told = "; ".join(
+        f"{scheme}: {float(gap.sel(queue=few)):.2f} at {few}, {float(gap.sel(queue=many)):.2f} at {many}"
+        for scheme, gap in gaps.items()
+    )
+    return [
+        Measurement("srarray.fig12.scales", best, note=f"fastest at {most} disks; from 1 disk, queue {few}: {grown}"),
+        tracks("srarray.fig12.model", apart, "equation 16 over the simulated RLOOK array less 1", CONSTANT_OVERHEAD),
+        Measurement("srarray.fig12.narrows", narrower, note=f"SR-Array over the others at {most} disks: {told}"),
+    ]
+
+
+def fig13_findings(data: xr.Dataset) -> list[Measurement]:
+    """Figure 13: foreground writes on six disks."""
+    rate = data.request_rate.mean("seed")
+    high = rate.sel(write_share=slice(0.4, None))
+    worst = bool((high.sel(layout="3x1x2") <= high.min("layout") * (1 + 1e-9)).all())
+    fall = (rate.sel(layout="6x1x1", write_share=1.0) / rate.sel(layout="6x1x1", write_share=0.0)).min()
+    others = (rate.sel(write_share=1.0) / rate.sel(write_share=0.0)).drop_sel(layout="6x1x1").max()
+    few, many = (int(queue) for queue in sorted(data["queue"].values))
+    crossing = {
+        (scheduler, queue): interval(crossover(data, scheduler, queue).to_dataset())["crossover"]
+        for scheduler in ("RLOOK", "RSATF")
+        for queue in (few, many)
+    }
+    mean = {point: float(row.sel(statistic="mean")) for point, row in crossing.items()}
+    said = ", ".join(f"{scheduler} {share:.2f} at {queue}" for (scheduler, queue), share in mean.items())
+    look = crossing["RLOOK", few]
+    left = all(mean["RSATF", queue] < mean["RLOOK", queue] for queue in (few, many))
+    apart = (data.model / data.request_rate.sel(scheduler="RLOOK") - 1).mean("seed")
+    return [
+        Measurement("srarray.fig13.raid10_worst", worst, note="3x1x2 lowest of the three from a write share of 0.4 up"),
+        Measurement(
+            "srarray.fig13.striping",
+            bool(1 - fall < (1 - others) / 2),
+            note="less than half of what the others lose: with writes alone it keeps at least "
+            f"{float(fall):.2f} of its reads' throughput, the others at most {float(others):.2f}",
+        ),
+        with_interval(
+            "srarray.fig13.crossover_rlook",
+            look,
+            f"crossings: {said}",
+            holds=bool(max(mean["RLOOK", few], mean["RLOOK", many]) < 0.5),
+        ),
+        Measurement(
+            "srarray.fig13.crossover_rsatf",
+            left and mean["RSATF", many] < mean["RSATF", few],
+            note=f"crossings: {said}",
+        ),
+        tracks(
+            "srarray.fig13.model",
+            apart.drop_sel(layout="3x1x2"),
+            "equation 16 over the simulated RLOOK arrays 3x2x1 and 6x1x1 less 1 (RAID-10, by D_r x D_m, worst "
+            f"{float(abs(apart.sel(layout='3x1x2')).max()):.0%})",
+            CONSTANT_OVERHEAD,
+        ),
+    ]

@@ -22,29 +22,6 @@ TPCC_MEMORY = (0, 64, 128, 256, 400)
 RATES = (1.0, 3.0)
 
 
-def fig11_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
-    """Figure 11: memory that brings what more disks bring; M is 0 where none that was tried does."""
-    touched = {name: float(data.attrs["touched"]) / MB for name, data in (("Cello base", base), ("TPC-C", tpcc))}
-    reuse = (
-        "the stand-in re-reads only what table 3 says, reads soon after writes, and a window touches at most "
-        + " and ".join(f"{size:.0f} MB ({name})" for name, size in touched.items())
-    )
-    wanted = [
-        ("srarray.fig11.cello_double", base, "Cello base", 2, 1.0),
-        ("srarray.fig11.cello_four", base, "Cello base", 4, 1.0),
-        ("srarray.fig11.cello_triple", base, "Cello base", 2, 3.0),
-        ("srarray.fig11.tpcc[rate_1]", tpcc, "TPC-C", 18, 1.0),
-        ("srarray.fig11.tpcc[rate_3]", tpcc, "TPC-C", 18, 3.0),
-    ]
-    found = [
-        _break_even(claim, break_even(data, workload, disks, scale), data, scale, reuse)
-        for claim, data, workload, disks, scale in wanted
-    ]
-    disks = tpcc.with_disks.sel(scale=3.0)
-    gain = paired(disks.sel(disks=18, drop=True), disks.sel(disks=36, drop=True))
-    return [*found, with_interval("srarray.fig11.tpcc_disks", gain, STAND_IN, "stand-in")]
-
-
 class BreakEven(NamedTuple):
     """Memory (bytes) that brings what `disks` disks bring, and the price ratio at which it costs as much; None if no size
     that was tried brings it."""
@@ -52,19 +29,6 @@ class BreakEven(NamedTuple):
     disks: int
     memory: float | None
     ratio: float | None
-
-
-def _break_even(claim: str, answer: BreakEven, data: xr.Dataset, scale: float, reuse: str) -> Measurement:
-    most = float(data.memory.max()) / MB
-    best = float(data.with_memory.sel(scale=scale).mean("seed").min())
-    goal = float(data.with_disks.sel(disks=answer.disks, scale=scale).mean("seed"))
-    if answer.ratio is None or answer.memory is None:
-        note = (
-            f"not reached in these windows: {best * 1e3:.2f} ms with up to {most:.0f} MB, {goal * 1e3:.2f} with "
-            f"{answer.disks} disks; {reuse}; {STAND_IN}"
-        )
-        return Measurement(claim, 0.0, basis="stand-in", note=note)
-    return Measurement(claim, answer.ratio, basis="stand-in", note=f"{answer.memory / MB:.0f} MB; {reuse}; {STAND_IN}")
 
 
 def fig11(
@@ -112,3 +76,39 @@ def break_even(data: xr.Dataset, workload: str, disks: int, scale: float) -> Bre
     added = disks - int(data.disks.values[0])
     answer = memory_or_disks(cache=needed, disks=added, disk_size=WORKLOADS[workload].data)
     return BreakEven(disks, needed, answer.break_even)
+
+
+def fig11_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
+    """Figure 11: memory that brings what more disks bring; M is 0 where none that was tried does."""
+    touched = {name: float(data.attrs["touched"]) / MB for name, data in (("Cello base", base), ("TPC-C", tpcc))}
+    reuse = (
+        "the stand-in re-reads only what table 3 says, reads soon after writes, and a window touches at most "
+        + " and ".join(f"{size:.0f} MB ({name})" for name, size in touched.items())
+    )
+    wanted = [
+        ("srarray.fig11.cello_double", base, "Cello base", 2, 1.0),
+        ("srarray.fig11.cello_four", base, "Cello base", 4, 1.0),
+        ("srarray.fig11.cello_triple", base, "Cello base", 2, 3.0),
+        ("srarray.fig11.tpcc[rate_1]", tpcc, "TPC-C", 18, 1.0),
+        ("srarray.fig11.tpcc[rate_3]", tpcc, "TPC-C", 18, 3.0),
+    ]
+    found = [
+        _break_even(claim, break_even(data, workload, disks, scale), data, scale, reuse)
+        for claim, data, workload, disks, scale in wanted
+    ]
+    disks = tpcc.with_disks.sel(scale=3.0)
+    gain = paired(disks.sel(disks=18, drop=True), disks.sel(disks=36, drop=True))
+    return [*found, with_interval("srarray.fig11.tpcc_disks", gain, STAND_IN, "stand-in")]
+
+
+def _break_even(claim: str, answer: BreakEven, data: xr.Dataset, scale: float, reuse: str) -> Measurement:
+    most = float(data.memory.max()) / MB
+    best = float(data.with_memory.sel(scale=scale).mean("seed").min())
+    goal = float(data.with_disks.sel(disks=answer.disks, scale=scale).mean("seed"))
+    if answer.ratio is None or answer.memory is None:
+        note = (
+            f"not reached in these windows: {best * 1e3:.2f} ms with up to {most:.0f} MB, {goal * 1e3:.2f} with "
+            f"{answer.disks} disks; {reuse}; {STAND_IN}"
+        )
+        return Measurement(claim, 0.0, basis="stand-in", note=note)
+    return Measurement(claim, answer.ratio, basis="stand-in", note=f"{answer.memory / MB:.0f} MB; {reuse}; {STAND_IN}")

@@ -60,13 +60,6 @@ def sustained(data: xr.Dataset, limit: float = LIMIT) -> xr.DataArray:
     ).rename("sustained_scale")
 
 
-def _family(effort: ArrayEffort, workload: str) -> tuple[DiskArray, list[str], tuple[float, ...]]:
-    """The array of figures 9 and 10, its layouts, the recommended one first and striping last, and the rates."""
-    if workload == "TPC-C":
-        return large(effort), list(TPCC_LAYOUTS), TPCC_SCALES
-    return small(effort), list(CELLO_LAYOUTS), CELLO_SCALES
-
-
 def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
     """Figure 9, of `fig10`'s Datasets: schedulers as the rate rises, at the rates at which all stay below 15 ms."""
     gaps = []
@@ -131,3 +124,10 @@ def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
         over("srarray.fig10.tpcc_vs_18x2", oltp, "36x1x1", "18x2x1", tpcc_note),
         over("srarray.fig10.tpcc_vs_raid10", oltp, "36x1x1", "18x1x2", tpcc_note),
     ]
+
+
+def _family(effort: ArrayEffort, workload: str) -> tuple[DiskArray, list[str], tuple[float, ...]]:
+    """The array of figures 9 and 10, its layouts, the recommended one first and striping last, and the rates."""
+    if workload == "TPC-C":
+        return large(effort), list(TPCC_LAYOUTS), TPCC_SCALES
+    return small(effort), list(CELLO_LAYOUTS), CELLO_SCALES

@@ -135,26 +135,10 @@ def on_grid(flat: Mapping[str, tuple], axes: Mapping[str, Sequence]) -> xr.Datas
     return xr.Dataset(variables, coords={name: list(values) for name, values in axes.items()})
 
 
-def _bounds(system: StripedSystem, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """NaN where not every disk has the same number of blocks of every request, which the bounds suppose."""
-    striping = system.striping
-    if striping.groups or striping.blocks % striping.disks:
-        return np.full_like(rates, np.nan), np.full_like(rates, np.nan)
-    return completion_bounds(system.disk, striping.unit, striping.rows, striping.disks, rates)
-
-
-def _simulated(systems: Sequence[StripedSystem], effort: StreamEffort, wall: float) -> dict:
-    one = systems[0]
-    return made_by("simulated", effort.seed_list, wall) | {
-        "paper": "swift",
-        "precision": "float32",
-        "drive": ", ".join(dict.fromkeys(system.disk.name for system in systems)),
-        "request": float(one.striping.request),
-        "write_share": float(one.write_share),
-        "token_acquisition_s": one.network.acquisition,
-        "requests_per_run": effort.requests,
-        "warm_up_requests": effort.requests // 10,
-    }
+def twice(data: xr.Dataset, unit: float, disks: int) -> float:
+    """Requests a second at which a request takes twice as long as at the lowest load; NaN if at none of the loads."""
+    mean = data.completion.mean("seed").sel(unit=unit, disks=disks)
+    return float(np.interp(2 * float(mean[0]), mean, data.rate.sel(unit=unit, disks=disks), right=np.nan))
 
 
 def shared_findings() -> list[Measurement]:
@@ -272,10 +256,26 @@ def fig6_findings(data: xr.Dataset) -> list[Measurement]:
     ]
 
 
-def twice(data: xr.Dataset, unit: float, disks: int) -> float:
-    """Requests a second at which a request takes twice as long as at the lowest load; NaN if at none of the loads."""
-    mean = data.completion.mean("seed").sel(unit=unit, disks=disks)
-    return float(np.interp(2 * float(mean[0]), mean, data.rate.sel(unit=unit, disks=disks), right=np.nan))
+def _bounds(system: StripedSystem, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """NaN where not every disk has the same number of blocks of every request, which the bounds suppose."""
+    striping = system.striping
+    if striping.groups or striping.blocks % striping.disks:
+        return np.full_like(rates, np.nan), np.full_like(rates, np.nan)
+    return completion_bounds(system.disk, striping.unit, striping.rows, striping.disks, rates)
+
+
+def _simulated(systems: Sequence[StripedSystem], effort: StreamEffort, wall: float) -> dict:
+    one = systems[0]
+    return made_by("simulated", effort.seed_list, wall) | {
+        "paper": "swift",
+        "precision": "float32",
+        "drive": ", ".join(dict.fromkeys(system.disk.name for system in systems)),
+        "request": float(one.striping.request),
+        "write_share": float(one.write_share),
+        "token_acquisition_s": one.network.acquisition,
+        "requests_per_run": effort.requests,
+        "warm_up_requests": effort.requests // 10,
+    }
 
 
 def _linear(claim: str, series: dict[str, xr.DataArray], axis: str) -> Measurement:

@@ -18,6 +18,9 @@ STUDENT = float(stats.t.ppf(0.95, SAMPLES - 1)) / SAMPLES**0.5
 NORMAL = float(stats.norm.ppf(0.95)) / SAMPLES**0.5
 """The same with the normal quantile in t's place, as if the deviation were known."""
 EXACT = 1e-9
+LIMIT_ROUNDING = 0.5
+_KEYS = ("table", "operation", "size_mb")
+_FIGURES = ("mean", "deviation", "min", "max", "low", "high")
 
 
 def measured_tables() -> xr.Dataset:
@@ -42,10 +45,6 @@ def measured_tables() -> xr.Dataset:
     systems = list(dict.fromkeys(row["system"] for row in rows))
     told = made_by("analytic") | {"paper": "swift", "unit": "KB/s", "samples": SAMPLES}
     return data.assign_coords(system=("table", systems)).assign_attrs(told)
-
-
-_KEYS = ("table", "operation", "size_mb")
-_FIGURES = ("mean", "deviation", "min", "max", "low", "high")
 
 
 def limits(data: xr.Dataset, factor: float = STUDENT) -> xr.Dataset:
@@ -75,9 +74,6 @@ def limits(data: xr.Dataset, factor: float = STUDENT) -> xr.Dataset:
             "needed_high": (width + room) / factor,
         }
     )
-
-
-LIMIT_ROUNDING = 0.5
 
 
 def deviation_bounds(mean: float, least: float, most: float, samples: int = SAMPLES) -> tuple[float, float]:

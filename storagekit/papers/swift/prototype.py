@@ -87,19 +87,6 @@ def predictions(second: int = 3, packet: float = 8.0, other_load: float = 0.0, s
     )
 
 
-def _predicted(operation: str, reading: str, known: NDArray, one: Prototype, two: Prototype) -> tuple:
-    """Rates on one and two Ethernets, gain, rates by agents, the unknown. known: mean, low, high of the calibration."""
-    model = MODELS[operation, reading]
-    unknowns = [calibrate(operation, reading, float(rate), one) for rate in known]
-    doubled = np.array([model(two, unknown) for unknown in unknowns])
-    gains = doubled / known
-    # the gain may fall where the rate rises
-    gain = np.array([gains[0], gains.min(), gains.max()])
-    several = [Prototype((count,), one.packet, one.agent_speed) for count in AGENTS]
-    by_agents = np.array([model(prototype, unknowns[0]) for prototype in several])
-    return np.stack([known, doubled]), gain, by_agents, unknowns[0]
-
-
 def sensitivity(
     packets: Sequence[float] = (1.4, 4.0, 8.0, 16.0),
     seconds: Sequence[int] = (1, 2, 3, 4, 6),
@@ -155,6 +142,46 @@ def table1_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurem
         for size in SIZES
     ]
     return [*rates, _utilization(predicted, checked), _intervals(checked), _fourth_agent(predicted)]
+
+
+def table2_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
+    """Table 2: no rate of the disk is computed, the ratios of Swift to it are."""
+    return _others(predicted, checked, 2, "scsi", "a local SCSI disk")
+
+
+def table3_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
+    """Table 3: no rate of NFS is computed, the ratios of Swift to it are."""
+    return _others(predicted, checked, 3, "nfs", "an NFS server")
+
+
+def table4_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
+    """Table 4: predictions for the second Ethernet."""
+    rates = [
+        _rate(
+            predicted,
+            operation,
+            2,
+            f"swift.table4.{operation}[{size}]",
+            f"{_both(predicted, checked, operation)}; {ALONE}",
+        )
+        for operation in OPERATIONS
+        for size in SIZES
+    ]
+    gains = [_gain(predicted, checked, *one) for one in (("write_doubles", "write"), ("read_gain", "read"))]
+    return [*rates, *gains]
+
+
+def _predicted(operation: str, reading: str, known: NDArray, one: Prototype, two: Prototype) -> tuple:
+    """Rates on one and two Ethernets, gain, rates by agents, the unknown. known: mean, low, high of the calibration."""
+    model = MODELS[operation, reading]
+    unknowns = [calibrate(operation, reading, float(rate), one) for rate in known]
+    doubled = np.array([model(two, unknown) for unknown in unknowns])
+    gains = doubled / known
+    # the gain may fall where the rate rises
+    gain = np.array([gains[0], gains.min(), gains.max()])
+    several = [Prototype((count,), one.packet, one.agent_speed) for count in AGENTS]
+    by_agents = np.array([model(prototype, unknowns[0]) for prototype in several])
+    return np.stack([known, doubled]), gain, by_agents, unknowns[0]
 
 
 def _calibrated(predicted: xr.Dataset, operation: str) -> str:
@@ -240,16 +267,6 @@ def _yes(holds: bool) -> str:
     return "yes" if holds else "no"
 
 
-def table2_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
-    """Table 2: no rate of the disk is computed, the ratios of Swift to it are."""
-    return _others(predicted, checked, 2, "scsi", "a local SCSI disk")
-
-
-def table3_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
-    """Table 3: no rate of NFS is computed, the ratios of Swift to it are."""
-    return _others(predicted, checked, 3, "nfs", "an NFS server")
-
-
 def _others(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, what: str) -> list[Measurement]:
     reason = NO_MODEL.format(what)
     rates = [
@@ -273,23 +290,6 @@ def _ratio(predicted: xr.Dataset, checked: xr.Dataset, table: int, name: str, op
     )
     claim = f"swift.table{table}.swift_over_{name}_{operation}"
     return Measurement(claim, mean, low, high, basis="analytic", note=note)
-
-
-def table4_findings(predicted: xr.Dataset, checked: xr.Dataset) -> list[Measurement]:
-    """Table 4: predictions for the second Ethernet."""
-    rates = [
-        _rate(
-            predicted,
-            operation,
-            2,
-            f"swift.table4.{operation}[{size}]",
-            f"{_both(predicted, checked, operation)}; {ALONE}",
-        )
-        for operation in OPERATIONS
-        for size in SIZES
-    ]
-    gains = [_gain(predicted, checked, *one) for one in (("write_doubles", "write"), ("read_gain", "read"))]
-    return [*rates, *gains]
 
 
 def _gain(predicted: xr.Dataset, checked: xr.Dataset, claim: str, operation: str) -> Measurement:

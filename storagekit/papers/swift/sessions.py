@@ -97,15 +97,6 @@ def admitted(effort: StreamEffort = QUICK) -> xr.Dataset:
     return data.assign_attrs(_made_by("swift.admitted", "simulated", effort, began))
 
 
-def _anyway(ledger: Ledger, asked: Request) -> TransferPlan:
-    """The plan that a refused session has on an idle cluster, on the agents that are least busy."""
-    alone = Mediator(Ledger(cluster())).request(asked)
-    assert isinstance(alone, Admitted)
-    free = np.argsort(ledger.disk_shares, kind="stable")[: len(alone.layout.agents)]
-    layout = StripeLayout.over(asked.size, alone.layout.unit, tuple(np.sort(free).tolist()), asked.group)
-    return TransferPlan(layout, asked.client, asked.rate, asked.write, asked.start)
-
-
 def allocation(
     effort: StreamEffort = QUICK, *, offered: Sequence[float] = (5e6, 10e6, 20e6, 40e6), batches: int = 10
 ) -> xr.Dataset:
@@ -151,6 +142,20 @@ def survival(effort: StreamEffort = QUICK) -> xr.Dataset:
     ).assign_attrs(_made_by("swift.survival", "simulated", effort, began))
 
 
+def mediator_findings(admitted: xr.Dataset, choices: xr.Dataset, survival: xr.Dataset) -> list[Measurement]:
+    """The three claims. admitted, choices, survival: of `sessions`."""
+    return [_rejects(admitted), _chooses(choices), _survives(survival)]
+
+
+def _anyway(ledger: Ledger, asked: Request) -> TransferPlan:
+    """The plan that a refused session has on an idle cluster, on the agents that are least busy."""
+    alone = Mediator(Ledger(cluster())).request(asked)
+    assert isinstance(alone, Admitted)
+    free = np.argsort(ledger.disk_shares, kind="stable")[: len(alone.layout.agents)]
+    layout = StripeLayout.over(asked.size, alone.layout.unit, tuple(np.sort(free).tolist()), asked.group)
+    return TransferPlan(layout, asked.client, asked.rate, asked.write, asked.start)
+
+
 def _read_back(group: int, seed: int) -> tuple[int, int]:
     size = 40 * 32 * KB + 12_345
     draw = np.random.default_rng([seed, group])
@@ -173,11 +178,6 @@ def _read_back(group: int, seed: int) -> tuple[int, int]:
 def _made_by(exhibit: str, basis: str, effort: StreamEffort, began: float) -> dict:
     made = made_by(basis, effort.successive(1), time.perf_counter() - began)
     return made | {"paper": "swift", "exhibit": exhibit, "drive": M2372K.name, "sessions": effort.sessions}
-
-
-def mediator_findings(admitted: xr.Dataset, choices: xr.Dataset, survival: xr.Dataset) -> list[Measurement]:
-    """The three claims. admitted, choices, survival: of `sessions`."""
-    return [_rejects(admitted), _chooses(choices), _survives(survival)]
 
 
 def _rejects(data: xr.Dataset) -> Measurement:
