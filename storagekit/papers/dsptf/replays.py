@@ -157,7 +157,7 @@ def time_over(time: xr.DataArray, one: str, other: str) -> float:
 
 def replay_findings(histories: Mapping[str, History], local: History | None = None) -> list[Measurement]:
     """Figures 6, 7 and 8 from the `replays` of all traces by name. Judged by the mean response time of all requests; notes
-    give that of the reads that memory does not answer (`traces.missed`).
+    give that of the reads that memory does not answer (`missed`).
 
     local: SAP's with popular data side by side, for the notes of figure 8.
     """
@@ -306,7 +306,7 @@ def _lard_window(times: xr.Dataset, basis: str) -> Measurement:
 
 
 def _by_scheme(data: xr.Dataset, system: str) -> xr.Dataset:
-    """`response`, `missed` and `hit_rate` on one of `traces.SYSTEMS`, by scheme and seed."""
+    """`response`, `missed` and `hit_rate` on one of `SYSTEMS`, by scheme and seed."""
     runs = data.isel(run=(data.system == system).values)
     times = xr.Dataset({"response": runs.response, "missed": missed(runs), "hit_rate": runs.hit_rate})
     return times.swap_dims(run="scheme").drop_vars("run")
