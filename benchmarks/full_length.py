@@ -9,12 +9,8 @@ import resource
 import sys
 import time
 
-from storagekit.devices import prepare
-
-prepare()
-
-from storagekit.papers.dsptf.bricks import Bricks, Setting, source  # noqa: E402
-from storagekit.papers.dsptf.replays import missed, settings, through  # noqa: E402
+from storagekit.papers.dsptf.bricks import Bricks, Setting, source
+from storagekit.papers.dsptf.replays import missed, settings, through
 
 
 def main(which: str = "one", name: str = "financial", requests: int = 0) -> None:
