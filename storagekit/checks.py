@@ -7,13 +7,16 @@ import numpy as np
 
 from storagekit.errors import InputError
 
+# every whole number up to it is a float64
+MOST_IN_FULL = 2.0**53
+
 
 def require(holds, label: str, value, limit: str, unit: str = "") -> None:
     """Raises InputError unless `holds`, or all of it where it is a mask of values: the first that fails is named."""
     if np.all(holds):
         return
-    wrong = np.asarray(value)[~np.asarray(holds)].flat[0] if np.ndim(holds) else value
-    raise InputError(f"{label} {_written(wrong)}{unit and f' {unit}'}: it must be {limit}")
+    wrong = np.broadcast_to(value, np.shape(holds))[~np.asarray(holds)].flat[0] if np.ndim(holds) else value
+    raise InputError(f"{label} {written(wrong)}{unit and f' {unit}'}: it must be {limit}")
 
 
 def require_number(label: str, value) -> None:
@@ -38,6 +41,12 @@ def require_positive(label: str, value, unit: str = "") -> None:
     require(0 < value < np.inf, label, value, "above 0 and finite", unit)
 
 
+def require_each_positive(label: str, values, unit: str = "") -> None:
+    """Raises InputError unless every value is above 0 and finite: of a field that holds one, or one for each lane."""
+    given = np.asarray(values)
+    require((given > 0) & np.isfinite(given), label, given, "above 0 and finite", unit)
+
+
 def require_not_negative(label: str, value, unit: str = "") -> None:
     """Raises InputError for anything but one number, 0 or more and finite."""
     require_number(label, value)
@@ -50,6 +59,10 @@ def require_share(label: str, value) -> None:
     require(0 <= value <= 1, label, value, "between 0 and 1")
 
 
-def _written(value) -> str:
+def written(value) -> str:
+    """A value as a message shows it: whole numbers in full, as bytes and sectors are counted, others to six digits."""
     given = np.asarray(value)
-    return f"{float(given):g}" if given.ndim == 0 and given.dtype.kind == "f" else str(value)
+    if given.ndim or given.dtype.kind != "f":
+        return str(value)
+    number = float(given)
+    return f"{number:.0f}" if number.is_integer() and abs(number) < MOST_IN_FULL else f"{number:g}"

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from storagekit.checks import require, require_not_negative, require_positive, require_share, require_whole
+from storagekit.checks import (
+    require,
+    require_each_positive,
+    require_not_negative,
+    require_positive,
+    require_share,
+    require_whole,
+    written,
+)
 from storagekit.errors import InputError
 
 
@@ -44,3 +52,22 @@ def test_of_many_values_the_first_that_fails_is_named_with_its_unit():
     values = np.array([[1.0, 2.0], [-3.0, np.nan]], np.float32)
     with pytest.raises(InputError, match=r"^time -3 s: it must be 0 or more$"):
         require(values >= 0, "time", values, "0 or more", "s")
+    with pytest.raises(InputError, match=r"^rate nan a second: it must be above 0 and finite$"):
+        require_each_positive("rate", np.array([1.0, np.nan, -1.0], np.float32), "a second")
+    with pytest.raises(InputError, match=r"^data 3: it must be at most D_s$"):
+        require(np.array([True, False]), "data", 3.0, "at most D_s")
+
+
+def test_whole_numbers_are_written_in_full():
+    values = (8e6, np.float32(2**20 + 1), np.int64(10**9), -1.0, 0.1, np.float32(0.1), 1e300, float("inf"), "3x2x1")
+    assert [written(value) for value in values] == [
+        "8000000",
+        "1048577",
+        "1000000000",
+        "-1",
+        "0.1",
+        "0.1",
+        "1e+300",
+        "inf",
+        "3x2x1",
+    ]

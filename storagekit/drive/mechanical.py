@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from storagekit import units
 from storagekit.arrays import AnyArray
+from storagekit.checks import require, require_not_negative, written
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.geometry import Geometry, geometry, plain_zone
 from storagekit.drive.seek import AbstractSeek, ScaledSeek, seek_from_three
@@ -117,8 +118,7 @@ class Drive(OneKind):
         a second. Track length follows from the rate, the number of cylinders from the capacity; skews just cover the head
         switch (default: the track-to-track seek) and the one-cylinder seek. Raises InputError on impossible figures.
         """
-        if not 0 <= write_settle < math.inf:
-            raise InputError(f"write_settle {write_settle:g} s: it must be 0 or more")
+        require_not_negative("write_settle", write_settle, "s")
         figures = {
             "rpm": rpm,
             "track_seek": track_seek,
@@ -127,14 +127,14 @@ class Drive(OneKind):
             "heads": heads,
         }
         for label, figure in figures.items():
-            if not 0 < figure < math.inf:
-                raise InputError(f"{label} {figure:g}: it must be above 0 and finite; take it from the data sheet")
+            require(0 < figure < math.inf, label, figure, "above 0 and finite; take it from the data sheet")
         revolution = units.revolution(rpm)
         length = max(1, round(media_rate * revolution / units.SECTOR))
         cylinders = round(capacity / units.SECTOR / (length * heads))
         if cylinders < 10:
             raise InputError(
-                f"capacity {capacity:g} bytes: {length * heads} sectors a cylinder leave {cylinders} cylinders; check it"
+                f"capacity {written(capacity)} bytes: {length * heads} sectors a cylinder leave {cylinders} cylinders; "
+                "check it"
             )
         switch = track_seek if head_switch is None else head_switch
         per_second = length / revolution

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from scipy import optimize
 
 from storagekit.arrays import AnyArray
+from storagekit.checks import require_each_positive
 from storagekit.errors import InputError
 from storagekit.lanes import real
 
@@ -94,8 +95,7 @@ def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
         raise InputError(f"seek curve: {known.shape} values; give at least two pairs [cylinders, time]")
     if np.any(np.diff(known[:, 0]) <= 0) or known[0, 0] < 1:
         raise InputError("seek curve: distances must rise from 1 cylinder; sort the points and drop repeats")
-    if not np.all((known[:, 1] > 0) & np.isfinite(known[:, 1])):
-        raise InputError(f"seek curve: time {known[:, 1].min():g} s; every time must be above 0")
+    require_each_positive("seek curve: time", known[:, 1], "s")
     distance = np.arange(cylinders)
     times = np.interp(distance, known[:, 0], known[:, 1])
     (near, near_time), (far, far_time) = known[-2:]

@@ -6,9 +6,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from storagekit.arrays import AnyArray
+from storagekit.checks import require_each_positive
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.slowed import Slowed
-from storagekit.errors import InputError
 from storagekit.lanes import real
 
 
@@ -19,10 +19,7 @@ class RateServer(OneKind):
     capacity: int = eqx.field(static=True, default=2**24)
 
     def __check_init__(self):
-        if not np.all((np.asarray(self.rate) > 0) & np.isfinite(self.rate)):
-            raise InputError(
-                f"service rate {float(np.min(self.rate)):g} sectors a second: it must be above 0 and finite"
-            )
+        require_each_positive("service rate", self.rate, "sectors a second")
 
     @property
     def cylinders(self) -> int:

@@ -9,6 +9,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.arrays import AnyArray
+from storagekit.checks import require, require_each_positive
 from storagekit.drive import AbstractDrive, AbstractMechanics
 from storagekit.errors import InputError
 from storagekit.lanes import real, rows, whole
@@ -40,10 +41,8 @@ class Spell(eqx.Module):
 
     def __check_init__(self):
         speed = np.asarray(self.speed)
-        if not np.all((speed >= 0) & (speed <= 1)):
-            raise InputError(
-                f"speed {float(np.max(speed)):g} of brick {int(np.min(self.brick))}: 1 is full speed, 0 stopped"
-            )
+        of = f"of brick {int(np.min(self.brick))}"
+        require((speed >= 0) & (speed <= 1), "speed", speed, "from 0, stopped, to 1, full speed", of)
         if np.any(np.asarray(self.brick) < 0):
             raise InputError(f"brick {int(np.min(self.brick))}: bricks are numbered from 0")
         if np.any(np.asarray(self.begins) >= np.asarray(self.ends)):
@@ -89,12 +88,10 @@ class Condition(eqx.Module):
 
     def __check_init__(self):
         for name, part in (("seeking", self.seeking), ("turning", self.turning)):
-            if not np.all((np.asarray(part) >= 0) & (np.asarray(part) <= 1)):
-                raise InputError(
-                    f"{name} {float(np.max(part)):g}: from 0, speed does not concern it, to 1, it does in full"
-                )
-        if not np.all((np.asarray(self.timeout) > 0) & np.isfinite(self.timeout)):
-            raise InputError(f"client timeout {float(np.min(self.timeout)):g} s: it must be above 0 and finite")
+            given = np.asarray(part)
+            limit = "from 0, speed does not concern it, to 1, it does in full"
+            require((given >= 0) & (given <= 1), name, given, limit)
+        require_each_positive("client timeout", self.timeout, "s")
 
     def check(self, bricks: int, copies: int) -> None:
         """Raises InputError where a spell has no brick, or so many bricks stop at once that data may be out of reach."""

@@ -18,7 +18,6 @@ from storagekit import units
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Target
-from storagekit.errors import InputError
 from storagekit.lanes import real, whole
 from storagekit.placement.base import MOST_COPIES, AbstractPlacement, Location
 from storagekit.workload import Requests
@@ -44,20 +43,14 @@ class SRMirror(AbstractPlacement):
     def __check_init__(self):
         for name, value in (("D_s", self.stripes), ("D_r", self.replicas), ("D_m", self.mirrors)):
             require(np.asarray(value) >= 1, name, value, "at least 1")
-        if self.most_replicas < 1:
-            raise InputError(f"most_replicas {self.most_replicas}: provide for at least 1")
-        if np.any(np.asarray(self.replicas) > self.most_replicas):
-            raise InputError(
-                f"D_r {int(np.max(self.replicas))}: at most {self.most_replicas} rotational replicas are written within a "
-                "turn; lower D_r or raise most_replicas"
-            )
-        if int(np.max(np.asarray(self.replicas) * np.asarray(self.mirrors))) > MOST_COPIES:
-            raise InputError(f"D_r x D_m above {MOST_COPIES}: lower the replicas or the mirrors")
-        if not np.all((np.asarray(self.data) > 0) & (np.asarray(self.data) <= np.asarray(self.stripes))):
-            raise InputError(
-                f"a data set of {float(np.max(self.data)):g} drives on D_s {int(np.min(self.stripes))}: the replicas fill "
-                "the rest; raise D_s or lower the data"
-            )
+        require(self.most_replicas >= 1, "most_replicas", self.most_replicas, "at least 1")
+        stripes, replicas, data = (np.asarray(given) for given in (self.stripes, self.replicas, self.data))
+        most = f"at most {self.most_replicas}, what is written within a turn; lower D_r or raise most_replicas"
+        require(replicas <= self.most_replicas, "D_r", replicas, most)
+        every = replicas * np.asarray(self.mirrors)
+        require(every <= MOST_COPIES, "D_r x D_m", every, f"at most {MOST_COPIES}; lower the replicas or the mirrors")
+        room = f"above 0 and at most D_s, {np.min(stripes)}, as replicas fill the rest; raise D_s or lower the data"
+        require((data > 0) & (data <= stripes), "a data set of", data, room, "drives")
         require(self.unit >= 1, "a stripe unit of", self.unit, "at least 1", "sectors")
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
+from storagekit.checks import require_each_positive
 from storagekit.errors import InputError
 from storagekit.lanes import INSTANT, real, whole
 from storagekit.workload.randomness import fraction, words
@@ -116,8 +117,7 @@ class PoissonArrivals(AbstractArrivals):
     rate: Float[AnyArray, "..."] = eqx.field(converter=real)
 
     def __check_init__(self):
-        if not np.all((np.asarray(self.rate) > 0) & np.isfinite(self.rate)):
-            raise InputError(f"arrival rate {float(np.min(self.rate)):g} a second: it must be above 0 and finite")
+        require_each_positive("arrival rate", self.rate, "a second")
 
     def window(self, capacity, key, first, count) -> Window:
         requests = self.requests.draw(capacity, key, first, count)
@@ -152,8 +152,7 @@ class RecordedArrivals(AbstractArrivals):
     scale: Float[AnyArray, "..."] = eqx.field(converter=real, default=1.0)
 
     def __check_init__(self):
-        if not np.all((np.asarray(self.scale) > 0) & np.isfinite(self.scale)):
-            raise InputError(f"trace scale {float(np.min(self.scale)):g}: it must be above 0 and finite")
+        require_each_positive("trace scale", self.scale)
 
     def window(self, capacity, key, first, count) -> Window:
         ahead = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))

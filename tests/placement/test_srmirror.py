@@ -153,13 +153,13 @@ def test_spindles_turn_in_step_where_they_are_synchronized():
 @pytest.mark.parametrize(
     ("build", "says"),
     [
-        (partial(SRMirror, 2, 7), "D_r 7: at most 6"),
-        (partial(SRMirror, 2, 3, most_replicas=2), "D_r 3: at most 2"),
+        (partial(SRMirror, 2, 7), "D_r 7: it must be at most 6"),
+        (partial(SRMirror, 2, 3, most_replicas=2), "D_r 3: it must be at most 2"),
         (partial(SRMirror, 0), "D_s 0: it must be at least 1"),
         (partial(SRMirror, 1, 0), "D_r 0: it must be at least 1"),
         (partial(SRMirror, 1, 1, -2), "D_m -2: it must be at least 1"),
-        (partial(SRMirror, 1, 4, 9), "D_r x D_m above 32"),
-        (partial(SRMirror, 2, data=2.5), "a data set of 2.5 drives on D_s 2"),
+        (partial(SRMirror, 1, 4, 9), "D_r x D_m 36: it must be at most 32"),
+        (partial(SRMirror, 2, data=2.5), "a data set of 2.5 drives: it must be above 0 and at most D_s, 2"),
         (partial(SRMirror, 2, data=0.0), "a data set of 0 drives"),
         (partial(SRMirror, 2, data=float("nan")), "a data set of nan drives"),
         (partial(SRMirror, 1.5), "1.5 is not a whole number"),

@@ -28,7 +28,7 @@ def test_a_trace_on_an_sr_array_uses_all_its_disks():
     [
         ("2x3", "layout '2x3': write D_s, D_r and D_m as in 2x3x1"),
         ("axbxc", "layout 'axbxc': write D_s"),
-        ("2x7x1", "D_r 7: at most 6 rotational replicas"),
+        ("2x7x1", "D_r 7: it must be at most 6"),
         ("0x1x1", "D_s 0: it must be at least 1"),
     ],
 )
@@ -59,7 +59,7 @@ def test_a_brick_that_is_down_serves_nothing():
         (("--slow", "1=2"), "speed 2 of brick 1"),
         (("--slow", "7=0.5"), "a spell of brick 7"),
         (("--stop", "0=9"), "--stop '0=9': write BRICK=FIRST-LAST"),
-        (("--cache-mb", "-1"), "cache of -1.04858e+06 bytes"),
+        (("--cache-mb", "-1"), "cache of -1048576 bytes"),
     ],
 )
 def test_impossible_bricks_are_refused(arguments, complaint):

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool
 from numpy.typing import NDArray
 
-from storagekit.checks import require, require_positive, require_whole
+from storagekit.checks import require, require_positive, require_whole, written
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,10 @@ class Striping:
             require_whole(label, getattr(self, label), least)
         require(
             blocks >= 1 and abs(blocks - round(blocks)) < 1e-6,
-            f"request of {self.request:g} bytes in units of",
-            f"{self.unit:g}",
-            "such that it is a whole number of them",
+            "unit of",
+            self.unit,
+            f"the request of {written(self.request)} bytes divided by a whole number",
+            "bytes",
         )
         if self.groups:
             members, over = divmod(self.disks, self.groups)

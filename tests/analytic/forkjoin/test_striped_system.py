@@ -117,7 +117,10 @@ def test_a_disk_like_a_drive():
 @pytest.mark.parametrize(
     "build, message",
     [
-        (lambda: Striping(MB, 3000, 4), "whole number"),
+        (
+            lambda: Striping(MB, 3000, 4),
+            "unit of 3000 bytes: it must be the request of 1048576 bytes divided by",
+        ),
         (lambda: Striping(MB, 32 * KB, 0), "disks 0: give a whole number, at least 1"),
         (lambda: Striping(MB, 32 * KB, 32, groups=3), "a divisor"),
         (lambda: Striping(MB, 32 * KB, 32, groups=32), "2 disks or more"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from storagekit.checks import require, require_not_negative, require_positive
 from storagekit.errors import InputError
 from storagekit.units import GB, KB
 from storagekit.workload.standin.popular.popularity import Popularity, expected_hit_rate, fitted
@@ -106,8 +107,7 @@ class PopularStandIn:
 
         Raises InputError where the size is below 0 or not finite.
         """
-        if not 0 <= size < math.inf:
-            raise InputError(f"cache of {size:g} B: must be at least 0 and finite")
+        require_not_negative("cache of", size, "B")
         return round(size * self.scale / BLOCK) * BLOCK
 
     def expected_hit_rate(self, size: float | np.integer) -> float:
@@ -121,8 +121,7 @@ class PopularStandIn:
         What happens to one byte happens within a shorter time: an overwrite, say, more often finds its predecessor not
         yet on disk. Raises InputError where the fraction is not above 0 and finite, or leaves no data on a LUN.
         """
-        if not 0 < fraction < math.inf:
-            raise InputError(f"fraction {fraction:g} of {self.name}: must be above 0 and finite")
+        require_positive("fraction", fraction, f"of {self.name}")
         requests = round(self.requests * fraction)
         data = round(self.data * fraction / (self.luns * CHUNK)) * self.luns * CHUNK
         if requests < 2 or not data:
@@ -152,25 +151,18 @@ class PopularStandIn:
 def _check_targets(model: PopularStandIn) -> None:
     if model.requests < 2:
         raise InputError(f"{model.requests} requests: a stand-in needs at least 2")
-    if not 0 < model.duration < math.inf:
-        raise InputError(f"duration {model.duration:g} s: must be above 0 and finite")
-    if not 0 < model.read_share <= 1:
-        raise InputError(f"read share {model.read_share:g}: must be above 0, as hits are those of reads, and at most 1")
-    if not BLOCK <= model.mean_size <= CHUNK:
-        raise InputError(
-            f"mean size {model.mean_size:g} B: must be from {BLOCK} to {CHUNK} B, the sizes that are mixed"
-        )
-    if not 0 < model.hit_rate < 1:
-        raise InputError(f"hit rate {model.hit_rate:g}: must be above 0 and below 1")
-    if not BLOCK <= model.central_cache < math.inf:
-        raise InputError(f"cache of {model.central_cache:g} B: must be at least one block of {BLOCK} B, and finite")
+    require_positive("duration", model.duration, "s")
+    reads, size, cache = model.read_share, model.mean_size, model.central_cache
+    require(0 < reads <= 1, "read share", reads, "above 0, as hits are those of reads, and at most 1")
+    require(BLOCK <= size <= CHUNK, "mean size", size, f"from {BLOCK} to {CHUNK} B, the sizes that are mixed", "B")
+    require(0 < model.hit_rate < 1, "hit rate", model.hit_rate, "above 0 and below 1")
+    require(BLOCK <= cache < math.inf, "cache of", cache, f"at least one block of {BLOCK} B, and finite", "B")
 
 
 def _check_assumptions(model: PopularStandIn) -> None:
     if model.luns < 1:
         raise InputError(f"{model.luns} LUNs: a stand-in needs at least 1")
-    if not model.luns * CHUNK <= model.data <= 2**60:
-        raise InputError(f"data of {model.data} B: must be from {CHUNK} B a LUN, of {model.luns}, to 2**60 B in all")
+    limit = f"from {CHUNK} B a LUN, of {model.luns}, to 2**60 B in all"
+    require(model.luns * CHUNK <= model.data <= 2**60, "data of", model.data, limit, "B")
     Popularity(0.0, model.head)  # refuses a head out of its range
-    if not 0 < model.scale < math.inf:
-        raise InputError(f"scale {model.scale:g}: must be above 0 and finite")
+    require_positive("scale", model.scale)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from storagekit.checks import require_share
+from storagekit.checks import require, require_not_negative, require_positive, require_share
 from storagekit.errors import InputError
 from storagekit.units import HOUR, KB, SECTOR
 from storagekit.workload.standin.seeking.mixture import Mixture
@@ -105,14 +105,12 @@ class SeekingStandIn:
 
 def _check_sizes(model: SeekingStandIn) -> None:
     size = model.request_size
-    if not (SECTOR <= size <= STRIPE_UNIT and size & (size - 1) == 0):
-        raise InputError(f"request size {size} B: must be a power of two from {SECTOR} to {STRIPE_UNIT} B")
-    if not 2 * size <= model.data <= 2**60:
-        raise InputError(f"data of {model.data} B: must hold from two requests of {size} B to 2**60 B")
+    of_two = SECTOR <= size <= STRIPE_UNIT and size & (size - 1) == 0
+    require(of_two, "request size", size, f"a power of two from {SECTOR} to {STRIPE_UNIT} B", "B")
+    require(2 * size <= model.data <= 2**60, "data of", model.data, f"from two requests of {size} B to 2**60 B", "B")
     if model.requests < 2:
         raise InputError(f"{model.requests} requests: a stand-in needs at least 2")
-    if not 0 < model.duration < math.inf:
-        raise InputError(f"duration {model.duration:g} s: must be above 0 and finite")
+    require_positive("duration", model.duration, "s")
     if model.requests < model.blocks:
         raise InputError(f"{model.requests} requests in {model.duration:g} s: there must be at least one an hour")
 
@@ -130,20 +128,17 @@ def _check_targets(model: SeekingStandIn) -> None:
             f"read after write {model.read_after_write:g}: above the read share {model.read_share:g}; "
             "both are shares of all requests"
         )
-    if not 1 <= model.locality < math.inf:
-        raise InputError(f"locality {model.locality:g}: must be at least 1 (random) and finite")
-    if not 0 < model.near_distance < 1 / 3:
-        raise InputError(f"near distance {model.near_distance:g} of the data: must be above 0 and below the random 1/3")
+    near, random = model.near_distance, "above 0 and below the random 1/3"
+    require(1 <= model.locality < math.inf, "locality", model.locality, "at least 1 (random) and finite")
+    require(0 < near < 1 / 3, "near distance", near, random, "of the data")
 
 
 def _check_timing(model: SeekingStandIn) -> None:
-    if not 1 <= model.interarrival_cov < math.inf:
-        raise InputError(f"interarrival CoV {model.interarrival_cov:g}: must be at least 1 (Poisson) and finite")
+    cov = model.interarrival_cov
+    require(1 <= cov < math.inf, "interarrival CoV", cov, "at least 1 (Poisson) and finite")
     waited_for = model.requests * (1 - model.asynchronous_share)
     mean = model.duration / waited_for if waited_for > 0 else math.inf
-    if not 0 <= model.burst_gap < mean:
-        raise InputError(f"burst gap {model.burst_gap:g} s: must be from 0 to below the mean gap, {mean:g} s")
-    if not 0 < model.flush_period < math.inf:
-        raise InputError(f"flush period {model.flush_period:g} s: must be above 0 and finite")
-    if not 0 <= model.flush_gap < math.inf:
-        raise InputError(f"flush gap {model.flush_gap:g} s: must be at least 0 and finite")
+    below = f"from 0 to below the mean gap, {mean:g} s"
+    require(0 <= model.burst_gap < mean, "burst gap", model.burst_gap, below, "s")
+    require_positive("flush period", model.flush_period, "s")
+    require_not_negative("flush gap", model.flush_gap, "s")
