@@ -11,6 +11,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Num
 
 from storagekit.arrays import AnyArray
+from storagekit.checks import require
 from storagekit.drive.base import AbstractDrive, AbstractMechanics, Arm, Positioning, Target
 from storagekit.errors import InputError
 from storagekit.lanes import whole
@@ -39,10 +40,8 @@ class Mixed(AbstractDrive):
         if not self.members:
             raise InputError("no kinds of drives: give at least one")
         for kind in self.kinds:
-            if not np.all((np.asarray(kind) >= 0) & (np.asarray(kind) < len(self.members))):
-                raise InputError(
-                    f"a brick with a drive of kind {int(np.max(kind))}: kinds go from 0 to {len(self.members) - 1}"
-                )
+            known = (np.asarray(kind) >= 0) & (np.asarray(kind) < len(self.members))
+            require(known, "a brick with a drive of kind", kind, f"from 0 to {len(self.members) - 1}")
 
     @property
     def capacity(self) -> int:
