@@ -63,10 +63,10 @@ class SRMirror(AbstractPlacement):
 
     def capacity(self, drive: AbstractLayout):
         # a row of units short of the drive's end, so that the replicas of the last row have room
-        units = np.floor if isinstance(self.data, np.ndarray | np.generic) else jnp.floor
-        held = units(self.data * (drive.capacity // self.unit - self.most_replicas))
+        floor = np.floor if isinstance(self.data, np.ndarray | np.generic) else jnp.floor
+        held = floor(self.data * (drive.capacity // self.unit - self.most_replicas))
         # on the host beyond what the engine addresses, to be refused there
-        return held.astype(np.int64 if units is np.floor else jnp.int32) * self.unit
+        return held.astype(np.int64 if floor is np.floor else jnp.int32) * self.unit
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Location:
         groups = self.stripes * self.replicas
