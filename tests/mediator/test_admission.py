@@ -1,14 +1,15 @@
 """What is admitted and what is refused, against every allocation there is, tested in plain Python."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
+from helpers import assert_refused
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from storagekit.analytic.forkjoin import Disk, Host, Network
 from storagekit.binding import Binding
-from storagekit.errors import InputError
 from storagekit.mediator import (
     UNITS,
     Admitted,
@@ -59,8 +60,7 @@ def test_admitted_if_and_only_if_some_allocation_fits(oracle, cluster, asked, po
     for one in asked:
         held = oracle.sessions_of(mediator.ledger)
         if one.group and cluster.agents < 2:
-            with pytest.raises(InputError, match="agents 1: a group with parity needs 2"):
-                mediator.request(one)
+            assert_refused(partial(mediator.request, one), "agents 1: a group with parity needs 2")
             continue
         nearest = oracle.nearest(cluster, held, one, SOME_UNITS)
         answer = mediator.request(one)
@@ -214,15 +214,13 @@ def test_any_rate_and_size_has_an_answer(rate, size):
     ],
 )
 def test_bad_input_is_refused_in_a_line(oracle, change, message):
-    with pytest.raises(InputError, match=message) as found:
-        Mediator(Ledger(oracle.cluster_of(4))).propose(Request(**{"client": "a", "rate": 1e5, "size": 10**5} | change))
-    assert "\n" not in str(found.value)
+    mediator = Mediator(Ledger(oracle.cluster_of(4)))
+    asked = {"client": "a", "rate": 1e5, "size": 10**5} | change
+    assert_refused(lambda: mediator.propose(Request(**asked)), message)
 
 
 @pytest.mark.usefixtures("unchecked")
 def test_a_mediator_needs_units_and_a_cluster_disks(oracle):
     for units, message in (((), "units: none given"), ((1.5,), "unit 1.5")):
-        with pytest.raises(InputError, match=message):
-            Mediator(Ledger(oracle.cluster_of(1)), units=units)
-    with pytest.raises(InputError, match="disks 0: a cluster must have"):
-        Cluster((), Host(), Host(), Network(1e6))
+        assert_refused(partial(Mediator, Ledger(oracle.cluster_of(1)), units=units), message)
+    assert_refused(lambda: Cluster((), Host(), Host(), Network(1e6)), "disks 0: a cluster must have")
