@@ -9,7 +9,7 @@ import pytest
 
 from storagekit.devices import cache_folder, cores, environment
 
-FLAG = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000"
+FLAG = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000,xla_cpu_use_multi_output_fusion=true"
 
 
 def test_every_core_is_a_device_unless_the_user_says_otherwise(monkeypatch):
