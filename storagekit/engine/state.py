@@ -167,7 +167,7 @@ def phases(key: UInt32[AnyArray, "2 *lanes"], system: System) -> Float[Array, "d
     That of a drive does not depend on how many there are, so that idle ones may be added.
     """
 
-    def one_lane(data: UInt32[Array, "2"]) -> Float[Array, "drive"]:
+    def one_lane(data: UInt32[AnyArray, "2"]) -> Float[Array, "drive"]:
         return jax.random.uniform(jax.random.wrap_key_data(data), (system.drives,), jnp.float32)
 
     draw = one_lane
