@@ -20,6 +20,8 @@ from storagekit.engine.run import Run, begin, chunk
 from storagekit.engine.state import start
 from storagekit.workload import RecordedArrivals, Requests
 
+# neither an axis more nor one less is anything that NumPy's rules should mend
+jax.config.update("jax_numpy_rank_promotion", "raise")
 # property tests share their cores with the rest: a slow example is no finding
 settings.register_profile("storagekit", deadline=None)
 settings.load_profile("storagekit")

@@ -1,7 +1,8 @@
 """The rooms whose annotations hold for every call: imported before storagekit is, this sees to it that they are checked.
 
 Left out are `analytic` and `plan`, whose formulas declare arrays and return NumPy's numbers where they are given numbers,
-and what is called so often on the host that a check costs more than the work: stand-ins, and what is behind the mediator's face.
+and what is called so often on the host that a check costs more than the work: stand-ins, and what is behind the face of
+the mediator.
 """
 
 from jaxtyping import install_import_hook

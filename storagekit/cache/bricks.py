@@ -244,7 +244,7 @@ def blocks_held(cache: BrickLRU, private: Contents, lane: int = 0, generation=No
 
     found = []
     for brick in range(cache.bricks):
-        memory = cache.memory(jnp.full(1, brick, jnp.int32))
+        memory = cache.memory(jnp.full((1, *np.shape(private.table)[1:]), brick, jnp.int32))
         first, sets = of_lane(memory.first), of_lane(memory.sets(cache.ways))
         held = table[first : first + sets].ravel() if brick == 0 or not of_lane(cache.central) else table[:0, 0]
         now = 0 if generation is None or of_lane(cache.central) else int(generation[brick])

@@ -127,7 +127,8 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> Slo
 
     opening = scenario.arrivals.at_start(rows(system.slots, phase))
     # what a target consists of, the drive knows
-    somewhere = system.drive.locate(jnp.zeros(1, jnp.int32), jnp.ones(1, jnp.int32))
+    first = jnp.zeros((1, *phase.shape[1:]), jnp.int32)
+    somewhere = system.drive.locate(first, first + 1)
     return Slots(
         number=slot(NOBODY, jnp.int32),
         target=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
