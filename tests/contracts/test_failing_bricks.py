@@ -35,7 +35,7 @@ def duplicates(cache: BrickLRU, contents, generation) -> jax.Array:
     table = contents.table.ravel()
     live = (table != EMPTY) & ((table >> BLOCK_BITS) == generation.ravel()[jnp.minimum(of, BRICKS - 1)])
     block = jnp.where(live, table & (2**BLOCK_BITS - 1), -1 - row)
-    return jnp.sum((block[:, None] == block) & (of[:, None] != of))
+    return jnp.sum((block[:, None] == block[None]) & (of[:, None] != of[None]))
 
 
 @lru_cache
