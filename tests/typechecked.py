@@ -1,8 +1,8 @@
 """The rooms whose annotations hold for every call: imported before storagekit is, this sees to it that they are checked.
 
-Left out are `analytic` and `plan`, whose formulas declare arrays and return NumPy's numbers where they are given numbers,
-and what is called so often on the host that a check costs more than the work: stand-ins, and what is behind the face of
-the mediator.
+Left out are `analytic` and `plan`, whose formulas declare arrays and return NumPy's numbers where they are given numbers;
+`metrics.measurement`, which is given NumPy's numbers and holds Python's; and what is called so often on the host that a
+check costs more than the work: stand-ins, and what is behind the face of the mediator.
 """
 
 from jaxtyping import install_import_hook
@@ -22,7 +22,13 @@ ROOMS = (
     "dispatch",
     "cache",
     "engine",
-    "metrics",
+    "metrics.confidence",
+    "metrics.experiment",
+    "metrics.history",
+    "metrics.measured_drive",
+    "metrics.measures",
+    "metrics.provisioning",
+    "metrics.replaying",
     "mediator.mediator",
     "mediator.policy",
     "mediator.rehearsal",
