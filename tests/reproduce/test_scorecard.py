@@ -91,7 +91,7 @@ def test_a_claim_without_measurement_says_why():
     assert (told.verdict, told.note, told.basis) == ("not-run", "the drive is too small", "")
 
 
-def test_scalars_of_numpy_are_numbers(unchecked):
+def test_scalars_of_numpy_are_numbers():
     found = Measurement("x.a.b", np.float32(2.0), np.float64(1.0), np.array(3.0))
     assert (found.measured, found.low, found.high) == (2.0, 1.0, 3.0)
     assert Measurement("x.a.b", np.True_).measured is True
