@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from storagekit.dispatch import Hashing
 from storagekit.drive import ideal_drive, load_drive
 from storagekit.engine import System
+from storagekit.errors import InputError
 from storagekit.placement import Declustered, Replicas
 from storagekit.schedule import SATF
 
