@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.cache import Sought
 from storagekit.dispatch import View
-from storagekit.engine.state import State
+from storagekit.engine.state import Slots, State
 from storagekit.engine.system import Scenario
 from storagekit.lanes import (
     INSTANT,
@@ -70,16 +70,8 @@ def admit(
     routed, dispatch = system.dispatch.route(state.dispatch, request, admitted, view)
     receiving = (request.receiving % view.copies.astype(jnp.uint32)).astype(jnp.int32)
     sending = sending_of(scenario, state, request, copy, Sending(routed, receiving, arrival, None))
-    asked = system.propagation.asked(sending.routed, request, placement)
-    asked = asked if sending.alive is None else asked & sending.alive
+    asked = _asked(scenario, request, sending, copy, usable_at)
     asked_of = held(asked, copy)
-    if usable_at is not None:
-        # a dispatcher does not know which copies are stale: nobody waits at these; where all that it asks are, another one
-        # is asked, and only one, because who sends a request to a single copy withdraws it from no other
-        asked = asked & union(jnp.where(usable_at != 0, bit(copy), jnp.uint32(0)))
-        current, _ = first_true(usable_at != 0)
-        asked = jnp.where(asked == 0, bit(pick(copy, current)), asked)
-        asked_of = held(asked, copy)
     generation = system.condition.generation(state.condition)
     sought = Sought(placement, computed_once(sending.routed), sending.receiving, place.home, generation)
     found, cache = system.cache.look_up(state.cache, request, admitted, sought)
@@ -87,10 +79,70 @@ def admit(
     asked, asked_of = jnp.where(hit, jnp.uint32(0), asked), asked_of & ~hit
     # one that waited outside for a slot is in no memory before it is in
     inside = jnp.maximum(jnp.maximum(sending.sent, entry), 0.0)
+    answer = _answer(scenario, state, request, inside, hit, elsewhere)
+    slots = _seated(slots, into, request, place, sending, arrival, asked, answer)
+    woken = drives.idle & asked_of & admitted
+    when = jnp.minimum(drives.wake, inside)
+    state = state._replace(
+        slots=slots,
+        drives=drives._replace(wake=jnp.where(woken, when, drives.wake)),
+        dispatch=system.dispatch.admit(dispatch, into, request),
+        propagation=system.propagation.admit(state.propagation, into, request, usable),
+        cache=system.cache.admit(cache, into, request),
+    )
+    return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
+
+
+def _asked(
+    scenario: Scenario,
+    request: Requests,
+    sending: Sending,
+    copy: Int[Array, "drive *lanes"],
+    usable_at: UInt32[Array, "drive *lanes"] | None,
+) -> UInt32[Array, "1 *lanes"]:
+    """The copies at which a request waits. copy: which one each drive has; usable_at: its replicas that are not stale.
+
+    A dispatcher does not know which copies are stale: nobody waits at these; where all that it asks are, another one is
+    asked, and only one, because who sends a request to a single copy withdraws it from no other.
+    """
+    system = scenario.system
+    asked = system.propagation.asked(sending.routed, request, system.placement)
+    asked = asked if sending.alive is None else asked & sending.alive
+    if usable_at is None:
+        return asked
+    asked = asked & union(jnp.where(usable_at != 0, bit(copy), jnp.uint32(0)))
+    current, _ = first_true(usable_at != 0)
+    return jnp.where(asked == 0, bit(pick(copy, current)), asked)
+
+
+def _answer(
+    scenario: Scenario,
+    state: State,
+    request: Requests,
+    inside: Float[Array, "1 *lanes"],
+    hit: Bool[Array, "1 *lanes"],
+    elsewhere: Bool[Array, "1 *lanes"],
+) -> Float[Array, "1 *lanes"]:
+    """When a request that is `inside` then is answered, as far as is known as it enters: from memory, or as a write's policy
+    has it."""
+    system = scenario.system
     answer = jnp.where(request.read, jnp.inf, system.completion.on_arrival(inside))
     from_memory = inside + system.cache.hit_time + jnp.where(elsewhere, system.dispatch.hop, 0.0)
-    answer = jnp.where(hit, jnp.maximum(from_memory, under_way(scenario, state, request)), answer)
-    slots = slots._replace(
+    return jnp.where(hit, jnp.maximum(from_memory, under_way(scenario, state, request)), answer)
+
+
+def _seated(
+    slots: Slots,
+    into: Bool[Array, "slot *lanes"],
+    request: Requests,
+    place: Location,
+    sending: Sending,
+    arrival: Float[Array, "1 *lanes"],
+    asked: UInt32[Array, "1 *lanes"],
+    answer: Float[Array, "1 *lanes"],
+) -> Slots:
+    """The slots with the request in the one marked in `into`. answer: when it is answered, inf while not known."""
+    return slots._replace(
         number=jnp.where(into, request.number, slots.number),
         target=where_tree(into, place.target, slots.target),
         home=jnp.where(into, place.home, slots.home),
@@ -104,16 +156,6 @@ def admit(
         answered=jnp.where(into, False, slots.answered),
         latest=jnp.where(into, -jnp.inf, slots.latest),
     )
-    woken = drives.idle & asked_of & admitted
-    when = jnp.minimum(drives.wake, inside)
-    state = state._replace(
-        slots=slots,
-        drives=drives._replace(wake=jnp.where(woken, when, drives.wake)),
-        dispatch=system.dispatch.admit(dispatch, into, request),
-        propagation=system.propagation.admit(state.propagation, into, request, usable),
-        cache=system.cache.admit(cache, into, request),
-    )
-    return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
 
 
 def view_for(

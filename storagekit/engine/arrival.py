@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.engine.admission import Admission, admit
-from storagekit.engine.state import NOBODY, State
+from storagekit.engine.state import NOBODY, Slots, State
 from storagekit.engine.system import Scenario
 from storagekit.lanes import INSTANT, computed_once, first_min, first_true, least, pick, pick_tree, rows
 from storagekit.placement import Location
@@ -81,6 +81,28 @@ def admissible(
     return scenario.arrivals.precedes(entry, choice)
 
 
+def _opening(
+    since: Float[Array, "slot *lanes"], arrival: Float[Array, "1 *lanes"]
+) -> tuple[Int[Array, "1 *lanes"], Float[Array, "1 *lanes"]]:
+    """The slot that an arrival enters and when: one that is free as it arrives, or else the first that will be.
+
+    since: when each slot is free, inf where nobody knows.
+    """
+    slot, ready = first_true(since <= arrival)
+    next_slot, next_free = first_min(since)
+    return jnp.where(ready, slot, next_slot), jnp.where(ready, arrival, next_free)
+
+
+def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> Answered:
+    """The request whose answer is the earliest, in lanes in which it `leaves`."""
+    return Answered(
+        jnp.where(leaves, pick(slots.number, coming.leaving), NOBODY),
+        coming.answer - pick(slots.born, coming.leaving),
+        pick(slots.read, coming.leaving),
+        pick(slots.asynchronous, coming.leaving),
+    )
+
+
 def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Passage]:
     """The earliest answer leaves and the next request enters, each if it is due before a drive chooses."""
     system, arrivals, slots = scenario.system, scenario.arrivals, state.slots
@@ -91,9 +113,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     # an answer may leave before its time; its slot is free at that time, and what waits outside enters then
     since = jnp.where(free, slots.born, jnp.inf)
     since = jnp.where((row == coming.leaving) & coming.vacates, coming.answer, since)
-    slot, ready = first_true(since <= coming.arrival)
-    next_slot, next_free = first_min(since)
-    slot, entry = jnp.where(ready, slot, next_slot), jnp.where(ready, coming.arrival, next_free)
+    slot, entry = _opening(since, coming.arrival)
     horizon = least(state.drives.wake)
     admitted = computed_once(arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival))
     # an arrival may stop the brick that is about to answer
@@ -101,12 +121,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     leaves = arrivals.leaves(admitted, (coming.answer <= known) & jnp.isfinite(coming.answer))
 
     gone = (row == coming.leaving) & leaves
-    answered = Answered(
-        jnp.where(leaves, pick(slots.number, coming.leaving), NOBODY),
-        coming.answer - pick(slots.born, coming.leaving),
-        pick(slots.read, coming.leaving),
-        pick(slots.asynchronous, coming.leaving),
-    )
+    answered = _answered(slots, coming, leaves)
     after = after_answer(scenario, state)
     emptied = gone & (after == 0) & ~kept
     slots = slots._replace(

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.engine.completion import Underway
-from storagekit.engine.state import NOBODY, State
+from storagekit.engine.state import NOBODY, Drives, State
 from storagekit.engine.system import Scenario
 from storagekit.lanes import INSTANT, bit, count, first_true, held, index_of, mask_of, pick, rows
 
@@ -42,9 +42,6 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
     written = system.completion.on_stop(answer, others, latest, waiting, receiving, now)
     answer = jnp.where(lost, jnp.inf, jnp.where(there & ~slots.read, written, answer))
     sent = jnp.maximum(slots.sent + system.condition.timeout, now)
-    back = before & ~stopped
-    woken = (drives.idle & ~down & (count(lost) > 0)) | back
-    wake = jnp.where(woken, jnp.minimum(drives.wake, now), drives.wake)
     return state._replace(
         slots=slots._replace(
             waiting=jnp.where(lost, system.dispatch.again(alive), waiting),
@@ -53,14 +50,27 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
             receiving=receiving,
             sent=jnp.where(lost, sent, slots.sent),
         ),
-        drives=drives._replace(
-            wake=jnp.where(down, jnp.inf, wake),
-            planned=drives.planned & ~down,
-            idle=(drives.idle | back) & ~down,
-        ),
+        drives=_woken(drives, down, before & ~stopped, count(lost) > 0, now),
         dispatch=system.dispatch.forget(state.dispatch, lost),
         condition=state.condition._replace(down=down),
     ), count(lost)
+
+
+def _woken(
+    drives: Drives,
+    down: Bool[Array, "drive *lanes"],
+    back: Bool[Array, "drive *lanes"],
+    again: Bool[Array, "1 *lanes"],
+    now: Float[Array, "1 *lanes"],
+) -> Drives:
+    """The drives once some are `down` and some are `back`: these wake, and idle ones where reads are sent `again`."""
+    woken = (drives.idle & ~down & again) | back
+    wake = jnp.where(woken, jnp.minimum(drives.wake, now), drives.wake)
+    return drives._replace(
+        wake=jnp.where(down, jnp.inf, wake),
+        planned=drives.planned & ~down,
+        idle=(drives.idle | back) & ~down,
+    )
 
 
 def _aborted(

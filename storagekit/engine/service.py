@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.cache import Sought
-from storagekit.dispatch import Claim
+from storagekit.dispatch import Claim, Verdict
 from storagekit.drive import Positioning, Target
 from storagekit.engine.propagation import Access, Offer
 from storagekit.engine.state import Plan, Slots, State
@@ -119,14 +119,7 @@ def choose(
     number = pick(slots.number, best.slot)
     plan = Plan(*best.positioning, best.transfer, best.finish, place.end, number, best.slot, best.replica)
     distance = jnp.where(kept, best.target.cylinder - pick(drives.arm.cylinder, which), 0)
-    told = {
-        "chose": best.found,
-        "candidates": best.candidates,
-        "claimed": claim.made,
-        "further": verdict.contested,
-        "contested": verdict.first_contest,
-        "twice": verdict.contested & verdict.kept & ~verdict.rival_yields,
-    }
+    told = _told(best, claim, verdict)
     generation = system.condition.generation(state.condition)
     sought = Sought(system.placement, bit(best.copy), best.copy, home, generation)
     state = state._replace(
@@ -144,6 +137,28 @@ def choose(
     return state, told
 
 
+def _told(best: Best, claim: Claim, verdict: Verdict) -> dict[str, Bool[Array, "1 *lanes"] | Int[Array, "1 *lanes"]]:
+    """The fields of the report that tell of a choice."""
+    return {
+        "chose": best.found,
+        "candidates": best.candidates,
+        "claimed": claim.made,
+        "further": verdict.contested,
+        "contested": verdict.first_contest,
+        "twice": verdict.contested & verdict.kept & ~verdict.rival_yields,
+    }
+
+
+def _cheapest(cost: Float[Array, "slot *lanes"]) -> tuple[Int[Array, "1 *lanes"], Float[Array, "1 *lanes"]]:
+    """The first slot of least cost, and that cost.
+
+    Costs are equal where two requests lie at one angle; rounding must not choose between them.
+    """
+    lowest = least(cost)
+    slot, _ = first_true(cost <= lowest + INSTANT)
+    return jnp.minimum(slot, cost.shape[0] - 1), lowest
+
+
 def best_copy(
     scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], chooses: Bool[Array, "1 *lanes"]
 ) -> Best:
@@ -157,16 +172,12 @@ def best_copy(
     copies = placement.copy_on(which, slots.home)
     offer = system.propagation.offer(state.propagation, slots.waiting, copies, placement)
     candidate, choosable_from = candidates(scenario, state, offer, copies)
-
     places = system.drive.seen(slots.target, which)
     choice = Choice(
         system.drive, mechanics, placement, which, arm, angle, places, slots.read, slots.born, copies, offer.usable
     )
     cost = jnp.where(candidate, system.schedule.cost(state.schedule, choice), jnp.inf)
-    # costs are equal where two requests lie at one angle; rounding must not choose between them
-    lowest = least(cost)
-    slot, _ = first_true(cost <= lowest + INSTANT)
-    slot = jnp.minimum(slot, system.slots - 1)
+    slot, lowest = _cheapest(cost)
     found = computed_once(jnp.isfinite(lowest) & chooses)
     target: Target = pick_tree(places, slot)
     read, copy = computed_once((pick(slots.read, slot), placement.copy_on(which, pick(slots.home, slot))))
