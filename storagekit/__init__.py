@@ -17,7 +17,8 @@ plan.memory
 mediator                 sessions with guaranteed rates, reserved over many agents
 =======================  ==========================================================================
 
-The rooms, from the bottom up: `drive`, `workload`; `placement`; `schedule`, `dispatch`, `cache`; `engine`, `analytic`;
+The rooms, from the bottom up: `drive`, `workload`; `placement`; `claims`; `schedule`, `dispatch`,
+`write`, `cache`; `engine`, `analytic`;
 `charts`, `metrics`; `plan`, `mediator`; `papers`; `reproduce`. Each is loaded when it is first used. SI units throughout;
 `units` has those of the field.
 """
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         analytic,
         cache,
         charts,
+        claims,
         dispatch,
         drive,
         engine,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
         schedule,
         units,
         workload,
+        write,
     )
     from storagekit.drive import load_drive
     from storagekit.engine import Scenario, System
@@ -60,6 +63,7 @@ __all__ = [
     "analytic",
     "cache",
     "charts",
+    "claims",
     "dispatch",
     "drive",
     "engine",
@@ -81,6 +85,7 @@ __all__ = [
     "sweep",
     "units",
     "workload",
+    "write",
 ]
 
 # the rooms of the names that are no rooms themselves, and what they are called there if it is something else

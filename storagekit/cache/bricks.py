@@ -23,7 +23,8 @@ from storagekit.cache.sets import (
     touched,
 )
 from storagekit.errors import InputError
-from storagekit.lanes import bit, computed_once, index_of, lowest, mask_of, pick, real, whole
+from storagekit.lanes import bit, computed_once, index_of, lowest, pick, real, whole
+from storagekit.moments import Entered, Sizes, Stopped, Taken
 from storagekit.workload import Requests
 
 # bits of a block's number; those above tell the generations of a brick's memory apart
@@ -32,11 +33,15 @@ WAYS, SECTORS = 16, 16
 
 
 class Contents(NamedTuple):
-    """Private state: the blocks of each set from the most recent to the least, and those that each slot's request wants."""
+    """Private state: the blocks of each set from the most recent to the least, and those that each slot's request wants.
+
+    lost: how often each brick has lost its memory; None where none ever does.
+    """
 
     table: Int[Array, "row *lanes"]
     first: Int[Array, "slot *lanes"]
     count: Int[Array, "slot *lanes"]
+    lost: Int[Array, "drive *lanes"] | None
 
 
 class BrickLRU(AbstractCache):
@@ -118,9 +123,11 @@ class BrickLRU(AbstractCache):
         if bricks > self.bricks:
             raise InputError(f"{bricks} bricks, of which {self.bricks} have a cache: raise BrickLRU.bricks")
 
-    def init(self, slots, lanes) -> Contents:
-        nothing = jnp.zeros((slots, *lanes), jnp.int32)
-        return Contents(jnp.full((self.sets * self.ways, *lanes), EMPTY, jnp.int32), nothing + EMPTY, nothing)
+    def init(self, sizes: Sizes) -> Contents:
+        table = jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, jnp.int32)
+        nothing = jnp.zeros((sizes.slots, *sizes.lanes), jnp.int32)
+        lost = jnp.zeros((sizes.drives, *sizes.lanes), jnp.int32) if sizes.stops else None
+        return Contents(table, nothing + EMPTY, nothing, lost)
 
     def memory(self, brick: Int[Array, "1 *lanes"]) -> Memory:
         """How many blocks a brick's memory holds, and its first set; of all together if there is a central one."""
@@ -141,20 +148,20 @@ class BrickLRU(AbstractCache):
         first, count = blocks_of(request, self.sectors)
         none = jnp.zeros_like(sought.asked)
         keeper = computed_once(self._keeper(request, sought))
-        every = mask_of(sought.placement.copies) | none
+        every = sought.placement.parts_of(sought.place) | none
         reads, writes = entering & request.read, entering & ~request.read
         wanted = jnp.where(reads, sought.asked, none)
         kept = jnp.where(writes, bit(keeper), none)
         dropped = jnp.where(writes, every & ~bit(keeper), none)
-        held, table = self._visit(private.table, first, count, sought, wanted, kept, dropped)
+        held, table = self._visit(private, first, count, sought, wanted, kept, dropped)
         here = (self.central != 0) | (held & bit(sought.receiving) != 0)
-        copy = jnp.where(here, sought.receiving, index_of(held))
-        return Found(reads & (held != 0), copy), private._replace(table=table)
+        part = jnp.where(here, sought.receiving, index_of(held))
+        return Found(reads & (held != 0), part), private._replace(table=table)
 
-    def admit(self, private: Contents, into, request: Requests):
-        first, count = blocks_of(request, self.sectors)
+    def entered(self, private: Contents, moment: Entered) -> Contents:
+        first, count = blocks_of(moment.request, self.sectors)
         return private._replace(
-            first=jnp.where(into, first, private.first), count=jnp.where(into, count, private.count)
+            first=jnp.where(moment.into, first, private.first), count=jnp.where(moment.into, count, private.count)
         )
 
     def same_data(self, private: Contents, request: Requests):
@@ -163,27 +170,35 @@ class BrickLRU(AbstractCache):
     def same_data_as(self, private: Contents, slot):
         return _overlap(private, pick(private.first, slot), pick(private.count, slot))
 
-    def read_in(self, private: Contents, slot, made, sought: Sought):
-        none = jnp.zeros_like(sought.asked)
-        every = mask_of(sought.placement.copies) | none
-        kept = jnp.where(made, sought.asked, none)
-        dropped = jnp.where(made, every & ~sought.asked, none)
-        first, count = pick(private.first, slot), pick(private.count, slot)
-        _, table = self._visit(private.table, first, count, sought, none, kept, dropped)
+    def taken(self, private: Contents, moment: Taken) -> Contents:
+        """What the disk is to read goes to its brick's memory, and out of the others'."""
+        served = bit(moment.part)
+        none = jnp.zeros_like(served)
+        every = moment.placement.parts_of(moment.place)
+        made = moment.kept & moment.read
+        kept = jnp.where(made, served, none)
+        dropped = jnp.where(made, every & ~served, none)
+        first, count = pick(private.first, moment.slot), pick(private.count, moment.slot)
+        sought = Sought(moment.placement, served, moment.part, moment.place)
+        _, table = self._visit(private, first, count, sought, none, kept, dropped)
         return private._replace(table=table)
 
+    def stopped(self, private: Contents, moment: Stopped) -> Contents:
+        assert private.lost is not None
+        return private._replace(lost=private.lost + moment.bricks)
+
     def _keeper(self, request: Requests, sought: Sought) -> Int[Array, "1 *lanes"]:
-        """The copy whose brick keeps a write in memory once it is on disk (dsptf, section 3)."""
-        hashed = (request.address_hash % jnp.asarray(sought.placement.copies).astype(jnp.uint32)).astype(jnp.int32)
+        """The part whose brick keeps a write in memory once it is on disk (dsptf, section 3)."""
+        hashed = (request.address_hash % jnp.asarray(sought.placement.parts).astype(jnp.uint32)).astype(jnp.int32)
         return jnp.where(sought.asked & bit(hashed) != 0, hashed, index_of(sought.asked))
 
     def _visit(
-        self, table, first, count, sought: Sought, wanted, kept, dropped
+        self, private: Contents, first, count, sought: Sought, wanted, kept, dropped
     ) -> tuple[UInt32[Array, "1 *lanes"], Int[Array, "row *lanes"]]:
-        """Blocks touched in the memories of some copies, one bit each: brought to the front where they are held and
+        """Blocks touched in the memories of some parts' bricks, one bit each: brought to the front where they are held and
         `wanted`, put there where they are `kept`, taken out where they are `dropped`.
 
-        Returns the wanted copies at which all of them were held, and the table.
+        Returns the wanted parts at which all of them were held, and the table.
         """
         central = self.central != 0
 
@@ -193,17 +208,17 @@ class BrickLRU(AbstractCache):
 
         wanted, kept = at_one(wanted), at_one(kept)
         dropped = jnp.where(central, jnp.uint32(0), dropped)
-        copies = computed_once(wanted | kept | dropped)
-        count = jnp.where(copies != 0, count, 0)
+        parts = computed_once(wanted | kept | dropped)
+        count = jnp.where(parts != 0, count, 0)
 
-        def one_copy(_, carry):
+        def one_part(_, carry):
             table, held, left, block, now = carry
             here = lowest(left)
-            brick = sought.placement.drive_of(index_of(here), sought.home)
+            brick = sought.placement.drive_of(index_of(here), sought.place)
             place = self.memory(brick).set_of(block, self.ways)
             tag = block
-            if sought.generation is not None:
-                lost = jnp.where(central, 0, pick(sought.generation, brick))
+            if private.lost is not None:
+                lost = jnp.where(central, 0, pick(private.lost, brick))
                 tag = block + (lost << BLOCK_BITS)
             touches, keeps, drops = (now & (mask & here != 0) for mask in (wanted | kept, kept, dropped))
             found, table = touched(self.ways, table, Touch(tag, *place, touches, keeps, drops))
@@ -212,11 +227,11 @@ class BrickLRU(AbstractCache):
         def one_block(ahead, carry):
             table, held = carry
             now = ahead < count
-            most = jnp.max(jnp.where(now, jax.lax.population_count(copies), 0).astype(jnp.int32))
-            begin = (table, held, jnp.where(now, copies, 0), first + ahead, now)
-            return jax.lax.fori_loop(0, most, one_copy, begin)[:2]
+            most = jnp.max(jnp.where(now, jax.lax.population_count(parts), 0).astype(jnp.int32))
+            begin = (table, held, jnp.where(now, parts, 0), first + ahead, now)
+            return jax.lax.fori_loop(0, most, one_part, begin)[:2]
 
-        table, held = jax.lax.fori_loop(0, jnp.max(count), one_block, (table, wanted))
+        table, held = jax.lax.fori_loop(0, jnp.max(count), one_block, (private.table, wanted))
         return held, table
 
 
@@ -231,11 +246,8 @@ def _overlap(
     return (private.first < first + count) & (first < private.first + private.count)
 
 
-def blocks_held(cache: BrickLRU, private: Contents, lane: int = 0, generation=None) -> list[np.ndarray]:
-    """The blocks in the memory of each brick (of a central one: all in the first) of one lane, as NumPy arrays.
-
-    generation: how often each brick has lost its memory, `[brick]`; 0 by default.
-    """
+def blocks_held(cache: BrickLRU, private: Contents, lane: int = 0) -> list[np.ndarray]:
+    """The blocks in the memory of each brick (of a central one: all in the first) of one lane, as NumPy arrays."""
     table = np.asarray(private.table).reshape(cache.sets, cache.ways, -1)[:, :, lane]
 
     def of_lane(leaf) -> int:
@@ -247,6 +259,6 @@ def blocks_held(cache: BrickLRU, private: Contents, lane: int = 0, generation=No
         memory = cache.memory(jnp.full((1, *np.shape(private.table)[1:]), brick, jnp.int32))
         first, sets = of_lane(memory.first), of_lane(memory.sets(cache.ways))
         held = table[first : first + sets].ravel() if brick == 0 or not of_lane(cache.central) else table[:0, 0]
-        now = 0 if generation is None or of_lane(cache.central) else int(generation[brick])
+        now = 0 if private.lost is None or of_lane(cache.central) else of_lane(private.lost[brick])
         found.append(held[(held != EMPTY) & (held >> BLOCK_BITS == now)] & (2**BLOCK_BITS - 1))
     return found

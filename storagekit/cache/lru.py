@@ -22,6 +22,7 @@ from storagekit.cache.sets import (
 )
 from storagekit.errors import InputError
 from storagekit.lanes import real
+from storagekit.moments import Sizes
 from storagekit.workload import Requests
 
 
@@ -76,8 +77,8 @@ class LRU(AbstractCache):
         """Bytes of a block."""
         return self.sectors * units.SECTOR
 
-    def init(self, slots: int, lanes: tuple[int, ...]) -> Int[Array, "row *lanes"]:
-        return jnp.full((self.sets * self.ways, *lanes), EMPTY, jnp.int32)
+    def init(self, sizes: Sizes) -> Int[Array, "row *lanes"]:
+        return jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, jnp.int32)
 
     def look_up(self, private, request: Requests, entering: Bool[Array, "1 *lanes"], sought):
         first, count = blocks_of(request, self.sectors)

@@ -1,17 +1,16 @@
-"""Which copies of a request are asked, and who may serve it."""
+"""Which parts of a request are asked."""
 
 from storagekit.dispatch.base import AbstractDispatch as AbstractDispatch
-from storagekit.dispatch.base import Claim as Claim
 from storagekit.dispatch.base import OneChosen as OneChosen
-from storagekit.dispatch.base import Uncontested as Uncontested
-from storagekit.dispatch.base import Verdict as Verdict
 from storagekit.dispatch.base import View as View
 from storagekit.dispatch.by_number import ByNumber as ByNumber
-from storagekit.dispatch.dsptf import DSPTF as DSPTF
-from storagekit.dispatch.dsptf import Lossy as Lossy
-from storagekit.dispatch.dsptf import Reliable as Reliable
-from storagekit.dispatch.dsptf import central as central
+from storagekit.dispatch.everyone import DSPTF as DSPTF
+from storagekit.dispatch.everyone import Everyone as Everyone
+from storagekit.dispatch.everyone import central as central
 from storagekit.dispatch.hashing import Hashing as Hashing
 from storagekit.dispatch.hashing import WeightedHashing as WeightedHashing
+from storagekit.dispatch.hedged import Hedged as Hedged
 from storagekit.dispatch.lard import LARD as LARD
 from storagekit.dispatch.mirror import NearestIdle as NearestIdle
+from storagekit.dispatch.sampled import Redundant as Redundant
+from storagekit.dispatch.sampled import ShortestQueue as ShortestQueue

@@ -1,97 +1,49 @@
 """A dispatcher that is a number, so that a sweep over dispatchers compiles once."""
 
-from functools import reduce
+from typing import ClassVar
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Int
 
-from storagekit.arrays import AnyArray
+from storagekit.claims import AbstractClaims
+from storagekit.claims import ByNumber as ClaimsByNumber
 from storagekit.dispatch.base import AbstractDispatch
-from storagekit.errors import InputError
-from storagekit.lanes import whole
+from storagekit.moments import OneOf
 
 
-class ByNumber(AbstractDispatch):
-    """The dispatcher `members[index]`, index being a number like any other.
+class ByNumber(OneOf, AbstractDispatch):
+    """The dispatcher `members[index]`, with its claims, see `OneOf`."""
 
-    Every member's decisions are computed in every lane, so that a sweep which compiles anyway is better off with the member
-    alone.
-    """
+    called: ClassVar[str] = "dispatcher"
 
-    members: tuple[AbstractDispatch, ...]
-    index: Int[AnyArray, "..."] = eqx.field(converter=whole, default=0)
-
-    def __check_init__(self):
-        index = np.asarray(self.index)
-        wrong = index[(index < 0) | (index >= len(self.members))]
-        if wrong.size:
-            raise InputError(f"dispatcher number {int(wrong[0])} of {len(self.members)}: they count from 0")
-
-    def check(self, bricks, copies):
+    def check(self, bricks, parts):
         for member in self.members:
-            member.check(bricks, copies)
-
-    def _chosen(self, found):
-        """Of one result for each member, that of the chosen one: a pytree of arrays."""
-
-        def select(*values):
-            numbered = enumerate(values[1:], 1)
-            return reduce(lambda chosen, one: jnp.where(self.index == one[0], one[1], chosen), numbered, values[0])
-
-        return jax.tree.map(select, *found)
-
-    def _each(self, private):
-        return zip(self.members, private, strict=True)
+            member.check(bricks, parts)
 
     @property
-    def lead(self):
-        return self._chosen([member.lead for member in self.members])
+    def claims(self) -> AbstractClaims:
+        return ClaimsByNumber(tuple(member.claims for member in self.members), self.index)
 
     @property
-    def hop(self):
-        return self._chosen([member.hop for member in self.members])
+    def withdraws(self):
+        return self.decided(jnp.asarray(member.withdraws) for member in self.members)
 
-    def init(self, slots, drives, lanes):
-        return tuple(member.init(slots, drives, lanes) for member in self.members)
+    @property
+    def withdraws_late(self):
+        return any(member.withdraws_late for member in self.members)
 
     def route(self, private, request, entering, view):
         found = [
             member.route(state, request, entering & (self.index == number), view)
-            for number, (member, state) in enumerate(self._each(private))
+            for number, (member, state) in enumerate(self.each(private))
         ]
         routed, states = zip(*found, strict=True)
-        return self._chosen(routed), states
+        return self.decided(routed), states
 
-    def admit(self, private, into, request):
-        return tuple(member.admit(state, into, request) for member, state in self._each(private))
-
-    def choosable_from(self, private, sent, receiving, copy):
-        return self._chosen(
-            [member.choosable_from(state, sent, receiving, copy) for member, state in self._each(private)]
-        )
+    def asked_from(self, private, sent, part):
+        return self.decided(member.asked_from(state, sent, part) for member, state in self.each(private))
 
     def entrance(self, routed, receiving):
-        return self._chosen([member.entrance(routed, receiving) for member in self.members])
+        return self.decided(member.entrance(routed, receiving) for member in self.members)
 
     def again(self, alive):
-        return self._chosen([member.again(alive) for member in self.members])
-
-    def forget(self, private, lost):
-        return tuple(member.forget(state, lost) for member, state in self._each(private))
-
-    def claim(self, private, claim):
-        found = [
-            member.claim(state, claim._replace(made=claim.made & (self.index == number)))
-            for number, (member, state) in enumerate(self._each(private))
-        ]
-        verdicts, states = zip(*found, strict=True)
-        return self._chosen(verdicts), states
-
-    def left_behind(self, private, waiting):
-        return self._chosen([member.left_behind(state, waiting) for member, state in self._each(private)])
-
-    def elapse(self, private, time):
-        return tuple(member.elapse(state, time) for member, state in self._each(private))
+        return self.decided(member.again(alive) for member in self.members)

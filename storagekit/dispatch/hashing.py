@@ -15,11 +15,8 @@ from storagekit.workload import fraction
 class Hashing(OneChosen):
     """Read from replica hash(address) mod replicas."""
 
-    def init(self, slots, drives, lanes):
-        return None
-
     def route(self, private, request, entering, view):
-        return bit((request.address_hash % view.copies.astype(jnp.uint32)).astype(jnp.int32)), private
+        return bit((request.address_hash % view.parts.astype(jnp.uint32)).astype(jnp.int32)), private
 
 
 class WeightedHashing(OneChosen):
@@ -37,12 +34,9 @@ class WeightedHashing(OneChosen):
                 f"hash weights {[float(np.min(one)) for one in weights]}: give one per drive, none below 0, not all 0"
             )
 
-    def check(self, bricks, copies):
+    def check(self, bricks, parts):
         if len(self.weights) != bricks:
             raise InputError(f"{len(self.weights)} hash weights for {bricks} bricks: give one for each")
-
-    def init(self, slots, drives, lanes):
-        return None
 
     def route(self, private, request, entering, view):
         drive = rows(view.busy.shape[0], view.busy)
@@ -53,4 +47,4 @@ class WeightedHashing(OneChosen):
         edges = jnp.cumsum(weight, axis=0)
         # never beyond the last drive with a weight, however the sum was rounded
         chosen, _ = first_true(edges > jnp.minimum(fraction(request.address_hash), 1 - 2.0**-20) * edges[-1:])
-        return bit(pick(view.copy(), chosen)), private
+        return bit(pick(view.part(), chosen)), private

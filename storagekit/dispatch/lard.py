@@ -16,6 +16,7 @@ from storagekit.checks import require
 from storagekit.dispatch.base import OneChosen
 from storagekit.errors import InputError
 from storagekit.lanes import bit, first_min, pick, real
+from storagekit.moments import Sizes
 from storagekit.workload import fraction, scramble
 
 
@@ -58,11 +59,12 @@ class LARD(OneChosen):
         if self.targets < 1:
             raise InputError(f"{self.targets} LARD targets: give at least 1")
 
-    def init(self, slots, drives, lanes) -> Table:
+    def init(self, sizes: Sizes) -> Table:
         def none(count):
-            return jnp.zeros((count, *lanes), jnp.float32)
+            return jnp.zeros((count, *sizes.lanes), jnp.float32)
 
-        return Table(jnp.full((self.targets, *lanes), -1, jnp.int32), none(drives), none(drives), none(1), none(1))
+        replica = jnp.full((self.targets, *sizes.lanes), -1, jnp.int32)
+        return Table(replica, none(sizes.drives), none(sizes.drives), none(1), none(1))
 
     def route(self, private: Table, request, entering, view):
         target = (request.address_hash % jnp.uint32(self.targets)).astype(jnp.int32)
@@ -70,13 +72,13 @@ class LARD(OneChosen):
         private = self._watched(private, now, entering)
         load = jnp.where(self.window > 0, private.load, now)
         idlest, least = first_min(jnp.where(view.holders(), load, jnp.inf))
-        idlest, copies = pick(view.copy(), idlest), view.copies
+        idlest, parts = pick(view.part(), idlest), view.parts
         remembered = pick(private.replica, target)
         before = fraction(scramble(target)) < self.allocated
-        past = (scramble(target + self.targets) % copies.astype(jnp.uint32)).astype(jnp.int32)
+        past = (scramble(target + self.targets) % parts.astype(jnp.uint32)).astype(jnp.int32)
         home = jnp.where(before, past, remembered)
         known = jnp.where(remembered < 0, home, remembered)
-        mine = pick(load, view.placement.drive_of(known, view.first))
+        mine = pick(load, view.placement.drive_of(known, view.place))
         overloaded = ((mine > self.high) & (least < self.low)) | (mine >= 2 * self.high)
         chosen = jnp.where((known < 0) | overloaded, idlest, known)
         # a write is not routed, so that it leaves the table alone

@@ -6,20 +6,16 @@ copy; if all are busy it waits at every one of them, and leaves the other queues
 
 import jax.numpy as jnp
 
-from storagekit.dispatch.base import Uncontested, uncontested
-from storagekit.lanes import bit, first_min, mask_of, pick
+from storagekit.dispatch.base import AbstractDispatch
+from storagekit.lanes import bit, first_min, pick
 
 
-class NearestIdle(Uncontested):
+class NearestIdle(AbstractDispatch):
     """An idle drive that is nearest, else all; closeness is seek plus rotation, as the head's position is known."""
-
-    def init(self, slots, drives, lanes):
-        return None
 
     def route(self, private, request, entering, view):
         free = view.holders() & view.free
         nearest, time = first_min(jnp.where(free, view.reach(), jnp.inf))
-        return jnp.where(jnp.isfinite(time), bit(pick(view.copy(), nearest)), mask_of(view.copies)), private
-
-    def claim(self, private, claim):
-        return uncontested(claim, jnp.full_like(bit(claim.copy), 0xFFFFFFFF)), private
+        return jnp.where(
+            jnp.isfinite(time), bit(pick(view.part(), nearest)), view.placement.parts_of(view.place)
+        ), private

@@ -1,4 +1,4 @@
-"""A request enters: which bricks it is sent to, whether one of them has it in memory, and who wakes for it."""
+"""A request enters: which drives it is sent to, whether one of them has it in memory, and who wakes for it."""
 
 from typing import Any, NamedTuple
 
@@ -8,7 +8,9 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.cache import Sought
 from storagekit.dispatch import View
-from storagekit.engine.state import Slots, State
+from storagekit.engine.answer import enough_of, rule_of
+from storagekit.engine.failure import Sending, sending_of
+from storagekit.engine.state import Slots, State, mechanics, tell
 from storagekit.engine.system import Scenario
 from storagekit.lanes import (
     INSTANT,
@@ -23,7 +25,8 @@ from storagekit.lanes import (
     union,
     where_tree,
 )
-from storagekit.placement import Location, nearest_replica, of_copy
+from storagekit.moments import Entered, Rule
+from storagekit.placement import nearest_replica, of_part
 from storagekit.workload import Requests
 
 
@@ -36,21 +39,11 @@ class Admission(NamedTuple):
     resent: Bool[Array, "1 *lanes"]
 
 
-class Sending(NamedTuple):
-    """Where a request goes: the copies that would serve a read, one bit each; the copy on the brick that receives it; when
-    it does; and the copies whose bricks are alive, None where all always are."""
-
-    routed: UInt32[Array, "1 *lanes"]
-    receiving: Int[Array, "1 *lanes"]
-    sent: Float[Array, "1 *lanes"]
-    alive: UInt32[Array, "1 *lanes"] | None
-
-
 def admit(
     scenario: Scenario,
     state: State,
     request: Requests,
-    place: Location,
+    place: Any,
     arrival: Float[Array, "1 *lanes"],
     entry: Float[Array, "1 *lanes"],
     into: Bool[Array, "slot *lanes"],
@@ -61,73 +54,76 @@ def admit(
     arrival, entry: seconds from now until it arrives, and until it enters, which is later where it waits outside for a slot.
     Returns the state, and what became of the request.
     """
-    system, slots, drives = scenario.system, state.slots, state.drives
+    system, drives = scenario.system, state.drives
     placement = system.placement
-    copy = placement.copy_on(rows(system.drives, slots.born), place.home)
-    usable = system.propagation.usable(state.propagation, request, placement)
-    usable_at = None if usable is None else of_copy(usable, copy, placement)
-    view = view_for(scenario, state, request, place, entry, copy, usable_at)
+    part = placement.part_on(rows(system.drives, drives.wake), place)
+    usable = system.write.usable(state.write, request, placement)
+    usable_at = None if usable is None else of_part(usable, part, placement)
+    view = view_for(scenario, state, request, place, entry, part, usable_at)
     routed, dispatch = system.dispatch.route(state.dispatch, request, admitted, view)
-    receiving = (request.receiving % view.copies.astype(jnp.uint32)).astype(jnp.int32)
-    sending = sending_of(scenario, state, request, copy, Sending(routed, receiving, arrival, None))
-    asked = _asked(scenario, request, sending, copy, usable_at)
-    asked_of = held(asked, copy)
-    generation = system.condition.generation(state.condition)
-    sought = Sought(placement, computed_once(sending.routed), sending.receiving, place.home, generation)
+    parts = placement.parts_of(place)
+    routed = enough_of(scenario, routed, parts, placement.needed_of(place))
+    receiving = (request.receiving % view.parts.astype(jnp.uint32)).astype(jnp.int32)
+    receiving = jnp.where(held(parts, receiving), receiving, index_of(parts))
+    sending = sending_of(scenario, state, request, part, place, Sending(routed, receiving, arrival, None))
+    asked = _asked(scenario, request, place, sending, part, usable_at)
+    sought = Sought(placement, computed_once(sending.routed), sending.receiving, place)
     found, cache = system.cache.look_up(state.cache, request, admitted, sought)
-    hit, elsewhere = computed_once((found.hit & request.read & admitted, found.copy != sending.receiving))
-    asked, asked_of = jnp.where(hit, jnp.uint32(0), asked), asked_of & ~hit
+    hit, elsewhere = computed_once((found.hit & request.read & admitted, found.part != sending.receiving))
+    waits = jnp.where(hit, jnp.uint32(0), asked)
+    rule = rule_of(scenario, request, place, asked, sending.receiving)
     # one that waited outside for a slot is in no memory before it is in
     inside = jnp.maximum(jnp.maximum(sending.sent, entry), 0.0)
-    answer = _answer(scenario, state, request, inside, hit, elsewhere)
-    slots = _seated(slots, into, request, place, sending, arrival, asked, answer)
-    woken = drives.idle & asked_of & admitted
+    answer = _answer(scenario, state, request, rule, inside, hit, elsewhere)
+    woken = drives.idle & held(asked, part) & ~hit & admitted
     when = jnp.minimum(drives.wake, inside)
     state = state._replace(
-        slots=slots,
+        slots=_seated(state.slots, into, request, place, sending, arrival, waits, rule, answer),
         drives=drives._replace(wake=jnp.where(woken, when, drives.wake)),
-        dispatch=system.dispatch.admit(dispatch, into, request),
-        propagation=system.propagation.admit(state.propagation, into, request, usable),
-        cache=system.cache.admit(cache, into, request),
+        dispatch=dispatch,
+        cache=cache,
     )
+    state = tell(scenario, state, "entered", Entered(into, admitted, request, placement, place, waits, usable))
     return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
 
 
 def _asked(
     scenario: Scenario,
     request: Requests,
+    place: Any,
     sending: Sending,
-    copy: Int[Array, "drive *lanes"],
+    part: Int[Array, "drive *lanes"],
     usable_at: UInt32[Array, "drive *lanes"] | None,
 ) -> UInt32[Array, "1 *lanes"]:
-    """The copies at which a request waits. copy: which one each drive has; usable_at: its replicas that are not stale.
+    """The parts at which a request waits. part: which one each drive has; usable_at: its replicas that are not stale.
 
     A dispatcher does not know which copies are stale: nobody waits at these; where all that it asks are, another one is
     asked, and only one, because who sends a request to a single copy withdraws it from no other.
     """
     system = scenario.system
-    asked = system.propagation.asked(sending.routed, request, system.placement)
+    asked = system.write.asked(sending.routed, system.placement.parts_of(place), request.read)
     asked = asked if sending.alive is None else asked & sending.alive
     if usable_at is None:
         return asked
-    asked = asked & union(jnp.where(usable_at != 0, bit(copy), jnp.uint32(0)))
+    asked = asked & union(jnp.where(usable_at != 0, bit(part), jnp.uint32(0)))
     current, _ = first_true(usable_at != 0)
-    return jnp.where(asked == 0, bit(pick(copy, current)), asked)
+    return jnp.where(asked == 0, bit(pick(part, current)), asked)
 
 
 def _answer(
     scenario: Scenario,
     state: State,
     request: Requests,
+    rule: Rule,
     inside: Float[Array, "1 *lanes"],
     hit: Bool[Array, "1 *lanes"],
     elsewhere: Bool[Array, "1 *lanes"],
 ) -> Float[Array, "1 *lanes"]:
-    """When a request that is `inside` then is answered, as far as is known as it enters: from memory, or as a write's policy
-    has it."""
+    """When a request that is `inside` then is answered, as far as is known as it enters: from memory, or because its rule
+    waits for nothing."""
     system = scenario.system
-    answer = jnp.where(request.read, jnp.inf, system.completion.on_arrival(inside))
-    from_memory = inside + system.cache.hit_time + jnp.where(elsewhere, system.dispatch.hop, 0.0)
+    answer = jnp.where(rule.needed > 0, jnp.inf, inside)
+    from_memory = inside + system.cache.hit_time + jnp.where(elsewhere, system.claims.hop, 0.0)
     return jnp.where(hit, jnp.maximum(from_memory, under_way(scenario, state, request)), answer)
 
 
@@ -135,23 +131,26 @@ def _seated(
     slots: Slots,
     into: Bool[Array, "slot *lanes"],
     request: Requests,
-    place: Location,
+    place: Any,
     sending: Sending,
     arrival: Float[Array, "1 *lanes"],
-    asked: UInt32[Array, "1 *lanes"],
+    waits: UInt32[Array, "1 *lanes"],
+    rule: Rule,
     answer: Float[Array, "1 *lanes"],
 ) -> Slots:
-    """The slots with the request in the one marked in `into`. answer: when it is answered, inf while not known."""
+    """The slots with the request in the one marked in `into`. waits: the parts at which it waits. answer: when it is
+    answered, inf while not known."""
     return slots._replace(
         number=jnp.where(into, request.number, slots.number),
-        target=where_tree(into, place.target, slots.target),
-        home=jnp.where(into, place.home, slots.home),
+        place=where_tree(into, place, slots.place),
         read=jnp.where(into, request.read, slots.read),
         asynchronous=jnp.where(into, request.asynchronous, slots.asynchronous),
         receiving=jnp.where(into, sending.receiving, slots.receiving),
         born=jnp.where(into, arrival, slots.born),
         sent=jnp.where(into, sending.sent, slots.sent),
-        waiting=jnp.where(into, asked, slots.waiting),
+        waiting=jnp.where(into, waits, slots.waiting),
+        rule=where_tree(into, rule, slots.rule),
+        ended=None if slots.ended is None else jnp.where(into, 0, slots.ended),
         answer=jnp.where(into, answer, slots.answer),
         answered=jnp.where(into, False, slots.answered),
         latest=jnp.where(into, -jnp.inf, slots.latest),
@@ -162,51 +161,28 @@ def view_for(
     scenario: Scenario,
     state: State,
     request: Requests,
-    place: Location,
+    place: Any,
     entry: Float[Array, "1 *lanes"],
-    copy: Int[Array, "drive *lanes"],
+    part: Int[Array, "drive *lanes"],
     usable_at: UInt32[Array, "drive *lanes"] | None,
 ) -> View:
-    """What a dispatcher sees of the system as a request enters. copy: which one each drive has; usable_at: of that."""
+    """What a dispatcher sees of the system as a request enters. part: which one each drive has; usable_at: of that."""
     system, drives = scenario.system, state.drives
     start = jnp.maximum(entry, 0.0)
 
     def reach() -> Float[Array, "drive *lanes"]:
         brick = rows(system.drives, drives.phase)
-        mechanics = system.condition.now(state.condition, system.drive, brick)
-        angle = drives.phase + mechanics.turns(start)
-        target = system.drive.seen(place.target, brick)
+        as_now = mechanics(scenario, state, brick)
+        angle = drives.phase + as_now.turns(start)
+        target = system.drive.seen(system.placement.target_on(part, place), brick)
         arm, read = drives.arm, request.read
-        nearest = nearest_replica(system.placement, system.drive, mechanics, arm, angle, target, read, copy, usable_at)
+        nearest = nearest_replica(system.placement, system.drive, as_now, arm, angle, target, read, part, usable_at)
         return nearest.positioning.total
 
     busy = drives.planned & (drives.plan.finish > start)
     # a drive that was woken at this instant has something to do, although it has not chosen yet
     free = ~busy & ~(drives.idle & (drives.wake <= start + INSTANT))
-    return View(state.slots.waiting, state.slots.home, busy, free, place.home, system.placement, reach)
-
-
-def sending_of(
-    scenario: Scenario, state: State, request: Requests, copy: Int[Array, "drive *lanes"], wanted: Sending
-) -> Sending:
-    """Where a request goes if bricks are down. copy: which one each drive has of it. wanted: where it went were none.
-
-    A client that hears nothing from the brick that it sent the request to sends it again after its time-out, to others; it
-    does not remember from one request to the next who is down.
-    """
-    system = scenario.system
-    if not system.condition.stops:
-        return wanted
-    # for the request that finds a brick back it is back, for the one with which it stops it is still there
-    after: Any = system.condition.arrived(state.condition, request.number, jnp.ones_like(request.read))
-    down = state.condition.down & system.condition.stopped(after)
-    holds = (copy >= 0) & (copy < jnp.asarray(system.placement.copies)) & ~down
-    alive = union(jnp.where(holds, bit(copy), jnp.uint32(0)))
-    entrance = jnp.where(request.read, system.dispatch.entrance(wanted.routed, wanted.receiving), wanted.receiving)
-    late = ~held(alive, entrance)
-    routed = jnp.where(late | (wanted.routed & alive == 0), system.dispatch.again(alive), wanted.routed & alive)
-    receiving = jnp.where(held(alive, wanted.receiving), wanted.receiving, index_of(alive))
-    return Sending(routed, receiving, wanted.sent + jnp.where(late, system.condition.timeout, 0.0), alive)
+    return View(state.slots.waiting, state.slots.place, busy, free, place, system.placement, reach)
 
 
 def under_way(scenario: Scenario, state: State, request: Requests) -> Float[AnyArray, "..."]:

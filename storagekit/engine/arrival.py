@@ -1,15 +1,16 @@
 """Coming and going: the earliest answer leaves its slot, the next request enters one."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.engine.admission import Admission, admit
-from storagekit.engine.state import NOBODY, Slots, State
+from storagekit.engine.failure import foreseen
+from storagekit.engine.state import NOBODY, Slots, State, tell
 from storagekit.engine.system import Scenario
 from storagekit.lanes import INSTANT, computed_once, first_min, first_true, least, pick, pick_tree, rows
-from storagekit.placement import Location
+from storagekit.moments import Answered
 from storagekit.workload import Requests
 
 
@@ -17,7 +18,7 @@ class Incoming(NamedTuple):
     """Requests in the order they will enter, where each lies, and the seconds from each to the next."""
 
     requests: Requests
-    place: Location
+    place: Any
     gap: Float[Array, "row *lanes"]
 
 
@@ -33,16 +34,6 @@ class Next(NamedTuple):
     vacates: Bool[Array, "1 *lanes"]
 
 
-class Answered(NamedTuple):
-    """A request that was answered: its number (NOBODY if none was), its response time in seconds, whether it is a read,
-    and whether nobody waited for it."""
-
-    number: Int[Array, "1 *lanes"]
-    response: Float[Array, "1 *lanes"]
-    read: Bool[Array, "1 *lanes"]
-    asynchronous: Bool[Array, "1 *lanes"]
-
-
 class Passage(NamedTuple):
     """What `enter` did: the request answered, whether one was admitted and when, whether it had been held up for want of a
     slot, what else became of it, and when there is a slot for the next (inf: not before something happens)."""
@@ -56,8 +47,8 @@ class Passage(NamedTuple):
 
 
 def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *lanes"]:
-    """The copies at which each request still waits once it is answered: a write at all, a read where nobody heard of it."""
-    behind = scenario.system.dispatch.left_behind(state.dispatch, state.slots.waiting)
+    """The parts at which each request still waits once it is answered: a write at all, a read where nobody heard of it."""
+    behind = scenario.system.claims.left_behind(state.claims, state.slots.waiting)
     return jnp.where(state.slots.read, behind, state.slots.waiting)
 
 
@@ -66,7 +57,7 @@ def next_request(scenario: Scenario, state: State) -> Next:
     leaving, answer = first_min(state.slots.answer)
     arrival = scenario.arrivals.next_arrival(state.arrived + state.gap, answer)
     leaves = scenario.arrivals.leaves(jnp.isfinite(arrival), jnp.zeros_like(arrival, bool))
-    kept = scenario.system.propagation.keeps(state.propagation, state.slots.read)
+    kept = scenario.system.write.keeps(state.write, state.slots.read)
     over = pick(after_answer(scenario, state), leaving) == 0
     return Next(arrival, answer, leaving, leaves & over & ~pick(kept, leaving))
 
@@ -108,7 +99,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     system, arrivals, slots = scenario.system, scenario.arrivals, state.slots
     coming = next_request(scenario, state)
     row = rows(system.slots, slots.born)
-    kept = system.propagation.keeps(state.propagation, slots.read)
+    kept = system.write.keeps(state.write, slots.read)
     free = slots.answered & (slots.waiting == 0) & ~kept
     # an answer may leave before its time; its slot is free at that time, and what waits outside enters then
     since = jnp.where(free, slots.born, jnp.inf)
@@ -116,8 +107,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     slot, entry = _opening(since, coming.arrival)
     horizon = least(state.drives.wake)
     admitted = computed_once(arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival))
-    # an arrival may stop the brick that is about to answer
-    known = jnp.minimum(horizon, entry) if system.condition.stops else horizon
+    known = foreseen(scenario, horizon, entry)
     leaves = arrivals.leaves(admitted, (coming.answer <= known) & jnp.isfinite(coming.answer))
 
     gone = (row == coming.leaving) & leaves
@@ -136,8 +126,8 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     state, admission = admit(
         scenario, state._replace(slots=slots), request, place, coming.arrival, entry, taken, admitted
     )
+    state = tell(scenario, state, "answered", answered)
     state = state._replace(
-        condition=system.condition.arrived(state.condition, request.number, admitted),
         arrived=jnp.where(admitted, coming.arrival, state.arrived),
         gap=jnp.where(admitted, gap, state.gap),
         taken=state.taken + admitted,

@@ -1,6 +1,6 @@
 """The condition of the bricks: at full speed, slower for a while, or stopped; and what clients do about it."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -13,6 +13,8 @@ from storagekit.checks import require, require_each_positive
 from storagekit.drive import AbstractDrive, AbstractMechanics
 from storagekit.errors import InputError
 from storagekit.lanes import real, rows, whole
+from storagekit.moments import Entered, Member, Sizes
+from storagekit.workload import Requests
 
 NEVER = np.iinfo(np.int32).max
 # generations of a brick's memory that a cache can tell apart
@@ -67,7 +69,7 @@ class Bricks(NamedTuple):
     down: Bool[Array, "drive *lanes"]
 
 
-class Condition(eqx.Module):
+class Condition(Member):
     """How well each brick does at any moment of a run.
 
     spells: see `Spell`; without any all bricks are at their best, and nothing is computed. seeking, turning: how far a
@@ -93,8 +95,8 @@ class Condition(eqx.Module):
             require((given >= 0) & (given <= 1), name, given, limit)
         require_each_positive("client timeout", self.timeout, "s")
 
-    def check(self, bricks: int, copies: int) -> None:
-        """Raises InputError where a spell has no brick, or so many bricks stop at once that data may be out of reach."""
+    def check(self, bricks: int, spare: int) -> None:
+        """Raises InputError where a spell has no brick, or more bricks stop at once than the layout can spare."""
         for spell in self.spells:
             if np.any(np.asarray(spell.brick) >= bricks):
                 raise InputError(f"a spell of brick {int(np.max(spell.brick))}: there are bricks 0 to {bricks - 1}")
@@ -106,8 +108,8 @@ class Condition(eqx.Module):
             at_once = int(
                 np.max(sum((begin >= other.begins) & (begin < other.ends) & (other.speed == 0) for other in stops))
             )
-            if at_once >= copies:
-                raise InputError(f"{at_once} bricks stopped at once: with {copies} copies at most {copies - 1} may be")
+            if at_once > spare:
+                raise InputError(f"{at_once} bricks stopped at once: with {spare + 1} copies at most {spare} may be")
 
     @property
     def varies(self) -> bool:
@@ -119,19 +121,20 @@ class Condition(eqx.Module):
         """Whether any brick ever stops."""
         return any(spell.stops for spell in self.spells)
 
-    def init(self, drives: int, lanes: tuple[int, ...]) -> Bricks | None:
-        """Private state at the start of a run."""
+    def init(self, sizes: Sizes) -> Bricks | None:
         if not self.varies:
             return None
-        return Bricks(jnp.full((1, *lanes), -1, jnp.int32), jnp.zeros((drives, *lanes), bool))
+        down = jnp.zeros((sizes.drives, *sizes.lanes), bool)
+        return Bricks(jnp.full((1, *sizes.lanes), -1, jnp.int32), down)
 
-    def arrived(
-        self, private: Bricks | None, number: Int[Array, "1 *lanes"], admitted: Bool[Array, "1 *lanes"]
-    ) -> Bricks | None:
-        """Private state once request `number` has arrived, in lanes in which one is `admitted`."""
+    def entered(self, private: Bricks | None, moment: Entered) -> Bricks | None:
+        return self.after(private, moment.request, moment.admitted)
+
+    def after(self, private: Bricks | None, request: Requests, admitted: Bool[Array, "1 *lanes"]) -> Bricks | None:
+        """Private state once a request has arrived, in lanes in which it is `admitted`."""
         if private is None:
             return None
-        return private._replace(latest=jnp.where(admitted, number, private.latest))
+        return private._replace(latest=jnp.where(admitted, request.number, private.latest))
 
     def now(self, private: Bricks | None, drive: AbstractDrive, which: Int[Array, "*row"]) -> AbstractMechanics:
         """The mechanics of brick `which` (`[1, *lanes]`, or one row for each brick), at the speed that it has now."""
@@ -144,21 +147,10 @@ class Condition(eqx.Module):
             speed = speed * jnp.where(slow, spell.speed, 1.0)
         return mechanics.at_speed(1 + self.seeking * (speed - 1), 1 + self.turning * (speed - 1))
 
-    def stopped(self, private: Bricks) -> Bool[Array, "drive *lanes"]:
+    def stopped_now(self, private: Any) -> Bool[Array, "drive *lanes"]:
         """The bricks that are stopped now."""
         brick = rows(private.down.shape[0], private.down)
         down = jnp.zeros_like(private.down)
         for spell in self.spells:
             down = down | (spell.lasts(private.latest) & (brick == spell.brick) & (spell.speed == 0))
         return down
-
-    def generation(self, private: Bricks | None) -> Int[Array, "drive *lanes"] | None:
-        """How often the memory of each brick has been lost; None where no brick ever stops."""
-        if private is None or not self.stops:
-            return None
-        brick = rows(private.down.shape[0], private.down)
-        stops = [spell for spell in self.spells if spell.stops]
-        times = jnp.zeros(private.down.shape, jnp.int32)
-        for spell in stops:
-            times = times + ((private.latest >= spell.begins) & (brick == spell.brick) & (spell.speed == 0))
-        return times

@@ -10,12 +10,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.engine.admission import Admission
-from storagekit.engine.arrival import Answered, Incoming, admissible, enter
+from storagekit.engine.arrival import Incoming, admissible, enter
 from storagekit.engine.failure import fail
 from storagekit.engine.service import choose, finish, settle
-from storagekit.engine.state import NOBODY, State
+from storagekit.engine.state import MEMBERS, NOBODY, State, mechanics
 from storagekit.engine.system import Scenario
 from storagekit.lanes import computed_once, first_min, pick, rows, some
+from storagekit.moments import Answered
 
 # seconds; float32 holds times up to it to 4 ns
 PAUSE = 0.05
@@ -97,8 +98,8 @@ def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *lanes"]) -> 
     """The state `time` seconds later."""
     drives = state.drives
     system = scenario.system
-    mechanics = system.condition.now(state.condition, system.drive, rows(system.drives, time))
-    phase = drives.phase + mechanics.drift(time)
+    phase = drives.phase + mechanics(scenario, state, rows(system.drives, time)).drift(time)
+    members = {name: getattr(system, name).elapse(getattr(state, name), time) for name in MEMBERS}
     return state._replace(
         slots=state.slots.elapse(time),
         drives=drives._replace(
@@ -108,5 +109,5 @@ def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *lanes"]) -> 
             plan=drives.plan._replace(finish=drives.plan.finish - time),
         ),
         arrived=state.arrived - time,
-        dispatch=system.dispatch.elapse(state.dispatch, time),
+        **members,
     )

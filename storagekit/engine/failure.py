@@ -1,59 +1,127 @@
 """A brick stops: what it was doing is lost, and clients send again what nobody else is serving (dsptf, section 3)."""
 
+from typing import Any, NamedTuple
+
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.engine.completion import Underway
-from storagekit.engine.state import NOBODY, Drives, State
+from storagekit.engine.answer import Underway, enough_of, when_stopped
+from storagekit.engine.state import NOBODY, Drives, State, tell
 from storagekit.engine.system import Scenario
-from storagekit.lanes import INSTANT, bit, count, first_true, held, index_of, mask_of, pick, rows
+from storagekit.lanes import INSTANT, bit, count, first_true, held, index_of, pick, rows, union
+from storagekit.moments import Rule, Stopped
+from storagekit.workload import Requests
+
+
+class Sending(NamedTuple):
+    """Where a request goes: the parts that would serve a read, one bit each; the part on the brick that receives it; when
+    it does; and the parts whose bricks are alive, None where all always are."""
+
+    routed: UInt32[Array, "1 *lanes"]
+    receiving: Int[Array, "1 *lanes"]
+    sent: Float[Array, "1 *lanes"]
+    alive: UInt32[Array, "1 *lanes"] | None
+
+
+def sending_of(
+    scenario: Scenario,
+    state: State,
+    request: Requests,
+    part: Int[Array, "drive *lanes"],
+    place: Any,
+    wanted: Sending,
+) -> Sending:
+    """Where a request goes if bricks are down. part: which one each drive has of it. wanted: where it went were none.
+
+    One that enters by a brick that is down is sent again to the others when its client's time-out is over; a client does
+    not remember from one request to the next who is down.
+    """
+    system = scenario.system
+    if not system.condition.stops:
+        return wanted
+    # for the request that finds a brick back it is back, for the one with which it stops it is still there
+    after = system.condition.after(state.condition, request, jnp.ones_like(request.read))
+    down = state.condition.down & system.condition.stopped_now(after)
+    holds = held(system.placement.parts_of(place), part) & ~down
+    alive = union(jnp.where(holds, bit(part), jnp.uint32(0)))
+    entrance = jnp.where(request.read, system.dispatch.entrance(wanted.routed, wanted.receiving), wanted.receiving)
+    late = ~held(alive, entrance)
+    again = enough_of(scenario, system.dispatch.again(alive), alive, system.placement.needed_of(place))
+    kept = enough_of(scenario, wanted.routed & alive, alive, system.placement.needed_of(place))
+    routed = jnp.where(late | (wanted.routed & alive == 0), again, kept)
+    receiving = jnp.where(held(alive, wanted.receiving), wanted.receiving, index_of(alive))
+    return Sending(routed, receiving, wanted.sent + jnp.where(late, system.condition.timeout, 0.0), alive)
+
+
+def foreseen(
+    scenario: Scenario, horizon: Float[Array, "1 *lanes"], entry: Float[Array, "1 *lanes"]
+) -> Float[Array, "1 *lanes"]:
+    """Until when answers are certain: a request that enters may stop the brick that is about to answer."""
+    return jnp.minimum(horizon, entry) if scenario.system.condition.stops else horizon
 
 
 def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tuple[State, Int[Array, "1 *lanes"]]:
     """Bricks whose condition says so stop, one in an event, and those that are back are there to be woken.
 
     A read that the brick had claimed, that waited nowhere else, or that was to be answered with one of these, is sent again
-    to the others when its client's time-out is over. A write is answered without the copies of the brick, which are not made
+    to the others when its client's time-out is over. A write is answered without the parts of the brick, which are not made
     good when it is back. An access that is as good as over, because its brick has chosen the next, counts as done.
     when: seconds from now until the request entered with whose arrival they stop or are back. Returns the state, and how
     many reads are lost.
     """
-    system, slots, drives = scenario.system, state.slots, state.drives
+    system, slots = scenario.system, state.slots
     if not system.condition.stops:
         return state, jnp.zeros_like(state.taken)
-    stopped = system.condition.stopped(state.condition)
+    stopped = system.condition.stopped_now(state.condition)
     before = state.condition.down
     which, fails = first_true(stopped & ~before)
     now = jnp.maximum(when, 0.0)
-    brick = (rows(system.drives, drives.wake) == which) & fails
+    brick = (rows(system.drives, state.drives.wake) == which) & fails
     down = (before & stopped) | brick
-    copy = system.placement.copy_on(which, slots.home)
-    waiting = jnp.where(fails, slots.waiting & ~bit(copy), slots.waiting)
+    lost_part = bit(system.placement.part_on(which, slots.place))
+    waiting = jnp.where(fails, slots.waiting & ~lost_part, slots.waiting)
     alive = _alive(scenario, state, down)
     receiving = jnp.where(fails & ~held(alive, slots.receiving), index_of(alive), slots.receiving)
-    others = _underway(scenario, state, receiving, ~down)
+    rule = _rule(scenario, state, alive, receiving, fails)
+    others = _underway(scenario, state, rule.counted, ~down)
     aborted, fetching = _aborted(scenario, state, which, brick, others)
 
     there = fails & ~slots.answered & (slots.number != NOBODY)
-    answer = jnp.where(aborted & there, jnp.where(slots.read, others.soonest, jnp.inf), slots.answer)
-    latest = jnp.where(aborted & there, others.latest, slots.latest)
-    unserved = jnp.isinf(answer) & (aborted | (waiting == 0))
-    lost = there & slots.read & (unserved | fetching)
-    written = system.completion.on_stop(answer, others, latest, waiting, receiving, now)
-    answer = jnp.where(lost, jnp.inf, jnp.where(there & ~slots.read, written, answer))
-    sent = jnp.maximum(slots.sent + system.condition.timeout, now)
-    return state._replace(
-        slots=slots._replace(
-            waiting=jnp.where(lost, system.dispatch.again(alive), waiting),
-            answer=answer,
-            latest=latest,
-            receiving=receiving,
-            sent=jnp.where(lost, sent, slots.sent),
-        ),
-        drives=_woken(drives, down, before & ~stopped, count(lost) > 0, now),
-        dispatch=system.dispatch.forget(state.dispatch, lost),
-        condition=state.condition._replace(down=down),
-    ), count(lost)
+    single = slots.read & (rule.needed == 1)
+    answer = jnp.where(aborted & there, jnp.where(single, others.first, jnp.inf), slots.answer)
+    missed = ~single & (waiting != slots.waiting)
+    lost = there & slots.read & ((jnp.isinf(answer) & (aborted | missed | (waiting == 0))) | fetching)
+    written = when_stopped(scenario, state, rule, waiting, answer, others, now)
+    again = enough_of(scenario, system.dispatch.again(alive), alive, rule.needed)
+    slots = slots._replace(
+        waiting=jnp.where(lost, again, waiting),
+        rule=Rule(jnp.where(lost, again, rule.counted), rule.needed),
+        ended=None if slots.ended is None else jnp.where(lost, 0, slots.ended),
+        answer=jnp.where(lost, jnp.inf, jnp.where(there & ~slots.read, written, answer)),
+        latest=jnp.where(aborted & there, others.last, slots.latest),
+        receiving=receiving,
+        sent=jnp.where(lost, jnp.maximum(slots.sent + system.condition.timeout, now), slots.sent),
+    )
+    drives = _woken(state.drives, down, before & ~stopped, count(lost) > 0, now)
+    state = state._replace(slots=slots, drives=drives, condition=state.condition._replace(down=down))
+    return tell(scenario, state, "stopped", Stopped(brick, lost)), count(lost)
+
+
+def _rule(
+    scenario: Scenario,
+    state: State,
+    alive: UInt32[Array, "slot *lanes"],
+    receiving: Int[Array, "slot *lanes"],
+    fails: Bool[Array, "1 *lanes"],
+) -> Rule:
+    """What answers wait for once a brick has stopped: writes for the parts that are alive alone."""
+    slots, rule = state.slots, state.slots.rule
+    written = scenario.system.write.rule(alive, receiving, scenario.system.placement.needed_of(slots.place))
+    changed = fails & ~slots.read
+    return Rule(
+        jnp.where(changed, written.counted, rule.counted),
+        jnp.where(changed, jnp.minimum(written.needed, rule.needed), rule.needed),
+    )
 
 
 def _woken(
@@ -90,39 +158,36 @@ def _aborted(
     if same is None:
         return aborted, jnp.zeros_like(aborted)
     fetched = count(aborted & slots.read) > 0
-    waits = (
-        same & ~aborted & jnp.isfinite(slots.answer) & (slots.answer >= finish - INSTANT) & jnp.isinf(others.soonest)
-    )
+    waits = same & ~aborted & jnp.isfinite(slots.answer) & (slots.answer >= finish - INSTANT) & jnp.isinf(others.first)
     return aborted, waits & slots.read & fetched
 
 
 def _underway(
-    scenario: Scenario, state: State, receiving: Int[Array, "slot *lanes"], running: Bool[Array, "drive *lanes"]
+    scenario: Scenario, state: State, counted: UInt32[Array, "slot *lanes"], running: Bool[Array, "drive *lanes"]
 ) -> Underway:
-    """What the bricks that are `running` do for each request. receiving: the copy on the brick that answers it."""
+    """What the bricks that are `running` do for each request. counted: the parts that its answer waits for."""
     slots, drives, system = state.slots, state.drives, scenario.system
     row = rows(system.slots, slots.born)
     never = jnp.full(slots.born.shape, jnp.inf)
-    found = Underway(never, -never, -never)
+    found = Underway(never, -never)
     for drive in range(system.drives):
         here = jnp.full_like(state.taken, drive)
         plan = tuple(pick(part, here) for part in (drives.plan.slot, drives.plan.number, drives.plan.finish))
         serves = (row == plan[0]) & (slots.number == plan[1]) & pick(drives.planned & running, here)
-        receives = serves & (system.placement.copy_on(here, slots.home) == receiving)
+        serves = serves & held(counted, system.placement.part_on(here, slots.place))
         found = Underway(
-            jnp.where(serves, jnp.minimum(found.soonest, plan[2]), found.soonest),
-            jnp.where(serves, jnp.maximum(found.latest, plan[2]), found.latest),
-            jnp.where(receives, plan[2], found.receiving),
+            jnp.where(serves, jnp.minimum(found.first, plan[2]), found.first),
+            jnp.where(serves, jnp.maximum(found.last, plan[2]), found.last),
         )
     return found
 
 
 def _alive(scenario: Scenario, state: State, down: Bool[Array, "drive *lanes"]) -> UInt32[Array, "slot *lanes"]:
-    """The copies of each request whose bricks are alive."""
-    system = scenario.system
+    """The parts of each request whose bricks are alive."""
+    placement, places = scenario.system.placement, state.slots.place
     mask = jnp.zeros_like(state.slots.waiting)
-    for drive in range(system.drives):
+    for drive in range(scenario.system.drives):
         here = jnp.full_like(state.taken, drive)
-        copy = system.placement.copy_on(here, state.slots.home)
-        mask = mask | jnp.where(pick(down, here) | (copy < 0), jnp.uint32(0), bit(copy))
-    return mask & mask_of(system.placement.copies)
+        part = placement.part_on(here, places)
+        mask = mask | jnp.where(pick(down, here) | (part < 0), jnp.uint32(0), bit(part))
+    return mask & placement.parts_of(places)

@@ -18,13 +18,14 @@ from jaxtyping import Array, Bool, Int, PyTree, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.devices import say_if_late
-from storagekit.engine.arrival import Answered, Incoming
+from storagekit.engine.arrival import Incoming
 from storagekit.engine.event import Report, event
 from storagekit.engine.state import NOBODY, State, phases, start
 from storagekit.engine.system import AS_NEEDED, Scenario
 from storagekit.engine.tally import Tally, add, empty
 from storagekit.errors import InputError
 from storagekit.lanes import first_true
+from storagekit.moments import Answered
 
 CHUNK = 128
 BY_LANE = PartitionSpec(None, "lane")

@@ -3,13 +3,12 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
+from jaxtyping import Array, Bool, Float, Int, Shaped
 
-from storagekit.cache import Sought
-from storagekit.dispatch import Claim, Verdict
+from storagekit.claims import Claim, Verdict
 from storagekit.drive import Positioning, Target
-from storagekit.engine.propagation import Access, Offer
-from storagekit.engine.state import Plan, Slots, State
+from storagekit.engine.answer import Part, count_end, size, when_taken
+from storagekit.engine.state import Plan, Slots, State, mechanics, tell
 from storagekit.engine.system import Scenario
 from storagekit.lanes import (
     INSTANT,
@@ -17,6 +16,7 @@ from storagekit.lanes import (
     computed_once,
     count,
     first_true,
+    held,
     least,
     pick,
     pick_tree,
@@ -24,8 +24,10 @@ from storagekit.lanes import (
     some,
     where_tree,
 )
-from storagekit.placement import nearest_replica, of_copy
+from storagekit.moments import Ended, Taken
+from storagekit.placement import nearest_replica, of_part
 from storagekit.schedule import Choice
+from storagekit.write import Offer
 
 
 def settle(state: State, served: Bool[Array, "drive *lanes"]) -> State:
@@ -40,45 +42,39 @@ def settle(state: State, served: Bool[Array, "drive *lanes"]) -> State:
 
 
 def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], certain: Bool[Array, "1 *lanes"]) -> State:
-    """The access of drive `which` is over: whoever has copies left to write wakes the drives that hold them.
+    """The access of drive `which` is over: whoever has replicas left to write wakes the drives that hold them.
 
-    A write with nothing left is answered at the latest now: the copy that it waited for may have been superseded, or two
-    drives may have written the last two at once.
+    A write that one drive took for all is served once, wherever else it waited.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
+    placement = system.placement
     slot, number, replica = (pick(part, which) for part in (drives.plan.slot, drives.plan.number, drives.plan.replica))
-    home = pick(slots.home, slot)
-    written = certain & (pick(slots.number, slot) == number) & ~pick(slots.read, slot)
-    access = computed_once(Access(slot, system.placement.copy_on(which, home), replica, written))
-    propagation, left = system.propagation.done(state.propagation, access, system.placement)
-    copies = system.placement.copy_on(rows(system.drives, drives.wake), home)
-    to_write = of_copy(left, copies, system.placement) != 0
-    woken = drives.idle & to_write
-    complete = system.propagation.keeps(state.propagation, slots.read) & ~system.propagation.keeps(
-        propagation, slots.read
-    )
-    # a write that was claimed is served once, wherever else it waited
-    claimed = (rows(system.slots, slots.born) == slot) & written & system.propagation.claims_writes
+    place = pick_tree(slots.place, slot)
+    written = computed_once(certain & (pick(slots.number, slot) == number) & ~pick(slots.read, slot))
+    part = computed_once(placement.part_on(which, place))
+    state = tell(scenario, state, "ended", Ended(slot, number, part, replica, placement, certain, written))
+    state = count_end(scenario, state, which, certain)
+    if not system.write.delays:
+        return state
+    left = jnp.where(written, system.write.left(state.write, slot), jnp.uint32(0))
+    to_write = of_part(left, placement.part_on(rows(system.drives, drives.wake), place), placement) != 0
+    taken = (rows(system.slots, slots.born) == slot) & written
     return state._replace(
-        slots=slots._replace(
-            waiting=jnp.where(claimed, jnp.uint32(0), slots.waiting),
-            answer=jnp.where(complete & ~slots.answered & jnp.isinf(slots.answer), 0.0, slots.answer),
-        ),
-        propagation=propagation,
-        drives=drives._replace(wake=jnp.where(woken, jnp.minimum(drives.wake, 0.0), drives.wake)),
+        slots=state.slots._replace(waiting=jnp.where(taken, jnp.uint32(0), state.slots.waiting)),
+        drives=drives._replace(wake=jnp.where(drives.idle & to_write, jnp.minimum(drives.wake, 0.0), drives.wake)),
     )
 
 
 class Best(NamedTuple):
-    """The copy that a drive would take next, seconds from now: of which request, where, and how long it takes.
+    """The part that a drive would take next, seconds from now: of which request, where, and how long it takes.
 
-    found: there is one. late: a copy that a write left for later. start, finish: of the access. idle_until: where nothing
-    is found, when something will be. candidates: copies there were to choose from.
+    found: there is one. late: one that a write left for later. start, finish: of the access. idle_until: where nothing
+    is found, when something will be. candidates: parts there were to choose from.
     """
 
     found: Bool[Array, "1 *lanes"]
     slot: Int[Array, "1 *lanes"]
-    copy: Int[Array, "1 *lanes"]
+    part: Int[Array, "1 *lanes"]
     replica: Int[Array, "1 *lanes"]
     read: Bool[Array, "1 *lanes"]
     late: Bool[Array, "1 *lanes"]
@@ -94,58 +90,59 @@ class Best(NamedTuple):
 def choose(
     scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], chooser: Bool[Array, "drive *lanes"]
 ) -> tuple[State, dict[str, Shaped[Array, "1 *lanes"]]]:
-    """Drive `which` chooses a copy, claims it if it is one of many, and plans the access; or goes to sleep.
+    """Drive `which` chooses a part, claims it if it is one of many, and plans the access; or goes to sleep.
 
     Returns the state and the fields of the report that tell of the choice.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
-    best = best_copy(scenario, state, which, some(chooser))
-    shared = system.propagation.shared(best.read, best.late)
-    claim = Claim(best.slot, best.copy, best.found & shared, best.positioning.total, best.start)
-    verdict, claims = system.dispatch.claim(state.dispatch, claim)
+    best = best_part(scenario, state, which, some(chooser))
+    shared = best.read | system.write.delays & ~best.late
+    claim = Claim(best.slot, best.part, best.found & shared, best.positioning.total, best.start)
+    verdict, claims = system.claims.claim(state.claims, claim)
     verdict = computed_once(verdict)
     kept = computed_once(best.found & (verdict.kept | ~shared))
     gives_up = best.found & ~kept
-    home = pick(slots.home, best.slot)
-    rival = rows(system.drives, best.start) == system.placement.drive_of(verdict.rival, home)
+    place = pick_tree(slots.place, best.slot)
+    rival = rows(system.drives, best.start) == system.placement.drive_of(verdict.rival, place)
     rival = rival & verdict.rival_yields
-    withdrawn = jnp.where(claim.made, verdict.withdrawn, bit(best.copy))
 
-    again = jnp.maximum(best.finish - system.dispatch.lead, best.start)
+    again = jnp.maximum(best.finish - system.claims.lead, best.start)
     asleep = jnp.where(best.found, jnp.inf, best.idle_until)
     wake = jnp.where(kept, again, jnp.where(gives_up, verdict.retry, asleep))
     planner = chooser & kept
-    place = system.placement.replica(system.drive, best.target, best.copy, best.replica)
+    goal = system.placement.replica(system.drive, best.target, best.part, best.replica)
     number = pick(slots.number, best.slot)
-    plan = Plan(*best.positioning, best.transfer, best.finish, place.end, number, best.slot, best.replica)
+    plan = Plan(*best.positioning, best.transfer, best.finish, goal.end, number, best.slot, best.replica)
     distance = jnp.where(kept, best.target.cylinder - pick(drives.arm.cylinder, which), 0)
-    told = _told(best, claim, verdict)
-    generation = system.condition.generation(state.condition)
-    sought = Sought(system.placement, bit(best.copy), best.copy, home, generation)
     state = state._replace(
-        slots=serve(scenario, state, best, kept, withdrawn, verdict.rival_yields),
+        slots=serve(scenario, state, best, kept, claim.made, verdict),
         drives=drives._replace(
             wake=jnp.where(rival, verdict.rival_retry, jnp.where(chooser, wake, drives.wake)),
             plan=where_tree(planner, plan, drives.plan),
             planned=jnp.where(chooser, kept, drives.planned) & ~rival,
             idle=jnp.where(chooser, ~best.found, drives.idle),
         ),
-        dispatch=claims,
-        cache=system.cache.read_in(state.cache, best.slot, kept & best.read, sought),
-        schedule=system.schedule.after(state.schedule, planner, distance),
+        claims=claims,
     )
-    return state, told
+    taken = Taken(best.slot, best.part, place, system.placement, best.read, kept, planner, distance)
+    return tell(scenario, state, "taken", taken), _told(scenario, slots, best, claim, verdict)
 
 
-def _told(best: Best, claim: Claim, verdict: Verdict) -> dict[str, Bool[Array, "1 *lanes"] | Int[Array, "1 *lanes"]]:
-    """The fields of the report that tell of a choice."""
+def _told(
+    scenario: Scenario, slots: Slots, best: Best, claim: Claim, verdict: Verdict
+) -> dict[str, Bool[Array, "1 *lanes"] | Int[Array, "1 *lanes"]]:
+    """The fields of the report that tell of a choice. slots: before it."""
+    twice = verdict.contested & verdict.kept & ~verdict.rival_yields
+    if scenario.system.dispatch.withdraws_late:
+        rule, waiting = pick_tree((slots.rule, slots.waiting), best.slot)
+        twice = twice | (claim.made & best.read & (size(rule.counted & ~waiting) >= rule.needed))
     return {
         "chose": best.found,
         "candidates": best.candidates,
         "claimed": claim.made,
         "further": verdict.contested,
         "contested": verdict.first_contest,
-        "twice": verdict.contested & verdict.kept & ~verdict.rival_yields,
+        "twice": twice,
     }
 
 
@@ -159,36 +156,36 @@ def _cheapest(cost: Float[Array, "slot *lanes"]) -> tuple[Int[Array, "1 *lanes"]
     return jnp.minimum(slot, cost.shape[0] - 1), lowest
 
 
-def best_copy(
+def best_part(
     scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], chooses: Bool[Array, "1 *lanes"]
 ) -> Best:
     """What the scheduler of drive `which` takes next, in lanes in which it `chooses`."""
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
-    mechanics = system.condition.now(state.condition, system.drive, which)
-    start = computed_once(jnp.maximum(pick(drives.free, which), system.dispatch.lead))
-    angle = pick(drives.phase, which) + mechanics.turns(start)
+    as_now = mechanics(scenario, state, which)
+    start = computed_once(jnp.maximum(pick(drives.free, which), system.claims.lead))
+    angle = pick(drives.phase, which) + as_now.turns(start)
     arm = pick_tree(drives.arm, which)
-    copies = placement.copy_on(which, slots.home)
-    offer = system.propagation.offer(state.propagation, slots.waiting, copies, placement)
-    candidate, choosable_from = candidates(scenario, state, offer, copies)
-    places = system.drive.seen(slots.target, which)
+    parts = placement.part_on(which, slots.place)
+    offer = system.write.offer(state.write, slots.waiting, parts, placement)
+    candidate, choosable_from = candidates(scenario, state, offer, parts)
+    targets = system.drive.seen(placement.target_on(parts, slots.place), which)
     choice = Choice(
-        system.drive, mechanics, placement, which, arm, angle, places, slots.read, slots.born, copies, offer.usable
+        system.drive, as_now, placement, which, arm, angle, targets, slots.read, slots.born, parts, offer.usable
     )
     cost = jnp.where(candidate, system.schedule.cost(state.schedule, choice), jnp.inf)
     slot, lowest = _cheapest(cost)
     found = computed_once(jnp.isfinite(lowest) & chooses)
-    target: Target = pick_tree(places, slot)
-    read, copy = computed_once((pick(slots.read, slot), placement.copy_on(which, pick(slots.home, slot))))
+    target: Target = pick_tree(targets, slot)
+    read, part = computed_once((pick(slots.read, slot), placement.part_on(which, pick_tree(slots.place, slot))))
     usable = None if offer.usable is None else pick(offer.usable, slot)
-    reach = nearest_replica(placement, system.drive, mechanics, arm, angle, target, read, copy, usable)
+    reach = nearest_replica(placement, system.drive, as_now, arm, angle, target, read, part, usable)
     positioning, replica = computed_once(reach)
-    transfer = mechanics.transfer(target) + jnp.where(read, 0.0, system.propagation.sweep(placement, mechanics))
+    transfer = as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(placement, as_now))
     return Best(
         found=found,
         slot=slot,
-        copy=copy,
+        part=part,
         replica=replica,
         read=read,
         late=jnp.zeros_like(read) if offer.delayed is None else pick(offer.delayed, slot),
@@ -203,18 +200,19 @@ def best_copy(
 
 
 def candidates(
-    scenario: Scenario, state: State, offer: Offer, copies: Int[Array, "slot *lanes"]
+    scenario: Scenario, state: State, offer: Offer, parts: Int[Array, "slot *lanes"]
 ) -> tuple[Bool[Array, "slot *lanes"], Float[Array, "slot *lanes"]]:
     """The requests that a drive may choose now, and from when on it may choose each (inf: not before something happens).
 
-    A copy left for later is a candidate where there is no other.
+    A part left for later is a candidate where there is no other.
     """
-    slots = state.slots
-    choosable_from = scenario.system.dispatch.choosable_from(state.dispatch, slots.sent, slots.receiving, copies)
+    system, slots = scenario.system, state.slots
+    asked = system.dispatch.asked_from(state.dispatch, slots.sent, parts)
+    choosable_from = system.claims.choosable_from(state.claims, asked, slots.receiving, parts)
     if offer.delayed is not None:
         choosable_from = jnp.where(offer.delayed, 0.0, choosable_from)
     choosable_from = jnp.where(offer.waits, choosable_from, jnp.inf)
-    # an idle drive wakes for a copy within a rounding of the moment from which it may choose it
+    # an idle drive wakes for a part within a rounding of the moment from which it may choose it
     candidate = choosable_from <= INSTANT
     if offer.patient is not None:
         candidate = candidate & ~(offer.patient & some(candidate & ~offer.patient))
@@ -226,30 +224,27 @@ def serve(
     state: State,
     best: Best,
     kept: Bool[Array, "1 *lanes"],
-    withdrawn: UInt32[Array, "1 *lanes"],
-    replaces: Bool[Array, "1 *lanes"],
+    claimed: Bool[Array, "1 *lanes"],
+    verdict: Verdict,
 ) -> Slots:
-    """The slots once a copy is to be served, or given up: it leaves queues, and the answer may be known."""
+    """The slots once a part is to be served, or given up: it leaves queues, and the answer may be known.
+
+    claimed: it was a claim, of which the verdict says who hears of it.
+    """
     slots, slot = state.slots, best.slot
     at = (rows(scenario.system.slots, slots.born) == slot) & best.found
-    keeps = at & kept
-    waiting = jnp.where(at, slots.waiting & ~withdrawn, slots.waiting)
-    latest = jnp.where(keeps, jnp.maximum(slots.latest, best.finish), slots.latest)
-    before = pick(slots.answer, slot)
-    written = scenario.system.completion.on_copy(
-        before,
-        best.finish,
-        pick(latest, slot),
-        scenario.system.propagation.last(state.propagation, slot, pick(waiting, slot)),
-        pick(slots.receiving, slot) == best.copy,
-    )
-    # copies left for later do not put off an answer that is known
-    written = jnp.minimum(before, written)
-    # a read that another brick serves too is answered by the earlier, one taken over from it by this one
-    answered_by = jnp.where(replaces, best.finish, jnp.minimum(before, best.finish))
-    answer = computed_once(jnp.where(best.read, answered_by, written))
+    rule, before, queued = pick_tree((slots.rule, slots.answer, slots.waiting), slot)
+    rest = queued & ~bit(best.part)
+    enough = claimed & (size(rule.counted & ~rest) >= rule.needed)
+    if scenario.system.dispatch.withdraws_late:
+        enough = enough & (~best.read | scenario.system.dispatch.withdraws)
+    waiting = computed_once(jnp.where(enough, rest & ~verdict.withdrawn, rest))
+    counts = kept & held(rule.counted, best.part) & ~best.late
+    last = jnp.where(counts, jnp.maximum(pick(slots.latest, slot), best.finish), pick(slots.latest, slot))
+    part = Part(rule, best.read, rest, last, before, counts, best.finish, verdict.rival_yields)
+    answer = computed_once(when_taken(scenario, part))
     return slots._replace(
-        waiting=waiting,
-        latest=latest,
-        answer=jnp.where(keeps & ~slots.answered, answer, slots.answer),
+        waiting=jnp.where(at, waiting, slots.waiting),
+        latest=jnp.where(at, last, slots.latest),
+        answer=jnp.where(at & ~slots.answered, answer, slots.answer),
     )

@@ -8,9 +8,11 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.drive import Arm, Target
+from storagekit.drive import AbstractMechanics, Arm
 from storagekit.engine.system import Scenario, System
 from storagekit.lanes import rows
+from storagekit.moments import Rule, Sizes
+from storagekit.workload import nothing_asked
 
 NOBODY = -1
 
@@ -18,22 +20,25 @@ NOBODY = -1
 class Slots(NamedTuple):
     """Requests in the system.
 
-    number: which request; NOBODY in a slot that was never used. target, home: where it lies, see `placement.Location`.
-    receiving: the copy on the brick that its client sent it to. asynchronous: nobody waits for its answer.
+    number: which request; NOBODY in a slot that was never used. place: where it lies, the placement's own.
+    receiving: the part on the brick that its client sent it to. asynchronous: nobody waits for its answer.
     born: when it arrived; of a slot that is free, since when it is. sent: when it was sent to the bricks last. waiting: the
-    copies at whose drives it waits, one bit each. answer: when it is answered, inf while not known. answered: its answer has
-    been given; with nothing waiting, the slot is free. latest: when the last of its copies issued so far ends.
+    parts at whose drives it waits, one bit each. rule: which parts its answer waits for, and how many of them; ended: how
+    many of these have ended, None where the answer is known before (`answer.py`). latest: when the last of these that are
+    issued so far ends. answer: when it is answered, inf while not known. answered: its answer has been given; with nothing
+    waiting, the slot is free.
     """
 
     number: Int[Array, "slot *lanes"]
-    target: Target
-    home: Int[Array, "slot *lanes"]
+    place: Any
     read: Bool[Array, "slot *lanes"]
     asynchronous: Bool[Array, "slot *lanes"]
     receiving: Int[Array, "slot *lanes"]
     born: Float[Array, "slot *lanes"]
     sent: Float[Array, "slot *lanes"]
     waiting: UInt32[Array, "slot *lanes"]
+    rule: Rule
+    ended: Int[Array, "slot *lanes"] | None
     answer: Float[Array, "slot *lanes"]
     answered: Bool[Array, "slot *lanes"]
     latest: Float[Array, "slot *lanes"]
@@ -45,9 +50,9 @@ class Slots(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The access that a drive has chosen: its parts in seconds, when it ends, and where it leaves the arm.
+    """The access that a drive has chosen: seek, rotation and transfer in seconds, when it ends, and where it leaves the arm.
 
-    number, slot: whose it is. replica: which one it goes to.
+    number, slot: whose it is. replica: which one of its part it goes to.
     """
 
     seek: Float[Array, "drive *lanes"]
@@ -83,7 +88,7 @@ class State(NamedTuple):
 
     arrived: when the last request of an open stream arrived; gap: the seconds from it to the next, kept apart so that a
     short gap after a long one is not rounded away. taken: requests admitted since the window of requests was drawn.
-    dispatch, schedule, propagation, cache, condition: private to them.
+    The rest is private to the system's members of that name, see `MEMBERS`.
     """
 
     slots: Slots
@@ -92,10 +97,26 @@ class State(NamedTuple):
     gap: Float[Array, "1 *lanes"]
     taken: Int[Array, "1 *lanes"]
     dispatch: Any
+    claims: Any
+    write: Any
     schedule: Any
-    propagation: Any
     cache: Any
     condition: Any
+
+
+# who hears of the moments of a request
+MEMBERS = ("dispatch", "claims", "write", "schedule", "cache", "condition")
+
+
+def tell(scenario: Scenario, state: State, heard: str, moment: Any) -> State:
+    """The state once every member has heard of a moment. heard: the name of the moment, a method of `Member`."""
+    told = {name: getattr(getattr(scenario.system, name), heard)(getattr(state, name), moment) for name in MEMBERS}
+    return state._replace(**told)
+
+
+def mechanics(scenario: Scenario, state: State, which: Int[Array, "*row"]) -> AbstractMechanics:
+    """The mechanics of brick `which` (`[1, *lanes]`, or one row for each brick), as well as it does now."""
+    return scenario.system.condition.now(state.condition, scenario.system.drive, which)
 
 
 def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
@@ -105,17 +126,14 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
     """
     system = scenario.system
     lanes = phase.shape[1:]
+    sizes = Sizes(system.slots, system.drives, lanes, system.condition.stops)
     return State(
         slots=_empty_slots(scenario, phase),
         drives=_sleeping_drives(phase),
         arrived=jnp.full((1, *lanes), scenario.arrivals.first_arrival, jnp.float32),
         gap=jnp.zeros((1, *lanes), jnp.float32),
         taken=jnp.zeros((1, *lanes), jnp.int32),
-        dispatch=system.dispatch.init(system.slots, system.drives, lanes),
-        schedule=system.schedule.init(system.drives, lanes),
-        propagation=system.propagation.init(system.slots, lanes),
-        cache=system.cache.init(system.slots, lanes),
-        condition=system.condition.init(system.drives, lanes),
+        **{name: getattr(system, name).init(sizes) for name in MEMBERS},
     )
 
 
@@ -126,19 +144,19 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> Slo
         return jnp.full((system.slots, *phase.shape[1:]), value, kind)
 
     opening = scenario.arrivals.at_start(rows(system.slots, phase))
-    # what a target consists of, the drive knows
-    first = jnp.zeros((1, *phase.shape[1:]), jnp.int32)
-    somewhere = system.drive.locate(first, first + 1)
+    # what a place consists of, the placement knows
+    somewhere = system.placement.locate(system.drive, nothing_asked(phase.shape[1:]))
     return Slots(
         number=slot(NOBODY, jnp.int32),
-        target=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
-        home=slot(0, jnp.int32),
+        place=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
         read=slot(True, bool),
         asynchronous=slot(False, bool),
         receiving=slot(0, jnp.int32),
         born=slot(0),
         sent=slot(0),
         waiting=slot(0, jnp.uint32),
+        rule=Rule(slot(0, jnp.uint32), slot(0, jnp.int32)),
+        ended=slot(0, jnp.int32) if system.counts_ends else None,
         answer=jnp.where(opening, slot(0), slot(jnp.inf)),
         answered=~opening & slot(True, bool),
         latest=slot(0),

@@ -7,16 +7,16 @@ from jaxtyping import Int
 
 from storagekit.arrays import AnyArray
 from storagekit.cache import AbstractCache, NoCache
+from storagekit.claims import AbstractClaims
 from storagekit.dispatch import AbstractDispatch
 from storagekit.drive import AbstractDrive
-from storagekit.engine.completion import AbstractCompletion, AllCopies
 from storagekit.engine.condition import Condition
-from storagekit.engine.propagation import AbstractPropagation, Foreground
 from storagekit.errors import InputError
 from storagekit.lanes import whole
-from storagekit.placement import MOST_COPIES, AbstractPlacement
+from storagekit.placement import MOST_PARTS, AbstractPlacement
 from storagekit.schedule import AbstractSchedule
 from storagekit.workload import AbstractArrivals
+from storagekit.write import AbstractWrite, AllCopies
 
 MOST_SECTORS = 2**31
 # slots: whoever simulates finds out how many
@@ -24,14 +24,16 @@ AS_NEEDED = -1
 
 
 class System(eqx.Module):
-    """Drives that hold copies, and how they share the work.
+    """Drives that hold data, and how they share the work.
 
-    drive: the model of every spindle. drives: how many the engine provides for, by default as many as the placement uses
-    (more lets settings with different numbers share one compilation; results stay the same).
+    drive: the model of every spindle. placement: where the parts of a request lie. dispatch: which of them are asked.
+    schedule: which a drive takes next. write: when a write is answered, and how it reaches its copies. claims: who serves
+    what several were asked for, by default as the dispatcher has it. cache: memory in front of the drives. condition: how
+    well each brick does at any moment.
+    drives: how many the engine provides for, by default as many as the placement uses (more lets settings with different
+    numbers share one compilation; results stay the same).
     slots: requests the system holds at once; further arrivals wait outside and are counted. By default whoever simulates
     provides as many as the arrivals turn out to need.
-    completion: when a write is answered. propagation: how it reaches its copies. cache: memory in front of the drives.
-    condition: how well each brick does at any moment.
     synchronized: 1 if all spindles turn in step; by default each has a random phase of its own.
     Raises InputError where the parts do not go together.
 
@@ -45,13 +47,14 @@ class System(eqx.Module):
     placement: AbstractPlacement
     dispatch: AbstractDispatch
     schedule: AbstractSchedule
-    completion: AbstractCompletion
-    propagation: AbstractPropagation
+    write: AbstractWrite
+    claims: AbstractClaims
     cache: AbstractCache
     condition: Condition
     synchronized: Int[AnyArray, "..."]
     drives: int = eqx.field(static=True)
     slots: int = eqx.field(static=True)
+    counts_ends: bool = eqx.field(static=True, init=False)
 
     def __init__(
         self,
@@ -59,29 +62,37 @@ class System(eqx.Module):
         placement: AbstractPlacement,
         dispatch: AbstractDispatch,
         schedule: AbstractSchedule,
-        completion: AbstractCompletion | None = None,
-        propagation: AbstractPropagation | None = None,
+        write: AbstractWrite | None = None,
+        *,
+        claims: AbstractClaims | None = None,
         cache: AbstractCache | None = None,
         condition: Condition | None = None,
-        *,
         drives: int | None = None,
         slots: int | None = None,
         synchronized: ArrayLike = 0,
     ):
+        self.write = AllCopies() if write is None else write
         _require_kinds(
-            {AbstractDrive: drive, AbstractPlacement: placement, AbstractDispatch: dispatch, AbstractSchedule: schedule}
+            {
+                AbstractDrive: drive,
+                AbstractPlacement: placement,
+                AbstractDispatch: dispatch,
+                AbstractSchedule: schedule,
+                AbstractWrite: self.write,
+            }
         )
         self.drive = drive
         self.placement = placement
         self.dispatch = dispatch
         self.schedule = schedule
-        self.completion = AllCopies() if completion is None else completion
-        self.propagation = Foreground() if propagation is None else propagation
+        self.claims = dispatch.claims if claims is None else claims
         self.cache = NoCache() if cache is None else cache
         self.condition = Condition() if condition is None else condition
         self.synchronized = whole(synchronized)
         self.drives = int(np.max(placement.drives)) if drives is None else drives
         self.slots = AS_NEEDED if slots is None else slots
+        # what is known before any number is: whether several parts may be needed, so that the engine has to count
+        self.counts_ends = int(np.max(placement.needed)) > 1
 
     def __check_init__(self):
         if self.drives < 1 or self.drives != int(self.drives):
@@ -89,22 +100,27 @@ class System(eqx.Module):
         used = int(np.max(self.placement.drives))
         if used > self.drives:
             raise InputError(f"a layout of {used} drives on {self.drives}: lower its copies or add drives")
-        copies, replicas = int(np.max(self.placement.copies)), int(np.max(self.placement.replicas))
-        if copies > MOST_COPIES:
-            raise InputError(f"{copies} copies of a block: at most {MOST_COPIES}; run groups as lanes")
+        parts = int(np.max(self.placement.parts))
+        if parts > MOST_PARTS:
+            raise InputError(f"{parts} copies of a block: at most {MOST_PARTS}; run groups as lanes")
         if self.slots < 1 and self.slots != AS_NEEDED:
             raise InputError(f"{self.slots} request slots: give at least 1")
         capacity = np.asarray(self.placement.capacity(self.drive))
         if not np.all((capacity > 0) & (capacity < MOST_SECTORS)):
             wrong = capacity[~((capacity > 0) & (capacity < MOST_SECTORS))].ravel()[0]
             raise InputError(f"a capacity of {wrong:.0f} sectors: the engine addresses 1 to {MOST_SECTORS - 1} (1 TB)")
+        self._check_members(used, parts)
+
+    def _check_members(self, used: int, parts: int) -> None:
         self.drive.check(used)
-        self.dispatch.check(used, copies)
+        self.dispatch.check(used, parts)
+        self.claims.check(int(np.max(self.placement.needed)))
         self.cache.check(used)
-        self.condition.check(used, copies)
-        if self.condition.stops and self.propagation.claims_writes:
-            raise InputError("bricks that stop under delayed writes: not modelled; use Foreground() propagation")
-        self.propagation.check(float(np.max(self.dispatch.lead)), copies, replicas)
+        self.condition.check(used, int(np.min(self.placement.spare)))
+        if self.condition.stops and self.write.delays:
+            raise InputError("bricks that stop under delayed writes: not modelled; write all copies at once")
+        replicas = int(np.max(self.placement.replicas))
+        self.write.check(float(np.max(self.claims.lead)), parts, replicas)
 
 
 def _require_kinds(parts: dict[type, object]) -> None:

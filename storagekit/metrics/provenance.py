@@ -46,7 +46,7 @@ def provenance(
         "precision": "float32",
         "backend": jax.default_backend(),
         "drive": ", ".join(dict.fromkeys(_name(scenario.system.drive) for scenario in scenarios)),
-        **{part: _types(scenarios, part) for part in ("dispatch", "schedule", "completion", "propagation")},
+        **{part: _types(scenarios, part) for part in ("dispatch", "claims", "schedule", "write")},
         "scenario": json.dumps(describe(scenarios[0])),
         "varied": list(axes),
         "requests_per_run": int(requests),

@@ -1,11 +1,14 @@
 """Where blocks live: which drives hold the copies of an address, and where on them."""
 
-from storagekit.placement.base import MOST_COPIES as MOST_COPIES
+from storagekit.placement.base import MOST_PARTS as MOST_PARTS
 from storagekit.placement.base import AbstractPlacement as AbstractPlacement
 from storagekit.placement.base import Location as Location
 from storagekit.placement.base import Reach as Reach
 from storagekit.placement.base import nearest_replica as nearest_replica
-from storagekit.placement.base import of_copy as of_copy
+from storagekit.placement.base import of_part as of_part
+from storagekit.placement.coded import Coded as Coded
 from storagekit.placement.declustered import Declustered as Declustered
 from storagekit.placement.replicas import Replicas as Replicas
 from storagekit.placement.srmirror import SRMirror as SRMirror
+from storagekit.placement.striped import RAID5 as RAID5
+from storagekit.placement.striped import Striped as Striped

@@ -1,12 +1,12 @@
-"""What a placement promises: which drives hold a block, and where on them its replicas lie.
+"""What a placement promises: which parts a request has, which drives hold them, and where on them their replicas lie.
 
-A block has `copies`, each on a drive of its own: copy k on drive home + k, unless the layout says otherwise (`copy_on`,
-`drive_of`). On each of these drives it has `replicas`, at even angles on different tracks of one cylinder, so that one of
-them is never far from the head.
+The parts of a request are copies of a block, stripe units, or fragments of a code, each on a drive of its own; a drive holds
+one of them at most. On its drive a part has `replicas`, at even angles on different tracks of one cylinder, so that one
+of them is never far from the head.
 """
 
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -14,22 +14,27 @@ from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Positioning, Target
-from storagekit.lanes import mask_of
+from storagekit.lanes import mask_of, whole
 from storagekit.workload import Requests
 
-# bits of a word: copies of a block, and copies times replicas
-MOST_COPIES = 32
+# bits of a word: parts of a request, and parts times replicas
+MOST_PARTS = 32
 
 
 class Location(NamedTuple):
-    """Where requests lie: replica 0 of copy 0, and the drive that holds copy 0."""
+    """Where requests lie in a layout that has a part at the same address on each of its drives: replica 0 of part 0, and the
+    drive that holds part 0."""
 
-    target: Target
+    target: Any
     home: Int[AnyArray, "*#row"]
 
 
 class AbstractPlacement(eqx.Module):
-    """Where the copies of a block are."""
+    """Where the parts of requests are.
+
+    A request's place is a pytree of the layout's own, which `locate` makes and the other methods read; by default a
+    `Location`, part k being on drive home + k.
+    """
 
     @property
     @abstractmethod
@@ -38,52 +43,75 @@ class AbstractPlacement(eqx.Module):
 
     @property
     @abstractmethod
-    def copies(self) -> Int[AnyArray, "..."]:
-        """How many of them hold a block."""
+    def parts(self) -> Int[AnyArray, "..."]:
+        """How many parts a request has, at most."""
+
+    @property
+    def needed(self) -> Int[AnyArray, "..."]:
+        """How many of them a read needs, at most: one of several copies."""
+        return whole(1)
+
+    @property
+    def spare(self) -> Int[AnyArray, "..."]:
+        """How many drives may be out of reach with all data still within it."""
+        return self.parts - self.needed
 
     @property
     @abstractmethod
     def replicas(self) -> Int[AnyArray, "..."]:
-        """How often each of these holds it."""
+        """How often the drive of a part holds it."""
 
     @property
     @abstractmethod
     def most_replicas(self) -> int:
         """The most replicas that any setting of the layout has, which the engine provides for."""
 
-    def copy_on(self, drive: Int[AnyArray, "*#row"], home: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
-        """The number of the copy that a drive holds of a block; outside 0 to copies-1 where it holds none."""
-        return drive - home
+    def parts_of(self, place: Any) -> UInt32[Array, "*row"]:
+        """The parts that requests have, one bit each."""
+        return jnp.broadcast_to(mask_of(self.parts), place.home.shape)
 
-    def drive_of(self, copy: Int[AnyArray, "*#row"], home: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
-        """The drive that holds a copy."""
-        return home + copy
+    def needed_of(self, place: Any) -> Int[Array, "*row"]:
+        """How many of its parts a read of each request needs."""
+        return jnp.zeros_like(place.home) + self.needed
+
+    def part_on(self, drive: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
+        """The number of the part that a drive holds of each request; none that `parts_of` has where it holds none."""
+        return drive - place.home
+
+    def drive_of(self, part: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
+        """The drive that holds a part."""
+        return place.home + part
+
+    def target_on(self, part: Int[AnyArray, "*#row"], place: Any) -> Any:
+        """Where replica 0 of a part lies, as the drive locates it."""
+        return place.target
 
     @abstractmethod
     def capacity(self, drive: AbstractLayout) -> int | Num[AnyArray, "..."]:
         """Sectors that the layout offers on drives of this kind."""
 
     @abstractmethod
-    def locate(self, drive: AbstractLayout, requests: Requests) -> Location:
-        """Where each request lies. All of it lies on the drives that hold its first sector."""
+    def locate(self, drive: AbstractLayout, requests: Requests) -> Any:
+        """Where each request lies."""
 
     @abstractmethod
     def replica(
-        self, drive: AbstractLayout, target: Target, copy: Int[AnyArray, "*#row"], index: int | Int[AnyArray, "*#row"]
+        self, drive: AbstractLayout, target: Target, part: Int[AnyArray, "*#row"], index: int | Int[AnyArray, "*#row"]
     ) -> Target:
-        """Where replica `index` of a copy lies, from replica 0 of copy 0."""
+        """Where replica `index` of a part lies, from its replica 0."""
 
     @abstractmethod
     def sweep(self, mechanics: AbstractMechanics) -> Float[AnyArray, "..."]:
-        """Seconds from writing the first replica to writing the last, all of one drive in one go."""
+        """Seconds that writing a part takes beyond its transfer: from the first of its replicas to the last in one go, or
+        from reading it to writing it."""
 
 
-def of_copy(
-    replicas: UInt32[AnyArray, "*#row"], copy: Int[AnyArray, "*#row"], placement: AbstractPlacement
+def of_part(
+    replicas: UInt32[AnyArray, "*#row"], part: Int[AnyArray, "*#row"], placement: AbstractPlacement
 ) -> UInt32[Array, "*#row"]:
-    """Of replicas numbered copy * D_r + replica, one bit each, those of one copy, from bit 0; none where there is no such
-    copy."""
-    first = jnp.asarray(copy * placement.replicas).astype(jnp.uint32)
+    """Of replicas numbered part * D_r + replica, one bit each, those of one part, from bit 0; none where there is no such
+    part."""
+    first = jnp.asarray(part * placement.replicas).astype(jnp.uint32)
     return jnp.right_shift(replicas, first) & mask_of(placement.replicas)
 
 
@@ -102,16 +130,16 @@ def nearest_replica(
     angle: Float[AnyArray, "*#row"],
     target: Target,
     read: Bool[Array, "*#row"],
-    copy: Int[AnyArray, "*#row"],
+    part: Int[AnyArray, "*#row"],
     usable: UInt32[AnyArray, "*#row"] | None,
 ) -> Reach:
-    """The replica of `copy` that the head reaches first (srarray, section 2.4).
+    """The replica of `part` that the head reaches first (srarray, section 2.4).
 
     mechanics: of the brick whose head it is. usable: the replicas to choose from, one bit each, at least one; None for all.
     """
     best: Reach | None = None
     for index in range(placement.most_replicas):
-        place = placement.replica(drive, target, copy, index)
+        place = placement.replica(drive, target, part, index)
         positioning = mechanics.positioning(arm, angle, place, read)
         if usable is None and placement.most_replicas == 1:
             return Reach(positioning, jnp.zeros_like(positioning.seek, jnp.int32))

@@ -10,7 +10,7 @@ from storagekit.arrays import AnyArray
 from storagekit.drive import AbstractLayout
 from storagekit.errors import InputError
 from storagekit.lanes import whole
-from storagekit.placement.base import MOST_COPIES, Location
+from storagekit.placement.base import MOST_PARTS, Location
 from storagekit.placement.replicas import OneReplica
 from storagekit.workload import Requests
 
@@ -35,8 +35,8 @@ class Declustered(OneReplica):
 
     def __check_init__(self):
         copies, bricks = np.asarray(self.copies), np.asarray(self.bricks)
-        if not np.all((copies >= 1) & (copies <= MOST_COPIES)):
-            raise InputError(f"{int(np.max(copies))} copies of a block: give 1 to {MOST_COPIES}")
+        if not np.all((copies >= 1) & (copies <= MOST_PARTS)):
+            raise InputError(f"{int(np.max(copies))} copies of a block: give 1 to {MOST_PARTS}")
         if not np.all((bricks >= copies) & (bricks % copies == 0)):
             raise InputError(
                 f"{int(np.min(bricks))} bricks for {int(np.max(copies))} copies: give a multiple of the copies"
@@ -50,13 +50,17 @@ class Declustered(OneReplica):
     def drives(self):
         return self.bricks
 
-    def copy_on(self, drive: Int[AnyArray, "*#row"], home: Int[AnyArray, "*#row"]):
-        ahead = drive - home
+    @property
+    def parts(self):
+        return self.copies
+
+    def part_on(self, drive: Int[AnyArray, "*#row"], place: Location):
+        ahead = drive - place.home
         ahead = jnp.where(ahead < 0, ahead + self.bricks, ahead)
         return jnp.where(drive < self.bricks, ahead, -1)
 
-    def drive_of(self, copy: Int[AnyArray, "*#row"], home: Int[AnyArray, "*#row"]):
-        drive = home + copy
+    def drive_of(self, part: Int[AnyArray, "*#row"], place: Location):
+        drive = place.home + part
         return jnp.where(drive >= self.bricks, drive - self.bricks, drive)
 
     def capacity(self, drive: AbstractLayout):

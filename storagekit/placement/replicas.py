@@ -27,7 +27,7 @@ class OneReplica(AbstractPlacement):
         self,
         drive: AbstractLayout,
         target: Target,
-        copy: Int[AnyArray, "*#row"],
+        part: Int[AnyArray, "*#row"],
         index: int | Int[AnyArray, "*#row"],
     ) -> Target:
         return target
@@ -56,4 +56,8 @@ class Replicas(OneReplica):
 
     @property
     def drives(self):
+        return self.copies
+
+    @property
+    def parts(self):
         return self.copies

@@ -19,7 +19,7 @@ from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Target
 from storagekit.lanes import real, whole
-from storagekit.placement.base import MOST_COPIES, AbstractPlacement, Location
+from storagekit.placement.base import MOST_PARTS, AbstractPlacement, Location
 from storagekit.workload import Requests
 
 
@@ -48,13 +48,13 @@ class SRMirror(AbstractPlacement):
         most = f"at most {self.most_replicas}, what is written within a turn; lower D_r or raise most_replicas"
         require(replicas <= self.most_replicas, "D_r", replicas, most)
         every = replicas * np.asarray(self.mirrors)
-        require(every <= MOST_COPIES, "D_r x D_m", every, f"at most {MOST_COPIES}; lower the replicas or the mirrors")
+        require(every <= MOST_PARTS, "D_r x D_m", every, f"at most {MOST_PARTS}; lower the replicas or the mirrors")
         room = f"above 0 and at most D_s, {np.min(stripes)}, as replicas fill the rest; raise D_s or lower the data"
         require((data > 0) & (data <= stripes), "a data set of", data, room, "drives")
         require(self.unit >= 1, "a stripe unit of", self.unit, "at least 1", "sectors")
 
     @property
-    def copies(self):
+    def parts(self):
         return self.mirrors
 
     @property
@@ -79,10 +79,10 @@ class SRMirror(AbstractPlacement):
         self,
         drive: AbstractLayout,
         target: Target,
-        copy: Int[AnyArray, "*#row"],
+        part: Int[AnyArray, "*#row"],
         index: int | Int[AnyArray, "*#row"],
     ) -> Target:
-        ahead = (index + copy.astype(jnp.float32) / self.mirrors) / self.replicas
+        ahead = (index + part.astype(jnp.float32) / self.mirrors) / self.replicas
         heads = drive.heads
 
         def below(head: Int[AnyArray, "*row"]) -> Int[Array, "*#row"]:

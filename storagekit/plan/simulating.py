@@ -19,13 +19,14 @@ from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive, ideal_drive
 from storagekit.drive.seek import LinearSeek
-from storagekit.engine import AllCopies, Background, FirstCopy, Foreground, Scenario, System
+from storagekit.engine import Scenario, System
 from storagekit.errors import InputError
 from storagekit.metrics import sweep
 from storagekit.placement import SRMirror
 from storagekit.schedule import FCFS, LOOK, SATF
 from storagekit.units import SECTOR
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
+from storagekit.write import AllCopies, Background
 
 # settings up to this many disks share a compilation
 _DISKS = 48
@@ -102,9 +103,8 @@ def _scenario(asked: Asked) -> Scenario:
         _placement(asked.drive, layout, load),
         NearestIdle(),
         _discipline(asked.scheduler),
-        FirstCopy() if delayed else AllCopies(),
         # forced while half of the slots is left, so that copies that wait keep no requests out
-        Background(room // 2) if delayed else Foreground(),
+        Background(room // 2) if delayed else AllCopies(),
         drives=max(_DISKS, layout.disks),
         slots=room,
     )

@@ -41,6 +41,9 @@ def dispatchers() -> dict[str, Callable]:
         "weighted-hashing": room.WeightedHashing,
         "lard": room.LARD,
         "nearest-idle": room.NearestIdle,
+        "shortest-queue": room.ShortestQueue,
+        "redundant": room.Redundant,
+        "hedged": room.Hedged,
     }
 
 
@@ -48,14 +51,8 @@ def placements() -> dict[str, Callable]:
     """Placements by name; each value makes one from the arguments its own docstring gives."""
     from storagekit import placement as room
 
-    return {"replicas": room.Replicas, "declustered": room.Declustered, "sr-mirror": room.SRMirror}
-
-
-def propagations() -> dict[str, Callable]:
-    """How a write reaches its copies, by name; each value makes one."""
-    from storagekit import engine as room
-
-    return {"foreground": room.Foreground, "background": room.Background}
+    striped = {"striped": room.Striped, "raid5": room.RAID5, "coded": room.Coded}
+    return {"replicas": room.Replicas, "declustered": room.Declustered, "sr-mirror": room.SRMirror, **striped}
 
 
 def caches() -> dict[str, Callable]:
@@ -65,15 +62,16 @@ def caches() -> dict[str, Callable]:
     return {"none": room.NoCache, "lru": room.LRU, "brick-lru": room.BrickLRU}
 
 
-def completions() -> dict[str, Callable]:
-    """Readings of when a write is answered, by name; each value makes one."""
-    from storagekit import engine as room
+def writes() -> dict[str, Callable]:
+    """When a write is answered and how it reaches its copies, by name; each value makes one."""
+    from storagekit import write as room
 
     return {
         "at-once": room.AtOnce,
         "first-copy": room.FirstCopy,
         "receiving-brick": room.ReceivingBrick,
         "all-copies": room.AllCopies,
+        "background": room.Background,
     }
 
 
@@ -86,8 +84,7 @@ def catalogue() -> dict[str, list[Entry]]:
         "dispatchers": _described(dispatchers()),
         "schedulers": _described(schedulers()),
         "placements": _described(placements()),
-        "write completions": _described(completions()),
-        "write propagation": _described(propagations()),
+        "writes": _described(writes()),
         "caches": _described(caches()),
         "stand-ins": _stand_ins(),
         "trace formats": _trace_formats(),

@@ -48,7 +48,7 @@ def replay(
     ] = None,
     dispatch: Annotated[str, typer.Option(help="Which replica reads (see `storagekit list`).")] = "dsptf",
     schedule: Annotated[str, typer.Option(help="Which waiting copy a drive takes next.")] = "satf",
-    completion: Annotated[str, typer.Option(help="When a write is answered.")] = "all-copies",
+    write: Annotated[str, typer.Option(help="When a write is answered, and how it reaches its copies.")] = "all-copies",
     latency: Annotated[float, typer.Option(help="One-way network latency for dsptf, ms.")] = 0.05,
     cache_mb: Annotated[float, typer.Option(help="LRU memory of each brick, MB (central: of all together).")] = 0.0,
     slow: Annotated[
@@ -67,13 +67,13 @@ def replay(
     """Run a trace through a system: utilization, response times, queue depth, bottleneck.
 
     On an SR-Mirror (--layout) reads and first copies go to the nearest idle head, and the rest of a write follows when there
-    is time; --replicas, --dispatch, --completion, --latency, --cache-mb, --slow and --stop have no say there.
+    is time; --replicas, --dispatch, --write, --latency, --cache-mb, --slow and --stop have no say there.
     """
     from storagekit.drive import load_drive
     from storagekit.engine import System
     from storagekit.metrics import replay as run
     from storagekit.placement import Replicas
-    from storagekit.reproduce.catalogue import completions, dispatchers, schedulers
+    from storagekit.reproduce.catalogue import dispatchers, schedulers, writes
     from storagekit.workload.trace import read
 
     if layout is not None:
@@ -87,7 +87,7 @@ def replay(
         Replicas(replicas),
         _chosen("dispatch", dispatch, dispatchers())(*arguments.get(dispatch, ())),
         _chosen("schedule", schedule, schedulers())(),
-        _chosen("completion", completion, completions())(),
+        _chosen("write", write, writes())(),
         cache=_memory(cache_mb, replicas, dispatch) if cache_mb else None,
         condition=condition,
         drives=max(replicas, 1),
@@ -136,9 +136,10 @@ def _pair(given: str, option: str, form: str, left: Callable, right: Callable):
 def _array(drive, name: str, schedule, slots: int):
     """An SR-Mirror as the paper runs it; half of the slots may hold delayed writes before these are forced."""
     from storagekit.dispatch import NearestIdle
-    from storagekit.engine import Background, FirstCopy, System
+    from storagekit.engine import System
     from storagekit.placement import SRMirror
     from storagekit.plan import Layout
+    from storagekit.write import Background
 
     shape = Layout.parse(name)
     return System(
@@ -146,7 +147,6 @@ def _array(drive, name: str, schedule, slots: int):
         SRMirror(shape.striping, shape.replicas, shape.mirrors),
         NearestIdle(),
         schedule,
-        FirstCopy(),
         Background(max(1, slots // 2)),
         drives=shape.disks,
         slots=slots,

@@ -1,12 +1,12 @@
-"""What a scheduler promises: a cost for every waiting copy, the least served first."""
+"""What a scheduler promises: a cost for every waiting part, the least served first."""
 
 from abc import abstractmethod
 from typing import Any, NamedTuple
 
-import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Target
+from storagekit.moments import Member
 from storagekit.placement import AbstractPlacement, Reach, nearest_replica
 
 
@@ -16,7 +16,7 @@ class Choice(NamedTuple):
     layout: what its drive has in common with the others. mechanics: its own, as they are now. which: its index.
     angle: where its platter stands, in turns, at the moment the next access can start.
     born: when each request arrived, seconds from now (never above 0 once visible).
-    copy: which of the request's copies this drive holds; usable: the replicas of it that may be chosen, None for all.
+    part: which of the request's parts this drive holds; usable: the replicas of it that may be chosen, None for all.
     """
 
     layout: AbstractLayout
@@ -28,7 +28,7 @@ class Choice(NamedTuple):
     target: Target
     read: Bool[Array, "slot *lanes"]
     born: Float[Array, "slot *lanes"]
-    copy: Int[Array, "slot *lanes"]
+    part: Int[Array, "slot *lanes"]
     usable: UInt32[Array, "slot *lanes"] | None
 
     def reach(self) -> Reach:
@@ -41,32 +41,14 @@ class Choice(NamedTuple):
             self.angle,
             self.target,
             self.read,
-            self.copy,
+            self.part,
             self.usable,
         )
 
 
-class AbstractSchedule(eqx.Module):
-    """Which waiting copy a drive takes next. A scheduler may keep private state, one row for each drive."""
-
-    @abstractmethod
-    def init(self, drives: int, lanes: tuple[int, ...]) -> Any:
-        """Private state at the start of a run."""
+class AbstractSchedule(Member):
+    """Which waiting part a drive takes next. Private state has one row for each drive."""
 
     @abstractmethod
     def cost(self, private: Any, choice: Choice) -> Float[Array, "slot *lanes"]:
-        """What each copy would cost; the least is taken, of equals the one in the lowest slot."""
-
-    @abstractmethod
-    def after(self, private: Any, chooser: Bool[Array, "drive *lanes"], distance: Int[Array, "1 *lanes"]) -> Any:
-        """Private state once the drive marked in `chooser` has chosen a copy `distance` cylinders up (down if < 0)."""
-
-
-class Stateless(AbstractSchedule):
-    """A scheduler that remembers nothing."""
-
-    def init(self, drives: int, lanes: tuple[int, ...]) -> None:
-        return None
-
-    def after(self, private, chooser, distance) -> None:
-        return None
+        """What each part would cost; the least is taken, of equals the one in the lowest slot."""

@@ -7,31 +7,32 @@ Whatever is chosen is served at its nearest rotational replica: on a layout that
 import jax.numpy as jnp
 
 from storagekit.drive import AbstractLayout
-from storagekit.schedule.base import AbstractSchedule, Choice, Stateless
+from storagekit.moments import Sizes, Taken
+from storagekit.schedule.base import AbstractSchedule, Choice
 
 
-class FCFS(Stateless):
+class FCFS(AbstractSchedule):
     """First come, first served."""
 
     def cost(self, private, choice: Choice):
         return choice.born
 
 
-class SSTF(Stateless):
+class SSTF(AbstractSchedule):
     """Shortest seek time first: the nearest cylinder."""
 
     def cost(self, private, choice: Choice):
         return jnp.abs(choice.target.cylinder - choice.arm.cylinder).astype(jnp.float32)
 
 
-class SATF(Stateless):
+class SATF(AbstractSchedule):
     """Shortest access (positioning) time first, SPTF: the least seek plus rotation (Jacobson and Wilkes 1991)."""
 
     def cost(self, private, choice: Choice):
         return choice.reach().positioning.total
 
 
-class CLOOK(Stateless):
+class CLOOK(AbstractSchedule):
     """Circular LOOK: the next cylinder upward, else back to the lowest."""
 
     def cost(self, private, choice: Choice):
@@ -45,16 +46,16 @@ class LOOK(AbstractSchedule):
     Private state: each drive's direction, +1 up, -1 down.
     """
 
-    def init(self, drives, lanes):
-        return jnp.ones((drives, *lanes), jnp.int32)
+    def init(self, sizes: Sizes):
+        return jnp.ones((sizes.drives, *sizes.lanes), jnp.int32)
 
     def cost(self, private, choice: Choice):
         direction = jnp.take_along_axis(private, choice.which, axis=0)
         ahead = (direction * (choice.target.cylinder - choice.arm.cylinder)).astype(jnp.float32)
         return jnp.where(ahead >= 0, ahead, span(choice.layout) - ahead)
 
-    def after(self, private, chooser, distance):
-        return jnp.where(chooser & (distance != 0), jnp.sign(distance), private)
+    def taken(self, private, moment: Taken):
+        return jnp.where(moment.drive & (moment.distance != 0), jnp.sign(moment.distance), private)
 
 
 RLOOK = LOOK

@@ -33,6 +33,12 @@ class Requests(NamedTuple):
     asynchronous: Bool[Array, "*row"]
 
 
+def nothing_asked(lanes: tuple[int, ...]) -> Requests:
+    """Requests `[1, *lanes]` for the first sector, where somebody has to know what a request consists of."""
+    nothing, words = jnp.zeros((1, *lanes), jnp.int32), jnp.zeros((1, *lanes), jnp.uint32)
+    return Requests(nothing, nothing, nothing + 1, nothing == 0, words, words, nothing != 0)
+
+
 class RandomRequests(eqx.Module):
     """Small random requests: uniform addresses, independent sizes, a share of reads, no locality.
 

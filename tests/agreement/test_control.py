@@ -10,11 +10,12 @@ import pytest
 
 from storagekit.dispatch import DSPTF, Hashing, central
 from storagekit.drive import load_drive
-from storagekit.engine import AllCopies, AtOnce, FirstCopy, ReceivingBrick, Scenario, System
+from storagekit.engine import Scenario, System
 from storagekit.metrics import sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
+from storagekit.write import AllCopies, AtOnce, FirstCopy, ReceivingBrick
 
 # the control's number of the reading, and ours; slots in which its queues stay at 90% and at 67% reads
 READINGS = {

@@ -11,12 +11,13 @@ from storagekit.analytic.forkjoin.random_requests import draw, work
 from storagekit.analytic.forkjoin.striping import Striping
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
-from storagekit.engine import AllCopies, ResponseLog, Scenario, System, keys
+from storagekit.engine import ResponseLog, Scenario, System, keys
 from storagekit.metrics.experiment import run
 from storagekit.metrics.replaying import _by_request
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
 from storagekit.units import KB, MB, MS
+from storagekit.write import AllCopies
 
 M2372K = Disk(16 * MS, 8.3 * MS, 2.5e6)
 

@@ -6,11 +6,12 @@ import pytest
 from storagekit.analytic.array import equations
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import ideal_drive
-from storagekit.engine import Background, FirstCopy, Scenario, System
+from storagekit.engine import Scenario, System
 from storagekit.metrics import sweep
 from storagekit.placement import SRMirror
 from storagekit.schedule import FCFS, RLOOK
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
+from storagekit.write import Background, FirstCopy
 
 S, R = 8e-3, 6e-3
 TRACK = 512
@@ -135,7 +136,6 @@ def test_masked_writes_are_like_reads():
             SRMirror(2, replicas, most_replicas=3),
             NearestIdle(),
             FCFS(),
-            FirstCopy(),
             Background(),
             drives=6,
             slots=8,

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from storagekit.cache import Sought
-from storagekit.placement import Replicas
+from storagekit.moments import Sizes
+from storagekit.placement import Location, Replicas
 from storagekit.workload import Requests
 
 
 def sought(entering) -> Sought:
     """One brick, which has everything."""
     nowhere = jnp.zeros(entering.shape, jnp.int32)
-    return Sought(Replicas(1), jnp.ones(entering.shape, jnp.uint32), nowhere, nowhere, None)
+    return Sought(Replicas(1), jnp.ones(entering.shape, jnp.uint32), nowhere, Location(None, nowhere))
 
 
 @jax.jit
@@ -22,7 +23,7 @@ def all_of_them(cache, requests, entering):
         found, private = cache.look_up(private, *row, sought(row[1]))
         return private, found.hit
 
-    return jax.lax.scan(one, cache.init(1, entering.shape[2:]), (requests, entering))[1]
+    return jax.lax.scan(one, cache.init(Sizes(1, 1, entering.shape[2:])), (requests, entering))[1]
 
 
 @pytest.fixture(scope="session")

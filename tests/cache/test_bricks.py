@@ -20,8 +20,9 @@ from storagekit.cache.bricks import BLOCK_BITS, blocks_held
 from storagekit.cache.sets import EMPTY
 from storagekit.drive import RateServer
 from storagekit.errors import InputError
-from storagekit.lanes import bit, rows
-from storagekit.placement import Declustered, Replicas
+from storagekit.lanes import rows
+from storagekit.moments import Entered, Sizes, Stopped, Taken
+from storagekit.placement import Declustered, Location, Replicas
 from storagekit.workload import Requests, recorded, scramble
 from storagekit.workload.reuse import hit_rates
 from storagekit.workload.standin import FINANCIAL, generate
@@ -57,16 +58,20 @@ def driven(cache, placement, sent: Sent):
 
     def one(private, row: Sent):
         request = row.request
-        home = placement.locate(SERVER, request).home
-        sought = Sought(placement, row.routed, row.receiving, home, row.generation)
-        found, private = cache.look_up(private, request, jnp.ones_like(request.read), sought)
+        if row.generation is not None:
+            private = cache.stopped(private, Stopped(row.generation - private.lost, jnp.zeros((SLOTS, 1), bool)))
+        place, always = placement.locate(SERVER, request), jnp.ones_like(request.read)
+        found, private = cache.look_up(private, request, always, Sought(placement, row.routed, row.receiving, place))
         slot = request.number % SLOTS
-        private = cache.admit(private, rows(SLOTS, slot) == slot, request)
-        served = sought._replace(asked=bit(row.server), receiving=row.server)
-        private = cache.read_in(private, slot, request.read & ~found.hit, served)
+        private = cache.entered(
+            private, Entered(rows(SLOTS, slot) == slot, always, request, placement, place, row.routed, None)
+        )
+        drive = jnp.zeros((BRICKS, *always.shape[1:]), bool)
+        taken = Taken(slot, row.server, place, placement, request.read, ~found.hit, drive, jnp.zeros_like(slot))
+        private = cache.taken(private, taken)
         return private, (found, private.table)
 
-    first = cache.init(SLOTS, sent.routed.shape[2:])
+    first = cache.init(Sizes(SLOTS, BRICKS, sent.routed.shape[2:], sent.generation is not None))
     last, (found, tables) = jax.lax.scan(one, first, sent)
     return last, found, tables
 
@@ -197,7 +202,7 @@ class Lists:
 
 def modelled(lists: Lists, placement, stream: Sent):
     """At which copy each request hits, -1 at none; the contents after each, most recent first."""
-    bricks, copies = int(placement.drives), int(placement.copies)
+    bricks, copies = int(placement.drives), int(placement.parts)
     request, home = stream.request, np.ravel(placement.locate(SERVER, stream.request).home)
     before = np.zeros(bricks, int)
     found = []
@@ -234,7 +239,7 @@ layouts = st.sampled_from([Replicas(BRICKS), Declustered(BRICKS, 2, extent=EXTEN
 def streams(draw):
     """Requests of up to three blocks for a few extents, each within one; up to seven losses of a memory."""
     placement = draw(layouts)
-    copies = int(placement.copies)
+    copies = int(placement.parts)
     row = st.tuples(
         st.integers(0, 5),
         st.integers(0, EXTENT - 1),
@@ -272,7 +277,7 @@ def test_each_brick_is_a_list_of_blocks(drawn, held, central):
     expected = modelled(Lists(each, central), placement, stream)
     cache = cache_of(held, central=central)
     last, found, tables = jax.tree.map(np.asarray, step_by_step(cache, placement, stream))
-    copies = np.where(found.hit, found.copy, -1)
+    copies = np.where(found.hit, found.part, -1)
     assert copies.ravel().tolist() == [copy for copy, _ in expected]
     for table, now, (_, contents) in zip(tables, stream.generation, expected, strict=True):
         lost = 0 * now if central else now
@@ -280,7 +285,7 @@ def test_each_brick_is_a_list_of_blocks(drawn, held, central):
         assert memories[: len(contents)] == contents
         everywhere = [block for memory in memories for block in memory]
         assert len(set(everywhere)) == len(everywhere)
-    shown = blocks_held(cache, last, generation=None if central else stream.generation[-1])
+    shown = blocks_held(cache, last)
     assert [memory.tolist() for memory in shown] == memories
 
 
@@ -310,7 +315,7 @@ def test_lanes_are_the_single_runs():
         cache = BrickLRU(held[0, lane] * float(BLOCK), central=central[0, lane], **drawn)
         own, here = outcome(cache, Replicas(BRICKS), alone[lane])
         np.testing.assert_array_equal(found.hit[..., lane], here.hit)
-        np.testing.assert_array_equal(found.copy[..., lane], here.copy)
+        np.testing.assert_array_equal(found.part[..., lane], here.part)
         ours, theirs = blocks_held(batched, contents, lane), blocks_held(cache, own)
         for memory, other in zip(ours, theirs, strict=True):
             np.testing.assert_array_equal(memory, other)
@@ -324,23 +329,27 @@ def test_whoever_does_not_enter_changes_nothing():
     stream = sent(requests(8 * np.arange(6)), 0b1111, server=np.arange(6) % BRICKS)
     contents, _ = outcome(cache, placement, stream)
     one = jnp.zeros(1, jnp.int32)
-    sought = Sought(placement, jnp.full(1, 0b1111, jnp.uint32), one, one, None)
+    place = Location(None, one)
+    sought = Sought(placement, jnp.full(1, 0b1111, jnp.uint32), one, place)
     for reads in (True, False):
         request = jax.tree.map(lambda column: jnp.asarray(column[0]), requests([0], reads=reads))
         found, after = cache.look_up(contents, request, jnp.zeros(1, bool), sought)
         assert not found.hit.any()
         np.testing.assert_array_equal(after.table, contents.table)
-        after = cache.read_in(contents, one, jnp.zeros(1, bool), sought)
+        never, drive = jnp.zeros(1, bool), jnp.zeros(BRICKS, bool)
+        after = cache.taken(contents, Taken(one, one, place, placement, ~never, never, drive, one))
         np.testing.assert_array_equal(after.table, contents.table)
 
 
 def test_a_read_waits_for_reads_that_share_a_block():
     """Slots 0 and 1 want blocks 2 to 4 and block 7; slot 2 has never been used."""
     cache = cache_of(3)
-    private = cache.init(SLOTS, ())
+    private = cache.init(Sizes(SLOTS, BRICKS, ()))
     for slot, (sector, sectors) in enumerate([(2 * SECTORS + 1, 2 * SECTORS), (7 * SECTORS, 1)]):
         request = jax.tree.map(lambda column: jnp.asarray(column[0]), requests([sector], sectors))
-        private = cache.admit(private, jnp.arange(SLOTS) == slot, request)
+        into, place = jnp.arange(SLOTS) == slot, Replicas(BRICKS).locate(SERVER, request)
+        always, asked = jnp.ones(1, bool), jnp.ones(1, jnp.uint32)
+        private = cache.entered(private, Entered(into, always, request, Replicas(BRICKS), place, asked, None))
     shares = {
         (1, 1): [False, False],
         (1, 2): [True, False],
@@ -361,9 +370,8 @@ def test_the_last_block_survives_seven_losses():
     stream = sent(requests(np.full(16, last)), 1, generation=generation)
     contents, found = outcome(cache, Replicas(BRICKS), stream)
     assert found.hit.ravel().tolist() == [False, True] * 8
-    held = [memory.tolist() for memory in blocks_held(cache, contents, generation=generation[-1])]
+    held = [memory.tolist() for memory in blocks_held(cache, contents)]
     assert held == [[last // SECTORS], [], [], []]
-    assert [memory.tolist() for memory in blocks_held(cache, contents)] == [[], [], [], []]
 
 
 def test_one_memory_for_all_loses_nothing_when_a_brick_stops():
@@ -371,7 +379,7 @@ def test_one_memory_for_all_loses_nothing_when_a_brick_stops():
     generation[1:] = 1
     contents, found = outcome(cache, Replicas(BRICKS), sent(requests([0, 0, 0]), 1, generation=generation))
     assert found.hit.ravel().tolist() == [False, True, True]
-    held = blocks_held(cache, contents, generation=generation[-1])
+    held = blocks_held(cache, contents)
     assert [memory.tolist() for memory in held] == [[0], [], [], []]
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit.dispatch import DSPTF, Lossy, central
+from storagekit.claims import Lossy
+from storagekit.dispatch import DSPTF, central
 from storagekit.drive import ideal_drive
 from storagekit.engine import AbstractLog, Scenario, System, execute, keys
 from storagekit.metrics import sweep

@@ -14,43 +14,41 @@ import pytest
 
 from storagekit import units
 from storagekit.cache import BrickLRU
-from storagekit.dispatch import DSPTF, LARD, AbstractDispatch, Hashing, NearestIdle, WeightedHashing, central
+from storagekit.dispatch import (
+    DSPTF,
+    LARD,
+    AbstractDispatch,
+    Everyone,
+    Hashing,
+    NearestIdle,
+    Redundant,
+    ShortestQueue,
+    WeightedHashing,
+    central,
+)
 from storagekit.dispatch import ByNumber as DispatchByNumber
 from storagekit.drive import ideal_drive
-from storagekit.engine import (
-    AllCopies,
-    AtOnce,
-    Background,
-    Condition,
-    FirstCopy,
-    Foreground,
-    ReceivingBrick,
-    Scenario,
-    Spell,
-    System,
-    Tally,
-    execute,
-    keys,
-    stack,
-)
+from storagekit.engine import Condition, Scenario, Spell, System, Tally, execute, keys, stack
 from storagekit.errors import InputError
 from storagekit.placement import Declustered, Replicas, SRMirror
 from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF
 from storagekit.schedule import ByNumber as ScheduleByNumber
 from storagekit.workload import AbstractArrivals, ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
+from storagekit.write import AllCopies, AtOnce, Background, FirstCopy, ReceivingBrick
 
 
 def dispatchers(bricks: int) -> tuple[AbstractDispatch, ...]:
     weights = 1 + np.arange(bricks) % 2
-    return DSPTF(1e-3), central(), Hashing(), WeightedHashing(weights), LARD(2.0, 4.0), NearestIdle()
+    one_serves = DSPTF(1e-3), central(), Hashing(), WeightedHashing(weights), LARD(2.0, 4.0), NearestIdle()
+    return *one_serves, ShortestQueue(2), Redundant(2), Everyone()
 
 
 DISPATCHERS = dispatchers(3)
 SCHEDULES = (FCFS(), SSTF(), LOOK(), CLOOK(), SATF())
-COMPLETIONS = (AtOnce(), FirstCopy(), ReceivingBrick(), AllCopies())
+WRITES = (AtOnce(), FirstCopy(), ReceivingBrick(), AllCopies())
 # delayed writes need a dispatcher that chooses when a drive falls free, and not before
 WITHOUT_LEAD = (central(), Hashing(), LARD(2.0, 4.0), NearestIdle())
-PROPAGATIONS = (Foreground(), Background(4))
+DELAYING = (Background(4), Background(4, nvram=1))
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3, overhead=0.1e-3)
 COPIES = 3
 SLOTS = 12
@@ -81,17 +79,15 @@ def member(dispatch: int, schedule: int, completion) -> Scenario:
     return scenario(DispatchByNumber(DISPATCHERS, dispatch), ScheduleByNumber(SCHEDULES, schedule), completion)
 
 
-def array(dispatch, schedule, completion, propagation) -> Scenario:
+def array(dispatch, schedule, write) -> Scenario:
     """Two stripes of two replicas on two mirrors."""
     placement = SRMirror(2, 2, 2, most_replicas=2)
-    system = System(DRIVE, placement, dispatch, schedule, completion, propagation, drives=8, slots=SLOTS)
+    system = System(DRIVE, placement, dispatch, schedule, write, drives=8, slots=SLOTS)
     return Scenario(system, LOOP)
 
 
-def replicating(dispatch: int, schedule: int, completion, propagation) -> Scenario:
-    return array(
-        DispatchByNumber(WITHOUT_LEAD, dispatch), ScheduleByNumber(SCHEDULES, schedule), completion, propagation
-    )
+def replicating(dispatch: int, schedule: int, write) -> Scenario:
+    return array(DispatchByNumber(WITHOUT_LEAD, dispatch), ScheduleByNumber(SCHEDULES, schedule), write)
 
 
 def bricks_with_memory(dispatch, arrivals: AbstractArrivals, condition: Condition | None = None) -> Scenario:
@@ -166,8 +162,8 @@ def assert_conserves(ran: Ran):
     # a read that memory does not answer is one access, a write one on every copy (in the background on every replica), but
     # for what is under way
     accesses = float(tally.served.sum())
-    each = int(system.placement.copies)
-    if isinstance(system.propagation, Background):
+    each = int(system.placement.parts)
+    if isinstance(system.write, Background):
         each *= int(system.placement.replicas)
     expected = float(tally.reads[0] - tally.hits[0] + each * tally.writes[0])
     assert abs(accesses - expected) <= SLOTS * each + system.drives
@@ -184,7 +180,7 @@ def closed(completion, log) -> dict[tuple, list[Ran]]:
     return together(lambda *some: member(*some, completion), log, range(len(DISPATCHERS)), range(len(SCHEDULES)))
 
 
-@pytest.fixture(scope="module", params=COMPLETIONS, ids=named)
+@pytest.fixture(scope="module", params=WRITES, ids=named)
 def conserving(request, event_log):
     return closed(request.param, event_log)
 
@@ -215,7 +211,7 @@ def test_declustered_bricks_with_memory_conserve(remembering, dispatch):
         # a hit takes its time, and a message where another brick has it, but for the few that wait for a read under way
         hit = reports.admission.hit
         number = np.cumsum(reports.admitted)[hit] - 1
-        takes = HIT_TIME + float(DISPATCHERS[dispatch].hop) * reports.admission.elsewhere[hit]
+        takes = HIT_TIME + float(DISPATCHERS[dispatch].claims.hop) * reports.admission.elsewhere[hit]
         answered = by_number(reports.answered)
         late = np.array([answered[n] - time for n, time in zip(number, takes, strict=True) if n in answered])
         assert np.min(late) > -1e-6
@@ -243,27 +239,20 @@ def test_open_loops_conserve(open_loop, dispatch, rate):
         assert float(ran.tally.hits[0]) > 10
 
 
-def replicated(propagation, completion, log) -> dict[tuple, list[Ran]]:
+def replicated(write, log) -> dict[tuple, list[Ran]]:
     """Every dispatcher without lead with every scheduler."""
-    return together(
-        lambda *some: replicating(*some, completion, propagation), log, range(len(WITHOUT_LEAD)), range(len(SCHEDULES))
-    )
+    return together(lambda *some: replicating(*some, write), log, range(len(WITHOUT_LEAD)), range(len(SCHEDULES)))
 
 
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(one, marks=[] if isinstance(one, FirstCopy) else pytest.mark.slow, id=named(one))
-        for one in COMPLETIONS
+        pytest.param(one, marks=[] if one in (WRITES[1], DELAYING[0]) else pytest.mark.slow, id=named(one))
+        for one in (*WRITES, *DELAYING)
     ],
 )
-def answering(request):
-    return request.param
-
-
-@pytest.fixture(scope="module", params=PROPAGATIONS, ids=named)
-def arrays(request, answering, event_log):
-    return replicated(request.param, answering, event_log)
+def arrays(request, event_log):
+    return replicated(request.param, event_log)
 
 
 @pytest.mark.parametrize("schedule", numbers(SCHEDULES))
@@ -275,7 +264,7 @@ def test_arrays_of_replicas_conserve(arrays, dispatch, schedule):
 
 def test_delayed_writes_refuse_a_dispatcher_that_chooses_early():
     with pytest.raises(InputError, match=r"chooses 0.002 s early: use one without messages"):
-        array(DSPTF(1e-3), SATF(), FirstCopy(), Background())
+        array(DSPTF(1e-3), SATF(), Background())
 
 
 # a drive alone has no weights
@@ -328,9 +317,9 @@ def test_a_lane_of_a_batch_is_the_single_run(whole, dispatch, schedule, event_lo
 
 
 def test_a_lane_of_a_batch_with_delayed_writes_is_the_single_run(event_log):
-    batch = replicated(Background(4), FirstCopy(), event_log)
+    batch = replicated(Background(4), event_log)
     dispatch, schedule = (WITHOUT_LEAD.index(NearestIdle()), SCHEDULES.index(SATF()))
-    one = replicating(dispatch, schedule, FirstCopy(), Background(4))
+    one = replicating(dispatch, schedule, Background(4))
     assert_lane_is_single(batch[dispatch, schedule], one, event_log)
 
 

@@ -13,14 +13,16 @@ from hypothesis import strategies as st
 from storagekit.cache import BrickLRU
 from storagekit.cache.bricks import BLOCK_BITS
 from storagekit.cache.sets import EMPTY
-from storagekit.dispatch import DSPTF, LARD, Hashing, Lossy, NearestIdle
+from storagekit.claims import Lossy
+from storagekit.dispatch import DSPTF, LARD, Hashing, NearestIdle
 from storagekit.drive import ideal_drive
-from storagekit.engine import AllCopies, AtOnce, Condition, FirstCopy, ReceivingBrick, Scenario, Spell, System, keys
+from storagekit.engine import Condition, Scenario, Spell, System, keys
 from storagekit.engine.event import event
 from storagekit.engine.run import Run, Static, begin, incoming
 from storagekit.placement import Declustered
 from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
+from storagekit.write import AllCopies, AtOnce, FirstCopy, ReceivingBrick
 
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3)
 BRICKS, BLOCK, EVENTS, CHUNK = 4, 4096, 900, 128
@@ -28,12 +30,12 @@ BRICKS, BLOCK, EVENTS, CHUNK = 4, 4096, 900, 128
 DATA = 96
 
 
-def duplicates(cache: BrickLRU, contents, generation) -> jax.Array:
+def duplicates(cache: BrickLRU, contents) -> jax.Array:
     """Blocks that are in the memory of more than one brick."""
     row = jnp.arange(contents.table.size)
     of = row // cache.ways // cache.memory(jnp.zeros(1, jnp.int32)).sets(cache.ways)
     table = contents.table.ravel()
-    live = (table != EMPTY) & ((table >> BLOCK_BITS) == generation.ravel()[jnp.minimum(of, BRICKS - 1)])
+    live = (table != EMPTY) & ((table >> BLOCK_BITS) == contents.lost.ravel()[jnp.minimum(of, BRICKS - 1)])
     block = jnp.where(live, table & (2**BLOCK_BITS - 1), -1 - row)
     return jnp.sum((block[:, None] == block[None]) & (of[:, None] != of[None]))
 
@@ -52,8 +54,7 @@ def compiled(static: Static):
 
             def one(state, _):
                 state, report = event(scenario, coming, state)
-                generation = scenario.system.condition.generation(state.condition)
-                twice = duplicates(scenario.system.cache, state.cache, generation)
+                twice = duplicates(scenario.system.cache, state.cache)
                 answered = report.answered
                 return state, (answered.number, answered.response, report.admitted, twice, report.admission.hit)
 
@@ -95,10 +96,10 @@ def assert_kept(scenario: Scenario, seed: int):
     assert missing <= inside, "a request is lost"
     assert not twice.any(), "a block is in two memories"
     # whoever is inside waits for a brick that is alive, or has its answer coming
-    slots = jax.tree.map(np.asarray, state.slots._replace(target=None))
+    slots = jax.tree.map(np.asarray, state.slots)
     open_ones = ~slots.answered & (slots.number >= 0)
     down, drives = np.asarray(state.condition.down), np.arange(BRICKS)
-    copy = np.asarray(scenario.system.placement.copy_on(drives[:, None], slots.home))
+    copy = np.asarray(scenario.system.placement.part_on(drives[:, None], slots.place))
     alive = (slots.waiting >> np.maximum(copy, 0) & 1).astype(bool) & (copy >= 0) & ~down[:, None]
     assert np.all(np.isfinite(slots.answer[open_ones]) | alive.any(axis=0)[open_ones]), "nobody serves a request"
     return len(answered), int(hit.sum())

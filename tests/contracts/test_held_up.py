@@ -8,31 +8,17 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
-from storagekit.dispatch import DSPTF, LARD, Hashing, Lossy, NearestIdle
+from storagekit.claims import Lossy
+from storagekit.dispatch import DSPTF, LARD, Hashing, NearestIdle
 from storagekit.dispatch import ByNumber as DispatchByNumber
 from storagekit.drive import ideal_drive
-from storagekit.engine import (
-    NOBODY,
-    AbstractLog,
-    AllCopies,
-    AtOnce,
-    Background,
-    Condition,
-    FirstCopy,
-    NoLog,
-    ReceivingBrick,
-    Runner,
-    Scenario,
-    System,
-    execute,
-    stack,
-    stopped,
-)
+from storagekit.engine import NOBODY, AbstractLog, Condition, NoLog, Runner, Scenario, System, execute, stack, stopped
 from storagekit.engine.condition import NEVER
 from storagekit.metrics import replicate, sweep
 from storagekit.placement import Replicas, SRMirror
 from storagekit.schedule import FCFS, SATF
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
+from storagekit.write import AllCopies, AtOnce, Background, FirstCopy, ReceivingBrick
 
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3)
 MIXED = RandomRequests(FixedSize(4096), 0.7)
@@ -110,7 +96,7 @@ def test_lost_claims_and_delayed_writes_leave_no_slot_behind(placement):
     seconds, until the drive falls free; the slots that were left behind were minutes old.
     """
     dispatch = DSPTF(0.0, delivery=Lossy(0.05))
-    system = System(DRIVE, placement, dispatch, SATF(), FirstCopy(), Background(1000), slots=64)
+    system = System(DRIVE, placement, dispatch, SATF(), Background(1000), slots=64)
     merged, key = stack([Scenario(system, ClosedLoop(RandomRequests(FixedSize(4e6), 0.7), 32))], [1, 2, 3, 4])
     runner = Runner(merged, key, NoLog())
     runner.advance(150)
@@ -134,6 +120,6 @@ def test_a_lane_is_the_same_in_any_company():
 
 def test_striped_mirrors_hold_up_too():
     """Delayed writes in an open loop that floods: what waits outside enters in the end."""
-    system = System(DRIVE, SRMirror(1, 2, 2), NearestIdle(), SATF(), FirstCopy(), Background(4), slots=SLOTS)
+    system = System(DRIVE, SRMirror(1, 2, 2), NearestIdle(), SATF(), Background(4), slots=SLOTS)
     told = told_by([Scenario(system, PoissonArrivals(MIXED, rate)) for rate in (100.0, 1000.0)])
     assert np.min(told.elapsed) >= 0 and not np.any(told.lost)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.dispatch import DSPTF, LARD, ByNumber, Hashing, Lossy, NearestIdle, WeightedHashing, central
+from storagekit.claims import Lossy
+from storagekit.dispatch import DSPTF, LARD, ByNumber, Hashing, NearestIdle, WeightedHashing, central
 from storagekit.drive import ideal_drive
 from storagekit.engine import Condition, ResponseLog, Scenario, System, execute, keys, stopped
 from storagekit.placement import Replicas
@@ -54,7 +55,7 @@ def test_one_of_several_is_that_one(members, condition, outstanding):
 def test_lead_and_hop_are_those_of_the_chosen():
     for index, (lead, hop) in enumerate([(2e-3, 1e-3), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0)]):
         one = ByNumber(MEMBERS, index)
-        assert (float(one.lead), float(one.hop)) == pytest.approx((lead, hop))
+        assert (float(one.claims.lead), float(one.claims.hop)) == pytest.approx((lead, hop))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 from helpers import assert_refused
 
 from storagekit.dispatch import LARD, Hashing, View, WeightedHashing
-from storagekit.placement import Replicas
+from storagekit.moments import Sizes
+from storagekit.placement import Location, Replicas
 from storagekit.workload import Requests
 
 TARGETS = 4096
@@ -31,8 +32,9 @@ def read(address_hash, is_read=True) -> Requests:
 def seen(waiting, busy, home=0, first=0, copies=3) -> View:
     at = jnp.asarray(waiting, jnp.uint32)
     homes = jnp.broadcast_to(jnp.asarray(home, jnp.int32), at.shape)
-    first = jnp.full(1, first, jnp.int32)
-    return View(at, homes, jnp.asarray(busy), ~jnp.asarray(busy), first, Replicas(copies), lambda: jnp.zeros(len(busy)))
+    place = Location(None, jnp.full(1, first, jnp.int32))
+    busy = jnp.asarray(busy)
+    return View(at, Location(None, homes), busy, ~busy, place, Replicas(copies), lambda: jnp.zeros(len(busy)))
 
 
 def loads(*load) -> View:
@@ -61,7 +63,7 @@ def test_lard_chooses_among_the_holders_alone():
     """Drives 2 and 3 hold the block; drive 3, its copy 1, is the idler of the two."""
     view = seen([0b1, 0b1, 0b1], [False] * 4, home=[2, 2, 3], first=2, copies=2)
     lard = LARD()
-    copy, _ = drive_of(lard, lard.init(1, 4, ()), read(7), view, copies=2)
+    copy, _ = drive_of(lard, lard.init(Sizes(1, 4, ())), read(7), view, copies=2)
     assert copy == 1
 
 
@@ -97,7 +99,8 @@ def test_no_rounding_takes_an_address_to_a_drive_without_weight(summed, monkeypa
     weights[0] = np.maximum(weights[0], 1e-3)
     dispatch = WeightedHashing(tuple(weights[:, None]))
     idle = jnp.zeros((drives, lanes), bool)
-    view = seen(jnp.zeros((1, lanes)), idle, copies=drives)._replace(first=jnp.zeros((1, lanes), jnp.int32))
+    place = Location(None, jnp.zeros((1, lanes), jnp.int32))
+    view = seen(jnp.zeros((1, lanes)), idle, copies=drives)._replace(place=place)
     for back in (0, 1, 2, 3):
         # the hash counts in steps of 2^8
         address_hash = jnp.full((1, lanes), 2**32 - 1 - back * 2**8, jnp.uint32)
@@ -109,7 +112,7 @@ def test_no_rounding_takes_an_address_to_a_drive_without_weight(summed, monkeypa
 def test_lard_remembers_unless_the_brick_is_overloaded():
     """Pai et al., T_low 25, T_high 65: first the idlest, then the same; away when over 65 and another below 25."""
     lard = LARD()
-    table = lard.init(1, 3, ())
+    table = lard.init(Sizes(1, 3, ()))
     drive, table = drive_of(lard, table, read(7), loads(2, 0, 1))
     assert drive == 1
     drive, table = drive_of(lard, table, read(7), loads(0, 65, 9))
@@ -126,7 +129,7 @@ def test_lard_remembers_unless_the_brick_is_overloaded():
 
 def test_lard_learns_nothing_from_writes_or_from_nobody():
     lard = LARD()
-    empty = lard.init(1, 3, ())
+    empty = lard.init(Sizes(1, 3, ()))
     _, after_write = drive_of(lard, empty, read(7, is_read=False), loads(1, 0, 1))
     _, after_nobody = lard.route(empty, read(7), jnp.zeros(1, bool), loads(1, 0, 1))
     assert np.all(np.asarray(after_write.replica) == -1) and np.all(np.asarray(after_nobody.replica) == -1)
@@ -135,7 +138,7 @@ def test_lard_learns_nothing_from_writes_or_from_nobody():
 def test_lard_with_a_window_heeds_what_lasted():
     """Windows of 10 s, T_low 2, T_high 5: a load of 8 counts from the first arrival after a window in which it lasted."""
     lard = LARD(2.0, 5.0, window=10.0)
-    drive, table = drive_of(lard, lard.init(1, 3, ()), read(7), loads(0, 1, 1))
+    drive, table = drive_of(lard, lard.init(Sizes(1, 3, ())), read(7), loads(0, 1, 1))
     assert drive == 0
     for _ in range(3):
         drive, table = drive_of(lard, lard.elapse(table, jnp.float32(3.0)), read(7), loads(8, 1, 2))

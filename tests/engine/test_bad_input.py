@@ -6,12 +6,13 @@ from helpers import assert_refused
 
 from storagekit.dispatch import Hashing, WeightedHashing
 from storagekit.drive import RateServer
-from storagekit.engine import AtOnce, Scenario, System, stack
+from storagekit.engine import Scenario, System, stack
 from storagekit.errors import InputError
 from storagekit.metrics import replicate, simulate, sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, PoissonArrivals, RandomRequests
+from storagekit.write import AtOnce
 
 SERVER = RateServer(1000.0)
 READS = RandomRequests(FixedSize(512), 1.0)
@@ -86,6 +87,6 @@ def test_arrivals_that_wait_outside_are_refused_with_a_remedy():
 
 def test_a_loop_that_outruns_its_disks_is_refused_with_a_remedy():
     """Writes answered at once pile up; the loop's next request then waits outside."""
-    busy = Scenario(system(copies=2, drives=2, completion=AtOnce()), ClosedLoop(RandomRequests(FixedSize(512), 0.5), 4))
+    busy = Scenario(system(copies=2, drives=2, write=AtOnce()), ClosedLoop(RandomRequests(FixedSize(512), 0.5), 4))
     with pytest.raises(InputError, match="arrivals waited outside"):
         simulate(busy, requests=500)

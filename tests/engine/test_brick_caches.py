@@ -7,9 +7,10 @@ from helpers import responses
 from storagekit.cache import BrickLRU
 from storagekit.dispatch import DSPTF, Hashing, central
 from storagekit.drive import RateServer
-from storagekit.engine import AtOnce, Scenario, System
+from storagekit.engine import Scenario, System
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
+from storagekit.write import AtOnce
 
 MS = 1e-3
 SERVER = RateServer(1000)

@@ -7,20 +7,10 @@ from helpers import assert_refused, responses
 from storagekit.cache import BrickLRU
 from storagekit.dispatch import DSPTF, Hashing
 from storagekit.drive import Mixed, RateServer, ideal_drive
-from storagekit.engine import (
-    AllCopies,
-    AtOnce,
-    Background,
-    Condition,
-    FirstCopy,
-    ReceivingBrick,
-    Scenario,
-    Spell,
-    System,
-    stopped,
-)
+from storagekit.engine import Condition, Scenario, Spell, System, stopped
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
+from storagekit.write import AllCopies, AtOnce, Background, FirstCopy, ReceivingBrick
 
 MS = 1e-3
 SERVER = RateServer(1000)  # a sector takes 1 ms
@@ -183,7 +173,7 @@ def test_a_brick_that_comes_back_has_forgotten(unfold, recorded):
         (lambda: pair(Hashing(), Condition(Spell(2, 0.5))), "a spell of brick 2"),
         (lambda: pair(Hashing(), Condition(stopped(0, 1), stopped(1, 5))), "2 bricks stopped at once"),
         (
-            lambda: pair(Hashing(), Condition(stopped(0, 1)), propagation=Background()),
+            lambda: pair(Hashing(), Condition(stopped(0, 1)), completion=Background()),
             "bricks that stop under delayed writes",
         ),
         (lambda: Mixed([], ()), "no kinds of drives"),

@@ -7,20 +7,21 @@ from helpers import responses
 from storagekit.cache import LRU
 from storagekit.dispatch import Hashing, NearestIdle
 from storagekit.drive import RateServer, ideal_drive
-from storagekit.engine import Background, FirstCopy, Scenario, System
+from storagekit.engine import Scenario, System
 from storagekit.metrics.measures import counted, measures
 from storagekit.placement import Replicas, SRMirror
 from storagekit.schedule import FCFS, SATF
+from storagekit.write import Background, FirstCopy
 
 MS = 1e-3
 # no arm: sectors 0 to 99 are one stripe unit, on the first D_m drives, sector s at s/100; a revolution takes 10 ms
 SPINDLE = ideal_drive(full_seek=0.0, revolution=10 * MS, cylinders=20, sectors_per_track=100)
 
 
-def array(stripes, replicas, mirrors, schedule=None, propagation=None, **more) -> System:
+def array(stripes, replicas, mirrors, schedule=None, write=None, **more) -> System:
     placement = SRMirror(stripes, replicas, mirrors, unit=100)
     more = {"drives": 5, "slots": 4} | more
-    return System(SPINDLE, placement, NearestIdle(), schedule or SATF(), FirstCopy(), propagation, **more)
+    return System(SPINDLE, placement, NearestIdle(), schedule or SATF(), write or FirstCopy(), **more)
 
 
 def accesses(reports) -> list[tuple[int, int]]:

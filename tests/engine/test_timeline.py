@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from helpers import responses
 
-from storagekit.dispatch import DSPTF, Hashing, Lossy, central
+from storagekit.claims import Lossy
+from storagekit.dispatch import DSPTF, Hashing, central
 from storagekit.drive import RateServer, ideal_drive
-from storagekit.engine import AllCopies, AtOnce, FirstCopy, ReceivingBrick, Scenario, System
+from storagekit.engine import Scenario, System
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
+from storagekit.write import AllCopies, AtOnce, FirstCopy, ReceivingBrick
 
 MS = 1e-3
 SERVER = RateServer(1000)  # a sector takes 1 ms

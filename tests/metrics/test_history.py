@@ -6,11 +6,12 @@ from helpers import assert_refused
 
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
-from storagekit.engine import AllCopies, Condition, Scenario, Spell, System
+from storagekit.engine import Condition, Scenario, Spell, System
 from storagekit.metrics import history, simulate
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
 from storagekit.workload import FixedSize, PoissonArrivals, RandomRequests
+from storagekit.write import AllCopies
 
 REQUESTS = RandomRequests(FixedSize(4096), 0.5)
 COUNTS = ("requests", "accesses", "elapsed", "held_up")

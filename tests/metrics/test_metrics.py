@@ -9,13 +9,14 @@ from scipy import stats
 
 from storagekit.dispatch import Hashing, central
 from storagekit.drive import RateServer, ideal_drive
-from storagekit.engine import AllCopies, AtOnce, Scenario, System, Tally
+from storagekit.engine import Scenario, System, Tally
 from storagekit.errors import InputError
 from storagekit.metrics import MEANINGS, UNITS, interval, ratio, replicate, simulate, sweep, with_interval
 from storagekit.metrics.measures import counted, measures
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, RandomRequests
+from storagekit.write import AllCopies, AtOnce
 
 SERVER = RateServer(1000.0)
 

@@ -6,7 +6,7 @@ import xarray as xr
 
 from storagekit.dispatch import DSPTF, Hashing
 from storagekit.drive import RateServer, load_drive
-from storagekit.engine import AtOnce, ReceivingBrick, Runner, Scenario, System, keys
+from storagekit.engine import Runner, Scenario, System, keys
 from storagekit.engine.run import NoLog
 from storagekit.errors import InputError
 from storagekit.metrics import replicate, simulate, sweep
@@ -14,6 +14,7 @@ from storagekit.metrics.provisioning import FEWEST, fewest, groups
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, PoissonArrivals, RandomRequests
+from storagekit.write import AtOnce, ReceivingBrick
 
 SMALL = RandomRequests(ExponentialSize(4096), read_share=0.9)
 

@@ -7,7 +7,7 @@ from helpers import assert_refused
 
 from storagekit.dispatch import DSPTF, ByNumber
 from storagekit.drive import load_drive
-from storagekit.engine import ReceivingBrick, Scenario, System
+from storagekit.engine import Scenario, System
 from storagekit.metrics import History, simulate
 from storagekit.papers import dsptf
 from storagekit.papers.dsptf.bricks import NAMES, Bricks, Setting, source
@@ -27,6 +27,7 @@ from storagekit.schedule import SATF
 from storagekit.units import KB, MS
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.workload.reuse import hit_rates
+from storagekit.write import ReceivingBrick
 
 TINY = TraceEffort(seeds=2, requests=2**12, wide=2**12)
 TRACES = ("sap", "cello2002", "websearch", "financial")

@@ -13,7 +13,7 @@ from storagekit.dispatch import Hashing
 from storagekit.drive import ideal_drive, load_drive
 from storagekit.engine import System
 from storagekit.errors import InputError
-from storagekit.placement import Declustered, Replicas
+from storagekit.placement import Declustered, Location, Replicas
 from storagekit.schedule import SATF
 
 TRACK, CYLINDERS = 40, 60
@@ -42,8 +42,9 @@ def holders(placement, home) -> np.ndarray:
     """The bricks that hold a block, by copy: `[copy, block]`."""
     filled = np.zeros(LENGTH, np.int32)
     filled[: home.size] = home
-    copies = range(int(placement.copies))
-    return np.stack([np.asarray(placement.drive_of(np.int32(copy), filled))[: home.size] for copy in copies])
+    copies = range(int(placement.parts))
+    place = Location(None, filled)
+    return np.stack([np.asarray(placement.drive_of(np.int32(copy), place))[: home.size] for copy in copies])
 
 
 def on_bricks(placement):
@@ -68,11 +69,11 @@ def test_copies_are_on_bricks_of_their_own(ring, extent, sector):
     # the bricks of one extent are neighbours on the ring, and the next extent begins a brick further
     assert on.tolist() == [(int(home[0]) + copy) % bricks for copy in range(copies)]
     for brick in range(bricks):
-        copy = np.asarray(placement.copy_on(np.int32(brick), home))[0]
+        copy = np.asarray(placement.part_on(np.int32(brick), Location(None, home)))[0]
         assert (0 <= copy < copies) == (brick in on)
-        assert np.asarray(placement.drive_of(copy, home))[0] == brick
+        assert np.asarray(placement.drive_of(copy, Location(None, home)))[0] == brick
     for unused in range(bricks, bricks + 4):
-        assert not 0 <= np.asarray(placement.copy_on(np.int32(unused), home))[0] < copies
+        assert not 0 <= np.asarray(placement.part_on(np.int32(unused), Location(None, home)))[0] < copies
 
 
 @settings(max_examples=60, derandomize=True)
@@ -163,7 +164,7 @@ def test_as_many_bricks_as_copies_are_a_replica_group(copies, extent, where, sec
     for one, other in zip(jax.tree.leaves(ours.target), jax.tree.leaves(theirs.target), strict=True):
         np.testing.assert_array_equal(one, other)
     assert sorted(holders(placement, ours.home).ravel()) == list(range(copies))
-    assert (int(placement.drives), int(placement.copies), int(placement.replicas)) == (copies, copies, 1)
+    assert (int(placement.drives), int(placement.parts), int(placement.replicas)) == (copies, copies, 1)
 
 
 @settings(max_examples=60, derandomize=True)

@@ -14,10 +14,11 @@ from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive
 from storagekit.drive.geometry import geometry, plain_zone
 from storagekit.drive.seek import LinearSeek
-from storagekit.engine import Background, System, keys
+from storagekit.engine import System, keys
 from storagekit.engine.state import phases
 from storagekit.placement import Replicas, SRMirror
 from storagekit.schedule import SATF
+from storagekit.write import Background
 
 HEADS, TRACK, CYLINDERS = 6, 40, 200
 UNIT = 16
@@ -139,7 +140,7 @@ def test_a_plain_mirror_is_a_replica_group():
     ours, theirs = (placement.locate(DRIVE, asking(sector)) for placement in (mirror, group))
     for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         np.testing.assert_array_equal(np.broadcast_to(one, sector.shape), np.broadcast_to(other, sector.shape))
-    assert (int(mirror.drives), int(mirror.copies), int(mirror.replicas)) == (3, 3, 1)
+    assert (int(mirror.drives), int(mirror.parts), int(mirror.replicas)) == (3, 3, 1)
 
 
 def test_spindles_turn_in_step_where_they_are_synchronized():

@@ -38,7 +38,7 @@ def test_a_layout_that_is_none_is_refused(layout, complaint):
 
 
 def told(*arguments) -> dict:
-    return json.loads(run("--completion", "at-once", "--json", *arguments).stdout)
+    return json.loads(run("--write", "at-once", "--json", *arguments).stdout)
 
 
 def test_bricks_with_memory_answer_sooner_and_slow_ones_later():

@@ -9,6 +9,7 @@ import pytest
 from helpers import assert_refused
 
 from storagekit.drive import Arm, Target, ideal_drive
+from storagekit.moments import Sizes, Taken
 from storagekit.placement import Replicas
 from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, ByNumber, Choice
 
@@ -67,13 +68,19 @@ def test_look_goes_on_in_its_direction_and_then_turns(drive):
     assert order(look, drive, up, cylinder=95) == [2, 0, 3, 1]
 
 
+def moved(drive, distance) -> Taken:
+    """The drives marked have chosen something that many cylinders away."""
+    one, always = jnp.zeros(1, jnp.int32), jnp.ones(1, bool)
+    return Taken(one, one, None, Replicas(1), always, always, drive, jnp.asarray([distance], jnp.int32))
+
+
 def test_look_remembers_where_it_went():
     look = LOOK()
-    private = look.init(2, ())
+    private = look.init(Sizes(1, 2, ()))
     chooser = jnp.asarray([True, False])
-    private = look.after(private, chooser, jnp.asarray([-10], jnp.int32))
+    private = look.taken(private, moved(chooser, -10))
     assert private.tolist() == [-1, 1]
-    private = look.after(private, chooser, jnp.asarray([0], jnp.int32))
+    private = look.taken(private, moved(chooser, 0))
     assert private.tolist() == [-1, 1]
 
 
@@ -83,10 +90,10 @@ def test_one_of_several_is_that_one(drive):
     orders = []
     for index, member in enumerate(members):
         one = ByNumber(members, index)
-        ours, alone = one.init(1, ()), member.init(1, ())
+        ours, alone = (one_or_other.init(Sizes(1, 1, ())) for one_or_other in (one, member))
         for distance in (-10, 5):
-            gone = (jnp.ones(1, bool), jnp.asarray([distance], jnp.int32))
-            ours, alone = one.after(ours, *gone), member.after(alone, *gone)
+            gone = moved(jnp.ones(1, bool), distance)
+            ours, alone = one.taken(ours, gone), member.taken(alone, gone)
             seen = choice(drive)
             np.testing.assert_array_equal(one.cost(ours, seen), member.cost(alone, seen))
         orders.append(order(one, drive, ours))

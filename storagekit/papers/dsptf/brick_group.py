@@ -6,7 +6,7 @@ import xarray as xr
 
 from storagekit.dispatch import DSPTF, LARD, AbstractDispatch, Hashing, central
 from storagekit.drive import load_drive
-from storagekit.engine import AbstractCompletion, AllCopies, AtOnce, FirstCopy, ReceivingBrick, Scenario, System
+from storagekit.engine import Scenario, System
 from storagekit.errors import InputError
 from storagekit.metrics import sweep
 from storagekit.papers.effort import Effort, of_profile
@@ -14,6 +14,7 @@ from storagekit.placement import Replicas
 from storagekit.schedule import SATF, AbstractSchedule
 from storagekit.units import KB, US
 from storagekit.workload import AbstractSize, ClosedLoop, ExponentialSize, RandomRequests
+from storagekit.write import AbstractWrite, AllCopies, AtOnce, FirstCopy, ReceivingBrick
 
 LATENCY = 50 * US
 SCHEMES: dict[str, AbstractDispatch] = {
@@ -22,7 +23,7 @@ SCHEMES: dict[str, AbstractDispatch] = {
     "Hashing": Hashing(),
     "LARD": LARD(allocated=1.0),
 }
-READINGS: dict[str, AbstractCompletion] = {
+READINGS: dict[str, AbstractWrite] = {
     "at once": AtOnce(),
     "first copy": FirstCopy(),
     "receiving brick": ReceivingBrick(),

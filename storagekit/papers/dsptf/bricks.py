@@ -10,7 +10,7 @@ from typing import NamedTuple
 from storagekit.cache import BrickLRU
 from storagekit.dispatch import DSPTF, LARD, ByNumber, Hashing, WeightedHashing, central
 from storagekit.drive import load_drive
-from storagekit.engine import AtOnce, Condition, Scenario, Spell, System
+from storagekit.engine import Condition, Scenario, Spell, System
 from storagekit.errors import InputError
 from storagekit.papers.dsptf.brick_group import KEYS, LATENCY
 from storagekit.placement import Declustered
@@ -20,6 +20,7 @@ from storagekit.units import KB, MB, SECTOR
 from storagekit.workload import RecordedArrivals, recorded
 from storagekit.workload.standin import CELLO2002, FINANCIAL, SAP, WEBSEARCH, PopularStandIn, generate
 from storagekit.workload.trace import RequestTrace, read
+from storagekit.write import AtOnce
 
 TRACES: dict[str, PopularStandIn] = {
     "sap": SAP,

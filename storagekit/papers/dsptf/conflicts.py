@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import xarray as xr
 
-from storagekit.dispatch import DSPTF, Lossy
+from storagekit.claims import Lossy
+from storagekit.dispatch import DSPTF
 from storagekit.engine import Scenario
 from storagekit.metrics import Measurement, interval, with_interval
 from storagekit.papers.dsptf.brick_group import LATENCY, QUICK, Effort, group, sweep_loops

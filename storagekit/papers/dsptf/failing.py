@@ -4,15 +4,17 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from storagekit.dispatch import DSPTF, Lossy
+from storagekit.claims import Lossy
+from storagekit.dispatch import DSPTF
 from storagekit.drive import load_drive
-from storagekit.engine import AtOnce, Condition, Scenario, System, stopped
+from storagekit.engine import Condition, Scenario, System, stopped
 from storagekit.metrics import Measurement, sweep
 from storagekit.papers.dsptf.brick_group import LATENCY, QUICK, Effort
 from storagekit.placement import Declustered
 from storagekit.schedule import SATF
 from storagekit.units import KB
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
+from storagekit.write import AtOnce
 
 BRICKS, COPIES, OUTSTANDING = 8, 2, 32
 # of the requests: when the brick stops, and when it is back

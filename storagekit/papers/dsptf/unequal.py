@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import xarray as xr
 
 from storagekit.drive import load_drive
-from storagekit.engine import Condition, ReceivingBrick, Scenario, Spell, System
+from storagekit.engine import Condition, Scenario, Spell, System
 from storagekit.metrics import Measurement, interval, sweep, with_interval
 from storagekit.papers.dsptf.brick_group import KEYS, QUICK, Effort
 from storagekit.papers.dsptf.bricks import HALF, NAMES, SLOW, SLOWNESS, TARGETS, Setting, dispatcher
@@ -13,6 +13,7 @@ from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.units import KB
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
+from storagekit.write import ReceivingBrick
 
 SPEEDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 SLOTS = 48

@@ -13,24 +13,14 @@ import numpy as np
 import xarray as xr
 
 from storagekit.dispatch import NearestIdle
-from storagekit.engine import (
-    AccessLog,
-    Background,
-    FirstCopy,
-    Pending,
-    Runner,
-    Scenario,
-    System,
-    pending,
-    recovery,
-    stack,
-)
+from storagekit.engine import AccessLog, Runner, Scenario, System, pending, stack
 from storagekit.metrics import Measurement, made_by
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.schedule import RSATF
 from storagekit.units import KB
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
+from storagekit.write import Background, Pending, recovery
 
 REPLICAS = 3
 DISKS = 6
@@ -174,7 +164,6 @@ def _loop(table: int, hot: float) -> Scenario:
         SRMirror(DISKS // REPLICAS, REPLICAS),
         NearestIdle(),
         RSATF(),
-        FirstCopy(),
         Background(table),
         drives=DISKS,
         slots=SLOTS,

@@ -12,7 +12,7 @@ import xarray as xr
 from storagekit.cache import LRU
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive
-from storagekit.engine import Background, FirstCopy, Scenario, System
+from storagekit.engine import Scenario, System
 from storagekit.errors import InputError
 from storagekit.lanes import real
 from storagekit.metrics import sweep
@@ -24,6 +24,7 @@ from storagekit.units import KB, MB, SECTOR
 from storagekit.workload import RecordedArrivals, recorded
 from storagekit.workload.standin import CELLO_BASE, CELLO_DISK6, TPCC, SeekingStandIn, generate
 from storagekit.workload.trace import RequestTrace
+from storagekit.write import Background
 
 WORKLOADS: dict[str, SeekingStandIn] = {model.name: model for model in (CELLO_BASE, CELLO_DISK6, TPCC)}
 MOST_MEMORY = 512 * MB
@@ -84,9 +85,8 @@ class DiskArray(NamedTuple):
             placed(Layout.parse(run.layout), self.drive, data),
             NearestIdle(),
             ByNumber((RSATF(), RLOOK()), run.look),
-            FirstCopy(),
             Background(self.table),
-            LRU(run.memory, sets=MOST_MEMORY // (8 * KB) // WAYS, ways=WAYS),
+            cache=LRU(run.memory, sets=MOST_MEMORY // (8 * KB) // WAYS, ways=WAYS),
             drives=self.drives,
             slots=self.slots,
         )

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.dispatch import DSPTF, Claim, Lossy, central
-from storagekit.dispatch.dsptf import Claims
+from storagekit.claims import DSPTF, Claim, Lossy
+from storagekit.claims.dsptf import Claims
+from storagekit.moments import Sizes
 
 MS = 1e-3
 
@@ -22,7 +23,7 @@ def claim(drive, bid, start, made=True) -> Claim:
 def held(owner, bid, made, start, first=None, deaf=0) -> Claims:
     """The read in slot 0 is claimed by `owner`; nobody has claimed the one in slot 1."""
     never = np.inf
-    nobody = DSPTF().init(2, 4, ())
+    nobody = DSPTF().init(Sizes(2, 4, ()))
     return nobody._replace(
         first=jnp.asarray([(made if first is None else first) * MS, never], jnp.float32),
         owner=jnp.asarray([owner, 0], jnp.int32),
@@ -36,7 +37,7 @@ def held(owner, bid, made, start, first=None, deaf=0) -> Claims:
 
 def test_the_first_to_claim_keeps_the_read():
     protocol = DSPTF(1 * MS)
-    verdict, after = protocol.claim(protocol.init(2, 4, ()), claim(drive=3, bid=5, start=2))
+    verdict, after = protocol.claim(protocol.init(Sizes(2, 4, ())), claim(drive=3, bid=5, start=2))
     assert bool(verdict.kept[0]) and not bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
     assert (int(after.owner[0]), float(after.first[0])) == (3, 0.0)
     np.testing.assert_allclose([after.bid[0], after.start[0]], [5 * MS, 2 * MS])
@@ -111,7 +112,7 @@ def test_a_brick_may_choose_what_has_reached_it_and_is_not_known_to_be_taken():
 def test_a_brick_chooses_two_bounds_early_and_the_ideal_not_at_all():
     assert float(DSPTF(1 * MS).lead) == pytest.approx(2 * MS)
     assert float(DSPTF(1 * MS, bound=3 * MS).lead) == pytest.approx(6 * MS)
-    assert float(central().lead) == 0 == float(central().latency)
+    assert float(DSPTF(0.0).lead) == 0
 
 
 @pytest.mark.parametrize(

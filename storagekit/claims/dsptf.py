@@ -14,12 +14,15 @@ from typing import NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
-from storagekit.dispatch.base import AbstractDispatch, Claim, Verdict, slot_mask
-from storagekit.lanes import INSTANT, bit, held, mask_of, pick, real
+from storagekit.claims.base import AbstractClaims, Claim, Verdict, slot_mask
+from storagekit.errors import InputError
+from storagekit.lanes import INSTANT, bit, held, pick, real
+from storagekit.moments import Entered, Sizes, Stopped
 from storagekit.workload import Requests, fraction, scramble
 
 
@@ -28,7 +31,7 @@ class AbstractDelivery(eqx.Module):
 
     @abstractmethod
     def deaf(self, request: Requests) -> UInt32[Array, "1 *lanes"]:
-        """The copies whose drives never hear a claim on this request, one bit each."""
+        """The parts whose drives never hear a claim on this request, one bit each."""
 
 
 class Reliable(AbstractDelivery):
@@ -62,8 +65,8 @@ class Claims(NamedTuple):
     """Private state, for the read in each slot.
 
     first: when the first claim was made, seconds from now; inf before it.
-    owner, bid, made, start: the best claim so far, of which copy and when, and when its access starts.
-    deaf: the copies whose drives never hear a claim on it. contested: several have claimed it.
+    owner, bid, made, start: the best claim so far, of which part and when, and when its access starts.
+    deaf: the parts whose drives never hear a claim on it. contested: several have claimed it.
     """
 
     first: Float[Array, "slot *lanes"]
@@ -75,7 +78,7 @@ class Claims(NamedTuple):
     contested: Bool[Array, "slot *lanes"]
 
 
-class DSPTF(AbstractDispatch):
+class DSPTF(AbstractClaims):
     """Distributed shortest positioning time first.
 
     latency: seconds a message takes one way (the paper: 50 us). bound: the latency the bricks reckon with, `latency` by
@@ -88,7 +91,13 @@ class DSPTF(AbstractDispatch):
     bound: Float[AnyArray, "..."]
     delivery: AbstractDelivery
 
-    def __init__(self, latency=50e-6, *, bound=None, delivery: AbstractDelivery | None = None):
+    def __init__(
+        self,
+        latency: ArrayLike = 50e-6,
+        *,
+        bound: ArrayLike | None = None,
+        delivery: AbstractDelivery | None = None,
+    ):
         self.latency = real(latency)
         self.bound = real(latency if bound is None else bound)
         self.delivery = Reliable() if delivery is None else delivery
@@ -98,6 +107,12 @@ class DSPTF(AbstractDispatch):
             time = np.asarray(time)
             require((time >= 0) & np.isfinite(time), label, time, "0 or more and finite", "s")
 
+    def check(self, needed):
+        if needed > 1:
+            raise InputError(
+                f"claims on requests that need {needed} parts: D-SPTF settles who serves the one; use NoClaims()"
+            )
+
     @property
     def lead(self):
         return 2 * self.bound
@@ -106,30 +121,28 @@ class DSPTF(AbstractDispatch):
     def hop(self):
         return self.latency
 
-    def init(self, slots, drives, lanes) -> Claims:
+    def init(self, sizes: Sizes) -> Claims:
         def full(value, kind=jnp.float32):
-            return jnp.full((slots, *lanes), value, kind)
+            return jnp.full((sizes.slots, *sizes.lanes), value, kind)
 
         never = full(jnp.inf)
         return Claims(never, full(0, jnp.int32), never, never, never, full(0, jnp.uint32), full(False, bool))
 
-    def route(self, private, request, entering, view):
-        return jnp.broadcast_to(mask_of(view.copies), request.number.shape), private
-
-    def admit(self, private: Claims, into: Bool[Array, "slot *lanes"], request: Requests) -> Claims:
+    def entered(self, private: Claims, moment: Entered) -> Claims:
+        into = moment.into
         return Claims(
             first=jnp.where(into, jnp.inf, private.first),
             owner=private.owner,
             bid=jnp.where(into, jnp.inf, private.bid),
             made=private.made,
             start=private.start,
-            deaf=jnp.where(into, self.delivery.deaf(request), private.deaf),
+            deaf=jnp.where(into, self.delivery.deaf(moment.request), private.deaf),
             contested=private.contested & ~into,
         )
 
-    def choosable_from(self, private: Claims, sent, receiving, copy):
-        forwarded = sent + jnp.where(receiving == copy, 0.0, self.latency)
-        hears = ~held(private.deaf, copy)
+    def choosable_from(self, private: Claims, asked, receiving, part):
+        forwarded = asked + jnp.where(receiving == part, 0.0, self.latency)
+        hears = ~held(private.deaf, part)
         heard = (private.first + self.latency < 0) & hears
         return jnp.where(heard, jnp.inf, forwarded)
 
@@ -138,17 +151,17 @@ class DSPTF(AbstractDispatch):
             pick(field, claim.slot) for field in (private.owner, private.bid, private.made, private.start, private.deaf)
         )
         contested = claim.made & jnp.isfinite(rival_bid)
-        better = (claim.bid < rival_bid) | ((claim.bid == rival_bid) & (claim.copy < rival))
+        better = (claim.bid < rival_bid) | ((claim.bid == rival_bid) & (claim.part < rival))
         # a claim that arrives after its hearer's access has started comes too late
         arrives = rival_made + self.latency
-        hears = (arrives <= claim.start + INSTANT) & ~held(deaf, claim.copy)
+        hears = (arrives <= claim.start + INSTANT) & ~held(deaf, claim.part)
         rival_hears = (self.latency <= rival_start + INSTANT) & ~held(deaf, rival)
         rival_yields = contested & better & rival_hears
         verdict = Verdict(
             kept=claim.made & ~(contested & ~better & hears),
             retry=jnp.maximum(arrives, 0.0),
             # whoever loses has heard that the read is taken, so that it leaves the loser's queue
-            withdrawn=bit(claim.copy) | jnp.where(rival_yields, bit(rival), jnp.uint32(0)),
+            withdrawn=bit(claim.part) | jnp.where(rival_yields, bit(rival), jnp.uint32(0)),
             contested=contested,
             first_contest=contested & ~pick(private.contested, claim.slot),
             rival=rival,
@@ -159,7 +172,7 @@ class DSPTF(AbstractDispatch):
         best = at & better
         return verdict, Claims(
             first=jnp.where(at, jnp.minimum(private.first, 0.0), private.first),
-            owner=jnp.where(best, claim.copy, private.owner),
+            owner=jnp.where(best, claim.part, private.owner),
             bid=jnp.where(best, claim.bid, private.bid),
             made=jnp.where(best, 0.0, private.made),
             start=jnp.where(best, claim.start, private.start),
@@ -167,8 +180,8 @@ class DSPTF(AbstractDispatch):
             contested=private.contested | (at & contested),
         )
 
-    def forget(self, private: Claims, lost):
-        first, bid = (jnp.where(lost, jnp.inf, field) for field in (private.first, private.bid))
+    def stopped(self, private: Claims, moment: Stopped) -> Claims:
+        first, bid = (jnp.where(moment.lost, jnp.inf, field) for field in (private.first, private.bid))
         return private._replace(first=first, bid=bid)
 
     def left_behind(self, private: Claims, waiting):
@@ -176,8 +189,3 @@ class DSPTF(AbstractDispatch):
 
     def elapse(self, private: Claims, time) -> Claims:
         return private._replace(first=private.first - time, made=private.made - time, start=private.start - time)
-
-
-def central() -> DSPTF:
-    """The centralized ideal that D-SPTF is held against: one queue over all replicas, no delay (dsptf, section 4)."""
-    return DSPTF(0.0)

@@ -1,0 +1,40 @@
+"""A way to settle claims that is a number, so that a sweep over protocols compiles once."""
+
+from typing import ClassVar
+
+from storagekit.claims.base import AbstractClaims
+from storagekit.moments import OneOf
+
+
+class ByNumber(OneOf, AbstractClaims):
+    """The way `members[index]`, see `OneOf`."""
+
+    called: ClassVar[str] = "claims"
+
+    def check(self, needed):
+        for member in self.members:
+            member.check(needed)
+
+    @property
+    def lead(self):
+        return self.decided(member.lead for member in self.members)
+
+    @property
+    def hop(self):
+        return self.decided(member.hop for member in self.members)
+
+    def choosable_from(self, private, asked, receiving, part):
+        return self.decided(
+            member.choosable_from(state, asked, receiving, part) for member, state in self.each(private)
+        )
+
+    def claim(self, private, claim):
+        found = [
+            member.claim(state, claim._replace(made=claim.made & (self.index == number)))
+            for number, (member, state) in enumerate(self.each(private))
+        ]
+        verdicts, states = zip(*found, strict=True)
+        return self.decided(verdicts), states
+
+    def left_behind(self, private, waiting):
+        return self.decided(member.left_behind(state, waiting) for member, state in self.each(private))

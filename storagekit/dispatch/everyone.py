@@ -1,0 +1,45 @@
+"""Every part is asked, and who is first serves it."""
+
+from jax.typing import ArrayLike
+from jaxtyping import Float
+
+from storagekit import claims
+from storagekit.arrays import AnyArray
+from storagekit.claims.dsptf import AbstractDelivery
+from storagekit.dispatch.base import AbstractDispatch
+
+
+class Everyone(AbstractDispatch):
+    """A request waits at every drive that holds a part of it; the first to choose one takes it from the others."""
+
+    def route(self, private, request, entering, view):
+        return view.placement.parts_of(view.place), private
+
+
+class DSPTF(Everyone):
+    """Everyone is asked, and claims are settled by messages: see `claims.DSPTF`, which takes the same."""
+
+    settled: claims.DSPTF
+
+    def __init__(
+        self,
+        latency: ArrayLike = 50e-6,
+        *,
+        bound: ArrayLike | None = None,
+        delivery: AbstractDelivery | None = None,
+    ):
+        self.settled = claims.DSPTF(latency, bound=bound, delivery=delivery)
+
+    @property
+    def claims(self) -> claims.DSPTF:
+        return self.settled
+
+    @property
+    def latency(self) -> Float[AnyArray, "..."]:
+        """Seconds that a message takes one way."""
+        return self.settled.latency
+
+
+def central() -> DSPTF:
+    """The centralized ideal that D-SPTF is held against: one queue over all replicas, no delay (dsptf, section 4)."""
+    return DSPTF(0.0)

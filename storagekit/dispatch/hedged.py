@@ -1,0 +1,47 @@
+"""Hedging: ask one, and a while later, if it has not answered, another."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from storagekit.arrays import AnyArray
+from storagekit.checks import require
+from storagekit.dispatch.base import AbstractDispatch, View
+from storagekit.lanes import bit, real
+from storagekit.moments import Entered, Sizes
+from storagekit.workload import Requests
+
+
+class Hedged(AbstractDispatch):
+    """Read from replica hash(address) mod replicas, and after `delay` seconds without an answer from the next one too; the
+    first to answer counts, and what has not begun by then is withdrawn (Dean and Barroso, CACM 56(2), 2013).
+
+    Private state: the part that is asked first, for the request in each slot.
+    """
+
+    delay: Float[AnyArray, "..."] = eqx.field(converter=real, default=10e-3)
+
+    def __check_init__(self):
+        delay = np.asarray(self.delay)
+        require((delay >= 0) & ~np.isnan(delay), "a delay before hedging of", delay, "0 or more", "s")
+
+    @property
+    def withdraws(self):
+        return False
+
+    def init(self, sizes: Sizes):
+        return jnp.zeros((sizes.slots, *sizes.lanes), jnp.int32)
+
+    def route(self, private, request, entering, view: View):
+        first = self._first(request, view.parts)
+        return bit(first) | bit((first + 1) % view.parts), private
+
+    def entered(self, private: Int[Array, "slot *lanes"], moment: Entered):
+        return jnp.where(moment.into, self._first(moment.request, jnp.asarray(moment.placement.parts)), private)
+
+    def asked_from(self, private, sent, part):
+        return sent + jnp.where(part == private, 0.0, self.delay)
+
+    def _first(self, request: Requests, parts: Int[AnyArray, "..."]) -> Int[Array, "1 *lanes"]:
+        return (request.address_hash % parts.astype(jnp.uint32)).astype(jnp.int32)

@@ -1,0 +1,78 @@
+"""Some of the parts, drawn at random for each request: the shortest queue of them, or all of them."""
+
+from collections.abc import Iterator
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Int, UInt32
+
+from storagekit.dispatch.base import AbstractDispatch, OneChosen, View
+from storagekit.errors import InputError
+from storagekit.lanes import bit, first_min, pick, rows
+from storagekit.workload import Requests, scramble
+
+
+def drawn(
+    request: Requests, view: View, count: int
+) -> Iterator[tuple[Int[Array, "1 *lanes"], UInt32[Array, "1 *lanes"]]]:
+    """`count` drives that hold the entering request, one after the other and none twice, and the part that each has; fewer
+    where fewer hold it (the last again). They are the same under every protocol."""
+    drive = rows(view.busy.shape[0], view.busy)
+    # one word of the request, mixed with the drive's number: the order of the words is a random one of the drives
+    lot = scramble(request.receiving + scramble(drive)).astype(jnp.float32)
+    lot = jnp.where(view.holders(), lot, jnp.inf)
+    for _ in range(count):
+        chosen, _ = first_min(lot)
+        yield chosen, bit(pick(view.part(), chosen))
+        lot = jnp.where((drive == chosen) & (jnp.sum(jnp.isfinite(lot), axis=0, keepdims=True) > 1), jnp.inf, lot)
+
+
+def _check_choices(choices: int) -> None:
+    if choices < 1:
+        raise InputError(f"{choices} choices: give at least 1")
+
+
+class ShortestQueue(OneChosen):
+    """Join the shortest queue of `choices` drawn at random, requests waiting and in service; of equals the first drawn.
+
+    The power of two choices: Mitzenmacher, IEEE TPDS 12(10), 2001; Vvedenskaya, Dobrushin and Karpelevich 1996.
+    """
+
+    choices: int = eqx.field(static=True, default=2)
+
+    def __check_init__(self):
+        _check_choices(self.choices)
+
+    def route(self, private, request, entering, view):
+        load = view.load()
+        (drive, part), *others = drawn(request, view, self.choices)
+        least = pick(load, drive)
+        for drive, other in others:
+            part = jnp.where(pick(load, drive) < least, other, part)
+            least = jnp.minimum(least, pick(load, drive))
+        return part, private
+
+
+class Redundant(AbstractDispatch):
+    """Ask `choices` parts drawn at random; the others are withdrawn once one is served, or, with `finishing`, once one has
+    answered, so that several may be served.
+
+    Redundancy-d: Gardner et al., Operations Research 65(4), 2017; cancelled at the start of service, it is the join of the
+    least work: Ayesta, Bodas and Verloop, Performance Evaluation 127, 2018.
+    """
+
+    choices: int = eqx.field(static=True, default=2)
+    finishing: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self):
+        _check_choices(self.choices)
+
+    @property
+    def withdraws(self):
+        return not self.finishing
+
+    def route(self, private, request, entering, view):
+        asked = jnp.zeros(request.number.shape, jnp.uint32)
+        for _, part in drawn(request, view, self.choices):
+            asked = asked | part
+        return asked, private

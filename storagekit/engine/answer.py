@@ -1,0 +1,135 @@
+"""When a request is answered: which parts it waits for, and what that means as parts are taken, end, or are lost.
+
+An answer is known before its time wherever nobody can overtake those who serve it: of parts that are all needed, or of
+which the rest is withdrawn, the last to end decides, and of several of which one is needed the first. Where more may run than
+the several that are needed, ends are counted.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from storagekit.arrays import AnyArray
+from storagekit.engine.state import State
+from storagekit.engine.system import Scenario
+from storagekit.lanes import held, lowest, mask_of, pick, pick_tree, rows
+from storagekit.moments import Rule
+from storagekit.workload import Requests
+
+
+class Underway(NamedTuple):
+    """Accesses planned or under way, on bricks that are alive, of the parts that each request's answer waits for: seconds
+    until the first and until the last of them ends (inf and -inf where there is none)."""
+
+    first: Float[Array, "slot *lanes"]
+    last: Float[Array, "slot *lanes"]
+
+
+def size(mask: UInt32[Array, "*row"]) -> Int[Array, "*row"]:
+    """How many parts a mask has."""
+    return jax.lax.population_count(mask).astype(jnp.int32)
+
+
+def rule_of(
+    scenario: Scenario,
+    request: Requests,
+    place: Any,
+    asked: UInt32[Array, "1 *lanes"],
+    receiving: Int[Array, "1 *lanes"],
+) -> Rule:
+    """What the answer to a request that waits at the parts `asked` waits for."""
+    readable = scenario.system.placement.needed_of(place)
+    written = scenario.system.write.rule(asked, receiving, readable)
+    read = request.read
+    return Rule(jnp.where(read, asked, written.counted), jnp.where(read, readable, written.needed))
+
+
+def enough_of(
+    scenario: Scenario, some: UInt32[Array, "*row"], parts: UInt32[Array, "*row"], needed: Int[AnyArray, "*#row"]
+) -> UInt32[Array, "*row"]:
+    """Those parts, and if the data needs more of `parts` than these, those that come next, going around from the last."""
+    system = scenario.system
+    if not system.counts_ends:
+        return some
+    every = mask_of(system.placement.parts)
+    last = (jnp.asarray(system.placement.parts) - 1).astype(jnp.uint32)
+    ahead = some
+    for _ in range(system.drives - 1):
+        ahead = (jnp.left_shift(ahead, 1) | jnp.right_shift(ahead, last)) & every
+        further = lowest(ahead & parts & ~some)
+        some = jnp.where(size(some) < needed, some | further, some)
+    return some
+
+
+def overtaken(scenario: Scenario, rule: Rule, read: Bool[Array, "*row"]) -> Bool[Array, "*row"]:
+    """Whether more parts may run than the several that are needed, so that nobody knows beforehand which end first."""
+    if not scenario.system.counts_ends:
+        return jnp.zeros_like(read)
+    withdrawn = read & jnp.asarray(scenario.system.dispatch.withdraws)
+    return (rule.needed > 1) & (rule.needed < size(rule.counted)) & ~withdrawn
+
+
+class Part(NamedTuple):
+    """A part that a drive is to serve. waiting: the parts at which its request waits besides. last: when the last of those
+    that are taken ends. answer: when it is answered as far as is known. counts: the answer waits for this part.
+    finish: when it ends. replaces: it takes the place of one that another drive had taken."""
+
+    rule: Rule
+    read: Bool[Array, "1 *lanes"]
+    waiting: UInt32[Array, "1 *lanes"]
+    last: Float[Array, "1 *lanes"]
+    answer: Float[Array, "1 *lanes"]
+    counts: Bool[Array, "1 *lanes"]
+    finish: Float[Array, "1 *lanes"]
+    replaces: Bool[Array, "1 *lanes"]
+
+
+def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *lanes"]:
+    """When a request is answered, inf while not known, now that a drive is to serve one of its parts."""
+    taken, needed = size(part.rule.counted & ~part.waiting), part.rule.needed
+    # of more than are needed the first decide: one is needed, or ends are counted
+    sooner = jnp.where(part.replaces, part.finish, jnp.minimum(part.answer, part.finish))
+    answer = jnp.where(taken > needed, sooner, jnp.where(taken == needed, part.last, part.answer))
+    return jnp.where(part.counts & ~overtaken(scenario, part.rule, part.read), answer, part.answer)
+
+
+def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], made: Bool[Array, "1 *lanes"]) -> State:
+    """The access of drive `which` is over, in lanes in which one is `made`: where ends are counted, it counts."""
+    slots = state.slots
+    if slots.ended is None:
+        return state
+    plan = state.drives.plan
+    slot = pick(plan.slot, which)
+    place, rule, waiting, number, read = pick_tree(
+        (slots.place, slots.rule, slots.waiting, slots.number, slots.read), slot
+    )
+    part = scenario.system.placement.part_on(which, place)
+    # a part that waits is asked for again, because a brick had stopped
+    counts = made & (number == pick(plan.number, which)) & held(rule.counted & ~waiting, part)
+    at = (rows(slots.born.shape[0], slots.born) == slot) & counts
+    ended = slots.ended + at
+    due = overtaken(scenario, rule, read) & (pick(ended, slot) >= rule.needed) & jnp.isinf(pick(slots.answer, slot))
+    answer = jnp.where(at & due & ~slots.answered, pick(state.drives.free, which), slots.answer)
+    return state._replace(slots=slots._replace(ended=ended, answer=answer))
+
+
+def when_stopped(
+    scenario: Scenario,
+    state: State,
+    rule: Rule,
+    waiting: UInt32[Array, "slot *lanes"],
+    answer: Float[Array, "slot *lanes"],
+    others: Underway,
+    now: Float[Array, "1 *lanes"],
+) -> Float[Array, "slot *lanes"]:
+    """When writes are answered once a brick has stopped, without its parts.
+
+    rule: without these. waiting: the parts still to be written. answer: as known before, inf where it hung on that brick.
+    others: what the other bricks do. now: when it stops.
+    """
+    end = jnp.where(rule.needed == 1, others.first, others.last)
+    known = jnp.where(jnp.isfinite(end), jnp.maximum(end, now), now)
+    taken = size(rule.counted & ~waiting) >= rule.needed
+    return jnp.where(jnp.isinf(answer) & taken & ~overtaken(scenario, rule, state.slots.read), known, answer)

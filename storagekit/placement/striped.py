@@ -1,0 +1,169 @@
+"""Stripe units that go round the drives: requests that are cut up, and the small writes of RAID 5."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Int, UInt32
+
+from storagekit import units
+from storagekit.arrays import AnyArray
+from storagekit.drive import AbstractLayout, AbstractMechanics
+from storagekit.errors import InputError
+from storagekit.lanes import real, whole
+from storagekit.placement.base import MOST_PARTS
+from storagekit.placement.replicas import OneReplica
+from storagekit.workload import Requests
+
+UNIT = 64 * units.KB // units.SECTOR
+
+
+class Strips(NamedTuple):
+    """Where requests lie that are cut into a part for each drive: one target a drive, and the drives that have a part."""
+
+    targets: tuple[Any, ...]
+    touched: UInt32[AnyArray, "*#row"]
+
+
+class Striped(OneReplica):
+    """RAID 0: stripe units go round `disks` drives, and a request is cut up among those that it touches, all of which it
+    needs. What a drive has of it lies there in one piece.
+
+    unit: sectors.
+    """
+
+    disks: int = eqx.field(static=True)
+    unit: int = eqx.field(static=True, default=UNIT)
+
+    def __check_init__(self):
+        if not 1 <= self.disks <= MOST_PARTS:
+            raise InputError(f"a stripe over {self.disks} drives: give 1 to {MOST_PARTS}")
+        if self.unit < 1:
+            raise InputError(f"a stripe unit of {self.unit} sectors: it must be at least 1")
+
+    @property
+    def drives(self):
+        return whole(self.disks)
+
+    @property
+    def parts(self):
+        return whole(self.disks)
+
+    @property
+    def needed(self):
+        return whole(self.disks)
+
+    def parts_of(self, place: Strips):
+        return place.touched
+
+    def needed_of(self, place: Strips):
+        return jax.lax.population_count(place.touched).astype(jnp.int32)
+
+    def part_on(self, drive: Int[AnyArray, "*#row"], place: Strips):
+        return drive + jnp.zeros_like(place.touched, jnp.int32)
+
+    def drive_of(self, part: Int[AnyArray, "*#row"], place: Strips):
+        return part
+
+    def target_on(self, part: Int[AnyArray, "*#row"], place: Strips):
+        def of_drive(*leaves):
+            chosen = leaves[0]
+            for drive, leaf in enumerate(leaves[1:], 1):
+                chosen = jnp.where(part == drive, leaf, chosen)
+            return chosen
+
+        return jax.tree.map(of_drive, *place.targets)
+
+    def capacity(self, drive: AbstractLayout):
+        # on the host beyond what the engine addresses, to be refused there
+        return np.int64(self.disks) * (drive.capacity // self.unit) * self.unit
+
+    def locate(self, drive: AbstractLayout, requests: Requests) -> Strips:
+        begin, end = requests.sector, requests.sector + requests.sectors - 1
+        first, last = begin // self.unit, end // self.unit
+        targets, touched = [], jnp.zeros(begin.shape, jnp.uint32)
+        for number in range(self.disks):
+            # the first and the last of its units that are in the request, or that come after and before it
+            lower, upper = first + (number - first) % self.disks, last - (last - number) % self.disks
+            there = lower <= last
+            start = lower // self.disks * self.unit + jnp.where(lower == first, begin % self.unit, 0)
+            stop = upper // self.disks * self.unit + jnp.where(upper == last, end % self.unit, self.unit - 1)
+            targets.append(drive.locate(jnp.where(there, start, 0), jnp.where(there, stop - start + 1, 1)))
+            touched = touched | jnp.where(there, jnp.uint32(1 << number), jnp.uint32(0))
+        return Strips(tuple(targets), touched)
+
+
+class Paired(NamedTuple):
+    """Where requests lie of which a write has two parts, data and parity, at one address: that, the drive of each, and the
+    parts that the request has."""
+
+    target: Any
+    data: Int[AnyArray, "*#row"]
+    parity: Int[AnyArray, "*#row"]
+    touched: UInt32[AnyArray, "*#row"]
+
+
+class RAID5(OneReplica):
+    """Rotated parity, left-symmetric: a read is one part, on the drive of its first sector; a write is two.
+
+    A small write reads data and parity where they are and writes both a revolution later (Patterson, Gibson and Katz,
+    SIGMOD 1988): a request is taken to be one, so that it should lie within a stripe unit. Whether the old data has arrived
+    before the parity comes by again is not asked. With a drive lost the layout cannot be simulated.
+
+    disks: with the one in each row that holds parity. unit: sectors.
+    """
+
+    disks: Int[AnyArray, "..."] = eqx.field(converter=whole)
+    unit: int = eqx.field(static=True, default=UNIT)
+
+    def __check_init__(self):
+        if np.any(np.asarray(self.disks) < 3):
+            raise InputError(f"RAID 5 of {int(np.min(self.disks))} drives: give at least 3, or mirror two")
+        if self.unit < 1:
+            raise InputError(f"a stripe unit of {self.unit} sectors: it must be at least 1")
+
+    @property
+    def drives(self):
+        return self.disks
+
+    @property
+    def parts(self):
+        return whole(2)
+
+    @property
+    def spare(self):
+        return whole(0)
+
+    def parts_of(self, place: Paired):
+        return place.touched
+
+    def needed_of(self, place: Paired):
+        return jnp.ones_like(place.data)
+
+    def part_on(self, drive: Int[AnyArray, "*#row"], place: Paired):
+        return jnp.where(drive == place.data, 0, jnp.where(drive == place.parity, 1, -1))
+
+    def drive_of(self, part: Int[AnyArray, "*#row"], place: Paired):
+        return jnp.where(part == 0, place.data, place.parity)
+
+    def capacity(self, drive: AbstractLayout):
+        # a unit short of the drive's end, so that the last request has room
+        rows = drive.capacity // self.unit - 1
+        return (
+            (self.disks - 1) * np.int64(rows * self.unit)
+            if isinstance(self.disks, np.ndarray)
+            else ((self.disks - 1) * (rows * self.unit))
+        )
+
+    def locate(self, drive: AbstractLayout, requests: Requests) -> Paired:
+        unit = requests.sector // self.unit
+        row, column = unit // (self.disks - 1), unit % (self.disks - 1)
+        parity = self.disks - 1 - row % self.disks
+        data = (parity + 1 + column) % self.disks
+        target = drive.locate(row * self.unit + requests.sector % self.unit, requests.sectors)
+        return Paired(target, data, parity, jnp.where(requests.read, jnp.uint32(1), jnp.uint32(3)))
+
+    def sweep(self, mechanics: AbstractMechanics):
+        return mechanics.seconds(real(1))

@@ -1,0 +1,12 @@
+"""When a write is answered, and how it reaches its copies."""
+
+from storagekit.write.background import Background as Background
+from storagekit.write.background import Delayed as Delayed
+from storagekit.write.base import AbstractWrite as AbstractWrite
+from storagekit.write.base import Offer as Offer
+from storagekit.write.foreground import AllCopies as AllCopies
+from storagekit.write.foreground import AtOnce as AtOnce
+from storagekit.write.foreground import FirstCopy as FirstCopy
+from storagekit.write.foreground import ReceivingBrick as ReceivingBrick
+from storagekit.write.recovery import Pending as Pending
+from storagekit.write.recovery import recovery as recovery

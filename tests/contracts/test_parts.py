@@ -1,0 +1,110 @@
+"""Requests of several parts, whoever is asked and whatever stops: none is lost, none is answered twice."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from storagekit.dispatch import ByNumber, Everyone, Hashing, Hedged, NearestIdle, Redundant, ShortestQueue
+from storagekit.drive import ideal_drive
+from storagekit.engine import Condition, Scenario, System, execute, stack, stopped
+from storagekit.engine.condition import NEVER
+from storagekit.placement import RAID5, Coded, Replicas, Striped
+from storagekit.schedule import SATF
+from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
+from storagekit.write import AllCopies, AtOnce, FirstCopy, ReceivingBrick
+
+DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3, overhead=0.1e-3)
+DISPATCHERS = (
+    Everyone(),
+    Hashing(),
+    NearestIdle(),
+    ShortestQueue(2),
+    Redundant(2),
+    Redundant(3, finishing=True),
+    Hedged(2e-3),
+)
+WRITES = (AtOnce(), FirstCopy(), ReceivingBrick(), AllCopies())
+# what any one of the drives may be lost from, and what needs them all
+SPARING = (Coded(2, 3), Coded(1, 3), Coded(2, 4), Replicas(4))
+WHOLE = (Striped(4, 4), RAID5(4, 8), Coded(3, 3))
+LOOP = ClosedLoop(RandomRequests(ExponentialSize(8192), 0.6), 6)
+WANTED, SLOTS, DRIVES = 400, 12, 4
+
+
+# in CI the rules that differ most; with --slow all
+CASES = [
+    pytest.param(place, write, marks=[] if number % 5 == 1 else pytest.mark.slow)
+    for number, (place, write) in enumerate(product((*SPARING[:1], *WHOLE), WRITES))
+]
+STOPPING = [
+    pytest.param(place, write, marks=[] if number in (1, 11) else pytest.mark.slow)
+    for number, (place, write) in enumerate(product(SPARING, WRITES))
+]
+
+
+def named(member) -> str:
+    return type(member).__name__ + "".join(f" {value}" for value in vars(member).values())
+
+
+def told_by(placement, write, log, *conditions):
+    """Every dispatcher under every condition, in one batch: the reports of the events `[event, lane]`, and sums by lane."""
+    lanes = [
+        Scenario(
+            System(
+                DRIVE,
+                placement,
+                ByNumber(DISPATCHERS, number),
+                SATF(),
+                write,
+                condition=condition,
+                drives=DRIVES,
+                slots=SLOTS,
+            ),
+            LOOP,
+        )
+        for number, condition in product(range(len(DISPATCHERS)), conditions)
+    ]
+    return execute(*stack(lanes, [5]), WANTED, log)
+
+
+def assert_answered_once(reports, lane: int):
+    number, response = reports.answered.number[:, lane], reports.answered.response[:, lane]
+    happened = number >= 0
+    answered = number[happened].tolist()
+    assert len(set(answered)) == len(answered) >= WANTED
+    # who is missing is still inside
+    assert len(set(range(int(reports.admitted[:, lane].sum()))) - set(answered)) <= SLOTS
+    assert np.min(response[happened]) >= 0 and np.min(reports.elapsed[:, lane]) >= 0
+    return happened
+
+
+@pytest.mark.parametrize(("placement", "write"), CASES, ids=named)
+def test_no_request_is_lost_or_answered_twice(event_log, placement, write):
+    outcome = told_by(placement, write, event_log, Condition())
+    for lane, dispatch in enumerate(DISPATCHERS):
+        reports = outcome.log
+        happened = assert_answered_once(reports, lane)
+        # a read takes as many accesses as it needs, but for those that run on when it is answered; none comes from nowhere
+        read = reports.answered.read[happened, lane]
+        assert np.min(reports.answered.response[happened, lane][read]) > 0.1e-3
+        if isinstance(placement, Coded):
+            sums = {
+                name: float(getattr(outcome.tally, name)[..., lane].sum()) for name in ("reads", "writes", "served")
+            }
+            expected = int(placement.data) * sums["reads"] + int(placement.fragments) * sums["writes"]
+            extra = sums["served"] - expected
+            most = SLOTS * int(placement.fragments) + DRIVES
+            assert -most <= extra and (extra <= most or not np.all(dispatch.withdraws))
+
+
+@pytest.mark.parametrize(("placement", "write"), STOPPING, ids=named)
+def test_any_one_may_stop(event_log, placement, write):
+    """Early, in the middle, for the time of an access, and for ever; time-outs of 20 ms. A loop that loses a request runs
+    dry."""
+    spells = [(0, 0, 60), (1, 100, 250), (2, 150, 151), (0, 200, NEVER)]
+    conditions = [Condition(stopped(*spell), timeout=0.02) for spell in spells]
+    outcome = told_by(placement, write, event_log, *conditions)
+    for lane in range(len(DISPATCHERS) * len(spells)):
+        assert_answered_once(outcome.log, lane)
+    assert outcome.tally.resent.sum() > 0

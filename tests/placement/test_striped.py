@@ -1,0 +1,88 @@
+"""Requests that are cut up: every sector of them is somewhere, once, and where it belongs."""
+
+import numpy as np
+import pytest
+from helpers import asking, assert_refused, responses
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storagekit.dispatch import Everyone
+from storagekit.drive import RateServer, ideal_drive
+from storagekit.engine import Scenario, System
+from storagekit.placement import RAID5, Coded, Striped
+from storagekit.schedule import FCFS
+from storagekit.units import MS
+
+# a track of as many sectors as the drive has, so that an angle is an address
+TRACK = 4096
+DRIVE = ideal_drive(full_seek=1e-3, revolution=TRACK * 1e-4, cylinders=2, sectors_per_track=TRACK)
+
+
+def lies(target) -> tuple[int, int]:
+    """The first sector of a target on its drive, and how many there are."""
+    return round(float(target.angle[0]) * TRACK) % TRACK, round(float(target.transfer[0]) / 1e-4)
+
+
+@settings(max_examples=80, derandomize=True)
+@given(disks=st.integers(1, 7), unit=st.integers(1, 20), sector=st.integers(0, 500), sectors=st.integers(1, 200))
+def test_every_sector_is_on_its_drive_once(disks, unit, sector, sectors):
+    """Sector s is in unit s // unit, which goes round the drives, a row after the other."""
+    place = Striped(disks, unit).locate(DRIVE, asking(sector, sectors))
+    every = np.arange(sector, sector + sectors)
+    on, at = every // unit % disks, every // unit // disks * unit + every % unit
+    for drive, target in enumerate(place.targets):
+        mine = at[on == drive]
+        assert bool(place.touched[0] >> drive & 1) == bool(mine.size)
+        if mine.size:
+            first, count = lies(target)
+            assert list(range(first, first + count)) == mine.tolist()
+
+
+@settings(max_examples=80, derandomize=True)
+@given(disks=st.integers(3, 9), unit=st.integers(1, 16), sector=st.integers(0, 1000))
+def test_parity_goes_round_and_never_shares_a_drive_with_its_data(disks, unit, sector):
+    """Of a row, each drive holds one unit, data or parity; of `disks` rows parity is once on each."""
+    layout = RAID5(disks, unit)
+    per_row = (disks - 1) * unit
+    row = sector // per_row
+    places = [layout.locate(DRIVE, asking(row * per_row + column * unit)) for column in range(disks - 1)]
+    assert sorted([*(int(place.data[0]) for place in places), int(places[0].parity[0])]) == list(range(disks))
+    assert {lies(place.target)[0] for place in places} == {row * unit}
+    parities = {int(layout.locate(DRIVE, asking(at * per_row)).parity[0]) for at in range(row, row + disks)}
+    assert parities == set(range(disks))
+
+
+def test_a_small_write_takes_a_revolution_more_on_two_drives(unfold, recorded):
+    """Platters at 0, sector 1000: both drives wait 100 ms for it, read it in 0.1 and come by again 409.6 ms later; a read
+    waits and reads."""
+    system = System(DRIVE, RAID5(4, 2000), Everyone(), FCFS(), slots=4)
+    for read, response, served in ((True, 100.1, 1), (False, 509.7, 2)):
+        tally, reports = unfold(Scenario(system, recorded([0.0], sector=1000, read=read)), phase=np.zeros(4))
+        assert responses(reports) == pytest.approx({0: response}, rel=1e-4)
+        assert int(tally.served.sum()) == served
+
+
+def test_a_fragment_is_a_part_of_the_request(unfold, recorded):
+    """400 sectors at 100 a ms, any two of three: a read takes two fragments of 2 ms, a write three."""
+    system = System(RateServer(1e5), Coded(2, 3), Everyone(), FCFS(), slots=4)
+    for read, served in ((True, 2), (False, 3)):
+        tally, reports = unfold(Scenario(system, recorded([0.0], sectors=400, read=read)))
+        assert responses(reports) == pytest.approx({0: 2.0}, rel=1e-4)
+        assert int(tally.served.sum()) == served and float(tally.busy.sum()) == pytest.approx(served * 2 * MS)
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: Striped(0), "a stripe over 0 drives: give 1 to 32"),
+        (lambda: Striped(33), "a stripe over 33 drives"),
+        (lambda: Striped(2, 0), "a stripe unit of 0 sectors"),
+        (lambda: RAID5(2), "RAID 5 of 2 drives: give at least 3"),
+        (lambda: RAID5(3, 0), "a stripe unit of 0 sectors"),
+        (lambda: Coded(0, 3), "fragments that make the data 0"),
+        (lambda: Coded(4, 3), "fragments that make the data 4: .* at most the 3 there are"),
+        (lambda: Coded(2, 40), "a code of 40 fragments"),
+    ],
+)
+def test_impossible_layouts_are_refused(build, says):
+    assert_refused(build, says)
