@@ -18,7 +18,7 @@ mediator                 sessions with guaranteed rates, reserved over many agen
 =======================  ==========================================================================
 
 The rooms, from the bottom up: `drive`, `workload`; `placement`; `claims`; `schedule`, `dispatch`,
-`write`, `cache`; `engine`, `analytic`;
+`write`, `queue`, `cache`; `engine`, `analytic`;
 `charts`, `metrics`; `plan`, `mediator`; `papers`; `reproduce`. Each is loaded when it is first used. SI units throughout;
 `units` has those of the field.
 """
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         papers,
         placement,
         plan,
+        queue,
         reproduce,
         resources,
         schedule,
@@ -74,6 +75,7 @@ __all__ = [
     "papers",
     "placement",
     "plan",
+    "queue",
     "ratio",
     "read_trace",
     "replay",

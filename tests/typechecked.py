@@ -20,6 +20,7 @@ ROOMS = (
     "placement",
     "moments",
     "claims",
+    "queue",
     "write",
     "schedule",
     "dispatch",

@@ -42,8 +42,8 @@ class AbstractCache(Member):
     def hit_time(self) -> Float[AnyArray, "..."]:
         """Seconds from the arrival of a read that hits to its answer; one value, or one for each lane."""
 
-    def check(self, bricks: int) -> None:
-        """Raises InputError where it cannot work with that many bricks."""
+    def check(self, drives: int, disks: int) -> None:
+        """Raises InputError where it cannot work with that many drives, so many to a brick."""
 
     @abstractmethod
     def look_up(

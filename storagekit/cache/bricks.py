@@ -119,9 +119,11 @@ class BrickLRU(AbstractCache):
         """Bytes of a block."""
         return self.sectors * units.SECTOR
 
-    def check(self, bricks):
-        if bricks > self.bricks:
-            raise InputError(f"{bricks} bricks, of which {self.bricks} have a cache: raise BrickLRU.bricks")
+    def check(self, drives, disks):
+        if disks > 1:
+            raise InputError(f"memory in bricks of {disks} drives: not modelled; use one drive a brick, or LRU for all")
+        if drives > self.bricks:
+            raise InputError(f"{drives} bricks, of which {self.bricks} have a cache: raise BrickLRU.bricks")
 
     def init(self, sizes: Sizes) -> Contents:
         table = jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, jnp.int32)

@@ -10,7 +10,7 @@ from storagekit.cache import Sought
 from storagekit.dispatch import View
 from storagekit.engine.answer import enough_of, rule_of
 from storagekit.engine.failure import Sending, sending_of
-from storagekit.engine.state import Slots, State, mechanics, tell
+from storagekit.engine.state import Slots, State, hand_over, mechanics, tell
 from storagekit.engine.system import Scenario
 from storagekit.lanes import (
     INSTANT,
@@ -84,6 +84,7 @@ def admit(
         cache=cache,
     )
     state = tell(scenario, state, "entered", Entered(into, admitted, request, placement, place, waits, usable))
+    state = hand_over(scenario, state, held(waits, part) & admitted, drives.planned)
     return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
 
 

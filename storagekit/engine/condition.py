@@ -10,9 +10,9 @@ from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require, require_each_positive
-from storagekit.drive import AbstractDrive, AbstractMechanics
+from storagekit.drive import AbstractMechanics
 from storagekit.errors import InputError
-from storagekit.lanes import real, rows, whole
+from storagekit.lanes import real, whole
 from storagekit.moments import Entered, Member, Sizes
 from storagekit.workload import Requests
 
@@ -63,7 +63,7 @@ def stopped(brick: ArrayLike, begins: ArrayLike = 0, ends: ArrayLike = NEVER) ->
 
 
 class Bricks(NamedTuple):
-    """Private state. latest: number of the request that arrived last. down: bricks that are known to have stopped."""
+    """Private state. latest: number of the request that arrived last. down: drives that are known to have stopped."""
 
     latest: Int[Array, "1 *lanes"]
     down: Bool[Array, "drive *lanes"]
@@ -136,20 +136,18 @@ class Condition(Member):
             return None
         return private._replace(latest=jnp.where(admitted, request.number, private.latest))
 
-    def now(self, private: Bricks | None, drive: AbstractDrive, which: Int[Array, "*row"]) -> AbstractMechanics:
-        """The mechanics of brick `which` (`[1, *lanes]`, or one row for each brick), at the speed that it has now."""
-        mechanics = drive.mechanics_of(which)
+    def now(self, private: Bricks | None, mechanics: AbstractMechanics, brick: Int[Array, "*row"]) -> AbstractMechanics:
+        """The mechanics of a drive of each `brick` (`[1, *lanes]`, or one row for each), at the speed that it has now."""
         if private is None:
             return mechanics
         speed = jnp.float32(1)
         for spell in self.spells:
-            slow = spell.lasts(private.latest) & (which == spell.brick) & (spell.speed > 0)
+            slow = spell.lasts(private.latest) & (brick == spell.brick) & (spell.speed > 0)
             speed = speed * jnp.where(slow, spell.speed, 1.0)
         return mechanics.at_speed(1 + self.seeking * (speed - 1), 1 + self.turning * (speed - 1))
 
-    def stopped_now(self, private: Any) -> Bool[Array, "drive *lanes"]:
-        """The bricks that are stopped now."""
-        brick = rows(private.down.shape[0], private.down)
+    def stopped_now(self, private: Any, brick: Int[Array, "drive *ones"]) -> Bool[Array, "drive *lanes"]:
+        """The drives that are stopped now. brick: that of each."""
         down = jnp.zeros_like(private.down)
         for spell in self.spells:
             down = down | (spell.lasts(private.latest) & (brick == spell.brick) & (spell.speed == 0))

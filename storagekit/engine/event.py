@@ -13,7 +13,7 @@ from storagekit.engine.admission import Admission
 from storagekit.engine.arrival import Incoming, admissible, enter
 from storagekit.engine.failure import fail
 from storagekit.engine.service import choose, finish, settle
-from storagekit.engine.state import MEMBERS, NOBODY, State, mechanics
+from storagekit.engine.state import MEMBERS, NOBODY, State, hand_over, mechanics
 from storagekit.engine.system import Scenario
 from storagekit.lanes import computed_once, first_min, pick, rows, some
 from storagekit.moments import Answered
@@ -76,6 +76,7 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     number = jnp.where(certain, pick(plan.number, which), NOBODY)
     replica = pick(plan.replica, which)
     state = finish(scenario, settle(state, served), which, certain)
+    state = hand_over(scenario, state, chooser, state.drives.planned & ~chooser)
     state, choice = choose(scenario, state, which, chooser)
     return state, Report(
         elapsed=elapsed,

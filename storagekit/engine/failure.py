@@ -41,7 +41,9 @@ def sending_of(
         return wanted
     # for the request that finds a brick back it is back, for the one with which it stops it is still there
     after = system.condition.after(state.condition, request, jnp.ones_like(request.read))
-    down = state.condition.down & system.condition.stopped_now(after)
+    down = state.condition.down & system.condition.stopped_now(
+        after, system.brick_of(rows(system.drives, state.drives.wake))
+    )
     holds = held(system.placement.parts_of(place), part) & ~down
     alive = union(jnp.where(holds, bit(part), jnp.uint32(0)))
     entrance = jnp.where(request.read, system.dispatch.entrance(wanted.routed, wanted.receiving), wanted.receiving)
@@ -72,7 +74,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
     system, slots = scenario.system, state.slots
     if not system.condition.stops:
         return state, jnp.zeros_like(state.taken)
-    stopped = system.condition.stopped_now(state.condition)
+    stopped = system.condition.stopped_now(state.condition, system.brick_of(rows(system.drives, state.drives.wake)))
     before = state.condition.down
     which, fails = first_true(stopped & ~before)
     now = jnp.maximum(when, 0.0)

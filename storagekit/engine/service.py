@@ -167,7 +167,8 @@ def best_part(
     angle = pick(drives.phase, which) + as_now.turns(start)
     arm = pick_tree(drives.arm, which)
     parts = placement.part_on(which, slots.place)
-    offer = system.write.offer(state.write, slots.waiting, parts, placement)
+    handed = system.queue.handed(state.queue, slots.waiting)
+    offer = system.write.offer(state.write, handed, parts, placement)
     candidate, choosable_from = candidates(scenario, state, offer, parts)
     targets = system.drive.seen(placement.target_on(parts, slots.place), which)
     choice = Choice(

@@ -12,6 +12,7 @@ from storagekit.drive import AbstractMechanics, Arm
 from storagekit.engine.system import Scenario, System
 from storagekit.lanes import rows
 from storagekit.moments import Rule, Sizes
+from storagekit.queue import Queued
 from storagekit.workload import nothing_asked
 
 NOBODY = -1
@@ -99,13 +100,14 @@ class State(NamedTuple):
     dispatch: Any
     claims: Any
     write: Any
+    queue: Any
     schedule: Any
     cache: Any
     condition: Any
 
 
 # who hears of the moments of a request
-MEMBERS = ("dispatch", "claims", "write", "schedule", "cache", "condition")
+MEMBERS = ("dispatch", "claims", "write", "queue", "schedule", "cache", "condition")
 
 
 def tell(scenario: Scenario, state: State, heard: str, moment: Any) -> State:
@@ -115,8 +117,28 @@ def tell(scenario: Scenario, state: State, heard: str, moment: Any) -> State:
 
 
 def mechanics(scenario: Scenario, state: State, which: Int[Array, "*row"]) -> AbstractMechanics:
-    """The mechanics of brick `which` (`[1, *lanes]`, or one row for each brick), as well as it does now."""
-    return scenario.system.condition.now(state.condition, scenario.system.drive, which)
+    """The mechanics of drive `which` (`[1, *lanes]`, or one row for each drive), as well as its brick does now."""
+    system = scenario.system
+    return system.condition.now(state.condition, system.drive.mechanics_of(which), system.brick_of(which))
+
+
+def hand_over(
+    scenario: Scenario, state: State, acts: Bool[Array, "drive *lanes"], busy: Bool[Array, "drive *lanes"]
+) -> State:
+    """The state once the bricks of the drives in `acts` have handed parts to their drives, of which some are `busy`."""
+    system, slots, drives = scenario.system, state.slots, state.drives
+    if not system.queue.holds_back:
+        return state
+    brick = system.brick_of(rows(system.drives, drives.wake))
+    same = brick[:, None] == brick[None]
+    acts = jnp.any(same & acts[None], axis=1)
+    queued = Queued(slots.waiting, slots.place, slots.sent, busy, brick, acts, system.placement)
+    wake = jnp.where(acts & drives.idle, jnp.minimum(drives.wake, 0.0), drives.wake)
+    return state._replace(
+        queue=system.queue.hand(state.queue, queued),
+        # of a brick of several drives others may have something to do now
+        drives=drives._replace(wake=wake) if system.disks > 1 else drives,
+    )
 
 
 def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:

@@ -14,6 +14,7 @@ from storagekit.engine.condition import Condition
 from storagekit.errors import InputError
 from storagekit.lanes import whole
 from storagekit.placement import MOST_PARTS, AbstractPlacement
+from storagekit.queue import AbstractQueue, Everything
 from storagekit.schedule import AbstractSchedule
 from storagekit.workload import AbstractArrivals
 from storagekit.write import AbstractWrite, AllCopies
@@ -29,7 +30,8 @@ class System(eqx.Module):
     drive: the model of every spindle. placement: where the parts of a request lie. dispatch: which of them are asked.
     schedule: which a drive takes next. write: when a write is answered, and how it reaches its copies. claims: who serves
     what several were asked for, by default as the dispatcher has it. cache: memory in front of the drives. condition: how
-    well each brick does at any moment.
+    well each brick does at any moment. queue: which waiting parts a brick hands to its drives, by default all.
+    disks: drives of a brick, numbered one brick after the other.
     drives: how many the engine provides for, by default as many as the placement uses (more lets settings with different
     numbers share one compilation; results stay the same).
     slots: requests the system holds at once; further arrivals wait outside and are counted. By default whoever simulates
@@ -49,11 +51,13 @@ class System(eqx.Module):
     schedule: AbstractSchedule
     write: AbstractWrite
     claims: AbstractClaims
+    queue: AbstractQueue
     cache: AbstractCache
     condition: Condition
     synchronized: Int[AnyArray, "..."]
     drives: int = eqx.field(static=True)
     slots: int = eqx.field(static=True)
+    disks: int = eqx.field(static=True)
     counts_ends: bool = eqx.field(static=True, init=False)
 
     def __init__(
@@ -65,10 +69,12 @@ class System(eqx.Module):
         write: AbstractWrite | None = None,
         *,
         claims: AbstractClaims | None = None,
+        queue: AbstractQueue | None = None,
         cache: AbstractCache | None = None,
         condition: Condition | None = None,
         drives: int | None = None,
         slots: int | None = None,
+        disks: int = 1,
         synchronized: ArrayLike = 0,
     ):
         self.write = AllCopies() if write is None else write
@@ -86,15 +92,23 @@ class System(eqx.Module):
         self.dispatch = dispatch
         self.schedule = schedule
         self.claims = dispatch.claims if claims is None else claims
+        self.queue = Everything() if queue is None else queue
         self.cache = NoCache() if cache is None else cache
         self.condition = Condition() if condition is None else condition
         self.synchronized = whole(synchronized)
         self.drives = int(np.max(placement.drives)) if drives is None else drives
         self.slots = AS_NEEDED if slots is None else slots
+        self.disks = disks
         # what is known before any number is: whether several parts may be needed, so that the engine has to count
         self.counts_ends = int(np.max(placement.needed)) > 1
 
+    def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
+        """The number of the brick that a drive is in."""
+        return drive // self.disks if self.disks > 1 else drive
+
     def __check_init__(self):
+        if self.disks < 1 or self.drives % self.disks:
+            raise InputError(f"bricks of {self.disks} drives in a system of {self.drives}: give a divisor of that")
         if self.drives < 1 or self.drives != int(self.drives):
             raise InputError(f"{self.drives} drives in one system: give a whole number, at least 1")
         used = int(np.max(self.placement.drives))
@@ -115,8 +129,8 @@ class System(eqx.Module):
         self.drive.check(used)
         self.dispatch.check(used, parts)
         self.claims.check(int(np.max(self.placement.needed)))
-        self.cache.check(used)
-        self.condition.check(used, int(np.min(self.placement.spare)))
+        self.cache.check(used, self.disks)
+        self.condition.check(-(-used // self.disks), int(np.min(self.placement.spare)))
         if self.condition.stops and self.write.delays:
             raise InputError("bricks that stop under delayed writes: not modelled; write all copies at once")
         replicas = int(np.max(self.placement.replicas))

@@ -6,6 +6,7 @@ from storagekit.placement.base import Location as Location
 from storagekit.placement.base import Reach as Reach
 from storagekit.placement.base import nearest_replica as nearest_replica
 from storagekit.placement.base import of_part as of_part
+from storagekit.placement.bricks import Bricks as Bricks
 from storagekit.placement.coded import Coded as Coded
 from storagekit.placement.declustered import Declustered as Declustered
 from storagekit.placement.replicas import Replicas as Replicas

@@ -1,0 +1,99 @@
+"""Bricks of several drives: a layout over bricks, and stripe units that go round the drives of each."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Int
+
+from storagekit.arrays import AnyArray
+from storagekit.drive import AbstractLayout, AbstractMechanics, Target
+from storagekit.errors import InputError
+from storagekit.placement.base import AbstractPlacement
+from storagekit.placement.striped import UNIT
+from storagekit.workload import Requests
+
+
+class Inside(NamedTuple):
+    """Where requests lie: over the bricks, the numbers of drives being those of bricks, and on which drive of a brick."""
+
+    across: Any
+    disk: Int[AnyArray, "*#row"]
+
+
+class Bricks(AbstractPlacement):
+    """A layout whose drives are bricks of `disks` drives each, numbered one brick after the other (`System.disks`).
+
+    across: where the parts of a request are, brick by brick. Inside a brick stripe units go round its drives (RAID 0), and a
+    request lies with its first sector. unit: sectors; as large as a drive, they are independent disks, filled one after the
+    other.
+    """
+
+    across: AbstractPlacement
+    disks: int = eqx.field(static=True)
+    unit: int = eqx.field(static=True, default=UNIT)
+
+    def __check_init__(self):
+        if self.disks < 1:
+            raise InputError(f"bricks of {self.disks} drives: give at least 1")
+        if self.unit < 1:
+            raise InputError(f"a stripe unit of {self.unit} sectors: it must be at least 1")
+
+    @property
+    def drives(self):
+        return self.across.drives * self.disks
+
+    @property
+    def parts(self):
+        return self.across.parts
+
+    @property
+    def needed(self):
+        return self.across.needed
+
+    @property
+    def spare(self):
+        return self.across.spare
+
+    @property
+    def replicas(self):
+        return self.across.replicas
+
+    @property
+    def most_replicas(self):
+        return self.across.most_replicas
+
+    def parts_of(self, place: Inside):
+        return self.across.parts_of(place.across)
+
+    def needed_of(self, place: Inside):
+        return self.across.needed_of(place.across)
+
+    def part_on(self, drive: Int[AnyArray, "*#row"], place: Inside):
+        return jnp.where(drive % self.disks == place.disk, self.across.part_on(drive // self.disks, place.across), -1)
+
+    def drive_of(self, part: Int[AnyArray, "*#row"], place: Inside):
+        return self.across.drive_of(part, place.across) * self.disks + place.disk
+
+    def target_on(self, part: Int[AnyArray, "*#row"], place: Inside):
+        return self.across.target_on(part, place.across)
+
+    def capacity(self, drive: AbstractLayout):
+        return self.across.capacity(drive) // self.unit * self.unit * self.disks
+
+    def locate(self, drive: AbstractLayout, requests: Requests) -> Inside:
+        unit = requests.sector // self.unit
+        first = unit // self.disks * self.unit + requests.sector % self.unit
+        return Inside(self.across.locate(drive, requests._replace(sector=first)), unit % self.disks)
+
+    def replica(
+        self,
+        drive: AbstractLayout,
+        target: Target,
+        part: Int[AnyArray, "*#row"],
+        index: int | Int[AnyArray, "*#row"],
+    ) -> Target:
+        return self.across.replica(drive, target, part, index)
+
+    def sweep(self, mechanics: AbstractMechanics):
+        return self.across.sweep(mechanics)

@@ -1,0 +1,60 @@
+"""Devices of limited depth: their brick hands over the oldest parts, a few at a time."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, UInt32
+
+from storagekit.arrays import AnyArray
+from storagekit.checks import require
+from storagekit.lanes import bit, held, rows, whole
+from storagekit.moments import Entered, Sizes
+from storagekit.queue.base import AbstractQueue, Queued
+
+# parts that a brick hands over at once: for the one that ended, and for one that was withdrawn meanwhile
+AT_ONCE = 2
+
+
+class Depth(AbstractQueue):
+    """First come, first handed: at most `depth` parts of a brick are at its drives, those in service included, and the drives
+    choose among them. With depth 1, and one drive a brick, every scheduler is FCFS.
+
+    Private state: the parts of each request that were handed over, one bit each.
+    """
+
+    depth: Int[AnyArray, "..."] = eqx.field(converter=whole)
+
+    def __check_init__(self):
+        require(np.asarray(self.depth) >= 1, "a queue depth of", self.depth, "at least 1")
+
+    def init(self, sizes: Sizes):
+        return jnp.zeros((sizes.slots, *sizes.lanes), jnp.uint32)
+
+    def entered(self, private: UInt32[Array, "slot *lanes"], moment: Entered):
+        return jnp.where(moment.into, jnp.uint32(0), private)
+
+    def handed(self, private, waiting):
+        return waiting & private
+
+    def hand(self, private: UInt32[Array, "slot *lanes"], queued: Queued):
+        # [drive, slot, *lanes], and by brick [drive, drive, *ones]
+        drive = jnp.arange(queued.busy.shape[0], dtype=jnp.int32).reshape(-1, *(1,) * private.ndim)
+        part = queued.placement.part_on(drive, jax.tree.map(lambda leaf: leaf[None], queued.places))
+        waits = held(queued.waiting[None], part)
+        same = queued.brick[:, None] == queued.brick[None]
+        slot = rows(private.shape[0], private)[None]
+        for _ in range(AT_ONCE):
+            mine = waits & held(private[None], part)
+            at_work = jnp.sum(mine, axis=1) + queued.busy
+            room = jnp.sum(jnp.where(same, at_work[None], 0), axis=1) < self.depth
+            sent = jnp.where(waits & ~mine, queued.sent[None], jnp.inf)
+            oldest = jnp.min(jnp.where(same, jnp.min(sent, axis=1)[None], jnp.inf), axis=1)
+            oldest_ones = (sent <= oldest[:, None]) & jnp.isfinite(sent)
+            # of those that were sent at once the first
+            first = jnp.where(oldest_ones, slot, slot.shape[1])
+            first = jnp.min(jnp.where(same, jnp.min(first, axis=1)[None], slot.shape[1]), axis=1)
+            next_ones = oldest_ones & (slot == first[:, None]) & (room & queued.acts)[:, None]
+            # a drive has one part of a request, so that its bits are its own
+            private = private | jnp.bitwise_or.reduce(jnp.where(next_ones, bit(part), jnp.uint32(0)), axis=0)
+        return private

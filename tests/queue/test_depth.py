@@ -1,0 +1,112 @@
+"""What a brick holds back, and bricks of several drives: laws of both."""
+
+import numpy as np
+import pytest
+from helpers import assert_refused
+
+from storagekit.dispatch import Everyone, Hashing
+from storagekit.drive import RateServer, ideal_drive
+from storagekit.engine import Condition, ResponseLog, Scenario, Spell, System, execute, keys, stopped
+from storagekit.metrics import replicate
+from storagekit.placement import Bricks, Replicas
+from storagekit.queue import Depth
+from storagekit.schedule import FCFS, SATF
+from storagekit.units import MS
+from storagekit.workload import ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
+
+DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3, overhead=0.1e-3)
+REQUESTS = RandomRequests(ExponentialSize(8192), 0.7)
+LOOP = ClosedLoop(REQUESTS, 8)
+# the depth is a number, so that each pair of a scheduler and a layout compiles once
+UNLIMITED = 1000
+
+
+def answers(schedule, queue, **more) -> np.ndarray:
+    system = System(DRIVE, Replicas(1), Hashing(), schedule, queue=queue, slots=16, **more)
+    log = execute(Scenario(system, LOOP), keys([4])[:, 0], 300, ResponseLog()).log
+    return log.response[log.number >= 0]
+
+
+def test_a_depth_of_one_is_first_come_first_served():
+    np.testing.assert_array_equal(answers(SATF(), Depth(1)), answers(FCFS(), None))
+
+
+def test_an_unlimited_depth_holds_nothing_back():
+    np.testing.assert_array_equal(answers(SATF(), Depth(UNLIMITED)), answers(SATF(), None))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 5])
+def test_a_drive_chooses_among_the_oldest(event_log, depth):
+    """Whoever is served had less than `depth` before it that had come earlier and not been served, and the drive reorders as
+    far as it may."""
+    system = System(DRIVE, Replicas(1), Hashing(), SATF(), queue=Depth(depth), slots=16)
+    reports = execute(Scenario(system, LOOP), keys([4])[:, 0], 400, event_log).log
+    order = reports.number[reports.number >= 0]
+    position = np.argsort(order[: order.size // 2 * 2])
+    overtaken = [int(np.sum(position[:number] > position[number])) for number in range(order.size // 2)]
+    assert max(overtaken) == depth - 1
+
+
+def test_two_drives_to_a_brick_share_its_depth(event_log):
+    """Two servers with one queue before them, a part at each at most: never more than two under way, and both work."""
+    server = RateServer(1e5)
+    system = System(server, Bricks(Replicas(1), 2, 8), Hashing(), FCFS(), queue=Depth(2), disks=2, slots=16)
+    reports = execute(Scenario(system, LOOP), keys([1])[:, 0], 300, event_log).log
+    assert len(np.unique(reports.answered.number[reports.answered.number >= 0])) >= 300
+
+
+def test_bricks_of_independent_drives_are_queues_of_their_own():
+    """Four servers in two bricks: of exponential requests hashed to them each is an M/M/1 queue."""
+    server, service, load = RateServer(1000 / (10 * MS), capacity=2**24), 10 * MS, 0.6
+    system = System(server, Bricks(Replicas(1), 4, 2048), Hashing(), FCFS(), disks=4, slots=64)
+    arrivals = PoissonArrivals(RandomRequests(ExponentialSize(1000 * 512.0), 1.0), 4 * load / service)
+    response = replicate(Scenario(system, arrivals), seeds=range(64), requests=3000, warm_up=600).response
+    error = float(response.std(ddof=1)) / 8
+    # whole sectors: half a sector longer in the mean
+    assert abs(float(response.mean()) - service / (1 - load)) < 4 * error + 2e-3 * service < 0.1 * service / (1 - load)
+
+
+def test_a_slow_brick_is_slow_in_all_its_drives(event_log):
+    """Brick 1 of two at half speed: its drives 2 and 3 take twice the time of those of brick 0."""
+    server = RateServer(1e5)
+    placement = Bricks(Replicas(2), 2, 8)
+    system = System(
+        server, placement, Everyone(), FCFS(), condition=Condition(Spell(1, 0.5)), disks=2, drives=4, slots=16
+    )
+    reads = ClosedLoop(RandomRequests(ExponentialSize(8192), 1.0), 8)
+    data = execute(Scenario(system, reads), keys([2])[:, 0], 600).tally
+    each = data.busy.sum(axis=0) / data.served.sum(axis=0)
+    assert np.all(data.served.sum(axis=0) > 50)
+    assert each[2:].mean() == pytest.approx(2 * each[:2].mean(), rel=0.2)
+
+
+def test_all_drives_of_a_brick_stop_together():
+    placement = Bricks(Replicas(2), 2, 8)
+    system = System(
+        DRIVE,
+        placement,
+        Everyone(),
+        SATF(),
+        condition=Condition(stopped(0, 50), timeout=0.02),
+        disks=2,
+        drives=4,
+        slots=16,
+    )
+    served = execute(Scenario(system, LOOP), keys([2])[:, 0], 600).tally.served.astype(int)
+    late = served[len(served) // 2 :].sum(axis=0)
+    assert late[:2].sum() == 0 and np.all(late[2:] > 0)
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: Depth(0), "a queue depth of 0: it must be at least 1"),
+        (lambda: Bricks(Replicas(2), 0), "bricks of 0 drives: give at least 1"),
+        (
+            lambda: System(DRIVE, Bricks(Replicas(2), 2), Hashing(), FCFS(), disks=3),
+            "bricks of 3 drives in a system of 4",
+        ),
+    ],
+)
+def test_impossible_settings_are_refused(build, says):
+    assert_refused(build, says)
