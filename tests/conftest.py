@@ -63,6 +63,8 @@ def recorded() -> Callable[..., RecordedArrivals]:
                 receiving=column(receiving, np.uint32),
                 address_hash=column(address_hash, np.uint32),
                 asynchronous=column(asynchronous, bool),
+                stream=column(0, np.int32),
+                client=column(0, np.int32),
             ),
             gap=np.append(np.diff(times), np.inf).astype(np.float32),
             **more,
@@ -86,7 +88,7 @@ def unfold() -> Callable:
         key = jnp.zeros(2, jnp.uint32)
         run = begin(scenario, key)
         if phase is not None:
-            run = Run(start(scenario, jnp.asarray(phase, jnp.float32)), run.first, key)
+            run = Run(start(scenario, jnp.asarray(phase, jnp.float32), key), run.first, key)
         _, told = jax.jit(lambda run: chunk(scenario, run, EventLog()))(run)
         return jax.tree.map(np.asarray, told)
 

@@ -50,7 +50,9 @@ def asking(sector, sectors=1) -> Requests:
     sector = np.atleast_1d(np.asarray(sector, np.int32))
     nothing = np.zeros(sector.shape, np.uint32)
     size = np.full(sector.shape, sectors, np.int32)
-    return Requests(sector, sector, size, nothing == 0, nothing, nothing, nothing == 1)
+    return Requests(
+        sector, sector, size, nothing == 0, nothing, nothing, nothing == 1, *np.zeros((2, *sector.shape), np.int32)
+    )
 
 
 def responses(reports) -> dict[int, float]:

@@ -146,6 +146,8 @@ def _seated(
         place=where_tree(into, place, slots.place),
         read=jnp.where(into, request.read, slots.read),
         asynchronous=jnp.where(into, request.asynchronous, slots.asynchronous),
+        stream=None if slots.stream is None else jnp.where(into, request.stream, slots.stream),
+        client=None if slots.client is None else jnp.where(into, request.client, slots.client),
         receiving=jnp.where(into, sending.receiving, slots.receiving),
         born=jnp.where(into, arrival, slots.born),
         sent=jnp.where(into, sending.sent, slots.sent),

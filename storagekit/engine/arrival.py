@@ -55,7 +55,7 @@ def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *lanes
 def next_request(scenario: Scenario, state: State) -> Next:
     """The next arrival and the earliest answer."""
     leaving, answer = first_min(state.slots.answer)
-    arrival = scenario.arrivals.next_arrival(state.arrived + state.gap, answer)
+    arrival = scenario.arrivals.next_arrival(state.arrivals, state.arrived + state.gap, answer)
     leaves = scenario.arrivals.leaves(jnp.isfinite(arrival), jnp.zeros_like(arrival, bool))
     kept = scenario.system.write.keeps(state.write, state.slots.read)
     over = pick(after_answer(scenario, state), leaving) == 0
@@ -94,6 +94,24 @@ def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> An
     )
 
 
+def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> State:
+    """The state once arrivals know who was answered, where requests have clients."""
+    if state.slots.client is None:
+        return state
+    client = pick(state.slots.client, coming.leaving)
+    return state._replace(arrivals=scenario.arrivals.answered(state.arrivals, client, coming.answer, leaves))
+
+
+def _next_one(scenario: Scenario, incoming: Incoming, state: State) -> tuple[Requests, Any, Float[Array, "1 *lanes"]]:
+    """The next request, where it lies, and the seconds to the one after it."""
+    request, place, gap = pick_tree(incoming, state.taken)
+    if not scenario.arrivals.draws_late:
+        return request, place, gap
+    system = scenario.system
+    request = scenario.arrivals.request(state.arrivals, system.placement.capacity(system.drive), request.number)
+    return request, system.placement.locate(system.drive, request), gap
+
+
 def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Passage]:
     """The earliest answer leaves and the next request enters, each if it is due before a drive chooses."""
     system, arrivals, slots = scenario.system, scenario.arrivals, state.slots
@@ -120,14 +138,14 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         answer=jnp.where(gone, jnp.inf, slots.answer),
         answered=slots.answered | gone,
     )
-    request, place, gap = pick_tree(incoming, state.taken)
+    request, place, gap = _next_one(scenario, incoming, state)
+    state = _left(scenario, state._replace(slots=slots), coming, leaves)
     taken = (row == slot) & admitted
     vacant = least(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.answer, since)))
-    state, admission = admit(
-        scenario, state._replace(slots=slots), request, place, coming.arrival, entry, taken, admitted
-    )
+    state, admission = admit(scenario, state, request, place, coming.arrival, entry, taken, admitted)
     state = tell(scenario, state, "answered", answered)
     state = state._replace(
+        arrivals=arrivals.sent(state.arrivals, request, admitted),
         arrived=jnp.where(admitted, coming.arrival, state.arrived),
         gap=jnp.where(admitted, gap, state.gap),
         taken=state.taken + admitted,

@@ -110,5 +110,6 @@ def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *lanes"]) -> 
             plan=drives.plan._replace(finish=drives.plan.finish - time),
         ),
         arrived=state.arrived - time,
+        arrivals=scenario.arrivals.elapse(state.arrivals, time),
         **members,
     )

@@ -91,7 +91,7 @@ class AccessLog(AbstractLog):
 def begin(scenario: Scenario, key: UInt32[AnyArray, "2 *lanes"]) -> Run:
     """A run at its start. key: `[2, *lanes]` uint32, see `keys`."""
     return Run(
-        start(scenario, phases(key, scenario.system)),
+        start(scenario, phases(key, scenario.system), jnp.asarray(key)),
         jnp.zeros((1, *key.shape[1:]), jnp.int32),
         key,
     )

@@ -23,6 +23,7 @@ class Slots(NamedTuple):
 
     number: which request; NOBODY in a slot that was never used. place: where it lies, the placement's own.
     receiving: the part on the brick that its client sent it to. asynchronous: nobody waits for its answer.
+    stream, client: for whom, and who sent it; None where all are one.
     born: when it arrived; of a slot that is free, since when it is. sent: when it was sent to the bricks last. waiting: the
     parts at whose drives it waits, one bit each. rule: which parts its answer waits for, and how many of them; ended: how
     many of these have ended, None where the answer is known before (`answer.py`). latest: when the last of these that are
@@ -34,6 +35,8 @@ class Slots(NamedTuple):
     place: Any
     read: Bool[Array, "slot *lanes"]
     asynchronous: Bool[Array, "slot *lanes"]
+    stream: Int[Array, "slot *lanes"] | None
+    client: Int[Array, "slot *lanes"] | None
     receiving: Int[Array, "slot *lanes"]
     born: Float[Array, "slot *lanes"]
     sent: Float[Array, "slot *lanes"]
@@ -89,7 +92,7 @@ class State(NamedTuple):
 
     arrived: when the last request of an open stream arrived; gap: the seconds from it to the next, kept apart so that a
     short gap after a long one is not rounded away. taken: requests admitted since the window of requests was drawn.
-    The rest is private to the system's members of that name, see `MEMBERS`.
+    arrivals: private to them. The rest is private to the system's members of that name, see `MEMBERS`.
     """
 
     slots: Slots
@@ -97,6 +100,7 @@ class State(NamedTuple):
     arrived: Float[Array, "1 *lanes"]
     gap: Float[Array, "1 *lanes"]
     taken: Int[Array, "1 *lanes"]
+    arrivals: Any
     dispatch: Any
     claims: Any
     write: Any
@@ -141,8 +145,8 @@ def hand_over(
     )
 
 
-def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
-    """The state before the first event: arms at cylinder 0, platters at `phase`, everybody asleep.
+def start(scenario: Scenario, phase: Float[Array, "drive *lanes"], key: UInt32[Array, "2 *lanes"]) -> State:
+    """The state before the first event: arms at cylinder 0, platters at `phase`, everybody asleep. key: of each lane.
 
     In a closed loop the first `outstanding` slots hold answers due now, each of which brings a request.
     """
@@ -155,6 +159,7 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> State:
         arrived=jnp.full((1, *lanes), scenario.arrivals.first_arrival, jnp.float32),
         gap=jnp.zeros((1, *lanes), jnp.float32),
         taken=jnp.zeros((1, *lanes), jnp.int32),
+        arrivals=scenario.arrivals.init(key),
         **{name: getattr(system, name).init(sizes) for name in MEMBERS},
     )
 
@@ -173,6 +178,8 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> Slo
         place=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
         read=slot(True, bool),
         asynchronous=slot(False, bool),
+        stream=slot(0, jnp.int32) if scenario.arrivals.draws_late else None,
+        client=slot(0, jnp.int32) if scenario.arrivals.draws_late else None,
         receiving=slot(0, jnp.int32),
         born=slot(0),
         sent=slot(0),

@@ -19,6 +19,7 @@ from storagekit.workload.requests import nothing_asked as nothing_asked
 from storagekit.workload.sizes import AbstractSize as AbstractSize
 from storagekit.workload.sizes import ExponentialSize as ExponentialSize
 from storagekit.workload.sizes import FixedSize as FixedSize
+from storagekit.workload.threads import Threads as Threads
 
 if TYPE_CHECKING:
     from storagekit.workload import standin as standin

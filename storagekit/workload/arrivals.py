@@ -4,7 +4,7 @@ An open stream arrives at its own times; in a closed loop an answer brings the n
 """
 
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -56,7 +56,7 @@ class AbstractArrivals(eqx.Module):
 
     @abstractmethod
     def next_arrival(
-        self, pending: Float[Array, "1 *lanes"], answer: Float[Array, "1 *lanes"]
+        self, private: Any, pending: Float[Array, "1 *lanes"], answer: Float[Array, "1 *lanes"]
     ) -> Float[Array, "1 *lanes"]:
         """When the next request arrives: `pending` seconds from now in an open stream, with the earliest answer in a loop."""
 
@@ -67,6 +67,37 @@ class AbstractArrivals(eqx.Module):
     @abstractmethod
     def leaves(self, admitted: Bool[Array, "1 *lanes"], due: Bool[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
         """Whether the earliest answer leaves its slot now, given that a request was admitted, and that it is due."""
+
+    @property
+    def draws_late(self) -> bool:
+        """Whether which request comes next is known only as it comes: `request` then draws it, and requests have clients."""
+        return False
+
+    def init(self, key: UInt32[Array, "2 *lanes"]) -> Any:
+        """Private state at the start of a run."""
+        return None
+
+    def request(self, private: Any, capacity: int | Num[AnyArray, "..."], number: Int[Array, "1 *lanes"]) -> Requests:
+        """The next request, drawn as it comes, within `capacity` sectors; its number is the next of all."""
+        raise NotImplementedError
+
+    def sent(self, private: Any, request: Requests, admitted: Bool[Array, "1 *lanes"]) -> Any:
+        """Private state once a request has entered, in lanes in which it is `admitted`."""
+        return private
+
+    def answered(
+        self,
+        private: Any,
+        client: Int[Array, "1 *lanes"],
+        at: Float[Array, "1 *lanes"],
+        leaves: Bool[Array, "1 *lanes"],
+    ) -> Any:
+        """Private state once a client has its answer, `at` so many seconds from now, in lanes in which one `leaves`."""
+        return private
+
+    def elapse(self, private: Any, time: Float[Array, "1 *lanes"]) -> Any:
+        """Private state `time` seconds later."""
+        return private
 
 
 class ClosedLoop(AbstractArrivals):
@@ -99,7 +130,7 @@ class ClosedLoop(AbstractArrivals):
     def at_start(self, slot):
         return slot < self.outstanding
 
-    def next_arrival(self, pending, answer):
+    def next_arrival(self, private, pending, answer):
         return answer
 
     def precedes(self, arrival, choice):
@@ -131,7 +162,7 @@ class PoissonArrivals(AbstractArrivals):
     def at_start(self, slot):
         return slot < 0
 
-    def next_arrival(self, pending, answer):
+    def next_arrival(self, private, pending, answer):
         return pending
 
     def precedes(self, arrival, choice):
@@ -167,7 +198,7 @@ class RecordedArrivals(AbstractArrivals):
     def at_start(self, slot):
         return slot < 0
 
-    def next_arrival(self, pending, answer):
+    def next_arrival(self, private, pending, answer):
         return pending
 
     def precedes(self, arrival, choice):

@@ -28,6 +28,21 @@ def words(
     return drawn[:count], drawn[count:]
 
 
+def word_at(
+    key: UInt32[AnyArray, "2 *lanes"], counter: Int[AnyArray, "row *lanes"], block: Int[AnyArray, "row *lanes"]
+) -> tuple[UInt32[Array, "row *lanes"], UInt32[Array, "row *lanes"]]:
+    """The two words of each counter and block, lane by lane: two arrays like them."""
+
+    def one_lane(key, counter, block):
+        return threefry_2x32(key, jnp.concatenate([counter, block]).astype(jnp.uint32))
+
+    draw = one_lane
+    for _ in range(key.ndim - 1):
+        draw = jax.vmap(draw, in_axes=-1, out_axes=-1)
+    drawn = draw(key, counter, block)
+    return drawn[: counter.shape[0]], drawn[counter.shape[0] :]
+
+
 def fraction(word: UInt32[AnyArray, "*row"]) -> Float[Array, "*row"]:
     """A word as a number in [0, 1), a multiple of 2^-24."""
     return (word >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)

@@ -37,6 +37,8 @@ def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0, unit: int =
         receiving=scramble(number + len(trace)),
         address_hash=scramble(jnp.asarray(sector // unit, jnp.int32)),
         asynchronous=jnp.asarray(asynchronous & ~trace.read),
+        stream=jnp.zeros_like(number),
+        client=jnp.zeros_like(number),
     )
     return RecordedArrivals(requests, real(gap), real(scale))
 

@@ -21,7 +21,7 @@ class Requests(NamedTuple):
     sector, sectors: logical address and length, in sectors of 512 bytes.
     receiving: a random word that says which brick the client sends it to.
     address_hash: a hash of its address, equal for equal addresses.
-    asynchronous: a write that nobody waits for.
+    asynchronous: a write that nobody waits for. stream, client: for whom it is, and who sent it (of `Threads` the thread).
     """
 
     number: Int[Array, "*row"]
@@ -31,12 +31,14 @@ class Requests(NamedTuple):
     receiving: UInt32[Array, "*row"]
     address_hash: UInt32[Array, "*row"]
     asynchronous: Bool[Array, "*row"]
+    stream: Int[Array, "*row"]
+    client: Int[Array, "*row"]
 
 
 def nothing_asked(lanes: tuple[int, ...]) -> Requests:
     """Requests `[1, *lanes]` for the first sector, where somebody has to know what a request consists of."""
     nothing, words = jnp.zeros((1, *lanes), jnp.int32), jnp.zeros((1, *lanes), jnp.uint32)
-    return Requests(nothing, nothing, nothing + 1, nothing == 0, words, words, nothing != 0)
+    return Requests(nothing, nothing, nothing + 1, nothing == 0, words, words, nothing != 0, nothing, nothing)
 
 
 class RandomRequests(eqx.Module):
@@ -70,18 +72,29 @@ class RandomRequests(eqx.Module):
         count: int,
     ) -> Requests:
         """Requests number first to first+count-1 of the stream `key`, within `capacity` sectors: `[count, *lanes]`."""
-        where, size = words(key, first, count, 0)
-        operation, receiving = words(key, first, count, 1)
+        counters = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
+        return self.drawn(capacity, words(key, first, count, 0), words(key, first, count, 1), first + counters)
+
+    def drawn(
+        self,
+        capacity: int | Num[AnyArray, "..."],
+        one: tuple[UInt32[Array, "*row"], UInt32[Array, "*row"]],
+        other: tuple[UInt32[Array, "*row"], UInt32[Array, "*row"]],
+        number: Int[Array, "*row"],
+    ) -> Requests:
+        """The requests that two pairs of random words make, numbered so, within `capacity` sectors."""
+        (where, size), (operation, receiving) = one, other
         reached = (jnp.asarray(capacity, jnp.float32) / self.locality).astype(jnp.int32)
         places = (jnp.minimum(reached, capacity) - self.size.largest) // self.alignment
         position = below(where, jnp.maximum(places, 1))
-        counters = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
         return Requests(
-            number=first + counters,
+            number=number,
             sector=position * self.alignment,
             sectors=self.size.sectors(fraction(size)),
             read=fraction(operation) < self.read_share,
             receiving=receiving,
             address_hash=scramble(position),
             asynchronous=jnp.zeros(position.shape, bool),
+            stream=jnp.zeros(position.shape, jnp.int32),
+            client=jnp.zeros(position.shape, jnp.int32),
         )

@@ -96,6 +96,8 @@ def requests(sector, sectors=SECTORS, reads=True, address_hash=0) -> Requests:
         receiving=column(0, np.uint32),
         address_hash=column(address_hash, np.uint32),
         asynchronous=column(False, bool),
+        stream=column(0, np.int32),
+        client=column(0, np.int32),
     )
 
 

@@ -26,6 +26,8 @@ def read(address_hash, is_read=True) -> Requests:
         jnp.zeros(1, jnp.uint32),
         jnp.asarray([address_hash], jnp.uint32),
         jnp.zeros(1, bool),
+        one * 0,
+        one * 0,
     )
 
 

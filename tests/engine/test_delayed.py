@@ -53,6 +53,8 @@ def stream(seed, read_share, gap, same=False) -> RecordedArrivals:
         receiving=draw.integers(0, 2**32, ASKED, np.uint32),
         address_hash=draw.integers(0, 2**32, ASKED, np.uint32),
         asynchronous=np.zeros(ASKED, bool),
+        stream=np.zeros(ASKED, np.int32),
+        client=np.zeros(ASKED, np.int32),
     )
     return RecordedArrivals(requests, np.append(draw.exponential(gap, ASKED - 1), np.inf).astype(np.float32))
 

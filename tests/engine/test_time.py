@@ -68,7 +68,9 @@ def test_platters_turn_on_however_long_the_drives_stand_idle(recorded, idle):
     phase = jnp.asarray([0.1, 0.45, 0.8], jnp.float32)
     system = System(SPINDLE, Replicas(3), Hashing(), FCFS(), drives=3, slots=4)
     scenario = Scenario(system, recorded([0.0]))
-    later = elapse(scenario, start(scenario, phase), jnp.asarray([idle], jnp.float32))
+    later = elapse(
+        scenario, start(scenario, phase, jnp.zeros((2, *phase.shape[1:]), jnp.uint32)), jnp.asarray([idle], jnp.float32)
+    )
     np.testing.assert_allclose(later.drives.phase, phase, atol=1e-4)
 
 
