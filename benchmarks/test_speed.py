@@ -16,12 +16,15 @@ from benchmarks import control
 from storagekit.devices import cores
 from storagekit.dispatch import DSPTF, Hashing, central
 from storagekit.drive import load_drive
-from storagekit.engine import NoLog, keys
+from storagekit.engine import Record, keys
 from storagekit.engine.run import CHUNK, Runner, _advance
+from storagekit.metrics import STANDARD
+from storagekit.metrics.measures import sums_of
 from storagekit.papers.dsptf.brick_group import SLOTS, group
 
 LANES = 256
 LATENCY = 50e-6
+RECORD = Record(sums_of(STANDARD))
 READINGS = {"receiving brick": control.RECEIVING, "all copies": control.ALL}
 
 
@@ -33,11 +36,11 @@ def atlas():
 def engine(scenario, lanes, chunks):
     """Work for `against`: `chunks` chunks more of a run, one without a batch if lanes is None."""
     key = keys([0])[:, 0] if lanes is None else keys(range(lanes))
-    runner = Runner(scenario, key, NoLog())
+    runner = Runner(scenario, key, RECORD)
 
     def work():
         tally, _ = runner.advance(chunks)
-        return int(tally.served.sum())
+        return int(tally["served"].sum())
 
     work.runner = runner
     return work
@@ -91,7 +94,7 @@ def test_events_and_memory(benchmark, note):
 
 def memory(arrays, static, run, devices):
     """Bytes that a compiled batch needs beside its arguments."""
-    lowered = _advance.lower(arrays, static, NoLog(), 8, devices, run)
+    lowered = _advance.lower(arrays, static, RECORD, 8, devices, run)
     analysis = lowered.compile().memory_analysis()
     return analysis.temp_size_in_bytes
 
@@ -115,13 +118,14 @@ CONFIGURATIONS = {
 COMPILE = """
 import time
 from storagekit.dispatch import DSPTF, LARD, Hashing, central
-from storagekit.engine import NoLog, keys
-from storagekit.engine.run import Runner
+from storagekit.engine import Record, Runner, keys
+from storagekit.metrics import STANDARD
+from storagekit.metrics.measures import sums_of
 from storagekit.papers.dsptf.brick_group import group
 runner = None
 def first():
     global runner
-    runner = Runner(group({}), keys(range(16)), NoLog())
+    runner = Runner(group({}), keys(range(16)), Record(sums_of(STANDARD)))
     runner.advance(8)
 def timed(work):
     began = time.perf_counter(); work(); return time.perf_counter() - began

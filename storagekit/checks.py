@@ -3,6 +3,9 @@
 A line names the value, its limit and, where that does not say it, the remedy.
 """
 
+import inspect
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from storagekit.errors import InputError
@@ -57,6 +60,14 @@ def require_share(label: str, value) -> None:
     """Raises InputError for anything but one number from 0 to 1."""
     require_number(label, value)
     require(0 <= value <= 1, label, value, "between 0 and 1")
+
+
+def require_takes(label: str, function: Callable, given: Sequence[str]) -> None:
+    """Raises InputError unless a function that somebody wrote can be called with what it will be given, in this order."""
+    try:
+        inspect.signature(function).bind(*given)
+    except (TypeError, ValueError) as fault:
+        raise InputError(f"{label}: its function is given {', '.join(given) or 'nothing'}: {fault}") from fault
 
 
 def written(value) -> str:

@@ -4,7 +4,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import equinox as eqx
 import jax
@@ -15,9 +15,11 @@ import typechecked  # noqa: F401  before anything imports storagekit
 from hypothesis import settings
 from jaxtyping import config
 
-from storagekit.engine import AbstractLog, Scenario
+from storagekit.engine import AbstractLog, Record, Scenario
 from storagekit.engine.run import Run, begin, chunk
 from storagekit.engine.state import start
+from storagekit.metrics import STANDARD
+from storagekit.metrics.measures import sums_of
 from storagekit.workload import RecordedArrivals, Requests
 
 # neither an axis more nor one less is anything that NumPy's rules should mend
@@ -89,8 +91,10 @@ def unfold() -> Callable:
         run = begin(scenario, key)
         if phase is not None:
             run = Run(start(scenario, jnp.asarray(phase, jnp.float32), key), run.first, key)
-        _, told = jax.jit(lambda run: chunk(scenario, run, EventLog()))(run)
-        return jax.tree.map(np.asarray, told)
+        record = Record(sums_of(STANDARD), EventLog())
+        _, told = jax.jit(lambda run: chunk(scenario, run, record))(run)
+        tally, reports = jax.tree.map(np.asarray, told)
+        return SimpleNamespace(**tally), reports
 
     return unfold
 

@@ -33,6 +33,7 @@ ROOMS = (
     "metrics.measures",
     "metrics.provisioning",
     "metrics.replaying",
+    "metrics.standard",
     "mediator.mediator",
     "mediator.policy",
     "mediator.rehearsal",

@@ -7,9 +7,9 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
-from storagekit.engine.run import AbstractLog, NoLog, Runner, keys
+from storagekit.engine.record import CORE, Record, Tally
+from storagekit.engine.run import Runner, keys
 from storagekit.engine.system import Scenario
-from storagekit.engine.tally import Tally
 from storagekit.errors import InputError, SimulationError
 
 # an array of more entries is the same as another only if it is that one, because comparing traces takes too long
@@ -71,7 +71,7 @@ def execute(
     scenario: Scenario,
     key: np.ndarray,
     requests: int,
-    log: AbstractLog | None = None,
+    record: Record | None = None,
     progress: Callable[[int], object] = lambda answered: None,
 ) -> Outcome:
     """Run until every lane has answered `requests` requests. key: `[2, lane]`, or `[2]` for a single run.
@@ -79,7 +79,7 @@ def execute(
     progress is called with the number answered so far in the slowest lane. Raises SimulationError where
     nothing can happen any more or a sum is not finite.
     """
-    runner = Runner(scenario, key, NoLog() if log is None else log)
+    runner = Runner(scenario, key, record or Record())
     told = list(steps(runner, requests, progress))
     return Outcome(_join([tally for tally, _ in told]), _flat(_join([kept for _, kept in told])))
 
@@ -92,7 +92,7 @@ def steps(
     while np.min(answered) < requests:
         tally, kept = runner.advance(stride)
         _check(tally, answered < requests)
-        answered = answered + (tally.reads + tally.writes).sum(axis=0, dtype=np.int64)
+        answered = answered + tally["answered"].sum(axis=0, dtype=np.int64)
         yield tally, kept
         progress(int(np.min(answered)))
 
@@ -110,13 +110,13 @@ def _identity(leaf: ArrayLike) -> Any:
 
 
 def _check(tally: Tally, unfinished: Any) -> None:
-    moved = tally.choices.sum(axis=0) + tally.admitted.sum(axis=0) + tally.reads.sum(axis=0) + tally.writes.sum(axis=0)
+    moved = np.sum([tally[one.name].sum(axis=0) for one in CORE], axis=0)
     stuck = (moved == 0) & unfinished
     if np.any(stuck):
         raise SimulationError(f"{int(np.sum(stuck))} of {moved.size} runs stand still with requests outstanding")
-    for name, sums in tally._asdict().items():
+    for name, sums in tally.items():
         if not np.all(np.isfinite(sums)):
-            raise SimulationError(f"{name} is not finite; check the scenario's numbers")
+            raise SimulationError(f"the sum {name!r} is not finite; check the scenario's numbers")
 
 
 def _join(parts: list) -> Any:

@@ -14,18 +14,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jax.typing import ArrayLike
-from jaxtyping import Array, Bool, Int, PyTree, UInt32
+from jaxtyping import Array, Int, PyTree, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.devices import say_if_late
 from storagekit.engine.arrival import Incoming
-from storagekit.engine.event import Report, event
-from storagekit.engine.state import NOBODY, State, phases, start
+from storagekit.engine.event import event
+from storagekit.engine.record import NoLog, Record, Tally
+from storagekit.engine.state import State, phases, start
 from storagekit.engine.system import AS_NEEDED, Scenario
-from storagekit.engine.tally import Tally, add, empty
 from storagekit.errors import InputError
-from storagekit.lanes import first_true
-from storagekit.moments import Answered
 
 CHUNK = 128
 BY_LANE = PartitionSpec(None, "lane")
@@ -37,55 +35,6 @@ class Run(NamedTuple):
     state: State
     first: Int[Array, "1 *lanes"]
     key: UInt32[Array, "2 *lanes"]
-
-
-class AbstractLog(eqx.Module):
-    """What is kept of every event, beside the sums."""
-
-    def keep(self, report: Report) -> Any:
-        """Arrays to keep, or None."""
-
-
-class NoLog(AbstractLog):
-    """Sums only."""
-
-    def keep(self, report: Report) -> None:
-        return None
-
-
-class ResponseLog(AbstractLog):
-    """Number, response time and operation of every request answered."""
-
-    def keep(self, report: Report) -> Any:
-        return report.answered
-
-
-class Accesses(NamedTuple):
-    """What an event did to the disks: the access that became certain, and who came and went.
-
-    number, drive, replica: whose access it was, where and to which replica; NOBODY where there was none. Under a dispatcher
-    without lead it has just finished. admitted: the next request entered. answered: the request that left.
-    """
-
-    number: Int[Array, "1 *lanes"]
-    drive: Int[Array, "1 *lanes"]
-    replica: Int[Array, "1 *lanes"]
-    admitted: Bool[Array, "1 *lanes"]
-    answered: Answered
-
-
-class AccessLog(AbstractLog):
-    """Every access and answer in their order, from which the contents of the disks can be replayed."""
-
-    def keep(self, report: Report) -> Accesses:
-        drive, certain = first_true(report.served)
-        return Accesses(
-            report.number,
-            jnp.where(certain, drive, NOBODY),
-            jnp.where(certain, report.replica, NOBODY),
-            report.admitted,
-            report.answered,
-        )
 
 
 def begin(scenario: Scenario, key: UInt32[AnyArray, "2 *lanes"]) -> Run:
@@ -105,24 +54,25 @@ def incoming(scenario: Scenario, run: Run) -> Incoming:
     return Incoming(window.requests, place, window.gap)
 
 
-def chunk(scenario: Scenario, run: Run, log: AbstractLog) -> tuple[Run, tuple[Tally, Any]]:
+def chunk(scenario: Scenario, run: Run, record: Record) -> tuple[Run, tuple[Tally, Any]]:
     """`CHUNK` events in every lane: the run after them, their sums, and what the log keeps of each."""
     coming = incoming(scenario, run)
 
     def body(carry: tuple[State, Tally], _: None) -> tuple[tuple[State, Tally], Any]:
         state, tally = carry
         state, report = event(scenario, coming, state)
-        return (state, add(tally, report)), log.keep(report)
+        return (state, record.add(tally, report)), record.log.keep(report)
 
     lanes = run.key.shape[1:]
     fresh = run.state._replace(taken=jnp.zeros_like(run.first))
-    (state, tally), kept = jax.lax.scan(body, (fresh, empty(scenario.system.drives, lanes)), None, length=CHUNK)
+    nothing = record.init(scenario.system.drives, lanes)
+    (state, tally), kept = jax.lax.scan(body, (fresh, nothing), None, length=CHUNK)
     return Run(state, run.first + state.taken, run.key), (tally, kept)
 
 
-def chunks(scenario: Scenario, run: Run, log: AbstractLog, count: int) -> tuple[Run, tuple[Tally, Any]]:
+def chunks(scenario: Scenario, run: Run, record: Record, count: int) -> tuple[Run, tuple[Tally, Any]]:
     """`count` chunks one after the other; sums and log get a leading chunk axis."""
-    return jax.lax.scan(lambda run, _: chunk(scenario, run, log), run, None, length=count)
+    return jax.lax.scan(lambda run, _: chunk(scenario, run, record), run, None, length=count)
 
 
 @partial(jax.jit, static_argnums=(1,))
@@ -132,15 +82,15 @@ def _begin(arrays: PyTree, static: "Static", key: UInt32[Array, "2 *lanes"]) -> 
 
 @partial(jax.jit, static_argnums=(1, 2, 3, 4), donate_argnums=(5,))
 def _advance(
-    arrays: PyTree, static: "Static", log: AbstractLog, count: int, devices: int, run: Run
+    arrays: PyTree, static: "Static", record: Record, count: int, devices: int, run: Run
 ) -> tuple[Run, tuple[Tally, Any]]:
     def one_device(arrays: PyTree, run: Run) -> tuple[Run, tuple[Tally, Any]]:
-        return chunks(eqx.combine(arrays, static.value), run, log, count)
+        return chunks(eqx.combine(arrays, static.value), run, record, count)
 
     if devices == 1:
         return one_device(arrays, run)
     by_chunk = PartitionSpec(None, None, "lane")
-    kept = None if isinstance(log, NoLog) else PartitionSpec(None, None, None, "lane")
+    kept = None if isinstance(record.log, NoLog) else PartitionSpec(None, None, None, "lane")
     return jax.shard_map(
         one_device,
         mesh=lane_mesh(devices),
@@ -177,7 +127,7 @@ class Static:
 class Runner:
     """A scenario, batched or single, on its way: `advance` moves every lane on by `count` chunks."""
 
-    def __init__(self, scenario: Scenario, key: np.ndarray, log: AbstractLog):
+    def __init__(self, scenario: Scenario, key: np.ndarray, record: Record):
         if scenario.system.slots == AS_NEEDED:
             raise InputError(
                 "System.slots is not given: whoever runs the bare engine has to; `simulate`, `sweep` and `replay` find it"
@@ -185,7 +135,7 @@ class Runner:
         say_if_late()
         arrays, static = eqx.partition(scenario, eqx.is_array_like)
         self.static = Static(static)
-        self.log = log
+        self.record = record
         self.devices = _divisor(key.shape[1], len(jax.devices())) if key.ndim > 1 else 1
         # put in place once: a trace is large
         mesh = lane_mesh(self.devices)
@@ -197,7 +147,7 @@ class Runner:
 
     def advance(self, count: int) -> tuple[Tally, Any]:
         """`count` chunks more: sums `[chunk, row, *lanes]` and the log, as NumPy arrays."""
-        self.run, told = _advance(self.arrays, self.static, self.log, count, self.devices, self.run)
+        self.run, told = _advance(self.arrays, self.static, self.record, count, self.devices, self.run)
         return jax.tree.map(np.asarray, told)
 
 

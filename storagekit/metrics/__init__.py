@@ -12,7 +12,7 @@ from storagekit.metrics.history import history as history
 from storagekit.metrics.measurement import BASES as BASES
 from storagekit.metrics.measurement import Measurement as Measurement
 from storagekit.metrics.measurement import with_interval as with_interval
-from storagekit.metrics.measures import MEANINGS as MEANINGS
-from storagekit.metrics.measures import UNITS as UNITS
+from storagekit.metrics.measures import Measure as Measure
 from storagekit.metrics.provenance import made_by as made_by
 from storagekit.metrics.replaying import replay as replay
+from storagekit.metrics.standard import STANDARD as STANDARD

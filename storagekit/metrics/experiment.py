@@ -11,11 +11,12 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.engine import AbstractLog, NoLog, Outcome, Scenario, batches, execute, stack
+from storagekit.engine import Outcome, Record, Scenario, batches, execute, stack
 from storagekit.errors import InputError
-from storagekit.metrics.measures import UNITS, counted, measures
+from storagekit.metrics.measures import Measure, counted, measured, sums_of
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import Roomed, groups, with_room
+from storagekit.metrics.standard import beside
 
 
 def simulate(
@@ -25,6 +26,7 @@ def simulate(
     seed: int = 0,
     warm_up: int | None = None,
     allow_held_up: bool = False,
+    measures: Sequence[Measure] = (),
 ) -> xr.Dataset:
     """One run of a scenario.
 
@@ -32,7 +34,8 @@ def simulate(
     default; the cut falls on a chunk of events. allow_held_up: whether arrivals may wait outside for a slot (they
     are counted, and their wait is part of their response time); by default that is an error. A system without `slots` gets
     64, then 256, then 1,024 of them until no arrival waits: an overload is simulated three times before it is refused.
-    Returns the measures of `storagekit.metrics.MEANINGS` in SI units. Raises InputError on impossible settings.
+    measures: of your own (`storagekit.metrics.Measure`), beside `storagekit.metrics.STANDARD`. Returns all of them, in SI
+    units. Raises InputError on impossible settings.
 
     >>> import storagekit as sk
     >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
@@ -49,6 +52,7 @@ def simulate(
         seeds=[seed],
         warm_up=warm_up,
         allow_held_up=allow_held_up,
+        measures=measures,
     )
     return data.isel(seed=0, drop=True)
 
@@ -60,6 +64,7 @@ def replicate(
     requests: int = 20_000,
     warm_up: int | None = None,
     allow_held_up: bool = False,
+    measures: Sequence[Measure] = (),
 ) -> xr.Dataset:
     """Independent runs of a scenario, all at once: as `simulate`, with a dimension `seed`.
 
@@ -78,6 +83,7 @@ def replicate(
         seeds=seeds,
         warm_up=warm_up,
         allow_held_up=allow_held_up,
+        measures=measures,
     )
 
 
@@ -89,14 +95,15 @@ def sweep(
     requests: int = 20_000,
     warm_up: int | None = None,
     allow_held_up: bool = False,
+    measures: Sequence[Measure] = (),
 ) -> xr.Dataset:
     """`build(**point)` simulated at every point of the grid that `axes` spans, each with every seed.
 
     axes: name of a parameter of `build` to the values it takes. seeds: how many independent runs of each point, or the
-    seeds themselves. requests, warm_up, allow_held_up: as in `simulate`. Points that differ in numbers only, their number of
-    drives among them, run as one batch, and all points meet the same requests, so that differences between them are sharper
-    than the values. Returns the measures with one dimension for each axis and `seed`. Raises InputError on impossible
-    settings, and where the axes are not `build`'s parameters.
+    seeds themselves. requests, warm_up, allow_held_up, measures: as in `simulate`. Points that differ in numbers only, their
+    number of drives among them, run as one batch, and all points meet the same requests, so that differences between them
+    are sharper than the values. Returns the measures with one dimension for each axis and `seed`. Raises InputError on
+    impossible settings, and where the axes are not `build`'s parameters.
 
     >>> import storagekit as sk
     >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
@@ -113,12 +120,13 @@ def sweep(
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:
         raise InputError("an axis of the sweep has no values; give each at least one")
-    _check_axes(axes)
+    told = beside(measures)
+    check_axes(axes, told)
     scenarios = [_built(build, point) for point in points]
     began = time.perf_counter()
     lanes: list[xr.Dataset | None] = [None] * len(points)
     for members, alike in groups(scenarios):
-        data, slots = with_room(lambda some: _batch(some, seeds, requests, warm_up), alike)
+        data, slots = with_room(lambda some: _batch(some, seeds, requests, warm_up, told), alike)
         if not allow_held_up:
             _refuse_held_up(float(data.held_up.max()), slots)
         for place, member in enumerate(members):
@@ -133,7 +141,7 @@ def run(
     scenario: Scenario,
     key: np.ndarray,
     requests: int,
-    log: AbstractLog | None = None,
+    record: Record | None = None,
     title: str = "simulating",
 ) -> Outcome:
     """`execute` with a progress bar on whatever takes longer than two seconds."""
@@ -142,22 +150,25 @@ def run(
             scenario,
             key,
             requests,
-            log or NoLog(),
+            record or Record(),
             lambda answered: bar.update(min(answered, requests) - bar.n),
         )
 
 
-def _batch(scenarios: list[Scenario], seeds: list[int], requests: int, warm_up: int) -> Roomed:
+def _batch(
+    scenarios: list[Scenario], seeds: list[int], requests: int, warm_up: int, measures: Sequence[Measure]
+) -> Roomed:
     merged, key = stack(scenarios, seeds)
+    record = Record(sums_of(measures))
     sums, waited = [], 0.0
     for part, lane_keys, used in batches(merged, key):
-        told = run(part, lane_keys, requests).tally
-        waited += float(counted(told, 0, requests).held_up[:, :used].sum())
+        told = run(part, lane_keys, requests, record).tally
+        waited += float(counted(told, 0, requests)["held_up"][:, :used].sum())
         tally = counted(told, warm_up, requests)
         sums.append(jax.tree.map(lambda total, used=used: total[:, :used], tally))
     joined = jax.tree.map(lambda *totals: np.concatenate(totals, axis=1), *sums)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
-    data = measures(joined, bricks)
+    data = measured(joined, bricks, measures)
     folded = data.assign_coords(
         point=("lane", np.repeat(np.arange(len(scenarios)), len(seeds))),
         seed=("lane", np.tile(np.arange(len(seeds)), len(scenarios))),
@@ -202,12 +213,15 @@ def _seeds(seeds: int | Sequence[int]) -> list[int]:
     return listed
 
 
-def _check_axes(axes: Mapping[str, Sequence[Any]]) -> None:
+def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure]) -> None:
+    """Raises InputError where an axis is called what results call something else, or has no list of values."""
+    names = {measure.name for measure in measures}
+    own = {word for one in sums_of(measures) for word in one.along}
     for name, values in axes.items():
-        if name in UNITS:
+        if name in names:
             raise InputError(f"an axis named {name!r}: that is the name of a measure; choose another name")
-        if name in ("seed", "brick", "statistic"):
-            raise InputError(f"an axis named {name!r}: that is a dimension of every result; choose another name")
+        if name in ("seed", "brick", "statistic", *own):
+            raise InputError(f"an axis named {name!r}: that is a dimension of the result; choose another name")
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise InputError(f"axis {name!r} is {values!r}: give a list of values")
 

@@ -12,12 +12,13 @@ import xarray as xr
 from tqdm import tqdm
 
 from storagekit.checks import require
-from storagekit.engine import NoLog, Runner, Scenario, State, Tally, lanes_of, stack, steps
+from storagekit.engine import Record, Runner, Scenario, State, Tally, lanes_of, stack, steps
 from storagekit.errors import InputError
-from storagekit.metrics.experiment import grid
-from storagekit.metrics.measures import measures
+from storagekit.metrics.experiment import check_axes, grid
+from storagekit.metrics.measures import Measure, measured, sums_of
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import fewest, groups, provided
+from storagekit.metrics.standard import beside
 
 # chunks of events between two looks at the sums
 STRIDE = 64
@@ -43,6 +44,7 @@ def history(
     warm_up: float = 0.0,
     at_end: Callable[[State, np.ndarray], None] = lambda state, lanes: None,
     title: str = "replaying",
+    measures: Sequence[Measure] = (),
 ) -> History:
     """`build(**point)` run at every point of the grid that `axes` spans until `requests` are answered.
 
@@ -50,7 +52,7 @@ def history(
     in numbers only, their number of drives among them, so that they are lanes of one compilation; arrays must be shared, such
     as the requests of a trace. Requests may wait outside for a slot (`held_up`); systems without `slots` get 256 of them.
     warm_up: the share of the run that `whole` leaves out, in whole pieces. at_end: called with the last state of some lanes,
-    and which of point * seeds + seed they are.
+    and which of point * seeds + seed they are. measures: of one's own, beside the standard ones.
     Raises InputError where the scenarios differ in structure.
     """
     require(0 <= warm_up < 1, "warm-up of", warm_up, "at least 0 and below 1", "of the run")
@@ -60,28 +62,30 @@ def history(
         raise InputError(f"{pieces} pieces of {requests} requests: give at least one, and a request to each")
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     scenarios = [build(**point) for point in points]
-    parted = [alike for _, alike in groups(scenarios)]
-    scenarios = parted[0] if len(parted) == 1 else scenarios
+    alike = [some for _, some in groups(scenarios)]
+    scenarios = alike[0] if len(alike) == 1 else scenarios
     scenarios = provided(scenarios, max(SLOTS, fewest(scenarios)))
+    asked = beside(measures)
+    check_axes(axes, asked)
     began = time.perf_counter()
     merged, key = stack(scenarios, seeds)
     lanes = key.shape[1]
-    parts = []
+    parts: list[Tally] = []
     with tqdm(total=requests * lanes, desc=title, unit="req", delay=2, leave=False) as bar:
         for members in _few_at_a_time(lanes):
-            runner = Runner(lanes_of(merged, members), key[:, members], NoLog())
+            runner = Runner(lanes_of(merged, members), key[:, members], Record(sums_of(asked)))
             parts.append(_by_piece(runner, requests, pieces, bar))
             at_end(runner.run.state, members)
     # a lane that was repeated to fill up the last round is dropped
-    sums: list[Any] = [np.concatenate(joined, axis=2)[:, :, :lanes] for joined in zip(*parts, strict=True)]
+    sums = {name: np.concatenate([part[name] for part in parts], axis=2)[:, :, :lanes] for name in parts[0]}
     told = provenance(scenarios, axes, seeds, requests, int(warm_up * requests), time.perf_counter() - began)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
-    whole = Tally(*(part[int(np.ceil(warm_up * pieces)) :].sum(axis=0) for part in sums))
-    split = Tally(*(np.moveaxis(part, 0, 2).reshape(part.shape[1], -1) for part in sums))
+    whole = {name: part[int(np.ceil(warm_up * pieces)) :].sum(axis=0) for name, part in sums.items()}
+    split = {name: np.moveaxis(part, 0, 2).reshape(part.shape[1], -1) for name, part in sums.items()}
     of_lane = {"point": np.arange(len(points)), "seed": list(seeds)}
     of_piece = {**of_lane, "piece": (np.arange(pieces) + 0.5) / pieces}
-    apart = measures(split, np.repeat(bricks, pieces))
-    found = (grid(_along(data, dims), axes) for data, dims in ((measures(whole, bricks), of_lane), (apart, of_piece)))
+    parted = (measured(whole, bricks, asked), of_lane), (measured(split, np.repeat(bricks, pieces), asked), of_piece)
+    found = (grid(_along(data, dims), axes) for data, dims in parted)
     return History(*(data.assign_attrs(told) for data in found))
 
 
@@ -102,18 +106,18 @@ def _few_at_a_time(lanes: int) -> list[np.ndarray]:
     return [np.minimum(np.arange(first, first + wide), lanes - 1) for first in range(0, lanes, wide)]
 
 
-def _by_piece(runner: Runner, requests: int, pieces: int, bar: tqdm) -> list[np.ndarray]:
+def _by_piece(runner: Runner, requests: int, pieces: int, bar: tqdm) -> Tally:
     """Sums `[piece, row, lane]`: a chunk of events counts for the piece in which it began."""
-    sums: list[np.ndarray] = []
+    sums: Tally = {}
     answered = np.zeros(runner.run.first.shape[1], np.int64)
     for tally, _ in steps(runner, requests, stride=STRIDE):
-        sums = sums or [np.zeros((pieces, *part.shape[1:])) for part in tally]
-        done = (tally.reads + tally.writes)[:, 0].astype(np.int64)
+        sums = sums or {name: np.zeros((pieces, *part.shape[1:])) for name, part in tally.items()}
+        done = tally["answered"][:, 0].astype(np.int64)
         before = answered + np.cumsum(done, axis=0) - done
         piece = np.minimum(before * pieces // requests, pieces - 1)
-        for total, part in zip(sums, tally, strict=True):
+        for name, part in tally.items():
             row, lane = np.arange(part.shape[1])[:, None], np.arange(part.shape[2])
-            np.add.at(total, (piece[:, None, :], row, lane), part)
+            np.add.at(sums[name], (piece[:, None, :], row, lane), part)
         bar.update(int(np.minimum(done.sum(axis=0), requests - np.minimum(answered, requests)).sum()))
         answered += done.sum(axis=0)
     return sums

@@ -1,68 +1,84 @@
-"""Sums of the engine turned into the measures that people ask for, with names, units and dimensions."""
+"""A measure in one place: its name, unit and meaning, the sums that it needs, and what it makes of them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
-from storagekit.engine import Tally
+from storagekit.checks import require_takes
+from storagekit.engine import Sum, Tally
+from storagekit.errors import InputError
 
-UNITS = {
-    "throughput": "1/s",
-    "brick_throughput": "1/s",
-    "request_rate": "1/s",
-    "service_time": "s",
-    "seek": "s",
-    "rotation": "s",
-    "transfer": "s",
-    "response": "s",
-    "read_response": "s",
-    "write_response": "s",
-    "elapsed": "s",
-    "requests": "1",
-    "accesses": "1",
-    "idle": "1",
-    "utilization": "1",
-    "candidates": "1",
-    "contested": "1",
-    "claims_per_read": "1",
-    "contested_requests": "1",
-    "further_claims": "1",
-    "extra_services": "1",
-    "read_fraction": "1",
-    "held_up": "1",
-    "outstanding": "1",
-    "hit_rate": "1",
-    "hit_elsewhere": "1",
-    "resent": "1",
-}
-MEANINGS = {
-    "throughput": "disk accesses per second and brick, replica writes included",
-    "brick_throughput": "disk accesses per second of each brick",
-    "request_rate": "requests answered per second by the system",
-    "service_time": "mean time of a disk access, positioning and transfer",
-    "seek": "mean arm movement of an access, settling and overhead included",
-    "rotation": "mean rotational wait of an access",
-    "transfer": "mean media time of an access",
-    "response": "mean time from arrival to answer, asynchronous writes left out",
-    "read_response": "mean response time of reads",
-    "write_response": "mean response time of writes, asynchronous ones left out",
-    "elapsed": "simulated time measured",
-    "requests": "requests answered while measured",
-    "accesses": "disk accesses while measured",
-    "idle": "share of time that a brick's disk stands idle, mean over bricks",
-    "utilization": "share of time that each brick's disk works",
-    "candidates": "copies a disk chooses among, mean over choices",
-    "contested": "share of reads that more than one brick claimed",
-    "claims_per_read": "claims made for each read answered",
-    "contested_requests": "share of requests, writes included, that more than one brick claimed",
-    "further_claims": "claims beyond the first of a read, for each request answered",
-    "extra_services": "services of reads beyond the first, for each read answered",
-    "read_fraction": "reads among the requests answered",
-    "held_up": "requests that waited outside for a slot",
-    "outstanding": "requests in the system, mean over time (Little's law)",
-    "hit_rate": "share of reads that memory answers",
-    "hit_elsewhere": "share of reads that another brick's memory answers than the receiving one's",
-    "resent": "requests that clients sent again after a time-out",
-}
+# names that results have beside measures: dimensions, theirs and those on the way to them, and what a replay tells
+DIMENSIONS = ("brick", "lane", "piece", "point", "quantile", "request", "seed", "statistic")
+TAKEN = (*DIMENSIONS, "read", "response_quantile", "response_time", "wrapped")
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A number that a run yields, for each lane or along dimensions of its sums.
+
+    name: of the variable in a result. unit: "1" for none. meaning: its `long_name`. needs: the `Sum`s that it is made of.
+    of: what it makes of them, each an array over `lane` and the sum's own dimensions: over `brick` where it is by drive, NaN
+    for bricks that a lane does not use. Raises InputError for a name that results need, and where `of` does not take `needs`.
+
+    >>> import storagekit as sk
+    >>> from storagekit.engine import ANSWERED, Sum, answered
+    >>> from storagekit.metrics import Measure
+    >>> late = Sum("late", lambda report: answered(report) & (report.answered.response > 20 * sk.units.MS), int)
+    >>> meaning = "share of requests that took more than 20 ms"
+    >>> missed = Measure("missed", "1", meaning, (late, ANSWERED), lambda late, answered: late / answered)
+    >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
+    >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
+    >>> loop = sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=8))
+    >>> seen = sk.simulate(loop, requests=2000, measures=[missed])
+    >>> f"{seen.missed.long_name}: {float(seen.missed):.2f}"
+    'share of requests that took more than 20 ms: 0.54'
+    """
+
+    name: str
+    unit: str
+    meaning: str
+    needs: tuple[Sum, ...]
+    of: Callable[..., xr.DataArray]
+
+    def __post_init__(self):
+        if self.name in TAKEN:
+            raise InputError(f"a measure named {self.name!r}: results have that already; choose another name")
+        require_takes(f"measure {self.name!r}", self.of, [one.name for one in self.needs])
+
+    def value(self, sums: Mapping[str, xr.DataArray]) -> xr.DataArray:
+        """Its value from sums by name, `lane` the last dimension, with unit and meaning as attributes."""
+        found = self.of(*(sums[one.name] for one in self.needs))
+        if not isinstance(found, xr.DataArray) or "lane" not in found.dims:
+            raise InputError(
+                f"measure {self.name!r} gives no number for each lane: make it of its sums, and keep `lane`"
+            )
+        found = found.reset_coords(drop=True).transpose(..., "lane")
+        found.attrs = {"units": self.unit, "long_name": self.meaning}
+        return found
+
+
+def sums_of(measures: Iterable[Measure]) -> tuple[Sum, ...]:
+    """The sums that measures need, each once."""
+    return tuple(dict.fromkeys(one for measure in measures for one in measure.needs))
+
+
+def together(measures: Sequence[Measure]) -> tuple[Measure, ...]:
+    """The measures, for one result. Raises InputError where two share a name, or a dimension has two sets of labels."""
+    names = [measure.name for measure in measures]
+    labels: dict[str, list[float]] = {}
+    for one in sums_of(measures):
+        for word, at in one.along.items():
+            if word in (*TAKEN, *names):
+                raise InputError(f"sum {one.name!r} along {word!r}: results have that already; choose another word")
+            if labels.setdefault(word, list(at)) != list(at):
+                raise InputError(f"sums along {word!r} with different labels: choose another word for one of them")
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two measures are called {name!r}: rename one")
+    return tuple(measures)
 
 
 def counted(tally: Tally, warm_up: int, requests: float = np.inf) -> Tally:
@@ -71,55 +87,24 @@ def counted(tally: Tally, warm_up: int, requests: float = np.inf) -> Tally:
 
     A lane whose run is so short that no chunk is left is measured whole.
     """
-    answered = (tally.reads + tally.writes).astype(np.int64)
+    answered = tally["answered"].astype(np.int64)
     before = np.cumsum(answered, axis=0) - answered
     kept = (before >= warm_up) & (before < requests)
     kept |= (answered * kept).sum(axis=0) == 0
-    return Tally(*(np.where(kept, sums, 0).sum(axis=0, dtype=np.float64) for sums in tally))
+    return {name: np.where(kept, sums, 0).sum(axis=0, dtype=np.float64) for name, sums in tally.items()}
 
 
-def measures(sums: Tally, bricks: np.ndarray) -> xr.Dataset:
+def measured(tally: Tally, bricks: np.ndarray, measures: Sequence[Measure]) -> xr.Dataset:
     """Measures of each lane from its sums `[row, lane]`; bricks `[lane]`: how many of the drives it uses."""
-    elapsed, answered = sums.elapsed[0], (sums.reads + sums.writes)[0]
-    used = np.arange(sums.served.shape[0])[:, None] < bricks
-    accesses = sums.served.sum(axis=0)
+    sums = {one.name: _labelled(one, tally[one.name], bricks) for one in sums_of(measures)}
     with np.errstate(invalid="ignore", divide="ignore"):
-        scalar = {
-            "throughput": accesses / elapsed / bricks,
-            "request_rate": answered / elapsed,
-            "service_time": sums.busy.sum(axis=0) / accesses,
-            "seek": sums.seek[0] / accesses,
-            "rotation": sums.rotation[0] / accesses,
-            "transfer": sums.transfer[0] / accesses,
-            "response": (sums.read_response + sums.write_response)[0] / (answered - sums.asynchronous[0]),
-            "read_response": (sums.read_response / sums.reads)[0],
-            "write_response": (sums.write_response / (sums.writes - sums.asynchronous))[0],
-            "idle": 1 - sums.busy.sum(axis=0) / elapsed / bricks,
-            "candidates": (sums.candidates / sums.choices)[0],
-            "contested": (sums.contested / sums.reads)[0],
-            "claims_per_read": (sums.claims / sums.reads)[0],
-            "contested_requests": sums.contested[0] / answered,
-            "further_claims": sums.further[0] / answered,
-            "extra_services": (sums.twice / sums.reads)[0],
-            "read_fraction": sums.reads[0] / answered,
-            "outstanding": (sums.read_response + sums.write_response + sums.asynchronous_response)[0] / elapsed,
-            "hit_rate": (sums.hits / sums.reads)[0],
-            "hit_elsewhere": (sums.elsewhere / sums.reads)[0],
-            "resent": sums.resent[0],
-            "requests": answered,
-            "accesses": accesses,
-            "held_up": sums.held_up[0],
-            "elapsed": elapsed,
-        }
-        by_brick = {
-            "brick_throughput": np.where(used, sums.served / elapsed, np.nan),
-            "utilization": np.where(used, sums.busy / elapsed, np.nan),
-        }
-    data = xr.Dataset(
-        {name: ("lane", values) for name, values in scalar.items()}
-        | {name: (("brick", "lane"), values) for name, values in by_brick.items()},
-        coords={"brick": np.arange(sums.served.shape[0])},
-    )
-    for name in (*scalar, *by_brick):
-        data[name].attrs = {"units": UNITS[name], "long_name": MEANINGS[name]}
-    return data
+        return xr.Dataset({measure.name: measure.value(sums) for measure in measures})
+
+
+def _labelled(one: Sum, values: np.ndarray, bricks: np.ndarray) -> xr.DataArray:
+    if one.by_drive:
+        brick = np.arange(len(values))
+        used = np.where(brick[:, None] < bricks, values, np.nan)
+        return xr.DataArray(used, {"brick": brick}, ("brick", "lane"))
+    labels = {word: list(at) for word, at in one.along.items()}
+    return xr.DataArray(values.reshape(*map(len, labels.values()), -1), labels, (*labels, "lane"))

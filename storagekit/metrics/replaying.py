@@ -1,15 +1,17 @@
 """A trace through a system: what its users and its disks would have seen."""
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 
-from storagekit.engine import NOBODY, ResponseLog, Scenario, System, keys
+from storagekit.engine import NOBODY, Record, ResponseLog, Scenario, System, keys
 from storagekit.metrics.experiment import run
-from storagekit.metrics.measures import counted, measures
+from storagekit.metrics.measures import Measure, counted, measured, sums_of
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import Roomed, with_room
+from storagekit.metrics.standard import beside
 from storagekit.workload import recorded, wrapped
 from storagekit.workload.trace import RequestTrace
 
@@ -17,14 +19,17 @@ QUANTILES = (0.5, 0.95, 0.99)
 PARTS = ("seek", "rotation", "transfer")
 
 
-def replay(trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int = 0) -> xr.Dataset:
+def replay(
+    trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int = 0, measures: Sequence[Measure] = ()
+) -> xr.Dataset:
     """Every request of a trace through a system, at the trace's times divided by `scale`.
 
     Returns the measures of `simulate` over the whole trace, and by request (dimension `request`) `response_time` and
     `read`; quantiles of the response time (dimension `quantile`) as `response_quantile`; `wrapped`, the share of requests
     whose address lay beyond the system's capacity. The busiest brick and the largest part of its time are in the
-    attributes `busiest_brick` and `bottleneck`. seed: of the spindles' phases. Requests may wait outside for a slot; they are
-    counted in `held_up`, and a system without `slots` gets 64, then 256, then 1,024 of them until none does.
+    attributes `busiest_brick` and `bottleneck`. seed: of the spindles' phases. measures: of your own, beside the standard
+    ones. Requests may wait outside for a slot; they are counted in `held_up`, and a system without `slots` gets 64, then 256,
+    then 1,024 of them until none does.
 
     >>> import storagekit as sk
     >>> trace = sk.read_trace(sk.resources.data_path("samples", "small.spc"))
@@ -36,8 +41,9 @@ def replay(trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int
     """
     capacity = int(system.placement.capacity(system.drive))
     scenario = Scenario(system, recorded(trace, capacity, scale))
+    asked = beside(measures)
     began = time.perf_counter()
-    data, _ = with_room(lambda some: _once(some[0], trace, seed), [scenario])
+    data, _ = with_room(lambda some: _once(some[0], trace, seed, asked), [scenario])
     data["wrapped"] = ((), wrapped(trace, capacity), {"units": "1"})
     data.attrs = provenance([scenario], {}, [seed], len(trace), 0, time.perf_counter() - began) | {
         "basis": "trace",
@@ -49,10 +55,12 @@ def replay(trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int
     return data.assign_coords(quantile=list(QUANTILES))
 
 
-def _once(scenario: Scenario, trace: RequestTrace, seed: int) -> Roomed:
-    outcome = run(scenario, keys([seed])[:, 0], len(trace), ResponseLog(), "replaying")
-    sums, bricks = counted(outcome.tally, 0), int(scenario.system.placement.drives)
-    data = measures(type(sums)(*(total[:, None] for total in sums)), np.asarray([bricks]))
+def _once(scenario: Scenario, trace: RequestTrace, seed: int, measures: Sequence[Measure]) -> Roomed:
+    record = Record(sums_of(measures), ResponseLog())
+    outcome = run(scenario, keys([seed])[:, 0], len(trace), record, "replaying")
+    bricks = int(scenario.system.placement.drives)
+    one_lane = {name: total[:, None] for name, total in counted(outcome.tally, 0).items()}
+    data = measured(one_lane, np.asarray([bricks]), measures)
     data = data.isel(lane=0).isel(brick=slice(0, bricks))
     response = _by_request(outcome.log, len(trace))
     data["response_time"] = ("request", response, {"units": "s", "long_name": "response time of each request"})

@@ -11,7 +11,7 @@ from storagekit.analytic.forkjoin.random_requests import draw, work
 from storagekit.analytic.forkjoin.striping import Striping
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
-from storagekit.engine import ResponseLog, Scenario, System, keys
+from storagekit.engine import Record, ResponseLog, Scenario, System, keys
 from storagekit.metrics.experiment import run
 from storagekit.metrics.replaying import _by_request
 from storagekit.placement import Replicas
@@ -65,7 +65,7 @@ def test_request_for_request(recorded, disks, load):
     arrivals = eqx.tree_at(lambda a: a.gap, arrivals, np.append(gap[1:], np.inf).astype(np.float32))
     drive = TimedServer(1.0, table=Table(jnp.asarray(seconds, jnp.float32)))
     system = System(drive, Replicas(disks), Hashing(), FCFS(), AllCopies(), drives=disks, slots=64)
-    outcome = run(Scenario(system, arrivals), keys([0])[:, 0], requests, ResponseLog())
+    outcome = run(Scenario(system, arrivals), keys([0])[:, 0], requests, Record(log=ResponseLog()))
     engine = _by_request(outcome.log, requests)
     assert np.all(np.isfinite(engine))
     np.testing.assert_allclose(recursion(gap, seconds), engine, rtol=1e-5, atol=2e-6)

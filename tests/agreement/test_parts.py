@@ -15,7 +15,7 @@ from scipy.sparse.linalg import spsolve
 from storagekit.analytic.forkjoin import Stream, completion_times
 from storagekit.dispatch import Everyone, Hedged, Redundant, ShortestQueue
 from storagekit.drive import RateServer, ideal_drive
-from storagekit.engine import ResponseLog, Scenario, System, keys
+from storagekit.engine import Record, ResponseLog, Scenario, System, keys
 from storagekit.metrics import replicate
 from storagekit.metrics.experiment import run
 from storagekit.metrics.replaying import _by_request
@@ -91,7 +91,7 @@ def test_any_m_of_n_fragments(recorded, write, early, code, share, seed):
     system = System(RateServer(RATE), Coded(data, fragments), dispatch, FCFS(), write, drives=5, slots=64)
     # numbers as the engine has them
     arrivals = recorded(times, sectors=sizes, read=reads)
-    outcome = run(Scenario(system, arrivals), keys([0])[:, 0], count, ResponseLog())
+    outcome = run(Scenario(system, arrivals), keys([0])[:, 0], count, Record(log=ResponseLog()))
     commits = data if isinstance(write, FirstCopy) else fragments
     expected = Program(fragments, data, commits, early).responses(times, sizes, reads)
     np.testing.assert_allclose(_by_request(outcome.log, count), [expected[n] for n in range(count)], atol=3e-6)
@@ -112,7 +112,7 @@ def test_striped_reads_are_the_fork_join_recursion(recorded, disks):
     seconds = (share / RATE).astype(np.float32)
     arrivals = recorded(np.cumsum(gap.astype(float)), sector=begin, sectors=sectors)
     system = System(RateServer(RATE), Striped(disks, unit), Everyone(), FCFS(), slots=64)
-    outcome = run(Scenario(system, arrivals), keys([0])[:, 0], count, ResponseLog())
+    outcome = run(Scenario(system, arrivals), keys([0])[:, 0], count, Record(log=ResponseLog()))
     stream = Stream(gap, np.ones(gap.shape, bool), seconds, np.ones_like(seconds))
     np.testing.assert_allclose(_by_request(outcome.log, count), completion_times(stream), rtol=1e-5, atol=3e-6)
 

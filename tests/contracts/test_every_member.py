@@ -4,6 +4,7 @@ Dispatchers and schedulers are chosen by a number, so that all of them are lanes
 number gives the member itself is held in their rooms (dispatch/test_by_number.py, schedule/test_disciplines.py).
 """
 
+from collections import namedtuple
 from collections.abc import Callable
 from itertools import product
 from typing import Any, NamedTuple
@@ -28,8 +29,10 @@ from storagekit.dispatch import (
 )
 from storagekit.dispatch import ByNumber as DispatchByNumber
 from storagekit.drive import ideal_drive
-from storagekit.engine import Condition, Scenario, Spell, System, Tally, execute, keys, stack
+from storagekit.engine import Condition, Record, Scenario, Spell, System, execute, keys, stack
 from storagekit.errors import InputError
+from storagekit.metrics import STANDARD
+from storagekit.metrics.measures import sums_of
 from storagekit.placement import Declustered, Replicas, SRMirror
 from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF
 from storagekit.schedule import ByNumber as ScheduleByNumber
@@ -59,6 +62,8 @@ LIGHT, FLOOD = 200.0, 2000.0
 HIT_TIME = 0.2e-3
 WANTED = 600
 SEEDS = (5, 3)
+SUMS = sums_of(STANDARD)
+Tally = namedtuple("Tally", [one.name for one in Record(SUMS).sums])
 
 
 def named(member) -> str:
@@ -115,15 +120,20 @@ class Ran(NamedTuple):
 
 def alone(scenario: Scenario, log) -> Ran:
     """A run by itself, of the last of the seeds."""
-    outcome = execute(scenario, keys(SEEDS[-1:])[:, 0], WANTED, log)
-    return Ran(scenario.system, Tally(*(sums.sum(axis=0, dtype=np.float64) for sums in outcome.tally)), outcome.log)
+    outcome = execute(scenario, keys(SEEDS[-1:])[:, 0], WANTED, Record(SUMS, log))
+    return Ran(scenario.system, over_time(outcome.tally), outcome.log)
+
+
+def over_time(tally: dict[str, np.ndarray]) -> Tally:
+    """Sums over all chunks."""
+    return Tally(**{name: sums.sum(axis=0, dtype=np.float64) for name, sums in tally.items()})
 
 
 def together(build: Callable[..., Scenario], log, *numbered) -> dict[tuple, list[Ran]]:
     """`build(*some)` with one of each of `numbered`, in every combination, in one batch: for each a run of every seed."""
     scenarios = {some: build(*some) for some in product(*numbered)}
-    outcome = execute(*stack(list(scenarios.values()), SEEDS), WANTED, log)
-    sums = Tally(*(part.sum(axis=0, dtype=np.float64) for part in outcome.tally))
+    outcome = execute(*stack(list(scenarios.values()), SEEDS), WANTED, Record(SUMS, log))
+    sums = over_time(outcome.tally)
 
     def lane(system: System, number: int) -> Ran:
         return Ran(system, *jax.tree.map(lambda column: column[:, number], (sums, outcome.log)))

@@ -12,7 +12,7 @@ from storagekit.claims import Lossy
 from storagekit.dispatch import DSPTF, LARD, Hashing, NearestIdle
 from storagekit.dispatch import ByNumber as DispatchByNumber
 from storagekit.drive import ideal_drive
-from storagekit.engine import NOBODY, AbstractLog, Condition, NoLog, Runner, Scenario, System, execute, stack, stopped
+from storagekit.engine import NOBODY, AbstractLog, Condition, Record, Runner, Scenario, System, execute, stack, stopped
 from storagekit.engine.condition import NEVER
 from storagekit.metrics import replicate, sweep
 from storagekit.placement import Replicas, SRMirror
@@ -44,7 +44,7 @@ class EventLog(AbstractLog):
 def told_by(scenarios: list[Scenario], requests: int = WANTED) -> Told:
     """Events `[event, lane]` of runs side by side."""
     merged, key = stack(scenarios, [7])
-    log = execute(merged, key, requests, EventLog()).log
+    log = execute(merged, key, requests, Record(log=EventLog())).log
     return jax.tree.map(lambda leaf: leaf.reshape(-1, len(scenarios)), log)
 
 
@@ -98,7 +98,7 @@ def test_lost_claims_and_delayed_writes_leave_no_slot_behind(placement):
     dispatch = DSPTF(0.0, delivery=Lossy(0.05))
     system = System(DRIVE, placement, dispatch, SATF(), Background(1000), slots=64)
     merged, key = stack([Scenario(system, ClosedLoop(RandomRequests(FixedSize(4e6), 0.7), 32))], [1, 2, 3, 4])
-    runner = Runner(merged, key, NoLog())
+    runner = Runner(merged, key, Record())
     runner.advance(150)
     slots = jax.tree.map(np.asarray, runner.run.state.slots)
     kept = slots.read & slots.answered & (slots.waiting != 0)

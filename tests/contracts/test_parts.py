@@ -7,8 +7,10 @@ import pytest
 
 from storagekit.dispatch import ByNumber, Everyone, Hashing, Hedged, NearestIdle, Redundant, ShortestQueue
 from storagekit.drive import ideal_drive
-from storagekit.engine import Condition, Scenario, System, execute, stack, stopped
+from storagekit.engine import Condition, Record, Scenario, System, execute, stack, stopped
 from storagekit.engine.condition import NEVER
+from storagekit.metrics import STANDARD
+from storagekit.metrics.measures import sums_of
 from storagekit.placement import RAID5, Coded, Replicas, Striped
 from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
@@ -65,7 +67,7 @@ def told_by(placement, write, log, *conditions):
         )
         for number, condition in product(range(len(DISPATCHERS)), conditions)
     ]
-    return execute(*stack(lanes, [5]), WANTED, log)
+    return execute(*stack(lanes, [5]), WANTED, Record(sums_of(STANDARD), log))
 
 
 def assert_answered_once(reports, lane: int):
@@ -89,9 +91,7 @@ def test_no_request_is_lost_or_answered_twice(event_log, placement, write):
         read = reports.answered.read[happened, lane]
         assert np.min(reports.answered.response[happened, lane][read]) > 0.1e-3
         if isinstance(placement, Coded):
-            sums = {
-                name: float(getattr(outcome.tally, name)[..., lane].sum()) for name in ("reads", "writes", "served")
-            }
+            sums = {name: float(outcome.tally[name][..., lane].sum()) for name in ("reads", "writes", "served")}
             expected = int(placement.data) * sums["reads"] + int(placement.fragments) * sums["writes"]
             extra = sums["served"] - expected
             most = SLOTS * int(placement.fragments) + DRIVES
@@ -107,4 +107,4 @@ def test_any_one_may_stop(event_log, placement, write):
     outcome = told_by(placement, write, event_log, *conditions)
     for lane in range(len(DISPATCHERS) * len(spells)):
         assert_answered_once(outcome.log, lane)
-    assert outcome.tally.resent.sum() > 0
+    assert outcome.tally["resent"].sum() > 0

@@ -7,7 +7,7 @@ from helpers import assert_refused
 from storagekit.claims import Lossy
 from storagekit.dispatch import DSPTF, LARD, ByNumber, Hashing, NearestIdle, WeightedHashing, central
 from storagekit.drive import ideal_drive
-from storagekit.engine import Condition, ResponseLog, Scenario, System, execute, keys, stopped
+from storagekit.engine import Condition, Record, ResponseLog, Scenario, System, execute, keys, stopped
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
@@ -30,7 +30,8 @@ STOPS = Condition(stopped(1, 50, 150), stopped(0, 200, 250), stopped(2, 300, 350
 def answers(dispatch, condition, outstanding) -> dict[int, float]:
     """Response times of 400 requests or more by their numbers."""
     system = System(DRIVE, Replicas(3), dispatch, SATF(), condition=condition, drives=3, slots=12)
-    log = execute(Scenario(system, ClosedLoop(REQUESTS, outstanding)), keys([3])[:, 0], 400, ResponseLog()).log
+    scenario = Scenario(system, ClosedLoop(REQUESTS, outstanding))
+    log = execute(scenario, keys([3])[:, 0], 400, Record(log=ResponseLog())).log
     number, response = log.number.ravel(), log.response.ravel()
     return dict(zip(number[number >= 0].tolist(), response[number >= 0].tolist(), strict=True))
 

@@ -20,7 +20,8 @@ from storagekit.dispatch import Hashing, NearestIdle, central
 from storagekit.drive import ideal_drive
 from storagekit.engine import Scenario, System, execute, keys, pending
 from storagekit.engine.event import Report, event
-from storagekit.engine.run import CHUNK, AccessLog, NoLog, Runner, incoming
+from storagekit.engine.record import AccessLog, Record
+from storagekit.engine.run import CHUNK, Runner, incoming
 from storagekit.engine.state import NOBODY, State
 from storagekit.placement import SRMirror
 from storagekit.schedule import SATF
@@ -95,7 +96,7 @@ def asked_for(arrays, static, key):
 
 def history(scenario: Scenario, seed: int, chunks: int | None = None) -> History:
     """A run of so many chunks, or until nothing is left to do."""
-    runner = Runner(scenario, keys([seed])[:, 0], NoLog())
+    runner = Runner(scenario, keys([seed])[:, 0], Record())
     arrays, static, run = runner.arrays, runner.static, runner.run
     parts = []
     while len(parts) < (chunks or 40):
@@ -371,7 +372,7 @@ def test_a_full_table_competes_with_the_foreground():
 def test_the_access_log_is_what_the_events_report():
     scenario = Scenario(system((1, 2, 2), 3, *SYSTEMS["heuristic"]), stream(11, 0.5, 2e-3))
     past = history(scenario, 11)
-    log = execute(scenario, keys([11])[:, 0], ASKED, AccessLog()).log
+    log = execute(scenario, keys([11])[:, 0], ASKED, Record(log=AccessLog())).log
     count = min(len(log.number), len(past.reports.number))
     reports = jax.tree.map(lambda rows: rows[:count], past.reports)
     served = reports.served.any(axis=1)

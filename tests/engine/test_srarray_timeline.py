@@ -8,7 +8,8 @@ from storagekit.cache import LRU
 from storagekit.dispatch import Hashing, NearestIdle
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Scenario, System
-from storagekit.metrics.measures import counted, measures
+from storagekit.metrics import STANDARD
+from storagekit.metrics.measures import counted, measured
 from storagekit.placement import Replicas, SRMirror
 from storagekit.schedule import FCFS, SATF
 from storagekit.write import Background, FirstCopy
@@ -163,8 +164,8 @@ def test_an_asynchronous_write_is_counted_but_nobody_waits_for_it(unfold, record
     assert (tally.reads.item(), tally.writes.item(), tally.asynchronous.item()) == (1, 2, 1)
     assert tally.write_response.item() / MS == pytest.approx(13, abs=1e-3)
     assert tally.asynchronous_response.item() / MS == pytest.approx(10, abs=1e-3)
-    sums = counted(type(tally)(*(part.reshape(1, -1, 1) for part in tally)), 0)
-    data = measures(sums, np.array([1]))
+    sums = counted({name: part.reshape(1, -1, 1) for name, part in vars(tally).items()}, 0)
+    data = measured(sums, np.array([1]), STANDARD)
     assert float(data.write_response.item()) / MS == pytest.approx(13, abs=1e-3)
     assert float(data.response.item()) / MS == pytest.approx((13 + 13) / 2, abs=1e-3)
     assert float(data.requests.item()) == 3

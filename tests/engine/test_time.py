@@ -6,7 +6,7 @@ import pytest
 
 from storagekit.dispatch import DSPTF, Hashing
 from storagekit.drive import RateServer, ideal_drive
-from storagekit.engine import ResponseLog, Scenario, System, execute, keys
+from storagekit.engine import Record, ResponseLog, Scenario, System, execute, keys
 from storagekit.engine.event import elapse
 from storagekit.engine.state import start
 from storagekit.metrics import simulate, sweep
@@ -39,7 +39,7 @@ def requests(recorded, idle):
 
 
 def responses(scenario) -> np.ndarray:
-    log = execute(scenario, keys([1])[:, 0], COUNT, ResponseLog()).log
+    log = execute(scenario, keys([1])[:, 0], COUNT, Record(log=ResponseLog())).log
     happened = log.number >= 0
     return log.response[happened][np.argsort(log.number[happened])]
 
@@ -80,7 +80,9 @@ def test_a_gap_after_a_long_one_is_kept(recorded, idle):
     arrivals = recorded([0.0, 1.0, 2.0, 3.0, 4.0], sectors=2)
     gap = np.array([idle, 1e-3, 0.5e-3, 48.5e-3, np.inf], np.float32)
     system = System(SERVER, Replicas(1), Hashing(), FCFS(), drives=1, slots=8)
-    log = execute(Scenario(system, RecordedArrivals(arrivals.requests, gap)), keys([0])[:, 0], 5, ResponseLog()).log
+    log = execute(
+        Scenario(system, RecordedArrivals(arrivals.requests, gap)), keys([0])[:, 0], 5, Record(log=ResponseLog())
+    ).log
     np.testing.assert_allclose(log.response[log.number >= 0], [2e-3, 2e-3, 3e-3, 4.5e-3, 2e-3], rtol=0, atol=1e-6)
 
 

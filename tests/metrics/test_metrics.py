@@ -11,8 +11,8 @@ from storagekit.dispatch import Hashing, central
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Scenario, System, Tally
 from storagekit.errors import InputError
-from storagekit.metrics import MEANINGS, UNITS, interval, ratio, replicate, simulate, sweep, with_interval
-from storagekit.metrics.measures import counted, measures
+from storagekit.metrics import STANDARD, interval, ratio, replicate, simulate, sweep, with_interval
+from storagekit.metrics.measures import counted, measured, sums_of
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, RandomRequests
@@ -66,14 +66,15 @@ def test_a_ratio_of_pairs_is_sharper_than_their_difference():
 
 def tally(**sums) -> Tally:
     """Two chunks of one lane with two drives."""
-    empty = {name: np.zeros((2, 2 if name in ("served", "busy") else 1, 1)) for name in Tally._fields}
-    return Tally(**{**empty, **{name: np.asarray(values, float).reshape(2, -1, 1) for name, values in sums.items()}})
+    empty = {one.name: np.zeros((2, one.rows(drives=2), 1)) for one in sums_of(STANDARD)}
+    return {**empty, **{name: np.asarray(values, float).reshape(2, -1, 1) for name, values in sums.items()}}
 
 
 def test_measures_worked_by_hand():
     """Two chunks, each 2 s: 6 reads and 2 writes answered, 10 accesses of 0.1 s, 7 on drive 0 and 3 on drive 1."""
     sums = tally(
         elapsed=[2, 2],
+        answered=[8, 8],
         reads=[6, 6],
         writes=[2, 2],
         read_response=[3, 3],
@@ -87,7 +88,7 @@ def test_measures_worked_by_hand():
         candidates=[25, 25],
         contested=[3, 3],
     )
-    data = measures(counted(sums, 0), np.array([2])).isel(lane=0)
+    data = measured(counted(sums, 0), np.array([2]), STANDARD).isel(lane=0)
     assert float(data.elapsed) == 4 and float(data.requests) == 16 and float(data.accesses) == 20
     assert float(data.throughput) == pytest.approx(20 / 4 / 2)
     assert data.brick_throughput.values == pytest.approx([3.5, 1.5])
@@ -98,22 +99,22 @@ def test_measures_worked_by_hand():
     assert float(data.outstanding) == pytest.approx(2.5)
     assert float(data.candidates) == 2.5 and float(data.contested) == 0.5
     assert float(data.contested_requests) == pytest.approx(6 / 16)
-    assert {name: data[name].attrs["units"] for name in data.data_vars} == UNITS
-    assert set(UNITS) == set(MEANINGS) == set(data.data_vars)
+    told = {name: (one.attrs["units"], one.attrs["long_name"]) for name, one in data.data_vars.items()}
+    assert told == {one.name: (one.unit, one.meaning) for one in STANDARD}
 
 
 def test_the_warm_up_is_cut():
-    sums = tally(elapsed=[2, 3], reads=[8, 8])
-    assert counted(sums, 0).elapsed.item() == 5
-    assert counted(sums, 8).elapsed.item() == 3
-    assert counted(sums, 1).elapsed.item() == 3
+    sums = tally(elapsed=[2, 3], answered=[8, 8])
+    assert counted(sums, 0)["elapsed"].item() == 5
+    assert counted(sums, 8)["elapsed"].item() == 3
+    assert counted(sums, 1)["elapsed"].item() == 3
 
 
 def test_what_comes_after_the_last_request_is_left_out():
     """Lanes run on until the slowest is done."""
-    sums = tally(elapsed=[2, 3], reads=[8, 8])
-    assert counted(sums, 0, 8).elapsed.item() == 2
-    assert counted(sums, 0, 9).elapsed.item() == 5
+    sums = tally(elapsed=[2, 3], answered=[8, 8])
+    assert counted(sums, 0, 8)["elapsed"].item() == 2
+    assert counted(sums, 0, 9)["elapsed"].item() == 5
 
 
 def test_a_sweep_puts_every_point_in_its_place():

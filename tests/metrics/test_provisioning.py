@@ -6,8 +6,7 @@ import xarray as xr
 
 from storagekit.dispatch import DSPTF, Hashing
 from storagekit.drive import RateServer, load_drive
-from storagekit.engine import Runner, Scenario, System, keys
-from storagekit.engine.run import NoLog
+from storagekit.engine import Record, Runner, Scenario, System, keys
 from storagekit.errors import InputError
 from storagekit.metrics import replicate, simulate, sweep
 from storagekit.metrics.provisioning import FEWEST, fewest, groups
@@ -70,4 +69,4 @@ def test_an_overload_is_refused_with_the_slots_that_were_tried():
 
 def test_the_bare_engine_has_to_be_told():
     with pytest.raises(InputError, match=r"System\.slots is not given"):
-        Runner(loop(), keys([0])[:, 0], NoLog())
+        Runner(loop(), keys([0])[:, 0], Record())

@@ -6,8 +6,9 @@ from helpers import assert_refused
 
 from storagekit.dispatch import Everyone, Hashing
 from storagekit.drive import RateServer, ideal_drive
-from storagekit.engine import Condition, ResponseLog, Scenario, Spell, System, execute, keys, stopped
-from storagekit.metrics import replicate
+from storagekit.engine import Condition, Record, ResponseLog, Scenario, Spell, System, execute, keys, stopped
+from storagekit.metrics import STANDARD, replicate
+from storagekit.metrics.measures import sums_of
 from storagekit.placement import Bricks, Replicas
 from storagekit.queue import Depth
 from storagekit.schedule import FCFS, SATF
@@ -23,7 +24,7 @@ UNLIMITED = 1000
 
 def answers(schedule, queue, **more) -> np.ndarray:
     system = System(DRIVE, Replicas(1), Hashing(), schedule, queue=queue, slots=16, **more)
-    log = execute(Scenario(system, LOOP), keys([4])[:, 0], 300, ResponseLog()).log
+    log = execute(Scenario(system, LOOP), keys([4])[:, 0], 300, Record(log=ResponseLog())).log
     return log.response[log.number >= 0]
 
 
@@ -40,7 +41,7 @@ def test_a_drive_chooses_among_the_oldest(event_log, depth):
     """Whoever is served had less than `depth` before it that had come earlier and not been served, and the drive reorders as
     far as it may."""
     system = System(DRIVE, Replicas(1), Hashing(), SATF(), queue=Depth(depth), slots=16)
-    reports = execute(Scenario(system, LOOP), keys([4])[:, 0], 400, event_log).log
+    reports = execute(Scenario(system, LOOP), keys([4])[:, 0], 400, Record(log=event_log)).log
     order = reports.number[reports.number >= 0]
     position = np.argsort(order[: order.size // 2 * 2])
     overtaken = [int(np.sum(position[:number] > position[number])) for number in range(order.size // 2)]
@@ -51,7 +52,7 @@ def test_two_drives_to_a_brick_share_its_depth(event_log):
     """Two servers with one queue before them, a part at each at most: never more than two under way, and both work."""
     server = RateServer(1e5)
     system = System(server, Bricks(Replicas(1), 2, 8), Hashing(), FCFS(), queue=Depth(2), disks=2, slots=16)
-    reports = execute(Scenario(system, LOOP), keys([1])[:, 0], 300, event_log).log
+    reports = execute(Scenario(system, LOOP), keys([1])[:, 0], 300, Record(log=event_log)).log
     assert len(np.unique(reports.answered.number[reports.answered.number >= 0])) >= 300
 
 
@@ -74,9 +75,9 @@ def test_a_slow_brick_is_slow_in_all_its_drives(event_log):
         server, placement, Everyone(), FCFS(), condition=Condition(Spell(1, 0.5)), disks=2, drives=4, slots=16
     )
     reads = ClosedLoop(RandomRequests(ExponentialSize(8192), 1.0), 8)
-    data = execute(Scenario(system, reads), keys([2])[:, 0], 600).tally
-    each = data.busy.sum(axis=0) / data.served.sum(axis=0)
-    assert np.all(data.served.sum(axis=0) > 50)
+    data = execute(Scenario(system, reads), keys([2])[:, 0], 600, Record(sums_of(STANDARD))).tally
+    each = data["busy"].sum(axis=0) / data["served"].sum(axis=0)
+    assert np.all(data["served"].sum(axis=0) > 50)
     assert each[2:].mean() == pytest.approx(2 * each[:2].mean(), rel=0.2)
 
 
@@ -92,7 +93,9 @@ def test_all_drives_of_a_brick_stop_together():
         drives=4,
         slots=16,
     )
-    served = execute(Scenario(system, LOOP), keys([2])[:, 0], 600).tally.served.astype(int)
+    served = (
+        execute(Scenario(system, LOOP), keys([2])[:, 0], 600, Record(sums_of(STANDARD))).tally["served"].astype(int)
+    )
     late = served[len(served) // 2 :].sum(axis=0)
     assert late[:2].sum() == 0 and np.all(late[2:] > 0)
 

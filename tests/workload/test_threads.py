@@ -8,7 +8,7 @@ from helpers import assert_refused
 
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer, ideal_drive
-from storagekit.engine import Scenario, System, execute, keys
+from storagekit.engine import Record, Scenario, System, execute, keys
 from storagekit.metrics import replicate
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF, SSTF
@@ -46,7 +46,7 @@ def test_request_i_of_a_thread_is_the_same_in_any_order():
 def test_one_request_of_a_thread_at_a_time(event_log):
     """Three threads: never more than three inside, and each number is answered once."""
     system = System(DRIVE, Replicas(2), Hashing(), SATF(), slots=4)
-    reports = execute(Scenario(system, Threads(REQUESTS, 3)), keys([1])[:, 0], 300, event_log).log
+    reports = execute(Scenario(system, Threads(REQUESTS, 3)), keys([1])[:, 0], 300, Record(log=event_log)).log
     answered = reports.answered.number[reports.answered.number >= 0]
     assert sorted(answered)[:300] == list(range(300))
     inside = np.cumsum(reports.admitted.astype(int) - (reports.answered.number >= 0))
@@ -78,8 +78,8 @@ def test_a_lane_is_its_single_run(event_log):
     system = System(DRIVE, Replicas(2), Hashing(), SSTF(), slots=4)
     scenario = Scenario(system, Threads(REQUESTS, 3, 2e-3))
     key = keys([1, 2])
-    batch = execute(jax.tree.map(lambda leaf: leaf, scenario), key, 100, event_log).log
-    alone = execute(scenario, key[:, 1], 100, event_log).log
+    batch = execute(jax.tree.map(lambda leaf: leaf, scenario), key, 100, Record(log=event_log)).log
+    alone = execute(scenario, key[:, 1], 100, Record(log=event_log)).log
     length = min(len(alone.number), len(batch.number))
     np.testing.assert_array_equal(batch.answered.number[:length, 1], alone.answered.number[:length])
 

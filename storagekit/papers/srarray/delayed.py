@@ -13,8 +13,9 @@ import numpy as np
 import xarray as xr
 
 from storagekit.dispatch import NearestIdle
-from storagekit.engine import AccessLog, Runner, Scenario, System, pending, stack
+from storagekit.engine import AccessLog, Record, Runner, Scenario, System, pending, stack
 from storagekit.metrics import Measurement, made_by
+from storagekit.metrics.standard import SERVED
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.schedule import RSATF
@@ -46,7 +47,7 @@ def delayed_writes(
     seeds = effort.successive(max(2, effort.seeds // 4))
     scenario, keys = stack([_loop(table, share) for table, share in points], seeds)
     lanes = keys.shape[1]
-    runner = Runner(scenario, keys, AccessLog())
+    runner = Runner(scenario, keys, Record((SERVED,), AccessLog()))
     followed = {lane: Disks() for lane in range(lanes) if points[lane // len(seeds)][1] < 1}
     asked = _addresses(scenario, keys, 0)
     accesses, answered, most, moments = np.zeros(lanes), np.zeros(lanes), np.zeros(lanes), 0
@@ -55,8 +56,8 @@ def delayed_writes(
         moments += 1
         # a table that is filling is no steady state
         if moments > 2:
-            accesses += tally.served.sum(axis=(0, 1))
-            answered += (tally.reads + tally.writes)[:, 0].sum(axis=0)
+            accesses += tally["served"].sum(axis=(0, 1))
+            answered += tally["answered"][:, 0].sum(axis=0)
         while len(asked) < int(runner.run.first.max()):
             asked = np.concatenate([asked, _addresses(scenario, keys, len(asked) // DRAWN)])
         for lane in range(lanes):
