@@ -159,7 +159,7 @@ def test_a_sweep_names_every_drive():
         return Scenario(System(drives[drive], Replicas(1), Hashing(), FCFS(), drives=1, slots=4), scenario().arrivals)
 
     data = sweep(build, {"drive": [0, 1]}, seeds=1, requests=200)
-    assert data.attrs["drive"] == "one, other" and data.attrs["propagation"] == "Foreground"
+    assert data.attrs["drive"] == "one, other" and data.attrs["write"] == "AllCopies"
 
 
 def test_utilization_law():
