@@ -23,7 +23,7 @@ from storagekit.cache.sets import (
     touched,
 )
 from storagekit.errors import InputError
-from storagekit.lanes import bit, computed_once, index_of, lowest, pick, real, whole
+from storagekit.lanes import bit, index_of, lowest, pick, real, whole
 from storagekit.moments import Entered, Sizes, Stopped, Taken
 from storagekit.workload import Requests
 
@@ -149,7 +149,7 @@ class BrickLRU(AbstractCache):
         """A read is looked up at the bricks it is sent to; a write goes to its keeper and drops out of the others."""
         first, count = blocks_of(request, self.sectors)
         none = jnp.zeros_like(sought.asked)
-        keeper = computed_once(self._keeper(request, sought))
+        keeper = self._keeper(request, sought)
         every = sought.placement.parts_of(sought.place) | none
         reads, writes = entering & request.read, entering & ~request.read
         wanted = jnp.where(reads, sought.asked, none)
@@ -210,7 +210,7 @@ class BrickLRU(AbstractCache):
 
         wanted, kept = at_one(wanted), at_one(kept)
         dropped = jnp.where(central, jnp.uint32(0), dropped)
-        parts = computed_once(wanted | kept | dropped)
+        parts = wanted | kept | dropped
         count = jnp.where(parts != 0, count, 0)
 
         def one_part(_, carry):

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.claims import AbstractClaims, NoClaims
-from storagekit.lanes import computed_once, count, held, index_of, lowest, rows
+from storagekit.lanes import count, held, index_of, lowest, rows
 from storagekit.moments import Member
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
@@ -53,7 +53,7 @@ class View(NamedTuple):
         """Requests at each drive, waiting and in service."""
         one = jnp.zeros(self.busy[:1].shape, jnp.int32) + 1
         parts = [self.placement.part_on(one * drive, self.places) for drive in range(self.busy.shape[0])]
-        queued = [computed_once(count(held(self.waiting, part))) for part in parts]
+        queued = [count(held(self.waiting, part)) for part in parts]
         return jnp.concatenate(queued) + self.busy.astype(jnp.int32)
 
 

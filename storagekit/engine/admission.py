@@ -15,7 +15,6 @@ from storagekit.engine.system import Scenario
 from storagekit.lanes import (
     INSTANT,
     bit,
-    computed_once,
     first_true,
     held,
     index_of,
@@ -67,9 +66,9 @@ def admit(
     receiving = jnp.where(held(parts, receiving), receiving, index_of(parts))
     sending = sending_of(scenario, state, request, part, place, Sending(routed, receiving, arrival, None))
     asked = _asked(scenario, request, place, sending, part, usable_at)
-    sought = Sought(placement, computed_once(sending.routed), sending.receiving, place)
+    sought = Sought(placement, sending.routed, sending.receiving, place)
     found, cache = system.cache.look_up(state.cache, request, admitted, sought)
-    hit, elsewhere = computed_once((found.hit & request.read & admitted, found.part != sending.receiving))
+    hit, elsewhere = found.hit & request.read & admitted, found.part != sending.receiving
     waits = jnp.where(hit, jnp.uint32(0), asked)
     rule = rule_of(scenario, request, place, asked, sending.receiving)
     # one that waited outside for a slot is in no memory before it is in

@@ -9,7 +9,7 @@ from storagekit.engine.admission import Admission, admit
 from storagekit.engine.failure import foreseen
 from storagekit.engine.state import NOBODY, Slots, State, tell
 from storagekit.engine.system import Scenario
-from storagekit.lanes import INSTANT, computed_once, first_min, first_true, least, pick, pick_tree, rows
+from storagekit.lanes import INSTANT, first_min, first_true, least, pick, pick_tree, rows
 from storagekit.moments import Answered
 from storagekit.workload import Requests
 
@@ -124,7 +124,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     since = jnp.where((row == coming.leaving) & coming.vacates, coming.answer, since)
     slot, entry = _opening(since, coming.arrival)
     horizon = least(state.drives.wake)
-    admitted = computed_once(arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival))
+    admitted = arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival)
     known = foreseen(scenario, horizon, entry)
     leaves = arrivals.leaves(admitted, (coming.answer <= known) & jnp.isfinite(coming.answer))
 

@@ -15,7 +15,7 @@ from storagekit.engine.failure import fail
 from storagekit.engine.service import choose, finish, settle
 from storagekit.engine.state import MEMBERS, NOBODY, State, hand_over, mechanics
 from storagekit.engine.system import Scenario
-from storagekit.lanes import computed_once, first_min, pick, rows, some
+from storagekit.lanes import first_min, pick, rows, some
 from storagekit.moments import Answered
 
 # seconds; float32 holds times up to it to 4 ns
@@ -65,8 +65,8 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     first_in_line = admissible(scenario, state, passage.vacant, time)
     # after a long pause time first moves to the arrival, so that what follows is reckoned from there
     pause = passage.admitted & (state.arrived > PAUSE)
-    chooses = computed_once(jnp.isfinite(time) & ~first_in_line & ~pause)
-    elapsed = computed_once(jnp.where(pause, state.arrived, jnp.where(chooses, time, 0.0)))
+    chooses = jnp.isfinite(time) & ~first_in_line & ~pause
+    elapsed = jnp.where(pause, state.arrived, jnp.where(chooses, time, 0.0))
     state = elapse(scenario, state, elapsed)
     chooser = (rows(scenario.system.drives, time) == which) & chooses
     served = chooser & state.drives.planned

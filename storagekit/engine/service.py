@@ -13,7 +13,6 @@ from storagekit.engine.system import Scenario
 from storagekit.lanes import (
     INSTANT,
     bit,
-    computed_once,
     count,
     first_true,
     held,
@@ -50,8 +49,8 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], cert
     placement = system.placement
     slot, number, replica = (pick(part, which) for part in (drives.plan.slot, drives.plan.number, drives.plan.replica))
     place = pick_tree(slots.place, slot)
-    written = computed_once(certain & (pick(slots.number, slot) == number) & ~pick(slots.read, slot))
-    part = computed_once(placement.part_on(which, place))
+    written = certain & (pick(slots.number, slot) == number) & ~pick(slots.read, slot)
+    part = placement.part_on(which, place)
     state = tell(scenario, state, "ended", Ended(slot, number, part, replica, placement, certain, written))
     state = count_end(scenario, state, which, certain)
     if not system.write.delays:
@@ -99,8 +98,7 @@ def choose(
     shared = best.read | system.write.delays & ~best.late
     claim = Claim(best.slot, best.part, best.found & shared, best.positioning.total, best.start)
     verdict, claims = system.claims.claim(state.claims, claim)
-    verdict = computed_once(verdict)
-    kept = computed_once(best.found & (verdict.kept | ~shared))
+    kept = best.found & (verdict.kept | ~shared)
     gives_up = best.found & ~kept
     place = pick_tree(slots.place, best.slot)
     rival = rows(system.drives, best.start) == system.placement.drive_of(verdict.rival, place)
@@ -163,7 +161,7 @@ def best_part(
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
     as_now = mechanics(scenario, state, which)
-    start = computed_once(jnp.maximum(pick(drives.free, which), system.claims.lead))
+    start = jnp.maximum(pick(drives.free, which), system.claims.lead)
     angle = pick(drives.phase, which) + as_now.turns(start)
     arm = pick_tree(drives.arm, which)
     parts = placement.part_on(which, slots.place)
@@ -176,12 +174,11 @@ def best_part(
     )
     cost = jnp.where(candidate, system.schedule.cost(state.schedule, choice), jnp.inf)
     slot, lowest = _cheapest(cost)
-    found = computed_once(jnp.isfinite(lowest) & chooses)
+    found = jnp.isfinite(lowest) & chooses
     target: Target = pick_tree(targets, slot)
-    read, part = computed_once((pick(slots.read, slot), placement.part_on(which, pick_tree(slots.place, slot))))
+    read, part = pick(slots.read, slot), placement.part_on(which, pick_tree(slots.place, slot))
     usable = None if offer.usable is None else pick(offer.usable, slot)
-    reach = nearest_replica(placement, system.drive, as_now, arm, angle, target, read, part, usable)
-    positioning, replica = computed_once(reach)
+    positioning, replica = nearest_replica(placement, system.drive, as_now, arm, angle, target, read, part, usable)
     transfer = as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(placement, as_now))
     return Best(
         found=found,
@@ -194,7 +191,7 @@ def best_part(
         positioning=positioning,
         transfer=transfer,
         start=start,
-        finish=computed_once(start + positioning.total + transfer),
+        finish=start + positioning.total + transfer,
         idle_until=least(choosable_from),
         candidates=jnp.where(found, count(cost < jnp.inf), 0),
     )
@@ -239,11 +236,11 @@ def serve(
     enough = claimed & (size(rule.counted & ~rest) >= rule.needed)
     if scenario.system.dispatch.withdraws_late:
         enough = enough & (~best.read | scenario.system.dispatch.withdraws)
-    waiting = computed_once(jnp.where(enough, rest & ~verdict.withdrawn, rest))
+    waiting = jnp.where(enough, rest & ~verdict.withdrawn, rest)
     counts = kept & held(rule.counted, best.part) & ~best.late
     last = jnp.where(counts, jnp.maximum(pick(slots.latest, slot), best.finish), pick(slots.latest, slot))
     part = Part(rule, best.read, rest, last, before, counts, best.finish, verdict.rival_yields)
-    answer = computed_once(when_taken(scenario, part))
+    answer = when_taken(scenario, part)
     return slots._replace(
         waiting=jnp.where(at, waiting, slots.waiting),
         latest=jnp.where(at, last, slots.latest),

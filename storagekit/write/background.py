@@ -22,7 +22,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.drive import AbstractMechanics
 from storagekit.errors import InputError
-from storagekit.lanes import bit, computed_once, count, held, mask_of, pick, rows, union, whole
+from storagekit.lanes import bit, count, held, mask_of, pick, rows, union, whole
 from storagekit.moments import Ended, Entered, Rule, Sizes
 from storagekit.placement import AbstractPlacement, of_part
 from storagekit.workload import Requests
@@ -92,7 +92,7 @@ class Background(AbstractWrite):
         stale = union(jnp.where(private.started & overlaps, private.replicas, jnp.uint32(0)))
         every = mask_of(placement.parts * placement.replicas)
         current = every & ~stale
-        return computed_once(jnp.where(request.read & (current != 0), current, every))
+        return jnp.where(request.read & (current != 0), current, every)
 
     def asked(self, routed, parts, read):
         return routed
@@ -127,10 +127,10 @@ class Background(AbstractWrite):
         slot, placement = moment.slot, moment.placement
         at = (rows(private.start.shape[0], private.start) == slot) & moment.written
         written = bit(moment.part * placement.replicas + moment.replica)
-        first = computed_once(moment.written & ~pick(private.started, slot))
+        first = moment.written & ~pick(private.started, slot)
         every = mask_of(placement.parts * placement.replicas)
         left = jnp.where(first, every, pick(private.replicas, slot)) & ~written
-        left = computed_once(jnp.where(moment.written, left, jnp.uint32(0)))
+        left = jnp.where(moment.written, left, jnp.uint32(0))
         covered = (private.start >= pick(private.start, slot)) & (private.stop <= pick(private.stop, slot))
         over = private.started & covered & first & ~at
         replicas = jnp.where(at, left, jnp.where(over, jnp.uint32(0), private.replicas))
