@@ -60,11 +60,7 @@ def admit(
     usable_at = None if usable is None else of_part(usable, part, placement)
     view = view_for(scenario, state, request, place, entry, part, usable_at)
     routed, dispatch = system.dispatch.route(state.dispatch, request, admitted, view)
-    parts = placement.parts_of(place)
-    routed = enough_of(scenario, routed, parts, placement.needed_of(place))
-    receiving = (request.receiving % view.parts.astype(jnp.uint32)).astype(jnp.int32)
-    receiving = jnp.where(held(parts, receiving), receiving, index_of(parts))
-    sending = sending_of(scenario, state, request, part, place, Sending(routed, receiving, arrival, None))
+    sending = sending_of(scenario, state, request, part, place, _wanted(scenario, request, place, routed, arrival))
     asked = _asked(scenario, request, place, sending, part, usable_at)
     sought = Sought(placement, sending.routed, sending.receiving, place)
     found, cache = system.cache.look_up(state.cache, request, admitted, sought)
@@ -85,6 +81,22 @@ def admit(
     state = tell(scenario, state, "entered", Entered(into, admitted, request, placement, place, waits, usable))
     state = hand_over(scenario, state, held(waits, part) & admitted, drives.planned)
     return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
+
+
+def _wanted(
+    scenario: Scenario,
+    request: Requests,
+    place: Any,
+    routed: UInt32[Array, "1 *lanes"],
+    arrival: Float[Array, "1 *lanes"],
+) -> Sending:
+    """Where a request goes if no brick is down: to those that its dispatcher names, and as many more as it needs."""
+    placement = scenario.system.placement
+    parts, most = placement.parts_of(place), jnp.asarray(placement.parts)
+    routed = enough_of(scenario, routed, parts, placement.needed_of(place))
+    receiving = (request.receiving % most.astype(jnp.uint32)).astype(jnp.int32)
+    receiving = jnp.where(held(parts, receiving), receiving, index_of(parts))
+    return Sending(routed, receiving, arrival, None)
 
 
 def _asked(

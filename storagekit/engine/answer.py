@@ -51,7 +51,7 @@ def enough_of(
 ) -> UInt32[Array, "*row"]:
     """Those parts, and if the data needs more of `parts` than these, those that come next, going around from the last."""
     system = scenario.system
-    if not system.counts_ends:
+    if not system.placement.needs_several:
         return some
     every = mask_of(system.placement.parts)
     last = (jnp.asarray(system.placement.parts) - 1).astype(jnp.uint32)
@@ -65,7 +65,7 @@ def enough_of(
 
 def overtaken(scenario: Scenario, rule: Rule, read: Bool[Array, "*row"]) -> Bool[Array, "*row"]:
     """Whether more parts may run than the several that are needed, so that nobody knows beforehand which end first."""
-    if not scenario.system.counts_ends:
+    if not scenario.system.placement.needs_several:
         return jnp.zeros_like(read)
     withdrawn = read & jnp.asarray(scenario.system.dispatch.withdraws)
     return (rule.needed > 1) & (rule.needed < size(rule.counted)) & ~withdrawn

@@ -185,7 +185,7 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> Slo
         sent=slot(0),
         waiting=slot(0, jnp.uint32),
         rule=Rule(slot(0, jnp.uint32), slot(0, jnp.int32)),
-        ended=slot(0, jnp.int32) if system.counts_ends else None,
+        ended=slot(0, jnp.int32) if system.placement.needs_several else None,
         answer=jnp.where(opening, slot(0), slot(jnp.inf)),
         answered=~opening & slot(True, bool),
         latest=slot(0),

@@ -58,7 +58,6 @@ class System(eqx.Module):
     drives: int = eqx.field(static=True)
     slots: int = eqx.field(static=True)
     disks: int = eqx.field(static=True)
-    counts_ends: bool = eqx.field(static=True, init=False)
 
     def __init__(
         self,
@@ -99,8 +98,6 @@ class System(eqx.Module):
         self.drives = int(np.max(placement.drives)) if drives is None else drives
         self.slots = AS_NEEDED if slots is None else slots
         self.disks = disks
-        # what is known before any number is: whether several parts may be needed, so that the engine has to count
-        self.counts_ends = int(np.max(placement.needed)) > 1
 
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
         """The number of the brick that a drive is in."""

@@ -52,6 +52,11 @@ class AbstractPlacement(eqx.Module):
         return whole(1)
 
     @property
+    def needs_several(self) -> bool:
+        """Whether a read may need more than one, whatever the layout's numbers are, so that the engine has to count."""
+        return False
+
+    @property
     def spare(self) -> Int[AnyArray, "..."]:
         """How many drives may be out of reach with all data still within it."""
         return self.parts - self.needed

@@ -52,6 +52,10 @@ class Bricks(AbstractPlacement):
         return self.across.needed
 
     @property
+    def needs_several(self):
+        return self.across.needs_several
+
+    @property
     def spare(self):
         return self.across.spare
 

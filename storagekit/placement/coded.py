@@ -43,6 +43,10 @@ class Coded(OneReplica):
     def needed(self):
         return self.data
 
+    @property
+    def needs_several(self):
+        return True
+
     def capacity(self, drive: AbstractLayout):
         if isinstance(self.data, np.ndarray | np.generic):
             # on the host beyond what the engine addresses, to be refused there

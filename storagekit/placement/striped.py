@@ -55,6 +55,10 @@ class Striped(OneReplica):
     def needed(self):
         return whole(self.disks)
 
+    @property
+    def needs_several(self):
+        return True
+
     def parts_of(self, place: Strips):
         return place.touched
 
