@@ -19,6 +19,7 @@ from storagekit.lanes import (
     held,
     index_of,
     least,
+    lowest,
     pick,
     rows,
     union,
@@ -90,10 +91,12 @@ def _wanted(
     routed: UInt32[Array, "1 *lanes"],
     arrival: Float[Array, "1 *lanes"],
 ) -> Sending:
-    """Where a request goes if no brick is down: to those that its dispatcher names, and as many more as it needs."""
+    """Where a request goes if no brick is down: to those that its dispatcher names, as far as it has them, and as many more
+    as it needs."""
     placement = scenario.system.placement
     parts, most = placement.parts_of(place), jnp.asarray(placement.parts)
-    routed = enough_of(scenario, routed, parts, placement.needed_of(place))
+    named = jnp.where(routed & parts == 0, lowest(parts), routed & parts)
+    routed = enough_of(scenario, named, parts, placement.needed_of(place))
     receiving = (request.receiving % most.astype(jnp.uint32)).astype(jnp.int32)
     receiving = jnp.where(held(parts, receiving), receiving, index_of(parts))
     return Sending(routed, receiving, arrival, None)

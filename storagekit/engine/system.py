@@ -130,6 +130,9 @@ class System(eqx.Module):
         self.condition.check(-(-used // self.disks), int(np.min(self.placement.spare)))
         if self.condition.stops and self.write.delays:
             raise InputError("bricks that stop under delayed writes: not modelled; write all copies at once")
+        if self.write.delays and not self.placement.alike:
+            layout = type(self.placement).__name__
+            raise InputError(f"delayed writes on {layout}, whose parts are not copies of one another: write at once")
         replicas = int(np.max(self.placement.replicas))
         self.write.check(float(np.max(self.claims.lead)), parts, replicas)
 

@@ -52,6 +52,11 @@ class AbstractPlacement(eqx.Module):
         return whole(1)
 
     @property
+    def alike(self) -> bool:
+        """Whether the parts of a request are copies, any of which may stand for any other."""
+        return not self.needs_several
+
+    @property
     def needs_several(self) -> bool:
         """Whether a read may need more than one, whatever the layout's numbers are, so that the engine has to count."""
         return False

@@ -52,6 +52,10 @@ class Bricks(AbstractPlacement):
         return self.across.needed
 
     @property
+    def alike(self):
+        return self.across.alike
+
+    @property
     def needs_several(self):
         return self.across.needs_several
 

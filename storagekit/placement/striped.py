@@ -137,6 +137,10 @@ class RAID5(OneReplica):
         return whole(2)
 
     @property
+    def alike(self):
+        return False
+
+    @property
     def spare(self):
         return whole(0)
 

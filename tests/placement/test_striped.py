@@ -6,12 +6,13 @@ from helpers import asking, assert_refused, responses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit.dispatch import Everyone
+from storagekit.dispatch import DSPTF, Everyone, Hashing
 from storagekit.drive import RateServer, ideal_drive
-from storagekit.engine import Scenario, System
+from storagekit.engine import Condition, Scenario, System, stopped
 from storagekit.placement import RAID5, Coded, Striped
 from storagekit.schedule import FCFS
 from storagekit.units import MS
+from storagekit.write import Background
 
 # a track of as many sectors as the drive has, so that an angle is an address
 TRACK = 4096
@@ -62,6 +63,14 @@ def test_a_small_write_takes_a_revolution_more_on_two_drives(unfold, recorded):
         assert int(tally.served.sum()) == served
 
 
+@pytest.mark.parametrize("address_hash", [0, 1])
+def test_a_read_goes_to_its_data_whatever_its_hash(unfold, recorded, address_hash):
+    """Sector 2000 is the second unit of row 0, whose parity is on drive 3: its data is on drive 1."""
+    system = System(DRIVE, RAID5(4, 2000), Hashing(), FCFS(), slots=4)
+    tally, _ = unfold(Scenario(system, recorded([0.0], sector=2000, address_hash=address_hash)), phase=np.zeros(4))
+    assert tally.served.ravel().tolist() == [0, 1, 0, 0]
+
+
 def test_a_fragment_is_a_part_of_the_request(unfold, recorded):
     """400 sectors at 100 a ms, any two of three: a read takes two fragments of 2 ms, a write three."""
     system = System(RateServer(1e5), Coded(2, 3), Everyone(), FCFS(), slots=4)
@@ -69,6 +78,10 @@ def test_a_fragment_is_a_part_of_the_request(unfold, recorded):
         tally, reports = unfold(Scenario(system, recorded([0.0], sectors=400, read=read)))
         assert responses(reports) == pytest.approx({0: 2.0}, rel=1e-4)
         assert int(tally.served.sum()) == served and float(tally.busy.sum()) == pytest.approx(served * 2 * MS)
+
+
+def on(placement, write=None, dispatch=None, **more) -> System:
+    return System(DRIVE, placement, dispatch or Everyone(), FCFS(), write, slots=4, **more)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +95,11 @@ def test_a_fragment_is_a_part_of_the_request(unfold, recorded):
         (lambda: Coded(0, 3), "fragments that make the data 0"),
         (lambda: Coded(4, 3), "fragments that make the data 4: .* at most the 3 there are"),
         (lambda: Coded(2, 40), "a code of 40 fragments"),
+        (lambda: on(Coded(2, 3), Background()), "delayed writes on Coded, whose parts are not copies"),
+        (lambda: on(RAID5(3), Background()), "delayed writes on RAID5"),
+        (lambda: on(Striped(3), condition=Condition(stopped(0, 5))), "1 bricks stopped at once"),
+        (lambda: on(RAID5(3), condition=Condition(stopped(0, 5))), "1 bricks stopped at once"),
+        (lambda: on(Coded(2, 3), dispatch=DSPTF()), "claims on requests that need 2 parts"),
     ],
 )
 def test_impossible_layouts_are_refused(build, says):
