@@ -42,7 +42,7 @@ class AbstractCache(Member):
     def hit_time(self) -> Float[AnyArray, "..."]:
         """Seconds from the arrival of a read that hits to its answer; one value, or one for each lane."""
 
-    def check(self, drives: int, disks: int) -> None:
+    def check(self, drives: int, disks: int = 1) -> None:
         """Raises InputError where it cannot work with that many drives, so many to a brick."""
 
     @abstractmethod

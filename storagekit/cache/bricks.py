@@ -119,7 +119,7 @@ class BrickLRU(AbstractCache):
         """Bytes of a block."""
         return self.sectors * units.SECTOR
 
-    def check(self, drives, disks):
+    def check(self, drives, disks=1):
         if disks > 1:
             raise InputError(f"memory in bricks of {disks} drives: not modelled; use one drive a brick, or LRU for all")
         if drives > self.bricks:

@@ -60,8 +60,8 @@ class View(NamedTuple):
 class AbstractDispatch(Member):
     """Which parts of a request are asked, and whether those that turn out not to be needed are withdrawn."""
 
-    def check(self, bricks: int, parts: int) -> None:
-        """Raises InputError where it cannot work with so many bricks, and parts of a request."""
+    def check(self, drives: int, placement: AbstractPlacement) -> None:
+        """Raises InputError where it cannot work with so many drives, or with that layout."""
 
     @property
     def claims(self) -> AbstractClaims:
@@ -91,7 +91,7 @@ class AbstractDispatch(Member):
     def asked_from(
         self, private: Any, sent: Float[Array, "slot *lanes"], part: Int[Array, "slot *lanes"]
     ) -> Float[Array, "slot *lanes"]:
-        """When `part` of each request is asked for, a client having sent the request then; seconds from now."""
+        """When `part` of each read is asked for, a client having sent it then; seconds from now."""
         return sent
 
     def entrance(self, routed: UInt32[Array, "1 *lanes"], receiving: Int[Array, "1 *lanes"]) -> Int[Array, "1 *lanes"]:

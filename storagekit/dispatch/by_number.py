@@ -15,9 +15,9 @@ class ByNumber(OneOf, AbstractDispatch):
 
     called: ClassVar[str] = "dispatcher"
 
-    def check(self, bricks, parts):
+    def check(self, drives, placement):
         for member in self.members:
-            member.check(bricks, parts)
+            member.check(drives, placement)
 
     @property
     def claims(self) -> AbstractClaims:

@@ -34,9 +34,9 @@ class WeightedHashing(OneChosen):
                 f"hash weights {[float(np.min(one)) for one in weights]}: give one per drive, none below 0, not all 0"
             )
 
-    def check(self, bricks, parts):
-        if len(self.weights) != bricks:
-            raise InputError(f"{len(self.weights)} hash weights for {bricks} bricks: give one for each")
+    def check(self, drives, placement):
+        if len(self.weights) != drives:
+            raise InputError(f"{len(self.weights)} hash weights for {drives} bricks: give one for each")
 
     def route(self, private, request, entering, view):
         drive = rows(view.busy.shape[0], view.busy)

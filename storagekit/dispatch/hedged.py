@@ -8,8 +8,9 @@ from jaxtyping import Array, Float, Int
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.dispatch.base import AbstractDispatch, View
-from storagekit.lanes import bit, real
-from storagekit.moments import Entered, Sizes
+from storagekit.errors import InputError
+from storagekit.lanes import bit, index_of, real
+from storagekit.moments import Entered, Sizes, Stopped
 from storagekit.workload import Requests
 
 
@@ -17,14 +18,20 @@ class Hedged(AbstractDispatch):
     """Read from replica hash(address) mod replicas, and after `delay` seconds without an answer from the next one too; the
     first to answer counts, and what has not begun by then is withdrawn (Dean and Barroso, CACM 56(2), 2013).
 
-    Private state: the part that is asked first, for the request in each slot.
+    Of layouts whose parts are copies. Private state: the part that is asked first, for the request in each slot; -1 once
+    it is sent again, and all are asked at once.
     """
 
     delay: Float[AnyArray, "..."] = eqx.field(converter=real, default=10e-3)
 
     def __check_init__(self):
         delay = np.asarray(self.delay)
-        require((delay >= 0) & ~np.isnan(delay), "a delay before hedging of", delay, "0 or more", "s")
+        require((delay >= 0) & np.isfinite(delay), "a delay before hedging of", delay, "0 or more and finite", "s")
+
+    def check(self, drives, placement):
+        if not placement.alike:
+            layout = type(placement).__name__
+            raise InputError(f"hedged reads on {layout}, whose parts are not copies of one another: use Redundant()")
 
     @property
     def withdraws(self):
@@ -41,7 +48,13 @@ class Hedged(AbstractDispatch):
         return jnp.where(moment.into, self._first(moment.request, jnp.asarray(moment.placement.parts)), private)
 
     def asked_from(self, private, sent, part):
-        return sent + jnp.where(part == private, 0.0, self.delay)
+        return sent + jnp.where((part == private) | (private < 0), 0.0, self.delay)
+
+    def entrance(self, routed, receiving):
+        return index_of(routed)
+
+    def stopped(self, private, moment: Stopped):
+        return jnp.where(moment.lost, -1, private)
 
     def _first(self, request: Requests, parts: Int[AnyArray, "..."]) -> Int[Array, "1 *lanes"]:
         return (request.address_hash % parts.astype(jnp.uint32)).astype(jnp.int32)

@@ -6,9 +6,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt32
 
+from storagekit.checks import require, require_whole
 from storagekit.dispatch.base import AbstractDispatch, OneChosen, View
-from storagekit.errors import InputError
-from storagekit.lanes import bit, first_min, pick, rows
+from storagekit.lanes import bit, first_min, index_of, lowest, pick, rows
+from storagekit.placement import MOST_PARTS
 from storagekit.workload import Requests, scramble
 
 
@@ -28,8 +29,8 @@ def drawn(
 
 
 def _check_choices(choices: int) -> None:
-    if choices < 1:
-        raise InputError(f"{choices} choices: give at least 1")
+    require_whole("choices", choices)
+    require(choices <= MOST_PARTS, "choices", choices, f"at most {MOST_PARTS}, the parts that a request may have")
 
 
 class ShortestQueue(OneChosen):
@@ -70,6 +71,15 @@ class Redundant(AbstractDispatch):
     @property
     def withdraws(self):
         return not self.finishing
+
+    def entrance(self, routed, receiving):
+        return index_of(routed)
+
+    def again(self, alive):
+        asked = jnp.zeros_like(alive)
+        for _ in range(self.choices):
+            asked = asked | lowest(alive & ~asked)
+        return asked
 
     def route(self, private, request, entering, view):
         asked = jnp.zeros(request.number.shape, jnp.uint32)

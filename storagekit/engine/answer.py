@@ -21,10 +21,11 @@ from storagekit.workload import Requests
 
 class Underway(NamedTuple):
     """Accesses planned or under way, on bricks that are alive, of the parts that each request's answer waits for: seconds
-    until the first and until the last of them ends (inf and -inf where there is none)."""
+    until the first and until the last of them ends (inf and -inf where there is none), and how many they are."""
 
     first: Float[Array, "slot *lanes"]
     last: Float[Array, "slot *lanes"]
+    count: Int[Array, "slot *lanes"]
 
 
 def size(mask: UInt32[Array, "*row"]) -> Int[Array, "*row"]:
@@ -49,7 +50,7 @@ def rule_of(
 def enough_of(
     scenario: Scenario, some: UInt32[Array, "*row"], parts: UInt32[Array, "*row"], needed: Int[AnyArray, "*#row"]
 ) -> UInt32[Array, "*row"]:
-    """Those parts, and if the data needs more of `parts` than these, those that come next, going around from the last."""
+    """Those parts, and if the data needs more of `parts` than these, those whose numbers come next, around from the last."""
     system = scenario.system
     if not system.placement.needs_several:
         return some
@@ -102,15 +103,13 @@ def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], m
         return state
     plan = state.drives.plan
     slot = pick(plan.slot, which)
-    place, rule, waiting, number, read = pick_tree(
-        (slots.place, slots.rule, slots.waiting, slots.number, slots.read), slot
-    )
+    place, rule, waiting, number = pick_tree((slots.place, slots.rule, slots.waiting, slots.number), slot)
     part = scenario.system.placement.part_on(which, place)
     # a part that waits is asked for again, because a brick had stopped
     counts = made & (number == pick(plan.number, which)) & held(rule.counted & ~waiting, part)
     at = (rows(slots.born.shape[0], slots.born) == slot) & counts
     ended = slots.ended + at
-    due = overtaken(scenario, rule, read) & (pick(ended, slot) >= rule.needed) & jnp.isinf(pick(slots.answer, slot))
+    due = (rule.needed > 1) & (pick(ended, slot) >= rule.needed) & jnp.isinf(pick(slots.answer, slot))
     answer = jnp.where(at & due & ~slots.answered, pick(state.drives.free, which), slots.answer)
     return state._replace(slots=slots._replace(ended=ended, answer=answer))
 

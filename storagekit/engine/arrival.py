@@ -11,7 +11,7 @@ from storagekit.engine.state import NOBODY, Slots, State, tell
 from storagekit.engine.system import Scenario
 from storagekit.lanes import INSTANT, first_min, first_true, least, pick, pick_tree, rows
 from storagekit.moments import Answered
-from storagekit.workload import Requests
+from storagekit.workload import AbstractClients, Requests
 
 
 class Incoming(NamedTuple):
@@ -96,19 +96,28 @@ def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> An
 
 def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> State:
     """The state once arrivals know who was answered, where requests have clients."""
-    if state.slots.client is None:
+    clients = scenario.arrivals
+    if not isinstance(clients, AbstractClients) or state.slots.client is None:
         return state
     client = pick(state.slots.client, coming.leaving)
-    return state._replace(arrivals=scenario.arrivals.answered(state.arrivals, client, coming.answer, leaves))
+    return state._replace(arrivals=clients.answered(state.arrivals, client, coming.answer, leaves))
+
+
+def _sent(scenario: Scenario, state: State, request: Requests, admitted: Bool[Array, "1 *lanes"]) -> State:
+    """The state once clients know that a request of theirs has entered."""
+    clients = scenario.arrivals
+    if not isinstance(clients, AbstractClients):
+        return state
+    return state._replace(arrivals=clients.sent(state.arrivals, request, admitted))
 
 
 def _next_one(scenario: Scenario, incoming: Incoming, state: State) -> tuple[Requests, Any, Float[Array, "1 *lanes"]]:
     """The next request, where it lies, and the seconds to the one after it."""
     request, place, gap = pick_tree(incoming, state.taken)
-    if not scenario.arrivals.draws_late:
+    system, clients = scenario.system, scenario.arrivals
+    if not isinstance(clients, AbstractClients):
         return request, place, gap
-    system = scenario.system
-    request = scenario.arrivals.request(state.arrivals, system.placement.capacity(system.drive), request.number)
+    request = clients.request(state.arrivals, system.placement.capacity(system.drive), request.number)
     return request, system.placement.locate(system.drive, request), gap
 
 
@@ -143,9 +152,8 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     taken = (row == slot) & admitted
     vacant = least(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.answer, since)))
     state, admission = admit(scenario, state, request, place, coming.arrival, entry, taken, admitted)
-    state = tell(scenario, state, "answered", answered)
+    state = tell(scenario, _sent(scenario, state, request, admitted), "answered", answered)
     state = state._replace(
-        arrivals=arrivals.sent(state.arrivals, request, admitted),
         arrived=jnp.where(admitted, coming.arrival, state.arrived),
         gap=jnp.where(admitted, gap, state.gap),
         taken=state.taken + admitted,

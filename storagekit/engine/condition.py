@@ -109,7 +109,7 @@ class Condition(Member):
                 np.max(sum((begin >= other.begins) & (begin < other.ends) & (other.speed == 0) for other in stops))
             )
             if at_once > spare:
-                raise InputError(f"{at_once} bricks stopped at once: with {spare + 1} copies at most {spare} may be")
+                raise InputError(f"{at_once} bricks stopped at once: of this layout at most {spare} may be")
 
     @property
     def varies(self) -> bool:

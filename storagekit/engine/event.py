@@ -15,8 +15,9 @@ from storagekit.engine.failure import fail
 from storagekit.engine.service import choose, finish, settle
 from storagekit.engine.state import MEMBERS, NOBODY, State, hand_over, mechanics
 from storagekit.engine.system import Scenario
-from storagekit.lanes import first_min, pick, rows, some
+from storagekit.lanes import first_min, least, pick, rows, some
 from storagekit.moments import Answered
+from storagekit.workload import AbstractClients
 
 # seconds; float32 holds times up to it to 4 ns
 PAUSE = 0.05
@@ -60,12 +61,13 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     of a closed loop and its slot, so that none is waited for.
     """
     state, passage = enter(scenario, incoming, state)
-    state, lost = fail(scenario, state, passage.entered)
+    # a second brick that stops with a request has its turn in the event after that
+    state, lost = fail(scenario, state, jnp.where(passage.admitted, passage.entered, state.arrived))
     which, time = first_min(state.drives.wake)
     first_in_line = admissible(scenario, state, passage.vacant, time)
     # after a long pause time first moves to the arrival, so that what follows is reckoned from there
     pause = passage.admitted & (state.arrived > PAUSE)
-    chooses = jnp.isfinite(time) & ~first_in_line & ~pause
+    chooses = jnp.isfinite(time) & ~first_in_line & ~pause & ~_answer_first(scenario, state, time)
     elapsed = jnp.where(pause, state.arrived, jnp.where(chooses, time, 0.0))
     state = elapse(scenario, state, elapsed)
     chooser = (rows(scenario.system.drives, time) == which) & chooses
@@ -93,6 +95,15 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         replica=replica,
         **choice,
     )
+
+
+def _answer_first(scenario: Scenario, state: State, choice: Float[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
+    """Whether somebody is answered before a choice at that time, where the choice may hang on that."""
+    if not (isinstance(scenario.arrivals, AbstractClients) or scenario.system.dispatch.withdraws_late):
+        return jnp.zeros(choice.shape, bool)
+    # the answers of a closed loop are its arrivals
+    never = jnp.zeros(choice.shape, bool)
+    return scenario.arrivals.leaves(never, ~never) & (least(state.slots.answer) <= choice)
 
 
 def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *lanes"]) -> State:

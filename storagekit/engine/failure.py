@@ -1,11 +1,12 @@
 """A brick stops: what it was doing is lost, and clients send again what nobody else is serving (dsptf, section 3)."""
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.engine.answer import Underway, enough_of, when_stopped
+from storagekit.engine.answer import Underway, enough_of, size, when_stopped
 from storagekit.engine.state import NOBODY, Drives, State, tell
 from storagekit.engine.system import Scenario
 from storagekit.lanes import INSTANT, bit, count, first_true, held, index_of, pick, rows, union
@@ -63,7 +64,7 @@ def foreseen(
 
 
 def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tuple[State, Int[Array, "1 *lanes"]]:
-    """Bricks whose condition says so stop, one in an event, and those that are back are there to be woken.
+    """Bricks whose condition says so stop, one in an event, all drives of it, and those that are back are there to be woken.
 
     A read that the brick had claimed, that waited nowhere else, or that was to be answered with one of these, is sent again
     to the others when its client's time-out is over. A write is answered without the parts of the brick, which are not made
@@ -78,21 +79,25 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
     before = state.condition.down
     which, fails = first_true(stopped & ~before)
     now = jnp.maximum(when, 0.0)
-    brick = (rows(system.drives, state.drives.wake) == which) & fails
+    drive = rows(system.drives, state.drives.wake)
+    brick = (system.brick_of(drive) == system.brick_of(which)) & fails
     down = (before & stopped) | brick
-    lost_part = bit(system.placement.part_on(which, slots.place))
-    waiting = jnp.where(fails, slots.waiting & ~lost_part, slots.waiting)
+    gone = _parts_on(scenario, state, which)
+    waiting = jnp.where(fails, slots.waiting & ~gone, slots.waiting)
     alive = _alive(scenario, state, down)
     receiving = jnp.where(fails & ~held(alive, slots.receiving), index_of(alive), slots.receiving)
     rule = _rule(scenario, state, alive, receiving, fails)
     others = _underway(scenario, state, rule.counted, ~down)
     aborted, fetching = _aborted(scenario, state, which, brick, others)
+    # what a read still waits for, of several that it needs
+    misses = slots.read & (rule.needed > 1) & fails & (aborted | (slots.waiting & gone != 0))
+    rule = rule._replace(counted=jnp.where(misses, rule.counted & ~gone, rule.counted))
 
     there = fails & ~slots.answered & (slots.number != NOBODY)
     single = slots.read & (rule.needed == 1)
     answer = jnp.where(aborted & there, jnp.where(single, others.first, jnp.inf), slots.answer)
-    missed = ~single & (waiting != slots.waiting)
-    lost = there & slots.read & ((jnp.isinf(answer) & (aborted | missed | (waiting == 0))) | fetching)
+    unserved = jnp.where(single, aborted | (waiting == 0), _too_few(state, rule, waiting, aborted, others))
+    lost = there & slots.read & ((jnp.isinf(answer) & unserved) | fetching)
     written = when_stopped(scenario, state, rule, waiting, answer, others, now)
     again = enough_of(scenario, system.dispatch.again(alive), alive, rule.needed)
     slots = slots._replace(
@@ -107,6 +112,27 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
     drives = _woken(state.drives, down, before & ~stopped, count(lost) > 0, now)
     state = state._replace(slots=slots, drives=drives, condition=state.condition._replace(down=down))
     return tell(scenario, state, "stopped", Stopped(brick, lost)), count(lost)
+
+
+def _parts_on(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"]) -> UInt32[Array, "slot *lanes"]:
+    """The parts of each request on the brick of drive `which`, one bit each."""
+    system, places = scenario.system, state.slots.place
+    first = system.brick_of(which) * system.disks
+    parts = (system.placement.part_on(first + disk, places) for disk in range(system.disks))
+    return reduce(jnp.bitwise_or, (jnp.where(part < 0, jnp.uint32(0), bit(part)) for part in parts))
+
+
+def _too_few(
+    state: State,
+    rule: Rule,
+    waiting: UInt32[Array, "slot *lanes"],
+    aborted: Bool[Array, "slot *lanes"],
+    others: Underway,
+) -> Bool[Array, "slot *lanes"]:
+    """Reads of which too few parts have ended, are under way or wait. waiting: the parts that wait."""
+    if state.slots.ended is None:
+        return aborted
+    return state.slots.ended + others.count + size(waiting) < rule.needed
 
 
 def _rule(
@@ -152,10 +178,14 @@ def _aborted(
 ) -> tuple[Bool[Array, "slot *lanes"], Bool[Array, "slot *lanes"]]:
     """The slot whose access the brick that stops had planned or under way, and the reads that were to be answered with it,
     because they found its data on the way into memory."""
-    slots, drives = state.slots, state.drives
-    slot, number, finish = (pick(part, which) for part in (drives.plan.slot, drives.plan.number, drives.plan.finish))
-    stops = count(brick & drives.planned) > 0
-    aborted = (rows(scenario.system.slots, slots.born) == slot) & (slots.number == number) & stops
+    slots, drives, system = state.slots, state.drives, scenario.system
+    row, aborted = rows(system.slots, slots.born), jnp.zeros_like(slots.read)
+    first = system.brick_of(which) * system.disks
+    for disk in range(system.disks):
+        stops = pick(brick & drives.planned, first + disk)
+        plan = drives.plan
+        slot, number, finish = (pick(part, first + disk) for part in (plan.slot, plan.number, plan.finish))
+        aborted = aborted | ((row == slot) & (slots.number == number) & stops)
     same = scenario.system.cache.same_data_as(state.cache, slot)
     if same is None:
         return aborted, jnp.zeros_like(aborted)
@@ -171,7 +201,7 @@ def _underway(
     slots, drives, system = state.slots, state.drives, scenario.system
     row = rows(system.slots, slots.born)
     never = jnp.full(slots.born.shape, jnp.inf)
-    found = Underway(never, -never)
+    found = Underway(never, -never, jnp.zeros(slots.born.shape, jnp.int32))
     for drive in range(system.drives):
         here = jnp.full_like(state.taken, drive)
         plan = tuple(pick(part, here) for part in (drives.plan.slot, drives.plan.number, drives.plan.finish))
@@ -180,6 +210,7 @@ def _underway(
         found = Underway(
             jnp.where(serves, jnp.minimum(found.first, plan[2]), found.first),
             jnp.where(serves, jnp.maximum(found.last, plan[2]), found.last),
+            found.count + serves,
         )
     return found
 

@@ -12,7 +12,7 @@ from storagekit.write import Pending
 
 
 def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pending:
-    """The metadata table of one lane of a system with `Background` propagation, as of the last event of `state`.
+    """The metadata table of one lane of a system with `Background` writes, as of the last event of `state`.
 
     A first copy is in it from the moment it is scheduled, because a crash may leave it half written. Arrays are NumPy's.
     """
@@ -21,7 +21,9 @@ def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pendin
         values = np.asarray(leaf)
         return values if values.ndim < 2 else values[:, lane]
 
-    number, read, home = map(of_lane, (state.slots.number, state.slots.read, state.slots.place.home))
+    slots = state.slots
+    home = placement.drive_of(jnp.zeros_like(slots.number), slots.place)
+    number, read, home = map(of_lane, (slots.number, slots.read, home))
     replicas, order, start, stop = map(of_lane, state.write[:4])
     parts, each = (int(of_lane(value).ravel()[0]) for value in (placement.parts, placement.replicas))
     every = np.uint32(2 ** (parts * each) - 1)

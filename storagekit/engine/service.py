@@ -205,7 +205,7 @@ def candidates(
     A part left for later is a candidate where there is no other.
     """
     system, slots = scenario.system, state.slots
-    asked = system.dispatch.asked_from(state.dispatch, slots.sent, parts)
+    asked = jnp.where(slots.read, system.dispatch.asked_from(state.dispatch, slots.sent, parts), slots.sent)
     choosable_from = system.claims.choosable_from(state.claims, asked, slots.receiving, parts)
     if offer.delayed is not None:
         choosable_from = jnp.where(offer.delayed, 0.0, choosable_from)

@@ -13,7 +13,7 @@ from storagekit.engine.system import Scenario, System
 from storagekit.lanes import rows
 from storagekit.moments import Rule, Sizes
 from storagekit.queue import Queued
-from storagekit.workload import nothing_asked
+from storagekit.workload import AbstractClients, nothing_asked
 
 NOBODY = -1
 
@@ -178,8 +178,8 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> Slo
         place=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
         read=slot(True, bool),
         asynchronous=slot(False, bool),
-        stream=slot(0, jnp.int32) if scenario.arrivals.draws_late else None,
-        client=slot(0, jnp.int32) if scenario.arrivals.draws_late else None,
+        stream=slot(0, jnp.int32) if isinstance(scenario.arrivals, AbstractClients) else None,
+        client=slot(0, jnp.int32) if isinstance(scenario.arrivals, AbstractClients) else None,
         receiving=slot(0, jnp.int32),
         born=slot(0),
         sent=slot(0),

@@ -7,7 +7,7 @@ from jaxtyping import Int
 
 from storagekit.arrays import AnyArray
 from storagekit.cache import AbstractCache, NoCache
-from storagekit.claims import AbstractClaims
+from storagekit.claims import AbstractClaims, NoClaims
 from storagekit.dispatch import AbstractDispatch
 from storagekit.drive import AbstractDrive
 from storagekit.engine.condition import Condition
@@ -31,7 +31,6 @@ class System(eqx.Module):
     schedule: which a drive takes next. write: when a write is answered, and how it reaches its copies. claims: who serves
     what several were asked for, by default as the dispatcher has it. cache: memory in front of the drives. condition: how
     well each brick does at any moment. queue: which waiting parts a brick hands to its drives, by default all.
-    disks: drives of a brick, numbered one brick after the other.
     drives: how many the engine provides for, by default as many as the placement uses (more lets settings with different
     numbers share one compilation; results stay the same).
     slots: requests the system holds at once; further arrivals wait outside and are counted. By default whoever simulates
@@ -57,7 +56,6 @@ class System(eqx.Module):
     synchronized: Int[AnyArray, "..."]
     drives: int = eqx.field(static=True)
     slots: int = eqx.field(static=True)
-    disks: int = eqx.field(static=True)
 
     def __init__(
         self,
@@ -73,19 +71,12 @@ class System(eqx.Module):
         condition: Condition | None = None,
         drives: int | None = None,
         slots: int | None = None,
-        disks: int = 1,
         synchronized: ArrayLike = 0,
     ):
-        self.write = AllCopies() if write is None else write
         _require_kinds(
-            {
-                AbstractDrive: drive,
-                AbstractPlacement: placement,
-                AbstractDispatch: dispatch,
-                AbstractSchedule: schedule,
-                AbstractWrite: self.write,
-            }
+            {AbstractDrive: drive, AbstractPlacement: placement, AbstractDispatch: dispatch, AbstractSchedule: schedule}
         )
+        self.write = AllCopies() if write is None else write
         self.drive = drive
         self.placement = placement
         self.dispatch = dispatch
@@ -94,10 +85,22 @@ class System(eqx.Module):
         self.queue = Everything() if queue is None else queue
         self.cache = NoCache() if cache is None else cache
         self.condition = Condition() if condition is None else condition
+        _require_kinds(
+            {
+                AbstractWrite: self.write,
+                AbstractClaims: self.claims,
+                AbstractQueue: self.queue,
+                AbstractCache: self.cache,
+            }
+        )
         self.synchronized = whole(synchronized)
         self.drives = int(np.max(placement.drives)) if drives is None else drives
         self.slots = AS_NEEDED if slots is None else slots
-        self.disks = disks
+
+    @property
+    def disks(self) -> int:
+        """Drives of a brick."""
+        return self.placement.drives_a_brick
 
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
         """The number of the brick that a drive is in."""
@@ -110,7 +113,7 @@ class System(eqx.Module):
             raise InputError(f"{self.drives} drives in one system: give a whole number, at least 1")
         used = int(np.max(self.placement.drives))
         if used > self.drives:
-            raise InputError(f"a layout of {used} drives on {self.drives}: lower its copies or add drives")
+            raise InputError(f"a layout of {used} drives on {self.drives}: make it smaller or add drives")
         parts = int(np.max(self.placement.parts))
         if parts > MOST_PARTS:
             raise InputError(f"{parts} copies of a block: at most {MOST_PARTS}; run groups as lanes")
@@ -124,15 +127,17 @@ class System(eqx.Module):
 
     def _check_members(self, used: int, parts: int) -> None:
         self.drive.check(used)
-        self.dispatch.check(used, parts)
+        self.dispatch.check(used, self.placement)
         self.claims.check(int(np.max(self.placement.needed)))
         self.cache.check(used, self.disks)
         self.condition.check(-(-used // self.disks), int(np.min(self.placement.spare)))
         if self.condition.stops and self.write.delays:
             raise InputError("bricks that stop under delayed writes: not modelled; write all copies at once")
-        if self.write.delays and not self.placement.alike:
-            layout = type(self.placement).__name__
-            raise InputError(f"delayed writes on {layout}, whose parts are not copies of one another: write at once")
+        if self.write.one_for_all and not self.placement.alike:
+            policy, layout = type(self.write).__name__, type(self.placement).__name__
+            raise InputError(f"{policy} writes on {layout}, whose parts are not copies of one another: use AllCopies()")
+        late = self.dispatch.withdraws_late or self.write.delays
+        self.queue.check(isinstance(self.claims, NoClaims), late, self.condition.stops)
         replicas = int(np.max(self.placement.replicas))
         self.write.check(float(np.max(self.claims.lead)), parts, replicas)
 

@@ -42,6 +42,11 @@ class AbstractPlacement(eqx.Module):
         """How many drives the layout uses."""
 
     @property
+    def drives_a_brick(self) -> int:
+        """Drives of a brick, which are numbered one brick after the other."""
+        return 1
+
+    @property
     @abstractmethod
     def parts(self) -> Int[AnyArray, "..."]:
         """How many parts a request has, at most."""

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Int
 
 from storagekit.arrays import AnyArray
+from storagekit.checks import require_whole
 from storagekit.drive import AbstractLayout, AbstractMechanics, Target
 from storagekit.errors import InputError
 from storagekit.placement.base import AbstractPlacement
@@ -22,7 +23,7 @@ class Inside(NamedTuple):
 
 
 class Bricks(AbstractPlacement):
-    """A layout whose drives are bricks of `disks` drives each, numbered one brick after the other (`System.disks`).
+    """A layout whose drives are bricks of `disks` drives each, numbered one brick after the other.
 
     across: where the parts of a request are, brick by brick. Inside a brick stripe units go round its drives (RAID 0), and a
     request lies with its first sector. unit: sectors; as large as a drive, they are independent disks, filled one after the
@@ -34,14 +35,18 @@ class Bricks(AbstractPlacement):
     unit: int = eqx.field(static=True, default=UNIT)
 
     def __check_init__(self):
-        if self.disks < 1:
-            raise InputError(f"bricks of {self.disks} drives: give at least 1")
-        if self.unit < 1:
-            raise InputError(f"a stripe unit of {self.unit} sectors: it must be at least 1")
+        require_whole("drives of a brick", self.disks)
+        require_whole("a stripe unit", self.unit)
+        if not isinstance(self.across, AbstractPlacement):
+            raise InputError(f"bricks under {self.across!r}: give a layout, whose drives are the bricks")
 
     @property
     def drives(self):
         return self.across.drives * self.disks
+
+    @property
+    def drives_a_brick(self):
+        return self.disks
 
     @property
     def parts(self):
@@ -87,7 +92,9 @@ class Bricks(AbstractPlacement):
         return self.across.target_on(part, place.across)
 
     def capacity(self, drive: AbstractLayout):
-        return self.across.capacity(drive) // self.unit * self.unit * self.disks
+        # a unit short of the drives' end, so that a request which begins in the last has room
+        rows = self.across.capacity(drive) // self.unit
+        return (rows - (rows > 1)) * self.unit * self.disks
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Inside:
         unit = requests.sector // self.unit

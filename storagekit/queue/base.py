@@ -16,7 +16,8 @@ class Queued(NamedTuple):
     """What a queue sees when it acts.
 
     waiting: the parts at which each request waits, one bit each. places: where these requests lie. sent: when each was sent
-    to the bricks. busy: drives that serve a part. brick: that of each drive. acts: the drives of bricks whose queue acts.
+    to the bricks. busy: drives that have a part planned or under way. brick: that of each drive. acts: the drives of bricks
+    whose queue acts.
     """
 
     waiting: UInt32[Array, "slot *lanes"]
@@ -30,6 +31,10 @@ class Queued(NamedTuple):
 
 class AbstractQueue(Member):
     """Which waiting parts a brick hands to its drives."""
+
+    def check(self, settled_at_once: bool, delays: bool, stops: bool) -> None:
+        """Raises InputError where it cannot work: with claims that take time to settle, with parts that are asked for or
+        withdrawn late, or left for later, or with bricks that stop."""
 
     @property
     def holds_back(self) -> bool:

@@ -8,6 +8,7 @@ from jaxtyping import Array, Int, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
+from storagekit.errors import InputError
 from storagekit.lanes import bit, held, rows, whole
 from storagekit.moments import Entered, Sizes
 from storagekit.queue.base import AbstractQueue, Queued
@@ -27,6 +28,13 @@ class Depth(AbstractQueue):
 
     def __check_init__(self):
         require(np.asarray(self.depth) >= 1, "a queue depth of", self.depth, "at least 1")
+
+    def check(self, settled_at_once, delays, stops):
+        if not settled_at_once or delays or stops:
+            raise InputError(
+                "a queue of limited depth with claims, hedged, finishing or delayed parts, or bricks that stop: not "
+                "modelled; hand over everything"
+            )
 
     def init(self, sizes: Sizes):
         return jnp.zeros((sizes.slots, *sizes.lanes), jnp.uint32)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from storagekit.lazily import loader
 from storagekit.workload.arrivals import AbstractArrivals as AbstractArrivals
+from storagekit.workload.arrivals import AbstractClients as AbstractClients
 from storagekit.workload.arrivals import ClosedLoop as ClosedLoop
 from storagekit.workload.arrivals import PoissonArrivals as PoissonArrivals
 from storagekit.workload.arrivals import RecordedArrivals as RecordedArrivals

@@ -68,23 +68,30 @@ class AbstractArrivals(eqx.Module):
     def leaves(self, admitted: Bool[Array, "1 *lanes"], due: Bool[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
         """Whether the earliest answer leaves its slot now, given that a request was admitted, and that it is due."""
 
-    @property
-    def draws_late(self) -> bool:
-        """Whether which request comes next is known only as it comes: `request` then draws it, and requests have clients."""
-        return False
-
     def init(self, key: UInt32[Array, "2 *lanes"]) -> Any:
         """Private state at the start of a run."""
         return None
 
-    def request(self, private: Any, capacity: int | Num[AnyArray, "..."], number: Int[Array, "1 *lanes"]) -> Requests:
-        """The next request, drawn as it comes, within `capacity` sectors; its number is the next of all."""
-        raise NotImplementedError
-
-    def sent(self, private: Any, request: Requests, admitted: Bool[Array, "1 *lanes"]) -> Any:
-        """Private state once a request has entered, in lanes in which it is `admitted`."""
+    def elapse(self, private: Any, time: Float[Array, "1 *lanes"]) -> Any:
+        """Private state `time` seconds later."""
         return private
 
+
+class AbstractClients(AbstractArrivals):
+    """Clients who wait for their answers: which request comes next is known only as it comes.
+
+    The requests of a window are numbers alone; `request` draws the rest.
+    """
+
+    @abstractmethod
+    def request(self, private: Any, capacity: int | Num[AnyArray, "..."], number: Int[Array, "1 *lanes"]) -> Requests:
+        """The next request, within `capacity` sectors; its number is the next of all."""
+
+    @abstractmethod
+    def sent(self, private: Any, request: Requests, admitted: Bool[Array, "1 *lanes"]) -> Any:
+        """Private state once a request has entered, in lanes in which it is `admitted`."""
+
+    @abstractmethod
     def answered(
         self,
         private: Any,
@@ -93,11 +100,6 @@ class AbstractArrivals(eqx.Module):
         leaves: Bool[Array, "1 *lanes"],
     ) -> Any:
         """Private state once a client has its answer, `at` so many seconds from now, in lanes in which one `leaves`."""
-        return private
-
-    def elapse(self, private: Any, time: Float[Array, "1 *lanes"]) -> Any:
-        """Private state `time` seconds later."""
-        return private
 
 
 class ClosedLoop(AbstractArrivals):

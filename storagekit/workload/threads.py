@@ -11,10 +11,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require
+from storagekit.checks import require, require_whole
 from storagekit.errors import InputError
 from storagekit.lanes import INSTANT, first_min, pick, real, rows, whole
-from storagekit.workload.arrivals import AbstractArrivals, Window
+from storagekit.workload.arrivals import AbstractClients, Window
 from storagekit.workload.randomness import fraction, word_at
 from storagekit.workload.requests import RandomRequests, Requests, nothing_asked
 
@@ -31,7 +31,7 @@ class Thinking(NamedTuple):
     issued: Int[Array, "thread *lanes"]
 
 
-class Threads(AbstractArrivals):
+class Threads(AbstractClients):
     """`threads` of them, each with one request outstanding, or in thought before the next.
 
     think: mean seconds of thought, exponential, before each request. streams: the stream of each thread, by default one for
@@ -52,6 +52,7 @@ class Threads(AbstractArrivals):
 
     def __check_init__(self):
         require(np.asarray(self.threads) >= 1, "threads", self.threads, "at least 1")
+        require_whole("threads provided for", self.most)
         think = np.asarray(self.think)
         require((think >= 0) & np.isfinite(think), "a think time of", think, "0 or more and finite", "s")
         if int(np.max(self.threads)) > self.most:
@@ -62,10 +63,6 @@ class Threads(AbstractArrivals):
     @property
     def most_outstanding(self):
         return int(np.max(self.threads))
-
-    @property
-    def draws_late(self):
-        return True
 
     def window(self, capacity, key, first, count) -> Window:
         ahead = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))

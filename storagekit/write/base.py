@@ -50,6 +50,11 @@ class AbstractWrite(Member):
         """
 
     @property
+    def one_for_all(self) -> bool:
+        """Whether a certain part stands for the others, so that they must be copies of one another."""
+        return self.delays
+
+    @property
     def delays(self) -> bool:
         """Whether one drive serves a write first for all the parts it waits at, the others having time."""
         return False

@@ -25,6 +25,10 @@ class FirstCopy(AbstractWrite):
 class ReceivingBrick(AbstractWrite):
     """Answered when the brick that received it has it on disk."""
 
+    @property
+    def one_for_all(self):
+        return True
+
     def rule(self, parts, receiving, readable):
         return Rule(bit(receiving), jnp.ones_like(receiving))
 

@@ -7,6 +7,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
+from helpers import responses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import lil_matrix
@@ -212,6 +213,13 @@ def test_a_hedge_is_the_sooner_of_two_rotations(delay):
     d = min(delay / TURN, 1.0)
     expected = TURN * (d - d**2 / 2 + (1 - d) ** 2 / 2 - (1 - d) ** 3 / 6) + TURN / 1000
     assert abs(float(response.mean()) - expected) < 4 * float(response.std(ddof=1)) / 512**0.5 < 0.06 * expected
+
+
+def test_writes_do_not_wait_for_a_hedge(unfold, recorded):
+    """100 sectors at 100 a ms to each of two copies, both idle."""
+    system = System(RateServer(RATE), Replicas(2), Hedged(10 * MS), FCFS(), AllCopies(), slots=4)
+    _, reports = unfold(Scenario(system, recorded([0.0], sectors=100, read=False)))
+    assert responses(reports) == pytest.approx({0: 1.0}, rel=1e-4)
 
 
 def test_a_late_hedge_is_hashing_with_the_same_answers():

@@ -6,13 +6,13 @@ from helpers import asking, assert_refused, responses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit.dispatch import DSPTF, Everyone, Hashing
+from storagekit.dispatch import DSPTF, Everyone, Hashing, Hedged
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Condition, Scenario, System, stopped
 from storagekit.placement import RAID5, Coded, Striped
 from storagekit.schedule import FCFS
 from storagekit.units import MS
-from storagekit.write import Background
+from storagekit.write import Background, ReceivingBrick
 
 # a track of as many sectors as the drive has, so that an angle is an address
 TRACK = 4096
@@ -95,8 +95,10 @@ def on(placement, write=None, dispatch=None, **more) -> System:
         (lambda: Coded(0, 3), "fragments that make the data 0"),
         (lambda: Coded(4, 3), "fragments that make the data 4: .* at most the 3 there are"),
         (lambda: Coded(2, 40), "a code of 40 fragments"),
-        (lambda: on(Coded(2, 3), Background()), "delayed writes on Coded, whose parts are not copies"),
-        (lambda: on(RAID5(3), Background()), "delayed writes on RAID5"),
+        (lambda: on(Coded(2, 3), Background()), "Background writes on Coded, whose parts are not copies"),
+        (lambda: on(RAID5(3), Background()), "Background writes on RAID5"),
+        (lambda: on(Striped(3), ReceivingBrick()), "ReceivingBrick writes on Striped"),
+        (lambda: on(Coded(2, 3), dispatch=Hedged()), "hedged reads on Coded, whose parts are not copies"),
         (lambda: on(Striped(3), condition=Condition(stopped(0, 5))), "1 bricks stopped at once"),
         (lambda: on(RAID5(3), condition=Condition(stopped(0, 5))), "1 bricks stopped at once"),
         (lambda: on(Coded(2, 3), dispatch=DSPTF()), "claims on requests that need 2 parts"),

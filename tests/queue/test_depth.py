@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.dispatch import Everyone, Hashing
+from storagekit.dispatch import DSPTF, Everyone, Hashing, Hedged, Redundant, ShortestQueue
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Condition, Record, ResponseLog, Scenario, Spell, System, execute, keys, stopped
 from storagekit.metrics import STANDARD, replicate
@@ -14,6 +14,7 @@ from storagekit.queue import Depth
 from storagekit.schedule import FCFS, SATF
 from storagekit.units import MS
 from storagekit.workload import ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
+from storagekit.write import Background
 
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3, overhead=0.1e-3)
 REQUESTS = RandomRequests(ExponentialSize(8192), 0.7)
@@ -51,7 +52,7 @@ def test_a_drive_chooses_among_the_oldest(event_log, depth):
 def test_two_drives_to_a_brick_share_its_depth(event_log):
     """Two servers with one queue before them, a part at each at most: never more than two under way, and both work."""
     server = RateServer(1e5)
-    system = System(server, Bricks(Replicas(1), 2, 8), Hashing(), FCFS(), queue=Depth(2), disks=2, slots=16)
+    system = System(server, Bricks(Replicas(1), 2, 8), Hashing(), FCFS(), queue=Depth(2), slots=16)
     reports = execute(Scenario(system, LOOP), keys([1])[:, 0], 300, Record(log=event_log)).log
     assert len(np.unique(reports.answered.number[reports.answered.number >= 0])) >= 300
 
@@ -59,7 +60,7 @@ def test_two_drives_to_a_brick_share_its_depth(event_log):
 def test_bricks_of_independent_drives_are_queues_of_their_own():
     """Four servers in two bricks: of exponential requests hashed to them each is an M/M/1 queue."""
     server, service, load = RateServer(1000 / (10 * MS), capacity=2**24), 10 * MS, 0.6
-    system = System(server, Bricks(Replicas(1), 4, 2048), Hashing(), FCFS(), disks=4, slots=64)
+    system = System(server, Bricks(Replicas(1), 4, 2048), Hashing(), FCFS(), slots=64)
     arrivals = PoissonArrivals(RandomRequests(ExponentialSize(1000 * 512.0), 1.0), 4 * load / service)
     response = replicate(Scenario(system, arrivals), seeds=range(64), requests=3000, warm_up=600).response
     error = float(response.std(ddof=1)) / 8
@@ -71,9 +72,7 @@ def test_a_slow_brick_is_slow_in_all_its_drives(event_log):
     """Brick 1 of two at half speed: its drives 2 and 3 take twice the time of those of brick 0."""
     server = RateServer(1e5)
     placement = Bricks(Replicas(2), 2, 8)
-    system = System(
-        server, placement, Everyone(), FCFS(), condition=Condition(Spell(1, 0.5)), disks=2, drives=4, slots=16
-    )
+    system = System(server, placement, Everyone(), FCFS(), condition=Condition(Spell(1, 0.5)), drives=4, slots=16)
     reads = ClosedLoop(RandomRequests(ExponentialSize(8192), 1.0), 8)
     data = execute(Scenario(system, reads), keys([2])[:, 0], 600, Record(sums_of(STANDARD))).tally
     each = data["busy"].sum(axis=0) / data["served"].sum(axis=0)
@@ -89,7 +88,6 @@ def test_all_drives_of_a_brick_stop_together():
         Everyone(),
         SATF(),
         condition=Condition(stopped(0, 50), timeout=0.02),
-        disks=2,
         drives=4,
         slots=16,
     )
@@ -100,16 +98,28 @@ def test_all_drives_of_a_brick_stop_together():
     assert late[:2].sum() == 0 and np.all(late[2:] > 0)
 
 
+def holding_back(dispatch, **more) -> System:
+    return System(DRIVE, Replicas(2), dispatch, FCFS(), queue=Depth(2), slots=4, **more)
+
+
 @pytest.mark.parametrize(
     ("build", "says"),
     [
         (lambda: Depth(0), "a queue depth of 0: it must be at least 1"),
-        (lambda: Bricks(Replicas(2), 0), "bricks of 0 drives: give at least 1"),
+        (lambda: Bricks(Replicas(2), 0), "drives of a brick 0: give a whole number, at least 1"),
+        (lambda: Bricks(Replicas(2), 2, 0), "a stripe unit 0: give a whole number, at least 1"),
         (
-            lambda: System(DRIVE, Bricks(Replicas(2), 2), Hashing(), FCFS(), disks=3),
-            "bricks of 3 drives in a system of 4",
+            lambda: System(DRIVE, Bricks(Replicas(2), 2), Hashing(), FCFS(), drives=5),
+            "bricks of 2 drives in a system of 5",
         ),
+        (lambda: holding_back(Everyone(), condition=Condition(stopped(0, 5))), "a queue of limited depth with claims"),
+        (lambda: holding_back(DSPTF()), "a queue of limited depth with claims"),
+        (lambda: holding_back(Hedged(1e-3)), "a queue of limited depth with claims"),
+        (lambda: holding_back(Hashing(), write=Background()), "a queue of limited depth with claims"),
+        (lambda: ShortestQueue(33), "choices 33: it must be at most 32"),
+        (lambda: holding_back(Hashing(), claims=DSPTF()), "as a system's claims: give a member of storagekit.claims"),
+        (lambda: Redundant(2.5), "choices 2.5: give a whole number"),
     ],
 )
-def test_impossible_settings_are_refused(build, says):
+def test_impossible_settings_are_refused(unchecked, build, says):
     assert_refused(build, says)
