@@ -146,8 +146,13 @@ def _require_kinds(parts: dict[type, object]) -> None:
     for kind, part in parts.items():
         if not isinstance(part, kind):
             what = kind.__name__.removeprefix("Abstract").lower()
+            shown = (
+                f"a {type(part).__module__.rpartition('.')[0]} {type(part).__name__}"
+                if isinstance(part, eqx.Module)
+                else part
+            )
             raise InputError(
-                f"{part!r} as a system's {what}: give a member of storagekit.{what}; the order is drive, placement, "
+                f"{shown} as a system's {what}: give a member of storagekit.{what}; the order is drive, placement, "
                 "dispatch, schedule"
             )
 

@@ -42,7 +42,7 @@ def loop(outstanding=4, slots=8) -> Scenario:
         (lambda: PoissonArrivals(READS, float("nan")), "arrival rate nan"),
         (lambda: PoissonArrivals(READS, float("inf")), "arrival rate inf"),
         (lambda: Replicas(0), "0 replicas: every block needs at least 1 copy"),
-        (lambda: system(copies=4, drives=3), "a layout of 4 drives on 3: lower its copies or add drives"),
+        (lambda: system(copies=4, drives=3), "a layout of 4 drives on 3: make it smaller or add drives"),
         (lambda: system(drives=0), "0 drives in one system: give a whole number"),
         (lambda: system(copies=33, drives=33), "33 copies of a block: at most 32; run groups as lanes"),
         (lambda: system(slots=0), "0 request slots: give at least 1"),
