@@ -28,7 +28,7 @@ class Report(NamedTuple):
 
     elapsed: seconds since the event before. admitted, held_up: a request entered; it had waited outside for a slot;
     admission: what else became of it. lost: reads that a brick which stopped was to serve, to be sent again.
-    chose: a drive chose one of `candidates` copies. claimed: it was a read; further: another drive had claimed it too;
+    chose: a drive chose one of `candidates` parts. claimed: it was a read; further: another drive had claimed it too;
     contested: for the first time; twice: both serve it.
     served: the drive whose earlier choice became certain (all False if none), with the parts of that access
     (0 if none was), the number of the request (NOBODY if none) and the replica it went to.

@@ -1,4 +1,4 @@
-"""Which waiting copy a drive takes next."""
+"""Which waiting part a drive takes next."""
 
 from storagekit.schedule.base import AbstractSchedule as AbstractSchedule
 from storagekit.schedule.base import Choice as Choice
