@@ -1,9 +1,9 @@
 """The simulator: state, one event, the loop, the batch. The only home of loops over events.
 
-Where to start: `event` tells the moments of one event in their order; `state` says what it carries, `answer` when a request is
-answered, `record` what is kept. Lanes, independent runs, stand last: an array is `[slot, *lanes]`, `[drive, *lanes]` or, for
-one number a lane, `[1, *lanes]`, with `lanes` `()` for a single run (`storagekit.lanes` says why). What is decided for the
-system is decided by its members, which hear of moments and keep private state (`storagekit.moments`).
+Where to start: `event` tells the moments of one event in their order; `state` says what it carries, `answer` when a request
+is answered, `record` what is kept. Lanes, independent runs, stand last: an array is `[slot, *lanes]`, `[drive, *lanes]` or,
+for one number a lane, `[1, *lanes]`, with `lanes` `()` for a single run (`storagekit.lanes` says why). What is decided for
+the system is decided by its members, which hear of moments and keep private state (`storagekit.moments`).
 
 A recursion over requests is not one: where each request is served in its turn, and needs of the past only what the one
 before it left behind, nobody chooses and no timers run (`analytic.forkjoin`, `metrics.measured_drive`).

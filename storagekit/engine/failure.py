@@ -89,9 +89,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
     rule = _rule(scenario, state, alive, receiving, fails)
     others = _underway(scenario, state, rule.counted, ~down)
     aborted, fetching = _aborted(scenario, state, which, brick, others)
-    # what a read still waits for, of several that it needs
-    misses = slots.read & (rule.needed > 1) & fails & (aborted | (slots.waiting & gone != 0))
-    rule = rule._replace(counted=jnp.where(misses, rule.counted & ~gone, rule.counted))
+    rule = _without(state, rule, gone, aborted, fails)
 
     there = fails & ~slots.answered & (slots.number != NOBODY)
     single = slots.read & (rule.needed == 1)
@@ -120,6 +118,20 @@ def _parts_on(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"]) -
     first = system.brick_of(which) * system.disks
     parts = (system.placement.part_on(first + disk, places) for disk in range(system.disks))
     return reduce(jnp.bitwise_or, (jnp.where(part < 0, jnp.uint32(0), bit(part)) for part in parts))
+
+
+def _without(
+    state: State,
+    rule: Rule,
+    gone: UInt32[Array, "slot *lanes"],
+    aborted: Bool[Array, "slot *lanes"],
+    fails: Bool[Array, "1 *lanes"],
+) -> Rule:
+    """The rules where reads that need several parts no longer wait for those that are gone: they waited there, or were served
+    there."""
+    slots = state.slots
+    misses = slots.read & (rule.needed > 1) & fails & (aborted | (slots.waiting & gone != 0))
+    return rule._replace(counted=jnp.where(misses, rule.counted & ~gone, rule.counted))
 
 
 def _too_few(
