@@ -89,6 +89,16 @@ def first_min(
     return least(index), smallest
 
 
+def cheapest(cost: Float[Array, "row *lanes"]) -> tuple[Int[Array, "1 *lanes"], Float[Array, "1 *lanes"]]:
+    """Index of the first entry of least cost, and that cost.
+
+    Costs are equal where two requests lie at one angle; rounding must not choose between them.
+    """
+    lowest = least(cost)
+    index, _ = first_true(cost <= lowest + INSTANT)
+    return jnp.minimum(index, cost.shape[0] - 1), lowest
+
+
 def first_true(
     condition: Bool[Array, "row *lanes"],
 ) -> tuple[Int[Array, "1 *lanes"], Bool[Array, "1 *lanes"]]:

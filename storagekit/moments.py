@@ -25,13 +25,14 @@ from storagekit.workload import Requests
 class Sizes(NamedTuple):
     """What private state is made for: so many requests at once, so many drives, and `lanes`, `()` for a single run.
 
-    stops: bricks may stop.
+    stops: bricks may stop. place: where a request lies, `[1, *lanes]`, for its form.
     """
 
     slots: int
     drives: int
     lanes: tuple[int, ...]
     stops: bool = False
+    place: Any = None
 
 
 class Rule(NamedTuple):
@@ -59,7 +60,8 @@ class Entered(NamedTuple):
 class Taken(NamedTuple):
     """A drive is to serve a part: of the request in `slot`, which lies at `place`, in lanes in which it is `kept`.
 
-    drive: the one that serves it. distance: cylinders that its arm moves, up or (if below 0) down.
+    drive: the one that serves it. distance: cylinders that its arm moves, up or (if below 0) down. delayed: where writes are
+    delayed, the number in their table of the one that it is a copy of, below 0 where it is none; else None.
     """
 
     slot: Int[Array, "1 *lanes"]
@@ -70,18 +72,22 @@ class Taken(NamedTuple):
     kept: Bool[Array, "1 *lanes"]
     drive: Bool[Array, "drive *lanes"]
     distance: Int[Array, "1 *lanes"]
+    delayed: Int[Array, "1 *lanes"] | None = None
 
 
 class Ended(NamedTuple):
-    """An access is over, in lanes in which one is `made`: of request `number` in `slot`, of which part and replica.
+    """An access is over, in lanes in which one is `made`: that of drive `which`, of `number`, and to which replica.
 
-    written: it was a write's, and its request is still there.
+    written: it was a write's, and its request is still there: in `slot`, lying at `place`, born then. Of a copy that was
+    delayed the slot says nothing.
     """
 
+    which: Int[Array, "1 *lanes"]
     slot: Int[Array, "1 *lanes"]
     number: Int[Array, "1 *lanes"]
-    part: Int[Array, "1 *lanes"]
     replica: Int[Array, "1 *lanes"]
+    place: Any
+    born: Float[Array, "1 *lanes"]
     placement: AbstractPlacement
     made: Bool[Array, "1 *lanes"]
     written: Bool[Array, "1 *lanes"]

@@ -57,7 +57,7 @@ def admit(
     system, drives = scenario.system, state.drives
     placement = system.placement
     part = placement.part_on(rows(system.drives, drives.wake), place)
-    usable = system.write.usable(state.write, request, placement)
+    usable = system.write.usable(state.write, request, admitted, placement)
     usable_at = None if usable is None else of_part(usable, part, placement)
     view = view_for(scenario, state, request, place, entry, part, usable_at)
     routed, dispatch = system.dispatch.route(state.dispatch, request, admitted, view)

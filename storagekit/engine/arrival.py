@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
+from storagekit.arrays import AnyArray
 from storagekit.engine.admission import Admission, admit
 from storagekit.engine.failure import foreseen
 from storagekit.engine.state import NOBODY, Slots, State, tell
@@ -59,7 +60,14 @@ def next_request(scenario: Scenario, state: State) -> Next:
     leaves = scenario.arrivals.leaves(jnp.isfinite(arrival), jnp.zeros_like(arrival, bool))
     kept = scenario.system.write.keeps(state.write, state.slots.read)
     over = pick(after_answer(scenario, state), leaving) == 0
-    return Next(arrival, answer, leaving, leaves & over & ~pick(kept, leaving))
+    room = _has_room(scenario, state)
+    return Next(arrival, answer, leaving, leaves & over & room & ~pick(kept, leaving))
+
+
+def _has_room(scenario: Scenario, state: State) -> Bool[AnyArray, "..."]:
+    """Whether what a request leaves behind would find room, so that it may enter."""
+    room = scenario.system.write.has_room(state.write)
+    return jnp.ones((), bool) if room is None else room
 
 
 def admissible(
@@ -129,7 +137,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     kept = system.write.keeps(state.write, slots.read)
     free = slots.answered & (slots.waiting == 0) & ~kept
     # an answer may leave before its time; its slot is free at that time, and what waits outside enters then
-    since = jnp.where(free, slots.born, jnp.inf)
+    since = jnp.where(free & _has_room(scenario, state), slots.born, jnp.inf)
     since = jnp.where((row == coming.leaving) & coming.vacates, coming.answer, since)
     slot, entry = _opening(since, coming.arrival)
     horizon = least(state.drives.wake)

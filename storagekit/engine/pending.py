@@ -3,12 +3,12 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from storagekit.engine.state import State
 from storagekit.placement import AbstractPlacement
 from storagekit.write import Pending
+from storagekit.write.background import FIRST
 
 
 def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pending:
@@ -21,23 +21,35 @@ def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pendin
         values = np.asarray(leaf)
         return values if values.ndim < 2 else values[:, lane]
 
-    slots = state.slots
-    home = placement.drive_of(jnp.zeros_like(slots.number), slots.place)
-    number, read, home = map(of_lane, (slots.number, slots.read, home))
-    replicas, order, start, stop = map(of_lane, state.write[:4])
+    delayed, slots, plan, planned = jax.tree.map(
+        of_lane, (state.write, state.slots, state.drives.plan, state.drives.planned)
+    )
     parts, each = (int(of_lane(value).ravel()[0]) for value in (placement.parts, placement.replicas))
     every = np.uint32(2 ** (parts * each) - 1)
-    left = np.where(~read & (order > 0), replicas, np.uint32(0))
-    drives = state.drives
-    planned, slot, owner, replica = map(
-        of_lane, (drives.planned, drives.plan.slot, drives.plan.number, drives.plan.replica)
+    copies = jax.tree.map(np.asarray, delayed.table.in_use())
+    copies = jax.tree.map(lambda column: column[np.argsort(copies.order)], copies)
+    drives = np.flatnonzero(planned & (delayed.writes == FIRST))
+    drives = drives[~slots.read[plan.slot[drives]]]
+    slot, replica = plan.slot[drives], plan.replica[drives]
+    place = jax.tree.map(lambda leaf: leaf[slot], slots.place)
+    written = np.left_shift(1, np.asarray(placement.part_on(drives, place)) * each + replica)
+    nothing = np.zeros(len(drives), np.int32)
+
+    def home(place: Any) -> np.ndarray:
+        return np.asarray(placement.drive_of(np.int32(0), place))
+
+    settled = (
+        copies.number,
+        copies.start,
+        copies.stop,
+        home(copies.place),
+        every & ~copies.left,
+        copies.left,
+        copies.order,
     )
-    for drive in np.flatnonzero(planned & (number[slot] == owner) & ~read[slot] & (order[slot] == 0)):
-        place = jax.tree.map(lambda leaf, drive=drive: jnp.asarray(of_lane(leaf)[slot[drive]]), state.slots.place)
-        part = int(placement.part_on(jnp.asarray(drive), place))
-        left[slot[drive]] |= 1 << (part * each + replica[drive])
-    rows_held = np.flatnonzero(left)
-    rank = np.where(order == 0, np.iinfo(np.int32).max, order)[rows_held]
-    rows_held = rows_held[np.argsort(rank, kind="stable")]
-    current = np.where(order > 0, every & ~left, np.uint32(0))
-    return Pending(*(column[rows_held] for column in (number, start, stop, home, current, left, order)))
+    begun = (plan.number[drives], delayed.start[slot], delayed.stop[slot], home(place), nothing, written, nothing)
+    columns = [np.concatenate(both) for both in zip(settled, begun, strict=True)]
+    return Pending(*(column.astype(kind) for column, kind in zip(columns, _KINDS, strict=True)))
+
+
+_KINDS = (np.int32, np.int32, np.int32, np.int32, np.uint32, np.uint32, np.int32)

@@ -1,20 +1,20 @@
 """Choosing and serving: what the drive that falls free does next."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Shaped
+from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.claims import Claim, Verdict
 from storagekit.drive import Positioning, Target
 from storagekit.engine.answer import Part, count_end, size, when_taken
-from storagekit.engine.state import Plan, Slots, State, mechanics, tell
+from storagekit.engine.state import NOBODY, Plan, Slots, State, mechanics, tell
 from storagekit.engine.system import Scenario
 from storagekit.lanes import (
     INSTANT,
     bit,
+    cheapest,
     count,
-    first_true,
     held,
     least,
     pick,
@@ -24,7 +24,7 @@ from storagekit.lanes import (
     where_tree,
 )
 from storagekit.moments import Ended, Taken
-from storagekit.placement import nearest_replica, of_part
+from storagekit.placement import nearest_replica
 from storagekit.schedule import Choice
 from storagekit.write import Offer
 
@@ -41,22 +41,23 @@ def settle(state: State, served: Bool[Array, "drive *lanes"]) -> State:
 
 
 def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], certain: Bool[Array, "1 *lanes"]) -> State:
-    """The access of drive `which` is over: whoever has replicas left to write wakes the drives that hold them.
+    """The access of drive `which` is over: a write that has replicas left wakes the drives that hold them.
 
-    A write that one drive took for all is served once, wherever else it waited.
+    One that a drive took for all is served once, wherever else it waited.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
     slot, number, replica = (pick(part, which) for part in (drives.plan.slot, drives.plan.number, drives.plan.replica))
-    place = pick_tree(slots.place, slot)
+    place, born = pick_tree((slots.place, slots.born), slot)
     written = certain & (pick(slots.number, slot) == number) & ~pick(slots.read, slot)
-    part = placement.part_on(which, place)
-    state = tell(scenario, state, "ended", Ended(slot, number, part, replica, placement, certain, written))
-    state = count_end(scenario, state, which, certain)
+    delayed = system.write.ends_delayed(state.write, which)
+    written = written if delayed is None else written & ~delayed
+    ended = Ended(which, slot, number, replica, place, born, placement, certain, written)
+    state = count_end(scenario, tell(scenario, state, "ended", ended), which, certain)
     if not system.write.delays:
         return state
-    left = jnp.where(written, system.write.left(state.write, slot), jnp.uint32(0))
-    to_write = of_part(left, placement.part_on(rows(system.drives, drives.wake), place), placement) != 0
+    part = placement.part_on(rows(system.drives, drives.wake), place)
+    to_write = written & held(placement.parts_of(place), part)
     taken = (rows(system.slots, slots.born) == slot) & written
     return state._replace(
         slots=state.slots._replace(waiting=jnp.where(taken, jnp.uint32(0), state.slots.waiting)),
@@ -64,20 +65,38 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], cert
     )
 
 
-class Best(NamedTuple):
-    """The part that a drive would take next, seconds from now: of which request, where, and how long it takes.
+class Chosen(NamedTuple):
+    """A part that a drive would take: of which request, which lies at `place`, which of its parts, and where that is.
 
-    found: there is one. late: one that a write left for later. start, finish: of the access. idle_until: where nothing
-    is found, when something will be. candidates: parts there were to choose from.
+    usable: the replicas that may be chosen, one bit each; None for all. delayed: the number that its write has in the table
+    of delayed ones, below 0 for none; None where none ever is.
+    """
+
+    number: Int[Array, "1 *lanes"]
+    place: Any
+    part: Int[Array, "1 *lanes"]
+    target: Target
+    read: Bool[Array, "1 *lanes"]
+    usable: UInt32[Array, "1 *lanes"] | None
+    delayed: Int[Array, "1 *lanes"] | None
+
+    @property
+    def late(self) -> Bool[Array, "1 *lanes"]:
+        """A write had left it for later."""
+        return jnp.zeros_like(self.read) if self.delayed is None else self.delayed >= 0
+
+
+class Best(NamedTuple):
+    """What a drive would do next, seconds from now.
+
+    found: there is something. slot: that of the request, unless the part is `late`. start, finish: of the access. idle_until:
+    where nothing is found, when something will be. candidates: parts there were to choose from.
     """
 
     found: Bool[Array, "1 *lanes"]
     slot: Int[Array, "1 *lanes"]
-    part: Int[Array, "1 *lanes"]
+    chosen: Chosen
     replica: Int[Array, "1 *lanes"]
-    read: Bool[Array, "1 *lanes"]
-    late: Bool[Array, "1 *lanes"]
-    target: Target
     positioning: Positioning
     transfer: Float[Array, "1 *lanes"]
     start: Float[Array, "1 *lanes"]
@@ -95,23 +114,22 @@ def choose(
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     best = best_part(scenario, state, which, some(chooser))
-    shared = best.read | system.write.delays & ~best.late
-    claim = Claim(best.slot, best.part, best.found & shared, best.positioning.total, best.start)
+    chosen = best.chosen
+    shared = chosen.read | system.write.delays & ~chosen.late
+    claim = Claim(best.slot, chosen.part, best.found & shared, best.positioning.total, best.start)
     verdict, claims = system.claims.claim(state.claims, claim)
     kept = best.found & (verdict.kept | ~shared)
     gives_up = best.found & ~kept
-    place = pick_tree(slots.place, best.slot)
-    rival = rows(system.drives, best.start) == system.placement.drive_of(verdict.rival, place)
+    rival = rows(system.drives, best.start) == system.placement.drive_of(verdict.rival, chosen.place)
     rival = rival & verdict.rival_yields
 
     again = jnp.maximum(best.finish - system.claims.lead, best.start)
     asleep = jnp.where(best.found, jnp.inf, best.idle_until)
     wake = jnp.where(kept, again, jnp.where(gives_up, verdict.retry, asleep))
     planner = chooser & kept
-    goal = system.placement.replica(system.drive, best.target, best.part, best.replica)
-    number = pick(slots.number, best.slot)
-    plan = Plan(*best.positioning, best.transfer, best.finish, goal.end, number, best.slot, best.replica)
-    distance = jnp.where(kept, best.target.cylinder - pick(drives.arm.cylinder, which), 0)
+    goal = system.placement.replica(system.drive, chosen.target, chosen.part, best.replica)
+    plan = Plan(*best.positioning, best.transfer, best.finish, goal.end, chosen.number, best.slot, best.replica)
+    distance = jnp.where(kept, chosen.target.cylinder - pick(drives.arm.cylinder, which), 0)
     state = state._replace(
         slots=serve(scenario, state, best, kept, claim.made, verdict),
         drives=drives._replace(
@@ -122,7 +140,9 @@ def choose(
         ),
         claims=claims,
     )
-    taken = Taken(best.slot, best.part, place, system.placement, best.read, kept, planner, distance)
+    taken = Taken(
+        best.slot, chosen.part, chosen.place, system.placement, chosen.read, kept, planner, distance, chosen.delayed
+    )
     return tell(scenario, state, "taken", taken), _told(scenario, slots, best, claim, verdict)
 
 
@@ -133,7 +153,7 @@ def _told(
     twice = verdict.contested & verdict.kept & ~verdict.rival_yields
     if scenario.system.dispatch.withdraws_late:
         rule, waiting = pick_tree((slots.rule, slots.waiting), best.slot)
-        twice = twice | (claim.made & best.read & (size(rule.counted & ~waiting) >= rule.needed))
+        twice = twice | (claim.made & best.chosen.read & (size(rule.counted & ~waiting) >= rule.needed))
     return {
         "chose": best.found,
         "candidates": best.candidates,
@@ -142,16 +162,6 @@ def _told(
         "contested": verdict.first_contest,
         "twice": twice,
     }
-
-
-def _cheapest(cost: Float[Array, "slot *lanes"]) -> tuple[Int[Array, "1 *lanes"], Float[Array, "1 *lanes"]]:
-    """The first slot of least cost, and that cost.
-
-    Costs are equal where two requests lie at one angle; rounding must not choose between them.
-    """
-    lowest = least(cost)
-    slot, _ = first_true(cost <= lowest + INSTANT)
-    return jnp.minimum(slot, cost.shape[0] - 1), lowest
 
 
 def best_part(
@@ -173,48 +183,81 @@ def best_part(
         system.drive, as_now, placement, which, arm, angle, targets, slots.read, slots.born, parts, offer.usable
     )
     cost = jnp.where(candidate, system.schedule.cost(state.schedule, choice), jnp.inf)
-    slot, lowest = _cheapest(cost)
-    found = jnp.isfinite(lowest) & chooses
-    target: Target = pick_tree(targets, slot)
-    read, part = pick(slots.read, slot), placement.part_on(which, pick_tree(slots.place, slot))
-    usable = None if offer.usable is None else pick(offer.usable, slot)
-    positioning, replica = nearest_replica(placement, system.drive, as_now, arm, angle, target, read, part, usable)
+    slot, lowest = cheapest(cost)
+    chosen, later = _or_later(scenario, state, choice, _of_slot(slots, choice, slot), lowest, chooses)
+    found = (jnp.isfinite(lowest) | chosen.late) & chooses
+    target, read, part = chosen.target, chosen.read, chosen.part
+    positioning, replica = nearest_replica(
+        placement, system.drive, as_now, arm, angle, target, read, part, chosen.usable
+    )
     transfer = as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(placement, as_now))
     return Best(
         found=found,
         slot=slot,
-        part=part,
+        chosen=chosen,
         replica=replica,
-        read=read,
-        late=jnp.zeros_like(read) if offer.delayed is None else pick(offer.delayed, slot),
-        target=target,
         positioning=positioning,
         transfer=transfer,
         start=start,
         finish=start + positioning.total + transfer,
         idle_until=least(choosable_from),
-        candidates=jnp.where(found, count(cost < jnp.inf), 0),
+        candidates=jnp.where(found, count(cost < jnp.inf) + later, 0),
     )
+
+
+def _of_slot(slots: Slots, choice: Choice, slot: Int[Array, "1 *lanes"]) -> Chosen:
+    """What the request in a slot has on the drive that chooses."""
+    place = pick_tree(slots.place, slot)
+    return Chosen(
+        number=pick(slots.number, slot),
+        place=place,
+        part=choice.placement.part_on(choice.which, place),
+        target=pick_tree(choice.target, slot),
+        read=pick(slots.read, slot),
+        usable=None if choice.usable is None else pick(choice.usable, slot),
+        delayed=None,
+    )
+
+
+def _or_later(
+    scenario: Scenario,
+    state: State,
+    choice: Choice,
+    chosen: Chosen,
+    lowest: Float[Array, "1 *lanes"],
+    chooses: Bool[Array, "1 *lanes"],
+) -> tuple[Chosen, Int[Array, "1 *lanes"] | int]:
+    """That, or what a write left for later where it is to be had for less than the `lowest` cost of what the slots hold, and
+    how many such parts there were to choose from."""
+    system, placement, which = scenario.system, choice.placement, choice.which
+
+    def on_drive(place: Any, part: Int[Array, "row *lanes"]) -> Target:
+        return system.drive.seen(placement.target_on(part, place), which)
+
+    def price(place, born, part, usable):
+        writes = jnp.zeros(part.shape, bool)
+        sight = choice._replace(target=on_drive(place, part), read=writes, born=born, part=part, usable=usable)
+        return system.schedule.cost(state.schedule, sight)
+
+    later = system.write.later(state.write, which, chooses, lowest, price, placement)
+    if later is None:
+        return chosen, 0
+    part = placement.part_on(which, later.place)
+    never = jnp.zeros_like(later.found)
+    other = Chosen(later.number, later.place, part, on_drive(later.place, part), never, later.usable, later.row)
+    return where_tree(later.found, other, chosen._replace(delayed=jnp.full_like(part, NOBODY))), later.candidates
 
 
 def candidates(
     scenario: Scenario, state: State, offer: Offer, parts: Int[Array, "slot *lanes"]
 ) -> tuple[Bool[Array, "slot *lanes"], Float[Array, "slot *lanes"]]:
-    """The requests that a drive may choose now, and from when on it may choose each (inf: not before something happens).
-
-    A part left for later is a candidate where there is no other.
-    """
+    """The requests that a drive may choose now, and from when on it may choose each (inf: not before something happens)."""
     system, slots = scenario.system, state.slots
     asked = jnp.where(slots.read, system.dispatch.asked_from(state.dispatch, slots.sent, parts), slots.sent)
     choosable_from = system.claims.choosable_from(state.claims, asked, slots.receiving, parts)
-    if offer.delayed is not None:
-        choosable_from = jnp.where(offer.delayed, 0.0, choosable_from)
     choosable_from = jnp.where(offer.waits, choosable_from, jnp.inf)
     # an idle drive wakes for a part within a rounding of the moment from which it may choose it
-    candidate = choosable_from <= INSTANT
-    if offer.patient is not None:
-        candidate = candidate & ~(offer.patient & some(candidate & ~offer.patient))
-    return candidate, choosable_from
+    return choosable_from <= INSTANT, choosable_from
 
 
 def serve(
@@ -229,17 +272,17 @@ def serve(
 
     claimed: it was a claim, of which the verdict says who hears of it.
     """
-    slots, slot = state.slots, best.slot
-    at = (rows(scenario.system.slots, slots.born) == slot) & best.found
+    slots, slot, chosen = state.slots, best.slot, best.chosen
+    at = (rows(scenario.system.slots, slots.born) == slot) & best.found & ~chosen.late
     rule, before, queued = pick_tree((slots.rule, slots.answer, slots.waiting), slot)
-    rest = queued & ~bit(best.part)
+    rest = queued & ~bit(chosen.part)
     enough = claimed & (size(rule.counted & ~rest) >= rule.needed)
     if scenario.system.dispatch.withdraws_late:
-        enough = enough & (~best.read | scenario.system.dispatch.withdraws)
+        enough = enough & (~chosen.read | scenario.system.dispatch.withdraws)
     waiting = jnp.where(enough, rest & ~verdict.withdrawn, rest)
-    counts = kept & held(rule.counted, best.part) & ~best.late
+    counts = kept & held(rule.counted, chosen.part)
     last = jnp.where(counts, jnp.maximum(pick(slots.latest, slot), best.finish), pick(slots.latest, slot))
-    part = Part(rule, best.read, rest, last, before, counts, best.finish, verdict.rival_yields)
+    part = Part(rule, chosen.read, rest, last, before, counts, best.finish, verdict.rival_yields)
     answer = when_taken(scenario, part)
     return slots._replace(
         waiting=jnp.where(at, waiting, slots.waiting),

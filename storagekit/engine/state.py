@@ -152,9 +152,11 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"], key: UInt32[A
     """
     system = scenario.system
     lanes = phase.shape[1:]
-    sizes = Sizes(system.slots, system.drives, lanes, system.condition.stops)
+    # what a place consists of, the placement knows
+    place = system.placement.locate(system.drive, nothing_asked(lanes))
+    sizes = Sizes(system.slots, system.drives, lanes, system.condition.stops, place)
     return State(
-        slots=_empty_slots(scenario, phase),
+        slots=_empty_slots(scenario, phase, place),
         drives=_sleeping_drives(phase),
         arrived=jnp.full((1, *lanes), scenario.arrivals.first_arrival, jnp.float32),
         gap=jnp.zeros((1, *lanes), jnp.float32),
@@ -164,15 +166,13 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"], key: UInt32[A
     )
 
 
-def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> Slots:
+def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"], somewhere: Any) -> Slots:
     system = scenario.system
 
     def slot(value: float, kind: DTypeLike = jnp.float32) -> Shaped[Array, "slot *lanes"]:
         return jnp.full((system.slots, *phase.shape[1:]), value, kind)
 
     opening = scenario.arrivals.at_start(rows(system.slots, phase))
-    # what a place consists of, the placement knows
-    somewhere = system.placement.locate(system.drive, nothing_asked(phase.shape[1:]))
     return Slots(
         number=slot(NOBODY, jnp.int32),
         place=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),

@@ -103,7 +103,7 @@ def _scenario(asked: Asked) -> Scenario:
         _placement(asked.drive, layout, load),
         NearestIdle(),
         _discipline(asked.scheduler),
-        # forced while half of the slots is left, so that copies that wait keep no requests out
+        # few, so that a run of some thousand requests pays for all copies of its writes
         Background(room // 2) if delayed else AllCopies(),
         drives=max(_DISKS, layout.disks),
         slots=room,

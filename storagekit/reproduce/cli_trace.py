@@ -134,7 +134,7 @@ def _pair(given: str, option: str, form: str, left: Callable, right: Callable):
 
 
 def _array(drive, name: str, schedule, slots: int):
-    """An SR-Mirror as the paper runs it; half of the slots may hold delayed writes before these are forced."""
+    """An SR-Mirror as the paper runs it."""
     from storagekit.dispatch import NearestIdle
     from storagekit.engine import System
     from storagekit.placement import SRMirror
@@ -147,7 +147,7 @@ def _array(drive, name: str, schedule, slots: int):
         SRMirror(shape.striping, shape.replicas, shape.mirrors),
         NearestIdle(),
         schedule,
-        Background(max(1, slots // 2)),
+        Background(),
         drives=shape.disks,
         slots=slots,
     )

@@ -8,12 +8,14 @@ for later is written with the newest data, so that a write which overlaps an old
 them. A read that arrives goes to replicas that are not stale; where overlapping writes leave none, to any, what is newer
 coming from the copies that wait in memory.
 
-After a crash memory is lost; the metadata table says which replicas are current (`pending`): the rest is copied from there.
+What a write has left to do is in a table once its first copy is on disk; its slot is free as soon as it is answered too.
+After a crash memory is lost; the table says which replicas are current (`pending`): the rest is copied from there.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
@@ -22,48 +24,84 @@ from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.drive import AbstractMechanics
 from storagekit.errors import InputError
-from storagekit.lanes import bit, count, held, mask_of, pick, rows, union, whole
-from storagekit.moments import Ended, Entered, Rule, Sizes
+from storagekit.lanes import INSTANT, bit, cheapest, count, held, least, mask_of, pick, rows, union, where_tree, whole
+from storagekit.moments import Ended, Entered, Rule, Sizes, Taken
 from storagekit.placement import AbstractPlacement, of_part
 from storagekit.workload import Requests
-from storagekit.write.base import AbstractWrite, Offer
+from storagekit.write.base import AbstractWrite, Later, Offer, Price
+from storagekit.write.table import Table, empty
+
+# what a drive writes that is no delayed copy, and what was one until a newer write covered it
+FIRST, COVERED = -1, -2
+
+
+class Clock(NamedTuple):
+    """Seconds since the run began, whole ones and the rest, so that the age of a row need not be told at every event."""
+
+    whole: Int[Array, "*row"]
+    rest: Float[Array, "*row"]
+
+    def after(self, time: Float[Array, "*row"]) -> "Clock":
+        rest = self.rest + time
+        return Clock(self.whole + jnp.floor(rest).astype(jnp.int32), rest - jnp.floor(rest))
+
+    def since(self, other: "Clock") -> Float[Array, "*row"]:
+        """Seconds from the other to this."""
+        return (self.whole - other.whole).astype(jnp.float32) + (self.rest - other.rest)
+
+
+class Copies(NamedTuple):
+    """A row of the table: what a write has left to do whose first copy is on disk.
+
+    number: which request. start, stop: its sectors, stop excluded. place: where it lies. born: when it arrived. left: the
+    replicas still to be written. order: the rank of its first copy among all so far, from 1.
+    """
+
+    number: Int[Array, "1 *lanes"]
+    start: Int[Array, "1 *lanes"]
+    stop: Int[Array, "1 *lanes"]
+    place: Any
+    born: Clock
+    left: UInt32[Array, "1 *lanes"]
+    order: Int[Array, "1 *lanes"]
 
 
 class Delayed(NamedTuple):
-    """Private state, for the request in each slot.
+    """Private state.
 
-    replicas: where a read, or the first copy of a write, may go; of a write that has started, where it still has to go.
-    order: 0 until the first copy is on disk, then the rank of that among all first copies so far, from 1. begun: how many
-    these are. start, stop: its sectors, stop excluded.
+    replicas: of the request in each slot, where a read, or the first copy of a write, may go; none once that is on disk.
+    start, stop: its sectors, stop excluded. table: of `Copies`. writes: the row of which each drive writes a copy, FIRST or
+    COVERED. begun: writes whose first copy has been on disk. now: since the run began.
     """
 
     replicas: UInt32[Array, "slot *lanes"]
-    order: Int[Array, "slot *lanes"]
     start: Int[Array, "slot *lanes"]
     stop: Int[Array, "slot *lanes"]
+    table: Table
+    writes: Int[Array, "drive *lanes"]
     begun: Int[Array, "1 *lanes"]
-
-    @property
-    def started(self) -> Bool[Array, "slot *lanes"]:
-        """The first copy is on disk."""
-        return self.order > 0
+    now: Clock
 
 
 class Background(AbstractWrite):
     """One copy of a write like a read, the others once nothing else waits at their drives.
 
     Answered when the first copy is on disk; with nvram 1 as it arrives. table: writes with copies left to write at which
-    these are forced: they compete with everything else until there are
-    fewer (10,000 entries in srarray). A write holds its slot until its last copy is written, so that the
-    system's slots bound the table as well; what does not fit waits outside and is counted.
+    these are forced: they compete with everything else until there are fewer (10,000 entries in srarray). most: writes that
+    the table has memory for, the same in all lanes of a batch: what arrives while it is full waits outside and is counted.
     """
 
     table: Int[AnyArray, "..."] = eqx.field(converter=whole, default=10_000)
     nvram: Int[AnyArray, "..."] = eqx.field(converter=whole, default=0)
+    most: int = eqx.field(static=True, default=10_000)
 
     def __check_init__(self):
         if np.any(np.asarray(self.table) < 1):
             raise InputError(f"a table of {int(np.min(self.table))} delayed writes: it must hold at least 1")
+        if np.any(np.asarray(self.table) > self.most):
+            raise InputError(
+                f"a table of {int(np.max(self.table))} delayed writes: at most {self.most}, or raise `most`"
+            )
         if not np.all(np.isin(np.asarray(self.nvram), (0, 1))):
             raise InputError(f"nvram {int(np.max(self.nvram))}: give 1 where writes are safe as they arrive, else 0")
 
@@ -81,18 +119,31 @@ class Background(AbstractWrite):
         return True
 
     def init(self, sizes: Sizes) -> Delayed:
-        def full(value: int, kind: DTypeLike) -> Shaped[Array, "slot *lanes"]:
-            return jnp.full((sizes.slots, *sizes.lanes), value, kind)
+        def full(count: int, value: int = 0, kind: DTypeLike = jnp.int32) -> Shaped[Array, "row *lanes"]:
+            return jnp.full((count, *sizes.lanes), value, kind)
 
-        nowhere = full(0, jnp.int32)
-        return Delayed(full(0, jnp.uint32), nowhere, nowhere, nowhere, jnp.zeros((1, *sizes.lanes), jnp.int32))
+        slot, one = full(sizes.slots), full(1)
+        start = Clock(one, full(1, 0, jnp.float32))
+        row = Copies(one, one, one, sizes.place, start, full(1, 0, jnp.uint32), one)
+        # whatever is in a slot may still come to be a row
+        table = empty(row, self.most + sizes.slots, sizes.lanes)
+        return Delayed(full(sizes.slots, 0, jnp.uint32), slot, slot, table, full(sizes.drives, FIRST), one, start)
 
-    def usable(self, private: Delayed, request: Requests, placement: AbstractPlacement) -> UInt32[Array, "1 *lanes"]:
-        overlaps = (private.start < request.sector + request.sectors) & (private.stop > request.sector)
-        stale = union(jnp.where(private.started & overlaps, private.replicas, jnp.uint32(0)))
-        every = mask_of(placement.parts * placement.replicas)
-        current = every & ~stale
-        return jnp.where(request.read & (current != 0), current, every)
+    def has_room(self, private: Delayed) -> Bool[Array, "1 *lanes"]:
+        return private.table.size < self.most
+
+    def usable(
+        self, private: Delayed, request: Requests, admitted: Bool[Array, "1 *lanes"], placement: AbstractPlacement
+    ) -> UInt32[Array, "1 *lanes"]:
+        end = request.sector + request.sectors
+
+        def look(stale, copies, number, there):
+            overlaps = there & (copies.start < end) & (copies.stop > request.sector)
+            return stale | union(jnp.where(overlaps, copies.left, jnp.uint32(0)))
+
+        every = jnp.zeros(admitted.shape, jnp.uint32) | mask_of(placement.parts * placement.replicas)
+        stale = private.table.fold(admitted & request.read, look, jnp.zeros_like(every))
+        return jnp.where(every & ~stale != 0, every & ~stale, every)
 
     def asked(self, routed, parts, read):
         return routed
@@ -102,7 +153,6 @@ class Background(AbstractWrite):
         assert moment.usable is not None
         return private._replace(
             replicas=jnp.where(into, moment.usable, private.replicas),
-            order=jnp.where(into, 0, private.order),
             start=jnp.where(into, request.sector, private.start),
             stop=jnp.where(into, request.sector + request.sectors, private.stop),
         )
@@ -115,30 +165,97 @@ class Background(AbstractWrite):
         placement: AbstractPlacement,
     ) -> Offer:
         usable = of_part(private.replicas, part, placement)
-        delayed = private.started & (usable != 0)
-        forced = count(private.started & (private.replicas != 0)) >= self.table
-        waits = (held(waiting, part) & (usable != 0)) | delayed
-        return Offer(waits, delayed, delayed & ~forced, usable)
+        return Offer(held(waiting, part) & (usable != 0), usable)
+
+    def later(
+        self,
+        private: Delayed,
+        which: Int[Array, "1 *lanes"],
+        chooses: Bool[Array, "1 *lanes"],
+        bound: Float[Array, "1 *lanes"],
+        price: Price,
+        placement: AbstractPlacement,
+    ) -> Later:
+        needed = chooses & (jnp.isinf(bound) | (private.table.size >= self.table))
+
+        def look(best, copies, number, there):
+            at, cost, candidates = best
+            part = placement.part_on(which, copies.place)
+            usable = of_part(copies.left, part, placement)
+            there = there & (usable != 0)
+            born = copies.born.since(private.now)
+            index, lowest = cheapest(jnp.where(there, price(copies.place, born, part, usable), jnp.inf))
+            sooner = lowest < cost - INSTANT
+            at = jnp.where(sooner, pick(number + jnp.zeros_like(part), index), at)
+            return at, jnp.where(sooner, lowest, cost), candidates + count(there)
+
+        none = jnp.zeros_like(which)
+        at, _, candidates = private.table.fold(needed, look, (none + FIRST, bound, none))
+        copies = private.table.row(at)
+        usable = of_part(copies.left, placement.part_on(which, copies.place), placement)
+        return Later(at, at >= 0, copies.number, copies.place, usable, candidates)
 
     def sweep(self, placement: AbstractPlacement, mechanics: AbstractMechanics) -> Float[AnyArray, "..."]:
         return jnp.float32(0)
 
-    def ended(self, private: Delayed, moment: Ended) -> Delayed:
-        slot, placement = moment.slot, moment.placement
-        at = (rows(private.start.shape[0], private.start) == slot) & moment.written
-        written = bit(moment.part * placement.replicas + moment.replica)
-        first = moment.written & ~pick(private.started, slot)
-        every = mask_of(placement.parts * placement.replicas)
-        left = jnp.where(first, every, pick(private.replicas, slot)) & ~written
-        left = jnp.where(moment.written, left, jnp.uint32(0))
-        covered = (private.start >= pick(private.start, slot)) & (private.stop <= pick(private.stop, slot))
-        over = private.started & covered & first & ~at
-        replicas = jnp.where(at, left, jnp.where(over, jnp.uint32(0), private.replicas))
-        order = jnp.where(at & first, private.begun + 1, private.order)
-        return private._replace(replicas=replicas, order=order, begun=private.begun + first)
+    def taken(self, private: Delayed, moment: Taken) -> Delayed:
+        assert moment.delayed is not None
+        return private._replace(writes=jnp.where(moment.drive, moment.delayed, private.writes))
 
-    def left(self, private: Delayed, slot: Int[Array, "1 *lanes"]) -> UInt32[Array, "1 *lanes"]:
-        return pick(private.replicas, slot)
+    def ends_delayed(self, private: Delayed, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
+        return pick(private.writes, which) != FIRST
+
+    def ended(self, private: Delayed, moment: Ended) -> Delayed:
+        first = moment.written
+        start, stop = pick(private.start, moment.slot), pick(private.stop, moment.slot)
+        private = _without_covered(private, start, stop, first)
+        table, placement = private.table, moment.placement
+        at = pick(private.writes, moment.which)
+        old = table.row(at)
+        again = moment.made & (at >= 0)
+        place = where_tree(again, old.place, moment.place)
+        written = bit(placement.part_on(moment.which, place) * placement.replicas + moment.replica)
+        every = mask_of(placement.parts * placement.replicas)
+        left = jnp.where(again, old.left, every) & ~written
+        fresh = Copies(moment.number, start, stop, place, private.now.after(moment.born), left, private.begun + 1)
+        row = where_tree(again, old._replace(left=left), fresh)
+        table = table.put(jnp.where(first, table.size, at), row, (first | again) & (left != 0))
+        slot = rows(private.replicas.shape[0], private.replicas) == moment.slot
+        private = private._replace(
+            replicas=jnp.where(slot & first, jnp.uint32(0), private.replicas), table=table, begun=private.begun + first
+        )
+        return _without(private, at, again & (left == 0), FIRST)
 
     def keeps(self, private: Delayed, read: Bool[Array, "slot *lanes"]) -> Bool[Array, "slot *lanes"]:
         return ~read & (private.replicas != 0)
+
+    def elapse(self, private: Delayed, time: Float[Array, "1 *lanes"]) -> Delayed:
+        return private._replace(now=private.now.after(time))
+
+
+def _without(private: Delayed, at: Int[Array, "1 *lanes"], gone: Bool[Array, "1 *lanes"], becomes: int) -> Delayed:
+    """Without row `at` of the table in lanes in which it is `gone`; a drive that writes it does what it `becomes`."""
+    writes = private.table.renumbered(private.writes, at, gone, becomes)
+    return private._replace(table=private.table.without(at, gone), writes=writes)
+
+
+def _without_covered(
+    private: Delayed, start: Int[Array, "1 *lanes"], stop: Int[Array, "1 *lanes"], first: Bool[Array, "1 *lanes"]
+) -> Delayed:
+    """Without the older writes between these sectors, in lanes in which the `first` copy of a newer one is on disk."""
+
+    def covered(table: Table, needed: Bool[Array, "1 *lanes"]) -> Int[Array, "1 *lanes"]:
+        def look(at, copies, number, there):
+            within = there & (copies.start >= start) & (copies.stop <= stop)
+            return jnp.maximum(at, -least(jnp.where(within, -number, 1)))
+
+        return table.fold(needed, look, jnp.full_like(table.size, FIRST))
+
+    def turn(sofar: tuple[Table, Array, Array]) -> tuple[Table, Array, Array]:
+        table, writes, at = sofar
+        fewer = _without(private._replace(table=table, writes=writes), at, at >= 0, COVERED)
+        return fewer.table, fewer.writes, covered(fewer.table, at >= 0)
+
+    begin = private.table, private.writes, covered(private.table, first)
+    table, writes, _ = jax.lax.while_loop(lambda sofar: jnp.any(sofar[2] >= 0), turn, begin)
+    return private._replace(table=table, writes=writes)

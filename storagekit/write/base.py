@@ -4,6 +4,7 @@ By default all are written at once; what a policy leaves for later it offers to 
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -20,15 +21,33 @@ from storagekit.workload import Requests
 class Offer(NamedTuple):
     """What waits at a drive.
 
-    waits: requests it may take. delayed: of these, parts that a write left for later; patient: of these, those that wait
-    until nothing else does. usable: the replicas of each that may be chosen, one bit each. None: as if nothing were ever
-    delayed, and every replica usable.
+    waits: requests it may take. usable: the replicas of each that may be chosen, one bit each; None for all.
     """
 
     waits: Bool[Array, "slot *lanes"]
-    delayed: Bool[Array, "slot *lanes"] | None
-    patient: Bool[Array, "slot *lanes"] | None
     usable: UInt32[Array, "slot *lanes"] | None
+
+
+class Later(NamedTuple):
+    """What a drive would write of what was left for later, rather than anything in the slots; `found` where there is such.
+
+    row: its number in the policy's table. number: of its request, which lies at `place`. usable: the replicas that may be
+    chosen, one bit each. candidates: parts there were to choose from, beside those in the slots.
+    """
+
+    row: Int[Array, "1 *lanes"]
+    found: Bool[Array, "1 *lanes"]
+    number: Int[Array, "1 *lanes"]
+    place: Any
+    usable: UInt32[Array, "1 *lanes"]
+    candidates: Int[Array, "1 *lanes"]
+
+
+# what writes would cost the drive that chooses: they lie at these places, were born then, seconds from now; it holds that
+# part of each, and may write those replicas
+Price = Callable[
+    [Any, Float[Array, "row *lanes"], Int[Array, "row *lanes"], UInt32[Array, "row *lanes"]], Float[Array, "row *lanes"]
+]
 
 
 class AbstractWrite(Member):
@@ -59,8 +78,15 @@ class AbstractWrite(Member):
         """Whether one drive serves a write first for all the parts it waits at, the others having time."""
         return False
 
-    def usable(self, private: Any, request: Requests, placement: AbstractPlacement) -> UInt32[Array, "1 *lanes"] | None:
-        """The replicas at which an entering request may be served, bit part * D_r + replica; None for all."""
+    def has_room(self, private: Any) -> Bool[Array, "1 *lanes"] | None:
+        """Whether a request may enter; None for always."""
+        return None
+
+    def usable(
+        self, private: Any, request: Requests, admitted: Bool[Array, "1 *lanes"], placement: AbstractPlacement
+    ) -> UInt32[Array, "1 *lanes"] | None:
+        """The replicas at which a request that enters where it is `admitted` may be served, bit part * D_r + replica; None
+        for all."""
         return None
 
     def asked(
@@ -77,15 +103,28 @@ class AbstractWrite(Member):
         placement: AbstractPlacement,
     ) -> Offer:
         """What waits at the drive that holds this part of each request."""
-        return Offer(held(waiting, part), None, None, None)
+        return Offer(held(waiting, part), None)
+
+    def later(
+        self,
+        private: Any,
+        which: Int[Array, "1 *lanes"],
+        chooses: Bool[Array, "1 *lanes"],
+        bound: Float[Array, "1 *lanes"],
+        price: Price,
+        placement: AbstractPlacement,
+    ) -> Later | None:
+        """What drive `which` writes, in lanes in which it `chooses`, of what was left for later: the part of least cost, if
+        that is less than `bound`, the least in the slots (inf where there is nothing); None where nothing ever is left."""
+        return None
 
     def sweep(self, placement: AbstractPlacement, mechanics: AbstractMechanics) -> Float[AnyArray, "..."]:
         """Seconds that an access which writes takes beyond one replica."""
         return placement.sweep(mechanics)
 
-    def left(self, private: Any, slot: Int[Array, "1 *lanes"]) -> UInt32[Array, "1 *lanes"]:
-        """The replicas that the write in `slot`, whose access is over, has still to reach, as in `usable`."""
-        return jnp.zeros(slot.shape, jnp.uint32)
+    def ends_delayed(self, private: Any, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"] | None:
+        """Whether the access of drive `which` writes what had been left for later; None for never."""
+        return None
 
     def keeps(self, private: Any, read: Bool[Array, "slot *lanes"]) -> Bool[Array, "slot *lanes"]:
         """Slots whose request is still needed, although answered and waiting nowhere."""

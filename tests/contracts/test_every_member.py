@@ -51,7 +51,7 @@ SCHEDULES = (FCFS(), SSTF(), LOOK(), CLOOK(), SATF())
 WRITES = (AtOnce(), FirstCopy(), ReceivingBrick(), AllCopies())
 # delayed writes need a dispatcher that chooses when a drive falls free, and not before
 WITHOUT_LEAD = (central(), Hashing(), LARD(2.0, 4.0), NearestIdle())
-DELAYING = (Background(4), Background(4, nvram=1))
+DELAYING = (Background(4, most=64), Background(4, nvram=1, most=64))
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3, overhead=0.1e-3)
 COPIES = 3
 SLOTS = 12

@@ -1,0 +1,132 @@
+"""A table of many rows of which few are in use, for the event loop to carry.
+
+The rows in use are the first ones: what is taken out is replaced by the last. Whoever reads the table does so block by block
+as far as it is in use, in a loop that makes no turn where nobody has to, so that its length costs memory and no time. For the
+same reason it is one array, of which a row is a column of words, and whoever writes to it depends on all that was read
+before: XLA then writes in place, where it would copy it in every event otherwise.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, PyTree
+
+from storagekit.lanes import rows
+
+# rows that are read at once
+BLOCK = 16
+
+Found = TypeVar("Found")
+
+
+class Form(NamedTuple):
+    """What a row is: a pytree of so many numbers, of 32 bits each."""
+
+    tree: Any
+    kinds: tuple[np.dtype, ...]
+
+
+class Table(eqx.Module):
+    """Rows that are pytrees of `[1, *lanes]`. words: `[word of a row, row]`, in one axis as the engine's arrays have but one
+    before the lanes; size: rows in use."""
+
+    words: Int[Array, "word *lanes"]
+    size: Int[Array, "1 *lanes"]
+    form: Form = eqx.field(static=True)
+
+    def row(self, at: Int[Array, "1 *lanes"]) -> Any:
+        """Row `at`, or the nearest that there is."""
+        return self._unpacked(self._column(at))
+
+    def put(self, at: Int[Array, "1 *lanes"], row: Any, where: Bool[Array, "1 *lanes"]) -> "Table":
+        """With `row` as row `at` in the lanes marked in `where`; `at` may be the first that is not in use."""
+        at = jnp.clip(at, 0, self._box.shape[1] - 1)
+        column = jnp.where(where, self._packed(row), self._column(at))
+        grown = jnp.where(where, jnp.maximum(self.size, at + 1), self.size)
+        return eqx.tree_at(lambda table: (table.words, table.size), self, (_written(self._box, at, column), grown))
+
+    def without(self, at: Int[Array, "1 *lanes"], where: Bool[Array, "1 *lanes"]) -> "Table":
+        """Without row `at` in the lanes marked in `where`: the last row is there now, see `renumbered`."""
+        shorter = self.put(at, self.row(self.size - 1), where)
+        return eqx.tree_at(lambda table: table.size, shorter, self.size - where)
+
+    def renumbered(
+        self, number: Int[Array, "*row"], at: Int[Array, "1 *lanes"], where: Bool[Array, "1 *lanes"], gone: int
+    ) -> Int[Array, "*row"]:
+        """The numbers that rows have once this table is `without` one of them, `gone` for that."""
+        elsewhere = jnp.where(number == at, gone, jnp.where(number == self.size - 1, at, number))
+        return jnp.where(where, elsewhere, number)
+
+    def fold(
+        self,
+        needed: Bool[Array, "1 *lanes"],
+        look: Callable[[Found, Any, Int[Array, "row *ones"], Bool[Array, "row *lanes"]], Found],
+        found: Found,
+    ) -> Found:
+        """`found = look(found, rows, number of each, whether it is in use)` for block after block of rows `[row, *lanes]`.
+
+        In lanes in which it is not `needed` no row counts as in use.
+        """
+        used = jnp.where(needed, self.size, 0)
+        end = jnp.max(used)
+
+        def turn(sofar: tuple[Int[Array, ""], Found]) -> tuple[Int[Array, ""], Found]:
+            first, found = sofar
+            block = jax.lax.dynamic_slice_in_dim(self._box, first, BLOCK, axis=1)
+            number = first + rows(BLOCK, used)
+            return first + BLOCK, look(found, self._unpacked(block), number, number < used)
+
+        return jax.lax.while_loop(lambda sofar: sofar[0] < end, turn, (jnp.int32(0), found))[1]
+
+    def in_use(self) -> Any:
+        """The rows in use, of a single lane: NumPy arrays `[row]`."""
+        words = np.asarray(self.words).reshape(len(self.form.kinds), -1)[:, : int(self.size[0])]
+        return jax.tree.unflatten(
+            self.form.tree, [row.view(kind) for row, kind in zip(words, self.form.kinds, strict=True)]
+        )
+
+    @property
+    def _box(self) -> Int[Array, "word row *lanes"]:
+        return self.words.reshape((len(self.form.kinds), -1, *self.words.shape[1:]))
+
+    def _column(self, at: Int[Array, "1 *lanes"]) -> Int[Array, "word 1 *lanes"]:
+        at = jnp.clip(at, 0, self._box.shape[1] - 1)
+        if self.words.ndim == 1:
+            return jax.lax.dynamic_slice_in_dim(self._box, at[0], 1, axis=1)
+        return jnp.take_along_axis(self._box, at[None], axis=1, mode="clip")
+
+    def _packed(self, row: Any) -> Int[Array, "word 1 *lanes"]:
+        return jnp.stack([jax.lax.bitcast_convert_type(leaf, jnp.int32) for leaf in jax.tree.leaves(row)])
+
+    def _unpacked(self, words: Int[Array, "word row *lanes"]) -> Any:
+        leaves = [jax.lax.bitcast_convert_type(*of_kind) for of_kind in zip(words, self.form.kinds, strict=True)]
+        return jax.tree.unflatten(self.form.tree, leaves)
+
+
+def empty(row: PyTree, length: int, lanes: tuple[int, ...]) -> Table:
+    """A table of at least `length` rows such as this one."""
+    leaves, tree = jax.tree.flatten(row)
+    length = math.ceil(length / BLOCK) * BLOCK
+    words = jnp.zeros((len(leaves) * length, *lanes), jnp.int32)
+    return Table(words, jnp.zeros((1, *lanes), jnp.int32), Form(tree, tuple(leaf.dtype for leaf in leaves)))
+
+
+def _written(
+    box: Int[Array, "word row *lanes"], at: Int[Array, "1 *lanes"], column: Int[Array, "word 1 *lanes"]
+) -> Int[Array, "words *lanes"]:
+    """The words with `column` at row `at` of each lane."""
+    if box.ndim == 2:
+        box = jax.lax.dynamic_update_slice_in_dim(box, column, at[0], axis=1)
+        return box.reshape(-1)
+
+    # lane by lane: a mask would pass over the whole table
+    def one(lane: Int[Array, ""], box: Int[Array, "word row lane"]) -> Int[Array, "word row lane"]:
+        there = jax.lax.dynamic_slice_in_dim(column, lane, 1, axis=2)
+        return jax.lax.dynamic_update_slice(box, there, (0, at[0, lane], lane))
+
+    return jax.lax.fori_loop(0, box.shape[2], one, box).reshape(-1, box.shape[2])

@@ -1,0 +1,165 @@
+"""The table of delayed writes against a list: dense, written in place, the same in a lane as alone."""
+
+import re
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storagekit.dispatch import NearestIdle
+from storagekit.drive import ideal_drive
+from storagekit.engine import Record, Scenario, System, keys
+from storagekit.engine.run import Runner, _advance
+from storagekit.lanes import count, least
+from storagekit.metrics import replicate, simulate
+from storagekit.placement import SRMirror
+from storagekit.schedule import FCFS, SATF
+from storagekit.workload import FixedSize, PoissonArrivals, RandomRequests
+from storagekit.write import Background
+from storagekit.write.table import BLOCK, Table, empty
+
+LENGTH = 2 * BLOCK
+
+
+class Row(NamedTuple):
+    number: object
+    share: object
+    mask: object
+
+
+def row(number, lanes=()):
+    """Row of one number, in the kinds of number that a row may have."""
+    number = jnp.broadcast_to(jnp.asarray(number, jnp.int32), (1, *lanes))
+    return Row(number, number / jnp.float32(8), (number * 3).astype(jnp.uint32))
+
+
+def contents(table: Table) -> list[int]:
+    rows = table.in_use()
+    np.testing.assert_array_equal(rows.share, rows.number / np.float32(8))
+    np.testing.assert_array_equal(rows.mask, rows.number.astype(np.uint32) * 3)
+    return rows.number.tolist()
+
+
+@jax.jit
+def changed(table: Table, at, number, puts, takes):
+    lanes = table.size.shape[1:]
+    followed = table.renumbered(
+        jnp.broadcast_to(jnp.arange(LENGTH).reshape(-1, *(1,) * len(lanes)), (LENGTH, *lanes)), at, takes, -7
+    )
+    return table.put(at, row(number, lanes), puts).without(at, takes), followed
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["append", "change", "take", "nothing"]), st.integers(0, 99), st.integers(0, 10**6)),
+    max_size=60,
+)
+
+
+@settings(max_examples=30, derandomize=True, deadline=None)
+@given(STEPS)
+def test_it_holds_what_a_list_holds(steps):
+    """In a lane of three, with other lanes that do something else, and alone."""
+    alone, beside, rows = empty(row(0), LENGTH, ()), empty(row(0, (3,)), LENGTH, (3,)), []
+    for verb, where, number in steps:
+        verb = (
+            "nothing" if (verb in ("change", "take") and not rows) or (verb == "append" and len(rows) == LENGTH) else verb
+        )
+        at = len(rows) if verb == "append" else where % max(1, len(rows))
+        before = list(range(len(rows)))
+        if verb == "append":
+            rows.append(number)
+        elif verb == "change":
+            rows[at] = number
+        elif verb == "take":
+            rows[at], before[at], before[-1] = rows[-1], before[-1], at
+            rows.pop()
+        puts, takes = verb in ("append", "change"), verb == "take"
+        at = -1 if verb == "nothing" else at
+        alone, followed = changed(alone, jnp.array([at]), jnp.array([number]), jnp.array([puts]), jnp.array([takes]))
+        others = jnp.array([[0, at, -1]]), jnp.array([[5, number, 6]]), jnp.array([[True, puts, False]])
+        beside, _ = changed(beside, *others, jnp.array([[False, takes, False]]))
+        lane = jax.tree.map(lambda leaf: leaf[..., 1], beside)
+        assert contents(alone) == contents(lane) == rows
+        if takes:
+            # every other row is found under its new number
+            assert followed[at if at < len(rows) + 1 else 0] == -7
+            if at < len(rows):
+                assert followed[len(rows)] == at
+    assert contents(jax.tree.map(lambda leaf: leaf[..., 2], beside)) == []
+
+
+@settings(max_examples=20, derandomize=True, deadline=None)
+@given(st.lists(st.integers(-1000, 1000), max_size=LENGTH), st.booleans())
+def test_a_fold_sees_the_rows_in_use(numbers, needed):
+    table = empty(row(0), LENGTH, ())
+    for at, number in enumerate(numbers):
+        table, _ = changed(table, jnp.array([at]), jnp.array([number]), jnp.array([True]), jnp.array([False]))
+
+    def look(found, block, index, there):
+        lowest = least(jnp.where(there, block.number, 5000))
+        return jnp.minimum(found[0], lowest), found[1] + count(there), found[2] + jnp.sum(jnp.where(there, index, 0))
+
+    start = jnp.full((1,), 5000), jnp.zeros((1,), jnp.int32), jnp.int32(0)
+    lowest, seen, indices = table.fold(jnp.array([needed]), look, start)
+    inside = numbers if needed else []
+    assert (int(lowest[0]), int(seen[0])) == (min(inside, default=5000), len(inside))
+    assert int(indices) == sum(range(len(inside)))
+
+
+DRIVE = ideal_drive(full_seek=4e-3, revolution=6e-3, cylinders=40, sectors_per_track=32)
+
+
+def written_over(rate, *, table=500, most=500, schedule=None, read_share=0.4):
+    """A hot spot: writes overlap, and cover, one another."""
+    system = System(
+        DRIVE, SRMirror(1, 2, 2, unit=32), NearestIdle(), schedule or SATF(), Background(table, most=most), slots=64
+    )
+    locality = int(system.placement.capacity(DRIVE)) / 400
+    return Scenario(system, PoissonArrivals(RandomRequests(FixedSize(1024), read_share, locality, alignment=1), rate))
+
+
+@pytest.mark.parametrize("lanes", [(), (3,)])
+def test_nothing_copies_the_table(lanes):
+    """In an event: a copy of 500 rows costs as much as ten events, one of 10,000 two hundred."""
+    scenario = written_over(300)
+    key = keys([0])[:, 0] if not lanes else keys(range(*lanes))
+    runner = Runner(scenario, key, Record())
+    text = _advance.lower(runner.arrays, runner.static, runner.record, 1, 1, runner.run).compile().as_text()
+    words = runner.run.state.write.table.words.size
+    size = re.compile(r"s32\[([\d,]+)\]")
+
+    def is_table(line):
+        found = size.search(line.partition("=")[2])
+        return found is not None and int(np.prod([int(one) for one in found[1].split(",")])) == words
+
+    inside = [line for line in text.splitlines() if is_table(line)]
+    assert any("dynamic-update-slice" in line for line in inside), "the table is not where this test looks for it"
+    copies = [line for line in inside if re.search(r"= s32\S* copy\(", line)]
+    # one into the program, whose argument may be donated
+    assert len(copies) <= 1, copies
+
+
+@pytest.mark.parametrize("schedule", [SATF(), FCFS()], ids=["SATF", "FCFS"])
+def test_a_lane_is_a_run_of_its_own(schedule):
+    """Rows that are covered, moved and forced in some lanes and not in others."""
+    scenario = written_over(420, table=20, schedule=schedule)
+    batch = replicate(scenario, seeds=4, requests=2000, allow_held_up=True)
+    for seed in range(4):
+        alone = simulate(scenario, seed=seed, requests=2000, allow_held_up=True)
+        for name in ("throughput", "response", "seek", "rotation"):
+            np.testing.assert_allclose(float(batch[name].sel(seed=seed)), float(alone[name]), rtol=2e-4, err_msg=name)
+
+
+def test_what_finds_the_table_full_waits_outside():
+    """An overload of writes: a table of two, and slots for 64, never hold more than both, and everybody is answered."""
+    few, many = (written_over(900, table=2, most=most, read_share=0.0) for most in (2, 500))
+    seen = [simulate(one, requests=3000, allow_held_up=True) for one in (few, many)]
+    assert float(seen[0].held_up) > 100
+    runner = Runner(few, keys([0])[:, 0], Record())
+    for _ in range(20):
+        runner.advance(1)
+        assert int(runner.run.state.write.table.size[0]) <= 2 + 64
