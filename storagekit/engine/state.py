@@ -1,5 +1,6 @@
 """What the next event needs to know. All times are seconds from now, so that they stay exact however long a run is."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -209,18 +210,24 @@ def _sleeping_drives(phase: Float[Array, "drive *lanes"]) -> Drives:
     )
 
 
-def phases(key: UInt32[AnyArray, "2 *lanes"], system: System) -> Float[Array, "drive *lanes"]:
-    """A random phase for every drive of every lane, key `[2, *lanes]`; the same for all where spindles are synchronized.
+def phases(drawn: Float[Array, "drive *lanes"], system: System) -> Float[Array, "drive *lanes"]:
+    """Where platters stand at first: as `drawn`, all as the first where spindles are synchronized."""
+    return jnp.where(system.synchronized, drawn[:1], drawn)
+
+
+# by itself: a program that systems of every structure share
+@partial(jax.jit, static_argnums=(1,))
+def random_phases(key: UInt32[AnyArray, "2 *lanes"], drives: int) -> Float[Array, "drive *lanes"]:
+    """A random phase for every drive of every lane, key `[2, *lanes]`.
 
     That of a drive does not depend on how many there are, so that idle ones may be added.
     """
 
     def one_lane(data: UInt32[AnyArray, "2"]) -> Float[Array, "drive"]:
-        return jax.random.uniform(jax.random.wrap_key_data(data), (system.drives,), jnp.float32)
+        return jax.random.uniform(jax.random.wrap_key_data(data), (drives,), jnp.float32)
 
     draw = one_lane
     for _ in range(key.ndim - 1):
         draw = jax.vmap(draw, in_axes=-1, out_axes=-1)
     with jax.threefry_partitionable(True):
-        drawn = draw(key)
-    return jnp.where(system.synchronized, drawn[:1], drawn)
+        return draw(key)
