@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from storagekit.engine.state import State
@@ -32,11 +33,11 @@ def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pendin
     drives = drives[~slots.read[plan.slot[drives]]]
     slot, replica = plan.slot[drives], plan.replica[drives]
     place = jax.tree.map(lambda leaf: leaf[slot], slots.place)
-    written = np.left_shift(1, np.asarray(placement.part_on(drives, place)) * each + replica)
+    written = np.left_shift(1, np.asarray(placement.part_on(jnp.asarray(drives), place)) * each + replica)
     nothing = np.zeros(len(drives), np.int32)
 
     def home(place: Any) -> np.ndarray:
-        return np.asarray(placement.drive_of(np.int32(0), place))
+        return np.asarray(placement.drive_of(jnp.int32(0), place))
 
     settled = (
         copies.number,

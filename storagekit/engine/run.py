@@ -82,7 +82,7 @@ def _begin(
     return begin(eqx.combine(arrays, static.value), key, drawn)
 
 
-# Where a CPU has vectors of 512 bits XLA prefers half of them; with all of them batches are 10 to 25% faster, to the same bits.
+# Where a CPU has vectors of 512 bits XLA prefers half of them; with them batches are 10 to 25% faster, to the same bits.
 @partial(
     jax.jit,
     static_argnums=(1, 2, 3, 4),
@@ -150,8 +150,8 @@ class Runner:
         self.arrays = jax.tree.map(
             lambda leaf: jax.device_put(_narrow(leaf), NamedSharding(mesh, lane_spec(leaf))), arrays
         )
-        key = jnp.asarray(key)
-        run = _begin(self.arrays, self.static, key, random_phases(key, scenario.system.drives))
+        seed = jnp.asarray(key)
+        run = _begin(self.arrays, self.static, seed, random_phases(seed, scenario.system.drives))
         self.run = jax.device_put(run, NamedSharding(lane_mesh(self.devices), BY_LANE)) if self.devices > 1 else run
 
     def advance(self, count: int) -> tuple[Tally, Any]:

@@ -234,7 +234,12 @@ def _or_later(
     def on_drive(place: Any, part: Int[Array, "row *lanes"]) -> Target:
         return system.drive.seen(placement.target_on(part, place), which)
 
-    def price(place, born, part, usable):
+    def price(
+        place: Any,
+        born: Float[Array, "row *lanes"],
+        part: Int[Array, "row *lanes"],
+        usable: UInt32[Array, "row *lanes"],
+    ) -> Float[Array, "row *lanes"]:
         writes = jnp.zeros(part.shape, bool)
         sight = choice._replace(target=on_drive(place, part), read=writes, born=born, part=part, usable=usable)
         return system.schedule.cost(state.schedule, sight)

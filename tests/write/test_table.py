@@ -66,7 +66,9 @@ def test_it_holds_what_a_list_holds(steps):
     alone, beside, rows = empty(row(0), LENGTH, ()), empty(row(0, (3,)), LENGTH, (3,)), []
     for verb, where, number in steps:
         verb = (
-            "nothing" if (verb in ("change", "take") and not rows) or (verb == "append" and len(rows) == LENGTH) else verb
+            "nothing"
+            if (verb in ("change", "take") and not rows) or (verb == "append" and len(rows) == LENGTH)
+            else verb
         )
         at = len(rows) if verb == "append" else where % max(1, len(rows))
         before = list(range(len(rows)))
