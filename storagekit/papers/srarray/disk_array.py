@@ -72,11 +72,8 @@ class DiskArray(NamedTuple):
     drive: Drive
     drives: int
     slots: int
+    table: int
     longest: int
-
-    @property
-    def table(self) -> int:
-        return self.slots
 
     def system(self, run: Run, data: float) -> System:
         """The array of a run, for a data set of `data` bytes; writes propagate in the background."""
@@ -100,12 +97,12 @@ class DiskArray(NamedTuple):
 
 def small(effort: ArrayEffort) -> DiskArray:
     """Up to twelve disks, for the Cello workloads."""
-    return DiskArray(paper_drive(), 12, 64, effort.memory_requests)
+    return DiskArray(paper_drive(), 12, 64, 64, effort.memory_requests)
 
 
 def large(effort: ArrayEffort) -> DiskArray:
     """Up to 36 disks, for TPC-C."""
-    return DiskArray(paper_drive(), 36, 128, effort.memory_requests)
+    return DiskArray(paper_drive(), 36, 256, 128, effort.memory_requests)
 
 
 def padded(arrivals: RecordedArrivals, count: int) -> RecordedArrivals:
