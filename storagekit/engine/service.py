@@ -9,7 +9,7 @@ from storagekit.claims import Claim, Verdict
 from storagekit.drive import Positioning, Target
 from storagekit.engine.answer import Part, count_end, size, when_taken
 from storagekit.engine.state import NOBODY, Plan, Slots, State, mechanics, tell
-from storagekit.engine.system import Scenario
+from storagekit.engine.system import Scenario, System
 from storagekit.lanes import (
     INSTANT,
     bit,
@@ -66,7 +66,7 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], cert
 
 
 class Chosen(NamedTuple):
-    """A part that a drive would take: of which request, which lies at `place`, which of its parts, and where that is.
+    """A part that a drive would take: of which request, which lies at `place`, and which of its parts.
 
     usable: the replicas that may be chosen, one bit each; None for all. delayed: the number that its write has in the table
     of delayed ones, below 0 for none; None where none ever is.
@@ -75,7 +75,6 @@ class Chosen(NamedTuple):
     number: Int[Array, "1 *lanes"]
     place: Any
     part: Int[Array, "1 *lanes"]
-    target: Target
     read: Bool[Array, "1 *lanes"]
     usable: UInt32[Array, "1 *lanes"] | None
     delayed: Int[Array, "1 *lanes"] | None
@@ -89,13 +88,15 @@ class Chosen(NamedTuple):
 class Best(NamedTuple):
     """What a drive would do next, seconds from now.
 
-    found: there is something. slot: that of the request, unless the part is `late`. start, finish: of the access. idle_until:
-    where nothing is found, when something will be. candidates: parts there were to choose from.
+    found: there is something. slot: that of the request, unless the part is `late`. target: where the part lies. start,
+    finish: of the access. idle_until: where nothing is found, when something will be. candidates: parts there were to choose
+    from.
     """
 
     found: Bool[Array, "1 *lanes"]
     slot: Int[Array, "1 *lanes"]
     chosen: Chosen
+    target: Target
     replica: Int[Array, "1 *lanes"]
     positioning: Positioning
     transfer: Float[Array, "1 *lanes"]
@@ -127,9 +128,9 @@ def choose(
     asleep = jnp.where(best.found, jnp.inf, best.idle_until)
     wake = jnp.where(kept, again, jnp.where(gives_up, verdict.retry, asleep))
     planner = chooser & kept
-    goal = system.placement.replica(system.drive, chosen.target, chosen.part, best.replica)
+    goal = system.placement.replica(system.drive, best.target, chosen.part, best.replica)
     plan = Plan(*best.positioning, best.transfer, best.finish, goal.end, chosen.number, best.slot, best.replica)
-    distance = jnp.where(kept, chosen.target.cylinder - pick(drives.arm.cylinder, which), 0)
+    distance = jnp.where(kept, best.target.cylinder - pick(drives.arm.cylinder, which), 0)
     state = state._replace(
         slots=serve(scenario, state, best, kept, claim.made, verdict),
         drives=drives._replace(
@@ -178,7 +179,7 @@ def best_part(
     handed = system.queue.handed(state.queue, slots.waiting)
     offer = system.write.offer(state.write, handed, parts, placement)
     candidate, choosable_from = candidates(scenario, state, offer, parts)
-    targets = system.drive.seen(placement.target_on(parts, slots.place), which)
+    targets = _on_drive(system, slots.place, parts, which)
     choice = Choice(
         system.drive, as_now, placement, which, arm, angle, targets, slots.read, slots.born, parts, offer.usable
     )
@@ -186,7 +187,8 @@ def best_part(
     slot, lowest = cheapest(cost)
     chosen, later = _or_later(scenario, state, choice, _of_slot(slots, choice, slot), lowest, chooses)
     found = (jnp.isfinite(lowest) | chosen.late) & chooses
-    target, read, part = chosen.target, chosen.read, chosen.part
+    read, part = chosen.read, chosen.part
+    target = _on_drive(system, chosen.place, part, which)
     positioning, replica = nearest_replica(
         placement, system.drive, as_now, arm, angle, target, read, part, chosen.usable
     )
@@ -195,6 +197,7 @@ def best_part(
         found=found,
         slot=slot,
         chosen=chosen,
+        target=target,
         replica=replica,
         positioning=positioning,
         transfer=transfer,
@@ -205,6 +208,11 @@ def best_part(
     )
 
 
+def _on_drive(system: System, place: Any, part: Int[Array, "row *lanes"], which: Int[Array, "1 *lanes"]) -> Target:
+    """Where these parts of requests that lie at `place` are on drive `which`."""
+    return system.drive.seen(system.placement.target_on(part, place), which)
+
+
 def _of_slot(slots: Slots, choice: Choice, slot: Int[Array, "1 *lanes"]) -> Chosen:
     """What the request in a slot has on the drive that chooses."""
     place = pick_tree(slots.place, slot)
@@ -212,7 +220,6 @@ def _of_slot(slots: Slots, choice: Choice, slot: Int[Array, "1 *lanes"]) -> Chos
         number=pick(slots.number, slot),
         place=place,
         part=choice.placement.part_on(choice.which, place),
-        target=pick_tree(choice.target, slot),
         read=pick(slots.read, slot),
         usable=None if choice.usable is None else pick(choice.usable, slot),
         delayed=None,
@@ -231,9 +238,6 @@ def _or_later(
     how many such parts there were to choose from."""
     system, placement, which = scenario.system, choice.placement, choice.which
 
-    def on_drive(place: Any, part: Int[Array, "row *lanes"]) -> Target:
-        return system.drive.seen(placement.target_on(part, place), which)
-
     def price(
         place: Any,
         born: Float[Array, "row *lanes"],
@@ -241,7 +245,9 @@ def _or_later(
         usable: UInt32[Array, "row *lanes"],
     ) -> Float[Array, "row *lanes"]:
         writes = jnp.zeros(part.shape, bool)
-        sight = choice._replace(target=on_drive(place, part), read=writes, born=born, part=part, usable=usable)
+        sight = choice._replace(
+            target=_on_drive(system, place, part, which), read=writes, born=born, part=part, usable=usable
+        )
         return system.schedule.cost(state.schedule, sight)
 
     later = system.write.later(state.write, which, chooses, lowest, price, placement)
@@ -249,7 +255,7 @@ def _or_later(
         return chosen, 0
     part = placement.part_on(which, later.place)
     never = jnp.zeros_like(later.found)
-    other = Chosen(later.number, later.place, part, on_drive(later.place, part), never, later.usable, later.row)
+    other = Chosen(later.number, later.place, part, never, later.usable, later.row)
     return where_tree(later.found, other, chosen._replace(delayed=jnp.full_like(part, NOBODY))), later.candidates
 
 
