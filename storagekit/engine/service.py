@@ -175,8 +175,10 @@ def best_part(
     cost = jnp.where(candidate, system.schedule.cost(state.schedule, choice), jnp.inf)
     slot, lowest = _cheapest(cost)
     found = jnp.isfinite(lowest) & chooses
-    target: Target = pick_tree(targets, slot)
-    read, part = pick(slots.read, slot), placement.part_on(which, pick_tree(slots.place, slot))
+    place = pick_tree(slots.place, slot)
+    read, part = pick(slots.read, slot), placement.part_on(which, place)
+    # of the one alone, because where it ends may have to be computed
+    target = system.drive.seen(placement.target_on(part, place), which)
     usable = None if offer.usable is None else pick(offer.usable, slot)
     positioning, replica = nearest_replica(placement, system.drive, as_now, arm, angle, target, read, part, usable)
     transfer = as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(placement, as_now))
