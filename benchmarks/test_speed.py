@@ -15,16 +15,21 @@ import pytest
 from benchmarks import control
 from storagekit.devices import cores
 from storagekit.dispatch import DSPTF, Hashing, central
-from storagekit.drive import load_drive
-from storagekit.engine import Record, keys
+from storagekit.drive import Mixed, load_drive
+from storagekit.engine import Record, Scenario, System, keys
 from storagekit.engine.run import CHUNK, Runner, _advance
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
 from storagekit.papers.dsptf.brick_group import SLOTS, group
+from storagekit.placement import Declustered
+from storagekit.schedule import SATF
+from storagekit.units import KB
+from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 
 LANES = 256
 LATENCY = 50e-6
 RECORD = Record(sums_of(STANDARD))
+KINDS = ("atlas10k", "cheetah4lp", "cheetah9lp", "hp_c2247a")
 READINGS = {"receiving brick": control.RECEIVING, "all copies": control.ALL}
 
 
@@ -79,6 +84,32 @@ def test_hashing(against, atlas):
     ours = engine(group(Hashing()), LANES, 16)
     theirs = scalar(atlas, "receiving brick", threads=cores(), hashing=True)
     against("hashing, receiving brick, all cores", ours, theirs)
+
+
+@pytest.mark.parametrize("outstanding", [32, 64])
+def test_kinds_of_drives(benchmark, note, outstanding):
+    """30 bricks with drives of four kinds, as a multiple of one kind: processor time of an event, 64 lanes a core."""
+    drives, bricks, lanes = [load_drive(name) for name in KINDS], 30, 64 * cores()
+    mixed = Mixed(drives, [brick % len(drives) for brick in range(bricks)])
+
+    def seconds(work):
+        began = time.process_time()
+        work()
+        return time.process_time() - began
+
+    def run(drive):
+        system = System(drive, Declustered(bricks, copies=2), Hashing(), SATF(), slots=outstanding)
+        requests = RandomRequests(ExponentialSize(4 * KB), 0.9)
+        return engine(Scenario(system, ClosedLoop(requests, outstanding)), lanes, 16)
+
+    works, taken = [run(drives[0]), run(mixed)], []
+    for work in works:
+        work()  # compiled
+    benchmark.pedantic(lambda: taken.append([seconds(work) for work in works]), rounds=9)
+    one, four = np.min(taken, axis=0) / (CHUNK * 16 * lanes) * 1e9
+    ratio = np.median([several / single for single, several in taken])
+    text = f"{ratio:.2f} x ({four:.0f} against {one:.0f} ns an event and lane)"
+    note(f"four kinds on 30 drives over one kind, {outstanding} slots", text)
 
 
 def test_events_and_memory(benchmark, note):

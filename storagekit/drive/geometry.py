@@ -9,24 +9,81 @@ so that a transfer which crosses to the next track, or cylinder, meets its data 
 the heads of odd cylinders in reverse. Slipped and remapped sectors are not modelled: 64 of the Atlas 10K's 17.9 million.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float, Int
 
 from storagekit.arrays import AnyArray
+from storagekit.drive.base import Arm, Target
 from storagekit.lanes import whole
 
 
 class Place(NamedTuple):
-    """A sector's cylinder and head, its track's order in the zone, and where it begins in sectors after angle 0."""
+    """A sector's cylinder and head, its track's order in the zone, and where it begins in turns after angle 0."""
 
     cylinder: Int[AnyArray, "*#row"]
     head: Int[AnyArray, "*#row"]
     track: Int[AnyArray, "*#row"]
-    angle_sectors: Int[AnyArray, "*#row"]
+    angle: Float[AnyArray, "*#row"]
+
+
+class Zone(NamedTuple):
+    """The zone that each sector lies in: its numbers and those of its drive, see `Geometry`."""
+
+    first_sector: Int[AnyArray, "*#row"]
+    first_cylinder: Int[AnyArray, "*#row"]
+    sectors_per_track: Int[AnyArray, "*#row"]
+    track_skew: Int[AnyArray, "*#row"]
+    cylinder_skew: Int[AnyArray, "*#row"]
+    first_offset: Int[AnyArray, "*#row"]
+    reserved: Int[AnyArray, "*#row"]
+    group_tracks: Int[AnyArray, "*#row"]
+    group_sectors: Int[AnyArray, "*#row"]
+    serpentine: Int[AnyArray, "*#row"]
+    heads: int | Int[AnyArray, "*#row"]
+
+    def locate(
+        self,
+        sector: Int[AnyArray, "*#row"],
+        count: Int[AnyArray, "*#row"],
+        revolution: Float[AnyArray, "..."],
+    ) -> Target:
+        """Where a request lies on a platter that turns once in `revolution` seconds. One that crosses into the next zone is
+        timed with the track length it began with."""
+        offset = sector - self.first_sector
+        start, end = self.place(offset), self.place(offset + count - 1)
+        swept = (count + self.crossing(start, end)).astype(np.float32) / self.sectors_per_track.astype(np.float32)
+        return Target(start.cylinder, start.head, start.angle, swept * revolution, Arm(end.cylinder, end.head))
+
+    def place(self, offset: Int[AnyArray, "*#row"]) -> Place:
+        """Where data sector `offset` of the zone lies. Spares are skipped at the end of each group of cylinders."""
+        length = self.sectors_per_track
+        offset = offset + self.reserved
+        group, within = _divided(offset, self.group_sectors)
+        track_in_group, sector = _divided(within, length)
+        track = group * self.group_tracks + track_in_group
+        cylinder, order = _divided(track, self.heads)
+        reverse = (cylinder % 2) * self.serpentine
+        head = order + reverse * (self.heads - 1 - 2 * order)
+        skew = (order + (self.heads - 1) * cylinder) * self.track_skew + cylinder * self.cylinder_skew
+        _, ahead = _divided(skew + sector + self.first_offset, length)
+        angle = ahead.astype(np.float32) / length.astype(np.float32)
+        return Place(self.first_cylinder + cylinder, head, track, angle)
+
+    def crossing(self, start: Place, end: Place) -> Int[AnyArray, "*#row"]:
+        """Sectors' worth of rotation lost to skew between two places of the zone."""
+        cylinders = end.cylinder - start.cylinder
+        tracks = end.track - start.track - cylinders
+        return tracks * self.track_skew + cylinders * self.cylinder_skew
+
+
+# fields of which a geometry has one number for each zone
+_OF_ZONE = Zone._fields[:-2]
 
 
 def _facts(values: ArrayLike) -> Int[AnyArray, "zone"]:
@@ -59,32 +116,27 @@ class Geometry(eqx.Module):
             zone = zone + (sector >= first) * 1
         return zone
 
-    def place(self, zone: Int[AnyArray, "*#row"], offset: Int[AnyArray, "*#row"]) -> Place:
-        """Where data sector `offset` of a zone lies. Spares are skipped at the end of each group of cylinders."""
-        length = self.sectors_per_track[zone]
-        offset = offset + self.reserved[zone]
-        group = offset // self.group_sectors[zone]
-        within = offset - group * self.group_sectors[zone]
-        track_in_group = within // length
-        sector = within - track_in_group * length
-        track = group * self.group_tracks[zone] + track_in_group
-        cylinder = track // self.heads
-        order = track - cylinder * self.heads
-        reverse = (cylinder % 2) * self.serpentine
-        head = order + reverse * (self.heads - 1 - 2 * order)
-        angle = (
-            (order + (self.heads - 1) * cylinder) * self.track_skew[zone]
-            + cylinder * self.cylinder_skew[zone]
-            + sector
-            + self.first_offset[zone]
-        ) % length
-        return Place(self.first_cylinder[zone] + cylinder, head, track, angle)
+    def at(self, sector: Int[AnyArray, "*#row"]) -> Zone:
+        """The zone of each sector."""
+        zone = self.zone_of(sector)
+        return Zone(*(getattr(self, name)[zone] for name in _OF_ZONE), serpentine=self.serpentine, heads=self.heads)
 
-    def crossing(self, zone: Int[AnyArray, "*#row"], start: Place, end: Place) -> Int[AnyArray, "*#row"]:
-        """Sectors' worth of rotation lost to skew between two places of one zone."""
-        cylinders = end.cylinder - start.cylinder
-        tracks = end.track - start.track - cylinders
-        return tracks * self.track_skew[zone] + cylinders * self.cylinder_skew[zone]
+
+def zone_numbers(shapes: Sequence[Geometry], sector: Int[AnyArray, "*row"]) -> list[Int[AnyArray, "*row"]]:
+    """The zone of each sector on each geometry, where the zones of all are numbered one geometry after the other."""
+    begins = np.cumsum([0, *(shape.first_sector.size for shape in shapes)])
+    return [shape.zone_of(sector) + int(begin) for shape, begin in zip(shapes, begins, strict=False)]
+
+
+def zones_numbered(shapes: Sequence[Geometry], number: Int[Array, "*row"]) -> Zone:
+    """The zones of these numbers, see `zone_numbers`."""
+
+    def column(name: str) -> Int[Array, "zone"]:
+        return jnp.concatenate([jnp.broadcast_to(getattr(one, name), one.first_sector.shape) for one in shapes])
+
+    # one table and one look-up: what is looked up by itself, XLA looks up again wherever it is used
+    table = jnp.stack([column(name) for name in Zone._fields])
+    return Zone(*jnp.take(table, number, axis=1, mode="clip"))
 
 
 def geometry(zones: list[dict], heads: int, serpentine: bool) -> Geometry:
@@ -127,3 +179,22 @@ def plain_zone(cylinders: int, sectors_per_track: int, track_skew: int = 0, cyli
         "spares": 0,
         "sparing_cylinders": cylinders,
     }
+
+
+def _divided(
+    number: Int[AnyArray, "*#row"], by: int | Int[AnyArray, "*#row"]
+) -> tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]:
+    """Quotient, rounded down, and remainder; `by` at least 1.
+
+    A CPU divides whole numbers one after the other, and floating ones side by side. In float32 a quotient of 31 bits is wrong
+    by some hundreds at most, that of what it leaves by one, and the sign of what is left then tells which way.
+    """
+    if isinstance(number, np.ndarray | np.integer):
+        return divmod(number, by)
+    by = jnp.asarray(by, jnp.int32)
+    each = 1 / by.astype(jnp.float32)
+    quotient = (number.astype(jnp.float32) * each).astype(jnp.int32)
+    quotient = quotient + jnp.floor((number - quotient * by).astype(jnp.float32) * each).astype(jnp.int32)
+    rest = number - quotient * by
+    quotient = quotient + (rest >= by) - (rest < 0)
+    return quotient, number - quotient * by

@@ -4,7 +4,6 @@ import math
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from storagekit import units
@@ -50,16 +49,7 @@ class Drive(OneKind):
         return self.geometry.heads
 
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Target:
-        """Where a request lies. One that crosses into the next zone is timed with the track length it began with."""
-        shape = self.geometry
-        zone = shape.zone_of(sector)
-        offset = sector - shape.first_sector[zone]
-        start = shape.place(zone, offset)
-        end = shape.place(zone, offset + count - 1)
-        length = shape.sectors_per_track[zone].astype(np.float32)
-        swept = (count + shape.crossing(zone, start, end)).astype(np.float32) / length
-        angle = start.angle_sectors.astype(np.float32) / length
-        return Target(start.cylinder, start.head, angle, swept * self.revolution, Arm(end.cylinder, end.head))
+        return self.geometry.at(sector).locate(sector, count, self.revolution)
 
     def positioning(
         self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]

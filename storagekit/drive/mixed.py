@@ -1,20 +1,21 @@
 """Drives of several kinds in one system."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
-from jaxtyping import Array, Bool, Float, Int, Num
+from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.drive.base import AbstractDrive, AbstractMechanics, Arm, Positioning, Target
+from storagekit.drive.mechanical import Drive
+from storagekit.drive.picked import Picked, Starts, head_bits, of_kind, start_on_each, target_of_kind
 from storagekit.errors import InputError
-from storagekit.lanes import whole
+from storagekit.lanes import MOST_WHOLE, whole
 
 
 class Places(NamedTuple):
@@ -26,7 +27,8 @@ class Places(NamedTuple):
 class Mixed(AbstractDrive):
     """Brick b has a drive of kind `members[kinds[b]]`; the smallest of them bounds the capacity of all.
 
-    A request is located on a drive of each kind: which of these places counts, the brick decides that it is sent to.
+    A request is located on a drive of each kind: which of these places counts, the brick decides that it is sent to. Kinds
+    that are all mechanical (`Drive`) cost little more than one: see `storagekit.drive.picked`. Any others are each asked.
     """
 
     members: tuple[AbstractDrive, ...]
@@ -61,18 +63,37 @@ class Mixed(AbstractDrive):
         if len(self.kinds) < bricks:
             raise InputError(f"{len(self.kinds)} kinds of drives for {bricks} bricks: give the kind of each")
 
-    def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Places:
+    def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Places | Starts:
+        drives = self._drives()
+        # addresses of 64 bits each drive locates for itself
+        if drives and not isinstance(sector, np.ndarray | np.integer):
+            return start_on_each(drives, sector, count)
         return Places(tuple(member.locate(sector, count) for member in self.members))
 
-    def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> "OfKind":
-        return OfKind(tuple(member.mechanics_of(which) for member in self.members), self._kind(which))
+    def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> "Picked | OfKind":
+        drives, kind = self._drives(), self._kind(which)
+        if drives:
+            return Picked(drives, kind)
+        return OfKind(tuple(member.mechanics_of(which) for member in self.members), kind)
 
-    def seen(self, target: Places, which: Int[AnyArray, "*#row"]) -> Target:
+    def seen(self, target: Places | Starts, which: Int[AnyArray, "*#row"]) -> Target:
+        kind = self._kind(which)
+        if isinstance(target, Starts):
+            return target_of_kind(self._drives(), target, kind)
         pairs = zip(self.members, target.of_kind, strict=True)
-        kind, found = self._kind(which), [member.seen(there, which) for member, there in pairs]
-        return jax.tree.map(lambda *parts: _of_kind(kind, parts), *found)
+        found = [member.seen(there, which) for member, there in pairs]
+        return jax.tree.map(lambda *parts: of_kind(kind, parts), *found)
+
+    def _drives(self) -> list[Drive]:
+        """The members, if all are mechanical drives whose cylinder and head fit into one number; else none. Drives of a class
+        of their own may move and turn otherwise."""
+        drives = [member for member in self.members if type(member) is Drive]
+        fit = len(drives) == len(self.members) and self.cylinders << head_bits(drives) <= MOST_WHOLE
+        return drives if fit else []
 
     def _kind(self, which: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
+        if all(np.ndim(its) == 0 for its in self.kinds):
+            return jnp.take(jnp.stack(self.kinds), which, mode="clip")
         kind = jnp.zeros_like(which)
         for brick, its in enumerate(self.kinds):
             kind = jnp.where(which == brick, its, kind)
@@ -80,7 +101,7 @@ class Mixed(AbstractDrive):
 
 
 class OfKind(AbstractMechanics):
-    """The mechanics of a brick: those of the member whose number is `kind`."""
+    """The mechanics of a brick: those of the member whose number is `kind`, of members that may have nothing in common."""
 
     members: tuple[AbstractMechanics, ...]
     kind: Int[AnyArray, "*#row"]
@@ -89,7 +110,7 @@ class OfKind(AbstractMechanics):
         self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]
     ) -> Positioning:
         found = [member.positioning(arm, angle, target, read) for member in self.members]
-        return jax.tree.map(lambda *times: _of_kind(self.kind, times), *found)
+        return jax.tree.map(lambda *times: of_kind(self.kind, times), *found)
 
     def transfer(self, target: Target) -> Float[AnyArray, "*#row"]:
         return self._each(lambda member: member.transfer(target))
@@ -107,9 +128,4 @@ class OfKind(AbstractMechanics):
         return self._each(lambda member: member.drift(seconds))
 
     def _each(self, what: Callable[[AbstractMechanics], Float[Array, "*#row"]]) -> Float[Array, "*#row"]:
-        return _of_kind(self.kind, [what(member) for member in self.members])
-
-
-def _of_kind(kind: Int[AnyArray, "*#row"], found: Sequence[Num[AnyArray, "*#row"]]) -> Num[AnyArray, "*#row"]:
-    """Of one value for each kind, that of `kind`."""
-    return reduce(lambda chosen, new: jnp.where(kind == new[0], new[1], chosen), enumerate(found[1:], 1), found[0])
+        return of_kind(self.kind, [what(member) for member in self.members])

@@ -188,6 +188,7 @@ def best_part(
     chosen, later = _or_later(scenario, state, choice, _of_slot(slots, choice, slot), lowest, chooses)
     found = (jnp.isfinite(lowest) | chosen.late) & chooses
     read, part = chosen.read, chosen.part
+    # of the one alone, because where it ends may have to be computed
     target = _on_drive(system, chosen.place, part, which)
     positioning, replica = nearest_replica(
         placement, system.drive, as_now, arm, angle, target, read, part, chosen.usable

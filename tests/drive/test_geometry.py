@@ -17,10 +17,11 @@ reserved one, then add up skews: order + cylinder track skews, 2 per cylinder):
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from storagekit.drive import drive_from_facts, load_drive
+from storagekit.drive.geometry import _divided
 
 SHAPE = {"track_skew": 1, "reserved": 0, "first_offset": 0, "spares": 0, "cylinders": 2}
 ZONES = [
@@ -124,6 +125,24 @@ def test_sectors_of_a_zone_never_share_a_place(name):
     target = drive.locate(sector, np.ones_like(sector))
     places = np.stack([target.cylinder, target.head, np.round(target.angle * 1e5)], axis=1)
     assert len(np.unique(places, axis=0)) == len(sector)
+
+
+LARGEST = 2**31 - 1
+numbers = st.lists(st.integers(-LARGEST, LARGEST), min_size=1, max_size=64)
+
+
+@settings(max_examples=50, derandomize=True)
+@given(numbers, numbers, st.integers(-1, 1))
+@example([2004253933, 227393204, 747644623], [668084645, 75797735, 32506288], 0)
+def test_quotients_are_those_of_whole_numbers(number, by, beside):
+    """Of any two numbers of 32 bits, the divisor at least 1; at multiples and beside them too, where rounding would show."""
+    number, by = np.resize(number, 64), np.resize(np.maximum(np.abs(by), 1), 64)
+    by = np.concatenate([by, by % 1000 + 1, 1 + by // 2**20])
+    number = np.tile(number, 3)
+    multiples = np.clip(number // by * by + beside, -LARGEST, LARGEST)
+    for column in (number, multiples, np.full_like(number, LARGEST)):
+        ours = _divided(jnp.asarray(column, jnp.int32), jnp.asarray(by, jnp.int32))
+        np.testing.assert_array_equal(np.stack(ours), np.stack(divmod(column, by)))
 
 
 def test_positioning_worked_by_hand(tiny):

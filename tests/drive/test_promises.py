@@ -20,6 +20,7 @@ from storagekit.drive import (
     load_drive,
 )
 from storagekit.drive.mixed import OfKind
+from storagekit.drive.picked import Picked
 
 ATLAS, IDEAL, SERVER = load_drive("atlas10k"), ideal_drive(full_seek=8e-3, revolution=7e-3), RateServer(1000)
 DRIVES = {
@@ -57,7 +58,7 @@ def shapes(answer) -> set[tuple[int, ...]]:
 def test_every_member_is_asked():
     kinds = {type(one) for one in MECHANICS.values()} | {type(one) for one in DRIVES.values()}
     promised = members(AbstractMechanics) | members(AbstractLayout)
-    assert {Slowed, OfKind, Mixed} <= promised <= kinds
+    assert {Slowed, OfKind, Picked, Mixed} <= promised <= kinds
 
 
 def members(promise: type) -> set[type]:

