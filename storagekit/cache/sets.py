@@ -88,25 +88,28 @@ def brought_to_front(stored: Int[Array, "way *lanes"], touch: Touch):
 
 
 def touched(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
-    """Whether the block is held in each lane, and the table after the touch."""
+    """Whether the block is held in each lane that touches one, and the table after the touch."""
     return jax.lax.platform_dependent(table, touch, cpu=partial(one_by_one, ways), default=partial(side_by_side, ways))
 
 
 def one_by_one(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
-    """A touch in every lane, lane after lane: slices at one place are what a CPU reads and writes fastest.
+    """A touch in every lane that has one, lane after lane: slices at one place are what a CPU reads and writes fastest.
 
     A gather of all lanes costs three times as much there, and is handed to other threads once the table is large.
     """
     grid, touch = jax.tree.map(lambda leaf: leaf.reshape(leaf.shape[0], -1), (table, touch))
 
     def one(lane, carry):
-        grid, held = carry
-        mine: Touch = jax.tree.map(lambda leaf: jax.lax.dynamic_slice(leaf, (0, lane), (1, 1)), touch)
-        corner = (mine.row[0, 0], lane)
-        stored = jax.lax.dynamic_slice(grid, corner, (ways, 1))
-        found, after = brought_to_front(stored[:, 0], jax.tree.map(lambda leaf: leaf[0], mine))
-        grid = jax.lax.dynamic_update_slice(grid, after[:, None], corner)
-        return grid, jax.lax.dynamic_update_slice(held, found[:, None], (0, lane))
+        mine: Touch = jax.tree.map(lambda leaf: jax.lax.dynamic_slice(leaf, (0, lane), (1, 1))[0], touch)
+
+        def made(carry):
+            grid, held = carry
+            corner = (mine.row[0], lane)
+            found, after = brought_to_front(jax.lax.dynamic_slice(grid, corner, (ways, 1))[:, 0], mine)
+            grid = jax.lax.dynamic_update_slice(grid, after[:, None], corner)
+            return grid, jax.lax.dynamic_update_slice(held, found[:, None], (0, lane))
+
+        return jax.lax.cond((mine.touched | mine.drops)[0], made, lambda carry: carry, carry)
 
     grid, held = jax.lax.fori_loop(0, grid.shape[1], one, (grid, jnp.zeros_like(touch.touched)))
     return held.reshape(1, *table.shape[1:]), grid.reshape(table.shape)
@@ -117,6 +120,7 @@ def side_by_side(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
     index = touch.row + rows(ways, touch.row)
     stored = jnp.take_along_axis(table, index, axis=0, mode="promise_in_bounds")
     held, after = brought_to_front(stored, touch)
+    held = held & (touch.touched | touch.drops)
     return held, jnp.put_along_axis(table, index, after, axis=0, inplace=False, mode="promise_in_bounds")
 
 

@@ -15,7 +15,7 @@ from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.dispatch.base import OneChosen
 from storagekit.errors import InputError
-from storagekit.lanes import bit, first_min, pick, real
+from storagekit.lanes import bit, first_min, pick, put, real
 from storagekit.moments import Sizes
 from storagekit.workload import fraction, scramble
 
@@ -83,8 +83,7 @@ class LARD(OneChosen):
         chosen = jnp.where((known < 0) | overloaded, idlest, known)
         # a write is not routed, so that it leaves the table alone
         kept = jnp.where(entering & request.read, chosen, known)
-        table = jnp.put_along_axis(private.replica, target, kept, axis=0, inplace=False, mode="promise_in_bounds")
-        return bit(chosen), private._replace(replica=table)
+        return bit(chosen), private._replace(replica=put(private.replica, target, kept))
 
     def elapse(self, private: Table, time):
         return private._replace(left=private.left - time)

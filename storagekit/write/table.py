@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree
 
-from storagekit.lanes import rows
+from storagekit.lanes import put, rows
 
 # rows that are read at once
 BLOCK = 16
@@ -48,7 +48,11 @@ class Table(eqx.Module):
         at = jnp.clip(at, 0, self._box.shape[1] - 1)
         column = jnp.where(where, self._packed(row), self._column(at))
         grown = jnp.where(where, jnp.maximum(self.size, at + 1), self.size)
-        return eqx.tree_at(lambda table: (table.words, table.size), self, (_written(self._box, at, column), grown))
+        return eqx.tree_at(
+            lambda table: (table.words, table.size),
+            self,
+            (put(self._box, at, column, 1).reshape(self.words.shape), grown),
+        )
 
     def without(self, at: Int[Array, "1 *lanes"], where: Bool[Array, "1 *lanes"]) -> "Table":
         """Without row `at` in the lanes marked in `where`: the last row is there now, see `renumbered`."""
@@ -114,19 +118,3 @@ def empty(row: PyTree, length: int, lanes: tuple[int, ...]) -> Table:
     length = math.ceil(length / BLOCK) * BLOCK
     words = jnp.zeros((len(leaves) * length, *lanes), jnp.int32)
     return Table(words, jnp.zeros((1, *lanes), jnp.int32), Form(tree, tuple(leaf.dtype for leaf in leaves)))
-
-
-def _written(
-    box: Int[Array, "word row *lanes"], at: Int[Array, "1 *lanes"], column: Int[Array, "word 1 *lanes"]
-) -> Int[Array, "words *lanes"]:
-    """The words with `column` at row `at` of each lane."""
-    if box.ndim == 2:
-        box = jax.lax.dynamic_update_slice_in_dim(box, column, at[0], axis=1)
-        return box.reshape(-1)
-
-    # lane by lane: a mask would pass over the whole table
-    def one(lane: Int[Array, ""], box: Int[Array, "word row lane"]) -> Int[Array, "word row lane"]:
-        there = jax.lax.dynamic_slice_in_dim(column, lane, 1, axis=2)
-        return jax.lax.dynamic_update_slice(box, there, (0, at[0, lane], lane))
-
-    return jax.lax.fori_loop(0, box.shape[2], one, box).reshape(-1, box.shape[2])
