@@ -13,18 +13,24 @@ import numpy as np
 import pytest
 
 from benchmarks import control
+from benchmarks.operations import operations
 from storagekit.devices import cores
-from storagekit.dispatch import DSPTF, Hashing, central
+from storagekit.dispatch import DSPTF, Hashing, NearestIdle, central
 from storagekit.drive import Mixed, load_drive
-from storagekit.engine import Record, Scenario, System, keys
+from storagekit.engine import Record, Scenario, System, execute, keys
 from storagekit.engine.run import CHUNK, Runner, _advance
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
 from storagekit.papers.dsptf.brick_group import SLOTS, group
+from storagekit.papers.srarray.disk import paper_drive
+from storagekit.papers.srarray.disk_array import placed
 from storagekit.placement import Declustered
-from storagekit.schedule import SATF
+from storagekit.plan import Layout
+from storagekit.schedule import RSATF, SATF
 from storagekit.units import KB
-from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
+from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests, recorded
+from storagekit.workload.standin import CELLO_BASE, generate
+from storagekit.write import Background
 
 LANES = 256
 LATENCY = 50e-6
@@ -112,6 +118,26 @@ def test_kinds_of_drives(benchmark, note, outstanding):
     note(f"four kinds on 30 drives over one kind, {outstanding} slots", text)
 
 
+def test_a_day_of_delayed_writes(against):
+    """A day of srarray's Cello base, one run: the table of delayed writes at the paper's 10,000 entries and at 64."""
+    model, layout, drive = CELLO_BASE, Layout.parse("2x3x1"), paper_drive()
+    trace = generate(model, seed=0, stop=24 * 3600)
+    placement = placed(layout, drive, model.data)
+    arrivals = recorded(trace, int(placement.capacity(drive)))
+
+    def day(table):
+        write = Background(table, most=table)
+        system = System(drive, placement, NearestIdle(), RSATF(), write, drives=layout.disks, slots=128)
+
+        def work():
+            told = execute(Scenario(system, arrivals), keys([0])[:, 0], len(trace), RECORD)
+            return int(told.tally["served"].sum())
+
+        return work
+
+    against("a day of Cello base, a table of 10,000 over one of 64", day(10_000), day(64))
+
+
 def test_events_and_memory(benchmark, note):
     """Events a second of the batch, and the bytes that a lane keeps between chunks."""
     work = engine(group(DSPTF(LATENCY)), LANES, 16)
@@ -128,6 +154,15 @@ def memory(arrays, static, run, devices):
     lowered = _advance.lower(arrays, static, RECORD, 8, devices, run)
     analysis = lowered.compile().memory_analysis()
     return analysis.temp_size_in_bytes
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_element_operations(note, reading):
+    """Numbers computed for a lane and event, which do not depend on the day."""
+    for name, dispatch in (("zero delay", central()), ("claims at 50 us", DSPTF(LATENCY))):
+        runner = engine(group(dispatch, reading=reading), 64, 1).runner
+        program = _advance.lower(runner.arrays, runner.static, RECORD, 8, 1, runner.run).compile().as_text()
+        note(f"numbers computed, {name}, {reading}", f"{operations(program, CHUNK) / 64:.0f} a lane and event")
 
 
 def test_working_memory(note):

@@ -54,7 +54,9 @@ def reproduce(
         list[str] | None, typer.Argument(metavar="[PAPER]...", help="Papers; all if none is given.")
     ] = None,
     profile: Annotated[str, typer.Option(help="quick or full (tighter intervals).")] = "quick",
-    jobs: Annotated[int, typer.Option(help="Notebooks to run side by side.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option(help="Notebooks to run side by side; one for each core if not given.")
+    ] = None,
     out: Out = OUT,
     seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
     parameter: Annotated[

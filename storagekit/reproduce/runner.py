@@ -67,17 +67,19 @@ def reproduce(
     profile: str = "quick",
     seed: int = 0,
     given: Mapping[str, str] | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
     notebooks: Path | None = None,
 ) -> Report:
     """Run the notebooks of `papers` (all there are, if none is named), then write the scorecard.
 
     out: folder of the results, one folder per paper. profile: "quick" or "full". given: texts for
-    further parameters of the notebooks. jobs: notebooks run side by side. notebooks: their folder,
-    by default the package's own. A notebook that fails is reported, and the others run.
+    further parameters of the notebooks. jobs: notebooks run side by side, by default one for each
+    core: most of what compiles, and every chart, keeps but one of them busy. notebooks: their folder, by
+    default the package's own. A notebook that fails is reported, and the others run.
     Raises InputError, before anything runs, for a paper, profile, parameter or number of jobs that
     cannot be.
     """
+    jobs = devices.cores() if jobs is None else jobs
     if jobs < 1:
         raise InputError(f"jobs {jobs}: at least one notebook must run; give 1 or more")
     if profile not in PROFILES:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from storagekit import devices
 from storagekit.errors import InputError
 from storagekit.reproduce import runner
 from storagekit.reproduce.report import read_scorecard
@@ -72,6 +73,19 @@ def test_a_run_leaves_its_pages_and_the_scorecard_and_a_second_one_is_cached(wri
     assert (out / "dsptf" / "made.txt").read_text() == "4 4"
     assert (out / "dsptf" / "mine.txt").exists()
     assert (out / "mine.txt").exists()
+
+
+def test_as_many_notebooks_as_cores_run_side_by_side(write, run, monkeypatch):
+    """Each waits until the other has begun; one after the other they would wait in vain."""
+    meets = (
+        "import pathlib, time",
+        "(pathlib.Path(out) / PAPER).touch()\nend = time.time() + 60",
+        "while len(list(pathlib.Path(out).glob('*ne*'))) < 2: assert time.time() < end; time.sleep(0.05)",
+    )
+    write("dsptf", CLAIMS, *(line.replace("PAPER", "'one'") for line in meets))
+    write("swift", *(line.replace("PAPER", "'neighbour'") for line in meets))
+    monkeypatch.setattr(devices, "cores", lambda: 2)
+    assert states(run()) == {"dsptf": "ran", "swift": "ran"}
 
 
 def test_a_failing_notebook_is_named_and_kept_and_the_others_run(write, run, out):
