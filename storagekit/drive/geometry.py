@@ -20,7 +20,6 @@ from jaxtyping import Array, Float, Int
 
 from storagekit.arrays import AnyArray
 from storagekit.drive.base import Arm, Target
-from storagekit.lanes import whole
 
 
 class Place(NamedTuple):
@@ -83,7 +82,7 @@ class Zone(NamedTuple):
 
 
 # fields of which a geometry has one number for each zone
-_OF_ZONE = Zone._fields[:-2]
+_OF_ZONE = Zone._fields[:-1]
 
 
 def _facts(values: ArrayLike) -> Int[AnyArray, "zone"]:
@@ -92,7 +91,8 @@ def _facts(values: ArrayLike) -> Int[AnyArray, "zone"]:
 
 
 class Geometry(eqx.Module):
-    """Zones of equal track length. All fields but `heads` are one number for each zone."""
+    """Zones of equal track length: one number for each, but for the drive's `heads`, `capacity` in sectors and `span` in
+    cylinders."""
 
     first_sector: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     first_cylinder: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
@@ -104,7 +104,7 @@ class Geometry(eqx.Module):
     reserved: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     group_tracks: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     group_sectors: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
-    serpentine: Int[AnyArray, ""] = eqx.field(converter=whole)
+    serpentine: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     heads: int = eqx.field(static=True)
     capacity: int = eqx.field(static=True)
     span: int = eqx.field(static=True)
@@ -119,13 +119,13 @@ class Geometry(eqx.Module):
     def at(self, sector: Int[AnyArray, "*#row"]) -> Zone:
         """The zone of each sector."""
         zone = self.zone_of(sector)
-        return Zone(*(getattr(self, name)[zone] for name in _OF_ZONE), serpentine=self.serpentine, heads=self.heads)
+        return Zone(*(getattr(self, name)[zone] for name in _OF_ZONE), heads=self.heads)
 
 
 def zone_numbers(shapes: Sequence[Geometry], sector: Int[AnyArray, "*row"]) -> list[Int[AnyArray, "*row"]]:
     """The zone of each sector on each geometry, where the zones of all are numbered one geometry after the other."""
-    begins = np.cumsum([0, *(shape.first_sector.size for shape in shapes)])
-    return [shape.zone_of(sector) + int(begin) for shape, begin in zip(shapes, begins, strict=False)]
+    begins = np.cumsum([0, *(shape.first_sector.size for shape in shapes[:-1])])
+    return [shape.zone_of(sector) + int(begin) for shape, begin in zip(shapes, begins, strict=True)]
 
 
 def zones_numbered(shapes: Sequence[Geometry], number: Int[Array, "*row"]) -> Zone:
@@ -159,7 +159,7 @@ def geometry(zones: list[dict], heads: int, serpentine: bool) -> Geometry:
         reserved=field["reserved"],
         group_tracks=group_tracks,
         group_sectors=group_sectors,
-        serpentine=serpentine,
+        serpentine=np.full(len(zones), int(serpentine)),
         heads=heads,
         capacity=int(first[-1]),
         span=int((field["first_cylinder"] + field["cylinders"]).max()),

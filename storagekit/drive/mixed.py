@@ -94,10 +94,9 @@ class Mixed(AbstractDrive):
     def _kind(self, which: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
         if all(np.ndim(its) == 0 for its in self.kinds):
             return jnp.take(jnp.stack(self.kinds), which, mode="clip")
-        kind = jnp.zeros_like(which)
-        for brick, its in enumerate(self.kinds):
-            kind = jnp.where(which == brick, its, kind)
-        return kind
+        lanes = np.broadcast_shapes(*(np.shape(its)[1:] for its in self.kinds), np.shape(which)[1:])
+        table = jnp.concatenate([jnp.broadcast_to(its, (1, *lanes)) for its in self.kinds])
+        return jnp.take_along_axis(table, jnp.broadcast_to(which, (which.shape[0], *lanes)), axis=0, mode="clip")
 
 
 class OfKind(AbstractMechanics):

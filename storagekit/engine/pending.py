@@ -11,6 +11,9 @@ from storagekit.placement import AbstractPlacement
 from storagekit.write import Pending
 from storagekit.write.background import FIRST
 
+# of the columns of `Pending`
+_KINDS = (np.int32, np.int32, np.int32, np.int32, np.uint32, np.uint32, np.int32)
+
 
 def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pending:
     """The metadata table of one lane of a system with `Background` writes, as of the last event of `state`.
@@ -29,8 +32,9 @@ def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pendin
     every = np.uint32(2 ** (parts * each) - 1)
     copies = jax.tree.map(np.asarray, delayed.table.in_use())
     copies = jax.tree.map(lambda column: column[np.argsort(copies.order)], copies)
-    drives = np.flatnonzero(planned & (delayed.writes == FIRST))
-    drives = drives[~slots.read[plan.slot[drives]]]
+    # a slot may be another's already: an answer leaves before its time
+    first = (delayed.writes == FIRST) & (slots.number[plan.slot] == plan.number) & ~slots.read[plan.slot]
+    drives = np.flatnonzero(planned & first)
     slot, replica = plan.slot[drives], plan.replica[drives]
     place = jax.tree.map(lambda leaf: leaf[slot], slots.place)
     written = np.left_shift(1, np.asarray(placement.part_on(jnp.asarray(drives), place)) * each + replica)
@@ -51,6 +55,3 @@ def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pendin
     begun = (plan.number[drives], delayed.start[slot], delayed.stop[slot], home(place), nothing, written, nothing)
     columns = [np.concatenate(both) for both in zip(settled, begun, strict=True)]
     return Pending(*(column.astype(kind) for column, kind in zip(columns, _KINDS, strict=True)))
-
-
-_KINDS = (np.int32, np.int32, np.int32, np.int32, np.uint32, np.uint32, np.int32)

@@ -57,7 +57,8 @@ class Slots(NamedTuple):
 class Plan(NamedTuple):
     """The access that a drive has chosen: seek, rotation and transfer in seconds, when it ends, and where it leaves the arm.
 
-    number, slot: whose it is. replica: which one of its part it goes to.
+    number, slot: whose it is; of a copy that a write had left for later the slot says nothing. replica: which one of its part
+    it goes to.
     """
 
     seek: Float[Array, "drive *lanes"]

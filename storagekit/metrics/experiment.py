@@ -198,7 +198,7 @@ def _refuse_held_up(waited: float, slots: int) -> None:
     if waited > 0:
         raise InputError(
             f"{waited:.0f} arrivals waited outside: {slots} slots are too few; raise System.slots, lower the load, or pass "
-            "allow_held_up=True"
+            "allow_held_up=True (delayed writes: Background.most may be too few as well)"
         )
 
 

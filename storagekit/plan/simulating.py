@@ -135,8 +135,8 @@ def _discipline(scheduler: Scheduler | None):
 
 
 def slots(outstanding: int | None, delayed: bool) -> int:
-    """Room for the requests and, where copies are delayed, for the writes that they keep."""
-    wanted = _WAITING if outstanding is None else outstanding * (4 if delayed else 1)
+    """Room for the requests and, where copies are delayed, for the write of each disk that is answered as its access ends."""
+    wanted = _WAITING if outstanding is None else outstanding + (_DISKS if delayed else 0)
     if wanted > _SLOTS[-1]:
         raise InputError(f"{wanted} requests at once: at most {_SLOTS[-1]} are simulated; lower the queue or the disks")
     return next(size for size in _SLOTS if size >= wanted)

@@ -87,20 +87,23 @@ class Background(AbstractWrite):
     """One copy of a write like a read, the others once nothing else waits at their drives.
 
     Answered when the first copy is on disk; with nvram 1 as it arrives. table: writes with copies left to write at which
-    these are forced: they compete with everything else until there are fewer (10,000 entries in srarray). most: writes that
-    the table has memory for, the same in all lanes of a batch: what arrives while it is full waits outside and is counted.
+    these are forced: they compete with everything else until there are fewer (10,000 entries in srarray, where first copies
+    under way count too). most: writes that the table has memory for, the same in all lanes of a batch: what arrives while it
+    is full waits outside and is counted, reads too, as requests enter in their order. The memory for what the copies hold
+    is not bounded.
     """
 
     table: Int[AnyArray, "..."] = eqx.field(converter=whole, default=10_000)
     nvram: Int[AnyArray, "..."] = eqx.field(converter=whole, default=0)
-    most: int = eqx.field(static=True, default=10_000)
+    most: int = eqx.field(static=True, default=16_000)
 
     def __check_init__(self):
         if np.any(np.asarray(self.table) < 1):
             raise InputError(f"a table of {int(np.min(self.table))} delayed writes: it must hold at least 1")
-        if np.any(np.asarray(self.table) > self.most):
+        if np.any(np.asarray(self.table) >= self.most):
+            forced = int(np.max(self.table))
             raise InputError(
-                f"a table of {int(np.max(self.table))} delayed writes: at most {self.most}, or raise `most`"
+                f"delayed writes forced at {forced}, memory for {self.most}: raise Background.most above it"
             )
         if not np.all(np.isin(np.asarray(self.nvram), (0, 1))):
             raise InputError(f"nvram {int(np.max(self.nvram))}: give 1 where writes are safe as they arrive, else 0")
@@ -119,8 +122,8 @@ class Background(AbstractWrite):
         return True
 
     def init(self, sizes: Sizes) -> Delayed:
-        def full(count: int, value: int = 0, kind: DTypeLike = jnp.int32) -> Shaped[Array, "row *lanes"]:
-            return jnp.full((count, *sizes.lanes), value, kind)
+        def full(length: int, value: int = 0, kind: DTypeLike = jnp.int32) -> Shaped[Array, "row *lanes"]:
+            return jnp.full((length, *sizes.lanes), value, kind)
 
         slot, one = full(sizes.slots), full(1)
         start = Clock(one, full(1, 0, jnp.float32))
@@ -200,13 +203,15 @@ class Background(AbstractWrite):
 
     def taken(self, private: Delayed, moment: Taken) -> Delayed:
         assert moment.delayed is not None
-        return private._replace(writes=jnp.where(moment.drive, moment.delayed, private.writes))
+        row = jnp.where(moment.delayed >= 0, moment.delayed, FIRST)
+        return private._replace(writes=jnp.where(moment.drive, row, private.writes))
 
     def ends_delayed(self, private: Delayed, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
         return pick(private.writes, which) != FIRST
 
     def ended(self, private: Delayed, moment: Ended) -> Delayed:
-        first = moment.written
+        # a drive that did not hear of a claim may write another one
+        first = moment.written & (pick(private.replicas, moment.slot) != 0)
         start, stop = pick(private.start, moment.slot), pick(private.stop, moment.slot)
         private = _without_covered(private, start, stop, first)
         table, placement = private.table, moment.placement

@@ -40,7 +40,7 @@ MOST = 64
 
 def system(layout, table, dispatch, nvram, slots) -> System:
     placement = SRMirror(*layout, unit=UNIT, most_replicas=3)
-    return System(DRIVE, placement, dispatch, SATF(), Background(table, nvram, most=MOST), drives=8, slots=slots)
+    return System(DRIVE, placement, dispatch, SATF(), Background(table, nvram, most=2 * MOST), drives=8, slots=slots)
 
 
 def stream(seed, read_share, gap, same=False) -> RecordedArrivals:
@@ -309,7 +309,7 @@ def test_an_open_stream_drains_and_no_stale_copy_survives(layout, table, early, 
 
 @settings(max_examples=25, derandomize=True)
 @given(**settings_of_a_run, read_share=st.floats(0, 0.8), gap=st.floats(1e-4, 2e-2))
-def test_few_slots_bound_the_table_and_lose_nothing(layout, table, early, seed, read_share, gap):
+def test_few_slots_lose_nothing(layout, table, early, seed, read_share, gap):
     assert_drained(drained("few slots", layout, table, early, seed, read_share, gap))
 
 
@@ -340,6 +340,8 @@ def test_a_closed_loop_reads_and_recovers_what_was_acknowledged(layout, table, e
 def test_a_crash_at_every_event_of_a_run():
     for layout in ((1, 2, 2), (1, 3, 1)):
         assert_drained(drained("heuristic", layout, MOST, True, 7, 0.2, 4e-3, crashes=5000))
+    # answers leave before their time, so that a slot is another's while its drive is still busy for the one before
+    assert_drained(drained("few slots", (2, 1, 2), MOST, True, 0, 0.5, 1e-3, crashes=5000))
 
 
 def test_most_reads_find_a_current_replica():

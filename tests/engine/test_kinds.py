@@ -7,9 +7,9 @@ import pytest
 
 from storagekit.dispatch import DSPTF, Hashing
 from storagekit.drive import Drive, Mixed, load_drive
-from storagekit.engine import Condition, Record, Scenario, Spell, System, keys, stopped
+from storagekit.engine import Condition, Record, Scenario, Spell, System, keys, stack, stopped
 from storagekit.engine.run import Runner
-from storagekit.metrics import STANDARD
+from storagekit.metrics import STANDARD, sweep
 from storagekit.metrics.measures import sums_of
 from storagekit.placement import Declustered, SRMirror
 from storagekit.schedule import LOOK, SATF
@@ -20,6 +20,7 @@ BRICKS = 4
 ATLAS = load_drive("atlas10k")
 KINDS = (ATLAS, load_drive("cheetah4lp"), load_drive("hp_c2247a"))
 OF_BRICKS = (0, 2, 1, 2)
+LOOP = ClosedLoop(RandomRequests(ExponentialSize(16_384), 0.7), 12)
 
 
 class Apart(Drive):
@@ -46,8 +47,7 @@ SYSTEMS = {
 
 
 def sums(system: System):
-    requests = RandomRequests(ExponentialSize(16_384), 0.7)
-    runner = Runner(Scenario(system, ClosedLoop(requests, 12)), keys(range(2)), Record(sums_of(STANDARD)))
+    runner = Runner(Scenario(system, LOOP), keys(range(2)), Record(sums_of(STANDARD)))
     return runner.advance(3)[0]
 
 
@@ -62,6 +62,20 @@ def assert_alike(ours, theirs):
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
 def test_drives_of_kinds_asked_together_do_what_each_does_by_itself(system):
     assert_alike(sums(system(Mixed(KINDS, OF_BRICKS))), sums(system(Mixed(map(apart, KINDS), OF_BRICKS))))
+
+
+def test_kinds_in_a_sweep():
+    """A number for each lane, bricks of other kinds among them: as where every number is one for all."""
+    orders = (OF_BRICKS, (1, 1, 0, 2))
+    systems = [satf(Mixed(KINDS, kinds)) for kinds in orders]
+    merged, key = stack([Scenario(system, LOOP) for system in systems], range(2))
+    swept = Runner(merged, key, Record(sums_of(STANDARD))).advance(3)[0]
+    for number, system in enumerate(systems):
+        lanes = slice(2 * number, 2 * number + 2)
+        assert_alike({name: one[..., lanes] for name, one in swept.items()}, sums(system))
+    # what users call
+    seen = sweep(lambda order: Scenario(systems[order], LOOP), {"order": [0, 1]}, seeds=2, requests=300)
+    assert float(seen.response.isel(order=0).mean()) != float(seen.response.isel(order=1).mean())
 
 
 @pytest.mark.parametrize("name", ["hashing", "degraded"])

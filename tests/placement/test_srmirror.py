@@ -170,6 +170,7 @@ def test_spindles_turn_in_step_where_they_are_synchronized():
             "a layout of 8 drives on 7",
         ),
         (lambda: Background(0), "a table of 0 delayed writes"),
+        (lambda: Background(20_000), "delayed writes forced at 20000, memory for 16000: raise Background.most"),
     ],
 )
 def test_impossible_layouts_are_refused_in_one_line(build, says):

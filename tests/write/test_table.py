@@ -10,15 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit.dispatch import NearestIdle
+from storagekit.claims import Lossy
+from storagekit.dispatch import DSPTF, NearestIdle
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, keys
+from storagekit.engine.record import AccessLog
 from storagekit.engine.run import Runner, _advance
-from storagekit.lanes import count, least
+from storagekit.lanes import count, least, put
 from storagekit.metrics import replicate, simulate
 from storagekit.placement import SRMirror
 from storagekit.schedule import FCFS, SATF
-from storagekit.workload import FixedSize, PoissonArrivals, RandomRequests
+from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import Background
 from storagekit.write.table import BLOCK, Table, empty
 
@@ -71,13 +73,12 @@ def test_it_holds_what_a_list_holds(steps):
             else verb
         )
         at = len(rows) if verb == "append" else where % max(1, len(rows))
-        before = list(range(len(rows)))
         if verb == "append":
             rows.append(number)
         elif verb == "change":
             rows[at] = number
         elif verb == "take":
-            rows[at], before[at], before[-1] = rows[-1], before[-1], at
+            rows[at] = rows[-1]
             rows.pop()
         puts, takes = verb in ("append", "change"), verb == "take"
         at = -1 if verb == "nothing" else at
@@ -115,7 +116,7 @@ def test_a_fold_sees_the_rows_in_use(numbers, needed):
 DRIVE = ideal_drive(full_seek=4e-3, revolution=6e-3, cylinders=40, sectors_per_track=32)
 
 
-def written_over(rate, *, table=500, most=500, schedule=None, read_share=0.4):
+def written_over(rate, *, table=400, most=500, schedule=None, read_share=0.4):
     """A hot spot: writes overlap, and cover, one another."""
     system = System(
         DRIVE, SRMirror(1, 2, 2, unit=32), NearestIdle(), schedule or SATF(), Background(table, most=most), slots=64
@@ -157,11 +158,49 @@ def test_a_lane_is_a_run_of_its_own(schedule):
 
 
 def test_what_finds_the_table_full_waits_outside():
-    """An overload of writes: a table of two, and slots for 64, never hold more than both, and everybody is answered."""
-    few, many = (written_over(900, table=2, most=most, read_share=0.0) for most in (2, 500))
-    seen = [simulate(one, requests=3000, allow_held_up=True) for one in (few, many)]
-    assert float(seen[0].held_up) > 100
-    runner = Runner(few, keys([0])[:, 0], Record())
-    for _ in range(20):
-        runner.advance(1)
-        assert int(runner.run.state.write.table.size[0]) <= 2 + 64
+    """Writes for which three rows are too few, but not their slots: none waits where there is more memory."""
+    few, many = (written_over(900, table=2, most=most, read_share=0.0) for most in (3, 500))
+    waited = [float(simulate(one, requests=3000, allow_held_up=True).held_up) for one in (few, many)]
+    assert waited[0] > 100 and waited[1] == 0
+
+
+def test_forced_copies_compete_and_keep_nobody_out():
+    """At its threshold the table takes more, and what is in it competes with the foreground, which then takes longer."""
+    forced, patient = (written_over(700, table=table) for table in (6, 400))
+    seen = [simulate(one, requests=4000, allow_held_up=True) for one in (forced, patient)]
+    assert [float(one.held_up) for one in seen] == [0, 0]
+    assert float(seen[0].response) > 1.05 * float(seen[1].response)
+
+
+def test_a_write_has_one_first_copy_whoever_hears_of_its_claim():
+    """Where claims are lost two drives may write the first copy: the second is a copy like any other."""
+    system = System(
+        DRIVE, SRMirror(1, 1, 3, unit=32), DSPTF(0.0, delivery=Lossy(0.3)), SATF(), Background(most=20_000), slots=64
+    )
+    loop = ClosedLoop(RandomRequests(FixedSize(1024), 0.3, alignment=1), 16)
+    runner = Runner(Scenario(system, loop), keys([3])[:, 0], Record(log=AccessLog()))
+    log = [runner.advance(1)[1] for _ in range(12)]
+    asked = runner.run.first[0]
+    window = loop.window(
+        system.placement.capacity(DRIVE), jnp.asarray(keys([3])), jnp.zeros((1, 1), jnp.int32), int(asked)
+    )
+    numbers = np.unique(np.concatenate([np.ravel(one.number) for one in log]))
+    writes = ~np.asarray(window.requests.read).ravel()[numbers[numbers >= 0]]
+    assert int(runner.run.state.write.begun[0]) == int(writes.sum()) > 100
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_an_accelerator_puts_as_a_cpu_does(axis, monkeypatch):
+    """Its way is a scatter of all lanes."""
+    draw = np.random.default_rng(axis)
+    shape = (5, 7, 3)[1 - axis :]
+    values, new = draw.integers(0, 99, shape), draw.integers(100, 199, (5, 1, 3)[1 - axis :])
+    index = draw.integers(0, 7, (1, 3))
+    values, index, new = (jnp.asarray(one, jnp.int32) for one in (values, index, new))
+    ours = put(values, index, new, axis)
+    monkeypatch.setattr(jax.lax, "platform_dependent", lambda *given, cpu, default: default(*given))
+    np.testing.assert_array_equal(ours, put(values, index, new, axis))
+    wanted = np.array(values)
+    for lane in range(3):
+        wanted[..., int(index[0, lane]), lane] = np.asarray(new)[..., 0, lane]
+    np.testing.assert_array_equal(ours, wanted)

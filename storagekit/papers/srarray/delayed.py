@@ -26,7 +26,7 @@ from storagekit.write import Background, Pending, recovery
 REPLICAS = 3
 DISKS = 6
 OUTSTANDING = 24
-SLOTS = 256
+SLOTS = 64
 # requests whose addresses are drawn at a time
 DRAWN = 4_096
 # addresses within so small a part of the array that a block is written again while its copies wait

@@ -63,10 +63,10 @@ class Run(NamedTuple):
 class DiskArray(NamedTuple):
     """What is the same for every layout that an exhibit compares.
 
-    slots: requests held at once. table: delayed writes at which propagation is forced; the paper's
-    10,000 entries would take longer to fill than a window of a trace lasts, so that the windows would end with most of the
-    propagation still to do; with a short table it is paid for within the window.
-    Windows are padded to `longest` requests, so that all exhibits on these disks share a compilation.
+    slots: requests held at once. table: delayed writes at which propagation is forced; the paper's 10,000 entries would take
+    longer to fill than a window of a trace lasts, so that the windows would end with most of the propagation still to do;
+    with a short table it is paid for within the window. Windows are padded to `longest` requests, so that all exhibits on
+    these disks share a compilation.
     """
 
     drive: Drive
