@@ -172,9 +172,9 @@ def best_part(
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
     as_now = mechanics(scenario, state, which)
-    start = jnp.maximum(pick(drives.free, which), system.claims.lead)
-    angle = pick(drives.phase, which) + as_now.turns(start)
-    arm = pick_tree(drives.arm, which)
+    free, phase, arm = pick_tree((drives.free, drives.phase, drives.arm), which)
+    start = jnp.maximum(free, system.claims.lead)
+    angle = phase + as_now.turns(start)
     parts = placement.part_on(which, slots.place)
     handed = system.queue.handed(state.queue, slots.waiting)
     offer = system.write.offer(state.write, handed, parts, placement)
