@@ -74,7 +74,12 @@ class Slots(NamedTuple):
 def layout(drive) -> Layout:
     """The layout of a `storagekit.drive.Drive` without reserved sectors, offsets or overhead."""
     zones = drive.geometry
-    assert not np.any(zones.reserved) and not np.any(zones.first_offset) and zones.serpentine and drive.overhead == 0
+    assert (
+        not np.any(zones.reserved)
+        and not np.any(zones.first_offset)
+        and np.all(zones.serpentine)
+        and drive.overhead == 0
+    )
     return Layout(
         *(np.asarray(field, np.int64) for field in (zones.first_sector, zones.first_cylinder, zones.sectors_per_track)),
         *(np.asarray(field, np.int64) for field in (zones.track_skew, zones.cylinder_skew)),
