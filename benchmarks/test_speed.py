@@ -162,8 +162,10 @@ def test_element_operations(note, reading):
     """Numbers computed for a lane and event, which do not depend on the day."""
     for name, dispatch in (("zero delay", central()), ("claims at 50 us", DSPTF(LATENCY))):
         runner = engine(group(dispatch, reading=reading), 64, 1).runner
-        program = _advance.lower(runner.arrays, runner.static, RECORD, 8, 1, runner.run).compile().as_text()
-        note(f"numbers computed, {name}, {reading}", f"{operations(program, CHUNK) / 64:.0f} a lane and event")
+        lowered = _advance.lower(runner.arrays, runner.static, RECORD, 8, runner.devices, runner.run)
+        # each device has its share of the lanes
+        computed = operations(lowered.compile().as_text(), CHUNK) * runner.devices / 64
+        note(f"numbers computed, {name}, {reading}", f"{computed:.0f} a lane and event")
 
 
 def test_working_memory(note):
