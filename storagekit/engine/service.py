@@ -190,20 +190,18 @@ def best_part(
     read, part = chosen.read, chosen.part
     # of the one alone, because where it ends may have to be computed
     target = _on_drive(system, chosen.place, part, which)
-    positioning, replica = nearest_replica(
-        placement, system.drive, as_now, arm, angle, target, read, part, chosen.usable
-    )
+    reach = nearest_replica(placement, system.drive, as_now, arm, angle, target, read, part, chosen.usable)
     transfer = as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(placement, as_now))
     return Best(
         found=found,
         slot=slot,
         chosen=chosen,
         target=target,
-        replica=replica,
-        positioning=positioning,
+        replica=reach.replica,
+        positioning=reach.positioning,
         transfer=transfer,
         start=start,
-        finish=start + positioning.total + transfer,
+        finish=start + reach.positioning.total + transfer,
         idle_until=least(choosable_from),
         candidates=jnp.where(found, count(cost < jnp.inf) + later, 0),
     )
