@@ -57,10 +57,11 @@ def fold(combine: Callable, reduce: Callable, values: Shaped[Array, "row *lanes"
     """All entries down the first axis combined: `[1, *lanes]`.
 
     The first halvings are elementwise steps, with the lanes side by side in a CPU's vector registers; a bare reduction
-    would walk one lane after the other together with whatever was fused into it (3 to 7% of the event more with few rows, a
-    half with many). The last is a reduction all the same, because its result is stored once: elementwise all the way, every
-    reader would compute it again. And the halvings are few, because what is fused into them is written out for each of the
-    rows that are combined: seven of them, of 128 rows, take a third longer than three.
+    would walk one lane after the other together with whatever was fused into it (3 to 7% of the event more with 16 or 48
+    rows; of 128 rows one halving in place of three: a half more). The last is a reduction all the same, because its result
+    is stored once: elementwise all the way, every reader would compute it again. And the halvings are few, because what is
+    fused into them is written out for each of the rows that are combined: six of them, of 128 rows, take a third longer
+    than three.
     """
     for _ in range(HALVINGS):
         if values.shape[0] <= 2 or values.shape[0] % 2:
@@ -124,8 +125,9 @@ def put(
     new: Shaped[Array, "*row_and_lanes"],
     axis: int = 0,
 ) -> Shaped[Array, "*rows_and_lanes"]:
-    """The same with `new` as the entry at `index` of an axis, the last before the lanes, in every lane and in place.
+    """`values` with `new` as the entry at `index` of an axis, in every lane and in place.
 
+    values: `[row, *lanes]` with axis 0, `[word, row, *lanes]` with axis 1; new: the same with one row.
     On a CPU lane after lane: a scatter of all lanes costs several times as much there, and a mask passes over everything.
     """
     if values.ndim == axis + 1:

@@ -9,7 +9,6 @@ import numpy as np
 from storagekit.engine.state import State
 from storagekit.placement import AbstractPlacement
 from storagekit.write import Pending
-from storagekit.write.background import FIRST
 
 # of the columns of `Pending`
 _KINDS = (np.int32, np.int32, np.int32, np.int32, np.uint32, np.uint32, np.int32)
@@ -33,7 +32,7 @@ def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pendin
     copies = jax.tree.map(np.asarray, delayed.table.in_use())
     copies = jax.tree.map(lambda column: column[np.argsort(copies.order)], copies)
     # a slot may be another's already: an answer leaves before its time
-    first = (delayed.writes == FIRST) & (slots.number[plan.slot] == plan.number) & ~slots.read[plan.slot]
+    first = delayed.of_slot & (slots.number[plan.slot] == plan.number) & ~slots.read[plan.slot]
     drives = np.flatnonzero(planned & first)
     slot, replica = plan.slot[drives], plan.replica[drives]
     place = jax.tree.map(lambda leaf: leaf[slot], slots.place)

@@ -82,6 +82,11 @@ class Delayed(NamedTuple):
     begun: Int[Array, "1 *lanes"]
     now: Clock
 
+    @property
+    def of_slot(self) -> Bool[AnyArray, "drive *lanes"]:
+        """Drives whose access is not of the table: of a request in a slot."""
+        return self.writes == FIRST
+
 
 class Background(AbstractWrite):
     """One copy of a write like a read, the others once nothing else waits at their drives.
@@ -207,7 +212,7 @@ class Background(AbstractWrite):
         return private._replace(writes=jnp.where(moment.drive, row, private.writes))
 
     def ends_delayed(self, private: Delayed, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
-        return pick(private.writes, which) != FIRST
+        return ~pick(private.of_slot, which)
 
     def ended(self, private: Delayed, moment: Ended) -> Delayed:
         # a drive that did not hear of a claim may write another one

@@ -35,7 +35,7 @@ BRICK_MEMORY = 512 * MB
 # requests are addressed, hashed and kept together by stretches that none of them crosses
 UNIT = 64 * KB // SECTOR
 # a slot for each write on its way to disk and each read that waits; more only wait outside
-SLOTS = 64
+SLOTS = 128
 # of LARD's table: few enough that a warm-up of the quick profile asks for nearly all of them
 TARGETS = 1024
 SLOW = 1

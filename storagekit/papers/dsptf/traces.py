@@ -93,10 +93,7 @@ def real(effort: TraceEffort = QUICK, folder: str | Path = "", *, requests: int 
             continue
         given = Source(read(path).take(slice(0, requests)).concatenated(), 1.0, "trace")
         runs = {scheme: Setting(scheme, allocated=1.0) for scheme in NAMES[:4]}
-        # real bursts are longer than those of stand-ins
-        data = through(given, PAIR._replace(slots=128), runs, name, effort.seed_list, 1).whole.drop_vars(
-            ["system", "scheme"]
-        )
+        data = through(given, PAIR, runs, name, effort.seed_list, 1).whole.drop_vars(["system", "scheme"])
         found.append(data.rename(run="scheme").assign_coords(trace=name))
     if not found:
         return None
