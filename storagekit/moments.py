@@ -25,7 +25,7 @@ from storagekit.workload import Requests
 class Sizes(NamedTuple):
     """What private state is made for: so many requests at once, so many drives, and `lanes`, `()` for a single run.
 
-    stops: bricks may stop. place: where a request lies, `[1, *lanes]`, for its form.
+    stops: bricks may stop. place: where a request lies, `[1, *lanes]`, for its form. placement: the layout.
     """
 
     slots: int
@@ -33,6 +33,7 @@ class Sizes(NamedTuple):
     lanes: tuple[int, ...]
     stops: bool = False
     place: Any = None
+    placement: AbstractPlacement | None = None
 
 
 class Rule(NamedTuple):
@@ -96,12 +97,15 @@ class Ended(NamedTuple):
 
 class Answered(NamedTuple):
     """A request that was answered: its number (NOBODY if none was), its response time in seconds, whether it is a read,
-    and whether nobody waited for it."""
+    and whether nobody waited for it; for whom it was, who sent it and its length, None where requests have no clients."""
 
     number: Int[Array, "1 *lanes"]
     response: Float[Array, "1 *lanes"]
     read: Bool[Array, "1 *lanes"]
     asynchronous: Bool[Array, "1 *lanes"]
+    stream: Int[Array, "1 *lanes"] | None
+    client: Int[Array, "1 *lanes"] | None
+    sectors: Int[Array, "1 *lanes"] | None
 
 
 class Stopped(NamedTuple):

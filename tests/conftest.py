@@ -32,7 +32,7 @@ settings.load_profile("storagekit")
 class EventLog(AbstractLog):
     """Everything an event reports, but for which drive it was."""
 
-    def keep(self, report):
+    def keep(self, scenario, state, report):
         return report._replace(served=jnp.any(report.served, axis=0, keepdims=True))
 
 

@@ -162,6 +162,7 @@ def _seated(
         asynchronous=jnp.where(into, request.asynchronous, slots.asynchronous),
         stream=None if slots.stream is None else jnp.where(into, request.stream, slots.stream),
         client=None if slots.client is None else jnp.where(into, request.client, slots.client),
+        sectors=None if slots.sectors is None else jnp.where(into, request.sectors, slots.sectors),
         receiving=jnp.where(into, sending.receiving, slots.receiving),
         born=jnp.where(into, arrival, slots.born),
         sent=jnp.where(into, sending.sent, slots.sent),

@@ -94,11 +94,13 @@ def _opening(
 
 def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> Answered:
     """The request whose answer is the earliest, in lanes in which it `leaves`."""
+    whose = (slots.stream, slots.client, slots.sectors)
     return Answered(
         jnp.where(leaves, pick(slots.number, coming.leaving), NOBODY),
         coming.answer - pick(slots.born, coming.leaving),
         pick(slots.read, coming.leaving),
         pick(slots.asynchronous, coming.leaving),
+        *pick_tree(whose, coming.leaving),
     )
 
 

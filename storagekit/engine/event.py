@@ -15,7 +15,7 @@ from storagekit.engine.failure import fail
 from storagekit.engine.service import choose, finish, settle
 from storagekit.engine.state import MEMBERS, NOBODY, State, hand_over, mechanics
 from storagekit.engine.system import Scenario
-from storagekit.lanes import first_min, least, pick, rows, some
+from storagekit.lanes import first_min, least, pick, pick_tree, rows, some
 from storagekit.moments import Answered
 from storagekit.workload import AbstractClients
 
@@ -30,13 +30,16 @@ class Report(NamedTuple):
     admission: what else became of it. lost: reads that a brick which stopped was to serve, to be sent again.
     chose: a drive chose one of `candidates` parts. claimed: it was a read; further: another drive had claimed it too;
     contested: for the first time; twice: both serve it.
+    entered: seconds until the one that was admitted did so.
     served: the drive whose earlier choice became certain (all False if none), with the parts of that access
-    (0 if none was), the number of the request (NOBODY if none) and the replica it went to.
+    (0 if none was), the number of the request (NOBODY if none) and the replica it went to; stream, sectors: for whom and how
+    much, None where requests have no clients.
     """
 
     elapsed: Float[Array, "1 *lanes"]
     answered: Answered
     admitted: Bool[Array, "1 *lanes"]
+    entered: Float[Array, "1 *lanes"]
     held_up: Bool[Array, "1 *lanes"]
     admission: Admission
     lost: Int[Array, "1 *lanes"]
@@ -52,6 +55,8 @@ class Report(NamedTuple):
     transfer: Float[Array, "1 *lanes"]
     number: Int[Array, "1 *lanes"]
     replica: Int[Array, "1 *lanes"]
+    stream: Int[Array, "1 *lanes"] | None
+    sectors: Int[Array, "1 *lanes"] | None
 
 
 def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Report]:
@@ -76,14 +81,15 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     past = [jnp.where(certain, pick(part, which), 0.0) for part in state.drives.plan[:3]]
     plan = state.drives.plan
     number = jnp.where(certain, pick(plan.number, which), NOBODY)
-    replica = pick(plan.replica, which)
+    replica, stream, sectors = pick_tree((plan.replica, plan.stream, plan.sectors), which)
     state = finish(scenario, settle(state, served), which, certain)
-    state = hand_over(scenario, state, chooser, state.drives.planned & ~chooser)
+    state = hand_over(scenario, state, chooser, state.drives.planned & ~chooser, which)
     state, choice = choose(scenario, state, which, chooser)
     return state, Report(
         elapsed=elapsed,
         answered=passage.answered,
         admitted=passage.admitted,
+        entered=jnp.maximum(passage.entered, 0.0),
         held_up=passage.held_up,
         admission=passage.admission,
         lost=lost,
@@ -93,6 +99,8 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         transfer=past[2],
         number=number,
         replica=replica,
+        stream=stream,
+        sectors=sectors,
         **choice,
     )
 

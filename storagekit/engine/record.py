@@ -15,7 +15,8 @@ from jaxtyping import Array, Bool, Int, Num
 
 from storagekit.checks import require_takes
 from storagekit.engine.event import Report
-from storagekit.engine.state import NOBODY
+from storagekit.engine.state import NOBODY, State
+from storagekit.engine.system import Scenario
 from storagekit.errors import InputError
 from storagekit.lanes import first_true
 from storagekit.moments import Answered
@@ -100,21 +101,21 @@ CORE = (ANSWERED, ADMITTED, CHOICES)
 class AbstractLog(eqx.Module):
     """What is kept of every event, beside the sums."""
 
-    def keep(self, report: Report) -> Any:
-        """Arrays to keep, or None."""
+    def keep(self, scenario: Scenario, state: State, report: Report) -> Any:
+        """Arrays to keep of an event, after which that is the state, or None."""
 
 
 class NoLog(AbstractLog):
     """Sums only."""
 
-    def keep(self, report: Report) -> None:
+    def keep(self, scenario: Scenario, state: State, report: Report) -> None:
         return None
 
 
 class ResponseLog(AbstractLog):
     """Number, response time and operation of every request answered."""
 
-    def keep(self, report: Report) -> Any:
+    def keep(self, scenario: Scenario, state: State, report: Report) -> Any:
         return report.answered
 
 
@@ -135,7 +136,7 @@ class Accesses(NamedTuple):
 class AccessLog(AbstractLog):
     """Every access and answer in their order, from which the contents of the disks can be replayed."""
 
-    def keep(self, report: Report) -> Accesses:
+    def keep(self, scenario: Scenario, state: State, report: Report) -> Accesses:
         drive, certain = first_true(report.served)
         return Accesses(
             report.number,

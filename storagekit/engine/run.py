@@ -61,7 +61,7 @@ def chunk(scenario: Scenario, run: Run, record: Record) -> tuple[Run, tuple[Tall
     def body(carry: tuple[State, Tally], _: None) -> tuple[tuple[State, Tally], Any]:
         state, tally = carry
         state, report = event(scenario, coming, state)
-        return (state, record.add(tally, report)), record.log.keep(report)
+        return (state, record.add(tally, report)), record.log.keep(scenario, state, report)
 
     lanes = run.key.shape[1:]
     fresh = run.state._replace(taken=jnp.zeros_like(run.first))

@@ -129,7 +129,8 @@ def choose(
     wake = jnp.where(kept, again, jnp.where(gives_up, verdict.retry, asleep))
     planner = chooser & kept
     goal = system.placement.replica(system.drive, best.target, chosen.part, best.replica)
-    plan = Plan(*best.positioning, best.transfer, best.finish, goal.end, chosen.number, best.slot, best.replica)
+    whose = _whose(scenario, slots, best)
+    plan = Plan(*best.positioning, best.transfer, best.finish, goal.end, chosen.number, best.slot, best.replica, *whose)
     distance = jnp.where(kept, best.target.cylinder - pick(drives.arm.cylinder, which), 0)
     state = state._replace(
         slots=serve(scenario, state, best, kept, claim.made, verdict),
@@ -176,13 +177,11 @@ def best_part(
     start = jnp.maximum(free, system.claims.lead)
     angle = phase + as_now.turns(start)
     parts = placement.part_on(which, slots.place)
-    handed = system.queue.handed(state.queue, slots.waiting)
+    handed, came = _given(system, state, which)
     offer = system.write.offer(state.write, handed, parts, placement)
     candidate, choosable_from = candidates(scenario, state, offer, parts)
     targets = _on_drive(system, slots.place, parts, which)
-    choice = Choice(
-        system.drive, as_now, placement, which, arm, angle, targets, slots.read, slots.born, parts, offer.usable
-    )
+    choice = Choice(system.drive, as_now, placement, which, arm, angle, targets, slots.read, came, parts, offer.usable)
     cost = jnp.where(candidate, system.schedule.cost(state.schedule, choice), jnp.inf)
     slot, lowest = cheapest(cost)
     chosen, later = _or_later(scenario, state, choice, _of_slot(slots, choice, slot), lowest, chooses)
@@ -205,6 +204,26 @@ def best_part(
         idle_until=least(choosable_from),
         candidates=jnp.where(found, count(cost < jnp.inf) + later, 0),
     )
+
+
+def _given(
+    system: System, state: State, which: Int[Array, "1 *lanes"]
+) -> tuple[UInt32[Array, "slot *lanes"], Float[Array, "slot *lanes"]]:
+    """The parts that a drive may choose among, its brick having handed them over, and when it did."""
+    slots, brick = state.slots, system.brick_of(which)
+    handed = system.queue.handed(state.queue, slots.waiting, brick)
+    return handed, system.queue.came(state.queue, slots.born, brick)
+
+
+def _whose(
+    scenario: Scenario, slots: Slots, best: Best
+) -> tuple[Int[Array, "1 *lanes"] | None, Int[Array, "1 *lanes"] | None]:
+    """For which stream a drive is to serve how many sectors; 0 of a part that a write had left for later."""
+    if slots.stream is None or slots.sectors is None:
+        return None, None
+    chosen, sectors = best.chosen, pick(slots.sectors, best.slot)
+    sectors = scenario.system.placement.sectors_of(chosen.part, chosen.place, sectors)
+    return pick(slots.stream, best.slot), jnp.where(chosen.late, 0, sectors)
 
 
 def _on_drive(system: System, place: Any, part: Int[Array, "row *lanes"], which: Int[Array, "1 *lanes"]) -> Target:
@@ -245,7 +264,7 @@ def _or_later(
     ) -> Float[Array, "row *lanes"]:
         writes = jnp.zeros(part.shape, bool)
         sight = choice._replace(
-            target=_on_drive(system, place, part, which), read=writes, born=born, part=part, usable=usable
+            target=_on_drive(system, place, part, which), read=writes, came=born, part=part, usable=usable
         )
         return system.schedule.cost(state.schedule, sight)
 

@@ -24,7 +24,7 @@ class Slots(NamedTuple):
 
     number: which request; NOBODY in a slot that was never used. place: where it lies, the placement's own.
     receiving: the part on the brick that its client sent it to. asynchronous: nobody waits for its answer.
-    stream, client: for whom, and who sent it; None where all are one.
+    stream, client, sectors: for whom, who sent it, and its length; None where requests have no clients.
     born: when it arrived; of a slot that is free, since when it is. sent: when it was sent to the bricks last. waiting: the
     parts at whose drives it waits, one bit each. rule: which parts its answer waits for, and how many of them; ended: how
     many of these have ended, None where the answer is known before (`answer.py`). latest: when the last of these that are
@@ -38,6 +38,7 @@ class Slots(NamedTuple):
     asynchronous: Bool[Array, "slot *lanes"]
     stream: Int[Array, "slot *lanes"] | None
     client: Int[Array, "slot *lanes"] | None
+    sectors: Int[Array, "slot *lanes"] | None
     receiving: Int[Array, "slot *lanes"]
     born: Float[Array, "slot *lanes"]
     sent: Float[Array, "slot *lanes"]
@@ -58,7 +59,7 @@ class Plan(NamedTuple):
     """The access that a drive has chosen: seek, rotation and transfer in seconds, when it ends, and where it leaves the arm.
 
     number, slot: whose it is; of a copy that a write had left for later the slot says nothing. replica: which one of its part
-    it goes to.
+    it goes to. stream, sectors: for whom, and how much; None where requests have no clients.
     """
 
     seek: Float[Array, "drive *lanes"]
@@ -69,6 +70,8 @@ class Plan(NamedTuple):
     number: Int[Array, "drive *lanes"]
     slot: Int[Array, "drive *lanes"]
     replica: Int[Array, "drive *lanes"]
+    stream: Int[Array, "drive *lanes"] | None
+    sectors: Int[Array, "drive *lanes"] | None
 
 
 class Drives(NamedTuple):
@@ -129,19 +132,27 @@ def mechanics(scenario: Scenario, state: State, which: Int[Array, "*row"]) -> Ab
 
 
 def hand_over(
-    scenario: Scenario, state: State, acts: Bool[Array, "drive *lanes"], busy: Bool[Array, "drive *lanes"]
+    scenario: Scenario,
+    state: State,
+    acts: Bool[Array, "drive *lanes"],
+    busy: Bool[Array, "drive *lanes"],
+    which: Int[Array, "1 *lanes"] | None = None,
 ) -> State:
-    """The state once the bricks of the drives in `acts` have handed parts to their drives, of which some are `busy`."""
+    """The state once the bricks of the drives in `acts` have handed parts to their drives, of which some are `busy`.
+
+    which: the drive that has fallen free; None where parts have arrived.
+    """
     system, slots, drives = scenario.system, state.slots, state.drives
     if not system.queue.holds_back:
         return state
     brick = system.brick_of(rows(system.drives, drives.wake))
     same = brick[:, None] == brick[None]
     acts = jnp.any(same & acts[None], axis=1)
-    queued = Queued(slots.waiting, slots.place, slots.sent, busy, brick, acts, system.placement)
-    wake = jnp.where(acts & drives.idle, jnp.minimum(drives.wake, 0.0), drives.wake)
+    queued = Queued(slots.waiting, slots.place, slots.sent, busy, brick, acts, which, system.placement)
+    queue, given = system.queue.hand(state.queue, queued)
+    wake = jnp.where(given & drives.idle, jnp.minimum(drives.wake, 0.0), drives.wake)
     return state._replace(
-        queue=system.queue.hand(state.queue, queued),
+        queue=queue,
         # of a brick of several drives others may have something to do now
         drives=drives._replace(wake=wake) if system.disks > 1 else drives,
     )
@@ -156,10 +167,10 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"], key: UInt32[A
     lanes = phase.shape[1:]
     # what a place consists of, the placement knows
     place = system.placement.locate(system.drive, nothing_asked(lanes))
-    sizes = Sizes(system.slots, system.drives, lanes, system.condition.stops, place)
+    sizes = Sizes(system.slots, system.drives, lanes, system.condition.stops, place, system.placement)
     return State(
         slots=_empty_slots(scenario, phase, place),
-        drives=_sleeping_drives(phase),
+        drives=_sleeping_drives(scenario, phase),
         arrived=jnp.full((1, *lanes), scenario.arrivals.first_arrival, jnp.float32),
         gap=jnp.zeros((1, *lanes), jnp.float32),
         taken=jnp.zeros((1, *lanes), jnp.int32),
@@ -175,13 +186,15 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"], somewh
         return jnp.full((system.slots, *phase.shape[1:]), value, kind)
 
     opening = scenario.arrivals.at_start(rows(system.slots, phase))
+    told_apart = isinstance(scenario.arrivals, AbstractClients)
     return Slots(
         number=slot(NOBODY, jnp.int32),
         place=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
         read=slot(True, bool),
         asynchronous=slot(False, bool),
-        stream=slot(0, jnp.int32) if isinstance(scenario.arrivals, AbstractClients) else None,
-        client=slot(0, jnp.int32) if isinstance(scenario.arrivals, AbstractClients) else None,
+        stream=slot(0, jnp.int32) if told_apart else None,
+        client=slot(0, jnp.int32) if told_apart else None,
+        sectors=slot(0, jnp.int32) if told_apart else None,
         receiving=slot(0, jnp.int32),
         born=slot(0),
         sent=slot(0),
@@ -194,18 +207,19 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"], somewh
     )
 
 
-def _sleeping_drives(phase: Float[Array, "drive *lanes"]) -> Drives:
+def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> Drives:
     def drive(value: float, kind: DTypeLike = jnp.float32) -> Shaped[Array, "drive *lanes"]:
         return jnp.full(phase.shape, value, kind)
 
     time, nothing = drive(0), drive(0, jnp.int32)
     arm = Arm(nothing, nothing)
+    whose = nothing if isinstance(scenario.arrivals, AbstractClients) else None
     return Drives(
         wake=drive(jnp.inf),
         phase=phase,
         free=time,
         arm=arm,
-        plan=Plan(time, time, time, time, arm, drive(NOBODY, jnp.int32), nothing, nothing),
+        plan=Plan(time, time, time, time, arm, drive(NOBODY, jnp.int32), nothing, nothing, whose, whose),
         planned=drive(False, bool),
         idle=drive(True, bool),
     )

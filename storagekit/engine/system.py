@@ -8,7 +8,7 @@ from jaxtyping import Int
 from storagekit.arrays import AnyArray
 from storagekit.cache import AbstractCache, NoCache
 from storagekit.claims import AbstractClaims, NoClaims
-from storagekit.dispatch import AbstractDispatch
+from storagekit.dispatch import AbstractDispatch, OneChosen
 from storagekit.drive import AbstractDrive
 from storagekit.engine.condition import Condition
 from storagekit.errors import InputError
@@ -137,7 +137,9 @@ class System(eqx.Module):
             policy, layout = type(self.write).__name__, type(self.placement).__name__
             raise InputError(f"{policy} writes on {layout}, whose parts are not copies of one another: use AllCopies()")
         late = self.dispatch.withdraws_late or self.write.delays
-        self.queue.check(isinstance(self.claims, NoClaims), late, self.condition.stops)
+        needed = int(np.max(self.placement.needed))
+        withdraws = parts > needed and not isinstance(self.dispatch, OneChosen)
+        self.queue.check(isinstance(self.claims, NoClaims), withdraws, late, self.condition.stops)
         replicas = int(np.max(self.placement.replicas))
         self.write.check(float(np.max(self.claims.lead)), parts, replicas)
 
@@ -174,3 +176,4 @@ class Scenario(eqx.Module):
         slots = self.system.slots
         if most is not None and slots != AS_NEEDED and most > slots:
             raise InputError(f"{most} requests outstanding in {slots} slots: raise System.slots")
+        self.system.queue.serve(self.arrivals.stream_count)

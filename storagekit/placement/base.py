@@ -67,6 +67,11 @@ class AbstractPlacement(eqx.Module):
         return False
 
     @property
+    def single(self) -> bool:
+        """Whether a request has one part, whatever the layout's numbers are."""
+        return False
+
+    @property
     def spare(self) -> Int[AnyArray, "..."]:
         """How many drives may be out of reach with all data still within it."""
         return self.parts - self.needed
@@ -100,6 +105,12 @@ class AbstractPlacement(eqx.Module):
     def target_on(self, part: Int[AnyArray, "*#row"], place: Any) -> Any:
         """Where replica 0 of a part lies, as the drive locates it."""
         return place.target
+
+    def sectors_of(
+        self, part: Int[AnyArray, "*#row"], place: Any, sectors: Int[AnyArray, "*#row"]
+    ) -> Int[AnyArray, "*#row"]:
+        """How many sectors a part of a request of so many `sectors` has: all, unless the layout cuts it up."""
+        return sectors
 
     @abstractmethod
     def capacity(self, drive: AbstractLayout) -> int | Num[AnyArray, "..."]:

@@ -65,6 +65,10 @@ class Bricks(AbstractPlacement):
         return self.across.needs_several
 
     @property
+    def single(self):
+        return self.across.single
+
+    @property
     def spare(self):
         return self.across.spare
 
@@ -90,6 +94,9 @@ class Bricks(AbstractPlacement):
 
     def target_on(self, part: Int[AnyArray, "*#row"], place: Inside):
         return self.across.target_on(part, place.across)
+
+    def sectors_of(self, part: Int[AnyArray, "*#row"], place: Inside, sectors: Int[AnyArray, "*#row"]):
+        return self.across.sectors_of(part, place.across, sectors)
 
     def capacity(self, drive: AbstractLayout):
         # a unit short of the drives' end, so that a request which begins in the last has room

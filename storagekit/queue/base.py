@@ -17,7 +17,7 @@ class Queued(NamedTuple):
 
     waiting: the parts at which each request waits, one bit each. places: where these requests lie. sent: when each was sent
     to the bricks. busy: drives that have a part planned or under way. brick: that of each drive. acts: the drives of bricks
-    whose queue acts.
+    whose queue acts. which: the drive that has fallen free; None where parts have arrived.
     """
 
     waiting: UInt32[Array, "slot *lanes"]
@@ -26,15 +26,19 @@ class Queued(NamedTuple):
     busy: Bool[Array, "drive *lanes"]
     brick: Int[Array, "drive *ones"]
     acts: Bool[Array, "drive *lanes"]
+    which: Int[Array, "1 *lanes"] | None
     placement: AbstractPlacement
 
 
 class AbstractQueue(Member):
     """Which waiting parts a brick hands to its drives."""
 
-    def check(self, settled_at_once: bool, delays: bool, stops: bool) -> None:
-        """Raises InputError where it cannot work: with claims that take time to settle, with parts that are asked for or
-        withdrawn late, or left for later, or with bricks that stop."""
+    def check(self, settled_at_once: bool, withdraws: bool, delays: bool, stops: bool) -> None:
+        """Raises InputError where it cannot work: with claims that take time to settle, with parts that are withdrawn because
+        others are served, with some that are asked for or withdrawn late, or left for later, or with bricks that stop."""
+
+    def serve(self, streams: int) -> None:
+        """Raises InputError where it knows of fewer streams than those whose requests come."""
 
     @property
     def holds_back(self) -> bool:
@@ -42,12 +46,29 @@ class AbstractQueue(Member):
         return True
 
     @abstractmethod
-    def hand(self, private: Any, queued: Queued) -> Any:
-        """Private state once the bricks that act have handed over what they may."""
+    def hand(self, private: Any, queued: Queued) -> tuple[Any, Bool[Array, "drive *lanes"]]:
+        """Private state once the bricks that act have handed over what they may, and the drives that were given a part."""
 
     @abstractmethod
-    def handed(self, private: Any, waiting: UInt32[Array, "slot *lanes"]) -> UInt32[Array, "slot *lanes"]:
-        """Of the parts at which requests wait, those that the drives may choose."""
+    def handed(
+        self, private: Any, waiting: UInt32[Array, "slot *lanes"], brick: Int[Array, "1 *lanes"]
+    ) -> UInt32[Array, "slot *lanes"]:
+        """Of the parts at which requests wait, those that the drives of a brick may choose; of other bricks' parts nothing is
+        said."""
+
+    def came(
+        self, private: Any, born: Float[Array, "slot *lanes"], brick: Int[Array, "1 *lanes"]
+    ) -> Float[Array, "slot *lanes"]:
+        """When the drives of a brick were given each part, in any unit, the sooner the less; of other bricks' parts nothing
+        is said. born: when requests arrived, which is when drives have them if nothing is held back."""
+        return born
+
+    def queued(
+        self, private: Any, waiting: UInt32[Array, "slot *lanes"], brick: Int[Array, "1 *lanes"]
+    ) -> UInt32[Array, "slot *lanes"]:
+        """Of the parts at which requests wait, those that a brick has not handed over yet; of other bricks' parts nothing is
+        said."""
+        return waiting & ~self.handed(private, waiting, brick)
 
 
 class Everything(AbstractQueue):
@@ -58,7 +79,11 @@ class Everything(AbstractQueue):
         return False
 
     def hand(self, private, queued):
-        return private
+        return private, queued.acts
 
-    def handed(self, private, waiting):
+    def handed(self, private, waiting, brick):
+        return waiting
+
+    def queued(self, private, waiting, brick):
+        # nothing is held back: what no drive serves yet
         return waiting

@@ -29,7 +29,7 @@ class Depth(AbstractQueue):
     def __check_init__(self):
         require(np.asarray(self.depth) >= 1, "a queue depth of", self.depth, "at least 1")
 
-    def check(self, settled_at_once, delays, stops):
+    def check(self, settled_at_once, withdraws, delays, stops):
         if not settled_at_once or delays or stops:
             raise InputError(
                 "a queue of limited depth with claims, hedged, finishing or delayed parts, or bricks that stop: not "
@@ -42,7 +42,7 @@ class Depth(AbstractQueue):
     def entered(self, private: UInt32[Array, "slot *lanes"], moment: Entered):
         return jnp.where(moment.into, jnp.uint32(0), private)
 
-    def handed(self, private, waiting):
+    def handed(self, private, waiting, brick):
         return waiting & private
 
     def hand(self, private: UInt32[Array, "slot *lanes"], queued: Queued):
@@ -51,7 +51,7 @@ class Depth(AbstractQueue):
         part = queued.placement.part_on(drive, jax.tree.map(lambda leaf: leaf[None], queued.places))
         waits = held(queued.waiting[None], part)
         same = queued.brick[:, None] == queued.brick[None]
-        slot = rows(private.shape[0], private)[None]
+        slot, given = rows(private.shape[0], private)[None], jnp.zeros_like(queued.busy)
         for _ in range(AT_ONCE):
             mine = waits & held(private[None], part)
             at_work = jnp.sum(mine, axis=1) + queued.busy
@@ -65,4 +65,5 @@ class Depth(AbstractQueue):
             next_ones = oldest_ones & (slot == first[:, None]) & (room & queued.acts)[:, None]
             # a drive has one part of a request, so that its bits are its own
             private = private | jnp.bitwise_or.reduce(jnp.where(next_ones, bit(part), jnp.uint32(0)), axis=0)
-        return private
+            given = given | jnp.any(next_ones, axis=1)
+        return private, given

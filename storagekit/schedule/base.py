@@ -15,7 +15,7 @@ class Choice(NamedTuple):
 
     layout: what its drive has in common with the others. mechanics: its own, as they are now. which: its index.
     angle: where its platter stands, in turns, at the moment the next access can start.
-    born: when each request arrived, seconds from now (never above 0 once visible).
+    came: when the drive was given each part, seconds from now or what its queue counts in; the sooner the less.
     part: which of the request's parts this drive holds; usable: the replicas of it that may be chosen, None for all.
     """
 
@@ -27,7 +27,7 @@ class Choice(NamedTuple):
     angle: Float[Array, "1 *lanes"]
     target: Target
     read: Bool[Array, "slot *lanes"]
-    born: Float[Array, "slot *lanes"]
+    came: Float[Array, "slot *lanes"]
     part: Int[Array, "slot *lanes"]
     usable: UInt32[Array, "slot *lanes"] | None
 

@@ -15,4 +15,4 @@ class ByNumber(OneOf, AbstractSchedule):
 
     def cost(self, private, choice: Choice):
         costs = (member.cost(state, choice) for member, state in self.each(private))
-        return self.decided(jnp.broadcast_to(cost, choice.born.shape) for cost in costs)
+        return self.decided(jnp.broadcast_to(cost, choice.came.shape) for cost in costs)

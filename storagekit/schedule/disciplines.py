@@ -15,7 +15,7 @@ class FCFS(AbstractSchedule):
     """First come, first served."""
 
     def cost(self, private, choice: Choice):
-        return choice.born
+        return choice.came
 
 
 class SSTF(AbstractSchedule):

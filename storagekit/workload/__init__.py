@@ -9,6 +9,7 @@ from storagekit.workload.arrivals import ClosedLoop as ClosedLoop
 from storagekit.workload.arrivals import PoissonArrivals as PoissonArrivals
 from storagekit.workload.arrivals import RecordedArrivals as RecordedArrivals
 from storagekit.workload.arrivals import Window as Window
+from storagekit.workload.randomness import below as below
 from storagekit.workload.randomness import fraction as fraction
 from storagekit.workload.randomness import scramble as scramble
 from storagekit.workload.randomness import words as words

@@ -46,6 +46,11 @@ class AbstractArrivals(eqx.Module):
         return None
 
     @property
+    def stream_count(self) -> int:
+        """How many streams the requests are of, numbered from 0."""
+        return 1
+
+    @property
     @abstractmethod
     def first_arrival(self) -> float:
         """When the first request of an open stream arrives, seconds from the start; inf in a closed loop."""
@@ -186,6 +191,10 @@ class RecordedArrivals(AbstractArrivals):
 
     def __check_init__(self):
         require_each_positive("trace scale", self.scale)
+
+    @property
+    def stream_count(self):
+        return int(np.max(np.asarray(self.requests.stream), initial=0)) + 1
 
     def window(self, capacity, key, first, count) -> Window:
         ahead = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))

@@ -10,6 +10,7 @@ from jax.extend.random import threefry_2x32
 from jaxtyping import Array, Float, Int, Integer, UInt32
 
 from storagekit.arrays import AnyArray
+from storagekit.wide import product
 
 
 def words(
@@ -49,13 +50,8 @@ def fraction(word: UInt32[AnyArray, "*row"]) -> Float[Array, "*row"]:
 
 
 def below(word: UInt32[AnyArray, "*row"], limit: Int[AnyArray, "..."]) -> Int[Array, "*row"]:
-    """A word as a whole number in [0, limit), limit < 2^31: the upper half of word * limit, by 16-bit pieces."""
-    limit = jnp.asarray(limit).astype(jnp.uint32)
-    low = (word & 0xFFFF) * (limit & 0xFFFF)
-    middle = (word >> 16) * (limit & 0xFFFF)
-    other = (word & 0xFFFF) * (limit >> 16)
-    carry = (low >> 16) + (middle & 0xFFFF) + (other & 0xFFFF)
-    return ((word >> 16) * (limit >> 16) + (middle >> 16) + (other >> 16) + (carry >> 16)).astype(jnp.int32)
+    """A word as a whole number in [0, limit), limit < 2^31: the upper half of word * limit."""
+    return product(word, jnp.asarray(limit).astype(jnp.uint32)).high.astype(jnp.int32)
 
 
 def scramble(value: Integer[AnyArray, "*row"]) -> UInt32[Array, "*row"]:

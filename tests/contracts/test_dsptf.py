@@ -30,7 +30,7 @@ settings_of_a_run = {
 class Clock(AbstractLog):
     """Who was answered, and how far time went."""
 
-    def keep(self, report):
+    def keep(self, scenario, state, report):
         return report.answered, report.elapsed
 
 

@@ -37,7 +37,7 @@ class Told(NamedTuple):
 class EventLog(AbstractLog):
     """How far time moved in each event, and who was answered."""
 
-    def keep(self, report):
+    def keep(self, scenario, state, report):
         return Told(report.elapsed, report.answered.number, report.answered.response, report.lost)
 
 

@@ -1,0 +1,153 @@
+"""Who sends a stream's requests to the bricks, and what a coordinator remembers of them: two counters (dsfq, section 3.3).
+
+A coordinator knows what it sent itself. It keeps the cost of all that it sent for a stream, and for each brick how much that
+was when it last sent there; the difference, less the request's own cost, went elsewhere.
+"""
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, UInt32
+
+from storagekit.arrays import AnyArray
+from storagekit.checks import require, require_whole
+from storagekit.errors import InputError
+from storagekit.lanes import pick, put, rows, whole
+from storagekit.workload import Requests, below, scramble
+
+
+class Ledger(NamedTuple):
+    """What coordinators remember: the cost of what each sent for each stream, row coordinator * streams + stream, and how
+    much that was when it last sent to each brick. Counters go round after 2^32 units."""
+
+    sent: UInt32[Array, "row *lanes"]
+    then: UInt32[Array, "brick row *lanes"]
+
+
+def ledger(rows: int, bricks: int, lanes: tuple[int, ...]) -> Ledger:
+    """Nothing sent yet."""
+    return Ledger(jnp.zeros((rows, *lanes), jnp.uint32), jnp.zeros((bricks, rows, *lanes), jnp.uint32))
+
+
+def account(
+    book: Ledger,
+    row: Int[Array, "row_of_brick *lanes"],
+    cost: UInt32[Array, "brick *lanes"],
+    there: Bool[Array, "brick *lanes"],
+) -> tuple[Ledger, UInt32[Array, "brick *lanes"]]:
+    """A request is sent to the bricks `there`, one after the other, at its cost at each. row: of the coordinator that does
+    so, for all bricks or for each. Returns the ledger, and what went elsewhere since it last sent to each brick."""
+    cost = jnp.where(there, cost, jnp.uint32(0))
+    before, sent = _before(row, cost)
+    total = jnp.take_along_axis(book.sent, row, axis=0) + before
+    known = jnp.take_along_axis(book.then, jnp.broadcast_to(row, cost.shape)[:, None], axis=1)
+    now = jnp.where(there, total + cost, known[:, 0])[:, None]
+    if row.shape[0] == 1:
+        then = put(book.then, row, now, axis=1)
+        sum_of = put(book.sent, row, pick(book.sent, row) + sent)
+        return Ledger(sum_of, then), total - known[:, 0]
+    every = rows(book.sent.shape[0], row)
+    mine = row[:, None] == every[None]
+    added = jnp.sum(jnp.where(mine, cost[:, None], jnp.uint32(0)), axis=0, dtype=jnp.uint32)
+    return Ledger(book.sent + added, jnp.where(mine, now, book.then)), total - known[:, 0]
+
+
+def _before(
+    row: Int[Array, "row_of_brick *lanes"], cost: UInt32[Array, "brick *lanes"]
+) -> tuple[UInt32[Array, "brick *lanes"], UInt32[Array, "1 *lanes"]]:
+    """What the same coordinator sends of this request before its part for each brick, and in all."""
+    if row.shape[0] == 1:
+        until = jnp.cumsum(cost, axis=0, dtype=jnp.uint32)
+        return until - cost, until[-1:]
+    brick = rows(cost.shape[0], cost)
+    earlier = (row[:, None] == row[None]) & (brick[:, None] > brick[None])
+    before = jnp.sum(jnp.where(earlier, cost[None], jnp.uint32(0)), axis=1, dtype=jnp.uint32)
+    return before, jnp.zeros_like(cost[:1])
+
+
+class AbstractCoordinators(eqx.Module):
+    """Through which coordinators streams send their requests."""
+
+    @property
+    @abstractmethod
+    def most(self) -> int:
+        """How many of them there are at most for a stream in a system of any size, 0 where it is one for each brick."""
+
+    def init(self, streams: int, lanes: tuple[int, ...]) -> Any:
+        """What decides whose turn it is, at the start of a run."""
+        return None
+
+    @abstractmethod
+    def choose(
+        self, private: Any, request: Requests, entering: Bool[Array, "1 *lanes"], bricks: int
+    ) -> tuple[Int[Array, "row_of_brick *lanes"], Any]:
+        """The coordinator of a request, for all bricks or for each, and whose turn it is after it."""
+
+
+class OneCoordinator(AbstractCoordinators):
+    """All requests of a stream go through one (dsfq, section 3.3.1)."""
+
+    @property
+    def most(self):
+        return 1
+
+    def choose(self, private, request, entering, bricks):
+        return jnp.zeros_like(request.stream), private
+
+
+class _Several(AbstractCoordinators):
+    """`count` of them for each stream. most: those that the engine provides for, by default as many."""
+
+    count: Int[AnyArray, "..."]
+    provided: int = eqx.field(static=True)
+
+    def __init__(self, count, most: int | None = None):
+        self.count = whole(count)
+        self.provided = int(np.max(count)) if most is None else most
+
+    def __check_init__(self):
+        require(np.asarray(self.count) >= 1, "coordinators", self.count, "at least 1")
+        require_whole("coordinators provided for", self.provided)
+        if int(np.max(self.count)) > self.provided:
+            raise InputError(
+                f"{int(np.max(self.count))} coordinators where {self.provided} are provided for: raise most"
+            )
+
+    @property
+    def most(self):
+        return self.provided
+
+
+class InTurn(_Several):
+    """A stream's requests go through its coordinators one after the other (dsfq, section 3.3.2)."""
+
+    def init(self, streams, lanes):
+        return jnp.zeros((streams, *lanes), jnp.int32)
+
+    def choose(self, private: Int[Array, "stream *lanes"], request, entering, bricks):
+        turn = pick(private, request.stream)
+        its = (rows(private.shape[0], private) == request.stream) & entering
+        after = jnp.where(turn + 1 >= self.count, 0, turn + 1)
+        return turn, jnp.where(its, after, private)
+
+
+class AtRandom(_Several):
+    """Each request goes through any of them (dsfq, section 3.3.2)."""
+
+    def choose(self, private, request, entering, bricks):
+        return below(scramble(request.receiving ^ jnp.uint32(0x5BD1E995)), self.count), private
+
+
+class ByBrick(AbstractCoordinators):
+    """Each brick has its own, through which all requests for it go: the partition under which no coordinator sees what went
+    elsewhere (dsfq, section 3.3.2)."""
+
+    @property
+    def most(self):
+        return 0
+
+    def choose(self, private, request, entering, bricks):
+        return rows(bricks, request.stream) + jnp.zeros_like(request.stream), private

@@ -1,0 +1,127 @@
+"""By how much a brick puts a request off for the service that its stream has at other bricks: DSFQ's delay functions.
+
+Delays count in ticks of virtual time: a unit of cost is a stream's `price`, the reciprocal of its weight.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float, Shaped, UInt32
+
+from storagekit import wide
+from storagekit.arrays import AnyArray
+from storagekit.checks import require
+from storagekit.errors import InputError
+from storagekit.lanes import real
+
+# ticks that a unit of cost takes of the stream with the largest weight
+TICKS = 2**16
+# what a word holds, and float32 as well
+MOST_PRICE = 2.0**32 - 2.0**8
+
+
+class Prices(NamedTuple):
+    """Ticks that a unit of cost takes of each stream, and those that a delay has for each unit at most (`cap`)."""
+
+    unit: UInt32[Array, "stream *lanes"]
+    cap: UInt32[Array, "stream *lanes"]
+
+
+class AbstractDelay(eqx.Module):
+    """How long a request is put off, in units of virtual time, before it is divided by the stream's weight."""
+
+    def check(self, weights: Sequence[Float[AnyArray, "..."]]) -> None:
+        """Raises InputError where it cannot work with streams of these weights."""
+
+    def caps(self, weights: Float[Array, "stream *lanes"]) -> Float[Array, "stream *lanes"]:
+        """How many times its own cost a request of each stream is put off at most; weights sum to one."""
+        return jnp.zeros_like(weights)
+
+    @abstractmethod
+    def ticks(
+        self,
+        elsewhere: UInt32[Array, "brick *lanes"],
+        cost: UInt32[Array, "brick *lanes"],
+        price: UInt32[Array, "1 *lanes"],
+        cap: UInt32[Array, "1 *lanes"],
+    ) -> wide.Wide:
+        """The delay of a request at each brick. elsewhere: the cost of what its stream sent to other bricks since the last
+        request to this one, as its coordinator knows. cost: its own. price, cap: of its stream, as in `Prices`."""
+
+
+class Single(AbstractDelay):
+    """None: each brick is shared by itself, SFQ(D) (dsfq, section 3.2)."""
+
+    def ticks(self, elsewhere, cost, price, cap):
+        return wide.product(jnp.zeros_like(elsewhere), price)
+
+
+class Total(AbstractDelay):
+    """All that went elsewhere: the service of all bricks together is shared (TOTAL-DSFQ; dsfq, equation 7)."""
+
+    def ticks(self, elsewhere, cost, price, cap):
+        return wide.product(elsewhere, price)
+
+
+class _Guaranteed(AbstractDelay):
+    """A delay that leaves each stream `minimum` of every brick at which it is backlogged; weights sum to one.
+
+    minimum: of each stream, at most its share of the weights.
+    """
+
+    minimum: tuple[Float[AnyArray, "..."], ...]
+
+    def __init__(self, minimum: Iterable[ArrayLike]):
+        self.minimum = tuple(real(share) for share in minimum)
+
+    def check(self, weights):
+        if len(self.minimum) != len(weights):
+            raise InputError(
+                f"minimum shares of {len(self.minimum)} streams where {len(weights)} have weights: one for each"
+            )
+        together = sum(np.asarray(share, float) for share in self.minimum)
+        require(together <= 1 + 1e-6, "minimum shares that sum to", together, "at most 1: a brick has no more to give")
+        for stream, (share, weight) in enumerate(zip(self.minimum, weights, strict=True)):
+            part = np.asarray(weight, float) / sum(np.asarray(one, float) for one in weights)
+            share = np.asarray(share, float)
+            require(share > 0, f"stream {stream}: a minimum share of", share, "above 0; without one use Total()")
+            above = np.broadcast_arrays(share, part)
+            require(
+                above[0] <= above[1] * (1 + 1e-6),
+                f"stream {stream}: a minimum share of",
+                above[0],
+                f"at most its weight's, {float(np.min(part)):.4g}",
+            )
+
+    def caps(self, weights):
+        least = jnp.concatenate([jnp.broadcast_to(share, weights[:1].shape) for share in self.minimum])
+        # of a stream that is alone the weight is the whole, and so is its share
+        return jnp.where(weights < 1, jnp.maximum(weights / least - 1, 0) / jnp.maximum(1 - weights, 1e-9), 0.0)
+
+
+class MinimumOnly(_Guaranteed):
+    """So much, always, that each stream is left its minimum share of every brick (dsfq, equation 11)."""
+
+    def ticks(self, elsewhere, cost, price, cap):
+        return wide.product(cost, cap)
+
+
+class Hybrid(_Guaranteed):
+    """All that went elsewhere, as far as each stream's minimum share of every brick is left to it (HYBRID-DSFQ; dsfq,
+    equation 12)."""
+
+    def ticks(self, elsewhere, cost, price, cap):
+        return wide.earlier(wide.product(elsewhere, price), wide.product(cost, cap))
+
+
+def prices(weights: Sequence[Float[AnyArray, "..."]], delay: AbstractDelay, like: Shaped[Array, "1 *lanes"]) -> Prices:
+    """What a unit of cost takes of each stream: whole ticks, so that tags add up exactly. like: for its lanes."""
+    given = jnp.concatenate([jnp.broadcast_to(weight, like.shape) for weight in weights])
+    unit = jnp.max(given, axis=0, keepdims=True) / given * TICKS
+    cap = delay.caps(given / jnp.sum(given, axis=0, keepdims=True)) * unit
+    return Prices(*(jnp.minimum(jnp.round(some), MOST_PRICE).astype(jnp.uint32) for some in (unit, cap)))

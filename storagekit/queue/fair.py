@@ -1,0 +1,279 @@
+"""A fair queue before each brick's drives: SFQ(D), and with delays DSFQ (dsfq, sections 2.3 and 3.2).
+
+A brick tags each request with the virtual time at which it should start, and hands over first what has the least tag.
+Virtual time is the tag of what was handed over last. Tags are whole ticks in 64 bits, so that they add up exactly and a week
+later as well; the finish tag of a stream that was away is kept, however old, and delays are added to it.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
+
+from storagekit import wide
+from storagekit.arrays import AnyArray
+from storagekit.checks import require
+from storagekit.errors import InputError
+from storagekit.lanes import bit, first_true, held, least, pick, pick_tree, put, real, rows, some, union, whole
+from storagekit.moments import Ended, Entered, Sizes
+from storagekit.placement import MOST_PARTS, AbstractPlacement
+from storagekit.queue.base import AbstractQueue, Queued
+from storagekit.queue.coordinators import AbstractCoordinators, Ledger, OneCoordinator, account, ledger
+from storagekit.queue.cost import AbstractCost, ByBytes
+from storagekit.queue.delay import AbstractDelay, Prices, Total, prices
+
+# The lowest bits of a waiting request's tag are its stream: of equal tags the lower stream is first.
+STREAM_BITS = 6
+MOST_STREAMS = 2**STREAM_BITS
+# bricks are bits of a word
+MOST_BRICKS = MOST_PARTS
+NEVER = np.uint32(0xFFFFFFFF)
+WITHOUT_STREAM = np.uint32(0xFFFFFFFF << STREAM_BITS & 0xFFFFFFFF)
+
+
+class Tags(NamedTuple):
+    """Private state. virtual: the virtual time of each brick. finish: the tag at which each stream's last request to it ends.
+
+    start: the tag of what waits in each slot, a row for each brick, or one where requests have one part. queued: the bricks
+    at which a part of it waits to be handed over, one bit each. order: the how-manyth that its brick handed over it is, in such
+    rows as well. given: how many parts each brick has handed over; at_work: how many of these its drives still have.
+    """
+
+    virtual: wide.Wide
+    finish: wide.Wide
+    start: wide.Wide
+    queued: UInt32[Array, "slot *lanes"]
+    order: Int[Array, "row slot *lanes"]
+    given: Int[Array, "brick *lanes"]
+    at_work: Int[Array, "brick *lanes"]
+    book: Ledger
+    turn: Any
+
+
+class Arrival(NamedTuple):
+    """A request at the bricks: whether it has a part at each, what it costs there, its stream, and the tags at which it starts
+    and ends."""
+
+    there: Bool[Array, "brick *lanes"]
+    cost: UInt32[Array, "brick *lanes"]
+    stream: Int[Array, "1 *lanes"]
+    start: wide.Wide
+    finish: wide.Wide
+
+
+class FairQueue(AbstractQueue):
+    """At most `depth` parts of a brick are at its drives, and those handed over next are of the stream that has had least for
+    its weight.
+
+    depth: D, summed over the drives of a brick, those in service included; the drives choose among these. weights: of each
+    stream; only their ratios matter. delay: what counts of the service at other bricks, by default all of it. coordinators:
+    who knows of it, by default one for each stream. cost: what is shared, by default bytes. Weights are quantized to 1 part in
+    2^16 of the largest. A brick works as long as anything waits there.
+    Raises InputError for weights that are not above 0, a depth below 1, minimum shares that cannot be kept.
+
+    >>> import storagekit as sk
+    >>> fair = sk.queue.FairQueue(8, weights=(1, 2))
+    >>> disks = sk.load_drive("atlas10k"), sk.placement.Replicas(1), sk.dispatch.Hashing(), sk.schedule.SATF()
+    >>> sk.System(*disks, queue=fair).queue.streams
+    2
+    """
+
+    depth: Int[AnyArray, "..."]
+    weights: tuple[Float[AnyArray, "..."], ...]
+    delay: AbstractDelay
+    coordinators: AbstractCoordinators
+    cost: AbstractCost
+
+    def __init__(
+        self,
+        depth,
+        weights: Iterable[ArrayLike],
+        delay: AbstractDelay | None = None,
+        *,
+        coordinators: AbstractCoordinators | None = None,
+        cost: AbstractCost | None = None,
+    ):
+        self.depth = whole(depth)
+        self.weights = tuple(real(weight) for weight in weights)
+        self.delay = Total() if delay is None else delay
+        self.coordinators = OneCoordinator() if coordinators is None else coordinators
+        self.cost = ByBytes() if cost is None else cost
+
+    def __check_init__(self):
+        require(np.asarray(self.depth) >= 1, "a queue depth of", self.depth, "at least 1")
+        if not 1 <= len(self.weights) <= MOST_STREAMS:
+            raise InputError(f"weights of {len(self.weights)} streams: give them for 1 to {MOST_STREAMS}")
+        given = np.stack(np.broadcast_arrays(*(np.asarray(weight, float) for weight in self.weights)))
+        require((given > 0) & np.isfinite(given), "a weight of", given, "above 0 and finite")
+        widest = np.max(given.max(axis=0) / given.min(axis=0))
+        require(widest < 2**15, "weights that differ by a factor of", widest, "below 32,768")
+        self.delay.check(self.weights)
+
+    @property
+    def streams(self) -> int:
+        """How many streams it tells apart."""
+        return len(self.weights)
+
+    def serve(self, streams):
+        if streams > self.streams:
+            raise InputError(f"requests of {streams} streams where {self.streams} have weights: give one for each")
+
+    def check(self, settled_at_once, withdraws, delays, stops):
+        if not settled_at_once or withdraws or delays or stops:
+            raise InputError(
+                "a fair queue with claims, parts that are withdrawn, hedged or delayed, or bricks that stop: not modelled; send "
+                "each request to those that serve it, or hand over everything"
+            )
+
+    def init(self, sizes: Sizes) -> Tags:
+        assert sizes.placement is not None
+        bricks, streams = sizes.drives // sizes.placement.drives_a_brick, len(self.weights)
+        if bricks > MOST_BRICKS:
+            raise InputError(f"fair queues on {bricks} bricks: at most {MOST_BRICKS}; run groups as lanes")
+        lanes, held_rows = sizes.lanes, 1 if sizes.placement.single else bricks
+        return Tags(
+            wide.zeros(bricks, *lanes),
+            wide.zeros(bricks, streams, *lanes),
+            wide.zeros(held_rows, sizes.slots, *lanes),
+            jnp.zeros((sizes.slots, *lanes), jnp.uint32),
+            jnp.zeros((held_rows, sizes.slots, *lanes), jnp.int32),
+            jnp.zeros((bricks, *lanes), jnp.int32),
+            jnp.zeros((bricks, *lanes), jnp.int32),
+            ledger((self.coordinators.most or bricks) * streams, bricks, lanes),
+            self.coordinators.init(streams, lanes),
+        )
+
+    def entered(self, private: Tags, moment: Entered) -> Tags:
+        private, came = self._tagged(private, moment)
+        # where there is room nothing else waits, so that what comes is next
+        now = came.there & (private.at_work < self.depth)
+        row = rows(now.shape[0], now)
+        waits = union(jnp.where(came.there & ~now, bit(row), jnp.uint32(0)))
+        start, order = _with_stream(came.start, came.stream), private.given
+        if private.order.shape[0] == 1:
+            # that of the only brick that it is at
+            start = wide.Wide(*(union(jnp.where(came.there, word, jnp.uint32(0))) for word in start))
+            order = jnp.sum(jnp.where(came.there, order, 0), axis=0, keepdims=True)
+        return private._replace(
+            virtual=wide.pick(now, came.start, private.virtual),
+            start=wide.pick(moment.into[None], wide.Wide(start.high[:, None], start.low[:, None]), private.start),
+            queued=jnp.where(moment.into, waits, private.queued),
+            order=jnp.where(moment.into[None], order[:, None], private.order),
+            given=private.given + now,
+            at_work=private.at_work + now,
+        )
+
+    def ended(self, private: Tags, moment: Ended) -> Tags:
+        brick = moment.which // moment.placement.drives_a_brick
+        left = (rows(private.at_work.shape[0], private.at_work) == brick) & moment.made
+        return private._replace(at_work=private.at_work - left)
+
+    def handed(self, private: Tags, waiting, brick):
+        return jnp.where(held(private.queued, brick), jnp.uint32(0), waiting)
+
+    def came(self, private: Tags, born, brick):
+        # beside that of those that come next
+        return (_of_brick(private.order, brick) - pick(private.given, brick)).astype(jnp.float32)
+
+    def hand(self, private: Tags, queued: Queued):
+        if queued.which is None:
+            # handed over as they came, if there was room
+            return private, jnp.zeros_like(queued.busy)
+        brick = queued.which // queued.placement.drives_a_brick
+        slot, tag, found = _least(private, brick)
+        goes = found & some(queued.acts) & (pick(private.at_work, brick) < self.depth)
+        at = (rows(private.given.shape[0], goes) == brick) & goes
+        taken = (rows(private.queued.shape[0], goes) == slot) & goes
+        mine = taken[None] & (
+            jnp.minimum(brick, private.order.shape[0] - 1)[None] == rows(private.order.shape[0], private.order)
+        )
+        after = private._replace(
+            virtual=wide.pick(at, tag, private.virtual),
+            queued=jnp.where(taken, private.queued & ~bit(brick), private.queued),
+            order=jnp.where(mine, pick(private.given, brick)[None], private.order),
+            given=private.given + at,
+            at_work=private.at_work + at,
+        )
+        return after, _drive_of(queued, slot, brick) & goes
+
+    def _tagged(self, private: Tags, moment: Entered) -> tuple[Tags, Arrival]:
+        """A request gets its tags, and counts for those of the next ones."""
+        request, stream = moment.request, moment.request.stream
+        there, sectors = _parts(moment, private.given.shape[0])
+        cost = self.cost.units(sectors)
+        chosen, turn = self.coordinators.choose(private.turn, request, moment.admitted, there.shape[0])
+        book, elsewhere = account(private.book, chosen * len(self.weights) + stream, cost, there)
+        price = Prices(*(pick(each, stream) for each in self._prices(stream)))
+        delay = _ticks(self.delay.ticks(elsewhere, cost, price.unit, price.cap))
+        column = jnp.broadcast_to(stream, there.shape)[:, None]
+        before = wide.Wide(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in private.finish))
+        start = wide.later(private.virtual, wide.add(before, delay))
+        finish = wide.pick(there, wide.add(start, _ticks(wide.product(cost, price.unit))), before)
+        finishes = (put(word, stream, new[:, None], axis=1) for word, new in zip(private.finish, finish, strict=True))
+        private = private._replace(finish=wide.Wide(*finishes), book=book, turn=turn)
+        return private, Arrival(there, cost, stream, start, finish)
+
+    def _prices(self, like: Int[Array, "1 *lanes"]) -> Prices:
+        return prices(self.weights, self.delay, like)
+
+
+def _parts(moment: Entered, bricks: int) -> tuple[Bool[Array, "brick *lanes"], Int[Array, "brick *lanes"]]:
+    """Whether a request waits at each brick, and how many sectors its part there has."""
+    placement, lanes = moment.placement, moment.asked.shape[1:]
+    drives = bricks * placement.drives_a_brick
+    part = jnp.broadcast_to(placement.part_on(rows(drives, moment.asked), moment.place), (drives, *lanes))
+    there = held(moment.asked, part) & moment.admitted
+    sectors = placement.sectors_of(part, moment.place, moment.request.sectors)
+    sectors = jnp.where(there, sectors, 0)
+    by_brick = (bricks, placement.drives_a_brick, *lanes)
+    return jnp.any(there.reshape(by_brick), axis=1), jnp.sum(sectors.reshape(by_brick), axis=1)
+
+
+def _ticks(whole_ticks: wide.Wide) -> wide.Wide:
+    """With room for a stream in the lowest bits."""
+    high = (whole_ticks.high << STREAM_BITS) | (whole_ticks.low >> (32 - STREAM_BITS))
+    return wide.Wide(high, whole_ticks.low << STREAM_BITS)
+
+
+def _with_stream(tag: wide.Wide, stream: Int[Array, "1 *lanes"]) -> wide.Wide:
+    return wide.Wide(tag.high, tag.low | stream.astype(jnp.uint32))
+
+
+def _least(
+    private: Tags, brick: Int[Array, "1 *lanes"]
+) -> tuple[Int[Array, "1 *lanes"], wide.Wide, Bool[Array, "1 *lanes"]]:
+    """The slot of what has the least tag at a brick, that tag, and whether anything waits there."""
+    waits = held(private.queued, brick)
+    tag = wide.Wide(*(_of_brick(word, brick) for word in private.start))
+    virtual = wide.Wide(*(pick(word, brick) for word in private.virtual))
+    # no tag that waits is before virtual time
+    ahead = wide.subtract(tag, virtual)
+    high = least(jnp.where(waits, ahead.high, NEVER))
+    first = waits & (ahead.high == high)
+    low = least(jnp.where(first, ahead.low, NEVER))
+    slot, found = first_true(first & (ahead.low == low))
+    at = wide.add(virtual, wide.Wide(high, low))
+    return slot, wide.Wide(at.high, at.low & WITHOUT_STREAM), found
+
+
+def _of_brick(values: Shaped[Array, "row slot *lanes"], brick: Int[Array, "1 *lanes"]) -> Shaped[Array, "slot *lanes"]:
+    """The row of a brick, or the only one."""
+    if values.shape[0] == 1:
+        return values[0]
+    return jnp.take_along_axis(values, brick[None], axis=0)[0]
+
+
+def _drive_of(
+    queued: Queued, slot: Int[Array, "1 *lanes"], brick: Int[Array, "1 *lanes"]
+) -> Bool[Array, "drive *lanes"]:
+    """The drive of a brick that has a part of the request in a slot."""
+    placement: AbstractPlacement = queued.placement
+    if placement.drives_a_brick == 1:
+        return rows(queued.busy.shape[0], slot) == brick
+    place = pick_tree(queued.places, slot)
+    part = placement.part_on(rows(queued.busy.shape[0], slot), place)
+    return held(placement.parts_of(place), part) & (queued.brick == brick)

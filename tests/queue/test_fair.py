@@ -1,0 +1,306 @@
+"""Fair queues against a program of whole numbers that takes one request after the other, and the laws of their papers."""
+
+import heapq
+import itertools
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import assert_refused
+
+from storagekit.dispatch import DSPTF, Everyone, Hashing, Hedged
+from storagekit.drive import RateServer, ideal_drive
+from storagekit.engine import AccessLog, Condition, Record, Scenario, System, execute, keys, stack, stopped
+from storagekit.engine.run import Runner
+from storagekit.placement import Bricks, Replicas, Striped
+from storagekit.queue import (
+    AtRandom,
+    ByBrick,
+    ByRequests,
+    ByTime,
+    FairQueue,
+    Hybrid,
+    InTurn,
+    MinimumOnly,
+    OneCoordinator,
+    Single,
+    Total,
+)
+from storagekit.queue.delay import prices
+from storagekit.schedule import FCFS, SATF
+from storagekit.workload import RecordedArrivals, Requests
+from storagekit.write import Background
+
+RATE = 3200.0
+# sectors of a stripe unit, which holds the longest request
+UNIT = 4096
+WEIGHTS = (1, 2, 5)
+MINIMUM = (0.05, 0.1, 0.3)
+
+
+@dataclass
+class Asked:
+    """Requests in the order of their arrival: when, for which stream, at what cost, to which brick."""
+
+    time: np.ndarray
+    stream: np.ndarray
+    cost: np.ndarray
+    brick: np.ndarray
+
+
+@dataclass
+class Brick:
+    virtual: int = 0
+    finish: dict = field(default_factory=dict)
+    waiting: list = field(default_factory=list)
+    device: list = field(default_factory=list)
+    order: list = field(default_factory=list)
+    free: float = 0.0
+
+
+def served_one_by_one(asked: Asked, depth: int, price, delay, coordinator) -> list[list[int]]:
+    """The order in which each brick serves them: a server each, first come first served among `depth` that it was handed.
+
+    delay(elsewhere, cost, stream), in ticks. coordinator(number, stream, brick).
+    """
+    bricks = [Brick() for _ in range(3)]
+    sent, then = {}, {}
+    events = [(time, 0, number, asked.brick[number]) for number, time in enumerate(asked.time)]
+    heapq.heapify(events)
+    while events:
+        time, ends, number, at = heapq.heappop(events)
+        brick = bricks[at]
+        if ends:
+            brick.device.remove(number)
+        else:
+            stream, cost = int(asked.stream[number]), int(asked.cost[number])
+            who = coordinator(number, stream, at)
+            total = sent.get((who, stream), 0)
+            elsewhere = total - then.get((who, stream, at), 0)
+            sent[who, stream] = then[who, stream, at] = total + cost
+            start = max(brick.virtual, brick.finish.get(stream, 0) + delay(elsewhere, cost, stream))
+            brick.finish[stream] = start + cost * price[stream]
+            heapq.heappush(brick.waiting, (start, stream, number, cost))
+        while brick.waiting and len(brick.device) < depth:
+            brick.virtual, _, chosen, cost = heapq.heappop(brick.waiting)
+            brick.device.append(chosen)
+            brick.order.append(chosen)
+            brick.free = max(brick.free, time) + cost / RATE
+            heapq.heappush(events, (brick.free, 1, chosen, at))
+    return [brick.order for brick in bricks]
+
+
+def drawn(seed: int, count: int = 300, load: float = 1.25) -> Asked:
+    """Requests of three streams to three bricks, more than they can serve."""
+    draw = np.random.default_rng(seed)
+    gap = draw.exponential(50 / RATE / 3 / load, count).astype(np.float32)
+    gap[0] = 0
+    stream, brick = draw.integers(0, 3, count), draw.integers(0, 3, count)
+    return Asked(np.cumsum(gap.astype(float)), stream, draw.integers(1, 100, count), brick)
+
+
+def arrivals(asked: Asked) -> RecordedArrivals:
+    number = np.arange(asked.time.size, dtype=np.int32)
+    nothing = np.zeros_like(number)
+    receiving = np.random.default_rng(7).integers(0, 2**32, number.size, dtype=np.uint32)
+    requests = Requests(
+        number,
+        (asked.brick * UNIT).astype(np.int32),
+        asked.cost.astype(np.int32),
+        nothing == 0,
+        receiving,
+        nothing.astype(np.uint32),
+        nothing != 0,
+        asked.stream.astype(np.int32),
+        nothing,
+    )
+    return RecordedArrivals(requests, np.append(np.diff(asked.time), np.inf).astype(np.float32))
+
+
+def served(queue: FairQueue, asked: Asked) -> list[np.ndarray]:
+    system = System(RateServer(RATE), Striped(3, UNIT), Hashing(), FCFS(), queue=queue, slots=256)
+    log = execute(Scenario(system, arrivals(asked)), keys([1])[:, 0], asked.time.size, Record(log=AccessLog())).log
+    return [log.number[log.drive == drive] for drive in range(3)]
+
+
+def in_ticks(queue: FairQueue) -> tuple[list[int], list[int]]:
+    of = prices(queue.weights, queue.delay, jnp.zeros(1))
+    return [int(one) for one in of.unit], [int(one) for one in of.cap]
+
+
+def expected(queue: FairQueue, asked: Asked) -> list[list[int]]:
+    price, cap = in_ticks(queue)
+    delays = {
+        Single: lambda elsewhere, cost, stream: 0,
+        Total: lambda elsewhere, cost, stream: elsewhere * price[stream],
+        Hybrid: lambda elsewhere, cost, stream: min(elsewhere * price[stream], cost * cap[stream]),
+        MinimumOnly: lambda elsewhere, cost, stream: cost * cap[stream],
+    }
+    turns = [itertools.count() for _ in WEIGHTS]
+    coordinator = {
+        OneCoordinator: lambda number, stream, brick: 0,
+        InTurn: lambda number, stream, brick: next(turns[stream]) % int(queue.coordinators.count),
+        ByBrick: lambda number, stream, brick: brick,
+    }
+    delay, who = delays[type(queue.delay)], coordinator[type(queue.coordinators)]
+    return served_one_by_one(asked, int(queue.depth), price, delay, who)
+
+
+COORDINATORS = (OneCoordinator(), InTurn(2), ByBrick())
+
+
+@pytest.mark.parametrize(
+    "delay", [Single(), Total(), Hybrid(MINIMUM), MinimumOnly(MINIMUM)], ids=lambda d: type(d).__name__
+)
+@pytest.mark.parametrize("coordinators", COORDINATORS, ids=lambda c: type(c).__name__)
+def test_every_brick_serves_in_the_order_of_the_tags(delay, coordinators):
+    for seed, depth in [(1, 1), (2, 4), (3, 16)]:
+        queue, asked = FairQueue(depth, WEIGHTS, delay, coordinators=coordinators), drawn(seed)
+        for found, order in zip(served(queue, asked), expected(queue, asked), strict=True):
+            assert found.size > 50
+            # the log goes on until all are answered, so that each brick's is whole
+            np.testing.assert_array_equal(found, order)
+
+
+def test_equal_tags_go_by_stream():
+    """Streams of equal weight and cost, all at once: in turn, the lower first."""
+    count = 30
+    asked = Asked(np.zeros(count), np.arange(count) % 3, np.full(count, 8), np.zeros(count, int))
+    queue = FairQueue(1, (1, 1, 1), Single())
+    found = served(queue, asked)[0]
+    np.testing.assert_array_equal(found, expected(queue, asked)[0])
+    np.testing.assert_array_equal(asked.stream[found[2:]], np.arange(2, count) % 3)
+
+
+def test_one_brick_is_the_same_under_every_total_delay():
+    """A stream that sends nowhere else has no delay: TOTAL is SFQ(D), request for request."""
+    asked = drawn(4)
+    asked.brick[:] = 1
+    alone, total = (served(FairQueue(3, WEIGHTS, delay), asked)[1] for delay in (Single(), Total()))
+    np.testing.assert_array_equal(alone, total)
+    assert not np.array_equal(alone, np.sort(alone))
+
+
+def test_minimums_at_the_weights_delay_nothing():
+    share = np.asarray(WEIGHTS) / np.sum(WEIGHTS)
+    asked = drawn(5)
+    hybrid, single = (served(FairQueue(3, WEIGHTS, delay), asked) for delay in (Hybrid(share), Single()))
+    for one, other in zip(hybrid, single, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_tags_are_as_exact_after_a_week():
+    """A stream served alone for 2^40 units of cost, and then both as if nothing had been."""
+    queue, asked = FairQueue(2, (1, 3), Total()), drawn(6)
+    asked.stream[:] = asked.stream > 1
+    scenario = Scenario(
+        System(RateServer(RATE), Striped(3, UNIT), Hashing(), FCFS(), queue=queue, slots=256), arrivals(asked)
+    )
+
+    def order(after: int) -> np.ndarray:
+        runner = Runner(scenario, keys([1])[:, 0], Record(log=AccessLog()))
+        tags = runner.run.state.queue
+        word = jnp.full_like(tags.virtual.high, after)
+        old = tags._replace(
+            virtual=tags.virtual._replace(high=word),
+            finish=tags.finish._replace(high=jnp.full_like(tags.finish.high, after)),
+        )
+        runner.run = runner.run._replace(state=runner.run.state._replace(queue=old))
+        log = runner.advance(8)[1]
+        return log.number[log.number >= 0]
+
+    first = order(0)
+    assert first.size > 200
+    np.testing.assert_array_equal(first, order(2**30))
+    # over the top of the counter
+    np.testing.assert_array_equal(first, order(2**32 - 1))
+
+
+def test_a_lane_is_its_single_run():
+    """Different depths, weights and numbers of coordinators side by side, each as alone."""
+    asked = drawn(8)
+    settings = [(1, (1, 1, 1), 1), (3, (1, 4, 2), 2), (8, (7, 1, 1), 3)]
+
+    def scenario(depth, weights, count):
+        queue = FairQueue(depth, weights, Hybrid((0.02, 0.02, 0.02)), coordinators=InTurn(count, most=3))
+        return Scenario(
+            System(RateServer(RATE), Striped(3, UNIT), Hashing(), FCFS(), queue=queue, slots=256), arrivals(asked)
+        )
+
+    scenarios = [scenario(*one) for one in settings]
+    batch = execute(*stack(scenarios, [1]), asked.time.size, Record(log=AccessLog())).log
+    for lane, alone in enumerate(scenarios):
+        single = execute(alone, keys([1])[:, 0], asked.time.size, Record(log=AccessLog())).log
+        for log in (batch.number[:, lane], single.number):
+            assert log[log >= 0].size == asked.time.size
+        np.testing.assert_array_equal(batch.number[batch.number[:, lane] >= 0, lane], single.number[single.number >= 0])
+
+
+def test_random_coordinators_are_used_alike():
+    choose = AtRandom(5)
+    words = np.random.default_rng(3).integers(0, 2**32, 20_000, dtype=np.uint32)
+    request = arrivals(drawn(1, count=20_000)).requests._replace(receiving=words)
+    row, _ = choose.choose(None, jax.tree.map(lambda leaf: leaf[None], request), jnp.ones((1, 20_000), bool), 3)
+    counts = np.bincount(np.asarray(row)[0], minlength=5)
+    assert counts.size == 5 and np.all(np.abs(counts - 4000) < 4 * np.sqrt(4000 * 0.8))
+
+
+def test_costs():
+    sectors = np.array([1, 16, 2048])
+    np.testing.assert_array_equal(ByRequests().units(sectors), [1, 1, 1])
+    # 5 ms and 512 KB a second: 5,000 us and 1,000 us a sector
+    np.testing.assert_array_equal(ByTime(5e-3, 512e3).units(sectors), [6000, 21_000, 2_053_000])
+
+
+SERVER = RateServer(RATE)
+
+
+def system(queue=None, *, dispatch=None, placement=None, **more) -> System:
+    queue = FairQueue(4, (1, 1)) if queue is None else queue
+    return System(SERVER, placement or Replicas(1), dispatch or Hashing(), FCFS(), queue=queue, slots=16, **more)
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: FairQueue(4, (1, 0)), "a weight of 0: it must be above 0 and finite"),
+        (lambda: FairQueue(4, (1, -2)), "a weight of -2"),
+        (lambda: FairQueue(4, ()), "weights of 0 streams"),
+        (lambda: FairQueue(4, (1,) * 65), "weights of 65 streams: give them for 1 to 64"),
+        (lambda: FairQueue(4, (1, 1e6)), "weights that differ by a factor of 1000000: it must be below 32,768"),
+        (lambda: FairQueue(0, (1, 1)), "a queue depth of 0: it must be at least 1"),
+        (lambda: FairQueue(4, (1, 1), Hybrid((0.6, 0.6))), "minimum shares that sum to 1.2: it must be at most 1"),
+        (
+            lambda: FairQueue(4, (1, 1), Hybrid((0.6, 0.1))),
+            "stream 0: a minimum share of 0.6: it must be at most its weight's",
+        ),
+        (lambda: FairQueue(4, (1, 1), MinimumOnly((0.0, 0.1))), "stream 0: a minimum share of 0: it must be above 0"),
+        (lambda: FairQueue(4, (1, 1), Hybrid((0.1,))), "minimum shares of 1 streams where 2 have weights"),
+        (lambda: InTurn(0), "coordinators 0: it must be at least 1"),
+        (lambda: InTurn(3, most=2), "3 coordinators where 2 are provided for: raise most"),
+        (lambda: ByTime(5e-3, 0.0), "a rate of 0 bytes a second"),
+        (lambda: ByTime(-1.0, 1e6), "an access of -1 s"),
+        (lambda: system(dispatch=DSPTF(), placement=Replicas(2)), "a fair queue with claims"),
+        (lambda: system(dispatch=Everyone(), placement=Replicas(2)), "parts that are withdrawn"),
+        (lambda: system(dispatch=Hedged(0.01), placement=Replicas(2)), "a fair queue with"),
+        (lambda: system(placement=Replicas(2), condition=Condition(stopped(1))), "bricks that stop"),
+    ],
+)
+def test_impossible_queues_are_refused(build, says):
+    assert_refused(build, says)
+
+
+def test_delayed_writes_are_refused():
+    drive = ideal_drive(full_seek=8e-3, revolution=6e-3)
+    assert_refused(
+        lambda: System(
+            drive, Bricks(Replicas(1), 2), Hashing(), SATF(), Background(), queue=FairQueue(4, (1, 1)), slots=16
+        ),
+        "a fair queue with",
+    )
+
+
+def test_streams_without_weights_are_refused():
+    assert_refused(lambda: Scenario(system(), arrivals(drawn(1))), "requests of 3 streams where 2 have weights")

@@ -1,0 +1,45 @@
+"""Numbers of 64 bits against Python's."""
+
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storagekit import wide
+from storagekit.wide import Wide
+
+ALL = 2**64
+words = st.integers(0, 2**32 - 1)
+numbers = st.one_of(st.integers(0, ALL - 1), st.integers(0, 100), st.integers(ALL - 100, ALL - 1))
+
+
+def split(number: int) -> Wide:
+    return Wide(jnp.asarray([number >> 32], jnp.uint32), jnp.asarray([number & (2**32 - 1)], jnp.uint32))
+
+
+def joined(number: Wide) -> int:
+    return (int(number.high[0]) << 32) | int(number.low[0])
+
+
+@given(numbers, numbers)
+def test_sums_and_differences_go_round(one, other):
+    assert joined(wide.add(split(one), split(other))) == (one + other) % ALL
+    assert joined(wide.subtract(split(one), split(other))) == (one - other) % ALL
+
+
+@given(numbers, st.integers(-(2**63) + 1, 2**63 - 1))
+def test_of_two_the_earlier_is_known_wherever_they_are(one, ahead):
+    other = (one + ahead) % ALL
+    assert bool(wide.before(split(one), split(other))[0]) == (ahead > 0)
+    assert joined(wide.later(split(one), split(other))) == (other if ahead > 0 else one)
+    assert joined(wide.earlier(split(one), split(other))) == (one if ahead > 0 else other)
+
+
+@given(words, words)
+def test_products_are_exact(one, other):
+    found = wide.product(*(jnp.asarray([word], jnp.uint32) for word in (one, other)))
+    assert joined(found) == one * other
+
+
+def test_nothing_is_nothing():
+    assert all(np.all(word == 0) for word in wide.zeros(2, 3)) and wide.zeros(2, 3).high.shape == (2, 3)
