@@ -8,7 +8,6 @@ later as well; the finish tag of a stream that was away is kept, however old, an
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
@@ -39,7 +38,7 @@ class Tags(NamedTuple):
     """Private state. virtual: the virtual time of each brick. finish: the tag at which each stream's last request to it ends.
 
     start: the tag of what waits in each slot, a row for each brick, or one where requests have one part. queued: the bricks
-    at which a part of it waits to be handed over, one bit each. order: the how-manyth that its brick handed over it is, in such
+    at which a part of it waits to be handed over, one bit each. order: how many its brick had handed over before it, in such
     rows as well. given: how many parts each brick has handed over; at_work: how many of these its drives still have.
     """
 
@@ -55,8 +54,8 @@ class Tags(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """A request at the bricks: whether it has a part at each, what it costs there, its stream, and the tags at which it starts
-    and ends."""
+    """A request at the bricks: whether it has a part at each, what it costs there, its stream, and the tags at which it
+    starts and ends."""
 
     there: Bool[Array, "brick *lanes"]
     cost: UInt32[Array, "brick *lanes"]
@@ -71,8 +70,8 @@ class FairQueue(AbstractQueue):
 
     depth: D, summed over the drives of a brick, those in service included; the drives choose among these. weights: of each
     stream; only their ratios matter. delay: what counts of the service at other bricks, by default all of it. coordinators:
-    who knows of it, by default one for each stream. cost: what is shared, by default bytes. Weights are quantized to 1 part in
-    2^16 of the largest. A brick works as long as anything waits there.
+    who knows of it, by default one for each stream. cost: what is shared, by default bytes. A brick works as long as
+    anything waits there. Reciprocal weights are rounded to whole ticks, 2^16 that of the largest weight.
     Raises InputError for weights that are not above 0, a depth below 1, minimum shares that cannot be kept.
 
     >>> import storagekit as sk
@@ -125,8 +124,8 @@ class FairQueue(AbstractQueue):
     def check(self, settled_at_once, withdraws, delays, stops):
         if not settled_at_once or withdraws or delays or stops:
             raise InputError(
-                "a fair queue with claims, parts that are withdrawn, hedged or delayed, or bricks that stop: not modelled; send "
-                "each request to those that serve it, or hand over everything"
+                "a fair queue with claims, parts that are withdrawn, hedged or delayed, or bricks that stop: not modelled; "
+                "send each request to those that serve it, or hand over everything"
             )
 
     def init(self, sizes: Sizes) -> Tags:

@@ -119,8 +119,12 @@ def arrivals(asked: Asked) -> RecordedArrivals:
     return RecordedArrivals(requests, np.append(np.diff(asked.time), np.inf).astype(np.float32))
 
 
+def three_servers(queue: FairQueue) -> System:
+    return System(RateServer(RATE), Striped(3, UNIT), Hashing(), FCFS(), queue=queue, slots=256)
+
+
 def served(queue: FairQueue, asked: Asked) -> list[np.ndarray]:
-    system = System(RateServer(RATE), Striped(3, UNIT), Hashing(), FCFS(), queue=queue, slots=256)
+    system = three_servers(queue)
     log = execute(Scenario(system, arrivals(asked)), keys([1])[:, 0], asked.time.size, Record(log=AccessLog())).log
     return [log.number[log.drive == drive] for drive in range(3)]
 
@@ -195,9 +199,7 @@ def test_tags_are_as_exact_after_a_week():
     """A stream served alone for 2^40 units of cost, and then both as if nothing had been."""
     queue, asked = FairQueue(2, (1, 3), Total()), drawn(6)
     asked.stream[:] = asked.stream > 1
-    scenario = Scenario(
-        System(RateServer(RATE), Striped(3, UNIT), Hashing(), FCFS(), queue=queue, slots=256), arrivals(asked)
-    )
+    scenario = Scenario(three_servers(queue), arrivals(asked))
 
     def order(after: int) -> np.ndarray:
         runner = Runner(scenario, keys([1])[:, 0], Record(log=AccessLog()))
@@ -225,9 +227,7 @@ def test_a_lane_is_its_single_run():
 
     def scenario(depth, weights, count):
         queue = FairQueue(depth, weights, Hybrid((0.02, 0.02, 0.02)), coordinators=InTurn(count, most=3))
-        return Scenario(
-            System(RateServer(RATE), Striped(3, UNIT), Hashing(), FCFS(), queue=queue, slots=256), arrivals(asked)
-        )
+        return Scenario(three_servers(queue), arrivals(asked))
 
     scenarios = [scenario(*one) for one in settings]
     batch = execute(*stack(scenarios, [1]), asked.time.size, Record(log=AccessLog())).log
