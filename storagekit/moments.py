@@ -97,12 +97,14 @@ class Ended(NamedTuple):
 
 class Answered(NamedTuple):
     """A request that was answered: its number (NOBODY if none was), its response time in seconds, whether it is a read,
-    and whether nobody waited for it; for whom it was, who sent it and its length, None where requests have no clients."""
+    and whether nobody waited for it; when, seconds from now; for whom it was, who sent it and its length, None where requests
+    have no clients."""
 
     number: Int[Array, "1 *lanes"]
     response: Float[Array, "1 *lanes"]
     read: Bool[Array, "1 *lanes"]
     asynchronous: Bool[Array, "1 *lanes"]
+    at: Float[Array, "1 *lanes"]
     stream: Int[Array, "1 *lanes"] | None
     client: Int[Array, "1 *lanes"] | None
     sectors: Int[Array, "1 *lanes"] | None

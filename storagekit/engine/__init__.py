@@ -29,6 +29,8 @@ from storagekit.engine.record import AccessLog as AccessLog
 from storagekit.engine.record import NoLog as NoLog
 from storagekit.engine.record import Record as Record
 from storagekit.engine.record import ResponseLog as ResponseLog
+from storagekit.engine.record import ServiceLog as ServiceLog
+from storagekit.engine.record import Services as Services
 from storagekit.engine.record import Sum as Sum
 from storagekit.engine.record import Tally as Tally
 from storagekit.engine.record import answered as answered

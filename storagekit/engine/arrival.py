@@ -100,6 +100,7 @@ def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> An
         coming.answer - pick(slots.born, coming.leaving),
         pick(slots.read, coming.leaving),
         pick(slots.asynchronous, coming.leaving),
+        coming.answer,
         *pick_tree(whose, coming.leaving),
     )
 

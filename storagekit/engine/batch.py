@@ -70,31 +70,36 @@ def batches(scenario: Scenario, key: np.ndarray) -> Iterator[tuple[Scenario, np.
 def execute(
     scenario: Scenario,
     key: np.ndarray,
-    requests: int,
+    amount: float,
     record: Record | None = None,
-    progress: Callable[[int], object] = lambda answered: None,
+    progress: Callable[[float], object] = lambda done: None,
+    by: str = "answered",
 ) -> Outcome:
-    """Run until every lane has answered `requests` requests. key: `[2, lane]`, or `[2]` for a single run.
+    """Run until every lane has so much of the sum `by`: requests answered. key: `[2, lane]`, or `[2]` for a single run.
 
-    progress is called with the number answered so far in the slowest lane. Raises SimulationError where
+    progress is called with what the slowest lane has of it so far. Raises SimulationError where
     nothing can happen any more or a sum is not finite.
     """
     runner = Runner(scenario, key, record or Record())
-    told = list(steps(runner, requests, progress))
+    told = list(steps(runner, amount, progress, by=by))
     return Outcome(_join([tally for tally, _ in told]), _flat(_join([kept for _, kept in told])))
 
 
 def steps(
-    runner: Runner, requests: int, progress: Callable[[int], object] = lambda answered: None, stride: int = STRIDE
+    runner: Runner,
+    amount: float,
+    progress: Callable[[float], object] = lambda done: None,
+    stride: int = STRIDE,
+    by: str = "answered",
 ) -> Iterator[tuple[Tally, Any]]:
     """The same, piece by piece: sums of `stride` chunks `[chunk, row, lane]`, and their log, as soon as they are known."""
-    answered: Any = 0
-    while np.min(answered) < requests:
+    done: Any = 0
+    while np.min(done) < amount:
         tally, kept = runner.advance(stride)
-        _check(tally, answered < requests)
-        answered = answered + tally["answered"].sum(axis=0, dtype=np.int64)
+        _check(tally, done < amount)
+        done = done + tally[by].sum(axis=0, dtype=np.float64)
         yield tally, kept
-        progress(int(np.min(answered)))
+        progress(float(np.min(done)))
 
 
 def lanes_of(scenario: Scenario, members: np.ndarray) -> Scenario:

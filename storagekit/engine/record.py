@@ -6,19 +6,20 @@ A sum is defined in one place, its `Sum`: its name and what an event adds to it.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Num
+from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.checks import require_takes
 from storagekit.engine.event import Report
 from storagekit.engine.state import NOBODY, State
 from storagekit.engine.system import Scenario
 from storagekit.errors import InputError
-from storagekit.lanes import first_true
+from storagekit.lanes import bit, first_true, held, union
 from storagekit.moments import Answered
 
 # the values of sums by name, `[row, *lanes]`; of several chunks, `[chunk, row, *lanes]`
@@ -145,6 +146,59 @@ class AccessLog(AbstractLog):
             report.admitted,
             report.answered,
         )
+
+
+class Services(NamedTuple):
+    """What an event meant for streams and bricks.
+
+    elapsed: seconds since the event before; entered: of these until the request that entered did, inf where none did.
+    brick, stream, sectors: where an access has become certain, for whom, and how much of it is theirs; brick is NOBODY where
+    none has. answered: the request that left. backlog: for each brick, the streams of which it has queued parts after the
+    event, one bit each; None where it is not kept.
+    """
+
+    elapsed: Float[Array, "1 *lanes"]
+    entered: Float[Array, "1 *lanes"]
+    brick: Int[Array, "1 *lanes"]
+    stream: Int[Array, "1 *lanes"]
+    sectors: Int[Array, "1 *lanes"]
+    answered: Answered
+    backlog: UInt32[Array, "brick *lanes"] | None
+
+
+class ServiceLog(AbstractLog):
+    """The service of each stream at each brick, and, if `backlog` is to be kept, who waits there. Up to 32 streams."""
+
+    backlog: bool = eqx.field(static=True, default=False)
+
+    def keep(self, scenario: Scenario, state: State, report: Report) -> Services:
+        if report.stream is None or report.sectors is None:
+            raise InputError("a log of streams' service, of requests without clients: use workload.Threads")
+        drive, certain = first_true(report.served)
+        return Services(
+            report.elapsed,
+            jnp.where(report.admitted, report.entered, jnp.inf),
+            jnp.where(certain, scenario.system.brick_of(drive), NOBODY),
+            report.stream,
+            report.sectors,
+            report.answered,
+            backlog(scenario, state) if self.backlog else None,
+        )
+
+
+def backlog(scenario: Scenario, state: State) -> UInt32[Array, "brick *lanes"]:
+    """The streams of which each brick has parts that it has not handed over, one bit each."""
+    system, slots = scenario.system, state.slots
+    assert slots.stream is not None
+    stream = bit(slots.stream)
+    found = []
+    for brick in range(system.drives // system.disks):
+        number = jnp.full_like(state.taken, brick)
+        queued = system.queue.queued(state.queue, slots.waiting, number)
+        drives = (number * system.disks + disk for disk in range(system.disks))
+        there = (held(queued, system.placement.part_on(drive, slots.place)) for drive in drives)
+        found.append(union(jnp.where(reduce(jnp.logical_or, there), stream, jnp.uint32(0))))
+    return jnp.concatenate(found)
 
 
 @dataclass(frozen=True)

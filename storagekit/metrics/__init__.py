@@ -16,3 +16,7 @@ from storagekit.metrics.measures import Measure as Measure
 from storagekit.metrics.provenance import made_by as made_by
 from storagekit.metrics.replaying import replay as replay
 from storagekit.metrics.standard import STANDARD as STANDARD
+from storagekit.metrics.streams import by_stream as by_stream
+from storagekit.metrics.windows import Timed as Timed
+from storagekit.metrics.windows import logs as logs
+from storagekit.metrics.windows import windows as windows

@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from storagekit.engine import Outcome, Record, Scenario, batches, execute, stack
 from storagekit.errors import InputError
+from storagekit.metrics.extent import Extent, extent
 from storagekit.metrics.measures import Measure, counted, measured, sums_of
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import Roomed, groups, with_room
@@ -23,15 +24,16 @@ def simulate(
     scenario: Scenario,
     *,
     requests: int = 20_000,
+    seconds: float | None = None,
     seed: int = 0,
-    warm_up: int | None = None,
+    warm_up: float | None = None,
     allow_held_up: bool = False,
     measures: Sequence[Measure] = (),
 ) -> xr.Dataset:
     """One run of a scenario.
 
-    requests: at least so many are answered. warm_up: how many of them are answered before measuring begins, a tenth by
-    default; the cut falls on a chunk of events. allow_held_up: whether arrivals may wait outside for a slot (they
+    requests: at least so many are answered. seconds: in place of these, so much time is simulated. warm_up: how many of them
+    pass before measuring begins, a tenth by default; the cuts fall on chunks of events. allow_held_up: whether arrivals may wait outside for a slot (they
     are counted, and their wait is part of their response time); by default that is an error. A system without `slots` gets
     64, then 256, then 1,024 of them until no arrival waits: an overload is simulated three times before it is refused.
     measures: of your own (`storagekit.metrics.Measure`), beside `storagekit.metrics.STANDARD`. Returns all of them, in SI
@@ -49,6 +51,7 @@ def simulate(
         lambda: scenario,
         {},
         requests=requests,
+        seconds=seconds,
         seeds=[seed],
         warm_up=warm_up,
         allow_held_up=allow_held_up,
@@ -62,7 +65,8 @@ def replicate(
     *,
     seeds: int | Sequence[int] = 16,
     requests: int = 20_000,
-    warm_up: int | None = None,
+    seconds: float | None = None,
+    warm_up: float | None = None,
     allow_held_up: bool = False,
     measures: Sequence[Measure] = (),
 ) -> xr.Dataset:
@@ -80,6 +84,7 @@ def replicate(
         lambda: scenario,
         {},
         requests=requests,
+        seconds=seconds,
         seeds=seeds,
         warm_up=warm_up,
         allow_held_up=allow_held_up,
@@ -93,14 +98,15 @@ def sweep(
     *,
     seeds: int | Sequence[int] = 16,
     requests: int = 20_000,
-    warm_up: int | None = None,
+    seconds: float | None = None,
+    warm_up: float | None = None,
     allow_held_up: bool = False,
     measures: Sequence[Measure] = (),
 ) -> xr.Dataset:
     """`build(**point)` simulated at every point of the grid that `axes` spans, each with every seed.
 
     axes: name of a parameter of `build` to the values it takes. seeds: how many independent runs of each point, or the
-    seeds themselves. requests, warm_up, allow_held_up, measures: as in `simulate`. Points that differ in numbers only, their
+    seeds themselves. requests, seconds, warm_up, allow_held_up, measures: as in `simulate`. Points that differ in numbers only, their
     number of drives among them, run as one batch, and all points meet the same requests, so that differences between them
     are sharper than the values. Returns the measures with one dimension for each axis and `seed`. Raises InputError on
     impossible settings, and where the axes are not `build`'s parameters.
@@ -116,7 +122,7 @@ def sweep(
     {'replicas': 2, 'depth': 2, 'seed': 8}
     """
     seeds = _seeds(seeds)
-    warm_up = _warm_up(requests, warm_up)
+    measured_for = extent(requests, seconds, warm_up)
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:
         raise InputError("an axis of the sweep has no values; give each at least one")
@@ -126,45 +132,48 @@ def sweep(
     began = time.perf_counter()
     lanes: list[xr.Dataset | None] = [None] * len(points)
     for members, alike in groups(scenarios):
-        data, slots = with_room(lambda some: _batch(some, seeds, requests, warm_up, told), alike)
+        data, slots = with_room(lambda some: _batch(some, seeds, measured_for, told), alike)
         if not allow_held_up:
             _refuse_held_up(float(data.held_up.max()), slots)
         for place, member in enumerate(members):
             lanes[member] = data.isel(point=place)
     flat = xr.concat([lane for lane in lanes if lane is not None], dim="point", join="outer")
     data = grid(flat, axes).assign_coords(seed=seeds)
-    data.attrs = provenance(scenarios, axes, seeds, requests, warm_up, time.perf_counter() - began)
+    data.attrs = provenance(scenarios, axes, seeds, measured_for.told, time.perf_counter() - began)
     return data
 
 
 def run(
     scenario: Scenario,
     key: np.ndarray,
-    requests: int,
+    amount: float,
     record: Record | None = None,
     title: str = "simulating",
+    by: str = "answered",
 ) -> Outcome:
     """`execute` with a progress bar on whatever takes longer than two seconds."""
-    with tqdm(total=requests, desc=title, unit="req", delay=2, leave=False) as bar:
+    unit = "req" if by == "answered" else "s"
+    with tqdm(total=amount, desc=title, unit=unit, delay=2, leave=False) as bar:
         return execute(
             scenario,
             key,
-            requests,
+            amount,
             record or Record(),
-            lambda answered: bar.update(min(answered, requests) - bar.n),
+            lambda done: bar.update(min(done, amount) - bar.n),
+            by,
         )
 
 
 def _batch(
-    scenarios: list[Scenario], seeds: list[int], requests: int, warm_up: int, measures: Sequence[Measure]
+    scenarios: list[Scenario], seeds: list[int], measured_for: Extent, measures: Sequence[Measure]
 ) -> Roomed:
     merged, key = stack(scenarios, seeds)
     record = Record(sums_of(measures))
     sums, waited = [], 0.0
     for part, lane_keys, used in batches(merged, key):
-        told = run(part, lane_keys, requests, record).tally
-        waited += float(counted(told, 0, requests)["held_up"][:, :used].sum())
-        tally = counted(told, warm_up, requests)
+        told = run(part, lane_keys, measured_for.amount, record, by=measured_for.by).tally
+        waited += float(counted(told, 0, measured_for.amount, measured_for.by)["held_up"][:, :used].sum())
+        tally = counted(told, measured_for.warm_up, measured_for.amount, measured_for.by)
         sums.append(jax.tree.map(lambda total, used=used: total[:, :used], tally))
     joined = jax.tree.map(lambda *totals: np.concatenate(totals, axis=1), *sums)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
@@ -239,11 +248,3 @@ def _built(build: Callable[..., Scenario], point: dict[str, Any]) -> Scenario:
         raise InputError(f"a {type(built).__name__} to simulate: give a Scenario(system, arrivals)")
     return built
 
-
-def _warm_up(requests: int, warm_up: int | None) -> int:
-    if requests < 1:
-        raise InputError(f"{requests} requests: simulate at least 1")
-    cut = requests // 10 if warm_up is None else warm_up
-    if not 0 <= cut < requests:
-        raise InputError(f"warm-up of {cut} requests: it must be at least 0 and below the {requests} simulated")
-    return cut

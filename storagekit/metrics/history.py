@@ -15,6 +15,7 @@ from storagekit.checks import require
 from storagekit.engine import Record, Runner, Scenario, State, Tally, lanes_of, stack, steps
 from storagekit.errors import InputError
 from storagekit.metrics.experiment import check_axes, grid
+from storagekit.metrics.extent import extent
 from storagekit.metrics.measures import Measure, measured, sums_of
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import fewest, groups, provided
@@ -78,7 +79,8 @@ def history(
             at_end(runner.run.state, members)
     # a lane that was repeated to fill up the last round is dropped
     sums = {name: np.concatenate([part[name] for part in parts], axis=2)[:, :, :lanes] for name in parts[0]}
-    told = provenance(scenarios, axes, seeds, requests, int(warm_up * requests), time.perf_counter() - began)
+    length = extent(requests, None, int(warm_up * requests))
+    told = provenance(scenarios, axes, seeds, length.told, time.perf_counter() - began)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
     whole = {name: part[int(np.ceil(warm_up * pieces)) :].sum(axis=0) for name, part in sums.items()}
     split = {name: np.moveaxis(part, 0, 2).reshape(part.shape[1], -1) for name, part in sums.items()}

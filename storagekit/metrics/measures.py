@@ -81,16 +81,16 @@ def together(measures: Sequence[Measure]) -> tuple[Measure, ...]:
     return tuple(measures)
 
 
-def counted(tally: Tally, warm_up: int, requests: float = np.inf) -> Tally:
-    """Sums `[row, lane]` over the chunks that begin once a lane has answered `warm_up` requests and before it has answered
-    `requests`: what lanes beside it do does not matter, although it runs until the slowest has its requests.
+def counted(tally: Tally, warm_up: float, amount: float = np.inf, by: str = "answered") -> Tally:
+    """Sums `[row, lane]` over the chunks that begin once a lane has the `warm_up` of the sum `by` and before it has the
+    `amount`: what lanes beside it do does not matter, although it runs until the slowest is done.
 
     A lane whose run is so short that no chunk is left is measured whole.
     """
-    answered = tally["answered"].astype(np.int64)
-    before = np.cumsum(answered, axis=0) - answered
-    kept = (before >= warm_up) & (before < requests)
-    kept |= (answered * kept).sum(axis=0) == 0
+    done = tally[by].astype(np.float64)
+    before = np.cumsum(done, axis=0) - done
+    kept = (before >= warm_up) & (before < amount)
+    kept |= (done * kept).sum(axis=0) == 0
     return {name: np.where(kept, sums, 0).sum(axis=0, dtype=np.float64) for name, sums in tally.items()}
 
 

@@ -34,11 +34,10 @@ def provenance(
     scenarios: Sequence[Scenario],
     axes: Mapping[str, Sequence[Any]],
     seeds: Sequence[int],
-    requests: int,
-    warm_up: int,
+    extent: Mapping[str, float],
     wall: float,
 ) -> dict:
-    """Attributes of a simulated result; `wall` is the seconds it took.
+    """Attributes of a simulated result. extent: how long each run was, by name. wall: the seconds it took.
 
     `scenario` describes the first of the scenarios, types and numbers, as JSON; `varied` names what a sweep changes in it.
     """
@@ -46,12 +45,10 @@ def provenance(
         "precision": "float32",
         "backend": jax.default_backend(),
         "drive": ", ".join(dict.fromkeys(_name(scenario.system.drive) for scenario in scenarios)),
-        **{part: _types(scenarios, part) for part in ("dispatch", "claims", "schedule", "write")},
+        **{part: _types(scenarios, part) for part in ("dispatch", "claims", "queue", "schedule", "write")},
         "scenario": json.dumps(describe(scenarios[0])),
         "varied": list(axes),
-        "requests_per_run": int(requests),
-        "warm_up_requests": int(warm_up),
-    }
+    } | dict(extent)
 
 
 def _name(drive: AbstractDrive) -> str:
