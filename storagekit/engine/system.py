@@ -176,4 +176,5 @@ class Scenario(eqx.Module):
         slots = self.system.slots
         if most is not None and slots != AS_NEEDED and most > slots:
             raise InputError(f"{most} requests outstanding in {slots} slots: raise System.slots")
+        self.arrivals.check(self.system.placement.capacity(self.system.drive))
         self.system.queue.serve(self.arrivals.stream_count)

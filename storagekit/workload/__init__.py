@@ -9,6 +9,11 @@ from storagekit.workload.arrivals import ClosedLoop as ClosedLoop
 from storagekit.workload.arrivals import PoissonArrivals as PoissonArrivals
 from storagekit.workload.arrivals import RecordedArrivals as RecordedArrivals
 from storagekit.workload.arrivals import Window as Window
+from storagekit.workload.counts import AbstractCount as AbstractCount
+from storagekit.workload.counts import OnOff as OnOff
+from storagekit.workload.counts import Sinusoid as Sinusoid
+from storagekit.workload.counts import Steady as Steady
+from storagekit.workload.counts import Steps as Steps
 from storagekit.workload.randomness import below as below
 from storagekit.workload.randomness import fraction as fraction
 from storagekit.workload.randomness import scramble as scramble
@@ -21,6 +26,7 @@ from storagekit.workload.requests import nothing_asked as nothing_asked
 from storagekit.workload.sizes import AbstractSize as AbstractSize
 from storagekit.workload.sizes import ExponentialSize as ExponentialSize
 from storagekit.workload.sizes import FixedSize as FixedSize
+from storagekit.workload.threads import Group as Group
 from storagekit.workload.threads import Threads as Threads
 
 if TYPE_CHECKING:

@@ -45,6 +45,9 @@ class AbstractArrivals(eqx.Module):
         """The most requests that are unanswered at once, None where nothing limits them."""
         return None
 
+    def check(self, capacity: int | Num[AnyArray, "..."]) -> None:
+        """Raises InputError where requests lie beyond `capacity` sectors whatever is drawn."""
+
     @property
     def stream_count(self) -> int:
         """How many streams the requests are of, numbered from 0."""

@@ -1,68 +1,172 @@
 """Clients with threads: each sends its next request when the one before is answered and it has thought.
 
-Thread t's i-th request is drawn by (t, i), so that it is the same whatever the system does and however others fare.
+Thread t's i-th request is drawn by (t, i), so that it is the same whatever the system does, and however others fare or
+however many of them there are.
 """
 
+from collections.abc import Sequence
+from functools import reduce
+from math import gcd
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require, require_whole
 from storagekit.errors import InputError
-from storagekit.lanes import INSTANT, first_min, pick, real, rows, whole
+from storagekit.lanes import INSTANT, first_min, pick, real, rows
 from storagekit.workload.arrivals import AbstractClients, Window
-from storagekit.workload.randomness import fraction, word_at
+from storagekit.workload.counts import AbstractCount, Steady
+from storagekit.workload.randomness import fraction, scramble, word_at
 from storagekit.workload.requests import RandomRequests, Requests, nothing_asked
 
 # pairs of random words that a request takes: address and size, operation and brick, time of thought
 WORDS = 3
 
 
+class Group(eqx.Module):
+    """Threads that are alike.
+
+    requests: what they ask. threads: how many there are, a number or an `AbstractCount`. think: mean seconds of thought,
+    exponential, before each request. stream: for whom they ask, from 0. volumes: the logical volume of each thread, from 0
+    (see `Threads`); None: they share the whole address space. most: threads that the engine provides for, by default as many
+    as there ever are (more lets settings with different numbers share one compilation).
+    """
+
+    requests: RandomRequests
+    threads: AbstractCount
+    think: Float[AnyArray, "..."]
+    stream: int = eqx.field(static=True)
+    volumes: tuple[int, ...] | None = eqx.field(static=True)
+    most: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        requests: RandomRequests,
+        threads: ArrayLike | AbstractCount,
+        think: ArrayLike = 0.0,
+        *,
+        stream: int = 0,
+        volumes: Sequence[int] | None = None,
+        most: int | None = None,
+    ):
+        self.requests, self.think, self.stream = requests, real(think), stream
+        self.threads = threads if isinstance(threads, AbstractCount) else Steady(threads)
+        self.volumes = None if volumes is None else tuple(volumes)
+        self.most = int(np.max(self.threads.peak)) if most is None else most
+
+    def __check_init__(self):
+        require_whole("threads provided for", self.most, least=0)
+        require_whole("stream", self.stream, least=0)
+        think = np.asarray(self.think)
+        require((think >= 0) & np.isfinite(think), "a think time of", think, "0 or more and finite", "s")
+        peak = int(np.max(self.threads.peak))
+        if peak > self.most:
+            raise InputError(f"{peak} threads where {self.most} are provided for: raise most")
+        if self.volumes is None:
+            return
+        if len(self.volumes) < self.most:
+            raise InputError(f"volumes of {len(self.volumes)} threads: give one for each of {self.most}")
+        for volume in self.volumes:
+            require_whole("volume", volume, least=0)
+
+
 class Thinking(NamedTuple):
     """Private state. due: seconds until each thread sends its next request, inf while it waits for an answer. issued: how
-    many each has sent."""
+    many each has sent. clocks: of each group's count, None where it never changes."""
 
     key: UInt32[Array, "2 *lanes"]
     due: Float[Array, "thread *lanes"]
     issued: Int[Array, "thread *lanes"]
+    clocks: tuple[Any, ...]
 
 
 class Threads(AbstractClients):
-    """`threads` of them, each with one request outstanding, or in thought before the next.
+    """Threads, each with one request outstanding, or in thought before the next.
 
-    think: mean seconds of thought, exponential, before each request. streams: the stream of each thread, by default one for
-    all. most: threads that the engine provides for, by default as many as there are (more lets settings with different
-    numbers share one compilation). A choice that an answer allows does not see the request that the answer brings.
+    groups: one after another, so that group k's thread j has the number j + all that earlier groups provide for; or what one
+    group asks, with its `threads`, `think` and `most`. volume: sectors of a logical volume; volume v begins at sector
+    v volume, and a thread that has one asks for what lies in it alone, uniformly.
+    A choice that an answer allows does not see the request that the answer brings.
+    Raises InputError where there is no thread, or a request has no room in its volume.
+
+    >>> import storagekit as sk
+    >>> requests = sk.workload.RandomRequests(sk.workload.ExponentialSize(8192), read_share=0.7)
+    >>> eight = sk.workload.Threads(requests, threads=8, think=0.02)
+    >>> always = sk.workload.Group(requests, 30, stream=0, volumes=range(30))
+    >>> at_times = sk.workload.Group(requests, sk.workload.OnOff(10, on=10.0, off=10.0), stream=1, volumes=range(30, 40))
+    >>> sk.workload.Threads([always, at_times], volume=2**19).most_outstanding
+    40
     """
 
-    requests: RandomRequests
-    threads: Int[AnyArray, "..."]
-    think: Float[AnyArray, "..."]
-    streams: tuple[int, ...] = eqx.field(static=True)
-    most: int = eqx.field(static=True)
+    groups: tuple[Group, ...]
+    volume: int | None = eqx.field(static=True)
 
-    def __init__(self, requests: RandomRequests, threads, think=0.0, *, streams=None, most: int | None = None):
-        self.requests, self.threads, self.think = requests, whole(threads), real(think)
-        self.most = int(np.max(threads)) if most is None else most
-        self.streams = (0,) * self.most if streams is None else tuple(streams)
+    def __init__(
+        self,
+        groups: Sequence[Group] | RandomRequests,
+        threads: ArrayLike | AbstractCount | None = None,
+        think: ArrayLike | None = None,
+        *,
+        most: int | None = None,
+        volume: int | None = None,
+    ):
+        if isinstance(groups, RandomRequests):
+            if threads is None:
+                raise InputError("requests without a number of threads: give one")
+            groups = [Group(groups, threads, 0.0 if think is None else think, most=most)]
+        elif any(given is not None for given in (threads, think, most)):
+            raise InputError("threads, think or most beside groups: give each group its own")
+        self.groups, self.volume = tuple(groups), volume
 
     def __check_init__(self):
-        require(np.asarray(self.threads) >= 1, "threads", self.threads, "at least 1")
-        require_whole("threads provided for", self.most)
-        think = np.asarray(self.think)
-        require((think >= 0) & np.isfinite(think), "a think time of", think, "0 or more and finite", "s")
-        if int(np.max(self.threads)) > self.most:
-            raise InputError(f"{int(np.max(self.threads))} threads where {self.most} are provided for: raise most")
-        if len(self.streams) != self.most:
-            raise InputError(f"streams of {len(self.streams)} threads: give one for each of {self.most}")
+        if not self.groups:
+            raise InputError("no group of threads: give at least one")
+        total = self._peak
+        if len(self.groups) == 1:
+            require(total >= 1, "threads", total, "at least 1")
+        elif np.min(total) < 1:
+            raise InputError(f"no thread in any of {len(self.groups)} groups: give one of them at least 1")
+        if self.volume is not None:
+            require_whole("sectors of a volume", self.volume)
+        for group in self.groups:
+            if group.volumes is not None:
+                _require_room(group.requests, self.volume)
+
+    @property
+    def _peak(self) -> np.ndarray:
+        """The most threads there are at once, should all groups be at their most together."""
+        return np.asarray(reduce(np.add, [np.asarray(group.threads.peak) for group in self.groups]))
+
+    @property
+    def _firsts(self) -> list[int]:
+        """The number of each group's first thread."""
+        return [sum(group.most for group in self.groups[:place]) for place in range(len(self.groups))]
+
+    @property
+    def _provided(self) -> int:
+        return sum(group.most for group in self.groups)
 
     @property
     def most_outstanding(self):
-        return int(np.max(self.threads))
+        return int(np.max(self._peak))
+
+    @property
+    def stream_count(self):
+        return 1 + max(group.stream for group in self.groups)
+
+    def check(self, capacity):
+        volume, least = self.volume or 0, int(np.min(capacity))
+        ends = [(number + 1) * volume for group in self.groups for number in group.volumes or ()]
+        if max(ends, default=0) > least:
+            raise InputError(
+                f"volumes of {volume} sectors up to sector {max(ends)} of {least}: use fewer or smaller ones"
+            )
 
     def window(self, capacity, key, first, count) -> Window:
         ahead = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
@@ -80,10 +184,11 @@ class Threads(AbstractClients):
 
     def init(self, key: UInt32[Array, "2 *lanes"]) -> Thinking:
         lanes = key.shape[1:]
-        thread = rows(self.most, key)
-        issued = jnp.zeros((self.most, *lanes), jnp.int32)
-        due = jnp.where(thread < self.threads, self._thought(key, thread + issued, issued), jnp.inf)
-        return Thinking(key, due, issued)
+        issued = jnp.zeros((self._provided, *lanes), jnp.int32)
+        thread = rows(self._provided, key) + issued
+        thought = self._thought(key, thread, issued)
+        clocks = tuple(group.threads.init(lanes) for group in self.groups)
+        return Thinking(key, thought + self._off(clocks, thread, thought), issued, clocks)
 
     def next_arrival(self, private: Thinking, pending, answer):
         due = first_min(private.due)[1]
@@ -103,11 +208,30 @@ class Threads(AbstractClients):
         issued = pick(private.issued, thread)
         block = thread * WORDS
         one, other = (word_at(private.key, issued, block + which) for which in range(2))
-        stream = jnp.take(jnp.asarray(self.streams, jnp.int32), thread)
-        return self.requests.drawn(capacity, one, other, number)._replace(stream=stream, client=thread)
+        found = [group.requests.drawn(self._room(group, capacity), one, other, number) for group in self.groups]
+        streams = [jnp.full_like(thread, group.stream) for group in self.groups]
+        drawn = self._of(thread, found)
+        if self.volume is not None:
+            drawn = drawn._replace(sector=drawn.sector + jnp.take(self._begins(self.volume), thread))
+        if self.volume is not None or len(self.groups) > 1:
+            # of groups on different grids too, equal addresses have equal hashes
+            grid = gcd(*(group.requests.alignment for group in self.groups))
+            drawn = drawn._replace(address_hash=scramble(drawn.sector // grid))
+        return drawn._replace(stream=self._of(thread, streams), client=thread)
+
+    def _room(self, group: Group, capacity: int | Num[AnyArray, "..."]) -> int | Num[AnyArray, "..."]:
+        """The sectors in which the addresses of a group's thread lie."""
+        return capacity if group.volumes is None or self.volume is None else self.volume
+
+    def _begins(self, volume: int) -> Int[Array, "thread"]:
+        """Where the volume of each thread begins, 0 for the whole address space."""
+        of_group = [
+            (0,) * group.most if group.volumes is None else group.volumes[: group.most] for group in self.groups
+        ]
+        return jnp.asarray(np.asarray(sum(of_group, ()), np.int64) * volume, jnp.int32)
 
     def sent(self, private: Thinking, request: Requests, admitted: Bool[Array, "1 *lanes"]) -> Thinking:
-        its = (rows(self.most, private.due) == request.client) & admitted
+        its = (rows(self._provided, private.due) == request.client) & admitted
         return private._replace(due=jnp.where(its, jnp.inf, private.due), issued=private.issued + its)
 
     def answered(
@@ -117,14 +241,46 @@ class Threads(AbstractClients):
         at: Float[Array, "1 *lanes"],
         leaves: Bool[Array, "1 *lanes"],
     ) -> Thinking:
-        its = (rows(self.most, private.due) == client) & leaves
-        thought = self._thought(private.key, client, pick(private.issued, client))
-        return private._replace(due=jnp.where(its, at + thought, private.due))
+        its = (rows(self._provided, private.due) == client) & leaves
+        ready = at + self._thought(private.key, client, pick(private.issued, client))
+        if any(group.threads.varies for group in self.groups):
+            ready = ready + self._off(private.clocks, client, ready)
+        return private._replace(due=jnp.where(its, ready, private.due))
 
     def elapse(self, private: Thinking, time):
-        return private._replace(due=private.due - time)
+        told = zip(self.groups, private.clocks, strict=True)
+        clocks = tuple(group.threads.elapse(clock, time) for group, clock in told)
+        return private._replace(due=private.due - time, clocks=clocks)
 
     def _thought(self, key, thread: Int[Array, "row *lanes"], issued: Int[Array, "row *lanes"]) -> Any:
         """Seconds of thought of each of these threads before its request number `issued`."""
         word, _ = word_at(key, issued, thread * WORDS + 2)
-        return -jnp.log1p(-fraction(word)) * self.think
+        return -jnp.log1p(-fraction(word)) * self._of(thread, [group.think for group in self.groups])
+
+    def _off(
+        self, clocks: tuple[Any, ...], thread: Int[Array, "row *lanes"], delay: Float[Array, "row *lanes"]
+    ) -> Float[Array, "row *lanes"]:
+        """Seconds that each of these threads is still off `delay` seconds from now, inf if it never is on again."""
+        told = zip(self.groups, self._firsts, clocks, strict=True)
+        return self._of(thread, [group.threads.resumes(clock, delay, thread - first) for group, first, clock in told])
+
+    def _of(self, thread: Int[Array, "row *lanes"], of_group: Sequence[Any]) -> Any:
+        """Of one result for each group, that of each thread's own: a pytree of arrays."""
+
+        def select(*values: Any) -> Any:
+            numbered = zip(self._firsts[1:], values[1:], strict=True)
+            return reduce(lambda chosen, one: jnp.where(thread >= one[0], one[1], chosen), numbered, values[0])
+
+        return jax.tree.map(select, *of_group)
+
+
+def _require_room(requests: RandomRequests, volume: int | None) -> None:
+    if volume is None:
+        raise InputError("a group's volumes without their size: give Threads the sectors of a volume")
+    if volume % requests.alignment:
+        raise InputError(
+            f"volumes of {volume} sectors, addresses a multiple of {requests.alignment}: give a multiple too"
+        )
+    largest = int(np.max(requests.size.largest))
+    if largest > volume:
+        raise InputError(f"volumes of {volume} sectors, requests of up to {largest}: give larger volumes")

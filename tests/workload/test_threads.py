@@ -1,5 +1,7 @@
 """Threads: each its own stream of requests, whatever the system does; a closed network as formulas have it."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,12 +10,22 @@ from helpers import assert_refused
 
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer, ideal_drive
-from storagekit.engine import Record, Scenario, System, execute, keys
-from storagekit.metrics import replicate
+from storagekit.engine import Record, Scenario, System, execute, keys, structure
+from storagekit.metrics import replicate, sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF, SSTF
 from storagekit.units import MS
-from storagekit.workload import ExponentialSize, RandomRequests, Threads
+from storagekit.workload import (
+    ExponentialSize,
+    FixedSize,
+    Group,
+    OnOff,
+    RandomRequests,
+    Requests,
+    Sinusoid,
+    Steps,
+    Threads,
+)
 
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3, overhead=0.1e-3)
 REQUESTS = RandomRequests(ExponentialSize(8192), 0.7)
@@ -84,13 +96,223 @@ def test_a_lane_is_its_single_run(event_log):
     np.testing.assert_array_equal(batch.answered.number[:length, 1], alone.answered.number[:length])
 
 
+GROUPS = (
+    Group(REQUESTS, 3, 1e-3, most=4),
+    Group(RandomRequests(FixedSize(4096), 0.0, alignment=16), OnOff(2, 1.0, 3.0), 2e-3, stream=2),
+    Group(RandomRequests(FixedSize(16384), 1.0, alignment=24), Sinusoid(0, 3, 5.0), stream=1),
+)
+
+
+def counted(first: int, other) -> Threads:
+    """The same groups with other counts: `first` threads in the first, and `other` in the last."""
+    last = Group(GROUPS[2].requests, other, stream=1, most=3)
+    return Threads([Group(REQUESTS, first, 1e-3, most=4), GROUPS[1], last])
+
+
+def test_request_i_of_a_thread_is_the_same_whatever_the_counts():
+    order = [0, 4, 1, 6, 5, 0, 4, 6, 1, 1]
+    first, *others = (
+        sent(threads, order)
+        for threads in (
+            Threads(GROUPS),
+            counted(2, 1),
+            counted(4, Steps([7.0], [1, 3])),
+            counted(2, OnOff(1, 2.0, 1.0)),
+        )
+    )
+    assert len(first) == 10 and all(other == first for other in others)
+
+
+def asked(threads: Threads, each: int) -> Requests:
+    """The first `each` requests of every thread, one after the other, within a GB."""
+    provided = sum(group.most for group in threads.groups)
+    thread, issued = np.divmod(np.arange(provided * each), each)
+    key = np.repeat(keys([5]), len(thread), axis=1)
+    private = threads.init(jnp.asarray(key))
+    due = jnp.where(np.arange(provided)[:, None] == thread, 0.0, jnp.inf)
+    private = private._replace(due=due, issued=jnp.broadcast_to(jnp.asarray(issued, jnp.int32), due.shape))
+    requests = jax.jit(lambda: threads.request(private, 2**21, jnp.zeros((1, len(thread)), jnp.int32)))()
+    return jax.tree.map(lambda column: np.asarray(column)[0], requests)
+
+
+def test_each_group_asks_its_own():
+    """Sizes, operations, grids and streams of the group of each thread."""
+    found = asked(Threads(GROUPS), 20)
+    first, second, third = found.client < 4, (found.client >= 4) & (found.client < 6), found.client >= 6
+    assert len(set(found.sectors[first])) > 5 and set(found.read[first]) == {True, False}
+    for its, stream, sectors, read, grid in ((second, 2, 8, False, 16), (third, 1, 32, True, 24)):
+        assert set(found.sectors[its]) == {sectors} and set(found.read[its]) == {read}
+        assert set(found.stream[its]) == {stream} and not np.any(found.sector[its] % grid)
+    assert set(found.stream[first]) == {0} and not np.any(found.sector % 8)
+
+
+def test_requests_stay_in_their_volumes():
+    """Uniformly, on the grid, to the last place; a thread without a volume is everywhere."""
+    volume, request = 4800, RandomRequests(FixedSize(4096), 0.5, alignment=48)
+    groups = [Group(request, 2, volumes=(7, 3)), Group(request, 1), Group(request, 2, volumes=(0, 7, 5), most=3)]
+    found = asked(Threads(groups, volume=volume), 1000)
+    assert not np.any(found.sector % 48)
+    for thread, number in enumerate([7, 3, None, 0, 7, 5]):
+        sector = found.sector[found.client == thread]
+        if number is None:
+            assert sector.max() > 0.99 * 2**21 and sector.min() < 0.01 * 2**21
+            continue
+        assert sector.min() >= number * volume and sector.max() + 8 <= (number + 1) * volume
+        # of 99 places 1,000 draws leave out one in 25,000
+        assert len(set(sector)) >= 97
+    assert set(found.sector[found.client == 0]) >= {7 * 4800, 8 * 4800 - 96}
+
+
+def test_equal_addresses_have_equal_hashes():
+    """Whichever group asks, in one volume on different grids."""
+    groups = [Group(RandomRequests(FixedSize(4096), 0.5, alignment=grid), 1, volumes=(1,)) for grid in (16, 24)]
+    found = asked(Threads(groups, volume=480), 300)
+    both = set(found.sector[found.client == 0]) & set(found.sector[found.client == 1])
+    pairs = set(zip(found.sector.tolist(), found.address_hash.tolist(), strict=True))
+    # the grids share every 48th sector
+    assert both == set(range(480, 960 - 8, 48))
+    assert len(pairs) == len(set(found.sector)) == len(set(found.address_hash))
+
+
+PATTERNS = {
+    "on and off": (OnOff(3, 0.7, 0.4), lambda t: 3 * (t % 1.1 < 0.7)),
+    "sinusoid": (Sinusoid(1, 5, 1.3, 0.2), lambda t: math.floor(3.5 + 2 * math.sin(2 * math.pi * (t / 1.3 + 0.2)))),
+    "steps": (Steps([0.3, 0.9, 2.0], [2, 0, 5, 1]), lambda t: [2, 0, 5, 1][sum(t >= at for at in (0.3, 0.9, 2.0))]),
+}
+
+
+def first_on(defined, thread: int, now: float, until: float) -> float:
+    """The first instant from `now` on at which count(t) > thread: by steps of a millisecond, then by halves."""
+    if defined(now) > thread:
+        return now
+    before, after = now, now + 1e-3
+    while not defined(after) > thread:
+        if after > until:
+            return math.inf
+        before, after = after, after + 1e-3
+    for _ in range(30):
+        middle = (before + after) / 2
+        before, after = (before, middle) if defined(middle) > thread else (middle, after)
+    return after
+
+
+def sends(threads: Threads, service: np.ndarray, until: float) -> dict[int, list[float]]:
+    """When each thread sends, where its i-th request takes service[thread, i] seconds whatever the others do."""
+    takes, always, first = jnp.asarray(service, jnp.float32), jnp.ones(1, bool), jnp.zeros(1, jnp.int32)
+
+    def next_one(private, _):
+        wait = jnp.min(private.due)[None]
+        private = threads.elapse(private, wait)
+        request = threads.request(private, 2**20, first)
+        client = request.client
+        answer = takes[client, private.issued[client]]
+        private = threads.answered(threads.sent(private, request, always), client, answer, always)
+        return private, (wait[0], client[0])
+
+    key = jnp.asarray(keys([3])[:, 0])
+    _, (wait, thread) = jax.jit(lambda: jax.lax.scan(next_one, threads.init(key), None, length=400))()
+    now = np.cumsum(np.asarray(wait, np.float64))
+    assert now[-1] > until
+    return {int(one): now[(thread == one) & (now <= until)].tolist() for one in set(np.asarray(thread).tolist())}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_threads_send_while_they_are_on(pattern):
+    """Each thread by itself, at the instants of an independent program: its next request goes out once the one before is
+    answered and count(t) is above its number."""
+    count, defined = PATTERNS[pattern]
+    service, until = np.random.default_rng(7).uniform(0.03, 0.2, (5, 200)), 4.0
+    found = sends(Threads([Group(REQUESTS, count, most=5)]), service, until)
+    for thread in range(5):
+        expected, now = [], first_on(defined, thread, 0.0, until)
+        while now <= until:
+            expected.append(now)
+            now = first_on(defined, thread, now + service[thread, len(expected) - 1], until)
+        np.testing.assert_allclose(found.get(thread, []), expected, atol=5e-6, rtol=0)
+    assert len(found) == max(defined(moment) for moment in np.linspace(0, until, 1000))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_as_many_requests_are_inside_as_threads_are_on(pattern, event_log):
+    """A fast server and no thought: whenever one is answered, count(t) of them are, but for a moment after a change, in which
+    what threads that are off have out is served."""
+    count, defined = PATTERNS[pattern]
+    service = 0.5 * MS
+    server = RateServer(8 / service, capacity=2**20)
+    system = System(server, Replicas(1), Hashing(), FCFS(), slots=8)
+    scenario = Scenario(system, Threads(RandomRequests(FixedSize(4096), 1.0), count))
+    reports = execute(scenario, keys([1])[:, 0], 4000, Record(log=event_log)).log
+    time = np.cumsum(reports.elapsed.astype(np.float64).ravel())
+    answers = reports.answered.number.ravel() >= 0
+    # before the answer of each event
+    inside = np.cumsum(reports.admitted.ravel().astype(int) - answers) + answers
+    before, now, soon = ([defined(moment + late * service) for moment in time] for late in (-6, 0, 2))
+    settled = np.equal(before, now) & np.equal(now, soon) & answers & (time > 6 * service)
+    assert settled.sum() > 0.8 * answers.sum() and len(set(now)) > 1
+    np.testing.assert_array_equal(inside[settled], np.asarray(now)[settled])
+    assert inside.max() == max(now)
+
+
+def test_counts_that_change_are_numbers_of_one_program():
+    """A sweep over them compiles once."""
+
+    def scenario(n, on, low, change):
+        system = System(DRIVE, Replicas(2), Hashing(), SATF(), slots=20)
+        counts = n, OnOff(n, on, 1.0), Sinusoid(low, low + 2, on), Steps([change], [n, low])
+        return Scenario(system, Threads([Group(REQUESTS, count, most=5) for count in counts]))
+
+    assert structure(scenario(0, 1.0, 0, 3.0)) == structure(scenario(5, 2.0, 3, 4.0))
+
+
+def test_lanes_of_different_counts_are_their_single_runs():
+    def scenario(n):
+        system = System(DRIVE, Replicas(2), Hashing(), SSTF(), slots=8)
+        groups = Group(REQUESTS, n, 1e-3, most=3), Group(REQUESTS, OnOff(n + 1, 0.05, 0.03), 2e-3, stream=1, most=4)
+        return Scenario(system, Threads(groups))
+
+    seen = sweep(lambda n: scenario(n), {"n": [0, 2, 3]}, seeds=2, requests=400)
+    for n in (0, 3):
+        alone = sweep(lambda n: scenario(n), {"n": [n]}, seeds=2, requests=400)
+        np.testing.assert_allclose(seen.response.sel(n=n), alone.response.sel(n=n), rtol=1e-5)
+    assert float(seen.request_rate.sel(n=3).mean()) > float(seen.request_rate.sel(n=0).mean())
+
+
+def test_more_threads_than_slots_are_refused():
+    system = System(DRIVE, Replicas(2), Hashing(), SATF(), slots=8)
+    groups = [Group(REQUESTS, 5), Group(REQUESTS, Sinusoid(0, 4, 1.0))]
+    assert_refused(lambda: Scenario(system, Threads(groups)), "9 requests outstanding in 8 slots: raise System.slots")
+
+
+def test_volumes_beyond_the_disks_are_refused():
+    system = System(RateServer(1.0, capacity=4096), Replicas(2), Hashing(), SATF())
+    small = RandomRequests(FixedSize(4096), 0.5)
+    Scenario(system, Threads([Group(small, 2, volumes=(0, 3))], volume=1024))
+    says = "volumes of 1024 sectors up to sector 5120 of 4096: use fewer or smaller"
+    assert_refused(lambda: Scenario(system, Threads([Group(small, 2, volumes=(0, 4))], volume=1024)), says)
+
+
 @pytest.mark.parametrize(
     ("build", "says"),
     [
         (lambda: Threads(REQUESTS, 0), "threads 0: it must be at least 1"),
+        (lambda: Threads(REQUESTS, -1), "threads -1: it must be 0 or more"),
         (lambda: Threads(REQUESTS, 2, -1.0), "a think time of -1 s"),
         (lambda: Threads(REQUESTS, 4, most=2), "4 threads where 2 are provided for: raise most"),
-        (lambda: Threads(REQUESTS, 2, streams=(1,)), "streams of 1 threads: give one for each of 2"),
+        (lambda: Threads(REQUESTS, Sinusoid(0, 4, 1.0), most=3), "4 threads where 3 are provided for: raise most"),
+        (lambda: Threads(REQUESTS), "requests without a number of threads: give one"),
+        (lambda: Threads([Group(REQUESTS, 1)], think=0.1), "beside groups: give each group its own"),
+        (lambda: Threads([]), "no group of threads: give at least one"),
+        (lambda: Threads([Group(REQUESTS, 0)] * 2), "no thread in any of 2 groups: give one of them at least 1"),
+        (lambda: Group(REQUESTS, 1, stream=-1), "stream -1: give a whole number, at least 0"),
+        (lambda: Group(REQUESTS, 2, volumes=(1,)), "volumes of 1 threads: give one for each of 2"),
+        (lambda: Group(REQUESTS, 1, volumes=(-1,)), "volume -1: give a whole number, at least 0"),
+        (lambda: Threads([Group(REQUESTS, 1, volumes=(0,))]), "volumes without their size: give Threads"),
+        (lambda: Threads([Group(REQUESTS, 1, volumes=(0,))], volume=0), "sectors of a volume 0: give a whole number"),
+        (
+            lambda: Threads([Group(REQUESTS, 1, volumes=(0,))], volume=1001),
+            "volumes of 1001 sectors, addresses a multiple of 8",
+        ),
+        (lambda: Threads([Group(REQUESTS, 1, volumes=(0,))], volume=80), "volumes of 80 sectors, requests of up to 26"),
     ],
 )
 def test_impossible_threads_are_refused(build, says):

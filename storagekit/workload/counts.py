@@ -1,0 +1,252 @@
+"""How many threads run, for good or as time passes.
+
+Thread `index` of its group is on while index < count(t), t seconds from the start. A thread that is off finishes the request
+that it has out and sends its next when it is on again; when that is has a closed form, so that nothing looks again and again.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float, Int
+
+from storagekit.arrays import AnyArray
+from storagekit.checks import require, require_each_positive, written
+from storagekit.errors import InputError
+from storagekit.lanes import real, whole
+
+
+class Clock(NamedTuple):
+    """A time in two float32, `time` + `rest`, so that millions of short steps do not round it away: seconds."""
+
+    time: Float[Array, "1 *lanes"]
+    rest: Float[Array, "1 *lanes"]
+
+    def later(self, step: Float[Array, "1 *lanes"]) -> "Clock":
+        """The clock `step` seconds later: the error of each sum is kept (Knuth's TwoSum)."""
+        total = self.time + step
+        added = total - self.time
+        rest = self.rest + ((self.time - (total - added)) + (step - added))
+        time = total + rest
+        return Clock(time, rest - (time - total))
+
+    def until(self, moment: Float[AnyArray, "..."], delay: Float[Array, "row *lanes"]) -> Float[Array, "row *lanes"]:
+        """Seconds from `delay` from now to a moment of this clock; below 0 where it is past."""
+        return (moment - self.time) - (self.rest + delay)
+
+
+def _zero(lanes: tuple[int, ...]) -> Clock:
+    nothing = jnp.zeros((1, *lanes), jnp.float32)
+    return Clock(nothing, nothing)
+
+
+class AbstractCount(eqx.Module):
+    """How many threads of a group are on."""
+
+    # whether it changes in time
+    varies: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def peak(self) -> Int[AnyArray, "..."]:
+        """The most threads that are ever on."""
+
+    @abstractmethod
+    def at(self, time: ArrayLike) -> np.ndarray:
+        """The threads on, `time` seconds from the start, of one number each: an array like `time`."""
+
+    @abstractmethod
+    def init(self, lanes: tuple[int, ...]) -> Any:
+        """Private state at the start of a run."""
+
+    @abstractmethod
+    def elapse(self, clock: Any, time: Float[Array, "1 *lanes"]) -> Any:
+        """Private state `time` seconds later."""
+
+    @abstractmethod
+    def resumes(
+        self, clock: Any, delay: Float[Array, "row *lanes"], index: Int[Array, "row *#lanes"]
+    ) -> Float[Array, "row *lanes"]:
+        """Seconds that thread `index` is still off `delay` seconds from now: 0 where it is on, inf if it never is again."""
+
+
+class Steady(AbstractCount):
+    """Always `threads`."""
+
+    threads: Int[AnyArray, "..."] = eqx.field(converter=whole)
+    varies: ClassVar[bool] = False
+
+    def __check_init__(self):
+        _require_possible(self.threads)
+
+    @property
+    def peak(self):
+        return self.threads
+
+    def at(self, time):
+        return np.full(np.shape(time), self.threads)
+
+    def init(self, lanes):
+        return None
+
+    def elapse(self, clock, time):
+        return clock
+
+    def resumes(self, clock, delay, index):
+        return jnp.where(index < self.threads, jnp.zeros_like(delay), jnp.inf)
+
+
+class AbstractPeriodic(AbstractCount):
+    """A count that repeats itself, so that its clock need not leave the first period."""
+
+    @property
+    @abstractmethod
+    def cycle(self) -> Float[AnyArray, "..."]:
+        """Seconds of a period."""
+
+    @abstractmethod
+    def turn(self, index: Int[Array, "row *lanes"]) -> tuple[Float[AnyArray, "..."], Float[Array, "row *lanes"]]:
+        """When in a period, in seconds from its start, thread `index` comes on, and for how long: 0 if it never does."""
+
+    def init(self, lanes):
+        return _zero(lanes)
+
+    def elapse(self, clock, time):
+        # in one step of an engine seldom even one period passes, and then what is left is exact
+        step = time - self.cycle * jnp.floor(time / self.cycle)
+        clock = clock.later(step)
+        return clock._replace(time=jnp.where(clock.time >= self.cycle, clock.time - self.cycle, clock.time))
+
+    def resumes(self, clock, delay, index):
+        begins, lasts = self.turn(index)
+        ahead = clock.until(begins, delay)
+        # from above 0 up to a period: whoever comes on this very moment has all of its turn before it
+        ahead = jnp.maximum(ahead - self.cycle * (jnp.ceil(ahead / self.cycle) - 1), 0.0)
+        return jnp.where(lasts <= 0, jnp.inf, jnp.where(ahead > self.cycle - lasts, 0.0, ahead))
+
+
+class OnOff(AbstractPeriodic):
+    """`threads` together on for `on` seconds, then off for `off` seconds, and so on."""
+
+    threads: Int[AnyArray, "..."] = eqx.field(converter=whole)
+    on: Float[AnyArray, "..."] = eqx.field(converter=real)
+    off: Float[AnyArray, "..."] = eqx.field(converter=real)
+
+    def __check_init__(self):
+        _require_possible(self.threads)
+        require_each_positive("time on", self.on, "s")
+        require_each_positive("time off", self.off, "s")
+
+    @property
+    def peak(self):
+        return self.threads
+
+    @property
+    def cycle(self):
+        return self.on + self.off
+
+    def at(self, time):
+        within = np.mod(np.asarray(time, np.float64), np.float64(self.on) + self.off)
+        return np.where(within < self.on, self.threads, 0)
+
+    def turn(self, index):
+        return jnp.float32(0), jnp.where(index < self.threads, self.on, 0.0)
+
+
+class Sinusoid(AbstractPeriodic):
+    """From `low` to `high` and back every `period` seconds: (low + high)/2 + (high - low)/2 sin(2 pi (t/period + phase)),
+    rounded, halves up. phase: turns ahead at the start."""
+
+    low: Float[AnyArray, "..."] = eqx.field(converter=real)
+    high: Float[AnyArray, "..."] = eqx.field(converter=real)
+    period: Float[AnyArray, "..."] = eqx.field(converter=real)
+    phase: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.0)
+
+    def __check_init__(self):
+        low, high = np.asarray(self.low), np.asarray(self.high)
+        _require_possible(low)
+        require(np.isfinite(high), "threads", high, "finite")
+        if np.any(low > high):
+            raise InputError(
+                f"threads from {written(low.max())} to {written(high.min())}: the lower number comes first"
+            )
+        require_each_positive("period", self.period, "s")
+        require(np.isfinite(self.phase), "phase", self.phase, "finite", "turns")
+
+    @property
+    def peak(self):
+        return np.floor(np.asarray(self.high) + np.float32(0.5)).astype(np.int32)
+
+    @property
+    def cycle(self):
+        return self.period
+
+    def at(self, time):
+        low, high = np.float64(self.low), np.float64(self.high)
+        turns = np.asarray(time, np.float64) / self.period + self.phase
+        return np.floor((low + high) / 2 + (high - low) / 2 * np.sin(2 * np.pi * turns) + 0.5).astype(int)
+
+    def turn(self, index):
+        # count > index where the sine is at least `height`: from the turn `rises` to half a turn less that
+        enough = index + jnp.float32(0.5)
+        height = (enough - (self.low + self.high) / 2) / ((self.high - self.low) / 2)
+        rises = jnp.arcsin(jnp.clip(height, -1, 1)) / (2 * np.pi)
+        share = jnp.where(enough <= self.low, 1.0, jnp.where(enough > self.high, 0.0, 0.5 - 2 * rises))
+        begins = rises - self.phase
+        return (begins - jnp.floor(begins)) * self.period, share * self.period
+
+
+class Steps(AbstractCount):
+    """counts[0] threads from the start, counts[1] from times[0] seconds on, and so on; the last for ever."""
+
+    times: tuple[Float[AnyArray, "..."], ...]
+    counts: tuple[Int[AnyArray, "..."], ...]
+
+    def __init__(self, times: Sequence[ArrayLike], counts: Sequence[ArrayLike]):
+        self.times, self.counts = tuple(map(real, times)), tuple(map(whole, counts))
+
+    def __check_init__(self):
+        if not self.times or len(self.counts) != len(self.times) + 1:
+            raise InputError(
+                f"{len(self.counts)} counts at {len(self.times)} times of change: give a time or more, and one count more"
+            )
+        for count in self.counts:
+            _require_possible(count)
+        for time in self.times:
+            require_each_positive("time of change", time, "s")
+        for before, after in zip(self.times, self.times[1:], strict=False):
+            require(np.asarray(before) < after, "time of change", after, f"after {written(np.max(before))} s", "s")
+
+    @property
+    def peak(self):
+        return np.max(np.stack(np.broadcast_arrays(*self.counts)), axis=0)
+
+    def at(self, time):
+        passed = np.searchsorted(np.asarray(self.times, np.float64), np.asarray(time, np.float64), side="right")
+        return np.asarray(self.counts)[passed]
+
+    def init(self, lanes):
+        return _zero(lanes)
+
+    def elapse(self, clock, time):
+        clock, last = clock.later(time), self.times[-1]
+        # it stops at the last change, whence all is the same
+        past = clock.time >= last
+        return Clock(jnp.where(past, last, clock.time), jnp.where(past, 0.0, clock.rest))
+
+    def resumes(self, clock, delay, index):
+        left = [clock.until(time, delay) for time in self.times]
+        begins = [jnp.zeros_like(delay), *(jnp.maximum(change, 0.0) for change in left)]
+        found = jnp.where(index < self.counts[-1], begins[-1], jnp.inf)
+        for count, begin, ends in reversed(list(zip(self.counts, begins, left, strict=False))):
+            found = jnp.where((index < count) & (ends > 0), begin, found)
+        return found
+
+
+def _require_possible(threads: ArrayLike) -> None:
+    given = np.asarray(threads)
+    require((given >= 0) & np.isfinite(given), "threads", given, "0 or more and finite")
