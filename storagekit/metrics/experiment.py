@@ -33,10 +33,10 @@ def simulate(
     """One run of a scenario.
 
     requests: at least so many are answered. seconds: in place of these, so much time is simulated. warm_up: how many of them
-    pass before measuring begins, a tenth by default; the cuts fall on chunks of events. allow_held_up: whether arrivals may wait outside for a slot (they
-    are counted, and their wait is part of their response time); by default that is an error. A system without `slots` gets
-    64, then 256, then 1,024 of them until no arrival waits: an overload is simulated three times before it is refused.
-    measures: of your own (`storagekit.metrics.Measure`), beside `storagekit.metrics.STANDARD`. Returns all of them, in SI
+    pass before measuring begins, a tenth by default; the cuts fall on chunks of events. allow_held_up: whether arrivals may
+    wait outside for a slot (they are counted, and their wait is part of their response time); by default that is an error.
+    A system without `slots` gets 64, then 256, then 1,024 of them until no arrival waits: an overload is simulated three
+    times before it is refused. measures: of your own (`storagekit.metrics.Measure`), beside `storagekit.metrics.STANDARD`. Returns all of them, in SI
     units. Raises InputError on impossible settings.
 
     >>> import storagekit as sk
@@ -106,8 +106,8 @@ def sweep(
     """`build(**point)` simulated at every point of the grid that `axes` spans, each with every seed.
 
     axes: name of a parameter of `build` to the values it takes. seeds: how many independent runs of each point, or the
-    seeds themselves. requests, seconds, warm_up, allow_held_up, measures: as in `simulate`. Points that differ in numbers only, their
-    number of drives among them, run as one batch, and all points meet the same requests, so that differences between them
+    seeds themselves. requests, seconds, warm_up, allow_held_up, measures: as in `simulate`. Points that differ in numbers
+    only, their number of drives among them, run as one batch, and all points meet the same requests, so that differences between them
     are sharper than the values. Returns the measures with one dimension for each axis and `seed`. Raises InputError on
     impossible settings, and where the axes are not `build`'s parameters.
 
@@ -164,9 +164,7 @@ def run(
         )
 
 
-def _batch(
-    scenarios: list[Scenario], seeds: list[int], measured_for: Extent, measures: Sequence[Measure]
-) -> Roomed:
+def _batch(scenarios: list[Scenario], seeds: list[int], measured_for: Extent, measures: Sequence[Measure]) -> Roomed:
     merged, key = stack(scenarios, seeds)
     record = Record(sums_of(measures))
     sums, waited = [], 0.0
@@ -247,4 +245,3 @@ def _built(build: Callable[..., Scenario], point: dict[str, Any]) -> Scenario:
     if not isinstance(built, Scenario):
         raise InputError(f"a {type(built).__name__} to simulate: give a Scenario(system, arrivals)")
     return built
-

@@ -41,14 +41,18 @@ def provenance(
 
     `scenario` describes the first of the scenarios, types and numbers, as JSON; `varied` names what a sweep changes in it.
     """
-    return made_by("simulated", seeds, wall) | {
-        "precision": "float32",
-        "backend": jax.default_backend(),
-        "drive": ", ".join(dict.fromkeys(_name(scenario.system.drive) for scenario in scenarios)),
-        **{part: _types(scenarios, part) for part in ("dispatch", "claims", "queue", "schedule", "write")},
-        "scenario": json.dumps(describe(scenarios[0])),
-        "varied": list(axes),
-    } | dict(extent)
+    return (
+        made_by("simulated", seeds, wall)
+        | {
+            "precision": "float32",
+            "backend": jax.default_backend(),
+            "drive": ", ".join(dict.fromkeys(_name(scenario.system.drive) for scenario in scenarios)),
+            **{part: _types(scenarios, part) for part in ("dispatch", "claims", "queue", "schedule", "write")},
+            "scenario": json.dumps(describe(scenarios[0])),
+            "varied": list(axes),
+        }
+        | dict(extent)
+    )
 
 
 def _name(drive: AbstractDrive) -> str:

@@ -27,7 +27,9 @@ def by_stream(streams: int) -> tuple[Measure, ...]:
     require_whole("streams", streams)
     along = {"stream": range(streams)}
     count = Sum("stream_answered", lambda report, stream: _of(report, stream), int, along=along)
-    sectors = Sum("stream_sectors", lambda report, stream: _sum(report, stream, report.answered.sectors), int, along=along)
+    sectors = Sum(
+        "stream_sectors", lambda report, stream: _sum(report, stream, report.answered.sectors), int, along=along
+    )
     waits = Sum("stream_response", lambda report, stream: _sum(report, stream, report.answered.response), along=along)
     return (
         Measure(

@@ -42,8 +42,8 @@ def windows(
 ) -> xr.Dataset:
     """`build(**point)` at every point of the grid that `axes` span, for so many seconds from an empty system.
 
-    Returns, over the axes, `seed`, `window` (its coordinate the middle of each, in seconds) and `stream`: `throughput`, bytes a
-    second of requests answered, `rate`, requests answered a second, `response`, their mean response time; and by `brick` too
+    Returns, over the axes, `seed`, `window` (its coordinate the middle of each, in seconds) and `stream`: `throughput`, bytes
+    a second of requests answered, `rate`, requests answered a second, `response`, their mean response time; and by `brick` too
     `service`, bytes a second that its drives transferred. Raises InputError where requests have no clients, whose streams
     these are, and for windows longer than the run.
     """
@@ -60,7 +60,9 @@ def windows(
             sums = _Sums(len(alike) * len(seeds), count, window, streams, bricks)
             for timed in logs(alike, seeds, seconds):
                 sums.add(timed)
-                bar.update(round(float(np.sum(np.minimum(timed.end[-1], seconds) - np.minimum(timed.begin[0], seconds)))))
+                bar.update(
+                    round(float(np.sum(np.minimum(timed.end[-1], seconds) - np.minimum(timed.begin[0], seconds))))
+                )
             for place, member in enumerate(members):
                 found[member] = sums.dataset(place * len(seeds), seeds)
     flat = xr.concat([one for one in found if one is not None], dim="point", join="outer")
@@ -131,10 +133,16 @@ class _Sums:
             "throughput": (axes, self.sectors[mine] * SECTOR / self.window, "B/s", "bytes of the requests answered"),
             "rate": (axes, self.answered[mine] / self.window, "1/s", "requests answered"),
             "response": (axes, response, "s", "mean response time of the requests answered"),
-            "service": ((*axes, "brick"), self.service[mine] * SECTOR / self.window, "B/s", "bytes transferred by a brick"),
+            "service": (
+                (*axes, "brick"),
+                self.service[mine] * SECTOR / self.window,
+                "B/s",
+                "bytes transferred by a brick",
+            ),
         }
         variables = {
-            name: (dims, values, {"units": unit, "long_name": meaning}) for name, (dims, values, unit, meaning) in of.items()
+            name: (dims, values, {"units": unit, "long_name": meaning})
+            for name, (dims, values, unit, meaning) in of.items()
         }
         middle = (np.arange(self.shape[1]) + 0.5) * self.window
         return xr.Dataset(variables, coords={"seed": list(seeds), "window": ("window", middle, {"units": "s"})})

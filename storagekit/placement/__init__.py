@@ -13,3 +13,6 @@ from storagekit.placement.replicas import Replicas as Replicas
 from storagekit.placement.srmirror import SRMirror as SRMirror
 from storagekit.placement.striped import RAID5 as RAID5
 from storagekit.placement.striped import Striped as Striped
+from storagekit.placement.volumes import AbstractVolumes as AbstractVolumes
+from storagekit.placement.volumes import SplitVolumes as SplitVolumes
+from storagekit.placement.volumes import Volumes as Volumes

@@ -1,12 +1,14 @@
 """Stripe units that go round the drives: requests that are cut up, and the small writes of RAID 5."""
 
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int, UInt32
+from jaxtyping import Array, Int, Shaped, UInt32
 
 from storagekit import units
 from storagekit.arrays import AnyArray
@@ -21,13 +23,73 @@ UNIT = 64 * units.KB // units.SECTOR
 
 
 class Strips(NamedTuple):
-    """Where requests lie that are cut into a part for each drive: one target a drive, and the drives that have a part."""
+    """Where requests lie that are cut into a part for each drive: one target a drive, how many sectors each has, and the
+    drives that have a part."""
 
     targets: tuple[Any, ...]
+    lengths: tuple[Int[AnyArray, "*#row"], ...]
     touched: UInt32[AnyArray, "*#row"]
 
 
-class Striped(OneReplica):
+def rank(
+    row: Int[AnyArray, "*#row"], inside: Int[AnyArray, "*#row"], before: int | Int[AnyArray, "*#row"], unit: int
+) -> Int[Array, "*#row"]:
+    """How many sectors a drive of a stripe holds before a logical one: that of row `row`, `inside` sectors after the row's
+    beginning, the drive's unit of each row being `before` sectors after it. So where the drive's next one lies."""
+    return row * unit + jnp.clip(inside - before, 0, unit)
+
+
+def strips(drive: AbstractLayout, ranges: Iterable[tuple[Int[Array, "*#row"], Int[Array, "*#row"]]]) -> Strips:
+    """Requests cut up into what each drive has of them: from its first address, up to its last and one."""
+    targets, lengths, masks = [], [], []
+    for number, (start, stop) in enumerate(ranges):
+        there = stop > start
+        lengths.append(stop - start)
+        targets.append(drive.locate(jnp.where(there, start, 0), jnp.where(there, stop - start, 1)))
+        masks.append(jnp.where(there, jnp.uint32(1 << number), jnp.uint32(0)))
+    return Strips(tuple(targets), tuple(lengths), reduce(jnp.bitwise_or, masks))
+
+
+class CutUp(OneReplica):
+    """A layout whose part k is what drive k has of a request: in one piece, and all parts are needed."""
+
+    @property
+    def parts(self):
+        return self.drives
+
+    @property
+    def needed(self):
+        return self.drives
+
+    @property
+    def needs_several(self):
+        return True
+
+    def parts_of(self, place: Strips):
+        return place.touched
+
+    def needed_of(self, place: Strips):
+        return jax.lax.population_count(place.touched).astype(jnp.int32)
+
+    def part_on(self, drive: Int[AnyArray, "*#row"], place: Strips):
+        return drive + jnp.zeros_like(place.touched, jnp.int32)
+
+    def drive_of(self, part: Int[AnyArray, "*#row"], place: Strips):
+        return part
+
+    def target_on(self, part: Int[AnyArray, "*#row"], place: Strips):
+        return jax.tree.map(lambda *leaves: _of_drive(part, leaves), *place.targets)
+
+    def sectors_of(self, part: Int[AnyArray, "*#row"], place: Strips, sectors: Int[AnyArray, "*#row"]):
+        return _of_drive(part, place.lengths)
+
+
+def _of_drive(part: Int[AnyArray, "*#row"], leaves: Sequence[Shaped[AnyArray, "*#row"]]) -> Shaped[Array, "*row"]:
+    """Of one array for each drive, the entries of those whose number `part` says."""
+    return reduce(lambda chosen, one: jnp.where(part == one[0], one[1], chosen), enumerate(leaves[1:], 1), leaves[0])
+
+
+class Striped(CutUp):
     """RAID 0: stripe units go round `disks` drives, and a request is cut up among those that it touches, all of which it
     needs. What a drive has of it lies there in one piece.
 
@@ -47,56 +109,19 @@ class Striped(OneReplica):
     def drives(self):
         return whole(self.disks)
 
-    @property
-    def parts(self):
-        return whole(self.disks)
-
-    @property
-    def needed(self):
-        return whole(self.disks)
-
-    @property
-    def needs_several(self):
-        return True
-
-    def parts_of(self, place: Strips):
-        return place.touched
-
-    def needed_of(self, place: Strips):
-        return jax.lax.population_count(place.touched).astype(jnp.int32)
-
-    def part_on(self, drive: Int[AnyArray, "*#row"], place: Strips):
-        return drive + jnp.zeros_like(place.touched, jnp.int32)
-
-    def drive_of(self, part: Int[AnyArray, "*#row"], place: Strips):
-        return part
-
-    def target_on(self, part: Int[AnyArray, "*#row"], place: Strips):
-        def of_drive(*leaves):
-            chosen = leaves[0]
-            for drive, leaf in enumerate(leaves[1:], 1):
-                chosen = jnp.where(part == drive, leaf, chosen)
-            return chosen
-
-        return jax.tree.map(of_drive, *place.targets)
-
     def capacity(self, drive: AbstractLayout):
         # on the host beyond what the engine addresses, to be refused there
         return np.int64(self.disks) * (drive.capacity // self.unit) * self.unit
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Strips:
-        begin, end = requests.sector, requests.sector + requests.sectors - 1
-        first, last = begin // self.unit, end // self.unit
-        targets, touched = [], jnp.zeros(begin.shape, jnp.uint32)
-        for number in range(self.disks):
-            # the first and the last of its units that are in the request, or that come after and before it
-            lower, upper = first + (number - first) % self.disks, last - (last - number) % self.disks
-            there = lower <= last
-            start = lower // self.disks * self.unit + jnp.where(lower == first, begin % self.unit, 0)
-            stop = upper // self.disks * self.unit + jnp.where(upper == last, end % self.unit, self.unit - 1)
-            targets.append(drive.locate(jnp.where(there, start, 0), jnp.where(there, stop - start + 1, 1)))
-            touched = touched | jnp.where(there, jnp.uint32(1 << number), jnp.uint32(0))
-        return Strips(tuple(targets), touched)
+        turn, units = self.disks * self.unit, range(0, self.disks * self.unit, self.unit)
+
+        def held_before(sector: Int[AnyArray, "*row"]) -> list[Int[Array, "*row"]]:
+            row, inside = sector // turn, sector % turn
+            return [rank(row, inside, before, self.unit) for before in units]
+
+        begin, end = held_before(requests.sector), held_before(requests.sector + requests.sectors)
+        return strips(drive, zip(begin, end, strict=True))
 
 
 class Paired(NamedTuple):

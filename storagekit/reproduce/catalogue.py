@@ -51,8 +51,17 @@ def placements() -> dict[str, Callable]:
     """Placements by name; each value makes one from the arguments its own docstring gives."""
     from storagekit import placement as room
 
-    striped = {"striped": room.Striped, "raid5": room.RAID5, "coded": room.Coded, "bricks": room.Bricks}
-    return {"replicas": room.Replicas, "declustered": room.Declustered, "sr-mirror": room.SRMirror, **striped}
+    return {
+        "replicas": room.Replicas,
+        "declustered": room.Declustered,
+        "sr-mirror": room.SRMirror,
+        "striped": room.Striped,
+        "raid5": room.RAID5,
+        "coded": room.Coded,
+        "bricks": room.Bricks,
+        "volumes": room.Volumes,
+        "split-volumes": room.SplitVolumes,
+    }
 
 
 def caches() -> dict[str, Callable]:

@@ -1,0 +1,227 @@
+"""Volumes on bricks of their own: every sector is in one place, requests lie where their sectors do, others' bricks rest."""
+
+import jax
+import numpy as np
+import pytest
+from helpers import asking, assert_refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import storagekit as sk
+from storagekit.dispatch import Everyone, Hashing
+from storagekit.drive import ideal_drive
+from storagekit.engine import Record, Scenario, System, execute, stack
+from storagekit.metrics import STANDARD
+from storagekit.metrics.measures import sums_of
+from storagekit.placement import Bricks, SplitVolumes, Volumes
+from storagekit.schedule import FCFS, SATF
+from storagekit.workload import ClosedLoop, FixedSize, RandomRequests, Threads
+
+# a track of as many sectors as are looked at, so that an angle is an address
+TRACK = 4096
+DRIVE = ideal_drive(full_seek=1e-3, revolution=TRACK * 1e-4, cylinders=2, sectors_per_track=TRACK)
+# JAX compiles for every length: enumerations are filled up to one
+LENGTH = 2048
+# for each of up to five volumes up to three of five bricks, in any order
+sets_of_bricks = st.lists(
+    st.permutations(range(5)).flatmap(lambda all: st.integers(1, 3).map(lambda n: all[:n])), min_size=1, max_size=5
+)
+# a unit, and rows of a volume on six bricks: one, two and three divide those
+shapes = st.tuples(st.integers(1, 9), st.integers(1, 6))
+
+
+def oracle(size: int, bricks, unit: int) -> list[tuple[int, int]]:
+    """Brick and address of every sector, one after the other: a volume's units in turn on its bricks, each sector in the
+    first place that its brick has free."""
+    used, places = {}, []
+    for on in bricks:
+        for sector in range(size):
+            brick = on[sector // unit % len(on)]
+            places.append((brick, used.setdefault(brick, 0)))
+            used[brick] += 1
+    return places
+
+
+def addresses(target) -> np.ndarray:
+    return np.rint(np.asarray(target.angle) * TRACK).astype(int) % TRACK
+
+
+def filled(values) -> np.ndarray:
+    values = np.asarray(values, np.int32)
+    return np.pad(values, (0, LENGTH - values.size))
+
+
+@settings(max_examples=60, derandomize=True)
+@given(sets_of_bricks, shapes)
+def test_every_sector_of_every_volume_has_a_place_of_its_own(bricks, shape):
+    unit, rows = shape
+    size = 6 * rows * unit
+    expected = oracle(size, bricks, unit)
+    layout = Volumes(size, bricks, unit)
+    assert int(layout.capacity(DRIVE)) == len(expected) == len(set(expected))
+    assert int(layout.drives) == 1 + max(brick for brick, _ in expected)
+    place = layout.locate(DRIVE, asking(filled(range(len(expected)))))
+    found = zip(np.asarray(place.home).tolist(), addresses(place.target).tolist(), strict=True)
+    assert list(found)[: len(expected)] == expected
+
+
+@settings(max_examples=60, derandomize=True)
+@given(sets_of_bricks, shapes, st.data())
+def test_the_pieces_of_a_request_are_its_sectors(bricks, shape, data):
+    """Each touched brick has one piece, of the sectors that the oracle puts there; across volumes too, up to the last."""
+    unit, rows = shape
+    size = 6 * rows * unit
+    places = oracle(size, bricks, unit)
+    begins = data.draw(st.lists(st.integers(0, len(places) - 1), min_size=8, max_size=8))
+    counts = [data.draw(st.integers(1, len(places) - begin)) for begin in begins]
+    layout = SplitVolumes(size, bricks, unit)
+    place = layout.locate(DRIVE, asking(begins)._replace(sectors=np.asarray(counts, np.int32)))
+    assert len(place.targets) == int(layout.parts) == int(layout.drives)
+    for at, (begin, count) in enumerate(zip(begins, counts, strict=True)):
+        for brick, target in enumerate(place.targets):
+            mine = [address for on, address in places[begin : begin + count] if on == brick]
+            assert bool(place.touched[at] >> brick & 1) == bool(mine)
+            if mine:
+                first, length = addresses(target)[at], round(float(target.transfer[at]) / 1e-4)
+                assert list(range(first, first + length)) == mine
+
+
+@settings(max_examples=6, derandomize=True)
+@given(sets_of_bricks, st.integers(1, 5), st.integers(1, 3), st.sampled_from([Volumes, SplitVolumes]))
+def test_places_have_the_shape_of_what_is_asked(bricks, unit, lanes, layout):
+    """`[chunk, *lanes]` and `[1, *lanes]` say the same as one request after the other."""
+    size = 12 * unit
+    layout = layout(size, bricks, unit)
+    sector = np.arange(4 * lanes, dtype=np.int32).reshape(4, lanes) * 7 % (size * len(bricks) - 3)
+    many = layout.locate(DRIVE, asking(sector, 3))
+    for row in range(4):
+        for lane in range(lanes):
+            alone = layout.locate(DRIVE, asking(sector[row, lane], 3))
+            row_of_one = layout.locate(DRIVE, asking(sector[row : row + 1], 3))
+            for every, one, single in zip(*map(jax.tree.leaves, (many, row_of_one, alone)), strict=True):
+                assert every.shape == (4, lanes) and one.shape == (1, lanes)
+                assert every[row, lane] == one[0, lane] == single[0]
+
+
+def test_volumes_that_go_round_all_bricks_are_a_stripe():
+    """One volume over four bricks is RAID 0 of four drives."""
+    sector = np.arange(0, 900, 7)
+    ours = SplitVolumes(960, [range(4)], 20).locate(DRIVE, asking(sector, 60))
+    theirs = sk.placement.Striped(4, 20).locate(DRIVE, asking(sector, 60))
+    for mine, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+UNIT, SIZE = 16, 16 * 3 * 40
+# volumes 0 and 1 on brick 0, 2 across 1, 2 and 4, brick 3 empty, 3 on brick 4
+BRICKS = ((0,), (0,), (1, 4, 2), (4,))
+REQUESTS = RandomRequests(FixedSize(8 * 512), 0.5, alignment=1)
+
+
+def served_and_ran(layout, arrivals, seeds=(3,)):
+    """Sums of a run of each seed, `[drive, seed]`, and what was answered."""
+    system = System(sk.load_drive("atlas10k"), layout, Hashing() if layout.alike else Everyone(), SATF(), slots=16)
+    outcome = execute(*stack([Scenario(system, arrivals)], seeds), 2000, Record(sums_of(STANDARD)))
+    return {name: sums.sum(axis=0, dtype=float) for name, sums in outcome.tally.items()}
+
+
+@pytest.mark.parametrize("arrivals", [ClosedLoop(REQUESTS, 6), Threads(REQUESTS, 6)], ids=["loop", "threads"])
+@pytest.mark.parametrize("seeds", [(3,), (3, 4)], ids=["alone", "batch"])
+def test_only_the_bricks_of_volumes_are_accessed(arrivals, seeds):
+    """Of requests over the whole space half go to brick 0; the three that share volume 2 have a twelfth each, brick 4 a
+    quarter more: four standard errors. All but those outstanding are answered, by one access each."""
+    tally = served_and_ran(Volumes(SIZE, BRICKS, UNIT), arrivals, seeds)
+    for seed in range(len(seeds)):
+        served = tally["served"][:, seed]
+        total = served.sum()
+        assert total >= 2000 and abs(total - (tally["reads"] + tally["writes"])[0, seed]) <= 6
+        expected = np.array([1 / 2, 1 / 12, 1 / 12, 0, 1 / 12 + 1 / 4])
+        assert np.all(abs(served / total - expected) <= 4 * np.sqrt(expected * (1 - expected) / total))
+
+
+@pytest.mark.parametrize("seeds", [(3,), (3, 4)], ids=["alone", "batch"])
+def test_requests_that_are_cut_up_take_an_access_of_each_brick(seeds):
+    """A request of 8 sectors at any sector crosses a boundary between units of 16 with probability 7/16: in the volume with
+    three bricks, a quarter of the space, it then takes two accesses, and so do those that begin in the 7 sectors before it,
+    or before its end."""
+    tally = served_and_ran(SplitVolumes(SIZE, BRICKS, UNIT), ClosedLoop(REQUESTS, 6), seeds)
+    for seed in range(len(seeds)):
+        served = tally["served"][:, seed]
+        requests = (tally["reads"] + tally["writes"])[0, seed]
+        twice = 7 / 16 / 4 + 14 / (4 * SIZE)
+        error = 4 * np.sqrt(twice * (1 - twice) * requests)
+        assert abs(served.sum() - (1 + twice) * requests) <= error + 12
+        assert served[3] == 0 and np.all(np.delete(served, 3) > 0)
+
+
+@pytest.mark.parametrize("layout", [Volumes, SplitVolumes])
+def test_on_bricks_of_four_disks(layout):
+    """Each disk of a brick has a part of its volumes, in units of 32 sectors: an even share of what the brick serves, and on
+    every disk within what its volumes take."""
+    placement = Bricks(layout(SIZE, BRICKS, UNIT), disks=4, unit=32)
+    assert int(placement.capacity(DRIVE)) == (len(BRICKS) * SIZE - 32) * 4
+    tally = served_and_ran(placement, ClosedLoop(REQUESTS, 6))
+    served = tally["served"][:, 0].reshape(5, 4)
+    assert served[3].sum() == 0
+    for brick in (0, 1, 2, 4):
+        each = served[brick].sum() / 4
+        assert each > 20 and np.all(abs(served[brick] - each) < 4 * np.sqrt(each))
+    # logical volume v of `size` on every disk is 4 size sectors, and its first disk's part is where the volume lies
+    firsts = np.arange(len(BRICKS)) * 4 * SIZE
+    place = placement.locate(DRIVE, asking(firsts))
+    assert np.all(np.asarray(place.disk) == 0)
+    if layout is Volumes:
+        assert np.asarray(place.across.home).tolist() == [0, 0, 1, 4]
+        assert addresses(place.across.target).tolist() == [0, SIZE, 0, SIZE // 3]
+
+
+def test_sectors_of_bricks_of_several_disks_are_apart():
+    """Every sector of every volume has brick, disk and address to itself, a quarter of each volume on every disk."""
+    bricks = ((0,), (1, 0), (1,))
+    placement = Bricks(Volumes(48, bricks, 8), disks=4, unit=12)
+    place = placement.locate(DRIVE, asking(filled(range(4 * 48 * 3))))
+    parts = place.across.home, place.disk, addresses(place.across.target)
+    found = list(zip(*(np.asarray(part)[: 4 * 144].tolist() for part in parts), strict=True))
+    assert len(set(found)) == 4 * 144
+    for volume, on in enumerate(bricks):
+        mine = found[volume * 192 : (volume + 1) * 192]
+        assert {brick for brick, _, _ in mine} == set(on)
+        assert [sum(disk == which for _, disk, _ in mine) for which in range(4)] == [48] * 4
+
+
+def fitted(layout) -> System:
+    return System(DRIVE, layout, Hashing() if layout.alike else Everyone(), FCFS(), slots=4)
+
+
+@pytest.mark.parametrize("layout", [Volumes, SplitVolumes])
+@pytest.mark.parametrize(
+    ("size", "bricks", "unit", "says"),
+    [
+        (64, [], 8, "no volumes: give for each the numbers of its bricks"),
+        (64, [[0], []], 8, "volume 1 has no bricks"),
+        (64, [[0], [1, -1]], 8, "brick -1 under volume 1: give 0 to 31"),
+        (64, [[0], [32]], 8, "brick 32 under volume 1: give 0 to 31"),
+        (64, [[2, 1, 2]], 8, r"volume 0 on bricks \(2, 1, 2\): name each once"),
+        (
+            64,
+            [0, 1],
+            8,
+            r"bricks of volumes: give for each volume the numbers of its bricks, as in \[\[0\], \[1, 2\]\]",
+        ),
+        (64, [[0.5]], 8, "bricks of volumes: give"),
+        (60, [[0]], 8, "a volume of 60 sectors on 1 bricks in units of 8: give a multiple of 8"),
+        (64, [[0], [0, 1, 2]], 8, "a volume of 64 sectors on 3 bricks in units of 8: give a multiple of 24"),
+        (0, [[0]], 8, "sectors of a volume 0: give a whole number, at least 1"),
+        (64, [[0]], 0, "a stripe unit 0: give a whole number, at least 1"),
+        (4096, [[0, 1], [2], [1], [1]], 8, "volumes of 10240 sectors on brick 1, whose drive has room for 81[89]"),
+    ],
+)
+def test_impossible_volumes_are_refused(layout, size, bricks, unit, says):
+    assert_refused(lambda: fitted(layout(size, bricks, unit)), says)
+
+
+def test_volumes_fill_a_drive_and_whole_requests_want_a_unit_more():
+    full = DRIVE.capacity
+    assert fitted(SplitVolumes(full, [[0]], 8)).drives == 1
+    assert fitted(Volumes(full - 8, [[0]], 8)).drives == 1
+    assert_refused(lambda: fitted(Volumes(full, [[0]], 8)), "has room for 8184: lower their size or spread them")
