@@ -98,11 +98,12 @@ def _advance(
         return one_device(arrays, run)
     by_chunk = PartitionSpec(None, None, "lane")
     kept = None if isinstance(record.log, NoLog) else PartitionSpec(None, None, None, "lane")
+    by_lane = jax.tree.map(last_spec, run)
     return jax.shard_map(
         one_device,
         mesh=lane_mesh(devices),
-        in_specs=(jax.tree.map(lane_spec, arrays), BY_LANE),
-        out_specs=(BY_LANE, (by_chunk, kept)),
+        in_specs=(jax.tree.map(lane_spec, arrays), by_lane),
+        out_specs=(by_lane, (by_chunk, kept)),
         check_vma=False,
     )(arrays, run)
 
@@ -110,6 +111,11 @@ def _advance(
 def lane_spec(leaf: ArrayLike) -> PartitionSpec:
     """How a leaf of a batched scenario is spread: leaves with one value per lane are `[1, lane]`, others are shared."""
     return BY_LANE if np.ndim(leaf) == 2 else PartitionSpec()
+
+
+def last_spec(leaf: ArrayLike) -> PartitionSpec:
+    """How an array of a run is spread, whose last axis is the lane."""
+    return PartitionSpec(*(None,) * (np.ndim(leaf) - 1), "lane")
 
 
 def lane_mesh(devices: int) -> Mesh:
@@ -151,7 +157,8 @@ class Runner:
         )
         seed = jnp.asarray(key)
         run = _begin(self.arrays, self.static, seed, random_phases(seed, scenario.system.drives))
-        self.run = jax.device_put(run, NamedSharding(lane_mesh(self.devices), BY_LANE)) if self.devices > 1 else run
+        spread = jax.tree.map(lambda leaf: NamedSharding(mesh, last_spec(leaf)), run)
+        self.run = jax.device_put(run, spread) if self.devices > 1 else run
 
     def advance(self, count: int) -> tuple[Tally, Any]:
         """`count` chunks more: sums `[chunk, row, *lanes]` and the log, as NumPy arrays."""

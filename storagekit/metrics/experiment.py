@@ -36,8 +36,8 @@ def simulate(
     pass before measuring begins, a tenth by default; the cuts fall on chunks of events. allow_held_up: whether arrivals may
     wait outside for a slot (they are counted, and their wait is part of their response time); by default that is an error.
     A system without `slots` gets 64, then 256, then 1,024 of them until no arrival waits: an overload is simulated three
-    times before it is refused. measures: of your own (`storagekit.metrics.Measure`), beside `storagekit.metrics.STANDARD`. Returns all of them, in SI
-    units. Raises InputError on impossible settings.
+    times before it is refused. measures: of your own (`storagekit.metrics.Measure`), beside `storagekit.metrics.STANDARD`.
+    Returns all of them, in SI units. Raises InputError on impossible settings.
 
     >>> import storagekit as sk
     >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
@@ -107,9 +107,9 @@ def sweep(
 
     axes: name of a parameter of `build` to the values it takes. seeds: how many independent runs of each point, or the
     seeds themselves. requests, seconds, warm_up, allow_held_up, measures: as in `simulate`. Points that differ in numbers
-    only, their number of drives among them, run as one batch, and all points meet the same requests, so that differences between them
-    are sharper than the values. Returns the measures with one dimension for each axis and `seed`. Raises InputError on
-    impossible settings, and where the axes are not `build`'s parameters.
+    only, their number of drives among them, run as one batch, and all points meet the same requests, so that differences
+    between them are sharper than the values. Returns the measures with one dimension for each axis and `seed`. Raises
+    InputError on impossible settings, and where the axes are not `build`'s parameters.
 
     >>> import storagekit as sk
     >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)

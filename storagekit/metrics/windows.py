@@ -43,9 +43,9 @@ def windows(
     """`build(**point)` at every point of the grid that `axes` span, for so many seconds from an empty system.
 
     Returns, over the axes, `seed`, `window` (its coordinate the middle of each, in seconds) and `stream`: `throughput`, bytes
-    a second of requests answered, `rate`, requests answered a second, `response`, their mean response time; and by `brick` too
-    `service`, bytes a second that its drives transferred. Raises InputError where requests have no clients, whose streams
-    these are, and for windows longer than the run.
+    a second of requests answered, `rate`, requests answered a second, `response`, their mean response time; and by `brick`
+    too `service`, bytes a second that its drives transferred. Raises InputError where requests have no clients, whose
+    streams these are, and for windows longer than the run.
     """
     require(0 < seconds < 1e9, "a run of", seconds, "above 0 and below 1e9", "s")
     require(0 < window <= seconds, "windows of", window, f"above 0 and at most the {seconds:g} s of the run", "s")
