@@ -124,8 +124,7 @@ class AbstractPeriodic(AbstractCount):
     def resumes(self, clock, delay, index):
         begins, lasts = self.turn(index)
         ahead = clock.until(begins, delay)
-        # from above 0 up to a period: whoever comes on this very moment has all of its turn before it
-        ahead = jnp.maximum(ahead - self.cycle * (jnp.ceil(ahead / self.cycle) - 1), 0.0)
+        ahead = jnp.maximum(ahead - self.cycle * jnp.floor(ahead / self.cycle), 0.0)
         return jnp.where(lasts <= 0, jnp.inf, jnp.where(ahead > self.cycle - lasts, 0.0, ahead))
 
 
