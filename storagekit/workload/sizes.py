@@ -9,7 +9,8 @@ from jaxtyping import Array, Float, Int
 
 from storagekit import units
 from storagekit.arrays import AnyArray
-from storagekit.checks import require
+from storagekit.checks import require, written
+from storagekit.errors import InputError
 from storagekit.lanes import real
 
 
@@ -58,6 +59,32 @@ class ExponentialSize(AbstractSize):
     def largest(self) -> Int[AnyArray, "..."]:
         # uniform numbers stop at 1 - 2^-24
         return jnp.ceil(24 * np.log(2.0) * self.mean / units.SECTOR).astype(jnp.int32) + 1
+
+
+class UniformSize(AbstractSize):
+    """Uniform from `low` to `high` bytes, rounded up to whole sectors."""
+
+    low: Float[AnyArray, "..."] = eqx.field(converter=real)
+    high: Float[AnyArray, "..."] = eqx.field(converter=real)
+
+    def __check_init__(self):
+        _require_possible(self.low)
+        _require_possible(self.high)
+        low, high = np.broadcast_arrays(self.low, self.high)
+        wrong = high < low
+        if np.any(wrong):
+            raise InputError(
+                f"request sizes from {written(low[wrong][0])} to {written(high[wrong][0])} bytes: give the smaller one first"
+            )
+
+    def sectors(self, uniform: Float[AnyArray, "*row"]) -> Int[Array, "*row"]:
+        drawn = jnp.ceil((self.low + uniform * (self.high - self.low)) / units.SECTOR)
+        # rounding may carry a sum of floats beyond the larger one
+        return jnp.minimum(drawn.astype(jnp.int32), self.largest)
+
+    @property
+    def largest(self) -> Int[AnyArray, "..."]:
+        return jnp.ceil(self.high / units.SECTOR).astype(jnp.int32)
 
 
 def _require_possible(size) -> None:

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from helpers import assert_refused
 
 from storagekit.engine import keys
-from storagekit.workload import ExponentialSize, FixedSize, RandomRequests, fraction, scramble, words
+from storagekit.workload import ExponentialSize, FixedSize, RandomRequests, UniformSize, fraction, scramble, words
 from storagekit.workload.randomness import below
 
 COUNT = 40_000
@@ -68,6 +69,45 @@ def test_exponential_sizes_stop_at_their_largest():
     size = ExponentialSize(4096)
     assert int(size.sectors(np.float32(1 - 2.0**-24))) <= int(size.largest)
     assert int(size.sectors(np.float32(0))) == 1
+
+
+@pytest.mark.parametrize(("low", "high"), [(1024, 16384), (700, 3000), (1, 512), (5000, 5000)])
+def test_uniform_sizes_have_their_mean_and_stay_in_their_range(low, high):
+    """Oracle: k sectors are as likely as the share of the bytes from low to high that k sectors, and no fewer, hold; four
+    standard errors."""
+    size = UniformSize(low, high)
+    sectors = np.asarray(draw(RandomRequests(size, 0.5)).sectors, float)
+    edges = np.clip(512 * np.arange(-(-high // 512) + 1), low, high)
+    share = np.diff(edges) / (high - low) if high > low else np.eye(-(-high // 512))[-1]
+    possible = np.arange(1, share.size + 1)
+    mean = share @ possible
+    error = np.sqrt(share @ (possible - mean) ** 2 / COUNT)
+    assert abs(sectors.mean() - mean) <= 4 * error
+    assert sectors.min() >= -(-low // 512) and sectors.max() == int(size.largest) == -(-high // 512)
+    assert int(size.sectors(np.float32(0))) == -(-low // 512)
+    assert int(size.sectors(np.float32(1 - 2.0**-24))) == int(size.largest)
+
+
+def test_uniform_sizes_take_a_range_for_each_lane():
+    size = UniformSize(np.array([[512.0, 4096.0]]), np.array([[512.0, 8192.0]]))
+    drawn = RandomRequests(size, 0.5).draw(CAPACITY, keys([4, 0]), np.zeros((1, 2), np.int32), COUNT)
+    sectors = np.asarray(drawn.sectors)
+    assert np.all(sectors[:, 0] == 1) and set(sectors[:, 1].tolist()) == set(range(9, 17))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "says"),
+    [
+        (0, 4096, "request size 0 bytes: it must be above 0"),
+        (-1, 4096, "request size -1 bytes"),
+        (1, np.inf, "request size inf bytes"),
+        (np.nan, 4096, "request size nan bytes"),
+        (4096, 1024, "request sizes from 4096 to 1024 bytes: give the smaller one first"),
+        (4096, np.array([8192, 1024]), "request sizes from 4096 to 1024 bytes"),
+    ],
+)
+def test_impossible_sizes_are_refused(low, high, says):
+    assert_refused(lambda: UniformSize(low, high), says)
 
 
 def test_words_to_numbers():
