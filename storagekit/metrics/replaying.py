@@ -8,6 +8,7 @@ import xarray as xr
 
 from storagekit.engine import NOBODY, Record, ResponseLog, Scenario, System, keys
 from storagekit.metrics.experiment import run
+from storagekit.metrics.extent import extent
 from storagekit.metrics.measures import Measure, counted, measured, sums_of
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import Roomed, with_room
@@ -45,7 +46,7 @@ def replay(
     began = time.perf_counter()
     data, _ = with_room(lambda some: _once(some[0], trace, seed, asked), [scenario])
     data["wrapped"] = ((), wrapped(trace, capacity), {"units": "1"})
-    data.attrs = provenance([scenario], {}, [seed], len(trace), 0, time.perf_counter() - began) | {
+    data.attrs = provenance([scenario], {}, [seed], extent(len(trace), None, 0).told, time.perf_counter() - began) | {
         "basis": "trace",
         "trace": trace.source.name,
         "scale": float(scale),

@@ -89,7 +89,7 @@ def test_uniform_sizes_have_their_mean_and_stay_in_their_range(low, high):
 
 
 def test_uniform_sizes_take_a_range_for_each_lane():
-    size = UniformSize(np.array([512.0, 4096.0]), np.array([512.0, 8192.0]))
+    size = UniformSize(np.array([[512.0, 4096.0]]), np.array([[512.0, 8192.0]]))
     drawn = RandomRequests(size, 0.5).draw(CAPACITY, keys([4, 0]), np.zeros((1, 2), np.int32), COUNT)
     sectors = np.asarray(drawn.sectors)
     assert np.all(sectors[:, 0] == 1) and set(sectors[:, 1].tolist()) == set(range(9, 17))
