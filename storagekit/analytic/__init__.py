@@ -1,5 +1,5 @@
 """What queueing theory and geometry say without simulating events: closed forms, the recursion of fork-join queues
-(`forkjoin`), proportional sharing (`fairness`), and for head tracking a Monte Carlo
+(`forkjoin`), proportional sharing and the unfairness that a log had (`fairness`), and for head tracking a Monte Carlo
 (`headtracking`)."""
 
 from typing import TYPE_CHECKING
