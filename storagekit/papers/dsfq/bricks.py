@@ -1,4 +1,4 @@
-"""The paper's system: bricks of four disks, streams of Postmark threads, each with a logical volume of its own (section 4)."""
+"""The paper's system: bricks of four disks, and streams of threads, each with a logical volume of its own (section 4)."""
 
 import math
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ from storagekit.workload import AbstractCount, AbstractSize, Group, RandomReques
 DRIVE, DISKS = "cheetah15k3", 4
 # sectors of a stripe unit, which the paper does not give
 UNIT = 128
-# Sectors that a disk has of a volume: 256 MB over four of them, and a little more, so that stripe units come out even over three
-# bricks as well.
+# Sectors that a disk has of a volume: 256 MB over four of them, and a little more, so that stripe units come out even over
+# three bricks as well.
 PART = 342 * 3 * UNIT
 # Volumes that a brick has room for. Which parts of it the paper's use is not said: they are spread over the whole.
 ROWS = 270
-# D, which the paper does not give: that of figure 8, where a stream with two thirds of a brick has its share from 13 threads on
+# D, which the paper does not give: that of figure 8, where a stream has its two thirds of a brick from 13 threads on
 DEPTH = 16
 # sizes of section 4 and of figure 9(b); Postmark reads as often as it writes
 SMALL, LARGE = (KB, 16 * KB), (KB, MB)
@@ -84,9 +84,9 @@ def shared_bricks(
 ) -> Scenario:
     """Bricks of disks that streams share.
 
-    asking: who asks where. weights, delay, depth, coordinators: of the fair queue; queue: another one in its place. inside: what
-    a disk takes next of what its brick has handed over. A brick of these disks in order of arrival makes about 6 MB/s, which is
-    what the paper's do (section 4.3), so that is the default.
+    asking: who asks where. weights, delay, depth, coordinators: of the fair queue; queue: another one in its place. inside:
+    what a disk takes next of what its brick has handed over. A brick of these disks in order of arrival makes 5.4 MB/s, about
+    the 6 that the paper's do (section 4.3), so that is the default.
     """
     fair = FairQueue(depth, weights, delay, coordinators=coordinators) if queue is None else queue
     bricks, volumes = _spread(asking)
@@ -146,7 +146,7 @@ def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[
     """Volumes that fill all bricks, each given by those it is on, and the numbers of the volumes of each group's threads: on
     every brick spread evenly over its whole capacity.
 
-    A row of volumes takes as much of each brick: one volume on each, or, where volumes are striped, as many over all of these.
+    A row of volumes takes as much of each brick: one volume on each, or, where volumes are striped, as many over all.
     """
     count = 1 + max(max(group.bricks) for group in asking)
     striped = {group.bricks for group in asking if len(group.bricks) > 1}
