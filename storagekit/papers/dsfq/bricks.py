@@ -117,7 +117,7 @@ def shared_servers(
     bricks, volumes = _spread(asking)
     slower = [Spell(brick, rate / rates[0]) for brick, rate in enumerate(rates) if rate < rates[0]]
     system = System(
-        RateServer(rates[0] / SECTOR, capacity=2**27),
+        RateServer(rates[0] / SECTOR, capacity=2**28),
         Volumes(PART * DISKS, bricks, UNIT),
         Hashing(),
         FCFS(),
@@ -132,9 +132,7 @@ def _slots(asking: Sequence[Asking]) -> int:
     return 8 * math.ceil(sum(group.most for group in asking) / 8)
 
 
-def _threads(
-    asking: Sequence[Asking], volumes: Sequence[list[int]], volume: int, requests: RandomRequests
-) -> Threads:
+def _threads(asking: Sequence[Asking], volumes: Sequence[list[int]], volume: int, requests: RandomRequests) -> Threads:
     groups = [
         Group(requests, group.threads, stream=group.stream, volumes=numbers, most=group.most)
         for group, numbers in zip(asking, volumes, strict=True)
