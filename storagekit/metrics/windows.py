@@ -11,7 +11,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from storagekit.checks import require
-from storagekit.engine import NOBODY, Record, Runner, Scenario, ServiceLog, Services, batches, stack
+from storagekit.engine import NOBODY, Record, Runner, Scenario, ServiceLog, batches, stack
 from storagekit.metrics.experiment import grid
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import fewest, groups, provided
@@ -22,13 +22,13 @@ STRIDE = 8
 
 
 class Timed(NamedTuple):
-    """What happened in some `lanes`: a log `[event, lane]`, its backlog `[event, brick, lane]`, and the seconds at which each
-    event began and ended, from the start of the run."""
+    """What happened in some `lanes`: a log, `Services` of NumPy arrays `[event, lane]`, its backlog `[event, brick, lane]`,
+    and the seconds at which each event began and ended, from the start of the run."""
 
     lanes: slice
     begin: np.ndarray
     end: np.ndarray
-    log: Services
+    log: Any
 
 
 def windows(
@@ -79,7 +79,7 @@ def logs(
     """
     merged, key = stack(provided(scenarios, fewest(scenarios)), seeds)
     first = 0
-    for part, lane_keys, used in batches(merged, key):
+    for part, lane_keys, used in batches(merged, key, padded=False):
         runner = Runner(part, lane_keys, Record(log=ServiceLog(backlog)))
         now = np.zeros(used)
         while now.min() < seconds:
