@@ -84,6 +84,20 @@ def writes() -> dict[str, Callable]:
     }
 
 
+def queues() -> dict[str, Callable]:
+    """What a brick hands to its drives, by name; each value makes one from the arguments its own docstring gives."""
+    from storagekit import queue as room
+
+    return {"everything": room.Everything, "depth": room.Depth, "fair": room.FairQueue}
+
+
+def delays() -> dict[str, Callable]:
+    """What a fair queue puts a request off for, by name; each value makes one."""
+    from storagekit import queue as room
+
+    return {"single": room.Single, "total": room.Total, "hybrid": room.Hybrid, "minimum-only": room.MinimumOnly}
+
+
 def catalogue() -> dict[str, list[Entry]]:
     """Everything `storagekit list` shows, by section."""
     return {
@@ -94,6 +108,8 @@ def catalogue() -> dict[str, list[Entry]]:
         "schedulers": _described(schedulers()),
         "placements": _described(placements()),
         "writes": _described(writes()),
+        "queues": _described(queues()),
+        "delays": _described(delays()),
         "caches": _described(caches()),
         "stand-ins": _stand_ins(),
         "trace formats": _trace_formats(),

@@ -34,7 +34,7 @@ def test_the_examples_are_exact():
 
 
 def test_delays_of_other_streams_add_up():
-    """What went elsewhere is counted once at each brick, however many coordinators there are, up to the last request to it."""
+    """What went elsewhere is counted once at each brick, however many coordinators: up to the last request to it."""
     stream = [0, 1, 1, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0]
     data = dsfq.example_delays(stream)
     to_a = data.delay.isel(request=np.flatnonzero(np.array(stream) == 0))

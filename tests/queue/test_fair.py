@@ -12,9 +12,10 @@ from helpers import assert_refused
 
 from storagekit.dispatch import DSPTF, Everyone, Hashing, Hedged
 from storagekit.drive import RateServer, ideal_drive
-from storagekit.engine import AccessLog, Condition, Record, Scenario, System, execute, keys, stack, stopped
+from storagekit.engine import AbstractLog, AccessLog, Condition, Record, Scenario, System, execute, keys, stack, stopped
 from storagekit.engine.run import Runner
-from storagekit.placement import Bricks, Replicas, Striped
+from storagekit.lanes import held
+from storagekit.placement import Bricks, Replicas, SplitVolumes, Striped, Volumes
 from storagekit.queue import (
     AtRandom,
     ByBrick,
@@ -30,7 +31,7 @@ from storagekit.queue import (
 )
 from storagekit.queue.delay import prices
 from storagekit.schedule import FCFS, SATF
-from storagekit.workload import RecordedArrivals, Requests
+from storagekit.workload import ExponentialSize, Group, RandomRequests, RecordedArrivals, Requests, Threads
 from storagekit.write import Background
 
 RATE = 3200.0
@@ -252,6 +253,37 @@ def test_costs():
     np.testing.assert_array_equal(ByRequests().units(sectors), [1, 1, 1])
     # 5 ms and 512 KB a second: 5,000 us and 1,000 us a sector
     np.testing.assert_array_equal(ByTime(5e-3, 512e3).units(sectors), [6000, 21_000, 2_053_000])
+
+
+class Watch(AbstractLog):
+    """What each brick's drives have, how many parts wait there, and the number of the request that left."""
+
+    def keep(self, scenario, state, report):
+        tags, bricks = state.queue, scenario.system.drives // scenario.system.disks
+        waits = [jnp.sum(held(tags.queued, jnp.asarray([brick])), axis=0, keepdims=True) for brick in range(bricks)]
+        return tags.at_work, jnp.concatenate(waits), report.answered.number
+
+
+@pytest.mark.parametrize("depth", [1, 3, 7])
+@pytest.mark.parametrize("split", [False, True])
+def test_no_place_is_free_while_a_request_waits(depth, split):
+    """Bricks of two disks, requests on one of them or cut up among both: the drives have `depth` parts while
+    any waits, never more, and each request is answered once."""
+    drive, kind = ideal_drive(full_seek=8e-3, revolution=6e-3), SplitVolumes if split else Volumes
+    volumes = kind(2**14, [(0,), (1,), (0, 1), (0, 1), (1, 0), (0,)], 8)
+    requests = RandomRequests(ExponentialSize(16 * 512), 0.5)
+    groups = [
+        Group(requests, 10, stream=stream, volumes=(2 * stream + 1, 2 * stream) * 5, think=1e-3) for stream in (0, 1)
+    ]
+    queue = FairQueue(depth, (1, 3), Hybrid((0.1, 0.1)), coordinators=AtRandom(2))
+    bricks = System(drive, Bricks(volumes, 2, 8), Hashing(), SATF(), queue=queue, slots=24)
+    scenario = Scenario(bricks, Threads(groups, volume=2**15))
+    at_work, waits, number = execute(scenario, keys([3])[:, 0], 600, Record(log=Watch())).log
+    at_work, waits = (part.reshape(-1, 2) for part in (at_work, waits))
+    assert at_work.min() >= 0 and at_work.max() == depth and waits.max() > 2
+    assert np.all(at_work[waits > 0] == depth)
+    answered = number[number >= 0]
+    assert len(set(answered.tolist())) == answered.size >= 600
 
 
 SERVER = RateServer(RATE)
