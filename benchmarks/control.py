@@ -30,6 +30,7 @@ class Layout(NamedTuple):
     revolution: float
     head_switch: float
     write_settle: float
+    serpentine: bool
 
 
 class Loop(NamedTuple):
@@ -77,7 +78,7 @@ def layout(drive) -> Layout:
     assert (
         not np.any(zones.reserved)
         and not np.any(zones.first_offset)
-        and np.all(zones.serpentine)
+        and np.all(zones.serpentine == zones.serpentine[0])
         and drive.overhead == 0
     )
     return Layout(
@@ -87,6 +88,7 @@ def layout(drive) -> Layout:
         zones.heads,
         drive.capacity,
         *(float(time) for time in (drive.revolution, drive.head_switch, drive.write_settle)),
+        bool(zones.serpentine[0]),
     )
 
 
@@ -136,7 +138,7 @@ def place(drive, zone, offset):
     cylinder = track // drive.heads
     order = track - cylinder * drive.heads
     turned = (order + (drive.heads - 1) * cylinder) * drive.track_skew[zone] + cylinder * drive.cylinder_skew[zone]
-    head = drive.heads - 1 - order if cylinder & 1 else order
+    head = drive.heads - 1 - order if drive.serpentine and cylinder & 1 else order
     return drive.first_cylinder[zone] + cylinder, head, ((turned + sector) % length) / length, track
 
 

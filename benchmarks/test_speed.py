@@ -12,7 +12,7 @@ import jax
 import numpy as np
 import pytest
 
-from benchmarks import control
+from benchmarks import control, fair_control
 from benchmarks.operations import operations
 from storagekit.devices import cores
 from storagekit.dispatch import DSPTF, Hashing, NearestIdle, central
@@ -21,6 +21,7 @@ from storagekit.engine import Record, Scenario, System, execute, keys, stack
 from storagekit.engine.run import CHUNK, Runner, _advance
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
+from storagekit.papers.dsfq import bricks as dsfq
 from storagekit.papers.dsptf.brick_group import SLOTS, group
 from storagekit.papers.srarray.disk import paper_drive
 from storagekit.papers.srarray.disk_array import placed
@@ -90,6 +91,26 @@ def test_hashing(against, atlas):
     ours = engine(group(Hashing()), LANES, 16)
     theirs = scalar(atlas, "receiving brick", threads=cores(), hashing=True)
     against("hashing, receiving brick, all cores", ours, theirs)
+
+
+def test_fair_queues(against):
+    """Figure 9 of dsfq: f with 30 threads on a brick of four disks, g with 30 there and 15 on another; TOTAL delays."""
+    scenario = dsfq.shared_bricks(
+        [dsfq.Asking(0, (0,), 30, 30), dsfq.Asking(1, (0,), 30, 30), dsfq.Asking(1, (1,), 15, 15)], weights=(1, 1)
+    )
+    drive = control.layout(load_drive(dsfq.DRIVE))
+    asked = fair_control.sharing(scenario, sizes=dsfq.SMALL, read_share=dsfq.READ_SHARE)
+
+    def alone(seed, seconds, _warm_up):
+        return fair_control.fair_bricks(drive, asked, seed, seconds, 0.0)
+
+    def theirs():
+        # on every core as long as a lane, sixteen times over
+        return sum(served.accesses for served in control.on_cores(cores(), alone, events=320.0))
+
+    lanes = 128
+    stacked, _ = stack([scenario], range(lanes))
+    against(f"figure 9 of dsfq, {lanes} lanes, all cores", engine(stacked, lanes, 64), theirs)
 
 
 @pytest.mark.parametrize("outstanding", [32, 64])
@@ -190,6 +211,7 @@ from storagekit.dispatch import DSPTF, LARD, Hashing, central
 from storagekit.engine import Record, Runner, keys
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
+from storagekit.papers.dsfq import bricks as dsfq
 from storagekit.papers.dsptf.brick_group import group
 runner = None
 def first():

@@ -1,5 +1,6 @@
 """What every test shares: JAX's environment, and small systems whose numbers can be worked by hand."""
 
+import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
@@ -115,3 +116,11 @@ def control() -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def fair_control(control) -> ModuleType:
+    """benchmarks/fair_control.py, which builds on the other one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(Path(__file__).parents[1])
+        return importlib.import_module("benchmarks.fair_control")
