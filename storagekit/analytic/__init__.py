@@ -1,5 +1,6 @@
 """What queueing theory and geometry say without simulating events: closed forms, the recursion of fork-join queues
-(`forkjoin`), and for head tracking a Monte Carlo (`headtracking`)."""
+(`forkjoin`), proportional sharing and the unfairness that a log had (`fairness`), and for head tracking a Monte Carlo
+(`headtracking`)."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ from storagekit.lazily import loader
 
 if TYPE_CHECKING:
     from storagekit.analytic import array as array
+    from storagekit.analytic import fairness as fairness
     from storagekit.analytic import forkjoin as forkjoin
     from storagekit.analytic import headtracking as headtracking
 
-__getattr__, __dir__ = loader(__name__, ("array", "forkjoin", "headtracking"))
+__getattr__, __dir__ = loader(__name__, ("array", "fairness", "forkjoin", "headtracking"))
