@@ -51,6 +51,37 @@ def drawn(generator: np.random.Generator, count: int) -> Settings:
     )
 
 
+def constructed() -> Settings:
+    """Two settings made against the printed bounds of theorems 2 and 4, in this order, to climb from.
+
+    The first: of stream f twenty requests of cost 48 go to a slow brick B of depth 20, one after the other, so
+    that no batch has many of them, while f and g are backlogged at A, where a request costs 1 and equation 8 takes its costs. The second: threads of
+    f that send to A and B in turn through 19 coordinators, each of which has a batch open.
+    """
+    threads, burst = np.zeros((STREAMS * KINDS, 2), int), np.zeros((STREAMS * KINDS, BRICKS, 2), int)
+    spacing, cost = np.zeros((STREAMS * KINDS, 2)), np.ones((STREAMS, BRICKS, 2), int)
+    burst[:, 0], cost[:, 1] = 1, (48, 100)
+    threads[0], threads[1], threads[KINDS] = (20, 4), (11, 0), (22, 4)
+    burst[0, :2, 0], burst[0, :2, 1], spacing[0, 0] = (0, 1), (1, 1), 0.0586
+    rate = np.full((BRICKS, 2), 1000.0)
+    rate[1] = (10, 100_000)
+    depth, coordinators = np.array([20, 1]), np.array([1, MOST_COORDINATORS - 1])
+    of = Settings(
+        np.ones((STREAMS, 2)),
+        threads,
+        burst,
+        np.zeros_like(threads),
+        spacing,
+        cost,
+        cost.copy(),
+        rate,
+        depth,
+        coordinators,
+        np.zeros(2, int),
+    )
+    return possible(of)
+
+
 def changed(generator: np.random.Generator, parents: Settings) -> Settings:
     """Settings of which a few numbers are others: drawn anew, or one more or fewer."""
     others = drawn(generator, len(parents))

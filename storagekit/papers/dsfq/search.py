@@ -11,7 +11,7 @@ from tqdm import tqdm
 from storagekit.analytic.fairness import printed, repaired
 from storagekit.engine import keys
 from storagekit.metrics import made_by
-from storagekit.papers.dsfq.drawing import changed, drawn
+from storagekit.papers.dsfq.drawing import changed, constructed, drawn
 from storagekit.papers.dsfq.measuring import Asked, asked, one_server, total_service, unfairness
 from storagekit.papers.dsfq.settings import Settings, single, total, unscheduled
 from storagekit.papers.dsfq.watching import watched
@@ -51,7 +51,7 @@ def search(effort: SearchEffort = QUICK) -> xr.Dataset:
     settings = drawn(generator, effort.settings)
     seeds = effort.first_seed + np.arange(len(settings))
     share = held_against(settings, seeds, effort.chunks, BOUNDS + CONTROLS)
-    pools = {bound: _best(settings, seeds, share[bound], effort.parents) for bound in BOUNDS}
+    pools = _begun(settings, seeds, share, effort)
     climbed = np.zeros((len(BOUNDS), effort.rounds + 1))
     for step in range(effort.rounds + 1):
         climbed[:, step] = [pools[bound].share[0] for bound in BOUNDS]
@@ -110,6 +110,19 @@ class _Pool:
     settings: Settings
     seeds: np.ndarray
     share: np.ndarray
+
+
+def _begun(
+    settings: Settings, seeds: np.ndarray, share: dict[str, np.ndarray], effort: SearchEffort
+) -> dict[str, _Pool]:
+    """Where the climbing begins: the best of the settings at random, and the two that were made for it."""
+    made, first = constructed(), np.full(2, effort.first_seed)
+    theirs = held_against(made, first, effort.chunks, BOUNDS)
+    together, all_seeds = settings.beside(made), np.concatenate([seeds, first])
+    return {
+        bound: _best(together, all_seeds, np.concatenate([share[bound], theirs[bound]]), effort.parents)
+        for bound in BOUNDS
+    }
 
 
 def _best(settings: Settings, seeds: np.ndarray, share: np.ndarray, count: int) -> _Pool:
