@@ -40,7 +40,9 @@ def drawn(generator: np.random.Generator, count: int) -> Settings:
             np.where(some, np.round(_even_in_logarithm(generator, 1, 30, some.shape)), 0).astype(int),
             np.where(only, alone, turns).astype(int),
             generator.integers(0, LONGEST_BURST, (kinds, count)),
-            np.where(generator.random((kinds, count)) < 0.5, 0.0, _even_in_logarithm(generator, 1e-3, 1, (kinds, count))),
+            np.where(
+                generator.random((kinds, count)) < 0.5, 0.0, _even_in_logarithm(generator, 1e-3, 1, (kinds, count))
+            ),
             low,
             high,
             1000 * _even_in_logarithm(generator, 0.05, 20, (BRICKS, count)),

@@ -136,7 +136,9 @@ def _climbed(pools: dict[str, _Pool], generator: np.random.Generator, effort: Se
     for bound, pool in pools.items():
         which = generator.integers(0, len(pool.settings), effort.children)
         child = changed(generator, pool.settings[which])
-        least, most = (2, None) if bound.startswith("theorem4") else (1, 1) if bound.startswith("theorem2") else (1, None)
+        least, most = (
+            (2, None) if bound.startswith("theorem4") else (1, 1) if bound.startswith("theorem2") else (1, None)
+        )
         children.append(replace(child, coordinators=np.clip(child.coordinators, least, most)))
         seeds.append(pool.seeds[which])
     found = dict.fromkeys(pools, None)
@@ -163,7 +165,20 @@ def _columns(best: list[Settings]) -> dict[str, tuple]:
         "high": ("stream", "brick"),
         "rate": ("brick",),
     }
-    names = ("weights", "threads", "burst", "begins", "spacing", "low", "high", "rate", "depth", "coordinators", "random")
+    names = (
+        "weights",
+        "threads",
+        "burst",
+        "begins",
+        "spacing",
+        "low",
+        "high",
+        "rate",
+        "depth",
+        "coordinators",
+        "random",
+    )
     return {
-        name: (("target", *axes.get(name, ())), np.stack([getattr(one, name)[..., 0] for one in best])) for name in names
+        name: (("target", *axes.get(name, ())), np.stack([getattr(one, name)[..., 0] for one in best]))
+        for name in names
     }

@@ -16,7 +16,7 @@ from storagekit.engine import Scenario, System
 from storagekit.lanes import first_min, pick, real, rows, whole
 from storagekit.papers.dsfq.watching import noted
 from storagekit.placement import Volumes
-from storagekit.queue import AbstractDelay, Depth, FairQueue, Single, Total
+from storagekit.queue import AbstractDelay, AbstractQueue, Depth, FairQueue, Single, Total
 from storagekit.schedule import FCFS
 from storagekit.units import SECTOR
 from storagekit.workload import FixedSize, Group, RandomRequests, Requests, Threads
@@ -156,20 +156,22 @@ def fair(of: Settings, delay: AbstractDelay) -> FairQueue:
 
 def total(of: Settings) -> Scenario:
     """TOTAL-DSFQ in every setting: a scenario whose lanes they are."""
-    return _scenario(of, fair(of, Total()))
+    return scenario(of, fair(of, Total()))
 
 
 def single(of: Settings) -> Scenario:
     """Each brick shared by itself, SFQ(D)."""
-    return _scenario(of, fair(of, Single()))
+    return scenario(of, fair(of, Single()))
 
 
 def unscheduled(of: Settings) -> Scenario:
     """Devices as deep, and first come, first handed."""
-    return _scenario(of, Depth(of.depth[None]))
+    return scenario(of, Depth(of.depth[None]))
 
 
-def _scenario(of: Settings, queue) -> Scenario:
+def scenario(of: Settings, queue: AbstractQueue) -> Scenario:
+    """The settings' streams at bricks with such a queue: a scenario whose lanes they are."""
     drive = Mixed([RateServer(rate[None]) for rate in of.rate], range(BRICKS))
-    system = System(drive, Volumes(UNIT, [[brick] for brick in range(BRICKS)], UNIT), Hashing(), FCFS(), queue=queue, slots=MOST_THREADS)
+    volumes = Volumes(UNIT, [[brick] for brick in range(BRICKS)], UNIT)
+    system = System(drive, volumes, Hashing(), FCFS(), queue=queue, slots=MOST_THREADS)
     return Scenario(system, Mixture(of))

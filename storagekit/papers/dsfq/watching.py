@@ -52,14 +52,15 @@ class Noted(AbstractCoordinators):
 class Watched(NamedTuple):
     """Events `[event, row, lane]`, without the axis of one row where there is one.
 
-    elapsed: seconds since the event before; entered: of these until a request entered, inf where none did. stream, brick,
-    cost: who was served where, the brick NOBODY where nobody was. waiting: requests of each stream that a brick has not
+    elapsed: seconds since the event before; entered: of these until a request entered, inf where none did. number, stream,
+    brick, cost: whose request was served where, the brick NOBODY where nobody was. waiting: requests of each stream that a brick has not
     handed over after the event, `[event, brick, stream, lane]`. at_work: those handed over that have not ended, `[event,
     brick, lane]`, and sent: None without coordinators.
     """
 
     elapsed: Any
     entered: Any
+    number: Any
     stream: Any
     brick: Any
     cost: Any
@@ -78,6 +79,7 @@ class Watch(AbstractLog):
         return Watched(
             report.elapsed,
             jnp.where(report.admitted, report.entered, jnp.inf),
+            report.number,
             report.stream,
             jnp.where(certain, drive, NOBODY),
             report.sectors,
@@ -93,7 +95,9 @@ def waiting(scenario: Scenario, state: State) -> Int[Array, "place *lanes"]:
     counts = []
     for brick in range(system.drives):
         number = jnp.full_like(state.taken, brick)
-        there = held(system.queue.queued(state.queue, slots.waiting, number), system.placement.part_on(number, slots.place))
+        there = held(
+            system.queue.queued(state.queue, slots.waiting, number), system.placement.part_on(number, slots.place)
+        )
         for stream in range(scenario.arrivals.stream_count):
             counts.append(jnp.sum(there & (slots.stream == stream), axis=0, keepdims=True))
     return jnp.concatenate(counts).astype(jnp.int8)
@@ -105,7 +109,7 @@ def noted(count: Int[np.ndarray, " n"], random: Int[np.ndarray, " n"], most: int
 
 
 def watched(scenario: Scenario, key: np.ndarray, chunks: int) -> Iterator[tuple[slice, Watched]]:
-    """The first `chunks` chunks of events of a scenario of many lanes, one batch of lanes after the other. key: `[2, lane]`."""
+    """The first `chunks` chunks of events of a scenario of many lanes, batch after batch. key: `[2, lane]`."""
     first = 0
     for part, lane_keys, used in batches(scenario, key):
         kept = Runner(part, lane_keys, Record(log=Watch())).advance(chunks)[1]
