@@ -14,6 +14,9 @@ import numpy as np
 from storagekit.drive import AbstractDrive
 from storagekit.engine import Scenario
 
+# entries up to which a list is told in full
+LISTED = 16
+
 
 def made_by(basis: str, seeds: Sequence[int] | None = None, wall: float | None = None) -> dict:
     """Attributes that every result carries: what it rests on (`BASES`), the versions that made it, the seeds of its
@@ -65,13 +68,15 @@ def _types(scenarios: Sequence[Scenario], part: str) -> str:
 
 
 def describe(part: Any) -> Any:
-    """A part of a scenario as nested names and numbers; tables are left out."""
+    """A part of a scenario as nested names and numbers; tables and long lists are left out."""
     if isinstance(part, eqx.Module):
         named = {field.name: describe(getattr(part, field.name)) for field in fields(part)}
         return {"type": type(part).__name__} | {name: value for name, value in named.items() if value is not None}
     if isinstance(part, str | bool | int | float):
         return part
-    return np.asarray(part).item() if np.size(part) == 1 and not isinstance(part, tuple) else None
+    if isinstance(part, tuple):
+        return [describe(one) for one in part] if len(part) <= LISTED else None
+    return np.asarray(part).item() if np.size(part) == 1 else None
 
 
 def version() -> str:

@@ -1,0 +1,39 @@
+"""Wang and Merchant, Proportional-Share Scheduling for Distributed Storage Systems, FAST 2007.
+
+A module for each kind of exhibit, its data first, then its findings, what they show beside the paper's claims; its charts
+bear the same name in `draw`. `bricks` is the paper's system.
+"""
+
+from typing import TYPE_CHECKING
+
+from storagekit.lazily import loader
+from storagekit.papers.dsfq.bricks import DEPTH as DEPTH
+from storagekit.papers.dsfq.bricks import Asking as Asking
+from storagekit.papers.dsfq.bricks import ShareEffort as ShareEffort
+from storagekit.papers.dsfq.bricks import effort as effort
+from storagekit.papers.dsfq.bricks import shared_bricks as shared_bricks
+from storagekit.papers.dsfq.bricks import shared_servers as shared_servers
+from storagekit.papers.dsfq.examples import example_delays as example_delays
+from storagekit.papers.dsfq.examples import example_findings as example_findings
+from storagekit.papers.dsfq.fluctuating import fig13 as fig13
+from storagekit.papers.dsfq.fluctuating import fig13_findings as fig13_findings
+from storagekit.papers.dsfq.fluctuating import fig14 as fig14
+from storagekit.papers.dsfq.fluctuating import fig14_findings as fig14_findings
+from storagekit.papers.dsfq.sharing import MINIMUM as MINIMUM
+from storagekit.papers.dsfq.sharing import fig8 as fig8
+from storagekit.papers.dsfq.sharing import fig8_findings as fig8_findings
+from storagekit.papers.dsfq.sharing import fig9_findings as fig9_findings
+from storagekit.papers.dsfq.sharing import fig9a as fig9a
+from storagekit.papers.dsfq.sharing import fig9b as fig9b
+from storagekit.papers.dsfq.sharing import fig10 as fig10
+from storagekit.papers.dsfq.sharing import fig10_findings as fig10_findings
+from storagekit.papers.dsfq.sharing import fig11 as fig11
+from storagekit.papers.dsfq.sharing import fig11_findings as fig11_findings
+from storagekit.papers.dsfq.sharing import fig12 as fig12
+from storagekit.papers.dsfq.sharing import fig12_findings as fig12_findings
+from storagekit.papers.dsfq.sharing import theorem3_findings as theorem3_findings
+
+if TYPE_CHECKING:
+    from storagekit.papers.dsfq import draw as draw
+
+__getattr__, __dir__ = loader(__name__, ("draw",))

@@ -1,0 +1,10 @@
+"""The exhibits of DSFQ, drawn. `paper` maps claim ids to the paper's numbers."""
+
+from storagekit.papers.dsfq.draw.examples import example_delays as example_delays
+from storagekit.papers.dsfq.draw.fluctuating import fig13 as fig13
+from storagekit.papers.dsfq.draw.fluctuating import fig14 as fig14
+from storagekit.papers.dsfq.draw.sharing import fig8 as fig8
+from storagekit.papers.dsfq.draw.sharing import fig9 as fig9
+from storagekit.papers.dsfq.draw.sharing import fig10 as fig10
+from storagekit.papers.dsfq.draw.sharing import fig11 as fig11
+from storagekit.papers.dsfq.draw.sharing import fig12 as fig12

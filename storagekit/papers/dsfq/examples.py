@@ -1,0 +1,69 @@
+"""What the paper works by hand: the delays of figures 5 and 7, and the cap of equation 12."""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from storagekit.analytic.fairness import delay_factor
+from storagekit.metrics import Measurement, made_by
+from storagekit.papers.dsfq.sharing import MINIMUM, A, B
+from storagekit.queue import AbstractCoordinators, InTurn, OneCoordinator, account, ledger
+from storagekit.workload import nothing_asked
+
+# the stream of figures 5 and 7, requests of cost one
+STREAM = (A, B, B, A, A)
+SETTINGS: dict[str, AbstractCoordinators] = {"one coordinator": OneCoordinator(), "two in turn": InTurn(2)}
+
+
+def example_delays(stream: Sequence[int] = STREAM) -> xr.Dataset:
+    """The `delay` that requests of cost one carry to their bricks and the `coordinator` that sends each (figures 5 and 7).
+
+    stream: the brick of each request. By `setting` (one coordinator, two in turn) and `request`, from 1, beside its `brick`.
+    """
+    found = [_sent(coordinators, stream) for coordinators in SETTINGS.values()]
+    delays, who = (np.array(part) for part in zip(*found, strict=True))
+    return xr.Dataset(
+        {
+            "delay": (("setting", "request"), delays, {"units": "1", "long_name": "cost sent elsewhere since"}),
+            "coordinator": (("setting", "request"), who + 1),
+            "brick": ("request", ["AB"[brick] for brick in stream]),
+        },
+        coords={"setting": list(SETTINGS), "request": np.arange(1, len(stream) + 1)},
+    ).assign_attrs(made_by("analytic") | {"paper": "dsfq", "exhibit": "dsfq.example_delays"})
+
+
+def example_findings(data: xr.Dataset) -> list[Measurement]:
+    """The claims of figures 5 and 7 and of equations 11 and 12. data: of `example_delays`."""
+    to_a = data.isel(request=np.flatnonzero(data.brick.values == "A"))
+    one = to_a.delay.sel(setting="one coordinator").values
+    two = to_a.sel(setting="two in turn")
+    rows = [
+        Measurement(f"dsfq.example_delays.one[{place}]", float(delay), basis="analytic")
+        for place, delay in zip(("first", "second", "third"), one, strict=True)
+    ]
+    for number, place in ((1, "first"), (2, "second")):
+        for index, delay in enumerate(two.delay.values[two.coordinator.values == number]):
+            rows.append(Measurement(f"dsfq.example_delays.two[{place},{index}]", float(delay), basis="analytic"))
+    factor, none = float(delay_factor(1 / 2, MINIMUM)), float(delay_factor(1 / 2, 1 / 2))
+    return [
+        *rows,
+        Measurement("dsfq.hybrid.factor", factor, basis="analytic"),
+        Measurement(
+            "dsfq.hybrid.single", none == 0, basis="analytic", note=f"the cap of equation 11 is {none:g} times the cost"
+        ),
+    ]
+
+
+def _sent(coordinators: AbstractCoordinators, stream: Sequence[int]) -> tuple[list[int], list[int]]:
+    bricks = max(stream) + 1
+    book, turn, always = ledger(coordinators.most, bricks, ()), coordinators.init(1, ()), jnp.ones(1, bool)
+    delays, who = [], []
+    for brick in stream:
+        chosen, turn = coordinators.choose(turn, nothing_asked(()), always, bricks)
+        there = jnp.arange(bricks) == brick
+        book, elsewhere = account(book, chosen, jnp.ones(bricks, jnp.uint32), there)
+        delays.append(int(elsewhere[brick]))
+        who.append(int(chosen[0]))
+    return delays, who
