@@ -39,7 +39,7 @@ class SearchEffort:
 QUICK, FULL = SearchEffort(), SearchEffort(settings=10_000, rounds=40, children=64, parents=8)
 
 
-def search(effort: SearchEffort = QUICK) -> xr.Dataset:
+def searched(effort: SearchEffort = QUICK) -> xr.Dataset:
     """Shares of the bounds that the worst intervals took, of settings drawn at random and of those found by climbing.
 
     Variables: `share`, by `bound` and `setting`, the unfairness of the worst pair over its bound, NaN where the bound is not

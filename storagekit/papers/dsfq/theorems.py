@@ -30,14 +30,14 @@ def reduces(effort: SearchEffort = QUICK) -> xr.Dataset:
     alone[:, 0] = 1
     one = np.arange(len(several)) < OF_ONE_BRICK
     settings = replace(several, burst=np.where(one, alone, several.burst))
-    logs = [_all(build(settings), _key(effort, len(settings)), effort.chunks) for build in (total, single)]
+    logs = [all_lanes(build(settings), key_of(effort, len(settings)), effort.chunks) for build in (total, single)]
     served = logs[0].brick != NOBODY
     columns = ("brick", "number", "stream", "cost", "elapsed")
     same = [getattr(logs[0], name) == getattr(logs[1], name) for name in columns]
     requests, alike = served.sum(axis=0), (served & np.all(same, axis=0)).sum(axis=0)
     data = xr.Dataset({"requests": ("setting", requests), "alike": ("setting", alike)})
     bricks = np.where(one, 1, settings.used().any(axis=0).sum(axis=0))
-    return data.assign_coords(bricks=("setting", bricks)).assign_attrs(_made("dsfq.reduces", effort, began))
+    return data.assign_coords(bricks=("setting", bricks)).assign_attrs(made("dsfq.reduces", effort, began))
 
 
 def partition(effort: SearchEffort = QUICK) -> xr.Dataset:
@@ -71,18 +71,18 @@ def partition(effort: SearchEffort = QUICK) -> xr.Dataset:
     rows = []
     for coordinators in several.values():
         queue = FairQueue(settings.depth[None], list(settings.weights[:, None]), Total(), coordinators=coordinators)
-        log = _all(scenario(settings, queue), _key(effort, RUNS), 2 * effort.chunks)
+        log = all_lanes(scenario(settings, queue), key_of(effort, RUNS), 2 * effort.chunks)
         late = log.elapsed.cumsum(axis=0, dtype=float) > log.elapsed.sum(axis=0, dtype=float) / 4
         mine = [(late & (log.brick != NOBODY) & (log.stream == stream)) for stream in range(2)]
         seconds = (log.elapsed * late).sum(axis=0, dtype=float)
         rows.append([(log.cost * served).sum(axis=0) / seconds for served in mine])
     data = xr.Dataset({"service": (("coordinators", "stream", "seed"), np.array(rows), {"units": "1/s"})})
     data = data.assign_coords(coordinators=list(several), stream=["f", "g"])
-    return data.assign_attrs(_made("dsfq.partition", effort, began))
+    return data.assign_attrs(made("dsfq.partition", effort, began))
 
 
 def theorem_findings(search: xr.Dataset, reduces: xr.Dataset, partition: xr.Dataset) -> list[Measurement]:
-    """Theorems 1, 2 and 4. search: of `search`; reduces, partition: of this module."""
+    """Theorems 1, 2 and 4. search: of `search.searched`; reduces, partition: of this module."""
     return [
         _theorem1(search),
         _as_printed(search, "theorem2", "the largest cost at any brick in place of that at the brick"),
@@ -161,7 +161,7 @@ def _searched(search: xr.Dataset) -> str:
     return f"{search.attrs['settings']:,} settings at random, then {search.attrs['rounds']} rounds of climbing"
 
 
-def _all(one: Scenario, key: np.ndarray, chunks: int) -> Watched:
+def all_lanes(one: Scenario, key: np.ndarray, chunks: int) -> Watched:
     """The logs of all lanes side by side."""
     parts = [log for _, log in watched(one, key, chunks)]
     columns = zip(*parts, strict=True)
@@ -172,10 +172,12 @@ def _beside(column: tuple):
     return np.concatenate(column, axis=-1) if isinstance(column[0], np.ndarray) else column[0]
 
 
-def _key(effort: SearchEffort, lanes: int) -> np.ndarray:
+def key_of(effort: SearchEffort, lanes: int) -> np.ndarray:
+    """The keys of so many lanes, a seed for each."""
     return keys(range(effort.first_seed, effort.first_seed + lanes))
 
 
-def _made(exhibit: str, effort: SearchEffort, began: float) -> dict:
-    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began)
-    return made | {"paper": "dsfq", "exhibit": exhibit, "events_per_run": 128 * effort.chunks}
+def made(exhibit: str, effort: SearchEffort, began: float) -> dict:
+    """What an exhibit's data say of how they were made."""
+    by = made_by("simulated", [effort.first_seed], time.perf_counter() - began)
+    return by | {"paper": "dsfq", "exhibit": exhibit, "events_per_run": 128 * effort.chunks}
