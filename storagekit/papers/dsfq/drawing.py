@@ -18,7 +18,9 @@ def drawn(generator: np.random.Generator, count: int) -> Settings:
     shape = (kinds, BRICKS, count)
     turns = np.where(generator.random(shape) < 0.6, generator.integers(1, LONGEST_BURST + 1, shape), 0)
     turns = np.where(generator.random((kinds, 1, count)) < 0.5, np.minimum(turns, 1), turns)
-    alone = np.arange(BRICKS)[:, None] == generator.integers(0, BRICKS, (kinds, 1, count))
+    # more often than not the first brick, where streams then meet
+    which = generator.integers(0, BRICKS, (kinds, 1, count)) * (generator.random((kinds, 1, count)) < 0.6)
+    alone = np.arange(BRICKS)[:, None] == which
     only = (generator.random((kinds, 1, count)) < 0.5) | ~turns.any(axis=1, keepdims=True)
     high = np.round(_even_in_logarithm(generator, 1, COSTLIEST, (STREAMS, BRICKS, count))).astype(int)
     # cheap at one brick and dear at the others, for all streams

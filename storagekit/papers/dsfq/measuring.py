@@ -71,7 +71,7 @@ def asked(log: Watched) -> Asked:
 
 def unfairness(log: Watched, weights: Float[np.ndarray, "stream lane"]) -> Unfair:
     """The worst interval of each pair at each brick, in every lane."""
-    both = _joint(log.waiting)
+    both = joint(log.waiting)
     gap = away(log, both)
     stream = np.where(log.brick == NOBODY, NOBODY, log.stream)
     cost = np.where(stream[:, None] == np.arange(STREAMS)[:, None], log.cost[:, None], 0).astype(float)
@@ -85,7 +85,7 @@ def unfairness(log: Watched, weights: Float[np.ndarray, "stream lane"]) -> Unfai
     return Unfair(worst[0], worst[1], both.any(axis=0))
 
 
-def _joint(waiting: np.ndarray) -> Bool[np.ndarray, "event pair brick lane"]:
+def joint(waiting: np.ndarray) -> Bool[np.ndarray, "event pair brick lane"]:
     """Whether both streams of a pair wait at a brick after an event."""
     there = (waiting > 0).reshape(len(waiting), BRICKS, STREAMS, -1)
     return np.stack([there[:, :, one] & there[:, :, other] for one, other in PAIRS], axis=1)

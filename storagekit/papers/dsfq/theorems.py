@@ -1,9 +1,9 @@
 """Theorems 1, 2 and 4 held against simulation: what a search for their worst intervals found, and their edge cases."""
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
+import jax
 import numpy as np
 import xarray as xr
 
@@ -164,12 +164,7 @@ def _searched(search: xr.Dataset) -> str:
 def all_lanes(one: Scenario, key: np.ndarray, chunks: int) -> Watched:
     """The logs of all lanes side by side."""
     parts = [log for _, log in watched(one, key, chunks)]
-    columns = zip(*parts, strict=True)
-    return Watched(*(_beside(column) for column in columns))
-
-
-def _beside(column: tuple):
-    return np.concatenate(column, axis=-1) if isinstance(column[0], np.ndarray) else column[0]
+    return jax.tree.map(lambda *columns: np.concatenate(columns, axis=-1), *parts)
 
 
 def key_of(effort: SearchEffort, lanes: int) -> np.ndarray:
