@@ -7,12 +7,12 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int
 
-from storagekit.analytic.fairness import bound_total, printed, repaired
+from storagekit.analytic.fairness import printed, repaired
 from storagekit.engine import NOBODY, keys
 from storagekit.papers.dsfq.drawing import changed, constructed
-from storagekit.papers.dsfq.measuring import PAIRS, asked, joint, sides, total_service, unfairness
+from storagekit.papers.dsfq.measuring import PAIRS, asked, joint, share, total_bound, total_service, unfairness
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
-from storagekit.papers.dsfq.settings import BRICKS, STREAMS, Settings, total
+from storagekit.papers.dsfq.settings import BRICKS, Settings, total
 from storagekit.papers.dsfq.theorems import all_lanes, made
 from storagekit.papers.dsfq.watching import Watched
 
@@ -44,16 +44,17 @@ def counterexample(effort: SearchEffort = QUICK) -> xr.Dataset:
 
 
 def needed(settings: Settings, seed: int) -> Int[np.ndarray, " n"]:
-    """After how many requests each setting breaks theorem 4 as printed, NEVER where it does not. What the bound must know is
-    of the run until then."""
+    """After how many requests each setting breaks theorem 4 as printed, NEVER where it does not: by what the bound must know
+    of the run until then, and of all of a longer run."""
     log = _run(settings, seed)
     found = np.full(len(settings), NEVER)
     sent = (log.sent.stream != NOBODY).cumsum(axis=0)
     for look in reversed(LOOKS):
         until = first(log, look)
-        share = total_service(settings, asked(until), unfairness(until, settings.weights), printed)
-        found = np.where(share > 1, sent[look - 1], found)
-    return found
+        taken = total_service(settings, asked(until), unfairness(until, settings.weights), printed)
+        found = np.where(taken > 1, sent[look - 1], found)
+    whole = total_service(settings, asked(log), unfairness(log, settings.weights), printed)
+    return np.where(whole > 1, found, NEVER)
 
 
 def first(log: Watched, events: int) -> Watched:
@@ -76,13 +77,15 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
     broken = [one for one in looks if _shares(settings, one, printed).max() > 1]
     # the shortest that breaks it, or all there is
     until = (broken or looks[-1:])[0]
-    share = _shares(settings, until, printed)
-    pair, brick = np.unravel_index(share.argmax(), share.shape)
+    of_bound = _shares(settings, until, printed)
+    pair, brick = np.unravel_index(of_bound.argmax(), of_bound.shape)
     run = asked(until)
-    readings = [_bound(settings, run, reading)[pair, brick, 0] for reading in (printed, repaired)]
+    readings = [total_bound(settings, run, reading)[pair, brick, 0] for reading in (printed, repaired)]
     f, g = PAIRS[pair]
     cost = np.where(until.brick == NOBODY, 0, until.cost)[:, 0].astype(float)
-    mine = (until.stream[:, 0, None] == np.array([f, g]))[:, :, None] & (until.brick[:, 0, None] == np.arange(BRICKS))[:, None]
+    mine = (until.stream[:, 0, None] == np.array([f, g]))[:, :, None] & (until.brick[:, 0, None] == np.arange(BRICKS))[
+        :, None
+    ]
     served = cost[:, None, None] * mine
     begin, end = _worst(served.sum(axis=2) / settings.weights[[f, g], 0], joint(until.waiting)[:, pair, brick, 0])
     inside = slice(begin + 1, end + 1)
@@ -106,14 +109,8 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
     return data.assign_attrs(of)
 
 
-def _bound(settings: Settings, run, reading) -> Float[np.ndarray, "pair brick lane"]:
-    most = run.waiting.max(axis=1)[PAIRS].max(axis=1)[:, None]
-    return bound_total(*sides(settings, run), settings.depth, most, reading)
-
-
 def _shares(settings: Settings, log: Watched, reading) -> Float[np.ndarray, "pair brick"]:
-    bound, worst = _bound(settings, asked(log), reading), unfairness(log, settings.weights).everywhere
-    return np.where(worst > 0, worst / np.where(bound > 0, bound, 1), 0)[..., 0]
+    return share(unfairness(log, settings.weights).everywhere, total_bound(settings, asked(log), reading))[..., 0]
 
 
 def _worst(normalized: Float[np.ndarray, "event stream"], both: np.ndarray) -> tuple[int, int]:

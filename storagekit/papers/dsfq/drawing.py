@@ -58,9 +58,9 @@ def drawn(generator: np.random.Generator, count: int) -> Settings:
 def constructed() -> Settings:
     """Two settings made against the printed bounds of theorems 2 and 4, in this order, to climb from.
 
-    The first: of stream f twenty requests of cost 48 go to a slow brick B of depth 20, one after the other, so
-    that no batch has many of them, while f and g are backlogged at A, where a request costs 1 and equation 8 takes its costs. The second: threads of
-    f that send to A and B in turn through 19 coordinators, each of which has a batch open.
+    The first: twenty requests of stream f of cost 48 go to a slow brick B of depth 20, one after the other, so that no batch
+    has many of them, while f and g are backlogged at A, where a request costs 1, and equation 8 takes that. The second:
+    threads of f that send to A and B in turn through 19 coordinators, each of which has a batch open.
     """
     threads, burst = np.zeros((STREAMS * KINDS, 2), int), np.zeros((STREAMS * KINDS, BRICKS, 2), int)
     spacing, cost = np.zeros((STREAMS * KINDS, 2)), np.ones((STREAMS, BRICKS, 2), int)

@@ -1,12 +1,12 @@
 """The parameters of the bounds as a run had them, and how much of each bound its worst interval took."""
 
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from storagekit.analytic.fairness import Side, bound_one_server, bound_total, largest_unfairness, printed, repaired
+from storagekit.analytic.fairness import Reading, Side, bound_one_server, bound_total, largest_unfairness
 from storagekit.engine import NOBODY
 from storagekit.papers.dsfq.settings import BRICKS, STREAMS, Settings
 from storagekit.papers.dsfq.watching import Sent, Watched
@@ -71,18 +71,18 @@ def asked(log: Watched) -> Asked:
 
 def unfairness(log: Watched, weights: Float[np.ndarray, "stream lane"]) -> Unfair:
     """The worst interval of each pair at each brick, in every lane."""
-    both = joint(log.waiting)
-    gap = away(log, both)
+    both: Any = joint(log.waiting)
+    gap: Any = away(log, both)
     stream = np.where(log.brick == NOBODY, NOBODY, log.stream)
     cost = np.where(stream[:, None] == np.arange(STREAMS)[:, None], log.cost[:, None], 0).astype(float)
     at = log.brick[:, None] == np.arange(BRICKS)[:, None]
     # [event, 2, pair, brick, lane]
-    everywhere = np.moveaxis(cost[:, PAIRS], 2, 1)[:, :, :, None]
+    everywhere: Any = np.moveaxis(cost[:, PAIRS], 2, 1)[:, :, :, None]
     here = everywhere * at[:, None, None]
     everywhere = np.broadcast_to(everywhere, here.shape)
     of_pair = np.broadcast_to(np.moveaxis(weights[PAIRS], 1, 0)[:, :, None], here.shape[1:])
     worst = [largest_unfairness(served, of_pair, both, gap) for served in (here, everywhere)]
-    return Unfair(worst[0], worst[1], both.any(axis=0))
+    return Unfair(worst[0], worst[1], np.logical_or.reduce(both, axis=0))
 
 
 def joint(waiting: np.ndarray) -> Bool[np.ndarray, "event pair brick lane"]:
@@ -122,20 +122,21 @@ def sides(of: Settings, run: Asked) -> tuple[Side, Side]:
 
 def one_server(of: Settings, run: Asked, unfair: Unfair) -> Float[np.ndarray, " lane"]:
     """The largest share of theorem 1's bound that any pair takes at any brick, of that brick's service."""
-    return _share(unfair.here, bound_one_server(*sides(of, run), of.depth))
+    return share(unfair.here, bound_one_server(*sides(of, run), of.depth)).max(axis=(0, 1))
 
 
-def total_service(of: Settings, run: Asked, unfair: Unfair, reading) -> Float[np.ndarray, " lane"]:
-    """The largest share of the bound of theorems 2 and 4 that any pair takes. reading: `printed` or `repaired`."""
+def total_bound(of: Settings, run: Asked, reading: Reading) -> Float[np.ndarray, "pair brick lane"]:
+    """The bound of theorems 2 and 4. reading: `printed` or `repaired`. D_SFQ is the most requests of either stream of the
+    pair that waited at any brick."""
     most = run.waiting.max(axis=1)[PAIRS].max(axis=1)[:, None]
-    return _share(unfair.everywhere, bound_total(*sides(of, run), of.depth, most, reading))
+    return bound_total(*sides(of, run), of.depth, most, reading)
 
 
-def _share(worst: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    return np.max(np.where(worst > 0, worst / np.where(worst > 0, bound, 1), 0), axis=(0, 1))
+def total_service(of: Settings, run: Asked, unfair: Unfair, reading: Reading) -> Float[np.ndarray, " lane"]:
+    """The largest share of the bound of theorems 2 and 4 that any pair takes."""
+    return share(unfair.everywhere, total_bound(of, run, reading)).max(axis=(0, 1))
 
 
-def shares(of: Settings, log: Watched) -> dict[str, np.ndarray]:
-    """Of runs under TOTAL-DSFQ the shares of the bounds as printed and repaired."""
-    run, unfair = asked(log), unfairness(log, of.weights)
-    return {reading.__name__: total_service(of, run, unfair, reading) for reading in (printed, repaired)}
+def share(worst: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """How much of a bound the worst took; 0 where there was none."""
+    return np.where(worst > 0, worst / np.where(worst > 0, bound, 1), 0)

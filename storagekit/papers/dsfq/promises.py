@@ -1,6 +1,7 @@
 """What the scheduler promises beside its theorems: a minimum of every brick, no idle brick, use it or lose it."""
 
 import time
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -52,17 +53,16 @@ def minimums(effort: SearchEffort = QUICK) -> xr.Dataset:
     return data.assign_attrs(made("dsfq.minimums", effort, began))
 
 
-def fallen(
-    settings: Settings, log: Watched, least: Float[np.ndarray, "stream lane"]
-) -> Float[np.ndarray, " lane"]:
+def fallen(settings: Settings, log: Watched, least: Float[np.ndarray, "stream lane"]) -> Float[np.ndarray, " lane"]:
     """How much of the shortfall that a minimum share allows any stream took at any brick. least: m of each."""
     at = log.brick[:, None] == np.arange(BRICKS)[:, None]
     work = np.where(at, log.cost[:, None], 0).astype(float)
     mine = work[:, None] * (log.stream[:, None] == np.arange(STREAMS)[:, None])[:, :, None]
     waits = (log.waiting > 0).reshape(len(log.waiting), BRICKS, STREAMS, -1).swapaxes(1, 2)
-    everybody = np.broadcast_to(work[:, None], mine.shape)
+    everybody: Any = np.broadcast_to(work[:, None], mine.shape)
     share = np.broadcast_to(least[:, None], mine.shape[1:])
-    behind = largest_drop(mine, everybody, share, waits, away(log, waits))
+    gone: Any = away(log, waits)
+    behind = largest_drop(mine, everybody, share, waits, gone)
     largest = asked(log).largest
     allowed = shortfall(share, largest, largest.sum(axis=0) - largest, settings.depth)
     return np.max(np.where(behind > 0, behind / np.where(allowed > 0, allowed, 1), 0), axis=(0, 1))
@@ -152,8 +152,8 @@ def _use_or_lose(data: xr.Dataset) -> Measurement:
     one_brick, across = wait["A"] - wait["nowhere"], wait["B"] - wait["nowhere, then B"]
     note = (
         f"on one brick it holds: a stream that had A for itself earlier waits {wait['A']:.0f} s as f comes too, one that was "
-        f"nowhere {wait['nowhere']:.0f} s; across bricks it does not: after 1,000 s at B, a fifth as fast, while A was idle, it "
-        f"waits {wait['B']:.0f} s, one that comes to both at once {wait['nowhere, then B']:.0f} s. Delays that come with the "
+        f"nowhere {wait['nowhere']:.0f} s; across bricks it does not: after 1,000 s at B, a fifth as fast, while A was idle, "
+        f"it waits {wait['B']:.0f} s, one that comes to both at once {wait['nowhere, then B']:.0f} s. Delays that come with the "
         "next request charge what was served while nobody competed; a broadcast would not"
     )
     # seconds: a few requests of one second each

@@ -45,7 +45,8 @@ def searched(effort: SearchEffort = QUICK) -> xr.Dataset:
     Variables: `share`, by `bound` and `setting`, the unfairness of the worst pair over its bound, NaN where the bound is not
     of such a setting (theorem 2 is of one coordinator, theorem 4 of several); `tightest`, by `bound`, the largest share found
     in all, and `climbed`, by `bound` and `round`, the largest so far; and the setting that it was found in: `weights`,
-    `threads`, `burst`, `begins`, `spacing`, `low`, `high`, `rate`, `depth`, `coordinators`, `random` (see `settings.Settings`) and `seed`.
+    `threads`, `burst`, `begins`, `spacing`, `low`, `high`, `rate`, `depth`, `coordinators`,
+    `random` (see `settings.Settings`), by `target`, and its seed, `found_at`.
     """
     began, generator = time.perf_counter(), np.random.default_rng(effort.first_seed)
     settings = drawn(generator, effort.settings)
@@ -141,7 +142,7 @@ def _climbed(pools: dict[str, _Pool], generator: np.random.Generator, effort: Se
         )
         children.append(replace(child, coordinators=np.clip(child.coordinators, least, most)))
         seeds.append(pool.seeds[which])
-    found = dict.fromkeys(pools, None)
+    found: dict[str, _Pool] = {}
     of_total = children[1].beside(*children[2:])
     shares = held_against(of_total, np.concatenate(seeds[1:]), effort.chunks, BOUNDS[1:])
     shares["theorem1"] = held_against(children[0], seeds[0], effort.chunks, BOUNDS[:1])["theorem1"]

@@ -38,9 +38,9 @@ class Settings:
     """Settings as columns, `n` of them down the last axis.
 
     weights: of each stream. threads: of each kind, KINDS of stream 0, then of stream 1 and 2. burst: how many requests a
-    thread of that kind sends to one brick after the other before it begins again; begins: at which of these.
-    spacing: seconds from the start to the first request of its first thread, and from one thread to the next. low, high: the cost of a request of each
-    stream at each brick, uniform between the two, whole sectors. rate: sectors a second of each brick. depth: D.
+    thread of that kind sends to one brick after the other before it begins again; begins: at which of these. spacing: seconds
+    from the start to the first request of its first thread, and from one thread to the next. low, high: the cost of a request
+    of each stream at each brick, uniform between the two, whole sectors. rate: sectors a second of each brick. depth: D.
     coordinators: of each stream. random: 1 where they are chosen at random, 0 in turn.
     """
 
@@ -75,7 +75,7 @@ class Settings:
     def used(self) -> Bool[np.ndarray, "stream brick n"]:
         """Whether a stream has a thread that sends anything to a brick."""
         sends = (self.burst > 0) & (self.threads > 0)[:, None]
-        return sends.reshape(STREAMS, KINDS, BRICKS, -1).any(axis=1)
+        return np.logical_or.reduce(sends.reshape(STREAMS, KINDS, BRICKS, -1), axis=1)
 
 
 class Mixture(Threads):

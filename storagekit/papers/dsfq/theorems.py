@@ -9,7 +9,7 @@ import xarray as xr
 
 from storagekit.engine import NOBODY, Scenario, keys
 from storagekit.metrics import Measurement, made_by
-from storagekit.papers.dsfq.drawing import drawn, possible
+from storagekit.papers.dsfq.drawing import drawn
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
 from storagekit.papers.dsfq.settings import BRICKS, KINDS, STREAMS, Settings, scenario, single, total
 from storagekit.papers.dsfq.watching import Watched, watched

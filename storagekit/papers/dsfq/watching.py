@@ -53,9 +53,9 @@ class Watched(NamedTuple):
     """Events `[event, row, lane]`, without the axis of one row where there is one.
 
     elapsed: seconds since the event before; entered: of these until a request entered, inf where none did. number, stream,
-    brick, cost: whose request was served where, the brick NOBODY where nobody was. waiting: requests of each stream that a brick has not
-    handed over after the event, `[event, brick, stream, lane]`. at_work: those handed over that have not ended, `[event,
-    brick, lane]`, and sent: None without coordinators.
+    brick, cost: whose request was served where, the brick NOBODY where nobody was. waiting: requests of each stream that a
+    brick has not handed over after the event, brick after brick. at_work: those handed over that have not ended, by brick,
+    and sent: None without a fair queue.
     """
 
     elapsed: Any
@@ -74,8 +74,8 @@ class Watch(AbstractLog):
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> Watched:
         drive, certain = first_true(report.served)
-        fair = isinstance(scenario.system.queue, FairQueue)
-        noted = fair and isinstance(scenario.system.queue.coordinators, Noted)
+        queue = scenario.system.queue
+        fair = isinstance(queue, FairQueue)
         return Watched(
             report.elapsed,
             jnp.where(report.admitted, report.entered, jnp.inf),
@@ -85,7 +85,7 @@ class Watch(AbstractLog):
             report.sectors,
             waiting(scenario, state),
             state.queue.at_work.astype(jnp.int8) if fair else None,
-            state.queue.turn[1] if noted else None,
+            state.queue.turn[1] if fair and isinstance(queue.coordinators, Noted) else None,
         )
 
 
@@ -105,7 +105,8 @@ def waiting(scenario: Scenario, state: State) -> Int[Array, "place *lanes"]:
 
 def noted(count: Int[np.ndarray, " n"], random: Int[np.ndarray, " n"], most: int, unit: int) -> Noted:
     """So many coordinators in each lane, of `most` that are provided for."""
-    return Noted(InTurn(count[None], most), AtRandom(count[None], most), np.asarray(random[None], np.int32), unit)
+    many: Any = count[None]
+    return Noted(InTurn(many, most), AtRandom(many, most), np.asarray(random[None], np.int32), unit)
 
 
 def watched(scenario: Scenario, key: np.ndarray, chunks: int) -> Iterator[tuple[slice, Watched]]:
