@@ -161,7 +161,9 @@ def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[
             rows.append(bricks)
         if row in taken:
             rows.extend((brick,) for brick in range(count) if brick not in over)
-    places = {(brick,): _evenly(numbers.get((brick,), []), wanted) for brick, wanted in whole.items()}
+    places: dict[tuple[int, ...], list[int]] = {
+        (brick,): _evenly(numbers.get((brick,), []), wanted) for brick, wanted in whole.items()
+    }
     places[over] = numbers.get(over, [])
     volumes = []
     for group in asking:

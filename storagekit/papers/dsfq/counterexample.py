@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 
+import jax
 import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int
@@ -48,6 +49,7 @@ def needed(settings: Settings, seed: int) -> Int[np.ndarray, " n"]:
     of the run until then, and of all of a longer run."""
     log = _run(settings, seed)
     found = np.full(len(settings), NEVER)
+    assert log.sent is not None
     sent = (log.sent.stream != NOBODY).cumsum(axis=0)
     for look in reversed(LOOKS):
         until = first(log, look)
@@ -59,11 +61,7 @@ def needed(settings: Settings, seed: int) -> Int[np.ndarray, " n"]:
 
 def first(log: Watched, events: int) -> Watched:
     """The log's first events."""
-    return Watched(*(None if column is None else _cut(column, events) for column in log))
-
-
-def _cut(column, events: int):
-    return type(column)(*(part[:events] for part in column)) if isinstance(column, tuple) else column[:events]
+    return jax.tree.map(lambda column: column[:events], log)
 
 
 def _run(settings: Settings, seed: int) -> Watched:
@@ -99,6 +97,7 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
         },
         coords={"time": ("time", now[inside] - now[begin], {"units": "s"}), "stream": ["f", "g"], "brick": list("ABC")},
     )
+    assert until.sent is not None
     of = {"bound": readings[0], "repaired": readings[1], "unfair": float(apart[-1]), "shared": "ABC"[brick]}
     of |= {"requests": int((until.sent.stream != NOBODY).sum()), "depth": int(settings.depth[0])}
     of |= {"coordinators": int(settings.coordinators[0]), "random": int(settings.random[0])}

@@ -153,8 +153,8 @@ def _use_or_lose(data: xr.Dataset) -> Measurement:
     note = (
         f"on one brick it holds: a stream that had A for itself earlier waits {wait['A']:.0f} s as f comes too, one that was "
         f"nowhere {wait['nowhere']:.0f} s; across bricks it does not: after 1,000 s at B, a fifth as fast, while A was idle, "
-        f"it waits {wait['B']:.0f} s, one that comes to both at once {wait['nowhere, then B']:.0f} s. Delays that come with the "
-        "next request charge what was served while nobody competed; a broadcast would not"
+        f"it waits {wait['B']:.0f} s, one that comes to both at once {wait['nowhere, then B']:.0f} s. Delays that come with "
+        "the next request charge what was served while nobody competed; a broadcast would not"
     )
     # seconds: a few requests of one second each
     held = abs(one_brick) <= FEW and abs(across) <= FEW

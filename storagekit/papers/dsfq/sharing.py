@@ -19,7 +19,7 @@ from storagekit.papers.dsfq.bricks import (
     shared_bricks,
     shared_servers,
 )
-from storagekit.queue import AbstractDelay, Hybrid, InTurn
+from storagekit.queue import AbstractDelay, FairQueue, Hybrid, InTurn
 from storagekit.workload import UniformSize
 
 MB_S = 1e6
@@ -66,22 +66,21 @@ def fig8(
     return _named(kept, "fig8")
 
 
-def fig9a(effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B) -> xr.Dataset:
-    """What f, on A, and g, on A and B, get with files up to 16 KB and equal weights (figure 9a), by `threads` of g on B.
+def fig9(effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B) -> xr.Dataset:
+    """What f, on A, and g, on A and B, get by `threads` of g on B and `panel` (figure 9).
 
-    Variables over `threads`, `seed` and `stream`: `total`, bytes a second of all bricks, `service`, by `brick`; `spread`, the
-    deviation of g's total less f's over windows of a second, as a share of their sum.
+    (a): files up to 16 KB, weights 1 to 1. (b): files up to 1 MB, weights 1 to 4, on bricks that make what the paper's made.
+    Variables over these, `seed` and `stream`: `total`, bytes a second of all bricks, `service`, by `brick`; `spread`, the
+    deviation of g's total less f's, normalized, over windows of a second, as a share of their sum.
     """
-    return _two_bricks(effort, threads, (1,)).sel(coordinators=1, drop=True).assign_attrs(exhibit="dsfq.fig9a")
 
-
-def fig9b(effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B) -> xr.Dataset:
-    """The same with files up to 1 MB and weights 1 to 4 (figure 9b), on bricks that make what the paper's made."""
-
-    def build(threads: int) -> Scenario:
+    def servers(threads: int) -> Scenario:
         return shared_servers(_f_and_g(threads), CALIBRATED, weights=(1, 4), requests=postmark(UniformSize(*LARGE)))
 
-    return _shares(build, {"threads": list(threads)}, effort, "fig9b")
+    small = _two_bricks(effort, threads, (1,)).sel(coordinators=1, drop=True)
+    large = _shares(servers, {"threads": list(threads)}, effort, "fig9")
+    both = xr.concat([small, large], "panel", combine_attrs="drop_conflicts").assign_coords(panel=["a", "b"])
+    return both.assign_attrs(exhibit="dsfq.fig9")
 
 
 def fig10(effort: ShareEffort = QUICK, *, threads: Sequence[int] = OVER_THREE) -> xr.Dataset:
@@ -127,7 +126,7 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     throughput = f"g's throughput {g_level:+.1%}, its response {waits:+.0%}, f's throughput {f_level:+.1%}"
     note = f"from {first} to {last} threads {throughput}"
     reached = (
-        f"the fewest threads with {REACHED:.0%} of what g has with the most, mean over runs; the depth D, which is not given, "
+        f"the fewest threads with {REACHED:.0%} of what g has with the most, mean over runs; the depth D is not given, and "
         f"decides: {told}"
     )
     return [
@@ -136,8 +135,9 @@ def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     ]
 
 
-def fig9_findings(small: xr.Dataset, large: xr.Dataset) -> list[Measurement]:
-    """The claims of figure 9. small, large: of `fig9a` and `fig9b`."""
+def fig9_findings(data: xr.Dataset) -> list[Measurement]:
+    """The claims of figure 9. data: of `fig9`."""
+    small, large = (data.sel(panel=panel) for panel in data.panel)
     apart = _apart(small).mean("seed")
     widest = float(abs(apart).max())
     equal_note = f"g's total less f's, of their mean: {float(apart.min()):+.1%} to {float(apart.max()):+.1%}"
@@ -173,7 +173,7 @@ def fig10_findings(data: xr.Dataset) -> list[Measurement]:
     told = ", ".join(
         f"{threads / 3:.0f}: {float(short.sel(threads=threads)):.1%}" for threads in data.threads.values.tolist()
     )
-    note = f"fewest threads of g for each brick with which its total is within {EQUAL:.0%} of f's; behind f by threads: {told}"
+    note = f"fewest threads of g a brick with which its total is within {EQUAL:.0%} of f's; behind f by threads: {told}"
     return [Measurement("dsfq.fig10.balanced_from", on_a, note=note)]
 
 
@@ -217,18 +217,18 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
     ]
 
 
-def theorem3_findings(small: xr.Dataset, large: xr.Dataset) -> list[Measurement]:
+def theorem3_findings(data: xr.Dataset) -> list[Measurement]:
     """Theorem 3 at the shared brick of figure 9: each stream's total rate beside the level that what it gets elsewhere gives.
 
-    small, large: of `fig9a` and `fig9b`. Settings in which g is served on both bricks; rates within a twentieth hold.
+    data: of `fig9`. Settings in which g is served on both bricks; rates within a twentieth hold.
     """
     worst = {}
-    for name, data, weights in (("(a)", small, (1.0, 1.0)), ("(b)", large, (1.0, 4.0))):
-        mean = data.isel(threads=slice(1, None)).mean("seed")
+    for panel, weights in (("a", (1.0, 1.0)), ("b", (1.0, 4.0))):
+        mean = data.sel(panel=panel).isel(threads=slice(1, None)).mean("seed")
         other = mean.service.sel(brick=B).values / weights
         level = water_level(other, weights, mean.service.sel(brick=A).sum("stream").values)
-        worst[name] = float(np.max(abs(mean.total.values / weights / level.rates - 1)))
-    told = ", ".join(f"figure 9{name} {error:.1%}" for name, error in worst.items())
+        worst[panel] = float(np.max(abs(mean.total.values / weights / level.rates - 1)))
+    told = ", ".join(f"figure 9({panel}) {error:.1%}" for panel, error in worst.items())
     note = f"largest difference of a stream's total rate from the level: {told}"
     return [Measurement("dsfq.theorem3.levels", max(worst.values()), note=note, holds=max(worst.values()) < EQUAL)]
 
@@ -276,6 +276,7 @@ def _shares(build: Callable[..., Scenario], axes: dict, effort: ShareEffort, exh
 
 def _weights(build: Callable[..., Scenario], axes: dict) -> list[float]:
     queue = build(**{name: values[0] for name, values in axes.items()}).system.queue
+    assert isinstance(queue, FairQueue)
     return [float(weight) for weight in queue.weights]
 
 

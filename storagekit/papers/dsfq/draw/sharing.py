@@ -33,11 +33,11 @@ def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.Top
     )
 
 
-def fig9(small: xr.Dataset, large: xr.Dataset) -> alt.TopLevelMixin:
-    """Totals, and what g gets on each brick, against its threads on B. small, large: of `fig9a` and `fig9b`."""
+def fig9(summary: xr.Dataset) -> alt.TopLevelMixin:
+    """Totals, and what g gets on each brick, against its threads on B. summary: of `fig9`, over `statistic`."""
     panels = [
-        headed(_totals(small, ON_B), "(a) files to 16 KB, weights 1:1"),
-        headed(_totals(large, ON_B), "(b) files to 1 MB, weights 1:4, calibrated bricks"),
+        headed(_totals(summary.sel(panel="a", drop=True), ON_B), "(a) files to 16 KB, weights 1:1"),
+        headed(_totals(summary.sel(panel="b", drop=True), ON_B), "(b) files to 1 MB, weights 1:4, calibrated bricks"),
     ]
     return finished(
         side_by_side(panels, legends="shared"),
