@@ -13,7 +13,7 @@ simulate, sweep          one run; runs at every point of a grid, as an xarray Da
 replay, read_trace       a trace through a system; a trace from a file
 interval, ratio          how sure a mean is, and a ratio of two
 plan.array, plan.size,   how to lay out disks; how many are needed; disks or memory
-plan.memory
+plan.memory, plan.shares  what streams get of the bricks they share
 mediator                 sessions with guaranteed rates, reserved over many agents
 =======================  ==========================================================================
 

@@ -11,7 +11,7 @@ import pytest
 import storagekit as sk
 
 FUNCTIONS = [name for name in sk.__all__ if callable(getattr(sk, name)) and not name.endswith("Error")]
-PLANS = ["plan.array", "plan.size", "plan.memory"]
+PLANS = ["plan.array", "plan.size", "plan.memory", "plan.shares"]
 ROOMS = [name for name in sk.__all__ if inspect.ismodule(getattr(sk, name))]
 
 

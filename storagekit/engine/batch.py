@@ -58,10 +58,14 @@ def width(lanes: int) -> int:
     return 64 * len(jax.devices()) if jax.default_backend() == "cpu" else 4096
 
 
-def batches(scenario: Scenario, key: np.ndarray) -> Iterator[tuple[Scenario, np.ndarray, int]]:
-    """A stacked scenario in batches of one width, the last filled up by repetition; and how many of its lanes count."""
-    lanes = key.shape[1]
-    wide = width(lanes)
+def batches(scenario: Scenario, key: np.ndarray, padded: bool = True) -> Iterator[tuple[Scenario, np.ndarray, int]]:
+    """A stacked scenario in batches of one width, the last filled up by repetition; and how many of its lanes count.
+
+    padded: few lanes too are filled up, to `width`; else only so far that devices have equally many, for long runs, in which
+    that costs more than compiling for as many as there are.
+    """
+    lanes, devices = key.shape[1], len(jax.devices())
+    wide = width(lanes) if padded else min(width(lanes), -(-lanes // devices) * devices)
     for first in range(0, lanes, wide):
         members = np.minimum(np.arange(first, first + wide), lanes - 1)
         yield lanes_of(scenario, members), key[:, members], min(wide, lanes - first)

@@ -7,13 +7,13 @@ serves, and nothing branches: what does not happen in a lane is masked.
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.engine.admission import Admission
 from storagekit.engine.arrival import Incoming, admissible, enter
 from storagekit.engine.failure import fail
 from storagekit.engine.service import choose, finish, settle
-from storagekit.engine.state import MEMBERS, NOBODY, State, hand_over, mechanics
+from storagekit.engine.state import MEMBERS, NOBODY, State, hand_over, mechanics, queued_streams
 from storagekit.engine.system import Scenario
 from storagekit.lanes import first_min, least, pick, pick_tree, rows, some
 from storagekit.moments import Answered
@@ -33,7 +33,8 @@ class Report(NamedTuple):
     entered: seconds until the one that was admitted did so.
     served: the drive whose earlier choice became certain (all False if none), with the parts of that access
     (0 if none was), the number of the request (NOBODY if none) and the replica it went to; stream, sectors: for whom and how
-    much, None where requests have no clients.
+    much; waited, waits: for each brick, the streams of which it has parts that it has not handed over, one bit each, once a
+    request has entered and at the end; None where requests have no clients.
     """
 
     elapsed: Float[Array, "1 *lanes"]
@@ -57,6 +58,8 @@ class Report(NamedTuple):
     replica: Int[Array, "1 *lanes"]
     stream: Int[Array, "1 *lanes"] | None
     sectors: Int[Array, "1 *lanes"] | None
+    waited: UInt32[Array, "brick *lanes"] | None
+    waits: UInt32[Array, "brick *lanes"] | None
 
 
 def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Report]:
@@ -68,6 +71,7 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     state, passage = enter(scenario, incoming, state)
     # a second brick that stops with a request has its turn in the event after that
     state, lost = fail(scenario, state, jnp.where(passage.admitted, passage.entered, state.arrived))
+    waited = queued_streams(scenario, state)
     which, time = first_min(state.drives.wake)
     first_in_line = admissible(scenario, state, passage.vacant, time)
     # after a long pause time first moves to the arrival, so that what follows is reckoned from there
@@ -101,6 +105,8 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         replica=replica,
         stream=stream,
         sectors=sectors,
+        waited=waited,
+        waits=queued_streams(scenario, state),
         **choice,
     )
 

@@ -6,7 +6,6 @@ A sum is defined in one place, its `Sum`: its name and what an event adds to it.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -19,7 +18,7 @@ from storagekit.engine.event import Report
 from storagekit.engine.state import NOBODY, State
 from storagekit.engine.system import Scenario
 from storagekit.errors import InputError
-from storagekit.lanes import bit, first_true, held, union
+from storagekit.lanes import first_true
 from storagekit.moments import Answered
 
 # the values of sums by name, `[row, *lanes]`; of several chunks, `[chunk, row, *lanes]`
@@ -97,6 +96,8 @@ ANSWERED = Sum("answered", answered, int)
 ADMITTED = Sum("admitted", lambda report: report.admitted, int)
 CHOICES = Sum("choices", lambda report: report.chose, int)
 CORE = (ANSWERED, ADMITTED, CHOICES)
+# streams are bits of a word
+MOST_LOGGED = 32
 
 
 class AbstractLog(eqx.Module):
@@ -153,8 +154,8 @@ class Services(NamedTuple):
 
     elapsed: seconds since the event before; entered: of these until the request that entered did, inf where none did.
     brick, stream, sectors: where an access has become certain, for whom, and how much of it is theirs; brick is NOBODY where
-    none has. answered: the request that left. backlog: for each brick, the streams of which it has queued parts after the
-    event, one bit each; None where it is not kept.
+    none has. answered: the request that left. waited, waits: for each brick, the streams of which it has queued parts, one
+    bit each: once the request has entered, which is so until the end of the event, and then; None where they are not kept.
     """
 
     elapsed: Float[Array, "1 *lanes"]
@@ -163,17 +164,20 @@ class Services(NamedTuple):
     stream: Int[Array, "1 *lanes"]
     sectors: Int[Array, "1 *lanes"]
     answered: Answered
-    backlog: UInt32[Array, "brick *lanes"] | None
+    waited: UInt32[Array, "brick *lanes"] | None
+    waits: UInt32[Array, "brick *lanes"] | None
 
 
 class ServiceLog(AbstractLog):
-    """The service of each stream at each brick, and, if `backlog` is to be kept, who waits there. Up to 32 streams."""
+    """The service of each stream at each brick, and, if `backlog` is to be kept, who waits there."""
 
     backlog: bool = eqx.field(static=True, default=False)
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> Services:
         if report.stream is None or report.sectors is None:
             raise InputError("a log of streams' service, of requests without clients: use workload.Threads")
+        if self.backlog and scenario.arrivals.stream_count > MOST_LOGGED:
+            raise InputError(f"the backlog of {scenario.arrivals.stream_count} streams: at most {MOST_LOGGED} are kept")
         drive, certain = first_true(report.served)
         return Services(
             report.elapsed,
@@ -182,23 +186,9 @@ class ServiceLog(AbstractLog):
             report.stream,
             report.sectors,
             report.answered,
-            backlog(scenario, state) if self.backlog else None,
+            report.waited if self.backlog else None,
+            report.waits if self.backlog else None,
         )
-
-
-def backlog(scenario: Scenario, state: State) -> UInt32[Array, "brick *lanes"]:
-    """The streams of which each brick has parts that it has not handed over, one bit each."""
-    system, slots = scenario.system, state.slots
-    assert slots.stream is not None
-    stream = bit(slots.stream)
-    found = []
-    for brick in range(system.drives // system.disks):
-        number = jnp.full_like(state.taken, brick)
-        queued = system.queue.queued(state.queue, slots.waiting, number)
-        drives = (number * system.disks + disk for disk in range(system.disks))
-        there = (held(queued, system.placement.part_on(drive, slots.place)) for drive in drives)
-        found.append(union(jnp.where(reduce(jnp.logical_or, there), stream, jnp.uint32(0))))
-    return jnp.concatenate(found)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What the next event needs to know. All times are seconds from now, so that they stay exact however long a run is."""
 
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import jax
@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.drive import AbstractMechanics, Arm
 from storagekit.engine.system import Scenario, System
-from storagekit.lanes import rows
+from storagekit.lanes import bit, held, rows, union
 from storagekit.moments import Rule, Sizes
 from storagekit.queue import Queued
 from storagekit.workload import AbstractClients, nothing_asked
@@ -156,6 +156,21 @@ def hand_over(
         # of a brick of several drives others may have something to do now
         drives=drives._replace(wake=wake) if system.disks > 1 else drives,
     )
+
+
+def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *lanes"] | None:
+    """The streams of which each brick has parts that it has not handed over, one bit each; None where there are none."""
+    system, slots = scenario.system, state.slots
+    if slots.stream is None:
+        return None
+    stream, found = bit(slots.stream), []
+    for brick in range(system.drives // system.disks):
+        number = jnp.full_like(state.taken, brick)
+        queued = system.queue.queued(state.queue, slots.waiting, number)
+        drives = (number * system.disks + disk for disk in range(system.disks))
+        there = (held(queued, system.placement.part_on(drive, slots.place)) for drive in drives)
+        found.append(union(jnp.where(reduce(jnp.logical_or, there), stream, jnp.uint32(0))))
+    return jnp.concatenate(found)
 
 
 def start(scenario: Scenario, phase: Float[Array, "drive *lanes"], key: UInt32[Array, "2 *lanes"]) -> State:

@@ -11,7 +11,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from storagekit.checks import require
-from storagekit.engine import NOBODY, Record, Runner, Scenario, ServiceLog, Services, batches, stack
+from storagekit.engine import NOBODY, Record, Runner, Scenario, ServiceLog, batches, stack
 from storagekit.metrics.experiment import grid
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import fewest, groups, provided
@@ -22,13 +22,13 @@ STRIDE = 8
 
 
 class Timed(NamedTuple):
-    """What happened in some `lanes`: a log `[event, lane]`, its backlog `[event, brick, lane]`, and the seconds at which each
-    event began and ended, from the start of the run."""
+    """What happened in some `lanes`: a log, `Services` of NumPy arrays `[event, lane]`, what it says of bricks
+    `[event, brick, lane]`, and the seconds at which each event began and ended, from the start of the run."""
 
     lanes: slice
     begin: np.ndarray
     end: np.ndarray
-    log: Services
+    log: Any
 
 
 def windows(
@@ -79,7 +79,7 @@ def logs(
     """
     merged, key = stack(provided(scenarios, fewest(scenarios)), seeds)
     first = 0
-    for part, lane_keys, used in batches(merged, key):
+    for part, lane_keys, used in batches(merged, key, padded=False):
         runner = Runner(part, lane_keys, Record(log=ServiceLog(backlog)))
         now = np.zeros(used)
         while now.min() < seconds:
@@ -95,6 +95,21 @@ def _by_event(array: np.ndarray) -> np.ndarray:
     """`[chunk, event, row, lane]` as `[event, row, lane]`, without an axis of one row."""
     joined = array.reshape(-1, *array.shape[2:])
     return joined[:, 0] if joined.shape[1] == 1 else joined
+
+
+def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """From when to when all of some streams have requests queued at a brick, as `analytic.fairness` takes it.
+
+    timed: of the whole run, its backlog kept. Returns, `[event, lane]`, whether they do after each event, and the seconds of
+    it in which they did not: between two that they do, those until the request came that was wanting.
+    """
+    log, bits = timed.log, np.uint32(sum(1 << stream for stream in streams))
+    waited, waits = ((mask[:, brick] if mask.ndim == 3 else mask) & bits == bits for mask in (log.waited, log.waits))
+    # what holds while an event lasts, its request having entered, holds from the end of the one before
+    after = np.concatenate([waited[1:], waits[-1:]])
+    before = np.concatenate([np.zeros_like(waits[:1]), waits[:-1]])
+    gap = np.where(waited, np.where(before, 0.0, np.minimum(log.entered, log.elapsed)), log.elapsed)
+    return after, gap
 
 
 class _Sums:

@@ -5,6 +5,7 @@ array                 how to lay out given disks: every layout ranked by what it
 size                  the fewest disks for a goal
 memory                memory or disks: where their prices break even
 rank_many             the best layout for each of many questions at once
+shares                what streams get of the bricks that they share, and what holds each back
 ====================  ====================================================================
 
 Answers print, turn into dictionaries, and check themselves by simulation: `answer.check()`.
@@ -21,6 +22,9 @@ from storagekit.plan.memory_or_disks import MemoryAnswer, price_ratio
 from storagekit.plan.memory_or_disks import memory_or_disks as memory
 from storagekit.plan.objective import Latency, Throughput
 from storagekit.plan.question import Question
+from storagekit.plan.sharing import share_bricks as shares
+from storagekit.plan.sharing_answer import Share, SharesAnswer, SharesCheck, SharesRow
+from storagekit.plan.sharing_question import Stream
 from storagekit.plan.sizing import size_array as size
 from storagekit.plan.sr_array import best_sr_array as array
 from storagekit.plan.trials import RandomQuestion, plan_against_simulation, random_questions
@@ -40,7 +44,12 @@ __all__ = [
     "RandomQuestion",
     "Ranked",
     "ResponseGoal",
+    "Share",
+    "SharesAnswer",
+    "SharesCheck",
+    "SharesRow",
     "SizeAnswer",
+    "Stream",
     "Throughput",
     "ThroughputGoal",
     "array",
@@ -49,5 +58,6 @@ __all__ = [
     "price_ratio",
     "random_questions",
     "rank_many",
+    "shares",
     "size",
 ]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Int, UInt32
 
 from storagekit.arrays import AnyArray
@@ -104,7 +105,7 @@ class _Several(AbstractCoordinators):
     count: Int[AnyArray, "..."]
     provided: int = eqx.field(static=True)
 
-    def __init__(self, count, most: int | None = None):
+    def __init__(self, count: ArrayLike, most: int | None = None):
         self.count = whole(count)
         self.provided = int(np.max(count)) if most is None else most
 
@@ -124,6 +125,9 @@ class _Several(AbstractCoordinators):
 class InTurn(_Several):
     """A stream's requests go through its coordinators one after the other (dsfq, section 3.3.2)."""
 
+    def __init__(self, count: ArrayLike, most: int | None = None):
+        super().__init__(count, most)
+
     def init(self, streams, lanes):
         return jnp.zeros((streams, *lanes), jnp.int32)
 
@@ -136,6 +140,9 @@ class InTurn(_Several):
 
 class AtRandom(_Several):
     """Each request goes through any of them (dsfq, section 3.3.2)."""
+
+    def __init__(self, count: ArrayLike, most: int | None = None):
+        super().__init__(count, most)
 
     def choose(self, private, request, entering, bricks):
         return below(scramble(request.receiving ^ jnp.uint32(0x5BD1E995)), self.count), private

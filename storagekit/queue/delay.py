@@ -68,16 +68,17 @@ class Total(AbstractDelay):
         return wide.product(elsewhere, price)
 
 
+def _reals(values: Iterable[ArrayLike]) -> tuple[Float[AnyArray, "..."], ...]:
+    return tuple(real(value) for value in values)
+
+
 class _Guaranteed(AbstractDelay):
     """A delay that leaves each stream `minimum` of every brick at which it is backlogged; weights sum to one.
 
     minimum: of each stream, at most its share of the weights.
     """
 
-    minimum: tuple[Float[AnyArray, "..."], ...]
-
-    def __init__(self, minimum: Iterable[ArrayLike]):
-        self.minimum = tuple(real(share) for share in minimum)
+    minimum: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=_reals)
 
     def check(self, weights):
         if len(self.minimum) != len(weights):

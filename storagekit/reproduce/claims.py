@@ -11,6 +11,8 @@ from storagekit.errors import InputError
 from storagekit.resources import data_path
 
 KINDS = ("value", "ratio", "order", "bound", "exact")
+# what a row rests on; where it is not the paper's statement alone it is no reproduction of that
+RESTS = ("paper", "input", "calibrated", "printed", "hardware", "at-odds", "ours")
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Claim:
     says: the statement in plain words. kind: one of `KINDS`.
     expected: the paper's number, an interval (low, high), or None where it gives no number.
     unit: of `expected`. needs: what it takes to measure it ("trace:SAP"), or "".
-    doubt: where the paper contradicts itself or is silent, or "".
+    doubt: where the paper contradicts itself or is silent, or "". rests: one of `RESTS`, see data/README.md.
     """
 
     id: str
@@ -33,6 +35,7 @@ class Claim:
     unit: str
     needs: str
     doubt: str
+    rests: str = "paper"
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,8 @@ def _claims(paper: str, exhibit: dict[str, Any]) -> Iterator[Claim]:
         if entry.get("kind") not in KINDS:
             kind = entry.get("kind")
             raise InputError(f"{entry['id']}: kind {kind!r} is none of {', '.join(KINDS)}")
+        if entry.get("rests", "paper") not in RESTS:
+            raise InputError(f"{entry['id']}: rests {entry['rests']!r} is none of {', '.join(RESTS)}")
         for element, expected in _elements(entry, exhibit.get("setup", {})):
             yield Claim(
                 id=f"{entry['id']}[{','.join(element)}]" if element else entry["id"],
@@ -101,6 +106,7 @@ def _claims(paper: str, exhibit: dict[str, Any]) -> Iterator[Claim]:
                 unit=entry.get("unit", ""),
                 needs=entry.get("needs", ""),
                 doubt=entry.get("doubt", ""),
+                rests=entry.get("rests", "paper"),
             )
 
 

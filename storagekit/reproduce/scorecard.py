@@ -73,10 +73,10 @@ def _closest(name: str, known: set[str]) -> str:
 
 def _row(claim: Claim, found: Measurement | None, unmeasured: str) -> Row:
     if found is None or found.measured is None:
-        note = _joined(found.note if found else _missing(claim, unmeasured), claim.doubt)
+        note = _joined(found.note if found else _missing(claim, unmeasured), claim)
         return _fill(claim, None, None, "not-run", note)
     error, verdict = judge(claim, found)
-    return _fill(claim, found, error, verdict, _joined(found.note, claim.doubt))
+    return _fill(claim, found, error, verdict, _joined(found.note, claim))
 
 
 def _fill(claim: Claim, found: Measurement | None, error: float | None, verdict: str, note: str) -> Row:
@@ -103,8 +103,9 @@ def _missing(claim: Claim, unmeasured: str) -> str:
     return unmeasured or "not measured in this release"
 
 
-def _joined(note: str, doubt: str) -> str:
-    return "; ".join(part for part in (note, doubt and f"in doubt: {doubt}") if part)
+def _joined(note: str, claim: Claim) -> str:
+    rests = "" if claim.rests == "paper" else f"rests on: {claim.rests}"
+    return "; ".join(part for part in (note, claim.doubt and f"in doubt: {claim.doubt}", rests) if part)
 
 
 def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:

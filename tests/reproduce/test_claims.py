@@ -61,6 +61,11 @@ def test_every_claim_of_the_file_is_there_and_every_list_says_what_it_is(paper):
             assert ("range" in entry) != ("over" in entry), entry["id"]
 
 
+def test_what_a_claim_rests_on_is_told():
+    claims = by_id("dsfq")
+    assert claims["dsfq.fig9.b_start[f]"].rests == "calibrated" and claims["dsfq.fig9.b_ratio"].rests == "paper"
+
+
 def test_exhibits_keep_the_papers_order():
     names = [exhibit.id for exhibit in load_exhibits("dsptf")]
     assert names[:3] == ["dsptf.fig1", "dsptf.table1", "dsptf.fig5"]

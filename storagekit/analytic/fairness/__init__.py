@@ -1,8 +1,8 @@
 """Proportional sharing in distributed storage (dsfq): how unfair it may be, where it settles, and how unfair a run was.
 
 `bounds` has the bounds of equations 4 and 8, the cap of delays of equation 11 and the floor that it guarantees. `levels` is
-theorem 3: streams backlogged at the same bricks. `maxmin` computes rates for any streams at any bricks. `witness` finds the
-worst interval of a run's log, which is what the bounds bound.
+theorem 3: streams backlogged at the same bricks. `maxmin` computes rates for any streams at any bricks, `hybrid` those where
+delays are capped for minimum shares. `witness` finds the worst interval of a run's log, which is what the bounds bound.
 """
 
 from storagekit.analytic.fairness.bounds import Reading as Reading
@@ -14,6 +14,8 @@ from storagekit.analytic.fairness.bounds import floor as floor
 from storagekit.analytic.fairness.bounds import printed as printed
 from storagekit.analytic.fairness.bounds import repaired as repaired
 from storagekit.analytic.fairness.bounds import shortfall as shortfall
+from storagekit.analytic.fairness.hybrid import WithMinimums as WithMinimums
+from storagekit.analytic.fairness.hybrid import hybrid_rates as hybrid_rates
 from storagekit.analytic.fairness.levels import WaterLevel as WaterLevel
 from storagekit.analytic.fairness.levels import water_level as water_level
 from storagekit.analytic.fairness.maxmin import MaxMin as MaxMin

@@ -22,9 +22,8 @@ from storagekit.papers.dsfq.fluctuating import fig14_findings as fig14_findings
 from storagekit.papers.dsfq.sharing import MINIMUM as MINIMUM
 from storagekit.papers.dsfq.sharing import fig8 as fig8
 from storagekit.papers.dsfq.sharing import fig8_findings as fig8_findings
+from storagekit.papers.dsfq.sharing import fig9 as fig9
 from storagekit.papers.dsfq.sharing import fig9_findings as fig9_findings
-from storagekit.papers.dsfq.sharing import fig9a as fig9a
-from storagekit.papers.dsfq.sharing import fig9b as fig9b
 from storagekit.papers.dsfq.sharing import fig10 as fig10
 from storagekit.papers.dsfq.sharing import fig10_findings as fig10_findings
 from storagekit.papers.dsfq.sharing import fig11 as fig11

@@ -38,8 +38,8 @@ NAMES = ("f", "g", "h")
 class ShareEffort(Effort):
     """How much to simulate: independent runs of each setting, seconds of each, and the settings that a search tries."""
 
-    seeds: int = 8
-    seconds: float = 30.0
+    seeds: int = 6
+    seconds: float = 20.0
     settings: int = 600
 
 

@@ -27,7 +27,7 @@ A, B, C = range(3)
 F, G = 0, 1
 # threads of each stream on the shared brick in figures 8 to 11, and in figure 12
 THREADS, HYBRID_THREADS = 30, 20
-ON_B = (0, 2, 5, 10, 15, 20, 25, 30)
+ON_B = (0, 2, 5, 10, 20, 30)
 # figure 10: threads of g in all, each of which goes round three bricks
 OVER_THREE = (3, 6, 9, 12, 15, 21, 30)
 COORDINATORS = (1, 2, 4)

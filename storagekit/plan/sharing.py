@@ -1,0 +1,106 @@
+"""How bricks are shared among streams: the rates to expect, and what holds each stream back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from storagekit.analytic.fairness import MaxMin, WithMinimums, hybrid_rates, max_min_rates
+from storagekit.binding import Binding
+from storagekit.plan.sharing_answer import Share, SharesAnswer
+from storagekit.plan.sharing_checked import check_shares
+from storagekit.plan.sharing_question import Numbers, Policy, SharesQuestion, Stream, asked_for, numbers
+
+
+def share_bricks(bricks: Sequence[float], streams: Mapping[str, Stream], *, policy: Policy = "total") -> SharesAnswer:
+    """The rates that streams come to which share bricks by weight, and what holds each of them back.
+
+    bricks: bytes a second that each makes. streams: by name. policy: "total", over all bricks together (TOTAL-DSFQ), and
+    HYBRID-DSFQ where any stream has a minimum; or "single", each brick by itself, where minimums play no part because no
+    stream can have less than its weight's share. The answer has the rates of both. Raises InputError for weights,
+    capacities and demands that are not above 0, minimums that a brick or a weight does not have, streams without bricks, and
+    bricks that are not there. Source: dsfq, sections 2.2, 3.3 and 3.4.
+
+    >>> import storagekit as sk
+    >>> f = sk.plan.Stream(weight=1, bricks=[0])
+    >>> g = sk.plan.Stream(weight=1, bricks=[0, 1], demand={1: 2e6})
+    >>> sk.plan.shares([6e6, 6e6], {"f": f, "g": g}).rates
+    {'f': 4000000.0, 'g': 4000000.0}
+    >>> sk.plan.shares([6e6, 6e6], {"f": f, "g": g}, policy="single").rates
+    {'f': 3000000.0, 'g': 5000000.0}
+    """
+    question = asked_for(bricks, streams, policy)
+    given = numbers(question)
+    found = {"total": _total(given), "single": _single(given)}
+    chosen = found[policy]
+    other = found["single" if policy == "total" else "total"].rates.rates
+    listed = {
+        name: Share(
+            rate=float(rate := chosen.rates.rates[place]),
+            normalized=float(rate / stream.weight),
+            by_brick={brick: float(chosen.rates.allocation[place, brick]) for brick in sorted(stream.bricks)},
+            binding=_binding(chosen, place),
+            otherwise=float(other[place]),
+        )
+        for place, (name, stream) in enumerate(question.streams.items())
+    }
+    used = chosen.rates.allocation.sum(axis=0) / given.capacity
+    return SharesAnswer(listed, tuple(used.tolist()), _assumptions(question), question, check_shares)
+
+
+def _total(given: Numbers) -> WithMinimums:
+    minimum = np.minimum(given.minimum, given.weights / given.weights.sum())
+    return hybrid_rates(given.capacity, given.weights, given.demand > 0, given.demand, minimum)
+
+
+def _single(given: Numbers) -> WithMinimums:
+    """Each brick by itself: what a stream has at one counts at no other."""
+    alone = [
+        max_min_rates(given.capacity[[brick]], given.weights, reach, demand)
+        for brick, (reach, demand) in enumerate(
+            zip((given.demand > 0).T[..., None], given.demand.T[..., None], strict=True)
+        )
+    ]
+    allocation, bottleneck = (
+        np.concatenate([getattr(one, name) for one in alone], axis=1) for name in ("allocation", "bottleneck")
+    )
+    rates = MaxMin(allocation.sum(axis=1), allocation, given.demand, bottleneck)
+    return WithMinimums(rates, np.zeros_like(bottleneck))
+
+
+def _binding(found: WithMinimums, place: int) -> Binding:
+    """What holds a stream back: full bricks, its demand, or that a full brick gives it its minimum alone."""
+    lifted = found.lifted[place]
+    if not np.any(lifted):
+        return found.rates.binding(place)
+    names = ", ".join(str(brick) for brick in np.flatnonzero(lifted))
+    its = f"its minimum share of {_bricks(lifted)} {names}"
+    others = found.rates.bottleneck & ~found.lifted
+    if np.any(others[place]):
+        rest = replace(found.rates, bottleneck=others).binding(place)
+        return replace(rest, constraint=f"{rest.constraint}, and {its}")
+    here, served = found.rates.allocation[place, lifted].sum(), found.rates.allocation[:, lifted].sum()
+    return Binding(its, float(here), float(served), "a larger minimum, more capacity there, or more weight")
+
+
+def _bricks(which: np.ndarray) -> str:
+    return "bricks" if which.sum() > 1 else "brick"
+
+
+def _assumptions(question: SharesQuestion) -> tuple[str, ...]:
+    said = [
+        "streams wait at each of their bricks at all times, but for those with a demand there, who ask for that",
+        "rates of the long run: shares over all bricks settle slowly, and for a while depend on what went before",
+        "a brick makes its rate whatever is asked of it, and is never idle while anything waits there",
+    ]
+    least = any(stream.minimum for stream in question.streams.values())
+    if least and question.policy == "total":
+        said.append(
+            "a minimum caps the delay of requests: a stream has more where others are absent or served elsewhere"
+        )
+        said.append(
+            "requests are about alike in size; of very unequal ones a stream has somewhat more than its minimum"
+        )
+    if least and question.policy == "single":
+        said.append("minimums play no part: at each brick a stream has at least its weight's share")
+    return tuple(said)

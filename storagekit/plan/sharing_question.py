@@ -1,0 +1,124 @@
+"""What a planner is asked about streams that share bricks, and the same as arrays."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from storagekit.checks import require, require_not_negative, require_number, require_positive, require_whole
+from storagekit.errors import InputError
+
+# of sums of shares
+_ROUNDING = 1e-9
+Policy = Literal["total", "single"]
+# how answers call them
+WORDS = {"total": "over all bricks together", "single": "each brick by itself"}
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Requests that are served for a weight.
+
+    weight: phi; only ratios count. bricks: the numbers of those it uses, from 0. minimum: the least share that it is to have
+    of each of them, at most its weight's of all weights; None for none. demand: bytes a second that it would take at each of
+    its bricks, or by brick number, where bricks that are not named have no limit; None: as much as it gets.
+    """
+
+    weight: float
+    bricks: Sequence[int]
+    minimum: float | None = None
+    demand: float | Mapping[int, float] | None = None
+
+
+@dataclass(frozen=True)
+class SharesQuestion:
+    """Bricks, by the bytes a second that each makes, the streams by name, and how the bricks are shared."""
+
+    bricks: tuple[float, ...]
+    streams: dict[str, Stream]
+    policy: Policy
+
+
+class Numbers(NamedTuple):
+    """The question as arrays. minimum: 0 for none; demand: infinite without a limit, 0 where a stream sends nothing."""
+
+    capacity: Float[np.ndarray, " brick"]
+    weights: Float[np.ndarray, " stream"]
+    demand: Float[np.ndarray, "stream brick"]
+    minimum: Float[np.ndarray, " stream"]
+
+
+def asked_for(bricks: Sequence[float], streams: Mapping[str, Stream], policy: Policy) -> SharesQuestion:
+    """The question, once it is one. Raises InputError, see `storagekit.plan.shares`."""
+    if policy not in WORDS:
+        raise InputError(f"policy {policy!r}: it is one of {', '.join(WORDS)}")
+    if not len(bricks):
+        raise InputError("no bricks: give for each the bytes a second that it makes")
+    for number, rate in enumerate(bricks):
+        require_positive(f"brick {number}: a rate of", rate, "bytes a second")
+    if not streams:
+        raise InputError("no streams: give them by name, as in {'f': Stream(weight=1, bricks=[0])}")
+    for name, stream in streams.items():
+        _require_stream(name, stream, len(bricks))
+    question = SharesQuestion(tuple(float(rate) for rate in bricks), dict(streams), policy)
+    _require_minimums(question)
+    return question
+
+
+def numbers(question: SharesQuestion) -> Numbers:
+    """The question as arrays, streams and bricks in its order."""
+    streams = question.streams.values()
+    demand = np.zeros((len(streams), len(question.bricks)))
+    for place, stream in enumerate(streams):
+        for brick in stream.bricks:
+            demand[place, brick] = _limit(stream, brick)
+    weights = np.array([float(stream.weight) for stream in streams])
+    minimum = np.array([float(stream.minimum or 0) for stream in streams])
+    return Numbers(np.array(question.bricks), weights, demand, minimum)
+
+
+def _limit(stream: Stream, brick: int) -> float:
+    """What a stream would take at one of its bricks."""
+    given = stream.demand.get(brick) if isinstance(stream.demand, Mapping) else stream.demand
+    return np.inf if given is None else float(given)
+
+
+def _require_stream(name: str, stream: Stream, bricks: int) -> None:
+    label = f"stream {name!r}"
+    if not isinstance(stream, Stream):
+        raise InputError(f"{label}: a {type(stream).__name__}; give a Stream, as in Stream(weight=1, bricks=[0])")
+    require_positive(f"{label}: a weight of", stream.weight)
+    if not len(stream.bricks):
+        raise InputError(f"{label} without bricks: give the numbers of those it uses, as in bricks=[0]")
+    for brick in stream.bricks:
+        require_whole(f"{label}: brick", brick, least=0)
+        if brick >= bricks:
+            raise InputError(
+                f"{label}: brick {brick} of {bricks}, which are numbered 0 to {bricks - 1}; add it or leave it out"
+            )
+    if len(set(stream.bricks)) < len(stream.bricks):
+        raise InputError(f"{label}: bricks {list(stream.bricks)}; name each once")
+    if stream.minimum is not None:
+        require_not_negative(f"{label}: a minimum share of", stream.minimum)
+    limits = stream.demand if isinstance(stream.demand, Mapping) else {None: stream.demand}
+    for brick, rate in limits.items():
+        if brick is not None and brick not in stream.bricks:
+            raise InputError(f"{label}: a demand at brick {brick}, which it does not use; name it among its bricks")
+        if rate is not None:
+            require_number(f"{label}: a demand of", rate)
+            require(rate > 0, f"{label}: a demand of", rate, "above 0; leave out bricks that it asks nothing of")
+
+
+def _require_minimums(question: SharesQuestion) -> None:
+    together = sum(stream.weight for stream in question.streams.values())
+    for number in range(len(question.bricks)):
+        sums = sum(stream.minimum or 0 for stream in question.streams.values() if number in stream.bricks)
+        limit = "at most 1; lower some, or let fewer streams share it"
+        require(sums <= 1 + _ROUNDING, f"brick {number}: minimum shares that sum to", sums, limit)
+    for name, stream in question.streams.items():
+        part = stream.weight / together
+        limit = f"at most its weight's share of all, {part:.4g}; lower it or raise the weight"
+        least = stream.minimum or 0
+        require(least <= part * (1 + _ROUNDING), f"stream {name!r}: a minimum share of", least, limit)

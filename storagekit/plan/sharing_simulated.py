@@ -1,0 +1,63 @@
+"""Streams that share bricks as a scenario of the engine: threads, fair queues, bricks that make so many bytes a second."""
+
+import numpy as np
+
+from storagekit.dispatch import Hashing
+from storagekit.drive import RateServer
+from storagekit.engine import Condition, Scenario, Spell, System
+from storagekit.placement import Volumes
+from storagekit.plan.sharing_question import Numbers, Policy
+from storagekit.queue import AbstractDelay, FairQueue, Hybrid, Single, Total
+from storagekit.schedule import FCFS
+from storagekit.units import SECTOR
+from storagekit.workload import Group, RandomRequests, Threads, UniformSize
+
+# Sectors of a request, uniform between these, and their mean in bytes. About alike, because rates are those of a fluid: where
+# requests are unequal, a cap that is a multiple of each one's cost delays them less on average than one of the mean.
+_SMALLEST, _LARGEST = 12, 20
+MEAN = (_SMALLEST + _LARGEST) / 2 * SECTOR
+# sectors of the volume of a brick; where its requests lie is all one to a brick that makes a rate
+_VOLUME = 2**20
+# Threads that think, for each that does not: so many that what they wait is little beside what they think.
+_THINKING = 4
+# a minimum so small that all that a stream has elsewhere counts
+_NONE = 1e-6
+
+
+def shared(given: Numbers, policy: Policy, threads: int, depth: int) -> Scenario:
+    """Every stream with threads of its own at each brick that it uses."""
+    groups = [
+        _group(int(stream), int(brick), given, threads, depth)
+        for stream, brick in zip(*np.nonzero(given.demand), strict=True)
+    ]
+    capacity = given.capacity
+    fastest = float(capacity.max())
+    slower = [Spell(brick, rate / fastest) for brick, rate in enumerate(capacity) if rate < fastest]
+    system = System(
+        RateServer(fastest / SECTOR),
+        Volumes(_VOLUME, [(brick,) for brick in range(len(capacity))]),
+        Hashing(),
+        FCFS(),
+        queue=FairQueue(depth, given.weights.tolist(), _delay(policy, given.minimum)),
+        condition=Condition(*slower),
+        slots=sum(group.most for group in groups),
+    )
+    return Scenario(system, Threads(groups, volume=_VOLUME))
+
+
+def _delay(policy: Policy, minimum: np.ndarray) -> AbstractDelay:
+    if policy == "single":
+        return Single()
+    return Hybrid(np.where(minimum > 0, minimum, _NONE).tolist()) if np.any(minimum > 0) else Total()
+
+
+def _group(stream: int, brick: int, given: Numbers, threads: int, depth: int) -> Group:
+    """A stream's threads at one brick: backlogged, or thinking so long that they ask for no more than its demand."""
+    requests = RandomRequests(UniformSize((_SMALLEST - 1) * SECTOR + 1.0, _LARGEST * SECTOR), read_share=1.0)
+    demand, think = given.demand[stream, brick], 0.0
+    if np.isfinite(demand):
+        threads = _THINKING * threads
+        # what is not held back waits for the rest of what the brick serves, and is then served
+        response = (depth + 0.5) * MEAN / given.capacity[brick]
+        think = max(0.0, float(threads * MEAN / demand - response))
+    return Group(requests, threads, think, stream=stream, volumes=[brick] * threads)

@@ -1,0 +1,169 @@
+"""The DSFQ paper: its worked examples, and its figures at reduced size."""
+
+import numpy as np
+import pytest
+from helpers import assert_refused
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storagekit.metrics import interval
+from storagekit.papers import dsfq
+from storagekit.papers.dsfq import draw
+from storagekit.papers.dsfq.bricks import DISKS, PART, ROWS, Asking, _spread, shared_bricks, shared_servers
+from storagekit.papers.dsfq.sharing import B, _first_below, _last_below
+from storagekit.papers.effort import Effort
+from storagekit.reproduce.claims import load_claims
+
+SMALL = dsfq.ShareEffort(seeds=3, seconds=8.0)
+CLAIMS = {claim.id: claim for claim in load_claims("dsfq")}
+
+
+def told(rows) -> dict:
+    """Rows by claim, each of which the paper has."""
+    found = {row.id.removeprefix("dsfq."): row for row in rows}
+    assert {row.id for row in rows} <= set(CLAIMS) and len(found) == len(rows)
+    return found
+
+
+def test_the_examples_are_exact():
+    rows = told(dsfq.example_findings(dsfq.example_delays()))
+    assert len(rows) == 8
+    for name, row in rows.items():
+        expected = CLAIMS[f"dsfq.{name}"].expected
+        assert row.measured == (True if expected is None else expected), name
+
+
+def test_delays_of_other_streams_add_up():
+    """What went elsewhere is counted once at each brick, however many coordinators there are, up to the last request to it."""
+    stream = [0, 1, 1, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0]
+    data = dsfq.example_delays(stream)
+    to_a = data.delay.isel(request=np.flatnonzero(np.array(stream) == 0))
+    assert float(to_a.sel(setting="one coordinator").sum()) == stream.count(1)
+    assert float(to_a.sel(setting="two in turn").sum()) == stream.count(1)
+
+
+groups = st.lists(
+    st.tuples(st.sampled_from([(0,), (1,), (2,), (0, 1, 2)]), st.integers(1, 40)), min_size=1, max_size=4, unique=True
+)
+
+
+@given(groups)
+def test_every_thread_has_a_volume_of_its_own_where_it_asks(wanted):
+    asking = [Asking(0, bricks, count, count) for bricks, count in wanted]
+    volumes, numbers = _spread(asking)
+    every = [number for of_group in numbers for number in of_group]
+    assert len(set(every)) == len(every)
+    for group, of_group in zip(asking, numbers, strict=True):
+        assert len(of_group) == group.most and all(volumes[number] == group.bricks for number in of_group)
+    # as much on each brick as there is room for
+    taken = np.zeros(1 + max(max(bricks) for bricks, _ in wanted))
+    for bricks in volumes:
+        taken[list(bricks)] += 1 / len(bricks)
+    np.testing.assert_allclose(taken, ROWS)
+
+
+def test_the_volumes_of_a_brick_are_all_over_it():
+    _, (numbers,) = _spread([Asking(0, (0,), 30, 30)])
+    for count in (10, 20, 30):
+        some = np.sort(numbers[:count]) / ROWS
+        assert some[0] < 0.15 and some[-1] > 0.8 and np.max(np.diff(some)) < 0.25
+    scenario = shared_bricks([Asking(0, (0,), 30, 30)], weights=(1,))
+    assert scenario.arrivals.volume == PART * DISKS and scenario.system.drives == DISKS
+
+
+def test_g_gets_its_share_of_one_brick_and_no_more():
+    data = dsfq.fig8(SMALL, threads=[0, 4, 8, 12, 15, 18, 20], depths=[dsfq.DEPTH])
+    rows = told(dsfq.fig8_findings(data))
+    assert 8 <= rows["fig8.share_at"].measured <= 18 and rows["fig8.then_level"].measured
+    share = data.throughput.sel(threads=20, stream="g") / data.throughput.sel(threads=20).sum("stream")
+    assert float(share.mean()) == pytest.approx(2 / 3, abs=0.01)
+    assert draw.fig8(interval(data), dsfq.DEPTH, {"dsfq.fig8.share_at": 13.0}).to_dict()
+
+
+def test_a_smaller_depth_gives_g_its_share_sooner():
+    data = dsfq.fig8(SMALL, threads=[0, 2, 4, 6, 15, 18, 20], depths=[4, dsfq.DEPTH])
+    rate = data.throughput.sel(threads=6, stream="g") / data.throughput.sel(threads=20, stream="g")
+    assert float(rate.sel(depth=4).mean()) > 0.95 > 0.7 > float(rate.sel(depth=dsfq.DEPTH).mean())
+
+
+def test_what_g_gets_on_b_f_gets_back_on_a():
+    data = dsfq.fig9(SMALL, threads=[0, 2, 10, 30])
+    rows = told([*dsfq.fig9_findings(data), *dsfq.theorem3_findings(data)])
+    assert rows["fig9.total_equal"].measured and rows["theorem3.levels"].holds
+    assert rows["fig9.b_ratio"].measured == pytest.approx(0.25, rel=0.01)
+    for name, expected in {"f_A": 75, "g_A": 125, "g_B": 175}.items():
+        assert rows[f"fig9.b_end[{name}]"].measured == pytest.approx(expected, rel=0.01)
+    for name, expected in {"f": 40, "g_A": 160}.items():
+        assert rows[f"fig9.b_start[{name}]"].measured == pytest.approx(expected, rel=0.01)
+    on_b = data.service.sel(panel="a", stream="g", brick=B).mean("seed").values
+    assert np.all(np.diff(on_b) > 0) and draw.fig9(interval(data)).to_dict()
+
+
+def test_striped_requests_hold_one_another_back():
+    data = dsfq.fig10(SMALL, threads=[3, 9, 15])
+    assert told(dsfq.fig10_findings(data))["fig10.balanced_from"].measured in (3, 5)
+    of_g = data.service.sel(stream="g", threads=9).mean("seed")
+    np.testing.assert_allclose(of_g / of_g.mean(), 1, atol=0.06)
+    assert draw.fig10(interval(data)).to_dict()
+
+
+def test_the_hybrid_leaves_g_its_minimum():
+    data = dsfq.fig12(SMALL, threads=[0, 2, 30])
+    rows = told(dsfq.fig12_findings(data))
+    assert rows["fig12.floor"].holds and rows["fig12.floor"].measured > dsfq.MINIMUM
+    totals = data.total.sel(threads=30, coordinators=1).mean("seed")
+    assert float(totals.sel(stream="g") / totals.sel(stream="f")) > 1.15
+    assert draw.fig12(interval(data), dsfq.MINIMUM).to_dict()
+
+
+def test_f_follows_g_when_h_comes_and_goes():
+    data = dsfq.fig13(dsfq.ShareEffort(seeds=3, seconds=40.0))
+    rows = told(dsfq.fig13_findings(data))
+    assert rows["fig13.equal"].measured and 0 < rows["fig13.follows"].measured < 4
+    h = data.total.sel(stream="h").mean("seed")
+    assert float(h.sel(time=slice(11, 19)).max()) == 0 and float(h.sel(time=slice(1, 9)).min()) > 1e6
+    assert draw.fig13(data).to_dict()
+
+
+@pytest.mark.slow
+def test_sinusoids_under_every_policy():
+    data = dsfq.fig14(dsfq.ShareEffort(seeds=4))
+    rows = told(dsfq.fig14_findings(data))
+    assert all(row.measured is True for row in rows.values()) and len(rows) == 4
+    assert draw.fig14(data).to_dict()
+
+
+def test_more_coordinators_leave_the_totals_as_they_are():
+    data = dsfq.fig11(SMALL, threads=[0, 5, 30], coordinators=[1, 4])
+    assert set(told(dsfq.fig11_findings(data))) == {"fig11.tighter"}
+    totals = data.total.mean("seed")
+    np.testing.assert_allclose(totals.sel(coordinators=4), totals.sel(coordinators=1), rtol=0.03)
+    assert draw.fig11(interval(data)).to_dict()
+
+
+def test_where_curves_cross():
+    assert _first_below(np.array([0.5, 0.2, 0.04, 0.01]), 0.05) == 2 and _first_below(np.array([0.0, 0.0]), 0.05) == 0
+    assert _first_below(np.array([0.0, 0.2, 0.01]), 0.05) == 2
+    assert _last_below(np.array([1.0, 2.0, 4.0]), np.array([0.0, 0.0, 0.1]), 0.05) == 3.0
+    assert _last_below(np.array([1.0, 2.0]), np.array([0.0, 0.01]), 0.05) is None
+
+
+def test_efforts():
+    assert isinstance(dsfq.effort("full", 5), Effort) and dsfq.effort("full", 5).first_seed == 5
+    assert dsfq.effort("full").settings == 10_000
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: shared_servers([Asking(0, (0,), 1, 1)], [1e6, 2e6], weights=(1,)), "name the fastest first"),
+        (lambda: shared_bricks([Asking(0, (0,), 300, 300)], weights=(1,)), "300 threads on a brick with room for 270"),
+        (
+            lambda: shared_bricks([Asking(0, (0, 1), 1, 1), Asking(0, (1, 2), 1, 1)], weights=(1,)),
+            r"volumes striped over \(0, 1\) and over \(1, 2\): give one such set",
+        ),
+        (lambda: dsfq.effort("slow"), "profile 'slow': unknown"),
+    ],
+)
+def test_impossible_settings_are_refused(build, says):
+    assert_refused(build, says)
