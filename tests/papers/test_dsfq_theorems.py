@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from storagekit.analytic.fairness import printed, repaired
+from storagekit.analytic.fairness import printed
 from storagekit.engine import NOBODY, keys
-from storagekit.papers.dsfq import counterexample as fewest
-from storagekit.papers.dsfq import promises, theorems
+from storagekit.papers.dsfq import fewest, promises, theorems
 from storagekit.papers.dsfq.drawing import COSTLIEST, DEEPEST, changed, constructed, drawn
 from storagekit.papers.dsfq.measuring import asked, batch_costs, share, total_bound, unfairness
 from storagekit.papers.dsfq.search import BOUNDS, FULL, SearchEffort, searched

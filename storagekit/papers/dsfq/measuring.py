@@ -4,7 +4,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, UInt32
 
 from storagekit.analytic.fairness import Reading, Side, bound_one_server, bound_total, largest_unfairness
 from storagekit.engine import NOBODY
@@ -12,6 +12,7 @@ from storagekit.papers.dsfq.settings import BRICKS, STREAMS, Settings
 from storagekit.papers.dsfq.watching import Sent, Watched
 
 PAIRS = np.array(list(combinations(range(STREAMS), 2)))
+_BITS = (1 << PAIRS).sum(axis=1).astype(np.uint32)
 
 
 class Asked(NamedTuple):
@@ -65,14 +66,17 @@ def asked(log: Watched) -> Asked:
     largest = np.zeros((STREAMS, BRICKS, log.elapsed.shape[1]))
     where = (log.sent.stream[event, lane], log.sent.brick[event, lane], lane)
     np.maximum.at(largest, where, log.sent.cost[event, lane].astype(float))
-    most = log.waiting.max(axis=0).reshape(BRICKS, STREAMS, -1).swapaxes(0, 1)
-    return Asked(largest, batch_costs(log.sent), most.astype(int))
+    most = log.waiting.max(axis=0).reshape(BRICKS, STREAMS, -1).swapaxes(0, 1).astype(int)
+    # one that enters may have been handed over by the end of the event
+    held = (log.waited[event, where[1], lane] >> where[0].astype(np.uint32) & 1).astype(int)
+    before = np.concatenate([np.zeros_like(log.waiting[:1]), log.waiting[:-1]])
+    np.maximum.at(most, where, before[event, where[1] * STREAMS + where[0], lane] + held)
+    return Asked(largest, batch_costs(log.sent), most)
 
 
 def unfairness(log: Watched, weights: Float[np.ndarray, "stream lane"]) -> Unfair:
     """The worst interval of each pair at each brick, in every lane."""
-    both: Any = joint(log.waiting)
-    gap: Any = away(log, both)
+    both, gap = backlogged(log, _BITS)
     stream = np.where(log.brick == NOBODY, NOBODY, log.stream)
     cost = np.where(stream[:, None] == np.arange(STREAMS)[:, None], log.cost[:, None], 0).astype(float)
     at = log.brick[:, None] == np.arange(BRICKS)[:, None]
@@ -85,21 +89,16 @@ def unfairness(log: Watched, weights: Float[np.ndarray, "stream lane"]) -> Unfai
     return Unfair(worst[0], worst[1], np.logical_or.reduce(both, axis=0))
 
 
-def joint(waiting: np.ndarray) -> Bool[np.ndarray, "event pair brick lane"]:
-    """Whether both streams of a pair wait at a brick after an event."""
-    there = (waiting > 0).reshape(len(waiting), BRICKS, STREAMS, -1)
-    return np.stack([there[:, :, one] & there[:, :, other] for one, other in PAIRS], axis=1)
-
-
-def away(log: Watched, backlogged: np.ndarray) -> np.ndarray:
-    """Seconds before each event's end during which there was no backlog: until a request came that made it, if one did.
-
-    backlogged: `[event, ..., lane]`, after each event.
-    """
-    axes = tuple(range(1, backlogged.ndim - 1))
-    elapsed, entered = (np.expand_dims(column, axes) for column in (log.elapsed, log.entered))
-    before = np.concatenate([np.zeros_like(backlogged[:1]), backlogged[:-1]])
-    return np.where(before, 0.0, np.where(backlogged & np.isfinite(entered), np.minimum(entered, elapsed), elapsed))
+def backlogged(log: Watched, streams: UInt32[np.ndarray, " row"]) -> tuple[Any, Any]:
+    """Whether streams are backlogged at a brick after an event, and the seconds of it in which they were not, until the
+    request came that was wanting; `[event, row, brick, lane]`. streams: of each row those that have to be, one bit each."""
+    bits = streams[:, None, None]
+    waited, waits = ((mask[:, None] & bits) == bits for mask in (log.waited, log.waits))
+    # what holds once the request of an event has entered holds from the end of the event before
+    after = np.concatenate([waited[1:], waits[-1:]])
+    before = np.concatenate([np.zeros_like(waits[:1]), waits[:-1]])
+    elapsed, entered = log.elapsed[:, None, None], log.entered[:, None, None]
+    return after, np.where(waited, np.where(before, 0.0, np.minimum(entered, elapsed)), elapsed)
 
 
 def sides(of: Settings, run: Asked) -> tuple[Side, Side]:

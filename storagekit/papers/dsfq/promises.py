@@ -14,7 +14,7 @@ from storagekit.engine import Scenario, System, stack
 from storagekit.errors import SimulationError
 from storagekit.metrics import Measurement
 from storagekit.papers.dsfq.drawing import drawn
-from storagekit.papers.dsfq.measuring import asked, away
+from storagekit.papers.dsfq.measuring import asked, backlogged
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
 from storagekit.papers.dsfq.settings import BRICKS, STREAMS, UNIT, Settings, fair, scenario, total
 from storagekit.papers.dsfq.theorems import all_lanes, key_of, made
@@ -58,10 +58,9 @@ def fallen(settings: Settings, log: Watched, least: Float[np.ndarray, "stream la
     at = log.brick[:, None] == np.arange(BRICKS)[:, None]
     work = np.where(at, log.cost[:, None], 0).astype(float)
     mine = work[:, None] * (log.stream[:, None] == np.arange(STREAMS)[:, None])[:, :, None]
-    waits = (log.waiting > 0).reshape(len(log.waiting), BRICKS, STREAMS, -1).swapaxes(1, 2)
+    waits, gone = backlogged(log, (1 << np.arange(STREAMS)).astype(np.uint32))
     everybody: Any = np.broadcast_to(work[:, None], mine.shape)
     share = np.broadcast_to(least[:, None], mine.shape[1:])
-    gone: Any = away(log, waits)
     behind = largest_drop(mine, everybody, share, waits, gone)
     largest = asked(log).largest
     allowed = shortfall(share, largest, largest.sum(axis=0) - largest, settings.depth)

@@ -54,8 +54,9 @@ class Watched(NamedTuple):
 
     elapsed: seconds since the event before; entered: of these until a request entered, inf where none did. number, stream,
     brick, cost: whose request was served where, the brick NOBODY where nobody was. waiting: requests of each stream that a
-    brick has not handed over after the event, brick after brick. at_work: those handed over that have not ended, by brick,
-    and sent: None without a fair queue.
+    brick has not handed over after the event, brick after brick. waited, waits: the streams that wait at each brick, one bit
+    each, once the request has entered and after the event. at_work: those handed over that have not ended, by brick, and
+    sent: None without a fair queue.
     """
 
     elapsed: Any
@@ -65,6 +66,8 @@ class Watched(NamedTuple):
     brick: Any
     cost: Any
     waiting: Any
+    waited: Any
+    waits: Any
     at_work: Any
     sent: Sent | None
 
@@ -84,6 +87,8 @@ class Watch(AbstractLog):
             jnp.where(certain, drive, NOBODY),
             report.sectors,
             waiting(scenario, state),
+            report.waited,
+            report.waits,
             state.queue.at_work.astype(jnp.int8) if fair else None,
             state.queue.turn[1] if fair and isinstance(queue.coordinators, Noted) else None,
         )

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from storagekit.analytic.fairness import printed, repaired
 from storagekit.engine import NOBODY, keys
 from storagekit.papers.dsfq.drawing import changed, constructed
-from storagekit.papers.dsfq.measuring import PAIRS, asked, joint, share, total_bound, total_service, unfairness
+from storagekit.papers.dsfq.measuring import PAIRS, asked, backlogged, share, total_bound, total_service, unfairness
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
 from storagekit.papers.dsfq.settings import BRICKS, Settings, total
 from storagekit.papers.dsfq.theorems import all_lanes, made
@@ -85,7 +85,8 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
         :, None
     ]
     served = cost[:, None, None] * mine
-    begin, end = _worst(served.sum(axis=2) / settings.weights[[f, g], 0], joint(until.waiting)[:, pair, brick, 0])
+    both, _ = backlogged(until, np.array([1 << f | 1 << g], np.uint32))
+    begin, end = _worst(served.sum(axis=2) / settings.weights[[f, g], 0], both[:, 0, brick, 0])
     inside = slice(begin + 1, end + 1)
     path = served[inside].cumsum(axis=0)
     apart = np.abs(np.diff(path.sum(axis=2) / settings.weights[[f, g], 0], axis=1)[:, 0])
