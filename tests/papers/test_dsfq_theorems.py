@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import xarray as xr
+from helpers import heading, rows
 
 from storagekit.analytic.fairness import printed
 from storagekit.engine import NOBODY, keys
-from storagekit.papers.dsfq import fewest, promises, theorems
+from storagekit.papers.dsfq import draw, fewest, promises, theorems
 from storagekit.papers.dsfq.drawing import COSTLIEST, DEEPEST, changed, constructed, drawn
 from storagekit.papers.dsfq.measuring import asked, batch_costs, share, total_bound, unfairness
 from storagekit.papers.dsfq.search import BOUNDS, FULL, SearchEffort, searched
@@ -107,7 +108,7 @@ def search() -> xr.Dataset:
 
 def test_the_search_breaks_what_is_printed_and_nothing_that_is_repaired(search):
     tightest = {name: float(search.tightest.sel(bound=name)) for name in BOUNDS}
-    assert tightest["theorem2.printed"] > 1.2 and tightest["theorem4.printed"] > 2
+    assert tightest["theorem2.printed"] > 1.1 and tightest["theorem4.printed"] > 2
     assert all(0.3 < tightest[name] <= 1 for name in ("theorem1", "theorem2.repaired", "theorem4.repaired"))
 
 
@@ -144,6 +145,13 @@ def test_the_best_setting_has_the_share_that_is_told(search):
     log = log_of(again, seed=int(best.found_at))
     worst = share(unfairness(log, again.weights).everywhere, total_bound(again, asked(log), printed))
     assert worst[..., 0].max() == pytest.approx(float(search.tightest.sel(bound="theorem4.printed")))
+
+
+def test_charts_tell_what_breaks(search):
+    """The chart's words name the bounds above 1; the rule of the timeline stands at the bound."""
+    spec = draw.search(search).to_dict()
+    assert "theorem 2, printed, theorem 4, printed" in heading(spec) and "repaired" not in heading(spec)
+    assert max(row["share"] for row in rows(spec) if row.get("bound") == "theorem 4, repaired") <= 1
 
 
 def test_findings_say_what_was_found(search):
@@ -217,6 +225,9 @@ def test_use_it_or_lose_it_holds_on_one_brick():
 def test_few_requests_break_theorem_4():
     data = fewest.counterexample(SMALL)
     of = data.attrs
+    drawn_rows = rows(draw.counterexample(data).to_dict())
+    assert [row["bound"] for row in drawn_rows if "bound" in row] == [of["bound"]]
+    assert max(row["unfairness"] for row in drawn_rows if "unfairness" in row) == float(data.unfairness.max())
     assert of["bound"] < of["unfair"] <= of["repaired"] and of["requests"] <= 22
     # the path is what the streams were served, and in the end what is told
     served = data.served.sum("brick")

@@ -154,7 +154,7 @@ def _broken(search: xr.Dataset, bound: str) -> str:
     """Of the settings at random in which two streams wait at one brick, how many break a bound."""
     share = search.share.sel(bound=bound).values
     broken, waiting = int((share > 1).sum()), int((share > 0).sum())
-    return f"{broken:,} of {waiting:,} settings ({broken / max(waiting, 1):.1%})"
+    return f"{broken:,} of {waiting:,} settings in which two wait at a brick"
 
 
 def _searched(search: xr.Dataset) -> str:
