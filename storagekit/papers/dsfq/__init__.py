@@ -15,10 +15,17 @@ from storagekit.papers.dsfq.bricks import shared_bricks as shared_bricks
 from storagekit.papers.dsfq.bricks import shared_servers as shared_servers
 from storagekit.papers.dsfq.examples import example_delays as example_delays
 from storagekit.papers.dsfq.examples import example_findings as example_findings
+from storagekit.papers.dsfq.fewest import counterexample as counterexample
 from storagekit.papers.dsfq.fluctuating import fig13 as fig13
 from storagekit.papers.dsfq.fluctuating import fig13_findings as fig13_findings
 from storagekit.papers.dsfq.fluctuating import fig14 as fig14
 from storagekit.papers.dsfq.fluctuating import fig14_findings as fig14_findings
+from storagekit.papers.dsfq.promises import busy as busy
+from storagekit.papers.dsfq.promises import minimums as minimums
+from storagekit.papers.dsfq.promises import promise_findings as promise_findings
+from storagekit.papers.dsfq.promises import returning as returning
+from storagekit.papers.dsfq.search import SearchEffort as SearchEffort
+from storagekit.papers.dsfq.search import searched as searched
 from storagekit.papers.dsfq.sharing import MINIMUM as MINIMUM
 from storagekit.papers.dsfq.sharing import fig8 as fig8
 from storagekit.papers.dsfq.sharing import fig8_findings as fig8_findings
@@ -31,6 +38,9 @@ from storagekit.papers.dsfq.sharing import fig11_findings as fig11_findings
 from storagekit.papers.dsfq.sharing import fig12 as fig12
 from storagekit.papers.dsfq.sharing import fig12_findings as fig12_findings
 from storagekit.papers.dsfq.sharing import theorem3_findings as theorem3_findings
+from storagekit.papers.dsfq.theorems import partition as partition
+from storagekit.papers.dsfq.theorems import reduces as reduces
+from storagekit.papers.dsfq.theorems import theorem_findings as theorem_findings
 
 if TYPE_CHECKING:
     from storagekit.papers.dsfq import draw as draw

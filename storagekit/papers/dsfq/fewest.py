@@ -1,0 +1,126 @@
+"""The printed bounds broken by as few requests as possible, as a timeline."""
+
+import time
+from dataclasses import replace
+
+import jax
+import numpy as np
+import xarray as xr
+from jaxtyping import Float, Int
+
+from storagekit.analytic.fairness import printed, repaired
+from storagekit.engine import NOBODY, keys
+from storagekit.papers.dsfq.drawing import changed, constructed
+from storagekit.papers.dsfq.measuring import PAIRS, asked, backlogged, share, total_bound, total_service, unfairness
+from storagekit.papers.dsfq.search import QUICK, SearchEffort
+from storagekit.papers.dsfq.settings import BRICKS, Settings, total
+from storagekit.papers.dsfq.theorems import all_lanes, made
+from storagekit.papers.dsfq.watching import Watched
+
+# events after which a run is looked at, chunks that it takes to have them all
+LOOKS, CHUNKS = tuple(round(24 * 1.15**step) for step in range(27)), 8
+NEVER = np.iinfo(np.int64).max
+
+
+def counterexample(effort: SearchEffort = QUICK) -> xr.Dataset:
+    """TOTAL-DSFQ with several coordinators where the printed bound of theorem 4 is broken by few requests.
+
+    Made from the setting of `drawing.constructed` by taking away, at random, what is not needed. Variables, by `time` of an
+    event in seconds: `served`, sectors of each `stream` at each `brick` since the worst interval began, and `unfairness`, of
+    the two streams. Attributes: `bound` and `repaired`, both readings of it; `unfair`, the worst interval's; `requests` that
+    were sent, `coordinators`, `depth`, and for each stream its weight, threads and costs.
+    """
+    began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 4])
+    settings = constructed()[1:]
+    fewest = needed(settings, effort.first_seed)
+    for _ in range(2 * effort.rounds):
+        others = changed(generator, settings[np.zeros(2 * effort.children, int)])
+        others = replace(others, coordinators=np.maximum(others.coordinators, 2))
+        together = settings.beside(others)
+        count = np.concatenate([fewest, needed(others, effort.first_seed)])
+        # of as few requests those with the fewest threads and coordinators
+        best = np.lexsort((together.coordinators, together.threads.sum(axis=0), count))[:1]
+        settings, fewest = together[best], count[best]
+    return _timeline(settings, effort).assign_attrs(made("dsfq.counterexample", effort, began))
+
+
+def needed(settings: Settings, seed: int) -> Int[np.ndarray, " n"]:
+    """After how many requests each setting breaks theorem 4 as printed, NEVER where it does not: by what the bound must know
+    of the run until then, and of all of a longer run."""
+    log = _run(settings, seed)
+    found = np.full(len(settings), NEVER)
+    assert log.sent is not None
+    sent = (log.sent.stream != NOBODY).cumsum(axis=0)
+    for look in reversed(LOOKS):
+        until = first(log, look)
+        taken = total_service(settings, asked(until), unfairness(until, settings.weights), printed)
+        found = np.where(taken > 1, sent[look - 1], found)
+    whole = total_service(settings, asked(log), unfairness(log, settings.weights), printed)
+    return np.where(whole > 1, found, NEVER)
+
+
+def first(log: Watched, events: int) -> Watched:
+    """The log's first events."""
+    return jax.tree.map(lambda column: column[:events], log)
+
+
+def _run(settings: Settings, seed: int) -> Watched:
+    return all_lanes(total(settings), np.tile(keys([seed]), (1, len(settings))), CHUNKS)
+
+
+def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
+    """The worst interval of one setting."""
+    log = _run(settings, effort.first_seed)
+    looks = [first(log, look) for look in LOOKS]
+    broken = [one for one in looks if _shares(settings, one, printed).max() > 1]
+    # the shortest that breaks it, or all there is
+    until = (broken or looks[-1:])[0]
+    of_bound = _shares(settings, until, printed)
+    pair, brick = np.unravel_index(of_bound.argmax(), of_bound.shape)
+    run = asked(until)
+    readings = [total_bound(settings, run, reading)[pair, brick, 0] for reading in (printed, repaired)]
+    f, g = PAIRS[pair]
+    cost = np.where(until.brick == NOBODY, 0, until.cost)[:, 0].astype(float)
+    mine = (until.stream[:, 0, None] == np.array([f, g]))[:, :, None] & (until.brick[:, 0, None] == np.arange(BRICKS))[
+        :, None
+    ]
+    served = cost[:, None, None] * mine
+    both, _ = backlogged(until, np.array([1 << f | 1 << g], np.uint32))
+    begin, end = _worst(served.sum(axis=2) / settings.weights[[f, g], 0], both[:, 0, brick, 0])
+    inside = slice(begin + 1, end + 1)
+    path = served[inside].cumsum(axis=0)
+    apart = np.abs(np.diff(path.sum(axis=2) / settings.weights[[f, g], 0], axis=1)[:, 0])
+    now = until.elapsed[:, 0].cumsum(dtype=float)
+    data = xr.Dataset(
+        {
+            "served": (("time", "stream", "brick"), path, {"units": "sectors"}),
+            "unfairness": ("time", apart, {"units": "sectors"}),
+        },
+        coords={"time": ("time", now[inside] - now[begin], {"units": "s"}), "stream": ["f", "g"], "brick": list("ABC")},
+    )
+    assert until.sent is not None
+    of = {"bound": readings[0], "repaired": readings[1], "unfair": float(apart[-1]), "shared": "ABC"[brick]}
+    of |= {"requests": int((until.sent.stream != NOBODY).sum()), "depth": int(settings.depth[0])}
+    of |= {"coordinators": int(settings.coordinators[0]), "random": int(settings.random[0])}
+    for name, which in zip("fg", (f, g), strict=True):
+        of[f"weight of {name}"] = float(settings.weights[which, 0])
+        of[f"largest costs of {name}"] = run.largest[which, :, 0].tolist()
+        of[f"largest batches of {name}"] = run.batch[which, :, 0].tolist()
+    return data.assign_attrs(of)
+
+
+def _shares(settings: Settings, log: Watched, reading) -> Float[np.ndarray, "pair brick"]:
+    return share(unfairness(log, settings.weights).everywhere, total_bound(settings, asked(log), reading))[..., 0]
+
+
+def _worst(normalized: Float[np.ndarray, "event stream"], both: np.ndarray) -> tuple[int, int]:
+    """After which event the worst interval begins, and with which it ends: of a run in which it is one period of backlog."""
+    apart = np.where(both, normalized[:, 0] - normalized[:, 1], 0.0)
+    path = (normalized[:, 0] - normalized[:, 1]).cumsum()
+    start = int(both.argmax())
+    best = (0.0, start, start)
+    for end in range(start, len(apart)):
+        since = path[start : end + 1]
+        for pick in (since.argmax(), since.argmin()):
+            best = max(best, (abs(float(since[pick] - path[end])), start + int(pick), end))
+    return best[1], best[2]

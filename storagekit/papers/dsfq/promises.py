@@ -1,0 +1,160 @@
+"""What the scheduler promises beside its theorems: a minimum of every brick, no idle brick, use it or lose it."""
+
+import time
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Bool, Float
+
+from storagekit.analytic.fairness import largest_drop, shortfall
+from storagekit.dispatch import Hashing
+from storagekit.drive import Mixed, RateServer
+from storagekit.engine import Scenario, System, stack
+from storagekit.errors import SimulationError
+from storagekit.metrics import Measurement
+from storagekit.papers.dsfq.drawing import drawn
+from storagekit.papers.dsfq.measuring import asked, backlogged
+from storagekit.papers.dsfq.search import QUICK, SearchEffort
+from storagekit.papers.dsfq.settings import BRICKS, STREAMS, UNIT, Settings, fair, scenario, total
+from storagekit.papers.dsfq.theorems import all_lanes, key_of, made
+from storagekit.papers.dsfq.watching import Watched
+from storagekit.placement import Volumes
+from storagekit.queue import FairQueue, Hybrid, MinimumOnly, Total
+from storagekit.schedule import FCFS
+from storagekit.units import SECTOR
+from storagekit.workload import FixedSize, Group, RandomRequests, Steps, Threads
+
+DELAYS = {"hybrid": Hybrid, "minimum only": MinimumOnly}
+# of bricks A and B: sectors a second, and those of a request, so that each takes a second
+RATE, COST = (100.0, 20.0), (100, 20)
+# seconds for which g is away from A; what a few requests more or less take; chunks of events until it has been served
+AWAY, FEW, LONG = 1000.0, 6.0, 64
+# threads of g at A and at B until then, and at B from then on
+BEFORE = {"nowhere": (0, 0, 0), "A": (3, 0, 0), "B": (0, 2, 2), "nowhere, then B": (0, 0, 2)}
+
+
+def minimums(effort: SearchEffort = QUICK) -> xr.Dataset:
+    """Streams that keep a minimum share of every brick: `share`, by `delay` and `setting`, how much of what `shortfall`
+    allows the stream that fell furthest behind its minimum took; 0 where nobody waited.
+
+    Minimums are between a twentieth of a stream's part of the weights and all of it.
+    """
+    began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 2])
+    settings = drawn(generator, effort.settings)
+    part = settings.weights / settings.weights.sum(axis=0)
+    least = (part * np.exp(generator.uniform(np.log(0.05), 0, part.shape))).astype(np.float32)
+    key = key_of(effort, len(settings))
+    shares = []
+    for delay in DELAYS.values():
+        log = all_lanes(scenario(settings, fair(settings, delay(list(least[:, None])))), key, effort.chunks)
+        shares.append(fallen(settings, log, least))
+    data = xr.Dataset({"share": (("delay", "setting"), np.array(shares))}, coords={"delay": list(DELAYS)})
+    return data.assign_attrs(made("dsfq.minimums", effort, began))
+
+
+def fallen(settings: Settings, log: Watched, least: Float[np.ndarray, "stream lane"]) -> Float[np.ndarray, " lane"]:
+    """How much of the shortfall that a minimum share allows any stream took at any brick. least: m of each."""
+    at = log.brick[:, None] == np.arange(BRICKS)[:, None]
+    work = np.where(at, log.cost[:, None], 0).astype(float)
+    mine = work[:, None] * (log.stream[:, None] == np.arange(STREAMS)[:, None])[:, :, None]
+    waits, gone = backlogged(log, (1 << np.arange(STREAMS)).astype(np.uint32))
+    everybody: Any = np.broadcast_to(work[:, None], mine.shape)
+    share = np.broadcast_to(least[:, None], mine.shape[1:])
+    behind = largest_drop(mine, everybody, share, waits, gone)
+    largest = asked(log).largest
+    allowed = shortfall(share, largest, largest.sum(axis=0) - largest, settings.depth)
+    return np.max(np.where(behind > 0, behind / np.where(allowed > 0, allowed, 1), 0), axis=(0, 1))
+
+
+def busy(effort: SearchEffort = QUICK) -> xr.Dataset:
+    """Bricks under TOTAL-DSFQ, by `setting`: `events` at which a brick had requests that wait, and `free`, at how many of
+    them its devices had a free place.
+    """
+    began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 3])
+    settings = drawn(generator, effort.settings)
+    log = all_lanes(total(settings), key_of(effort, len(settings)), effort.chunks)
+    waits, free = left_free(settings, log)
+    data = xr.Dataset(
+        {"events": ("setting", waits.sum(axis=(0, 1))), "free": ("setting", (waits & free).sum(axis=(0, 1)))}
+    )
+    return data.assign_attrs(made("dsfq.busy", effort, began))
+
+
+def left_free(
+    settings: Settings, log: Watched
+) -> tuple[Bool[np.ndarray, "event brick lane"], Bool[np.ndarray, "event brick lane"]]:
+    """Whether requests wait at a brick after an event, and whether its devices have a free place."""
+    waits = log.waiting.reshape(len(log.waiting), BRICKS, STREAMS, -1).any(axis=2)
+    return waits, log.at_work < settings.depth
+
+
+def returning(effort: SearchEffort = QUICK) -> xr.Dataset:
+    """Stream g comes to an idle brick A after 1,000 s, as f does, by `before`: where it was until then. Variable `wait`,
+    seconds until its first request to A is answered.
+
+    "nowhere"; "A", alone, until half of the time had passed; "B", which is a fifth as fast as A, and where it still is;
+    "nowhere, then B": as it comes to A it comes to B too. Equal weights, D = 1, three threads of each stream at A, two at B.
+    """
+    began, lanes = time.perf_counter(), [_returns(*counts) for counts in BEFORE.values()]
+    log = all_lanes(*stack(lanes, [effort.first_seed]), LONG)
+    now = log.elapsed.cumsum(axis=0, dtype=float)
+    mine = (log.brick == 0) & (log.stream == 1) & (now > AWAY)
+    if not mine.any(axis=0).all():
+        raise SimulationError("a stream that has not been served when its run ends: make it longer")
+    wait = np.take_along_axis(now, mine.argmax(axis=0)[None], axis=0)[0] - AWAY
+    data = xr.Dataset({"wait": ("before", wait, {"units": "s"})}, coords={"before": list(BEFORE)})
+    return data.assign_attrs(made("dsfq.returning", effort, began))
+
+
+def promise_findings(minimums: xr.Dataset, busy: xr.Dataset, returning: xr.Dataset) -> list[Measurement]:
+    """The hybrid's floor, and the two promises of section 2.3. minimums, busy, returning: of this module."""
+    return [_minimum(minimums), _never_idle(busy), _use_or_lose(returning)]
+
+
+def _returns(at_a: int, at_b: int, then_at_b: int) -> Scenario:
+    """g with so many threads at each brick at first, and so many at B from `AWAY` seconds on."""
+
+    def group(cost: int, count: Steps, stream: int, brick: int, most: int) -> Group:
+        asks = RandomRequests(FixedSize(cost * SECTOR), read_share=1.0)
+        return Group(asks, count, stream=stream, volumes=(brick,) * most, most=most)
+
+    groups = [
+        group(COST[0], Steps([AWAY], [0, 3]), 0, 0, 3),
+        group(COST[0], Steps([AWAY / 2, AWAY], [at_a, 0, 3]), 1, 0, 3),
+        group(COST[1], Steps([AWAY], [at_b, then_at_b]), 1, 1, 2),
+    ]
+    drive, volumes = Mixed([RateServer(rate) for rate in RATE], (0, 1)), Volumes(UNIT, [[0], [1]], UNIT)
+    queue = FairQueue(1, (1, 1), Total())
+    return Scenario(System(drive, volumes, Hashing(), FCFS(), queue=queue, slots=16), Threads(groups, volume=UNIT))
+
+
+def _minimum(data: xr.Dataset) -> Measurement:
+    furthest = data.share.max("setting")
+    shares = ", ".join(f"{name} {float(furthest.sel(delay=name)):.3f}" for name in DELAYS)
+    note = (
+        f"how much of what the floor allows the worst stream fell behind its minimum share, in any interval of "
+        f"{data.sizes['setting']:,} settings: {shares}"
+    )
+    worst = float(furthest.max())
+    return Measurement("dsfq.hybrid.minimum", worst, note=note, holds=worst <= 1)
+
+
+def _never_idle(data: xr.Dataset) -> Measurement:
+    events, free = int(data.events.sum()), int(data.free.sum())
+    note = f"devices had a free place at {free:,} of {events:,} events after which a brick had requests that wait"
+    return Measurement("dsfq.work_conserving.never_idle", free, note=note, holds=free == 0 < events)
+
+
+def _use_or_lose(data: xr.Dataset) -> Measurement:
+    wait = {name: float(data.wait.sel(before=name)) for name in BEFORE}
+    one_brick, across = wait["A"] - wait["nowhere"], wait["B"] - wait["nowhere, then B"]
+    note = (
+        f"on one brick it holds: a stream that had A for itself earlier waits {wait['A']:.0f} s as f comes too, one that was "
+        f"nowhere {wait['nowhere']:.0f} s; across bricks it does not: after 1,000 s at B, a fifth as fast, while A was idle, "
+        f"it waits {wait['B']:.0f} s, one that comes to both at once {wait['nowhere, then B']:.0f} s. Delays that come with "
+        "the next request charge what was served while nobody competed; a broadcast would not"
+    )
+    # seconds: a few requests of one second each
+    held = abs(one_brick) <= FEW and abs(across) <= FEW
+    return Measurement("dsfq.work_conserving.use_or_lose", held, note=note)

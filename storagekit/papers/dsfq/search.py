@@ -1,0 +1,185 @@
+"""The search for a setting that breaks a bound: settings at random, then those that come closest, changed again and again."""
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float, Int
+from tqdm import tqdm
+
+from storagekit.analytic.fairness import printed, repaired
+from storagekit.engine import keys
+from storagekit.metrics import made_by
+from storagekit.papers.dsfq.drawing import changed, constructed, drawn
+from storagekit.papers.dsfq.measuring import Asked, asked, one_server, total_service, unfairness
+from storagekit.papers.dsfq.settings import Settings, single, total, unscheduled
+from storagekit.papers.dsfq.watching import watched
+
+# bounds that are to hold, as the search climbs towards them, and two that need not, of other schedulers
+BOUNDS = ("theorem1", "theorem2.printed", "theorem2.repaired", "theorem4.printed", "theorem4.repaired")
+CONTROLS = ("theorem1.unscheduled", "theorem2.single")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchEffort:
+    """How much to search: settings at random, then rounds of `children` changed from the best `parents` of each bound.
+
+    chunks: of 128 events, the length of a run. first_seed: of the settings, and of their requests.
+    """
+
+    settings: int = 600
+    rounds: int = 6
+    children: int = 32
+    parents: int = 6
+    chunks: int = 16
+    first_seed: int = 0
+
+
+QUICK, FULL = SearchEffort(), SearchEffort(settings=10_000, rounds=40, children=64, parents=8)
+
+
+def searched(effort: SearchEffort = QUICK) -> xr.Dataset:
+    """Shares of the bounds that the worst intervals took, of settings drawn at random and of those found by climbing.
+
+    Variables: `share`, by `bound` and `setting`, the unfairness of the worst pair over its bound, NaN where the bound is not
+    of such a setting (theorem 2 is of one coordinator, theorem 4 of several); `tightest`, by `bound`, the largest share found
+    in all, and `climbed`, by `bound` and `round`, the largest so far; and the setting that it was found in: `weights`,
+    `threads`, `burst`, `begins`, `spacing`, `low`, `high`, `rate`, `depth`, `coordinators`,
+    `random` (see `settings.Settings`), by `target`, and its seed, `found_at`.
+    """
+    began, generator = time.perf_counter(), np.random.default_rng(effort.first_seed)
+    settings = drawn(generator, effort.settings)
+    seeds = effort.first_seed + np.arange(len(settings))
+    share = held_against(settings, seeds, effort.chunks, BOUNDS + CONTROLS)
+    pools = _begun(settings, seeds, share, effort)
+    climbed = np.zeros((len(BOUNDS), effort.rounds + 1))
+    for step in range(effort.rounds + 1):
+        climbed[:, step] = [pools[bound].share[0] for bound in BOUNDS]
+        if step < effort.rounds:
+            pools = _climbed(pools, generator, effort)
+    found = {
+        "share": (("bound", "setting"), np.stack([share[name] for name in BOUNDS + CONTROLS])),
+        "tightest": ("bound", np.array([*climbed[:, -1], *(np.nanmax(share[name]) for name in CONTROLS)])),
+        "climbed": (("target", "round"), climbed),
+        "found_at": ("target", np.array([pools[bound].seeds[0] for bound in BOUNDS])),
+    }
+    data = xr.Dataset(found | _columns([pools[bound].settings for bound in BOUNDS]))
+    data = data.assign_coords(bound=list(BOUNDS + CONTROLS), target=list(BOUNDS))
+    length = {"settings": effort.settings, "rounds": effort.rounds, "events_per_run": 128 * effort.chunks}
+    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began)
+    return data.assign_attrs(made | length | {"paper": "dsfq", "exhibit": "dsfq.search"})
+
+
+def held_against(
+    settings: Settings, seeds: Int[np.ndarray, " n"], chunks: int, bounds: tuple[str, ...]
+) -> dict[str, Float[np.ndarray, " n"]]:
+    """The share of each of these bounds that the worst interval of each setting took; NaN of a bound that is not of it."""
+    key, one = keys(seeds.tolist()), settings.coordinators == 1
+    found = {bound: np.full(len(settings), np.nan) for bound in bounds}
+
+    def note(bound: str, lanes: slice, share: np.ndarray, concerns: np.ndarray | None = None) -> None:
+        if bound in found:
+            found[bound][lanes] = share if concerns is None else np.where(concerns[lanes], share, np.nan)
+
+    def runs(build, *wanted: str):
+        if not any(bound in found for bound in wanted):
+            return
+        for lanes, log in tqdm(watched(build(settings), key, chunks), desc=build.__name__, delay=2, leave=False):
+            yield lanes, settings[lanes], log, unfairness(log, settings[lanes].weights)
+
+    for lanes, of, log, unfair in runs(total, *BOUNDS[1:]):
+        run = asked(log)
+        for reading in (printed, repaired):
+            share = total_service(of, run, unfair, reading)
+            note(f"theorem2.{reading.__name__}", lanes, share, one)
+            note(f"theorem4.{reading.__name__}", lanes, share, ~one)
+    for lanes, of, log, unfair in runs(single, "theorem1", "theorem2.single"):
+        run = asked(log)
+        note("theorem1", lanes, one_server(of, run, unfair))
+        note("theorem2.single", lanes, total_service(of, run, unfair, repaired), one)
+    for lanes, of, _, unfair in runs(unscheduled, "theorem1.unscheduled"):
+        largest = np.where(of.used(), of.high, 0).astype(float)
+        note("theorem1.unscheduled", lanes, one_server(of, Asked(largest, largest, largest.astype(int)), unfair))
+    return found
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """The settings that came closest to a bound, closest first, with their seeds and shares."""
+
+    settings: Settings
+    seeds: np.ndarray
+    share: np.ndarray
+
+
+def _begun(
+    settings: Settings, seeds: np.ndarray, share: dict[str, np.ndarray], effort: SearchEffort
+) -> dict[str, _Pool]:
+    """Where the climbing begins: the best of the settings at random, and the two that were made for it."""
+    made, first = constructed(), np.full(2, effort.first_seed)
+    theirs = held_against(made, first, effort.chunks, BOUNDS)
+    together, all_seeds = settings.beside(made), np.concatenate([seeds, first])
+    return {
+        bound: _best(together, all_seeds, np.concatenate([share[bound], theirs[bound]]), effort.parents)
+        for bound in BOUNDS
+    }
+
+
+def _best(settings: Settings, seeds: np.ndarray, share: np.ndarray, count: int) -> _Pool:
+    order = np.argsort(-np.nan_to_num(share, nan=-1.0), kind="stable")[:count]
+    return _Pool(settings[order], seeds[order], share[order])
+
+
+def _climbed(pools: dict[str, _Pool], generator: np.random.Generator, effort: SearchEffort) -> dict[str, _Pool]:
+    """The pools after one round."""
+    children, seeds = [], []
+    for bound, pool in pools.items():
+        which = generator.integers(0, len(pool.settings), effort.children)
+        child = changed(generator, pool.settings[which])
+        least, most = (
+            (2, None) if bound.startswith("theorem4") else (1, 1) if bound.startswith("theorem2") else (1, None)
+        )
+        children.append(replace(child, coordinators=np.clip(child.coordinators, least, most)))
+        seeds.append(pool.seeds[which])
+    found: dict[str, _Pool] = {}
+    of_total = children[1].beside(*children[2:])
+    shares = held_against(of_total, np.concatenate(seeds[1:]), effort.chunks, BOUNDS[1:])
+    shares["theorem1"] = held_against(children[0], seeds[0], effort.chunks, BOUNDS[:1])["theorem1"]
+    for place, (bound, pool) in enumerate(pools.items()):
+        # what was made for one bound may be the best of another
+        fresh, theirs = (children[0], seeds[0]) if place == 0 else (of_total, np.concatenate(seeds[1:]))
+        together, share = pool.settings.beside(fresh), np.concatenate([pool.share, shares[bound]])
+        found[bound] = _best(together, np.concatenate([pool.seeds, theirs]), share, effort.parents)
+    return found
+
+
+def _columns(best: list[Settings]) -> dict[str, tuple]:
+    """The first of each pool, as variables by `target`."""
+    axes = {
+        "weights": ("stream",),
+        "threads": ("kind",),
+        "burst": ("kind", "brick"),
+        "begins": ("kind",),
+        "spacing": ("kind",),
+        "low": ("stream", "brick"),
+        "high": ("stream", "brick"),
+        "rate": ("brick",),
+    }
+    names = (
+        "weights",
+        "threads",
+        "burst",
+        "begins",
+        "spacing",
+        "low",
+        "high",
+        "rate",
+        "depth",
+        "coordinators",
+        "random",
+    )
+    return {
+        name: (("target", *axes.get(name, ())), np.stack([getattr(one, name)[..., 0] for one in best]))
+        for name in names
+    }

@@ -1,0 +1,177 @@
+"""Settings in which fair sharing is attacked: two or three streams at three bricks, everything about them a number.
+
+So a whole population of settings is one batch, and runs on one compilation.
+"""
+
+from dataclasses import dataclass, fields
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from storagekit.arrays import AnyArray
+from storagekit.dispatch import Hashing
+from storagekit.drive import Mixed, RateServer
+from storagekit.engine import Scenario, System
+from storagekit.lanes import first_min, pick, real, rows, whole
+from storagekit.papers.dsfq.watching import noted
+from storagekit.placement import Volumes
+from storagekit.queue import AbstractDelay, AbstractQueue, Depth, FairQueue, Single, Total
+from storagekit.schedule import FCFS
+from storagekit.units import SECTOR
+from storagekit.workload import FixedSize, Group, RandomRequests, Requests, Threads
+from storagekit.workload.randomness import below, fraction, scramble, word_at
+from storagekit.workload.threads import WORDS
+
+STREAMS, BRICKS = 3, 3
+# kinds of threads of a stream
+KINDS = 3
+# threads of all streams together: slots of the engine
+MOST_THREADS = 64
+MOST_COORDINATORS = 20
+# sectors of a brick's stripe unit: the longest request, and one more
+UNIT = 1024
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings as columns, `n` of them down the last axis.
+
+    weights: of each stream. threads: of each kind, KINDS of stream 0, then of stream 1 and 2. burst: how many requests a
+    thread of that kind sends to one brick after the other before it begins again; begins: at which of these. spacing: seconds
+    from the start to the first request of its first thread, and from one thread to the next. low, high: the cost of a request
+    of each stream at each brick, uniform between the two, whole sectors. rate: sectors a second of each brick. depth: D.
+    coordinators: of each stream. random: 1 where they are chosen at random, 0 in turn.
+    """
+
+    weights: Float[np.ndarray, "stream n"]
+    threads: Int[np.ndarray, "kind n"]
+    burst: Int[np.ndarray, "kind brick n"]
+    begins: Int[np.ndarray, "kind n"]
+    spacing: Float[np.ndarray, "kind n"]
+    low: Int[np.ndarray, "stream brick n"]
+    high: Int[np.ndarray, "stream brick n"]
+    rate: Float[np.ndarray, "brick n"]
+    depth: Int[np.ndarray, " n"]
+    coordinators: Int[np.ndarray, " n"]
+    random: Int[np.ndarray, " n"]
+
+    def __len__(self) -> int:
+        return self.depth.size
+
+    def __getitem__(self, which) -> "Settings":
+        """Some of them: numbers in an array, or a slice."""
+        return Settings(*(column[..., which] for column in self.columns))
+
+    @property
+    def columns(self) -> tuple[np.ndarray, ...]:
+        return tuple(getattr(self, each.name) for each in fields(self))
+
+    def beside(self, *others: "Settings") -> "Settings":
+        """These and the others."""
+        together = zip(self.columns, *(other.columns for other in others), strict=True)
+        return Settings(*(np.concatenate(columns, axis=-1) for columns in together))
+
+    def used(self) -> Bool[np.ndarray, "stream brick n"]:
+        """Whether a stream has a thread that sends anything to a brick."""
+        sends = (self.burst > 0) & (self.threads > 0)[:, None]
+        return np.logical_or.reduce(sends.reshape(STREAMS, KINDS, BRICKS, -1), axis=1)
+
+
+class Mixture(Threads):
+    """Threads of the kinds of `Settings`, packed: first those of kind 0, then those of kind 1. They do not
+    think."""
+
+    threads: Int[AnyArray, "kind *lanes"]
+    burst: Int[AnyArray, "turn *lanes"]
+    begins: Int[AnyArray, "kind *lanes"]
+    spacing: Float[AnyArray, "kind *lanes"]
+    low: Int[AnyArray, "place *lanes"]
+    more: Int[AnyArray, "place *lanes"]
+
+    def __init__(self, of: Settings):
+        # what is asked is drawn here
+        blank = RandomRequests(FixedSize(SECTOR), read_share=1.0)
+        super().__init__([Group(blank, of.threads.sum(axis=0, keepdims=True), most=MOST_THREADS)])
+        self.threads = whole(of.threads)
+        self.burst = whole(of.burst.reshape(STREAMS * KINDS * BRICKS, -1))
+        self.begins = whole(of.begins)
+        self.spacing = real(of.spacing)
+        self.low = whole(of.low.reshape(STREAMS * BRICKS, -1))
+        self.more = whole((of.high - of.low + 1).reshape(STREAMS * BRICKS, -1))
+
+    @property
+    def stream_count(self):
+        return STREAMS
+
+    def init(self, key):
+        private = super().init(key)
+        thread = rows(MOST_THREADS, private.due) + jnp.zeros_like(private.issued)
+        kind = self._kind(thread)
+        first = (jnp.cumsum(self.threads, axis=0) - self.threads).astype(jnp.int32)
+        place = thread - jnp.take_along_axis(first, kind, axis=0)
+        spacing = jnp.take_along_axis(self.spacing, kind, axis=0)
+        return private._replace(due=private.due + (place + 1) * spacing)
+
+    def request(self, private, capacity, number: Int[Array, "1 *lanes"]) -> Requests:
+        thread, _ = first_min(private.due)
+        issued = pick(private.issued, thread)
+        (_, size), (_, receiving) = (word_at(private.key, issued, thread * WORDS + which) for which in range(2))
+        stream, brick = self._whose(thread, issued)
+        place = stream * BRICKS + brick
+        sector = brick * UNIT
+        blank = self.groups[0].requests.drawn(capacity, (size, size), (size, receiving), number)
+        return blank._replace(
+            sector=sector,
+            sectors=pick(self.low, place) + below(size, pick(self.more, place)),
+            read=fraction(size) >= 0,
+            address_hash=scramble(sector),
+            stream=stream,
+            client=thread,
+        )
+
+    def _kind(self, thread: Int[Array, "row *lanes"]) -> Int[Array, "row *lanes"]:
+        """The kind of each thread; of threads that are not, the last."""
+        until = jnp.cumsum(self.threads, axis=0)[:, None]
+        before = jnp.sum(until <= thread[None], axis=0)
+        return jnp.minimum(before, self.threads.shape[0] - 1).astype(jnp.int32)
+
+    def _whose(
+        self, thread: Int[Array, "1 *lanes"], issued: Int[Array, "1 *lanes"]
+    ) -> tuple[Int[Array, "1 *lanes"], Int[Array, "1 *lanes"]]:
+        """The stream of a thread, and the brick of its request number `issued`."""
+        kind = self._kind(thread)
+        turns = jnp.concatenate([pick(self.burst, kind * BRICKS + brick) for brick in range(BRICKS)])
+        until = jnp.cumsum(turns, axis=0)
+        at = (issued + pick(self.begins, kind)) % jnp.maximum(until[-1:], 1)
+        brick = jnp.sum(until <= at, axis=0, keepdims=True).astype(jnp.int32)
+        return kind // KINDS, jnp.minimum(brick, BRICKS - 1)
+
+
+def fair(of: Settings, delay: AbstractDelay) -> FairQueue:
+    """The fair queue of the settings."""
+    coordinators = noted(of.coordinators, of.random, MOST_COORDINATORS, UNIT)
+    return FairQueue(of.depth[None], list(of.weights[:, None]), delay, coordinators=coordinators)
+
+
+def total(of: Settings) -> Scenario:
+    """TOTAL-DSFQ in every setting: a scenario whose lanes they are."""
+    return scenario(of, fair(of, Total()))
+
+
+def single(of: Settings) -> Scenario:
+    """Each brick shared by itself, SFQ(D)."""
+    return scenario(of, fair(of, Single()))
+
+
+def unscheduled(of: Settings) -> Scenario:
+    """Devices as deep, and first come, first handed."""
+    return scenario(of, Depth(of.depth[None]))
+
+
+def scenario(of: Settings, queue: AbstractQueue) -> Scenario:
+    """The settings' streams at bricks with such a queue: a scenario whose lanes they are."""
+    drive = Mixed([RateServer(rate[None]) for rate in of.rate], range(BRICKS))
+    volumes = Volumes(UNIT, [[brick] for brick in range(BRICKS)], UNIT)
+    system = System(drive, volumes, Hashing(), FCFS(), queue=queue, slots=MOST_THREADS)
+    return Scenario(system, Mixture(of))

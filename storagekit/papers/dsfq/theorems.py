@@ -1,0 +1,178 @@
+"""Theorems 1, 2 and 4 held against simulation: what a search for their worst intervals found, and their edge cases."""
+
+import time
+from dataclasses import replace
+
+import jax
+import numpy as np
+import xarray as xr
+
+from storagekit.engine import NOBODY, Scenario, keys
+from storagekit.metrics import Measurement, made_by
+from storagekit.papers.dsfq.drawing import drawn
+from storagekit.papers.dsfq.search import QUICK, SearchEffort
+from storagekit.papers.dsfq.settings import BRICKS, KINDS, STREAMS, Settings, scenario, single, total
+from storagekit.papers.dsfq.watching import Watched, watched
+from storagekit.queue import ByBrick, FairQueue, OneCoordinator, Total
+
+# what a few of each say as well as many: settings of one brick; runs of the partition
+OF_ONE_BRICK, RUNS = 128, 8
+
+
+def reduces(effort: SearchEffort = QUICK) -> xr.Dataset:
+    """TOTAL-DSFQ beside SFQ(D), by `setting`: `requests` served, and `alike`, how many of them were served as the same
+    number, for the same stream at the same cost, in the same order at the same time. Coordinate `bricks`: of half of the
+    settings all requests go to one brick, of the others to several, where the two are to differ.
+    """
+    began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 1])
+    several = drawn(generator, 2 * OF_ONE_BRICK)
+    alone = np.zeros_like(several.burst)
+    alone[:, 0] = 1
+    one = np.arange(len(several)) < OF_ONE_BRICK
+    settings = replace(several, burst=np.where(one, alone, several.burst))
+    logs = [all_lanes(build(settings), key_of(effort, len(settings)), effort.chunks) for build in (total, single)]
+    served = logs[0].brick != NOBODY
+    columns = ("brick", "number", "stream", "cost", "elapsed")
+    same = [getattr(logs[0], name) == getattr(logs[1], name) for name in columns]
+    requests, alike = served.sum(axis=0), (served & np.all(same, axis=0)).sum(axis=0)
+    data = xr.Dataset({"requests": ("setting", requests), "alike": ("setting", alike)})
+    bricks = np.where(one, 1, settings.used().any(axis=0).sum(axis=0))
+    return data.assign_coords(bricks=("setting", bricks)).assign_attrs(made("dsfq.reduces", effort, began))
+
+
+def partition(effort: SearchEffort = QUICK) -> xr.Dataset:
+    """Streams of equal weight, f at bricks A and B, g at A: `service`, sectors a second of all bricks, by `coordinators`,
+    `stream` and `seed`. B is half as fast as A, so that equal totals are possible.
+
+    With one coordinator the requests of f to A are delayed by those to B. With one for each brick no coordinator sees both.
+    """
+    began, several = time.perf_counter(), {"one": OneCoordinator(), "by brick": ByBrick()}
+    threads = np.zeros((STREAMS * KINDS, RUNS), int)
+    threads[[0, 1, KINDS]] = 12
+    burst = np.zeros((STREAMS * KINDS, BRICKS, RUNS), int)
+    burst[:, 0] = 1
+    burst[1] = np.array([0, 1, 0])[:, None]
+    nothing, cost = np.zeros_like(threads), np.full((STREAMS, BRICKS, RUNS), 8)
+    rate = np.full((BRICKS, RUNS), 1000.0) * np.array([1, 0.5, 1])[:, None]
+    ones = np.ones(RUNS, int)
+    settings = Settings(
+        np.ones((STREAMS, RUNS)),
+        threads,
+        burst,
+        nothing,
+        nothing * 0.0,
+        cost // 8,
+        2 * cost,
+        rate,
+        4 * ones,
+        ones,
+        0 * ones,
+    )
+    rows = []
+    for coordinators in several.values():
+        queue = FairQueue(settings.depth[None], list(settings.weights[:, None]), Total(), coordinators=coordinators)
+        log = all_lanes(scenario(settings, queue), key_of(effort, RUNS), 2 * effort.chunks)
+        late = log.elapsed.cumsum(axis=0, dtype=float) > log.elapsed.sum(axis=0, dtype=float) / 4
+        mine = [(late & (log.brick != NOBODY) & (log.stream == stream)) for stream in range(2)]
+        seconds = (log.elapsed * late).sum(axis=0, dtype=float)
+        rows.append([(log.cost * served).sum(axis=0) / seconds for served in mine])
+    data = xr.Dataset({"service": (("coordinators", "stream", "seed"), np.array(rows), {"units": "1/s"})})
+    data = data.assign_coords(coordinators=list(several), stream=["f", "g"])
+    return data.assign_attrs(made("dsfq.partition", effort, began))
+
+
+def theorem_findings(search: xr.Dataset, reduces: xr.Dataset, partition: xr.Dataset) -> list[Measurement]:
+    """Theorems 1, 2 and 4. search: of `search.searched`; reduces, partition: of this module."""
+    return [
+        _theorem1(search),
+        _as_printed(search, "theorem2", "the largest cost at any brick in place of that at the brick"),
+        _as_repaired(search, "theorem2"),
+        _reduces(reduces),
+        _as_printed(
+            search, "theorem4", "the largest cost at any brick, and D_SFQ + n batches of a stream with n coordinators"
+        ),
+        _as_repaired(search, "theorem4"),
+        _partition(partition),
+    ]
+
+
+def _theorem1(search: xr.Dataset) -> Measurement:
+    share, broken = _tightest(search, "theorem1"), _broken(search, "theorem1.unscheduled")
+    note = (
+        f"the worst interval took {share:.3f} of the bound, {_searched(search)}; devices as deep that are handed requests "
+        f"as they come break it in {broken}, the furthest {_tightest(search, 'theorem1.unscheduled'):,.0f} times"
+    )
+    return Measurement("dsfq.theorem1.bound", share, note=note, holds=share <= 1)
+
+
+def _as_printed(search: xr.Dataset, theorem: str, repair: str) -> Measurement:
+    printed, repaired = (_tightest(search, f"{theorem}.{reading}") for reading in ("printed", "repaired"))
+    note = (
+        f"as printed {'broken' if printed > 1 else 'not broken'}: unfairness of {printed:.2f} times the bound, "
+        f"{_searched(search)}, at random in {_broken(search, f'{theorem}.printed')}; with {repair} it "
+        f"{'holds' if repaired <= 1 else 'breaks too'}, {repaired:.3f} of the bound at most"
+    )
+    return Measurement(f"dsfq.{theorem}.bound", printed, note=note, holds=printed <= 1)
+
+
+def _as_repaired(search: xr.Dataset, theorem: str) -> Measurement:
+    share = _tightest(search, f"{theorem}.repaired")
+    note = f"the worst interval took {share:.3f} of the repaired bound, {_searched(search)}"
+    if theorem == "theorem2":
+        note += f"; sharing each brick by itself breaks it in {_broken(search, 'theorem2.single')}"
+    return Measurement(f"dsfq.{theorem}.repaired", share, note=note, holds=share <= 1)
+
+
+def _reduces(data: xr.Dataset) -> Measurement:
+    one = data.bricks == 1
+    requests, alike = (int(data[name].where(one, 0).sum()) for name in ("requests", "alike"))
+    others = float(data.alike.where(~one).sum() / data.requests.where(~one).sum())
+    note = (
+        f"{alike:,} of {requests:,} requests were the same, served at the same time, in {int(one.sum())} settings of one "
+        f"brick; of several bricks {others:.0%}"
+    )
+    return Measurement("dsfq.theorem2.reduces", alike == requests and requests > 0, note=note)
+
+
+def _partition(data: xr.Dataset) -> Measurement:
+    ratio = data.service.sel(stream="f") / data.service.sel(stream="g")
+    one, split = (ratio.sel(coordinators=name) for name in ("one", "by brick"))
+    note = (
+        f"f to g, equal weights, is {float(one.mean()):.3f} through one coordinator and {float(split.mean()):.3f} with one "
+        f"for each brick, {split.sizes['seed']} runs"
+    )
+    # further from the weights' ratio of one in every run, and by far
+    escapes = bool(np.all(np.abs(split - 1) > 5 * np.abs(one - 1)) and float(split.min()) > 1.25)
+    return Measurement("dsfq.theorem4.partition", escapes, note=note)
+
+
+def _tightest(search: xr.Dataset, bound: str) -> float:
+    return float(search.tightest.sel(bound=bound))
+
+
+def _broken(search: xr.Dataset, bound: str) -> str:
+    """Of the settings at random in which two streams wait at one brick, how many break a bound."""
+    share = search.share.sel(bound=bound).values
+    broken, waiting = int((share > 1).sum()), int((share > 0).sum())
+    return f"{broken:,} of {waiting:,} settings in which two wait at a brick"
+
+
+def _searched(search: xr.Dataset) -> str:
+    return f"{search.attrs['settings']:,} settings at random, then {search.attrs['rounds']} rounds of climbing"
+
+
+def all_lanes(one: Scenario, key: np.ndarray, chunks: int) -> Watched:
+    """The logs of all lanes side by side."""
+    parts = [log for _, log in watched(one, key, chunks)]
+    return jax.tree.map(lambda *columns: np.concatenate(columns, axis=-1), *parts)
+
+
+def key_of(effort: SearchEffort, lanes: int) -> np.ndarray:
+    """The keys of so many lanes, a seed for each."""
+    return keys(range(effort.first_seed, effort.first_seed + lanes))
+
+
+def made(exhibit: str, effort: SearchEffort, began: float) -> dict:
+    """What an exhibit's data say of how they were made."""
+    by = made_by("simulated", [effort.first_seed], time.perf_counter() - began)
+    return by | {"paper": "dsfq", "exhibit": exhibit, "events_per_run": 128 * effort.chunks}
