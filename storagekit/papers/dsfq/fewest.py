@@ -114,12 +114,13 @@ def _shares(settings: Settings, log: Watched, reading) -> Float[np.ndarray, "pai
 
 
 def _worst(normalized: Float[np.ndarray, "event stream"], both: np.ndarray) -> tuple[int, int]:
-    """After which event the worst interval begins, and with which it ends: of a run in which it is one period of backlog."""
-    apart = np.where(both, normalized[:, 0] - normalized[:, 1], 0.0)
+    """After which event the worst interval begins, and with which it ends, in the first period of backlog."""
     path = (normalized[:, 0] - normalized[:, 1]).cumsum()
-    start = int(both.argmax())
+    start, over = int(both.argmax()), np.append(~both, True)
+    # the event that ends a period belongs to it
+    last = min(start + int(over[start:].argmax()), len(path) - 1)
     best = (0.0, start, start)
-    for end in range(start, len(apart)):
+    for end in range(start, last + 1):
         since = path[start : end + 1]
         for pick in (since.argmax(), since.argmin()):
             best = max(best, (abs(float(since[pick] - path[end])), start + int(pick), end))
