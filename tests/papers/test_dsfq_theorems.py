@@ -227,6 +227,7 @@ def test_use_it_or_lose_it_holds_on_one_brick():
 def test_few_requests_break_theorem_4():
     data = fewest.counterexample(SMALL)
     of = data.attrs
+    assert of["unfair"] == pytest.approx(of["share"] * of["bound"])
     drawn_rows = rows(draw.counterexample(data).to_dict())
     assert [row["bound"] for row in drawn_rows if "bound" in row] == [of["bound"]]
     assert max(row["unfairness"] for row in drawn_rows if "unfairness" in row) == float(data.unfairness.max())
@@ -239,10 +240,11 @@ def test_few_requests_break_theorem_4():
 
 
 def test_the_worst_interval_begins_where_the_path_turns():
-    """Apart 0, 3, 1, -1, 2, where backlog ends, and 11: from the 3 to the -1."""
+    """Apart 0, 3, 1, -1, 2, where backlog ends, and 11: from the 3 to the -1; with no time between, to the 11."""
     normalized = np.array([[0, 0], [3, 0], [0, 2], [0, 2], [3, 0], [9, 0]], float)
     both = np.array([True, True, True, True, False, False])
-    assert fewest._worst(normalized, both) == (1, 3)
+    assert fewest._worst(normalized, both, np.array([1, 0, 0, 0, 0, 0.5])) == (1, 3)
+    assert fewest._worst(normalized, both, np.array([1, 0, 0, 0, 0, 0.0])) == (3, 5)
 
 
 @pytest.mark.slow
