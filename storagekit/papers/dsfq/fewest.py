@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from storagekit.analytic.fairness import printed, repaired
 from storagekit.engine import NOBODY, keys
+from storagekit.lanes import INSTANT
 from storagekit.papers.dsfq.drawing import changed, constructed
 from storagekit.papers.dsfq.measuring import PAIRS, asked, backlogged, share, total_bound, total_service, unfairness
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
@@ -25,10 +26,11 @@ NEVER = np.iinfo(np.int64).max
 def counterexample(effort: SearchEffort = QUICK) -> xr.Dataset:
     """TOTAL-DSFQ with several coordinators where the printed bound of theorem 4 is broken by few requests.
 
-    Made from the setting of `drawing.constructed` by taking away, at random, what is not needed. Variables, by `time` of an
-    event in seconds: `served`, sectors of each `stream` at each `brick` since the worst interval began, and `unfairness`, of
-    the two streams. Attributes: `bound` and `repaired`, both readings of it; `unfair`, the worst interval's; `requests` that
-    were sent, `coordinators`, `depth`, and for each stream its weight, threads and costs.
+    Made from the setting of `drawing.constructed` by changes at random of which those are kept that need fewer requests.
+    Variables, by `time` of an event in seconds: `served`, sectors of each `stream` at each `brick` since the worst interval
+    began, and `unfairness`, of the two streams. Attributes: `bound` and `repaired`, both readings of it; `unfair`, the worst
+    interval's, and `share`, that over the bound; `requests` that were sent, `coordinators`, `depth`, and for each stream its
+    weight, largest costs and largest batches.
     """
     began, generator = time.perf_counter(), np.random.default_rng([effort.first_seed, 4])
     settings = constructed()[1:]
@@ -78,15 +80,15 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
     of_bound = _shares(settings, until, printed)
     pair, brick = np.unravel_index(of_bound.argmax(), of_bound.shape)
     run = asked(until)
-    readings = [total_bound(settings, run, reading)[pair, brick, 0] for reading in (printed, repaired)]
+    readings = [float(total_bound(settings, run, reading)[pair, brick, 0]) for reading in (printed, repaired)]
     f, g = PAIRS[pair]
     cost = np.where(until.brick == NOBODY, 0, until.cost)[:, 0].astype(float)
     mine = (until.stream[:, 0, None] == np.array([f, g]))[:, :, None] & (until.brick[:, 0, None] == np.arange(BRICKS))[
         :, None
     ]
     served = cost[:, None, None] * mine
-    both, _ = backlogged(until, np.array([1 << f | 1 << g], np.uint32))
-    begin, end = _worst(served.sum(axis=2) / settings.weights[[f, g], 0], both[:, 0, brick, 0])
+    both, gap = backlogged(until, np.array([1 << f | 1 << g], np.uint32))
+    begin, end = _worst(served.sum(axis=2) / settings.weights[[f, g], 0], both[:, 0, brick, 0], gap[:, 0, brick, 0])
     inside = slice(begin + 1, end + 1)
     path = served[inside].cumsum(axis=0)
     apart = np.abs(np.diff(path.sum(axis=2) / settings.weights[[f, g], 0], axis=1)[:, 0])
@@ -99,7 +101,13 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
         coords={"time": ("time", now[inside] - now[begin], {"units": "s"}), "stream": ["f", "g"], "brick": list("ABC")},
     )
     assert until.sent is not None
-    of = {"bound": readings[0], "repaired": readings[1], "unfair": float(apart[-1]), "shared": "ABC"[brick]}
+    of = {
+        "bound": readings[0],
+        "repaired": readings[1],
+        "unfair": float(apart[-1]),
+        "share": float(of_bound.max()),
+        "shared": "ABC"[brick],
+    }
     of |= {"requests": int((until.sent.stream != NOBODY).sum()), "depth": int(settings.depth[0])}
     of |= {"coordinators": int(settings.coordinators[0]), "random": int(settings.random[0])}
     for name, which in zip("fg", (f, g), strict=True):
@@ -113,14 +121,14 @@ def _shares(settings: Settings, log: Watched, reading) -> Float[np.ndarray, "pai
     return share(unfairness(log, settings.weights).everywhere, total_bound(settings, asked(log), reading))[..., 0]
 
 
-def _worst(normalized: Float[np.ndarray, "event stream"], both: np.ndarray) -> tuple[int, int]:
-    """After which event the worst interval begins, and with which it ends: of a run in which it is one period of backlog."""
-    apart = np.where(both, normalized[:, 0] - normalized[:, 1], 0.0)
+def _worst(normalized: Float[np.ndarray, "event stream"], both: np.ndarray, gap: np.ndarray) -> tuple[int, int]:
+    """After which event the worst interval begins, and with which it ends. both, gap: as `largest_unfairness` takes them."""
     path = (normalized[:, 0] - normalized[:, 1]).cumsum()
-    start = int(both.argmax())
-    best = (0.0, start, start)
-    for end in range(start, len(apart)):
-        since = path[start : end + 1]
-        for pick in (since.argmax(), since.argmin()):
-            best = max(best, (abs(float(since[pick] - path[end])), start + int(pick), end))
+    best, away, begins = (0.0, 0, 0), np.inf, [0]
+    for event, (now, gone) in enumerate(zip(both, gap, strict=True)):
+        away += gone
+        # the event that ends a period belongs to it, and what happens in that instant
+        begins = [*begins, event] if away <= INSTANT else [event]
+        best = max(best, *((abs(float(path[begin] - path[event])), begin, event) for begin in begins))
+        away = 0.0 if now else away
     return best[1], best[2]

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from storagekit.charts.marks import Layered
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import PAPER, finished
 from storagekit.papers.dsfq.draw.palette import STREAMS
@@ -23,7 +24,7 @@ SHARE = "Worst interval, times the bound"
 
 def search(data: xr.Dataset) -> alt.TopLevelMixin:
     """How much of each bound the worst interval of each setting took. data: of `searched`."""
-    panels = [headed(_settings(data), "At random"), headed(_climbed(data), "Climbing")]
+    panels = [headed(alt.layer(_settings(data)), "At random"), headed(_climbed(data), "Climbing")]
     tightest = {name: float(data.tightest.sel(bound=name)) for name in NAMES}
     broken = ", ".join(NAMES[name] for name in data.target.values if tightest[name] > 1)
     return finished(
@@ -68,7 +69,7 @@ def counterexample(data: xr.Dataset) -> alt.TopLevelMixin:
     )
     return finished(
         side_by_side(
-            [headed(served, "What is served"), headed(alt.layer(line, bound), "Apart; dashed: the bound")],
+            [headed(alt.layer(served), "What is served"), headed(alt.layer(line, bound), "Apart; dashed: the bound")],
             legends="independent",
         ),
         "Theorem 4 as printed, broken",
@@ -100,7 +101,7 @@ def _settings(data: xr.Dataset) -> alt.Chart:
     )
 
 
-def _climbed(data: xr.Dataset) -> alt.LayerChart:
+def _climbed(data: xr.Dataset) -> Layered:
     """The tightest so far, by round."""
     rows = data.climbed.rename("share").to_dataframe().reset_index().assign(bound=lambda row: row.target.map(NAMES))
     lines = (
