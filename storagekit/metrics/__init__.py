@@ -20,4 +20,5 @@ from storagekit.metrics.streams import by_stream as by_stream
 from storagekit.metrics.windows import Timed as Timed
 from storagekit.metrics.windows import joint_backlog as joint_backlog
 from storagekit.metrics.windows import logs as logs
+from storagekit.metrics.windows import together as together
 from storagekit.metrics.windows import windows as windows

@@ -38,13 +38,15 @@ def windows(
     seconds: float,
     window: float = 1.0,
     seeds: Sequence[int] = (0,),
+    backlog: bool = False,
     title: str = "simulating",
 ) -> xr.Dataset:
     """`build(**point)` at every point of the grid that `axes` span, for so many seconds from an empty system.
 
     Returns, over the axes, `seed`, `window` (its coordinate the middle of each, in seconds) and `stream`: `throughput`, bytes
     a second of requests answered, `rate`, requests answered a second, `response`, their mean response time; and by `brick`
-    too `service`, bytes a second that its drives transferred. Raises InputError where requests have no clients, whose
+    too `service`, bytes a second that its drives transferred, and, if `backlog` is asked for, the share of the time in which
+    requests of the stream waited there to be handed over. Raises InputError where requests have no clients, whose
     streams these are, and for windows longer than the run.
     """
     require(0 < seconds < 1e9, "a run of", seconds, "above 0 and below 1e9", "s")
@@ -57,8 +59,8 @@ def windows(
     with tqdm(total=round(seconds * len(points) * len(seeds)), desc=title, unit="s", delay=2, leave=False) as bar:
         for members, alike in groups(scenarios):
             bricks = alike[0].system.drives // alike[0].system.disks
-            sums = _Sums(len(alike) * len(seeds), count, window, streams, bricks)
-            for timed in logs(alike, seeds, seconds):
+            sums = _Sums(len(alike) * len(seeds), count, window, streams, bricks, backlog)
+            for timed in logs(alike, seeds, seconds, backlog=backlog):
                 sums.add(timed)
                 bar.update(
                     round(float(np.sum(np.minimum(timed.end[-1], seconds) - np.minimum(timed.begin[0], seconds))))
@@ -97,7 +99,13 @@ def _by_event(array: np.ndarray) -> np.ndarray:
     return joined[:, 0] if joined.shape[1] == 1 else joined
 
 
-def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def together(pieces: Sequence[Timed]) -> Timed:
+    """The pieces of one run's log, one after the other."""
+    columns = jax.tree.map(lambda *parts: np.concatenate(parts), *[tuple(piece[1:]) for piece in pieces])
+    return Timed(pieces[0].lanes, *columns)
+
+
+def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[Any, Any]:
     """From when to when all of some streams have requests queued at a brick, as `analytic.fairness` takes it.
 
     timed: of the whole run, its backlog kept. Returns, `[event, lane]`, whether they do after each event, and the seconds of
@@ -115,11 +123,12 @@ def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[np.
 class _Sums:
     """Sums by lane, window, stream and, of service, brick."""
 
-    def __init__(self, lanes: int, count: int, window: float, streams: int, bricks: int):
+    def __init__(self, lanes: int, count: int, window: float, streams: int, bricks: int, backlog: bool):
         self.window = window
         self.shape = (lanes, count, streams)
         self.answered, self.sectors, self.waits = (np.zeros(self.shape) for _ in range(3))
         self.service = np.zeros((*self.shape, bricks))
+        self.backlog = np.zeros((*self.shape, bricks)) if backlog else None
 
     def add(self, timed: Timed) -> None:
         lane = np.broadcast_to(np.arange(timed.lanes.start, timed.lanes.stop), timed.end.shape)
@@ -130,6 +139,12 @@ class _Sums:
         self._put(self.sectors, left, at, answered.sectors)
         self._put(self.waits, left, at, answered.response)
         self._put(self.service, log.brick != NOBODY, (lane, timed.end, log.stream, log.brick), log.sectors)
+        if self.backlog is None:
+            return
+        for stream, brick in np.ndindex(*self.backlog.shape[2:]):
+            waited = log.waited if log.waited.ndim == 2 else log.waited[:, brick]
+            # events are short beside windows: each counts where it ends
+            self._put(self.backlog, waited >> stream & 1 == 1, (lane, timed.end, stream, brick), log.elapsed)
 
     def _put(self, total: np.ndarray, happened: np.ndarray, at: tuple, amount: np.ndarray) -> None:
         lane, moment, *rest = (np.broadcast_to(part, happened.shape)[happened] for part in at)
@@ -155,6 +170,9 @@ class _Sums:
                 "bytes transferred by a brick",
             ),
         }
+        if self.backlog is not None:
+            meaning = "share of the time in which requests wait at a brick"
+            of["backlog"] = ((*axes, "brick"), self.backlog[mine] / self.window, "1", meaning)
         variables = {
             name: (dims, values, {"units": unit, "long_name": meaning})
             for name, (dims, values, unit, meaning) in of.items()

@@ -19,5 +19,6 @@ from storagekit.queue.delay import Hybrid as Hybrid
 from storagekit.queue.delay import MinimumOnly as MinimumOnly
 from storagekit.queue.delay import Single as Single
 from storagekit.queue.delay import Total as Total
+from storagekit.queue.delay import prices as prices
 from storagekit.queue.depth import Depth as Depth
 from storagekit.queue.fair import FairQueue as FairQueue

@@ -22,7 +22,8 @@ from storagekit.workload import Requests, below, scramble
 
 class Ledger(NamedTuple):
     """What coordinators remember: the cost of what each sent for each stream, row coordinator * streams + stream, and how
-    much that was when it last sent to each brick. Counters go round after 2^32 units."""
+    much that was when it last sent to each brick. Counters go round: of what went elsewhere between two requests to a brick,
+    2^32 units or more (2 TB, with costs in bytes) are taken for so much less."""
 
     sent: UInt32[Array, "row *lanes"]
     then: UInt32[Array, "brick row *lanes"]

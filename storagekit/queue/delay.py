@@ -33,7 +33,7 @@ class Prices(NamedTuple):
 
 
 class AbstractDelay(eqx.Module):
-    """How long a request is put off, in units of virtual time, before it is divided by the stream's weight."""
+    """How long a request is put off, in ticks of virtual time."""
 
     def check(self, weights: Sequence[Float[AnyArray, "..."]]) -> None:
         """Raises InputError where it cannot work with streams of these weights."""
@@ -85,6 +85,7 @@ class _Guaranteed(AbstractDelay):
             raise InputError(
                 f"minimum shares of {len(self.minimum)} streams where {len(weights)} have weights: one for each"
             )
+        widest = max(np.max(weight) for weight in weights)
         together = sum(np.asarray(share, float) for share in self.minimum)
         require(together <= 1 + 1e-6, "minimum shares that sum to", together, "at most 1: a brick has no more to give")
         for stream, (share, weight) in enumerate(zip(self.minimum, weights, strict=True)):
@@ -98,6 +99,11 @@ class _Guaranteed(AbstractDelay):
                 above[0],
                 f"at most its weight's, {float(np.min(part)):.4g}",
             )
+            factor = np.max((part / share - 1) / np.maximum(1 - part, 1e-9) * (widest / np.asarray(weight)))
+            if factor * TICKS > MOST_PRICE:
+                raise InputError(
+                    f"stream {stream}: a minimum share of {np.min(share):.2g} is too small to tell: use Total()"
+                )
 
     def caps(self, weights):
         least = jnp.concatenate([jnp.broadcast_to(share, weights[:1].shape) for share in self.minimum])

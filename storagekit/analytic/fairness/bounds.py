@@ -57,7 +57,7 @@ class Side:
 
     @property
     def batch(self) -> NDArray:
-        """The largest batchcost at the brick."""
+        """The largest batchcost at the brick, that included which no request to the brick has ended yet."""
         return np.asarray(self.largest if self.largest_batch is None else self.largest_batch, float)
 
 

@@ -6,13 +6,13 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from storagekit.analytic.fairness import delay_factor
+from storagekit.lanes import real
 from storagekit.metrics import Measurement, made_by
 from storagekit.papers.dsfq.sharing import MINIMUM, A, B
-from storagekit.queue import AbstractCoordinators, InTurn, OneCoordinator, account, ledger
+from storagekit.queue import AbstractCoordinators, Hybrid, InTurn, OneCoordinator, account, ledger, prices
 from storagekit.workload import nothing_asked
 
-# the stream of figures 5 and 7, requests of cost one
+# a stream of requests of cost one with the delays that figures 5 and 7 give to A, pieced together from the text
 STREAM = (A, B, B, A, A)
 SETTINGS: dict[str, AbstractCoordinators] = {"one coordinator": OneCoordinator(), "two in turn": InTurn(2)}
 
@@ -46,7 +46,7 @@ def example_findings(data: xr.Dataset) -> list[Measurement]:
     for number, place in ((1, "first"), (2, "second")):
         for index, delay in enumerate(two.delay.values[two.coordinator.values == number]):
             rows.append(Measurement(f"dsfq.example_delays.two[{place},{index}]", float(delay), basis="analytic"))
-    factor, none = float(delay_factor(1 / 2, MINIMUM)), float(delay_factor(1 / 2, 1 / 2))
+    factor, none = (_cap(minimum) for minimum in (MINIMUM, 1 / 2))
     return [
         *rows,
         Measurement("dsfq.hybrid.factor", factor, basis="analytic"),
@@ -54,6 +54,12 @@ def example_findings(data: xr.Dataset) -> list[Measurement]:
             "dsfq.hybrid.single", none == 0, basis="analytic", note=f"the cap of equation 11 is {none:g} times the cost"
         ),
     ]
+
+
+def _cap(minimum: float) -> float:
+    """How many times its own cost the scheduler delays a request of one of two equal streams at most."""
+    of = prices((real(1), real(1)), Hybrid((1 / 2, minimum)), jnp.zeros(1))
+    return round(float(of.cap[1] / of.unit[1]), 4)
 
 
 def _sent(coordinators: AbstractCoordinators, stream: Sequence[int]) -> tuple[list[int], list[int]]:
