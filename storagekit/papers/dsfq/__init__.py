@@ -25,6 +25,7 @@ from storagekit.papers.dsfq.promises import minimums as minimums
 from storagekit.papers.dsfq.promises import promise_findings as promise_findings
 from storagekit.papers.dsfq.promises import returning as returning
 from storagekit.papers.dsfq.search import SearchEffort as SearchEffort
+from storagekit.papers.dsfq.search import search_effort as search_effort
 from storagekit.papers.dsfq.search import searched as searched
 from storagekit.papers.dsfq.sharing import MINIMUM as MINIMUM
 from storagekit.papers.dsfq.sharing import fig8 as fig8

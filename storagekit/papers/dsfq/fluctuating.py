@@ -188,8 +188,8 @@ def _hybrid(shared: xr.Dataset) -> Measurement:
     apart = {name: _typical(_of(shared, name).apart, _of(shared, name).both) for name in ("total", "hybrid")}
     note = (
         f"{_seen(_of(shared, 'hybrid'))}: the least share of A that a stream has is {least['total']:.1%} under total "
-        f"sharing, {least['hybrid']:.1%} under the hybrid, {MINIMUM:.1%} being promised; totals differ by {apart['total']:.1%} and "
-        f"{apart['hybrid']:.1%} in the median"
+        f"sharing, {least['hybrid']:.1%} under the hybrid, {MINIMUM:.1%} being promised; totals differ by "
+        f"{apart['total']:.1%} and {apart['hybrid']:.1%} in the median"
     )
     return Measurement("dsfq.fig14.hybrid", least["total"] < MINIMUM <= least["hybrid"], note=note)
 

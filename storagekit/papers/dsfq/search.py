@@ -15,6 +15,7 @@ from storagekit.papers.dsfq.drawing import changed, constructed, drawn
 from storagekit.papers.dsfq.measuring import Asked, asked, one_server, total_service, unfairness
 from storagekit.papers.dsfq.settings import Settings, single, total, unscheduled
 from storagekit.papers.dsfq.watching import watched
+from storagekit.papers.effort import Effort, of_profile
 
 # bounds that are to hold, as the search climbs towards them, and two that need not, of other schedulers
 BOUNDS = ("theorem1", "theorem2.printed", "theorem2.repaired", "theorem4.printed", "theorem4.repaired")
@@ -22,7 +23,7 @@ CONTROLS = ("theorem1.unscheduled", "theorem2.single")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchEffort:
+class SearchEffort(Effort):
     """How much to search: settings at random, then rounds of `children` changed from the best `parents` of each bound.
 
     chunks: of 128 events, the length of a run. first_seed: of the settings, and of their requests.
@@ -33,10 +34,14 @@ class SearchEffort:
     children: int = 32
     parents: int = 6
     chunks: int = 16
-    first_seed: int = 0
 
 
 QUICK, FULL = SearchEffort(), SearchEffort(settings=10_000, rounds=40, children=64, parents=8)
+
+
+def search_effort(profile: str, first_seed: int = 0) -> SearchEffort:
+    """The effort of a profile for the search and what goes with it."""
+    return of_profile(profile, {"quick": QUICK, "full": FULL}, first_seed)
 
 
 def searched(effort: SearchEffort = QUICK) -> xr.Dataset:
