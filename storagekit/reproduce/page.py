@@ -6,6 +6,7 @@
 """
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 PROFILES = ("quick", "full")
 MEASUREMENTS = "measurements.json"
+# how many times the largest variable's points a table may have in all
+MOSTLY_FULL = 16
 
 
 class Page:
@@ -101,10 +104,22 @@ class Page:
 
 
 def _tidy(dataset: "xr.Dataset") -> "pd.DataFrame":
-    """One row per point, axes first; single numbers make one row."""
-    if dataset.sizes:
+    """One row per point, axes first; single numbers make one row.
+
+    Where variables have so different axes that most points of all of them together have nothing to say, each group of
+    variables with the same axes has its own rows.
+    """
+    if not dataset.sizes:
+        return dataset.to_pandas().to_frame().T
+    largest = max((variable.size for variable in dataset.data_vars.values()), default=0)
+    if math.prod(dataset.sizes.values()) <= MOSTLY_FULL * largest:
         return dataset.to_dataframe().reset_index()
-    return dataset.to_pandas().to_frame().T
+    alike: dict[tuple, list] = {}
+    for name, variable in dataset.data_vars.items():
+        alike.setdefault(variable.dims, []).append(name)
+    import pandas as pd
+
+    return pd.concat([_tidy(dataset[names].reset_coords(drop=True)) for names in alike.values()], ignore_index=True)
 
 
 def _storable(value):

@@ -51,6 +51,17 @@ def test_an_exhibit_is_four_files_that_say_the_same(page, tmp_path, dataset, cha
     assert picture.data.startswith("<svg")
 
 
+def test_variables_of_different_axes_have_rows_of_their_own(page, tmp_path, chart):
+    """Not one for each combination of their axes, of which there are 10^6 here."""
+    apart = xr.Dataset({name: (f"of_{name}", np.arange(100.0)) for name in ("one", "other", "third")} | {"alone": 4.0})
+    page.show("fig5", apart, chart)
+    table = pd.read_csv(tmp_path / "dsptf" / "fig5.csv")
+    assert len(table) == 301 and table["alone"].dropna().tolist() == [4.0]
+    for name in ("one", "other", "third"):
+        np.testing.assert_array_equal(table.dropna(subset=name)[name], np.arange(100.0))
+        np.testing.assert_array_equal(table.dropna(subset=name)[f"of_{name}"], np.arange(100))
+
+
 def test_a_dataset_of_single_numbers_is_one_line_of_csv(page, tmp_path, chart):
     page.show("table1", xr.Dataset({"gain": 1.4, "depth": 9}), chart)
     assert (tmp_path / "dsptf" / "table1.csv").read_text() == "gain,depth\n1.4,9.0\n"
