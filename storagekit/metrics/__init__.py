@@ -18,7 +18,9 @@ from storagekit.metrics.replaying import replay as replay
 from storagekit.metrics.standard import STANDARD as STANDARD
 from storagekit.metrics.streams import by_stream as by_stream
 from storagekit.metrics.windows import Timed as Timed
+from storagekit.metrics.windows import by_event as by_event
 from storagekit.metrics.windows import joint_backlog as joint_backlog
+from storagekit.metrics.windows import lasting as lasting
 from storagekit.metrics.windows import logs as logs
 from storagekit.metrics.windows import together as together
 from storagekit.metrics.windows import windows as windows

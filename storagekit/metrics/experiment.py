@@ -121,14 +121,14 @@ def sweep(
     >>> dict(result.throughput.sizes)
     {'replicas': 2, 'depth': 2, 'seed': 8}
     """
-    seeds = _seeds(seeds)
+    seeds = listed(seeds)
     measured_for = extent(requests, seconds, warm_up)
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:
         raise InputError("an axis of the sweep has no values; give each at least one")
     told = beside(measures)
     check_axes(axes, told)
-    scenarios = [_built(build, point) for point in points]
+    scenarios = [built(build, point) for point in points]
     began = time.perf_counter()
     lanes: list[xr.Dataset | None] = [None] * len(points)
     for members, alike in groups(scenarios):
@@ -209,7 +209,8 @@ def _refuse_held_up(waited: float, slots: int) -> None:
         )
 
 
-def _seeds(seeds: int | Sequence[int]) -> list[int]:
+def listed(seeds: int | Sequence[int]) -> list[int]:
+    """The seeds, or so many of them from 0 on. Raises InputError where one is given twice or cannot be."""
     listed = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     if not listed:
         raise InputError("no seeds: give at least one")
@@ -220,20 +221,23 @@ def _seeds(seeds: int | Sequence[int]) -> list[int]:
     return listed
 
 
-def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure]) -> None:
-    """Raises InputError where an axis is called what results call something else, or has no list of values."""
+def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure], others: Sequence[str] = ()) -> None:
+    """Raises InputError where an axis is called what results call something else, or has no list of values.
+
+    others: dimensions of the result besides.
+    """
     names = {measure.name for measure in measures}
     own = {word for one in sums_of(measures) for word in one.along}
     for name, values in axes.items():
         if name in names:
             raise InputError(f"an axis named {name!r}: that is the name of a measure; choose another name")
-        if name in ("seed", "brick", "statistic", *own):
+        if name in ("seed", "brick", "statistic", *own, *others):
             raise InputError(f"an axis named {name!r}: that is a dimension of the result; choose another name")
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise InputError(f"axis {name!r} is {values!r}: give a list of values")
 
 
-def _built(build: Callable[..., Scenario], point: dict[str, Any]) -> Scenario:
+def built(build: Callable[..., Scenario], point: dict[str, Any]) -> Scenario:
     """The scenario of a point. An axis that `build` does not take is the caller's mistake, not a fault inside it."""
     try:
         inspect.signature(build).bind(**point)

@@ -12,13 +12,16 @@ from tqdm import tqdm
 
 from storagekit.checks import require
 from storagekit.engine import NOBODY, Record, Runner, Scenario, ServiceLog, batches, stack
-from storagekit.metrics.experiment import grid
+from storagekit.errors import InputError
+from storagekit.metrics.experiment import built, check_axes, grid, listed
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import fewest, groups, provided
 from storagekit.units import SECTOR
 
 # chunks of events between two looks at the log
 STRIDE = 8
+# dimensions of what windows returns
+OWN = ("window", "stream")
 
 
 class Timed(NamedTuple):
@@ -37,7 +40,7 @@ def windows(
     *,
     seconds: float,
     window: float = 1.0,
-    seeds: Sequence[int] = (0,),
+    seeds: int | Sequence[int] = (0,),
     backlog: bool = False,
     title: str = "simulating",
 ) -> xr.Dataset:
@@ -51,8 +54,12 @@ def windows(
     """
     require(0 < seconds < 1e9, "a run of", seconds, "above 0 and below 1e9", "s")
     require(0 < window <= seconds, "windows of", window, f"above 0 and at most the {seconds:g} s of the run", "s")
+    check_axes(axes, (), OWN)
+    seeds = listed(seeds)
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-    scenarios = [build(**point) for point in points]
+    if not points:
+        raise InputError("an axis has no values; give each at least one")
+    scenarios = [built(build, point) for point in points]
     began, count = time.perf_counter(), int(seconds / window + 1e-9)
     streams = max(scenario.arrivals.stream_count for scenario in scenarios)
     found: list[xr.Dataset | None] = [None] * len(points)
@@ -85,15 +92,16 @@ def logs(
         runner = Runner(part, lane_keys, Record(log=ServiceLog(backlog)))
         now = np.zeros(used)
         while now.min() < seconds:
-            log = jax.tree.map(lambda array, used=used: _by_event(array)[..., :used], runner.advance(STRIDE)[1])
+            log = jax.tree.map(lambda array, used=used: by_event(array)[..., :used], runner.advance(STRIDE)[1])
             end = now + np.cumsum(log.elapsed, axis=0, dtype=np.float64)
             begin = np.concatenate([now[None], end[:-1]])
             yield Timed(slice(first, first + used), begin, end, log)
-            now = end[-1]
+            # whose threads have all stopped has nothing more to tell
+            now = np.where(np.any((log.elapsed > 0) | np.isfinite(log.entered), axis=0), end[-1], seconds)
         first += used
 
 
-def _by_event(array: np.ndarray) -> np.ndarray:
+def by_event(array: np.ndarray) -> np.ndarray:
     """`[chunk, event, row, lane]` as `[event, row, lane]`, without an axis of one row."""
     joined = array.reshape(-1, *array.shape[2:])
     return joined[:, 0] if joined.shape[1] == 1 else joined
@@ -113,11 +121,16 @@ def joint_backlog(timed: Timed, brick: int, streams: Sequence[int]) -> tuple[Any
     """
     log, bits = timed.log, np.uint32(sum(1 << stream for stream in streams))
     waited, waits = ((mask[:, brick] if mask.ndim == 3 else mask) & bits == bits for mask in (log.waited, log.waits))
-    # what holds while an event lasts, its request having entered, holds from the end of the one before
+    return lasting(waited, waits, log.entered, log.elapsed)
+
+
+def lasting(waited: Any, waits: Any, entered: Any, elapsed: Any) -> tuple[Any, Any]:
+    """Of something that holds while events last, once their request has entered, and after them: whether it holds from each
+    on, and the seconds of each in which it did not. `[event, ...]`."""
+    # what holds while an event lasts holds from the end of the one before
     after = np.concatenate([waited[1:], waits[-1:]])
     before = np.concatenate([np.zeros_like(waits[:1]), waits[:-1]])
-    gap = np.where(waited, np.where(before, 0.0, np.minimum(log.entered, log.elapsed)), log.elapsed)
-    return after, gap
+    return after, np.where(waited, np.where(before, 0.0, np.minimum(entered, elapsed)), elapsed)
 
 
 class _Sums:
@@ -142,9 +155,9 @@ class _Sums:
         if self.backlog is None:
             return
         for stream, brick in np.ndindex(*self.backlog.shape[2:]):
-            waited = log.waited if log.waited.ndim == 2 else log.waited[:, brick]
+            _, gap = joint_backlog(timed, brick, (stream,))
             # events are short beside windows: each counts where it ends
-            self._put(self.backlog, waited >> stream & 1 == 1, (lane, timed.end, stream, brick), log.elapsed)
+            self._put(self.backlog, gap < log.elapsed, (lane, timed.end, stream, brick), log.elapsed - gap)
 
     def _put(self, total: np.ndarray, happened: np.ndarray, at: tuple, amount: np.ndarray) -> None:
         lane, moment, *rest = (np.broadcast_to(part, happened.shape)[happened] for part in at)

@@ -20,8 +20,6 @@ MEAN = (_SMALLEST + _LARGEST) / 2 * SECTOR
 _VOLUME = 2**20
 # Threads that think, for each that does not: so many that what they wait is little beside what they think.
 _THINKING = 4
-# a minimum so small that all that a stream has elsewhere counts
-_NONE = 1e-6
 
 
 def shared(given: Numbers, policy: Policy, threads: int, depth: int) -> Scenario:
@@ -48,7 +46,7 @@ def shared(given: Numbers, policy: Policy, threads: int, depth: int) -> Scenario
 def _delay(policy: Policy, minimum: np.ndarray) -> AbstractDelay:
     if policy == "single":
         return Single()
-    return Hybrid(np.where(minimum > 0, minimum, _NONE).tolist()) if np.any(minimum > 0) else Total()
+    return Hybrid(minimum.tolist()) if np.any(minimum > 0) else Total()
 
 
 def _group(stream: int, brick: int, given: Numbers, threads: int, depth: int) -> Group:

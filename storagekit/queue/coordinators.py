@@ -13,25 +13,28 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Int, UInt32
 
+from storagekit import wide
 from storagekit.arrays import AnyArray
 from storagekit.checks import require, require_whole
 from storagekit.errors import InputError
 from storagekit.lanes import pick, put, rows, whole
 from storagekit.workload import Requests, below, scramble
 
+# what a word holds
+MOST = np.uint32(0xFFFFFFFF)
+
 
 class Ledger(NamedTuple):
-    """What coordinators remember: the cost of what each sent for each stream, row coordinator * streams + stream, and how
-    much that was when it last sent to each brick. Counters go round: of what went elsewhere between two requests to a brick,
-    2^32 units or more (2 TB, with costs in bytes) are taken for so much less."""
+    """What coordinators remember: the cost of what each sent for each stream, `[row]`, row coordinator * streams + stream,
+    and how much that was when it last sent to each brick, `[brick, row]`."""
 
-    sent: UInt32[Array, "row *lanes"]
-    then: UInt32[Array, "brick row *lanes"]
+    sent: wide.Wide
+    then: wide.Wide
 
 
 def ledger(rows: int, bricks: int, lanes: tuple[int, ...]) -> Ledger:
     """Nothing sent yet."""
-    return Ledger(jnp.zeros((rows, *lanes), jnp.uint32), jnp.zeros((bricks, rows, *lanes), jnp.uint32))
+    return Ledger(wide.zeros(rows, *lanes), wide.zeros(bricks, rows, *lanes))
 
 
 def account(
@@ -41,20 +44,31 @@ def account(
     there: Bool[Array, "brick *lanes"],
 ) -> tuple[Ledger, UInt32[Array, "brick *lanes"]]:
     """A request is sent to the bricks `there`, one after the other, at its cost at each. row: of the coordinator that does
-    so, for all bricks or for each. Returns the ledger, and what went elsewhere since it last sent to each brick."""
+    so, for all bricks or for each. Returns the ledger, and what went elsewhere since it last sent to each brick, 2^32 - 1
+    units of cost where it is more."""
     cost = jnp.where(there, cost, jnp.uint32(0))
     before, sent = _before(row, cost)
-    total = jnp.take_along_axis(book.sent, row, axis=0) + before
-    known = jnp.take_along_axis(book.then, jnp.broadcast_to(row, cost.shape)[:, None], axis=1)
-    now = jnp.where(there, total + cost, known[:, 0])[:, None]
+    so_far = wide.Wide(*(jnp.take_along_axis(word, row, axis=0) for word in book.sent))
+    total = wide.add(so_far, _small(before))
+    column = jnp.broadcast_to(row, cost.shape)[:, None]
+    known = wide.Wide(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in book.then))
+    elsewhere = wide.subtract(total, known)
+    elsewhere = jnp.where(elsewhere.high > 0, MOST, elsewhere.low)
+    now = wide.pick(there, wide.add(total, _small(cost)), known)
     if row.shape[0] == 1:
-        then = put(book.then, row, now, axis=1)
-        sum_of = put(book.sent, row, pick(book.sent, row) + sent)
-        return Ledger(sum_of, then), total - known[:, 0]
-    every = rows(book.sent.shape[0], row)
+        after = wide.add(so_far, _small(sent))
+        then = (put(word, row, new[:, None], axis=1) for word, new in zip(book.then, now, strict=True))
+        sums = (put(word, row, new) for word, new in zip(book.sent, after, strict=True))
+        return Ledger(wide.Wide(*sums), wide.Wide(*then)), elsewhere
+    every = rows(book.sent.low.shape[0], row)
     mine = row[:, None] == every[None]
     added = jnp.sum(jnp.where(mine, cost[:, None], jnp.uint32(0)), axis=0, dtype=jnp.uint32)
-    return Ledger(book.sent + added, jnp.where(mine, now, book.then)), total - known[:, 0]
+    then = wide.pick(mine, wide.Wide(now.high[:, None], now.low[:, None]), book.then)
+    return Ledger(wide.add(book.sent, _small(added)), then), elsewhere
+
+
+def _small(count: UInt32[Array, "*row"]) -> wide.Wide:
+    return wide.Wide(jnp.zeros_like(count), count)
 
 
 def _before(

@@ -5,7 +5,7 @@ Delays count in ticks of virtual time: a unit of cost is a stream's `price`, the
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -21,12 +21,14 @@ from storagekit.lanes import real
 
 # ticks that a unit of cost takes of the stream with the largest weight
 TICKS = 2**16
-# what a word holds, and float32 as well
+# what a word holds, and float32 as well; a cap beyond it is none
 MOST_PRICE = 2.0**32 - 2.0**8
+NO_CAP = np.uint32(0xFFFFFFFF)
 
 
 class Prices(NamedTuple):
-    """Ticks that a unit of cost takes of each stream, and those that a delay has for each unit at most (`cap`)."""
+    """Ticks that a unit of cost takes of each stream, and those that a delay has for each unit at most (`cap`), NO_CAP where
+    nothing limits them."""
 
     unit: UInt32[Array, "stream *lanes"]
     cap: UInt32[Array, "stream *lanes"]
@@ -78,6 +80,9 @@ class _Guaranteed(AbstractDelay):
     minimum: of each stream, at most its share of the weights.
     """
 
+    # whether a stream may do without
+    optional: ClassVar[bool] = False
+
     minimum: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=_reals)
 
     def check(self, weights):
@@ -85,13 +90,14 @@ class _Guaranteed(AbstractDelay):
             raise InputError(
                 f"minimum shares of {len(self.minimum)} streams where {len(weights)} have weights: one for each"
             )
-        widest = max(np.max(weight) for weight in weights)
         together = sum(np.asarray(share, float) for share in self.minimum)
         require(together <= 1 + 1e-6, "minimum shares that sum to", together, "at most 1: a brick has no more to give")
         for stream, (share, weight) in enumerate(zip(self.minimum, weights, strict=True)):
             part = np.asarray(weight, float) / sum(np.asarray(one, float) for one in weights)
             share = np.asarray(share, float)
-            require(share > 0, f"stream {stream}: a minimum share of", share, "above 0; without one use Total()")
+            least = "0, for none, or more" if self.optional else "above 0; without one use Total()"
+            possible = share >= 0 if self.optional else share > 0
+            require(possible, f"stream {stream}: a minimum share of", share, least)
             above = np.broadcast_arrays(share, part)
             require(
                 above[0] <= above[1] * (1 + 1e-6),
@@ -99,16 +105,12 @@ class _Guaranteed(AbstractDelay):
                 above[0],
                 f"at most its weight's, {float(np.min(part)):.4g}",
             )
-            factor = np.max((part / share - 1) / np.maximum(1 - part, 1e-9) * (widest / np.asarray(weight)))
-            if factor * TICKS > MOST_PRICE:
-                raise InputError(
-                    f"stream {stream}: a minimum share of {np.min(share):.2g} is too small to tell: use Total()"
-                )
 
     def caps(self, weights):
         least = jnp.concatenate([jnp.broadcast_to(share, weights[:1].shape) for share in self.minimum])
+        factor = jnp.maximum(weights / jnp.where(least > 0, least, 1.0) - 1, 0) / jnp.maximum(1 - weights, 1e-9)
         # of a stream that is alone the weight is the whole, and so is its share
-        return jnp.where(weights < 1, jnp.maximum(weights / least - 1, 0) / jnp.maximum(1 - weights, 1e-9), 0.0)
+        return jnp.where(least > 0, jnp.where(weights < 1, factor, 0.0), jnp.inf)
 
 
 class MinimumOnly(_Guaranteed):
@@ -120,10 +122,13 @@ class MinimumOnly(_Guaranteed):
 
 class Hybrid(_Guaranteed):
     """All that went elsewhere, as far as each stream's minimum share of every brick is left to it (HYBRID-DSFQ; dsfq,
-    equation 12)."""
+    equation 12). A minimum of 0 is none, and so is one so small that the cap is beyond counting."""
+
+    optional: ClassVar[bool] = True
 
     def ticks(self, elsewhere, cost, price, cap):
-        return wide.earlier(wide.product(elsewhere, price), wide.product(cost, cap))
+        total = wide.product(elsewhere, price)
+        return wide.pick(cap == NO_CAP, total, wide.earlier(total, wide.product(cost, cap)))
 
 
 def prices(weights: Sequence[Float[AnyArray, "..."]], delay: AbstractDelay, like: Shaped[Array, "1 *lanes"]) -> Prices:
@@ -131,4 +136,5 @@ def prices(weights: Sequence[Float[AnyArray, "..."]], delay: AbstractDelay, like
     given = jnp.concatenate([jnp.broadcast_to(weight, like.shape) for weight in weights])
     unit = jnp.max(given, axis=0, keepdims=True) / given * TICKS
     cap = delay.caps(given / jnp.sum(given, axis=0, keepdims=True)) * unit
-    return Prices(*(jnp.minimum(jnp.round(some), MOST_PRICE).astype(jnp.uint32) for some in (unit, cap)))
+    words = (jnp.minimum(jnp.round(some), MOST_PRICE).astype(jnp.uint32) for some in (unit, cap))
+    return Prices(next(words), jnp.where(cap > MOST_PRICE, NO_CAP, next(words)))

@@ -3,8 +3,8 @@
 A brick tags each request with the virtual time at which it should start, and hands over first what has the least tag.
 Virtual time is the tag of what was handed over last. Tags are whole ticks in 64 bits, so that they add up exactly; the
 finish tag of a stream that was away is kept as it was, and delays are added to it. That holds while it is less than 2^63
-ticks old: of equal weights, 2^41 units of cost, 65 days at 200 MB/s; of weights 1 and w, where the lighter stream has the
-brick to itself, a w-th of that.
+ticks old: with two streams of equal weights 2^46 units of cost, five years of 200 MB/s or two of disk time in us; with more
+streams, and where the lightest has the brick to itself, as many times less as they are and as it is lighter.
 """
 
 from collections.abc import Iterable
@@ -27,15 +27,13 @@ from storagekit.queue.coordinators import AbstractCoordinators, Ledger, OneCoord
 from storagekit.queue.cost import AbstractCost, ByBytes
 from storagekit.queue.delay import AbstractDelay, Prices, Total, prices
 
-# The lowest bits of a waiting request's tag are its stream: of equal tags the lower stream is first.
-STREAM_BITS = 6
-MOST_STREAMS = 2**STREAM_BITS
+# a stream's number is in the lowest bits of what waits
+MOST_STREAMS = 64
 # how many times the least weight another may be
-MOST_APART = 1024
+MOST_APART = 256
 # bricks are bits of a word
 MOST_BRICKS = MOST_PARTS
 NEVER = np.uint32(0xFFFFFFFF)
-WITHOUT_STREAM = np.uint32(0xFFFFFFFF << STREAM_BITS & 0xFFFFFFFF)
 
 
 class Tags(NamedTuple):
@@ -187,7 +185,7 @@ class FairQueue(AbstractQueue):
             # handed over as they came, if there was room
             return private, jnp.zeros_like(queued.busy)
         brick = queued.which // queued.placement.drives_a_brick
-        slot, tag, found = _least(private, brick)
+        slot, tag, found = _least(private, brick, self._bits)
         goes = found & some(queued.acts) & (pick(private.at_work, brick) < self.depth)
         at = (rows(private.given.shape[0], goes) == brick) & goes
         taken = (rows(private.queued.shape[0], goes) == slot) & goes
@@ -211,14 +209,24 @@ class FairQueue(AbstractQueue):
         chosen, turn = self.coordinators.choose(private.turn, request, moment.admitted, there.shape[0])
         book, elsewhere = account(private.book, chosen * len(self.weights) + stream, cost, there)
         price = Prices(*(pick(each, stream) for each in self._prices(stream)))
-        delay = _ticks(self.delay.ticks(elsewhere, cost, price.unit, price.cap))
+        delay = self._ticks(self.delay.ticks(elsewhere, cost, price.unit, price.cap))
         column = jnp.broadcast_to(stream, there.shape)[:, None]
         before = wide.Wide(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in private.finish))
         start = wide.later(private.virtual, wide.add(before, delay))
-        finish = wide.pick(there, wide.add(start, _ticks(wide.product(cost, price.unit))), before)
+        finish = wide.pick(there, wide.add(start, self._ticks(wide.product(cost, price.unit))), before)
         finishes = (put(word, stream, new[:, None], axis=1) for word, new in zip(private.finish, finish, strict=True))
         private = private._replace(finish=wide.Wide(*finishes), book=book, turn=turn)
         return private, Arrival(there, cost, stream, start, finish)
+
+    @property
+    def _bits(self) -> int:
+        """The lowest bits of a tag, which hold the stream of what waits: of equal tags the lower stream is first."""
+        return max(1, (self.streams - 1).bit_length())
+
+    def _ticks(self, count: wide.Wide) -> wide.Wide:
+        """So many ticks, as tags have them."""
+        high = (count.high << self._bits) | (count.low >> (32 - self._bits))
+        return wide.Wide(high, count.low << self._bits)
 
     def _prices(self, like: Int[Array, "1 *lanes"]) -> Prices:
         return prices(self.weights, self.delay, like)
@@ -236,20 +244,15 @@ def _parts(moment: Entered, bricks: int) -> tuple[Bool[Array, "brick *lanes"], I
     return jnp.any(there.reshape(by_brick), axis=1), jnp.sum(sectors.reshape(by_brick), axis=1)
 
 
-def _ticks(whole_ticks: wide.Wide) -> wide.Wide:
-    """With room for a stream in the lowest bits."""
-    high = (whole_ticks.high << STREAM_BITS) | (whole_ticks.low >> (32 - STREAM_BITS))
-    return wide.Wide(high, whole_ticks.low << STREAM_BITS)
-
-
 def _with_stream(tag: wide.Wide, stream: Int[Array, "1 *lanes"]) -> wide.Wide:
     return wide.Wide(tag.high, tag.low | stream.astype(jnp.uint32))
 
 
 def _least(
-    private: Tags, brick: Int[Array, "1 *lanes"]
+    private: Tags, brick: Int[Array, "1 *lanes"], bits: int
 ) -> tuple[Int[Array, "1 *lanes"], wide.Wide, Bool[Array, "1 *lanes"]]:
-    """The slot of what has the least tag at a brick, that tag, and whether anything waits there."""
+    """The slot of what has the least tag at a brick, that tag without the stream in its lowest `bits`, and whether anything
+    waits there."""
     waits = held(private.queued, brick)
     tag = wide.Wide(*(_of_brick(word, brick) for word in private.start))
     virtual = wide.Wide(*(pick(word, brick) for word in private.virtual))
@@ -260,7 +263,7 @@ def _least(
     low = least(jnp.where(first, ahead.low, NEVER))
     slot, found = first_true(first & (ahead.low == low))
     at = wide.add(virtual, wide.Wide(high, low))
-    return slot, wide.Wide(at.high, at.low & WITHOUT_STREAM), found
+    return slot, wide.Wide(at.high, (at.low >> bits) << bits), found
 
 
 def _of_brick(values: Shaped[Array, "row slot *lanes"], brick: Int[Array, "1 *lanes"]) -> Shaped[Array, "slot *lanes"]:

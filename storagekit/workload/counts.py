@@ -192,7 +192,8 @@ class Sinusoid(AbstractPeriodic):
     def turn(self, index):
         # count > index where the sine is at least `height`: from the turn `rises` to half a turn less that
         enough = index + jnp.float32(0.5)
-        height = (enough - (self.low + self.high) / 2) / ((self.high - self.low) / 2)
+        swing = (self.high - self.low) / 2
+        height = (enough - (self.low + self.high) / 2) / jnp.where(swing > 0, swing, 1.0)
         rises = jnp.arcsin(jnp.clip(height, -1, 1)) / (2 * np.pi)
         share = jnp.where(enough <= self.low, 1.0, jnp.where(enough > self.high, 0.0, 0.5 - 2 * rises))
         begins = rises - self.phase

@@ -12,7 +12,7 @@ from storagekit.placement import Replicas, Volumes
 from storagekit.queue import FairQueue
 from storagekit.schedule import FCFS
 from storagekit.units import SECTOR
-from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, Group, OnOff, RandomRequests, Threads
+from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, Group, OnOff, RandomRequests, Steps, Threads
 
 SIZE = 90
 RATE = 1000.0
@@ -93,6 +93,20 @@ def test_the_backlog_is_who_waits_before_the_device():
         assert gap.sum() / seconds.sum() == pytest.approx(1 - expected, abs=0.02)
 
 
+def test_the_share_of_time_with_backlog_is_littles_law():
+    """f all the time, g now and then, one at a time: what waits is what is answered a second times how long it waits."""
+    groups = [Group(REQUESTS, 1), Group(REQUESTS, 1, think=1.0, stream=1)]
+    data = windows(lambda: one_server(*groups), {}, seconds=600, window=60.0, backlog=True).isel(seed=0, brick=0)
+    waits = data.rate * (data.response - SIZE / RATE)
+    np.testing.assert_allclose(data.backlog.mean("window"), waits.mean("window"), rtol=0.03)
+    assert 0.02 < float(data.backlog.sel(stream=1).mean()) < 0.1
+
+
+def test_threads_that_all_stop_end_the_run():
+    data = windows(lambda: one_server(Group(REQUESTS, Steps([3.0], [2, 0]))), {}, seconds=6).isel(seed=0, stream=0)
+    assert np.all(data.rate[:3] > 10) and float(data.rate[4:].sum()) == 0
+
+
 def test_streams_add_up():
     groups = [Group(REQUESTS, 2), Group(REQUESTS, 6, stream=1)]
     data = simulate(one_server(*groups, depth=8), requests=4000, measures=by_stream(2))
@@ -121,6 +135,10 @@ def closed() -> Scenario:
     [
         (lambda: windows(closed, {}, seconds=2), "requests without clients: use workload.Threads"),
         (lambda: windows(closed, {}, seconds=0), "a run of 0 s: it must be above 0"),
+        (lambda: windows(closed, {"nope": [1]}, seconds=2), "the sweep's axes nope"),
+        (lambda: windows(closed, {"x": []}, seconds=2), "an axis has no values"),
+        (lambda: windows(closed, {"stream": [1]}, seconds=2), "an axis named 'stream'"),
+        (lambda: windows(closed, {}, seconds=2, seeds=[1, 1]), "give each once"),
         (lambda: windows(closed, {}, seconds=2, window=3.0), "windows of 3 s: it must be above 0 and at most the 2 s"),
         (
             lambda: simulate(closed(), requests=10, measures=by_stream(1)),

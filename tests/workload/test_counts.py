@@ -153,3 +153,10 @@ def test_the_clock_of_steps_stops_at_the_last():
 )
 def test_impossible_counts_are_refused(build, says):
     assert_refused(build, says)
+
+
+def test_a_sinusoid_that_does_not_swing_is_steady():
+    flat, clock = Sinusoid(2.5, 2.5, 10.0), Sinusoid(2.5, 2.5, 10.0).init(())
+    off = np.asarray(flat.resumes(clock, jnp.zeros(4), jnp.arange(4)))
+    np.testing.assert_array_equal(off, [0, 0, 0, np.inf])
+    assert int(flat.at(3.0)) == 3

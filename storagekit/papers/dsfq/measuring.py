@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int, UInt32
 
 from storagekit.analytic.fairness import Reading, Side, bound_one_server, bound_total, largest_unfairness
 from storagekit.engine import NOBODY
+from storagekit.metrics import lasting
 from storagekit.papers.dsfq.settings import BRICKS, STREAMS, Settings
 from storagekit.papers.dsfq.watching import Sent, Watched
 
@@ -94,11 +95,7 @@ def backlogged(log: Watched, streams: UInt32[np.ndarray, " row"]) -> tuple[Any, 
     request came that was wanting; `[event, row, brick, lane]`. streams: of each row those that have to be, one bit each."""
     bits = streams[:, None, None]
     waited, waits = ((mask[:, None] & bits) == bits for mask in (log.waited, log.waits))
-    # what holds once the request of an event has entered holds from the end of the event before
-    after = np.concatenate([waited[1:], waits[-1:]])
-    before = np.concatenate([np.zeros_like(waits[:1]), waits[:-1]])
-    elapsed, entered = log.elapsed[:, None, None], log.entered[:, None, None]
-    return after, np.where(waited, np.where(before, 0.0, np.minimum(entered, elapsed)), elapsed)
+    return lasting(waited, waits, log.entered[:, None, None], log.elapsed[:, None, None])
 
 
 def sides(of: Settings, run: Asked) -> tuple[Side, Side]:

@@ -149,12 +149,12 @@ def _never_idle(data: xr.Dataset) -> Measurement:
 def _use_or_lose(data: xr.Dataset) -> Measurement:
     wait = {name: float(data.wait.sel(before=name)) for name in BEFORE}
     one_brick, across = wait["A"] - wait["nowhere"], wait["B"] - wait["nowhere, then B"]
-    note = (
-        f"on one brick it holds: a stream that had A for itself earlier waits {wait['A']:.0f} s as f comes too, one that was "
-        f"nowhere {wait['nowhere']:.0f} s; across bricks it does not: after 1,000 s at B, a fifth as fast, while A was idle, "
-        f"it waits {wait['B']:.0f} s, one that comes to both at once {wait['nowhere, then B']:.0f} s. Delays that come with "
-        "the next request charge what was served while nobody competed; a broadcast would not"
-    )
     # seconds: a few requests of one second each
-    held = abs(one_brick) <= FEW and abs(across) <= FEW
+    here, there = ("holds" if abs(longer) <= FEW else "does not hold" for longer in (one_brick, across))
+    note = (
+        f"on one brick it {here}: a stream that had A for itself earlier waits {wait['A']:.0f} s as f comes too, one that "
+        f"was nowhere {wait['nowhere']:.0f} s; across bricks it {there}: after 1,000 s at B, a fifth as fast, while A was "
+        f"idle, it waits {wait['B']:.0f} s, one that comes to both at once {wait['nowhere, then B']:.0f} s"
+    )
+    held = here == there == "holds"
     return Measurement("dsfq.work_conserving.use_or_lose", held, note=note)

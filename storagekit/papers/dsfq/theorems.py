@@ -158,7 +158,8 @@ def _broken(search: xr.Dataset, bound: str) -> str:
 
 
 def _searched(search: xr.Dataset) -> str:
-    return f"{search.attrs['settings']:,} settings at random, then {search.attrs['rounds']} rounds of climbing"
+    settings, rounds = (search.attrs[name] for name in ("settings", "rounds"))
+    return f"{settings:,} settings at random, two made by hand, then {rounds} rounds of climbing"
 
 
 def all_lanes(one: Scenario, key: np.ndarray, chunks: int) -> Watched:

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Int
 
 from storagekit.engine import NOBODY, AbstractLog, Record, Report, Runner, Scenario, State, batches
 from storagekit.lanes import first_true, held
+from storagekit.metrics import by_event
 from storagekit.queue import AbstractCoordinators, AtRandom, FairQueue, InTurn
 from storagekit.workload import Requests
 
@@ -119,11 +120,5 @@ def watched(scenario: Scenario, key: np.ndarray, chunks: int) -> Iterator[tuple[
     first = 0
     for part, lane_keys, used in batches(scenario, key):
         kept = Runner(part, lane_keys, Record(log=Watch())).advance(chunks)[1]
-        yield slice(first, first + used), jax.tree.map(lambda array, used=used: _by_event(array)[..., :used], kept)
+        yield slice(first, first + used), jax.tree.map(lambda array, used=used: by_event(array)[..., :used], kept)
         first += used
-
-
-def _by_event(array: np.ndarray) -> np.ndarray:
-    """`[chunk, event, row, lane]` as `[event, row, lane]`, without an axis of one row."""
-    joined = array.reshape(-1, *array.shape[2:])
-    return joined[:, 0] if joined.shape[1] == 1 else joined

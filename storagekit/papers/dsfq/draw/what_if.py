@@ -38,7 +38,8 @@ def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
 def _promise(bound: float) -> str:
     if math.isinf(bound):
         return "No bound on unfairness at A: g has nothing of it, or only its minimum."
-    return f"While both wait at A their service over weight differs by at most {bound / 1e6:.2f} MB."
+    most = f"{bound / 1e6:.2f} MB at most"
+    return f"While both wait at A their service over weight differs by {most}, for batches of the mean make-up."
 
 
 def _table(values: xr.DataArray, factor: float) -> pd.DataFrame:
