@@ -7,7 +7,7 @@ serves, and nothing branches: what does not happen in a lane is masked.
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.engine.admission import Admission
 from storagekit.engine.arrival import Incoming, admissible, enter
@@ -81,11 +81,7 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     state = elapse(scenario, state, elapsed)
     chooser = (rows(scenario.system.drives, time) == which) & chooses
     served = chooser & state.drives.planned
-    certain = some(served)
-    past = [jnp.where(certain, pick(part, which), 0.0) for part in state.drives.plan[:3]]
-    plan = state.drives.plan
-    number = jnp.where(certain, pick(plan.number, which), NOBODY)
-    replica, stream, sectors = pick_tree((plan.replica, plan.stream, plan.sectors), which)
+    certain, access = some(served), _access(state, which, served)
     state = finish(scenario, settle(state, served), which, certain)
     state = hand_over(scenario, state, chooser, state.drives.planned & ~chooser, which)
     state, choice = choose(scenario, state, which, chooser)
@@ -98,17 +94,30 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         admission=passage.admission,
         lost=lost,
         served=served,
-        seek=past[0],
-        rotation=past[1],
-        transfer=past[2],
-        number=number,
-        replica=replica,
-        stream=stream,
-        sectors=sectors,
         waited=waited,
         waits=queued_streams(scenario, state),
+        **access,
         **choice,
     )
+
+
+def _access(
+    state: State, which: Int[Array, "1 *lanes"], served: Bool[Array, "drive *lanes"]
+) -> dict[str, Shaped[Array, "1 *lanes"] | None]:
+    """The fields of the report that tell of the access of drive `which`, where it is `served`."""
+    plan, certain = state.drives.plan, some(served)
+    seek, rotation, transfer = (jnp.where(certain, pick(part, which), 0.0) for part in plan[:3])
+    number = jnp.where(certain, pick(plan.number, which), NOBODY)
+    replica, stream, sectors = pick_tree((plan.replica, plan.stream, plan.sectors), which)
+    return {
+        "seek": seek,
+        "rotation": rotation,
+        "transfer": transfer,
+        "number": number,
+        "replica": replica,
+        "stream": stream,
+        "sectors": sectors,
+    }
 
 
 def _answer_first(scenario: Scenario, state: State, choice: Float[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
