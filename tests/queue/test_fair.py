@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import assert_refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from storagekit.dispatch import DSPTF, Everyone, Hashing, Hedged
 from storagekit.drive import RateServer, ideal_drive
@@ -167,6 +169,21 @@ def test_every_brick_serves_in_the_order_of_the_tags(delay, coordinators):
             assert found.size > 50
             # the log goes on until all are answered, so that each brick's is whole
             np.testing.assert_array_equal(found, order)
+
+
+@settings(max_examples=30)
+@given(
+    seed=st.integers(0, 2**31 - 1),
+    depth=st.integers(1, 20),
+    weights=st.tuples(*[st.integers(1, 200)] * 3),
+    count=st.integers(1, 4),
+    load=st.floats(0.5, 3.0),
+)
+def test_and_so_it_does_in_any_setting(seed, depth, weights, count, load):
+    """Numbers all, so that one program serves them."""
+    queue, asked = FairQueue(depth, weights, Total(), coordinators=InTurn(count, most=4)), drawn(seed, load=load)
+    for found, order in zip(served(queue, asked), expected(queue, asked), strict=True):
+        np.testing.assert_array_equal(found, order)
 
 
 def test_equal_tags_go_by_stream():

@@ -41,18 +41,18 @@ def fig9(summary: xr.Dataset) -> alt.TopLevelMixin:
     ]
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 9: what g gets on B, f gets back on A",
+        "Figure 9: of what g gets on B, f gets its share back on A",
         "30 threads each on A; whiskers: 95%; once g has more on B than f could have of A, totals part",
     )
 
 
 def fig10(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Totals against the threads of g for each of its three bricks."""
+    """Totals against a third of the threads of g."""
     on_a = summary.assign_coords(threads=summary.threads / 3)
     return finished(
-        _totals(on_a, "Threads of g for each brick"),
+        _totals(on_a, "Threads of g, a third of all"),
         "Figure 10: g striped over three bricks",
-        "30 threads of f on A; a thread of g is at one brick at a time, so that A holds the others back",
+        "30 threads of f on A; a thread of g is at one of three bricks at a time, most of them at A, which holds them up",
     )
 
 
@@ -80,7 +80,7 @@ def fig12(summary: xr.Dataset, minimum: float) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 12: a twelfth of A is always g's",
-        "20 threads each on A; totals part earlier than under total sharing, and g is not shut out",
+        "20 threads each on A; totals part once g has much on B, and g is not shut out of A",
     )
 
 
