@@ -63,15 +63,15 @@ def windows(
     began, count = time.perf_counter(), int(seconds / window + 1e-9)
     streams = max(scenario.arrivals.stream_count for scenario in scenarios)
     found: list[xr.Dataset | None] = [None] * len(points)
+    done = 0.0
     with tqdm(total=round(seconds * len(points) * len(seeds)), desc=title, unit="s", delay=2, leave=False) as bar:
         for members, alike in groups(scenarios):
             bricks = alike[0].system.drives // alike[0].system.disks
             sums = _Sums(len(alike) * len(seeds), count, window, streams, bricks, backlog)
             for timed in logs(alike, seeds, seconds, backlog=backlog):
                 sums.add(timed)
-                bar.update(
-                    round(float(np.sum(np.minimum(timed.end[-1], seconds) - np.minimum(timed.begin[0], seconds))))
-                )
+                done += float(np.sum(np.minimum(timed.end[-1], seconds) - np.minimum(timed.begin[0], seconds)))
+                bar.update(int(done) - bar.n)
             for place, member in enumerate(members):
                 found[member] = sums.dataset(place * len(seeds), seeds)
     flat = xr.concat([one for one in found if one is not None], dim="point", join="outer")
