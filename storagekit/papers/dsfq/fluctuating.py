@@ -113,6 +113,8 @@ def fig13_findings(data: xr.Dataset) -> list[Measurement]:
     few, many = (deep[threads] for threads in (min(deep), max(deep)))
     deeper = interval((many - few).to_dataset(name="deeper"))["deeper"]
     drops = ", ".join(f"{threads}: {float(one.mean()):.1%}" for threads, one in deep.items())
+    missing = (level["on"].sel(stream="g") - g.sel(time=slice(0, 5))).mean("time") * 5e-6
+    lost = ", ".join(f"{threads}: {float(missing.sel(threads=threads).mean()):.2f}" for threads in deep)
     return [
         Measurement("dsfq.fig13.equal", widest < EQUAL, note=f"g's total over f's, less one: {told}"),
         with_interval(
@@ -123,7 +125,8 @@ def fig13_findings(data: xr.Dataset) -> list[Measurement]:
         Measurement(
             "dsfq.fig13.sharper",
             bool(deeper.sel(statistic="low") > 0),
-            note=f"g's lowest second after h comes on, below its lowest in a quiet stretch, by threads: {drops}",
+            note=f"g's lowest second after h comes on, below its lowest in a quiet stretch, by threads: {drops}; what "
+            f"it lacks in the first 5 s, MB: {lost}",
         ),
     ]
 
