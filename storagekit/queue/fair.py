@@ -56,14 +56,11 @@ class Tags(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """A request at the bricks: whether it has a part at each, what it costs there, its stream, and the tags at which it
-    starts and ends."""
+    """A request at the bricks: whether it has a part at each, its stream, and the tags at which it starts."""
 
     there: Bool[Array, "brick *lanes"]
-    cost: UInt32[Array, "brick *lanes"]
     stream: Int[Array, "1 *lanes"]
     start: wide.Wide
-    finish: wide.Wide
 
 
 class FairQueue(AbstractQueue):
@@ -216,7 +213,7 @@ class FairQueue(AbstractQueue):
         finish = wide.pick(there, wide.add(start, self._ticks(wide.product(cost, price.unit))), before)
         finishes = (put(word, stream, new[:, None], axis=1) for word, new in zip(private.finish, finish, strict=True))
         private = private._replace(finish=wide.Wide(*finishes), book=book, turn=turn)
-        return private, Arrival(there, cost, stream, start, finish)
+        return private, Arrival(there, stream, start)
 
     @property
     def _bits(self) -> int:

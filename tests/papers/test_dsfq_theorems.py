@@ -13,7 +13,7 @@ from storagekit.papers.dsfq import draw, fewest, promises, theorems
 from storagekit.papers.dsfq.drawing import COSTLIEST, DEEPEST, changed, constructed, drawn
 from storagekit.papers.dsfq.measuring import asked, batch_costs, share, total_bound, unfairness
 from storagekit.papers.dsfq.search import BOUNDS, FULL, SearchEffort, searched
-from storagekit.papers.dsfq.settings import BRICKS, MOST_THREADS, STREAMS, Settings, total
+from storagekit.papers.dsfq.settings import BRICKS, MOST_THREADS, NAMES, STREAMS, Settings, total
 from storagekit.papers.dsfq.watching import Sent, watched
 
 SMALL = SearchEffort(settings=128, rounds=1, children=25, parents=4)
@@ -130,20 +130,7 @@ def test_the_best_setting_has_the_share_that_is_told(search, reading):
     """Its numbers and its seed are enough to find it again."""
     name = f"theorem4.{reading.__name__}"
     best = search.sel(target=name)
-    names = (
-        "weights",
-        "threads",
-        "burst",
-        "begins",
-        "spacing",
-        "low",
-        "high",
-        "rate",
-        "depth",
-        "coordinators",
-        "random",
-    )
-    again = Settings(*(np.repeat(best[name].values[..., None], 128, axis=-1) for name in names))
+    again = Settings(*(np.repeat(best[name].values[..., None], 128, axis=-1) for name in NAMES))
     log = log_of(again, seed=int(best.found_at))
     worst = share(unfairness(log, again.weights).everywhere, total_bound(again, asked(log), reading))
     assert worst[..., 0].max() == pytest.approx(float(search.tightest.sel(bound=name)))
@@ -237,14 +224,6 @@ def test_few_requests_break_theorem_4():
     apart = abs(served.sel(stream="f") / of["weight of f"] - served.sel(stream="g") / of["weight of g"])
     np.testing.assert_allclose(apart, data.unfairness)
     assert float(data.unfairness[-1]) == pytest.approx(of["unfair"])
-
-
-def test_the_worst_interval_begins_where_the_path_turns():
-    """Apart 0, 3, 1, -1, 2, where backlog ends, and 11: from the 3 to the -1; with no time between, to the 11."""
-    normalized = np.array([[0, 0], [3, 0], [0, 2], [0, 2], [3, 0], [9, 0]], float)
-    both = np.array([True, True, True, True, False, False])
-    assert fewest._worst(normalized, both, np.array([1, 0, 0, 0, 0, 0.5])) == (1, 3)
-    assert fewest._worst(normalized, both, np.array([1, 0, 0, 0, 0, 0.0])) == (3, 5)
 
 
 @pytest.mark.slow

@@ -22,3 +22,4 @@ from storagekit.analytic.fairness.maxmin import MaxMin as MaxMin
 from storagekit.analytic.fairness.maxmin import max_min_rates as max_min_rates
 from storagekit.analytic.fairness.witness import largest_drop as largest_drop
 from storagekit.analytic.fairness.witness import largest_unfairness as largest_unfairness
+from storagekit.analytic.fairness.witness import worst_interval as worst_interval

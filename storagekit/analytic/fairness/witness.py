@@ -48,6 +48,27 @@ def largest_unfairness(
     return np.maximum(_largest_fall(apart, joint, away), _largest_fall(-apart, joint, away))
 
 
+def worst_interval(
+    normalized: Float[np.ndarray, "event stream"],
+    backlogged: Bool[np.ndarray, " event"],
+    gap: Float[np.ndarray, " event"],
+) -> tuple[int, int]:
+    """Where `largest_unfairness` is found: after which event the interval begins, and with which it ends.
+
+    normalized: what was served at each event, over the weights of the two streams. backlogged, gap: as there, of one run. For
+    short logs: every beginning of a period is held against every end.
+    """
+    path = (normalized[:, 0] - normalized[:, 1]).cumsum()
+    best, away, begins = (0.0, 0, 0), np.inf, [0]
+    for event, (now, gone) in enumerate(zip(backlogged, gap, strict=True)):
+        away += gone
+        # the event that ends a period belongs to it, and what happens in that instant
+        begins = [*begins, event] if away <= _INSTANT else [event]
+        best = max(best, *((abs(float(path[begin] - path[event])), begin, event) for begin in begins))
+        away = 0.0 if now else away
+    return best[1], best[2]
+
+
 def largest_drop(
     served: Shaped[AnyArray, "event *lanes"],
     total: Shaped[AnyArray, "event *lanes"],

@@ -97,7 +97,7 @@ def shared_bricks(
     system = System(
         load_drive(DRIVE), placement, Hashing(), FCFS() if inside is None else inside, queue=fair, slots=_slots(asking)
     )
-    return Scenario(system, _threads(asking, volumes, PART * DISKS, postmark() if requests is None else requests))
+    return Scenario(system, _threads(asking, volumes, requests))
 
 
 def shared_servers(
@@ -127,19 +127,20 @@ def shared_servers(
         condition=Condition(*slower),
         slots=_slots(asking),
     )
-    return Scenario(system, _threads(asking, volumes, PART * DISKS, postmark() if requests is None else requests))
+    return Scenario(system, _threads(asking, volumes, requests))
 
 
 def _slots(asking: Sequence[Asking]) -> int:
     return 8 * math.ceil(sum(group.most for group in asking) / 8)
 
 
-def _threads(asking: Sequence[Asking], volumes: Sequence[list[int]], volume: int, requests: RandomRequests) -> Threads:
+def _threads(asking: Sequence[Asking], volumes: Sequence[list[int]], requests: RandomRequests | None) -> Threads:
+    asks = postmark() if requests is None else requests
     groups = [
-        Group(requests, group.threads, stream=group.stream, volumes=numbers, most=group.most)
+        Group(asks, group.threads, stream=group.stream, volumes=numbers, most=group.most)
         for group, numbers in zip(asking, volumes, strict=True)
     ]
-    return Threads(groups, volume=volume)
+    return Threads(groups, volume=PART * DISKS)
 
 
 def _spread(asking: Sequence[Asking]) -> tuple[list[tuple[int, ...]], list[list[int]]]:

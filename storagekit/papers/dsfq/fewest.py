@@ -8,9 +8,8 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int
 
-from storagekit.analytic.fairness import printed, repaired
+from storagekit.analytic.fairness import printed, repaired, worst_interval
 from storagekit.engine import NOBODY, keys
-from storagekit.lanes import INSTANT
 from storagekit.papers.dsfq.drawing import changed, constructed
 from storagekit.papers.dsfq.measuring import PAIRS, asked, backlogged, share, total_bound, total_service, unfairness
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
@@ -88,7 +87,9 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
     ]
     served = cost[:, None, None] * mine
     both, gap = backlogged(until, np.array([1 << f | 1 << g], np.uint32))
-    begin, end = _worst(served.sum(axis=2) / settings.weights[[f, g], 0], both[:, 0, brick, 0], gap[:, 0, brick, 0])
+    begin, end = worst_interval(
+        served.sum(axis=2) / settings.weights[[f, g], 0], both[:, 0, brick, 0], gap[:, 0, brick, 0]
+    )
     inside = slice(begin + 1, end + 1)
     path = served[inside].cumsum(axis=0)
     apart = np.abs(np.diff(path.sum(axis=2) / settings.weights[[f, g], 0], axis=1)[:, 0])
@@ -119,16 +120,3 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
 
 def _shares(settings: Settings, log: Watched, reading) -> Float[np.ndarray, "pair brick"]:
     return share(unfairness(log, settings.weights).everywhere, total_bound(settings, asked(log), reading))[..., 0]
-
-
-def _worst(normalized: Float[np.ndarray, "event stream"], both: np.ndarray, gap: np.ndarray) -> tuple[int, int]:
-    """After which event the worst interval begins, and with which it ends. both, gap: as `largest_unfairness` takes them."""
-    path = (normalized[:, 0] - normalized[:, 1]).cumsum()
-    best, away, begins = (0.0, 0, 0), np.inf, [0]
-    for event, (now, gone) in enumerate(zip(both, gap, strict=True)):
-        away += gone
-        # the event that ends a period belongs to it, and what happens in that instant
-        begins = [*begins, event] if away <= INSTANT else [event]
-        best = max(best, *((abs(float(path[begin] - path[event])), begin, event) for begin in begins))
-        away = 0.0 if now else away
-    return best[1], best[2]

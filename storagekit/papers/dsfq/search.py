@@ -13,7 +13,7 @@ from storagekit.engine import keys
 from storagekit.metrics import made_by
 from storagekit.papers.dsfq.drawing import changed, constructed, drawn
 from storagekit.papers.dsfq.measuring import Asked, asked, one_server, total_service, unfairness
-from storagekit.papers.dsfq.settings import Settings, single, total, unscheduled
+from storagekit.papers.dsfq.settings import NAMES, Settings, single, total, unscheduled
 from storagekit.papers.dsfq.watching import watched
 from storagekit.papers.effort import Effort, of_profile
 
@@ -171,20 +171,7 @@ def _columns(best: list[Settings]) -> dict[str, tuple]:
         "high": ("stream", "brick"),
         "rate": ("brick",),
     }
-    names = (
-        "weights",
-        "threads",
-        "burst",
-        "begins",
-        "spacing",
-        "low",
-        "high",
-        "rate",
-        "depth",
-        "coordinators",
-        "random",
-    )
     return {
         name: (("target", *axes.get(name, ())), np.stack([getattr(one, name)[..., 0] for one in best]))
-        for name in names
+        for name in NAMES
     }

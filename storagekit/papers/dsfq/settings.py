@@ -65,7 +65,7 @@ class Settings:
 
     @property
     def columns(self) -> tuple[np.ndarray, ...]:
-        return tuple(getattr(self, each.name) for each in fields(self))
+        return tuple(getattr(self, name) for name in NAMES)
 
     def beside(self, *others: "Settings") -> "Settings":
         """These and the others."""
@@ -76,6 +76,10 @@ class Settings:
         """Whether a stream has a thread that sends anything to a brick."""
         sends = (self.burst > 0) & (self.threads > 0)[:, None]
         return np.logical_or.reduce(sends.reshape(STREAMS, KINDS, BRICKS, -1), axis=1)
+
+
+# of what makes up a setting
+NAMES = tuple(each.name for each in fields(Settings))
 
 
 class Mixture(Threads):

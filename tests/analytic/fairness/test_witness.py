@@ -6,7 +6,7 @@ from helpers import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storagekit.analytic.fairness import largest_drop, largest_unfairness
+from storagekit.analytic.fairness import largest_drop, largest_unfairness, worst_interval
 from storagekit.lanes import INSTANT
 
 WEIGHTS = np.array([1.0, 2.0])
@@ -116,6 +116,23 @@ def test_unfairness_is_that_of_the_worst_of_all_intervals(log, weight):
     weights = np.array([weight, 2.0])
     found = largest_unfairness(log[0], weights, *log[1:])
     assert found == pytest.approx(unfairness_by_intervals(log[0], weights, *log[1:]), rel=1e-12)
+
+
+def test_the_worst_interval_begins_where_the_path_turns():
+    """Apart 0, 3, 1, -1, 2, where backlog ends, and 11: from the 3 to the -1; with no time between, to the 11."""
+    normalized = np.array([[0, 0], [3, 0], [0, 2], [0, 2], [3, 0], [9, 0]], float)
+    both = np.array([True, True, True, True, False, False])
+    assert worst_interval(normalized, both, np.array([1, 0, 0, 0, 0, 0.5])) == (1, 3)
+    assert worst_interval(normalized, both, np.array([1, 0, 0, 0, 0, 0.0])) == (3, 5)
+
+
+@given(logs(), st.sampled_from([1, 2, 4]))
+def test_the_worst_interval_is_as_unfair_as_is_told(log, weight):
+    served, backlogged, gap = log
+    normalized = served / np.array([1, weight])
+    begin, end = worst_interval(normalized, backlogged, gap)
+    found = abs(np.subtract(*normalized[begin + 1 : end + 1].sum(axis=0)))
+    assert found == largest_unfairness(served, np.array([1, weight]), backlogged, gap)
 
 
 @given(logs(), st.sampled_from([0, 1 / 12, 1 / 4, 1]))
