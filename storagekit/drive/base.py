@@ -113,7 +113,18 @@ class AbstractDrive(AbstractLayout):
 
     @abstractmethod
     def seen(self, target: Any, which: Int[AnyArray, "*#row"]) -> Target:
-        """What `locate` found, on the drive of brick `which`."""
+        """What `locate` or `locate_on` found, on the drive of brick `which`."""
+
+    @abstractmethod
+    def locate_on(
+        self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
+    ) -> Any:
+        """Where `count` sectors from address `sector` of drive `which` lie, for `seen` to look at on that drive only, whose
+        own end bounds the address: where drives are of several kinds less than `locate` keeps, and with more room."""
+
+    @abstractmethod
+    def capacity_of(self, which: int) -> int:
+        """Sectors of drive `which`. Raises InputError where that is not the same number in every lane."""
 
 
 class OneKind(AbstractDrive, AbstractMechanics):
@@ -124,3 +135,11 @@ class OneKind(AbstractDrive, AbstractMechanics):
 
     def seen(self, target: Target, which: Int[AnyArray, "*#row"]) -> Target:
         return target
+
+    def locate_on(
+        self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
+    ) -> Target:
+        return self.locate(sector, count)
+
+    def capacity_of(self, which: int) -> int:
+        return self.capacity
