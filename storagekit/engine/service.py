@@ -190,7 +190,7 @@ def best_part(
     # of the one alone, because where it ends may have to be computed
     target = _on_drive(system, chosen.place, part, which)
     reach = nearest_replica(placement, system.drive, as_now, arm, angle, target, read, part, chosen.usable)
-    transfer = as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(placement, as_now))
+    transfer = as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(placement, as_now, which))
     return Best(
         found=found,
         slot=slot,

@@ -154,7 +154,7 @@ def hand_over(
     return state._replace(
         queue=queue,
         # of a brick of several drives others may have something to do now
-        drives=drives._replace(wake=wake) if system.disks > 1 else drives,
+        drives=drives._replace(wake=wake) if system.bricks.most > 1 else drives,
     )
 
 
@@ -164,11 +164,11 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *la
     if slots.stream is None:
         return None
     stream, found = bit(slots.stream), []
-    for brick in range(system.drives // system.disks):
+    for brick in range(system.bricks.count):
         number = jnp.full_like(state.taken, brick)
         queued = system.queue.queued(state.queue, slots.waiting, number)
-        drives = (number * system.disks + disk for disk in range(system.disks))
-        there = (held(queued, system.placement.part_on(drive, slots.place)) for drive in drives)
+        drives = system.bricks.drives_of(number)
+        there = (held(queued, system.placement.part_on(drive, slots.place)) & exists for drive, exists in drives)
         found.append(union(jnp.where(reduce(jnp.logical_or, there), stream, jnp.uint32(0))))
     return jnp.concatenate(found)
 

@@ -47,6 +47,11 @@ class AbstractPlacement(eqx.Module):
         return 1
 
     @property
+    def brick_sizes(self) -> tuple[int, ...] | None:
+        """Drives of each brick where these differ; None where all have as many."""
+        return None
+
+    @property
     @abstractmethod
     def parts(self) -> Int[AnyArray, "..."]:
         """How many parts a request has, at most."""
@@ -126,10 +131,14 @@ class AbstractPlacement(eqx.Module):
     ) -> Target:
         """Where replica `index` of a part lies, from its replica 0."""
 
+    def companions(self, parts: UInt32[Array, "*row"], place: Any) -> UInt32[Array, "*row"]:
+        """The parts that have to be written whenever these are, such as parity; by default none."""
+        return jnp.zeros_like(parts)
+
     @abstractmethod
-    def sweep(self, mechanics: AbstractMechanics) -> Float[AnyArray, "..."]:
-        """Seconds that writing a part takes beyond its transfer: from the first of its replicas to the last in one go, or
-        from reading it to writing it."""
+    def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]) -> Float[AnyArray, "..."]:
+        """Seconds that writing a part on `drive` takes beyond its transfer: from the first of its replicas to the last in one
+        go, or from reading it to writing it."""
 
 
 def of_part(

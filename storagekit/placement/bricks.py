@@ -117,5 +117,5 @@ class Bricks(AbstractPlacement):
     ) -> Target:
         return self.across.replica(drive, target, part, index)
 
-    def sweep(self, mechanics: AbstractMechanics):
-        return self.across.sweep(mechanics)
+    def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
+        return self.across.sweep(mechanics, drive // self.disks)

@@ -198,5 +198,5 @@ class RAID5(OneReplica):
         target = drive.locate(row * self.unit + requests.sector % self.unit, requests.sectors)
         return Paired(target, data, parity, jnp.where(requests.read, jnp.uint32(1), jnp.uint32(3)))
 
-    def sweep(self, mechanics: AbstractMechanics):
+    def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
         return mechanics.seconds(real(1))

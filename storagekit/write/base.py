@@ -118,9 +118,11 @@ class AbstractWrite(Member):
         that is less than `bound`, the least in the slots (inf where there is nothing); None where nothing ever is left."""
         return None
 
-    def sweep(self, placement: AbstractPlacement, mechanics: AbstractMechanics) -> Float[AnyArray, "..."]:
-        """Seconds that an access which writes takes beyond one replica."""
-        return placement.sweep(mechanics)
+    def sweep(
+        self, placement: AbstractPlacement, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]
+    ) -> Float[AnyArray, "..."]:
+        """Seconds that an access of `drive` which writes takes beyond one replica."""
+        return placement.sweep(mechanics, drive)
 
     def ends_delayed(self, private: Any, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"] | None:
         """Whether the access of drive `which` writes what had been left for later; None for never."""
