@@ -69,6 +69,17 @@ class AbstractLayout(eqx.Module):
         """Where `count` sectors from logical address `sector` lie: a `Target`, or for drives of several kinds what holds one
         of each (`AbstractDrive.seen`). Takes NumPy arrays (64-bit addresses) or JAX arrays."""
 
+    def locate_on(
+        self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
+    ) -> Any:
+        """Where `count` sectors from address `sector` of drive `which` lie, for `seen` to look at on that drive only, whose
+        own end bounds the address: where drives are of several kinds less than `locate` keeps, and with more room."""
+        return self.locate(sector, count)
+
+    def capacity_of(self, which: int) -> int:
+        """Sectors of drive `which`. Raises InputError where that is not one number, known before anything is compiled."""
+        return self.capacity
+
 
 class AbstractMechanics(eqx.Module):
     """How long arm and platter take to the targets that a layout has located, and for their sectors."""
@@ -115,17 +126,6 @@ class AbstractDrive(AbstractLayout):
     def seen(self, target: Any, which: Int[AnyArray, "*#row"]) -> Target:
         """What `locate` or `locate_on` found, on the drive of brick `which`."""
 
-    @abstractmethod
-    def locate_on(
-        self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
-    ) -> Any:
-        """Where `count` sectors from address `sector` of drive `which` lie, for `seen` to look at on that drive only, whose
-        own end bounds the address: where drives are of several kinds less than `locate` keeps, and with more room."""
-
-    @abstractmethod
-    def capacity_of(self, which: int) -> int:
-        """Sectors of drive `which`. Raises InputError where that is not the same number in every lane."""
-
 
 class OneKind(AbstractDrive, AbstractMechanics):
     """A drive that every brick has one of: the layout and the mechanics in one."""
@@ -135,11 +135,3 @@ class OneKind(AbstractDrive, AbstractMechanics):
 
     def seen(self, target: Target, which: Int[AnyArray, "*#row"]) -> Target:
         return target
-
-    def locate_on(
-        self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
-    ) -> Target:
-        return self.locate(sector, count)
-
-    def capacity_of(self, which: int) -> int:
-        return self.capacity

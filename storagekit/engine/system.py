@@ -78,7 +78,7 @@ class System(eqx.Module):
         )
         self.write = AllCopies() if write is None else write
         self.drive = drive
-        self.placement = placement
+        self.placement = placement.on(drive)
         self.dispatch = dispatch
         self.schedule = schedule
         self.claims = dispatch.claims if claims is None else claims

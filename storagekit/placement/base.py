@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Positioning, Target
+from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics, Arm, Positioning, Target
 from storagekit.lanes import mask_of, whole
 from storagekit.workload import Requests
 
@@ -116,6 +116,11 @@ class AbstractPlacement(eqx.Module):
     ) -> Int[AnyArray, "*#row"]:
         """How many sectors a part of a request of so many `sectors` has: all, unless the layout cuts it up."""
         return sectors
+
+    def on(self, drive: AbstractDrive) -> "AbstractPlacement":
+        """The layout on these drives, with what it has to know of them before anything is compiled; by default itself. Raises
+        InputError where it does not fit them."""
+        return self
 
     @abstractmethod
     def capacity(self, drive: AbstractLayout) -> int | Num[AnyArray, "..."]:
