@@ -135,12 +135,12 @@ class System(eqx.Module):
         self.claims.check(int(np.max(self.placement.needed)))
         self.cache.check(used, self.bricks.most)
         self.condition.check(int(self.bricks.of(np.asarray(used - 1))) + 1, int(np.min(self.placement.spare)))
-        if self.condition.stops and self.write.delays:
+        if self.condition.stops and self.write.leaves:
             raise InputError("bricks that stop under delayed writes: not modelled; write all copies at once")
         if self.write.one_for_all and not self.placement.alike:
             policy, layout = type(self.write).__name__, type(self.placement).__name__
             raise InputError(f"{policy} writes on {layout}, whose parts are not copies of one another: use AllCopies()")
-        late = self.dispatch.withdraws_late or self.write.delays
+        late = self.dispatch.withdraws_late or self.write.leaves
         needed = int(np.max(self.placement.needed))
         withdraws = parts > needed and not isinstance(self.dispatch, OneChosen)
         self.queue.check(isinstance(self.claims, NoClaims), withdraws, late, self.condition.stops)

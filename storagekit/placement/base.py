@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics, Arm, Positioning, Target
 from storagekit.lanes import mask_of, whole
+from storagekit.placement.grouping import Grouping
 from storagekit.workload import Requests
 
 # bits of a word: parts of a request, and parts times replicas
@@ -51,10 +52,19 @@ class AbstractPlacement(eqx.Module):
         """Drives of each brick where these differ; None where all have as many."""
         return None
 
+    def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
+        """The number of the brick that a drive is in."""
+        return Grouping(self.brick_sizes or (self.drives_a_brick,)).of(drive)
+
     @property
     @abstractmethod
     def parts(self) -> Int[AnyArray, "..."]:
         """How many parts a request has, at most."""
+
+    @property
+    def most_parts(self) -> int | None:
+        """The most parts that any setting of the layout has; None where only the number of drives bounds it."""
+        return None
 
     @property
     def needed(self) -> Int[AnyArray, "..."]:
