@@ -105,6 +105,10 @@ class Segments(OneReplica):
         return whole(self._most * (1 + self._parity))
 
     @property
+    def most_parts(self):
+        return int(self.parts)
+
+    @property
     def needed(self):
         return whole(max(volume.needed for volume in self.volumes))
 
