@@ -29,6 +29,7 @@ from storagekit.workload.sizes import FixedSize as FixedSize
 from storagekit.workload.sizes import UniformSize as UniformSize
 from storagekit.workload.threads import Group as Group
 from storagekit.workload.threads import Threads as Threads
+from storagekit.workload.volumes import VolumeRequests as VolumeRequests
 
 if TYPE_CHECKING:
     from storagekit.workload import standin as standin

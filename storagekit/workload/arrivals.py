@@ -138,6 +138,9 @@ class ClosedLoop(AbstractArrivals):
     def most_outstanding(self):
         return int(np.max(self.outstanding))
 
+    def check(self, capacity):
+        self.requests.check(capacity)
+
     @property
     def told_apart(self):
         return self.requests.told_apart
@@ -172,6 +175,9 @@ class PoissonArrivals(AbstractArrivals):
 
     def __check_init__(self):
         require_each_positive("arrival rate", self.rate, "a second")
+
+    def check(self, capacity):
+        self.requests.check(capacity)
 
     @property
     def told_apart(self):

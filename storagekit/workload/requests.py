@@ -69,6 +69,9 @@ class RandomRequests(eqx.Module):
         """Whether it matters for whom requests are, and who sends them."""
         return False
 
+    def check(self, capacity: int | Num[AnyArray, "..."]) -> None:
+        """Raises InputError where requests lie beyond `capacity` sectors whatever is drawn."""
+
     def draw(
         self,
         capacity: int | Num[AnyArray, "..."],

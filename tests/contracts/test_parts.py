@@ -11,7 +11,7 @@ from storagekit.engine import Condition, Record, Scenario, System, execute, stac
 from storagekit.engine.condition import NEVER
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
-from storagekit.placement import RAID5, Coded, Replicas, SplitVolumes, Striped, Volumes
+from storagekit.placement import RAID5, Coded, Node, Replicas, Segments, SplitVolumes, Striped, Volume, Volumes
 from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AllCopies, AtOnce, FirstCopy
@@ -31,7 +31,10 @@ WRITES = (AtOnce(), FirstCopy(), AllCopies())
 # what any one of the drives may be lost from, and what needs them all
 SPARING = (Coded(2, 3), Coded(1, 3), Coded(2, 4), Replicas(4))
 VOLUMES = ((0, 1), (2,), (3, 0, 1, 2), (2,))
-WHOLE = (Striped(4, 4), RAID5(4, 8), Coded(3, 3), SplitVolumes(4096, VOLUMES, 4), Volumes(4096, VOLUMES, 512))
+NODES = Segments(
+    (Node(1), Node(3, True)), (Volume(2**16, 2**12, 2), Volume(2**16, 2**12, 2, 2), Volume(2**16, 2**12, 1))
+)
+WHOLE = (Striped(4, 4), RAID5(4, 8), Coded(3, 3), SplitVolumes(4096, VOLUMES, 4), Volumes(4096, VOLUMES, 512), NODES)
 LOOP = ClosedLoop(RandomRequests(ExponentialSize(8192), 0.6), 6)
 WANTED, SLOTS, DRIVES = 400, 12, 4
 
