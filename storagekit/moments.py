@@ -25,7 +25,8 @@ from storagekit.workload import Requests
 class Sizes(NamedTuple):
     """What private state is made for: so many requests at once, so many drives, and `lanes`, `()` for a single run.
 
-    stops: bricks may stop. place: where a request lies, `[1, *lanes]`, for its form. placement: the layout.
+    stops: bricks may stop. place: where a request lies, `[1, *lanes]`, for its form. placement: the layout. bricks: how many
+    there are. parts: the most that a request has.
     """
 
     slots: int
@@ -34,6 +35,8 @@ class Sizes(NamedTuple):
     stops: bool = False
     place: Any = None
     placement: AbstractPlacement | None = None
+    bricks: int = 0
+    parts: int = 0
 
 
 class Rule(NamedTuple):
@@ -63,7 +66,7 @@ class Taken(NamedTuple):
 
     drive: the one that serves it. distance: cylinders that its arm moves, up or (if below 0) down. delayed: where writes are
     delayed, the number in their table of the one that it is a copy of, below 0 where it is none; else None. Of such a copy
-    the slot says nothing.
+    the slot says nothing. given_up: the parts of the request that other drives had taken and now leave to this one.
     """
 
     slot: Int[Array, "1 *lanes"]
@@ -74,6 +77,7 @@ class Taken(NamedTuple):
     kept: Bool[Array, "1 *lanes"]
     drive: Bool[Array, "drive *lanes"]
     distance: Int[Array, "1 *lanes"]
+    given_up: UInt32[Array, "1 *lanes"]
     delayed: Int[Array, "1 *lanes"] | None = None
 
 
@@ -82,6 +86,9 @@ class Ended(NamedTuple):
 
     written: it was a write's, and its request is still there: in `slot`, lying at `place`, born then. Of a copy that was
     delayed the slot says nothing.
+    awaited: a client waits for it: its request is still there, and its answer hangs on this part. Then brick, read, client
+    and sectors (None where requests have no clients) say where it was, what, for whom and how much, and since: seconds since
+    the request was sent.
     """
 
     which: Int[Array, "1 *lanes"]
@@ -93,6 +100,12 @@ class Ended(NamedTuple):
     placement: AbstractPlacement
     made: Bool[Array, "1 *lanes"]
     written: Bool[Array, "1 *lanes"]
+    awaited: Bool[Array, "1 *lanes"]
+    brick: Int[Array, "1 *lanes"]
+    read: Bool[Array, "1 *lanes"]
+    client: Int[Array, "1 *lanes"] | None
+    sectors: Int[Array, "1 *lanes"] | None
+    since: Float[Array, "1 *lanes"]
 
 
 class Answered(NamedTuple):

@@ -8,3 +8,4 @@ from storagekit.claims.by_number import ByNumber as ByNumber
 from storagekit.claims.dsptf import DSPTF as DSPTF
 from storagekit.claims.dsptf import Lossy as Lossy
 from storagekit.claims.dsptf import Reliable as Reliable
+from storagekit.claims.preselection import Preselection as Preselection

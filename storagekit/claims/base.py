@@ -12,13 +12,15 @@ from storagekit.moments import Member
 
 
 class Claim(NamedTuple):
-    """A drive's choice: of which part, times in seconds from now, and the bid, the predicted positioning time."""
+    """A drive's choice: of which part, times in seconds from now, and the bid, the predicted positioning time. finish: when
+    the access ends."""
 
     slot: Int[Array, "1 *lanes"]
     part: Int[Array, "1 *lanes"]
     made: Bool[Array, "1 *lanes"]
     bid: Float[Array, "1 *lanes"]
     start: Float[Array, "1 *lanes"]
+    finish: Float[Array, "1 *lanes"]
 
 
 class Verdict(NamedTuple):
@@ -50,6 +52,15 @@ class AbstractClaims(Member):
     @abstractmethod
     def hop(self) -> Float[AnyArray, "..."]:
         """Seconds that a request takes from the brick which receives it to another."""
+
+    @property
+    def certain(self) -> bool | Bool[AnyArray, "..."]:
+        """Whether no more drives ever serve a request than it needs, so that who takes a part knows when it is answered."""
+        return False
+
+    def begins(self, free: Float[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
+        """Seconds from now until a drive that chooses now may begin, which falls free then."""
+        return jnp.maximum(free, self.lead)
 
     @property
     @abstractmethod
@@ -84,6 +95,10 @@ class NoClaims(AbstractClaims):
     @property
     def hop(self):
         return real(0)
+
+    @property
+    def certain(self):
+        return True
 
     @property
     def lead(self):

@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+import jax.numpy as jnp
+
 from storagekit.claims.base import AbstractClaims
 from storagekit.moments import OneOf
 
@@ -18,6 +20,13 @@ class ByNumber(OneOf, AbstractClaims):
     @property
     def lead(self):
         return self.decided(member.lead for member in self.members)
+
+    @property
+    def certain(self):
+        return self.decided(jnp.asarray(member.certain) for member in self.members)
+
+    def begins(self, free):
+        return self.decided(member.begins(free) for member in self.members)
 
     @property
     def hop(self):

@@ -6,6 +6,7 @@ from storagekit.dispatch.base import View as View
 from storagekit.dispatch.by_number import ByNumber as ByNumber
 from storagekit.dispatch.everyone import DSPTF as DSPTF
 from storagekit.dispatch.everyone import Everyone as Everyone
+from storagekit.dispatch.everyone import Preselection as Preselection
 from storagekit.dispatch.everyone import central as central
 from storagekit.dispatch.hashing import Hashing as Hashing
 from storagekit.dispatch.hashing import WeightedHashing as WeightedHashing

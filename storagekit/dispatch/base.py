@@ -12,9 +12,9 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.claims import AbstractClaims, NoClaims
-from storagekit.lanes import count, held, index_of, lowest, rows
+from storagekit.lanes import count, held, index_of, least, lowest, rows
 from storagekit.moments import Member
-from storagekit.placement import AbstractPlacement
+from storagekit.placement import MOST_PARTS, AbstractPlacement, Grouping
 from storagekit.workload import Requests
 
 
@@ -22,8 +22,9 @@ class View(NamedTuple):
     """What a dispatcher sees of the system as a request enters.
 
     waiting: the parts at which each slot's request still waits, one bit each. places: where these requests lie.
-    busy: drives that have an access planned or under way. free: drives with nothing to do.
-    place: where the entering request lies. placement: where parts are.
+    busy: drives that have an access planned or under way. falls_free: seconds from its entry until that ends, 0 where there
+    is none. free: drives with nothing to do. place: where the entering request lies. placement: where parts are. bricks:
+    which drives each has.
     reach: seconds in which each drive, were it free, would have the entering request under its head; a function, so
     that it costs only those who ask.
     """
@@ -31,15 +32,22 @@ class View(NamedTuple):
     waiting: UInt32[Array, "slot *lanes"]
     places: Any
     busy: Bool[Array, "drive *lanes"]
+    falls_free: Float[Array, "drive *lanes"]
     free: Bool[Array, "drive *lanes"]
     place: Any
     placement: AbstractPlacement
+    bricks: Grouping
     reach: Callable[[], Float[Array, "drive *lanes"]]
 
     @property
     def parts(self) -> Int[AnyArray, "..."]:
         """How many parts a request has."""
         return jnp.asarray(self.placement.parts)
+
+    @property
+    def needed(self) -> Int[Array, "1 *lanes"]:
+        """How many of its parts a read of the entering request needs, and a write has to have on disk."""
+        return self.placement.needed_of(self.place)
 
     def part(self) -> Int[Array, "drive *lanes"]:
         """Which part of the entering request each drive holds, see `AbstractPlacement.part_on`."""
@@ -48,6 +56,14 @@ class View(NamedTuple):
     def holders(self) -> Bool[Array, "drive *lanes"]:
         """The drives that hold the entering request."""
         return held(self.placement.parts_of(self.place), self.part())
+
+    def by_brick(self) -> tuple[Bool[Array, "brick *lanes"], Int[Array, "brick *lanes"]]:
+        """Whether each brick holds a part of the entering request, and the lowest that it holds."""
+        brick = self.bricks.of(rows(self.busy.shape[0], self.busy))
+        part = jnp.where(self.holders(), self.part(), MOST_PARTS)
+        least_of = [least(jnp.where(brick == number, part, MOST_PARTS)) for number in range(self.bricks.count)]
+        lowest_part = jnp.concatenate(least_of)
+        return lowest_part < MOST_PARTS, lowest_part
 
     def load(self) -> Int[Array, "drive *lanes"]:
         """Requests at each drive, waiting and in service."""

@@ -40,6 +40,20 @@ class DSPTF(Everyone):
         return self.settled.latency
 
 
+class Preselection(Everyone):
+    """Everyone is asked, and a node drops a part once enough others have made better claims on it: see `claims.Preselection`,
+    which takes the same."""
+
+    settled: claims.Preselection
+
+    def __init__(self, latency: ArrayLike = 0.1e-3, *, ahead: ArrayLike | None = None):
+        self.settled = claims.Preselection(latency, ahead=ahead)
+
+    @property
+    def claims(self) -> claims.Preselection:
+        return self.settled
+
+
 def central() -> DSPTF:
     """The centralized ideal that D-SPTF is held against: one queue over all replicas, no delay (dsptf, section 4)."""
     return DSPTF(0.0)

@@ -69,6 +69,17 @@ class AbstractLayout(eqx.Module):
         """Where `count` sectors from logical address `sector` lie: a `Target`, or for drives of several kinds what holds one
         of each (`AbstractDrive.seen`). Takes NumPy arrays (64-bit addresses) or JAX arrays."""
 
+    def locate_on(
+        self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
+    ) -> Any:
+        """Where `count` sectors from address `sector` of drive `which` lie, for `seen` to look at on that drive only, whose
+        own end bounds the address: where drives are of several kinds less than `locate` keeps, and with more room."""
+        return self.locate(sector, count)
+
+    def capacity_of(self, which: int) -> int:
+        """Sectors of drive `which`. Raises InputError where that is not one number, known before anything is compiled."""
+        return self.capacity
+
 
 class AbstractMechanics(eqx.Module):
     """How long arm and platter take to the targets that a layout has located, and for their sectors."""
@@ -113,7 +124,7 @@ class AbstractDrive(AbstractLayout):
 
     @abstractmethod
     def seen(self, target: Any, which: Int[AnyArray, "*#row"]) -> Target:
-        """What `locate` found, on the drive of brick `which`."""
+        """What `locate` or `locate_on` found, on the drive of brick `which`."""
 
 
 class OneKind(AbstractDrive, AbstractMechanics):

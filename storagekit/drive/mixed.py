@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
@@ -13,7 +14,7 @@ from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.drive.base import AbstractDrive, AbstractMechanics, Arm, Positioning, Target
 from storagekit.drive.mechanical import Drive
-from storagekit.drive.picked import Picked, Starts, head_bits, of_kind, start_on_each, target_of_kind
+from storagekit.drive.picked import Picked, Starts, head_bits, of_kind, start_on_each, start_on_one, target_of_kind
 from storagekit.errors import InputError
 from storagekit.lanes import MOST_WHOLE, whole
 
@@ -83,6 +84,22 @@ class Mixed(AbstractDrive):
         pairs = zip(self.members, target.of_kind, strict=True)
         found = [member.seen(there, which) for member, there in pairs]
         return jax.tree.map(lambda *parts: of_kind(kind, parts), *found)
+
+    def locate_on(
+        self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
+    ) -> Places | Starts:
+        drives = self._drives()
+        if drives and not isinstance(sector, np.ndarray | np.integer):
+            return start_on_one(drives, self._kind(which), sector, count)
+        return Places(tuple(member.locate_on(which, sector, count) for member in self.members))
+
+    def capacity_of(self, which: int) -> int:
+        if isinstance(self.kinds[which], Tracer):
+            raise InputError(f"the kind of drive {which} while a run is compiled: ask for its capacity before")
+        found = {self.members[kind].capacity_of(which) for kind in np.ravel(self.kinds[which]).tolist()}
+        if len(found) > 1:
+            raise InputError(f"drive {which} of {min(found)} or {max(found)} sectors: give it one kind in all lanes")
+        return found.pop()
 
     def _drives(self) -> list[Drive]:
         """The members, if all are mechanical drives whose cylinder and head fit into one number; else none. Drives of a class

@@ -30,7 +30,7 @@ class Start(NamedTuple):
 
 
 class Starts(NamedTuple):
-    """Requests, and where they begin on a drive of each kind."""
+    """Requests, and where they begin on a drive of each kind; or on the one drive that each is for, whatever its kind."""
 
     sector: Int[AnyArray, "*#row"]
     count: Int[AnyArray, "*#row"]
@@ -54,6 +54,19 @@ def start_on_each(drives: Sequence[Drive], sector: Int[Array, "*row"], count: In
     start = zone.place(sector[None] - zone.first_sector)
     places = (start.cylinder << head_bits(drives)) | start.head
     return Starts(sector, count, tuple(Start(places[kind], start.angle[kind]) for kind in range(len(drives))))
+
+
+def start_on_one(
+    drives: Sequence[Drive],
+    kind: Int[AnyArray, "*#row"],
+    sector: Int[AnyArray, "*#row"],
+    count: Int[AnyArray, "*#row"],
+) -> Starts:
+    """Where requests begin, each on a drive of kind `kind`."""
+    shapes = [drive.geometry for drive in drives]
+    zone = zones_numbered(shapes, of_kind(kind, zone_numbers(shapes, sector)))
+    start = zone.place(sector - zone.first_sector)
+    return Starts(sector, count, (Start((start.cylinder << head_bits(drives)) | start.head, start.angle),))
 
 
 def target_of_kind(drives: Sequence[Drive], starts: Starts, kind: Int[AnyArray, "*#row"]) -> Target:

@@ -71,7 +71,8 @@ def admit(
     # one that waited outside for a slot is in no memory before it is in
     inside = jnp.maximum(jnp.maximum(sending.sent, entry), 0.0)
     answer = _answer(scenario, state, request, rule, inside, hit, elsewhere)
-    woken = drives.idle & held(asked, part) & ~hit & admitted
+    buffered = system.write.buffered(asked, placement.parts_of(place), request.read)
+    woken = drives.idle & held(asked if buffered is None else asked | buffered, part) & ~hit & admitted
     when = jnp.minimum(drives.wake, inside)
     state = state._replace(
         slots=_seated(state.slots, into, request, place, sending, arrival, waits, rule, answer),
@@ -116,7 +117,9 @@ def _asked(
     asked, and only one, because who sends a request to a single copy withdraws it from no other.
     """
     system = scenario.system
-    asked = system.write.asked(sending.routed, system.placement.parts_of(place), request.read)
+    parts, routed = system.placement.parts_of(place), sending.routed
+    companions = system.placement.companions(routed, place) & parts
+    asked = system.write.asked(routed, parts, request.read, companions)
     asked = asked if sending.alive is None else asked & sending.alive
     if usable_at is None:
         return asked
@@ -200,7 +203,9 @@ def view_for(
     busy = drives.planned & (drives.plan.finish > start)
     # a drive that was woken at this instant has something to do, although it has not chosen yet
     free = ~busy & ~(drives.idle & (drives.wake <= start + INSTANT))
-    return View(state.slots.waiting, state.slots.place, busy, free, place, system.placement, reach)
+    falls_free = jnp.where(busy, drives.plan.finish - start, 0.0)
+    slots, placement = state.slots, system.placement
+    return View(slots.waiting, slots.place, busy, falls_free, free, place, placement, system.bricks, reach)
 
 
 def under_way(scenario: Scenario, state: State, request: Requests) -> Float[AnyArray, "..."]:

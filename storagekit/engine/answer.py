@@ -68,7 +68,8 @@ def overtaken(scenario: Scenario, rule: Rule, read: Bool[Array, "*row"]) -> Bool
     """Whether more parts may run than the several that are needed, so that nobody knows beforehand which end first."""
     if not scenario.system.placement.needs_several:
         return jnp.zeros_like(read)
-    withdrawn = read & jnp.asarray(scenario.system.dispatch.withdraws)
+    system = scenario.system
+    withdrawn = read & jnp.asarray(system.dispatch.withdraws) & jnp.asarray(system.claims.certain)
     return (rule.needed > 1) & (rule.needed < size(rule.counted)) & ~withdrawn
 
 

@@ -50,7 +50,7 @@ class Passage(NamedTuple):
 def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *lanes"]:
     """The parts at which each request still waits once it is answered: a write at all, a read where nobody heard of it."""
     behind = scenario.system.claims.left_behind(state.claims, state.slots.waiting)
-    return jnp.where(state.slots.read, behind, state.slots.waiting)
+    return jnp.where(state.slots.read | scenario.system.write.over_when_answered, behind, state.slots.waiting)
 
 
 def next_request(scenario: Scenario, state: State) -> Next:

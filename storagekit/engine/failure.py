@@ -115,9 +115,9 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
 def _parts_on(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"]) -> UInt32[Array, "slot *lanes"]:
     """The parts of each request on the brick of drive `which`, one bit each."""
     system, places = scenario.system, state.slots.place
-    first = system.brick_of(which) * system.disks
-    parts = (system.placement.part_on(first + disk, places) for disk in range(system.disks))
-    return reduce(jnp.bitwise_or, (jnp.where(part < 0, jnp.uint32(0), bit(part)) for part in parts))
+    drives = system.bricks.drives_of(system.brick_of(which))
+    parts = ((system.placement.part_on(drive, places), exists) for drive, exists in drives)
+    return reduce(jnp.bitwise_or, (jnp.where((part >= 0) & exists, bit(part), jnp.uint32(0)) for part, exists in parts))
 
 
 def _without(
@@ -192,11 +192,10 @@ def _aborted(
     because they found its data on the way into memory."""
     slots, drives, system = state.slots, state.drives, scenario.system
     row, aborted = rows(system.slots, slots.born), jnp.zeros_like(slots.read)
-    first = system.brick_of(which) * system.disks
-    for disk in range(system.disks):
-        stops = pick(brick & drives.planned, first + disk)
+    for drive, exists in system.bricks.drives_of(system.brick_of(which)):
+        stops = pick(brick & drives.planned, drive) & exists
         plan = drives.plan
-        slot, number, finish = (pick(part, first + disk) for part in (plan.slot, plan.number, plan.finish))
+        slot, number, finish = (pick(part, drive) for part in (plan.slot, plan.number, plan.finish))
         aborted = aborted | ((row == slot) & (slots.number == number) & stops)
     same = scenario.system.cache.same_data_as(state.cache, slot)
     if same is None:

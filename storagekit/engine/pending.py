@@ -32,7 +32,7 @@ def pending(state: State, placement: AbstractPlacement, lane: int = 0) -> Pendin
     copies = jax.tree.map(np.asarray, delayed.table.in_use())
     copies = jax.tree.map(lambda column: column[np.argsort(copies.order)], copies)
     # a slot may be another's already: an answer leaves before its time
-    first = delayed.of_slot & (slots.number[plan.slot] == plan.number) & ~slots.read[plan.slot]
+    first = delayed.backlog.of_slot & (slots.number[plan.slot] == plan.number) & ~slots.read[plan.slot]
     drives = np.flatnonzero(planned & first)
     slot, replica = plan.slot[drives], plan.replica[drives]
     place = jax.tree.map(lambda leaf: leaf[slot], slots.place)

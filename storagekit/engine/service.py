@@ -52,17 +52,40 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], cert
     written = certain & (pick(slots.number, slot) == number) & ~pick(slots.read, slot)
     delayed = system.write.ends_delayed(state.write, which)
     written = written if delayed is None else written & ~delayed
-    ended = Ended(which, slot, number, replica, place, born, placement, certain, written)
+    told = _of_access(scenario, state, which, slot, certain if delayed is None else certain & ~delayed)
+    ended = Ended(which, slot, number, replica, place, born, placement, certain, written, *told)
     state = count_end(scenario, tell(scenario, state, "ended", ended), which, certain)
-    if not system.write.delays:
+    if not system.write.leaves:
         return state
     part = placement.part_on(rows(system.drives, drives.wake), place)
     to_write = written & held(placement.parts_of(place), part)
+    wake = jnp.where(drives.idle & to_write, jnp.minimum(drives.wake, 0.0), drives.wake)
+    state = state._replace(drives=drives._replace(wake=wake))
+    if not system.write.delays:
+        return state
     taken = (rows(system.slots, slots.born) == slot) & written
-    return state._replace(
-        slots=state.slots._replace(waiting=jnp.where(taken, jnp.uint32(0), state.slots.waiting)),
-        drives=drives._replace(wake=jnp.where(drives.idle & to_write, jnp.minimum(drives.wake, 0.0), drives.wake)),
+    waiting = jnp.where(taken, jnp.uint32(0), state.slots.waiting)
+    return state._replace(slots=state.slots._replace(waiting=waiting))
+
+
+def _of_access(
+    scenario: Scenario,
+    state: State,
+    which: Int[Array, "1 *lanes"],
+    slot: Int[Array, "1 *lanes"],
+    certain: Bool[Array, "1 *lanes"],
+) -> tuple[Any, ...]:
+    """The last fields of `Ended`, from `awaited`: of the access of drive `which`, in lanes in which it is `certain`, whose
+    request is, or was, in `slot`."""
+    system, slots = scenario.system, state.slots
+    place, rule, sent, read, client, sectors = pick_tree(
+        (slots.place, slots.rule, slots.sent, slots.read, slots.client, slots.sectors), slot
     )
+    part = system.placement.part_on(which, place)
+    still_there = pick(slots.number, slot) == pick(state.drives.plan.number, which)
+    awaited = certain & still_there & held(rule.counted, part)
+    much = None if sectors is None else system.placement.sectors_of(part, place, sectors)
+    return awaited, system.brick_of(which), read, client, much, -sent
 
 
 class Chosen(NamedTuple):
@@ -116,8 +139,9 @@ def choose(
     system, slots, drives = scenario.system, state.slots, state.drives
     best = best_part(scenario, state, which, some(chooser))
     chosen = best.chosen
-    shared = chosen.read | system.write.delays & ~chosen.late
-    claim = Claim(best.slot, chosen.part, best.found & shared, best.positioning.total, best.start)
+    shared = chosen.read | system.write.settles & ~chosen.late
+    made = best.found & shared
+    claim = Claim(best.slot, chosen.part, made, best.positioning.total, best.start, best.finish)
     verdict, claims = system.claims.claim(state.claims, claim)
     kept = best.found & (verdict.kept | ~shared)
     gives_up = best.found & ~kept
@@ -142,9 +166,9 @@ def choose(
         ),
         claims=claims,
     )
-    taken = Taken(
-        best.slot, chosen.part, chosen.place, system.placement, chosen.read, kept, planner, distance, chosen.delayed
-    )
+    given_up = jnp.where(verdict.rival_yields, bit(verdict.rival), jnp.uint32(0))
+    where = (best.slot, chosen.part, chosen.place, system.placement)
+    taken = Taken(*where, chosen.read, kept, planner, distance, given_up, chosen.delayed)
     return tell(scenario, state, "taken", taken), _told(scenario, slots, best, claim, verdict)
 
 
@@ -174,7 +198,7 @@ def best_part(
     placement = system.placement
     as_now = mechanics(scenario, state, which)
     free, phase, arm = pick_tree((drives.free, drives.phase, drives.arm), which)
-    start = jnp.maximum(free, system.claims.lead)
+    start = system.claims.begins(free)
     angle = phase + as_now.turns(start)
     parts = placement.part_on(which, slots.place)
     handed, came = _given(system, state, which)
@@ -190,7 +214,7 @@ def best_part(
     # of the one alone, because where it ends may have to be computed
     target = _on_drive(system, chosen.place, part, which)
     reach = nearest_replica(placement, system.drive, as_now, arm, angle, target, read, part, chosen.usable)
-    transfer = as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(placement, as_now))
+    transfer = as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(placement, as_now, which))
     return Best(
         found=found,
         slot=slot,
@@ -263,9 +287,9 @@ def _or_later(
         usable: UInt32[Array, "row *lanes"],
     ) -> Float[Array, "row *lanes"]:
         writes = jnp.zeros(part.shape, bool)
-        sight = choice._replace(
-            target=_on_drive(system, place, part, which), read=writes, came=born, part=part, usable=usable
-        )
+        usable = None if choice.usable is None else usable
+        targets = _on_drive(system, place, part, which)
+        sight = choice._replace(target=targets, read=writes, came=born, part=part, usable=usable)
         return system.schedule.cost(state.schedule, sight)
 
     later = system.write.later(state.write, which, chooses, lowest, price, placement)
@@ -273,7 +297,8 @@ def _or_later(
         return chosen, 0
     part = placement.part_on(which, later.place)
     never = jnp.zeros_like(later.found)
-    other = Chosen(later.number, later.place, part, never, later.usable, later.row)
+    usable = None if choice.usable is None else later.usable
+    other = Chosen(later.number, later.place, part, never, usable, later.row)
     return where_tree(later.found, other, chosen._replace(delayed=jnp.full_like(part, NOBODY))), later.candidates
 
 

@@ -14,7 +14,7 @@ from storagekit.engine.system import Scenario, System
 from storagekit.lanes import bit, held, rows, union
 from storagekit.moments import Rule, Sizes
 from storagekit.queue import Queued
-from storagekit.workload import AbstractClients, nothing_asked
+from storagekit.workload import nothing_asked
 
 NOBODY = -1
 
@@ -154,7 +154,7 @@ def hand_over(
     return state._replace(
         queue=queue,
         # of a brick of several drives others may have something to do now
-        drives=drives._replace(wake=wake) if system.disks > 1 else drives,
+        drives=drives._replace(wake=wake) if system.bricks.most > 1 else drives,
     )
 
 
@@ -164,11 +164,11 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *la
     if slots.stream is None:
         return None
     stream, found = bit(slots.stream), []
-    for brick in range(system.drives // system.disks):
+    for brick in range(system.bricks.count):
         number = jnp.full_like(state.taken, brick)
         queued = system.queue.queued(state.queue, slots.waiting, number)
-        drives = (number * system.disks + disk for disk in range(system.disks))
-        there = (held(queued, system.placement.part_on(drive, slots.place)) for drive in drives)
+        drives = system.bricks.drives_of(number)
+        there = (held(queued, system.placement.part_on(drive, slots.place)) & exists for drive, exists in drives)
         found.append(union(jnp.where(reduce(jnp.logical_or, there), stream, jnp.uint32(0))))
     return jnp.concatenate(found)
 
@@ -182,7 +182,8 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"], key: UInt32[A
     lanes = phase.shape[1:]
     # what a place consists of, the placement knows
     place = system.placement.locate(system.drive, nothing_asked(lanes))
-    sizes = Sizes(system.slots, system.drives, lanes, system.condition.stops, place, system.placement)
+    bricks, parts = system.bricks.count, system.placement.most_parts or system.drives
+    sizes = Sizes(system.slots, system.drives, lanes, system.condition.stops, place, system.placement, bricks, parts)
     return State(
         slots=_empty_slots(scenario, phase, place),
         drives=_sleeping_drives(scenario, phase),
@@ -201,7 +202,7 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"], somewh
         return jnp.full((system.slots, *phase.shape[1:]), value, kind)
 
     opening = scenario.arrivals.at_start(rows(system.slots, phase))
-    told_apart = isinstance(scenario.arrivals, AbstractClients)
+    told_apart = scenario.arrivals.told_apart
     return Slots(
         number=slot(NOBODY, jnp.int32),
         place=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
@@ -228,7 +229,7 @@ def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *lanes"]) ->
 
     time, nothing = drive(0), drive(0, jnp.int32)
     arm = Arm(nothing, nothing)
-    whose = nothing if isinstance(scenario.arrivals, AbstractClients) else None
+    whose = nothing if scenario.arrivals.told_apart else None
     return Drives(
         wake=drive(jnp.inf),
         phase=phase,

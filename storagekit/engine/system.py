@@ -13,7 +13,7 @@ from storagekit.drive import AbstractDrive
 from storagekit.engine.condition import Condition
 from storagekit.errors import InputError
 from storagekit.lanes import whole
-from storagekit.placement import MOST_PARTS, AbstractPlacement
+from storagekit.placement import MOST_PARTS, AbstractPlacement, Grouping
 from storagekit.queue import AbstractQueue, Everything
 from storagekit.schedule import AbstractSchedule
 from storagekit.workload import AbstractArrivals
@@ -78,7 +78,7 @@ class System(eqx.Module):
         )
         self.write = AllCopies() if write is None else write
         self.drive = drive
-        self.placement = placement
+        self.placement = placement.on(drive)
         self.dispatch = dispatch
         self.schedule = schedule
         self.claims = dispatch.claims if claims is None else claims
@@ -98,17 +98,21 @@ class System(eqx.Module):
         self.slots = AS_NEEDED if slots is None else slots
 
     @property
-    def disks(self) -> int:
-        """Drives of a brick."""
-        return self.placement.drives_a_brick
+    def bricks(self) -> Grouping:
+        """Which drives each brick has."""
+        sizes, each = self.placement.brick_sizes, self.placement.drives_a_brick
+        return Grouping((each,) * (self.drives // each) if sizes is None else sizes)
 
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
         """The number of the brick that a drive is in."""
-        return drive // self.disks if self.disks > 1 else drive
+        return self.bricks.of(drive)
 
     def __check_init__(self):
-        if self.disks < 1 or self.drives % self.disks:
-            raise InputError(f"bricks of {self.disks} drives in a system of {self.drives}: give a divisor of that")
+        sizes, each = self.placement.brick_sizes, self.placement.drives_a_brick
+        if each < 1 or self.drives % each:
+            raise InputError(f"bricks of {each} drives in a system of {self.drives}: give a divisor of that")
+        if sizes is not None and sum(sizes) != self.drives:
+            raise InputError(f"bricks of {sum(sizes)} drives in a system of {self.drives}: leave `drives` out")
         if self.drives < 1 or self.drives != int(self.drives):
             raise InputError(f"{self.drives} drives in one system: give a whole number, at least 1")
         used = int(np.max(self.placement.drives))
@@ -129,14 +133,14 @@ class System(eqx.Module):
         self.drive.check(used)
         self.dispatch.check(used, self.placement)
         self.claims.check(int(np.max(self.placement.needed)))
-        self.cache.check(used, self.disks)
-        self.condition.check(-(-used // self.disks), int(np.min(self.placement.spare)))
-        if self.condition.stops and self.write.delays:
+        self.cache.check(used, self.bricks.most)
+        self.condition.check(int(self.bricks.of(np.asarray(used - 1))) + 1, int(np.min(self.placement.spare)))
+        if self.condition.stops and self.write.leaves:
             raise InputError("bricks that stop under delayed writes: not modelled; write all copies at once")
         if self.write.one_for_all and not self.placement.alike:
             policy, layout = type(self.write).__name__, type(self.placement).__name__
             raise InputError(f"{policy} writes on {layout}, whose parts are not copies of one another: use AllCopies()")
-        late = self.dispatch.withdraws_late or self.write.delays
+        late = self.dispatch.withdraws_late or self.write.leaves
         needed = int(np.max(self.placement.needed))
         withdraws = parts > needed and not isinstance(self.dispatch, OneChosen)
         self.queue.check(isinstance(self.claims, NoClaims), withdraws, late, self.condition.stops)

@@ -66,7 +66,7 @@ def windows(
     done = 0.0
     with tqdm(total=round(seconds * len(points) * len(seeds)), desc=title, unit="s", delay=2, leave=False) as bar:
         for members, alike in groups(scenarios):
-            bricks = alike[0].system.drives // alike[0].system.disks
+            bricks = alike[0].system.bricks.count
             sums = _Sums(len(alike) * len(seeds), count, window, streams, bricks, backlog)
             for timed in logs(alike, seeds, seconds, backlog=backlog):
                 sums.add(timed)

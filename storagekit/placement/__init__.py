@@ -9,7 +9,12 @@ from storagekit.placement.base import of_part as of_part
 from storagekit.placement.bricks import Bricks as Bricks
 from storagekit.placement.coded import Coded as Coded
 from storagekit.placement.declustered import Declustered as Declustered
+from storagekit.placement.grouping import Grouping as Grouping
+from storagekit.placement.nodes import Node as Node
+from storagekit.placement.nodes import Volume as Volume
 from storagekit.placement.replicas import Replicas as Replicas
+from storagekit.placement.segments import Segments as Segments
+from storagekit.placement.segments import cut as cut
 from storagekit.placement.srmirror import SRMirror as SRMirror
 from storagekit.placement.striped import RAID5 as RAID5
 from storagekit.placement.striped import Striped as Striped

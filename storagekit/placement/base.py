@@ -13,8 +13,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Positioning, Target
+from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics, Arm, Positioning, Target
 from storagekit.lanes import mask_of, whole
+from storagekit.placement.grouping import Grouping
 from storagekit.workload import Requests
 
 # bits of a word: parts of a request, and parts times replicas
@@ -47,9 +48,23 @@ class AbstractPlacement(eqx.Module):
         return 1
 
     @property
+    def brick_sizes(self) -> tuple[int, ...] | None:
+        """Drives of each brick where these differ; None where all have as many."""
+        return None
+
+    def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
+        """The number of the brick that a drive is in."""
+        return Grouping(self.brick_sizes or (self.drives_a_brick,)).of(drive)
+
+    @property
     @abstractmethod
     def parts(self) -> Int[AnyArray, "..."]:
         """How many parts a request has, at most."""
+
+    @property
+    def most_parts(self) -> int | None:
+        """The most parts that any setting of the layout has; None where only the number of drives bounds it."""
+        return None
 
     @property
     def needed(self) -> Int[AnyArray, "..."]:
@@ -112,6 +127,11 @@ class AbstractPlacement(eqx.Module):
         """How many sectors a part of a request of so many `sectors` has: all, unless the layout cuts it up."""
         return sectors
 
+    def on(self, drive: AbstractDrive) -> "AbstractPlacement":
+        """The layout on these drives, with what it has to know of them before anything is compiled; by default itself. Raises
+        InputError where it does not fit them."""
+        return self
+
     @abstractmethod
     def capacity(self, drive: AbstractLayout) -> int | Num[AnyArray, "..."]:
         """Sectors that the layout offers on drives of this kind."""
@@ -126,10 +146,14 @@ class AbstractPlacement(eqx.Module):
     ) -> Target:
         """Where replica `index` of a part lies, from its replica 0."""
 
+    def companions(self, parts: UInt32[Array, "*row"], place: Any) -> UInt32[Array, "*row"]:
+        """The parts that have to be written whenever these are, such as parity; by default none."""
+        return jnp.zeros_like(parts)
+
     @abstractmethod
-    def sweep(self, mechanics: AbstractMechanics) -> Float[AnyArray, "..."]:
-        """Seconds that writing a part takes beyond its transfer: from the first of its replicas to the last in one go, or
-        from reading it to writing it."""
+    def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]) -> Float[AnyArray, "..."]:
+        """Seconds that writing a part on `drive` takes beyond its transfer: from the first of its replicas to the last in one
+        go, or from reading it to writing it."""
 
 
 def of_part(

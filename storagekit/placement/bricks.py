@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Int
+from jaxtyping import Array, Int, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require_whole
@@ -51,6 +51,10 @@ class Bricks(AbstractPlacement):
     @property
     def parts(self):
         return self.across.parts
+
+    @property
+    def most_parts(self):
+        return self.across.most_parts
 
     @property
     def needed(self):
@@ -117,5 +121,8 @@ class Bricks(AbstractPlacement):
     ) -> Target:
         return self.across.replica(drive, target, part, index)
 
-    def sweep(self, mechanics: AbstractMechanics):
-        return self.across.sweep(mechanics)
+    def companions(self, parts: UInt32[Array, "*row"], place: Inside):
+        return self.across.companions(parts, place.across)
+
+    def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
+        return self.across.sweep(mechanics, drive // self.disks)

@@ -32,7 +32,7 @@ class OneReplica(AbstractPlacement):
     ) -> Target:
         return target
 
-    def sweep(self, mechanics: AbstractMechanics):
+    def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
         return mechanics.seconds(real(0))
 
 

@@ -92,5 +92,5 @@ class SRMirror(AbstractPlacement):
         end = Arm(target.end.cylinder, below(target.end.head))
         return Target(target.cylinder, below(target.head), target.angle + ahead, target.transfer, end)
 
-    def sweep(self, mechanics: AbstractMechanics):
+    def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
         return mechanics.seconds((self.replicas - 1) / self.replicas)

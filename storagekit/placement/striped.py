@@ -78,13 +78,13 @@ class CutUp(OneReplica):
         return part
 
     def target_on(self, part: Int[AnyArray, "*#row"], place: Strips):
-        return jax.tree.map(lambda *leaves: _of_drive(part, leaves), *place.targets)
+        return jax.tree.map(lambda *leaves: one_of(part, leaves), *place.targets)
 
     def sectors_of(self, part: Int[AnyArray, "*#row"], place: Strips, sectors: Int[AnyArray, "*#row"]):
-        return _of_drive(part, place.lengths)
+        return one_of(part, place.lengths)
 
 
-def _of_drive(part: Int[AnyArray, "*#row"], leaves: Sequence[Shaped[AnyArray, "*#row"]]) -> Shaped[Array, "*row"]:
+def one_of(part: Int[AnyArray, "*#row"], leaves: Sequence[Shaped[AnyArray, "*#row"]]) -> Shaped[Array, "*row"]:
     """Of one array for each drive, the entries of those whose number `part` says."""
     return reduce(lambda chosen, one: jnp.where(part == one[0], one[1], chosen), enumerate(leaves[1:], 1), leaves[0])
 
@@ -122,6 +122,19 @@ class Striped(CutUp):
 
         begin, end = held_before(requests.sector), held_before(requests.sector + requests.sectors)
         return strips(drive, zip(begin, end, strict=True))
+
+
+def left_symmetric(
+    sector: Int[AnyArray, "*#row"], disks: Int[AnyArray, "*#row"], unit: int
+) -> tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]:
+    """RAID 5 over `disks` drives, whose rows of units each have one of parity: the address of a sector on its drive, that
+    drive, and the one that has its row's parity, at the same address. Parity moves down a drive from row to row, and a row's
+    data begins after it, so that units of data that follow one another are on as many drives (left-symmetric).
+    """
+    number = sector // unit
+    row, column = number // (disks - 1), number % (disks - 1)
+    parity = disks - 1 - row % disks
+    return row * unit + sector % unit, (parity + 1 + column) % disks, parity
 
 
 class Paired(NamedTuple):
@@ -191,12 +204,9 @@ class RAID5(OneReplica):
         )
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Paired:
-        unit = requests.sector // self.unit
-        row, column = unit // (self.disks - 1), unit % (self.disks - 1)
-        parity = self.disks - 1 - row % self.disks
-        data = (parity + 1 + column) % self.disks
-        target = drive.locate(row * self.unit + requests.sector % self.unit, requests.sectors)
+        address, data, parity = left_symmetric(requests.sector, self.disks, self.unit)
+        target = drive.locate(address, requests.sectors)
         return Paired(target, data, parity, jnp.where(requests.read, jnp.uint32(1), jnp.uint32(3)))
 
-    def sweep(self, mechanics: AbstractMechanics):
+    def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
         return mechanics.seconds(real(1))

@@ -115,14 +115,14 @@ class Volumes(AbstractVolumes):
     def locate(self, drive: AbstractLayout, requests: Requests) -> Location:
         volume, inside = requests.sector // self.size, requests.sector % self.size
         unit = inside // self.unit
-        width = _looked_up([[len(on) for on in self.bricks]], volume)[0]
+        width = looked_up([[len(on) for on in self.bricks]], volume)[0]
         row = unit // width
         most = max(len(on) for on in self.bricks)
         begins = self._begins()
         # bricks of each volume in the order of its units, filled up to the most that a volume has
         columns = [(volume, on[column % len(on)]) for volume, on in enumerate(self.bricks) for column in range(most)]
         table = [[brick for _, brick in columns], [begins[column] for column in columns]]
-        home, begin = _looked_up(table, volume * most + unit - row * width)
+        home, begin = looked_up(table, volume * most + unit - row * width)
         return Location(drive.locate(begin + row * self.unit + inside % self.unit, requests.sectors), home)
 
 
@@ -147,7 +147,7 @@ class SplitVolumes(AbstractVolumes, CutUp):
         units = [
             [on.index(brick) * self.unit if brick in on else -1 for on in where] for brick in range(begins.shape[1])
         ]
-        turn, *rest = _looked_up([turns, *begins.T, *units], volume)
+        turn, *rest = looked_up([turns, *begins.T, *units], volume)
         row = inside // turn
         inside = inside - row * turn
         begin, before = rest[: len(units)], rest[len(units) :]
@@ -157,7 +157,7 @@ class SplitVolumes(AbstractVolumes, CutUp):
         ]
 
 
-def _looked_up(table: Sequence, number: Int[AnyArray, "*row"]) -> Int[Array, "field *row"]:
+def looked_up(table: Sequence | np.ndarray, number: Int[AnyArray, "*row"]) -> Int[Array, "field *row"]:
     """The numbered column of a table that is known beforehand."""
     # one table and one look-up: what is looked up by itself, XLA looks up again wherever it is used
     return jnp.take(jnp.asarray(np.asarray(table, np.int32)), number, axis=1, mode="clip")

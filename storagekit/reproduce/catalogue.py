@@ -61,6 +61,7 @@ def placements() -> dict[str, Callable]:
         "bricks": room.Bricks,
         "volumes": room.Volumes,
         "split-volumes": room.SplitVolumes,
+        "segments": room.Segments,
     }
 
 

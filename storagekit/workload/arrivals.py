@@ -54,6 +54,11 @@ class AbstractArrivals(eqx.Module):
         return 1
 
     @property
+    def told_apart(self) -> bool:
+        """Whether it matters for whom requests are, and who sends them, so that the engine keeps it."""
+        return False
+
+    @property
     @abstractmethod
     def first_arrival(self) -> float:
         """When the first request of an open stream arrives, seconds from the start; inf in a closed loop."""
@@ -90,6 +95,10 @@ class AbstractClients(AbstractArrivals):
 
     The requests of a window are numbers alone; `request` draws the rest.
     """
+
+    @property
+    def told_apart(self):
+        return True
 
     @abstractmethod
     def request(self, private: Any, capacity: int | Num[AnyArray, "..."], number: Int[Array, "1 *lanes"]) -> Requests:
@@ -129,6 +138,10 @@ class ClosedLoop(AbstractArrivals):
     def most_outstanding(self):
         return int(np.max(self.outstanding))
 
+    @property
+    def told_apart(self):
+        return self.requests.told_apart
+
     def window(self, capacity, key, first, count) -> Window:
         requests = self.requests.draw(capacity, key, first, count)
         return Window(requests, jnp.zeros(requests.number.shape, jnp.float32))
@@ -160,6 +173,10 @@ class PoissonArrivals(AbstractArrivals):
     def __check_init__(self):
         require_each_positive("arrival rate", self.rate, "a second")
 
+    @property
+    def told_apart(self):
+        return self.requests.told_apart
+
     def window(self, capacity, key, first, count) -> Window:
         requests = self.requests.draw(capacity, key, first, count)
         uniform, _ = words(key, first, count, 2)
@@ -185,15 +202,20 @@ class PoissonArrivals(AbstractArrivals):
 class RecordedArrivals(AbstractArrivals):
     """The requests of a trace at its own times, the same in every lane; `scale` > 1 runs it faster.
 
-    requests and gap are one row for each request, the last gap infinite.
+    requests and gap are one row for each request, the last gap infinite. clients: it matters who sends them.
     """
 
     requests: Requests
     gap: Float[AnyArray, "row"]
     scale: Float[AnyArray, "..."] = eqx.field(converter=real, default=1.0)
+    clients: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
         require_each_positive("trace scale", self.scale)
+
+    @property
+    def told_apart(self):
+        return self.clients
 
     @property
     def stream_count(self):

@@ -64,6 +64,11 @@ class RandomRequests(eqx.Module):
         if self.alignment < 1:
             raise InputError(f"alignment {self.alignment} sectors: it must be at least 1")
 
+    @property
+    def told_apart(self) -> bool:
+        """Whether it matters for whom requests are, and who sends them."""
+        return False
+
     def draw(
         self,
         capacity: int | Num[AnyArray, "..."],

@@ -18,36 +18,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import DTypeLike
-from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
+from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.drive import AbstractMechanics
 from storagekit.errors import InputError
-from storagekit.lanes import INSTANT, bit, cheapest, count, held, least, mask_of, pick, rows, union, where_tree, whole
+from storagekit.lanes import bit, held, least, mask_of, pick, rows, union, where_tree, whole
 from storagekit.moments import Ended, Entered, Rule, Sizes, Taken
 from storagekit.placement import AbstractPlacement, of_part
 from storagekit.workload import Requests
+from storagekit.write.backlog import COVERED, FIRST, Backlog, Clock, backlog, numbers
 from storagekit.write.base import AbstractWrite, Later, Offer, Price
-from storagekit.write.table import Table, empty
-
-# what a drive writes that is no delayed copy, and what was one until a newer write covered it
-FIRST, COVERED = -1, -2
-
-
-class Clock(NamedTuple):
-    """Seconds since the run began, whole ones and the rest, so that the age of a row need not be told at every event."""
-
-    whole: Int[Array, "*row"]
-    rest: Float[Array, "*row"]
-
-    def after(self, time: Float[Array, "*row"]) -> "Clock":
-        rest = self.rest + time
-        return Clock(self.whole + jnp.floor(rest).astype(jnp.int32), rest - jnp.floor(rest))
-
-    def since(self, other: "Clock") -> Float[Array, "*row"]:
-        """Seconds from the other to this."""
-        return (self.whole - other.whole).astype(jnp.float32) + (self.rest - other.rest)
+from storagekit.write.table import Table
 
 
 class Copies(NamedTuple):
@@ -70,22 +52,19 @@ class Delayed(NamedTuple):
     """Private state.
 
     replicas: of the request in each slot, where a read, or the first copy of a write, may go; none once that is on disk.
-    start, stop: its sectors, stop excluded. table: of `Copies`. writes: the row of which each drive writes a copy, FIRST or
-    COVERED. begun: writes whose first copy has been on disk. now: since the run began.
+    start, stop: its sectors, stop excluded. backlog: rows are `Copies`. begun: writes whose first copy has been on disk.
     """
 
     replicas: UInt32[Array, "slot *lanes"]
     start: Int[Array, "slot *lanes"]
     stop: Int[Array, "slot *lanes"]
-    table: Table
-    writes: Int[Array, "drive *lanes"]
+    backlog: Backlog
     begun: Int[Array, "1 *lanes"]
-    now: Clock
 
     @property
-    def of_slot(self) -> Bool[AnyArray, "drive *lanes"]:
-        """Drives whose access is not of the table: of a request in a slot."""
-        return self.writes == FIRST
+    def table(self) -> Table:
+        """What writes have left to do."""
+        return self.backlog.table
 
 
 class Background(AbstractWrite):
@@ -127,15 +106,10 @@ class Background(AbstractWrite):
         return True
 
     def init(self, sizes: Sizes) -> Delayed:
-        def full(length: int, value: int = 0, kind: DTypeLike = jnp.int32) -> Shaped[Array, "row *lanes"]:
-            return jnp.full((length, *sizes.lanes), value, kind)
-
-        slot, one = full(sizes.slots), full(1)
-        start = Clock(one, full(1, 0, jnp.float32))
-        row = Copies(one, one, one, sizes.place, start, full(1, 0, jnp.uint32), one)
+        slot = numbers(sizes.slots, sizes)
         # whatever is in a slot may still come to be a row
-        table = empty(row, self.most + sizes.slots, sizes.lanes)
-        return Delayed(full(sizes.slots, 0, jnp.uint32), slot, slot, table, full(sizes.drives, FIRST), one, start)
+        left = backlog(Copies, self.most + sizes.slots, sizes)
+        return Delayed(numbers(sizes.slots, sizes, 0, jnp.uint32), slot, slot, left, numbers(1, sizes))
 
     def has_room(self, private: Delayed) -> Bool[Array, "1 *lanes"]:
         return private.table.size < self.most
@@ -153,7 +127,7 @@ class Background(AbstractWrite):
         stale = private.table.fold(admitted & request.read, look, jnp.zeros_like(every))
         return jnp.where(every & ~stale != 0, every & ~stale, every)
 
-    def asked(self, routed, parts, read):
+    def asked(self, routed, parts, read, companions):
         return routed
 
     def entered(self, private: Delayed, moment: Entered) -> Delayed:
@@ -185,73 +159,51 @@ class Background(AbstractWrite):
         placement: AbstractPlacement,
     ) -> Later:
         needed = chooses & (jnp.isinf(bound) | (private.table.size >= self.table))
+        return private.backlog.cheapest(which, needed, bound, price, placement)
 
-        def look(best, copies, number, there):
-            at, cost, candidates = best
-            part = placement.part_on(which, copies.place)
-            usable = of_part(copies.left, part, placement)
-            there = there & (usable != 0)
-            born = copies.born.since(private.now)
-            index, lowest = cheapest(jnp.where(there, price(copies.place, born, part, usable), jnp.inf))
-            sooner = lowest < cost - INSTANT
-            at = jnp.where(sooner, pick(number + jnp.zeros_like(part), index), at)
-            return at, jnp.where(sooner, lowest, cost), candidates + count(there)
-
-        none = jnp.zeros_like(which)
-        at, _, candidates = private.table.fold(needed, look, (none + FIRST, bound, none))
-        copies = private.table.row(at)
-        usable = of_part(copies.left, placement.part_on(which, copies.place), placement)
-        return Later(at, at >= 0, copies.number, copies.place, usable, candidates)
-
-    def sweep(self, placement: AbstractPlacement, mechanics: AbstractMechanics) -> Float[AnyArray, "..."]:
+    def sweep(
+        self, placement: AbstractPlacement, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]
+    ) -> Float[AnyArray, "..."]:
         return jnp.float32(0)
 
     def taken(self, private: Delayed, moment: Taken) -> Delayed:
-        assert moment.delayed is not None
-        row = jnp.where(moment.delayed >= 0, moment.delayed, FIRST)
-        return private._replace(writes=jnp.where(moment.drive, row, private.writes))
+        return private._replace(backlog=private.backlog.taken(moment))
 
     def ends_delayed(self, private: Delayed, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
-        return ~pick(private.of_slot, which)
+        return ~pick(private.backlog.of_slot, which)
 
     def ended(self, private: Delayed, moment: Ended) -> Delayed:
         # a drive that did not hear of a claim may write another one
         first = moment.written & (pick(private.replicas, moment.slot) != 0)
         start, stop = pick(private.start, moment.slot), pick(private.stop, moment.slot)
-        private = _without_covered(private, start, stop, first)
-        table, placement = private.table, moment.placement
-        at = pick(private.writes, moment.which)
+        left_over = _without_covered(private.backlog, start, stop, first)
+        table, placement = left_over.table, moment.placement
+        at = pick(left_over.writes, moment.which)
         old = table.row(at)
         again = moment.made & (at >= 0)
         place = where_tree(again, old.place, moment.place)
         written = bit(placement.part_on(moment.which, place) * placement.replicas + moment.replica)
         every = mask_of(placement.parts * placement.replicas)
         left = jnp.where(again, old.left, every) & ~written
-        fresh = Copies(moment.number, start, stop, place, private.now.after(moment.born), left, private.begun + 1)
+        born = left_over.now.after(moment.born)
+        fresh = Copies(moment.number, start, stop, place, born, left, private.begun + 1)
         row = where_tree(again, old._replace(left=left), fresh)
         table = table.put(jnp.where(first, table.size, at), row, (first | again) & (left != 0))
+        left_over = left_over._replace(table=table).without(at, again & (left == 0), FIRST)
         slot = rows(private.replicas.shape[0], private.replicas) == moment.slot
-        private = private._replace(
-            replicas=jnp.where(slot & first, jnp.uint32(0), private.replicas), table=table, begun=private.begun + first
-        )
-        return _without(private, at, again & (left == 0), FIRST)
+        replicas = jnp.where(slot & first, jnp.uint32(0), private.replicas)
+        return private._replace(replicas=replicas, backlog=left_over, begun=private.begun + first)
 
     def keeps(self, private: Delayed, read: Bool[Array, "slot *lanes"]) -> Bool[Array, "slot *lanes"]:
         return ~read & (private.replicas != 0)
 
     def elapse(self, private: Delayed, time: Float[Array, "1 *lanes"]) -> Delayed:
-        return private._replace(now=private.now.after(time))
-
-
-def _without(private: Delayed, at: Int[Array, "1 *lanes"], gone: Bool[Array, "1 *lanes"], becomes: int) -> Delayed:
-    """Without row `at` of the table in lanes in which it is `gone`; a drive that writes it does what it `becomes`."""
-    writes = private.table.renumbered(private.writes, at, gone, becomes)
-    return private._replace(table=private.table.without(at, gone), writes=writes)
+        return private._replace(backlog=private.backlog.elapse(time))
 
 
 def _without_covered(
-    private: Delayed, start: Int[Array, "1 *lanes"], stop: Int[Array, "1 *lanes"], first: Bool[Array, "1 *lanes"]
-) -> Delayed:
+    left_over: Backlog, start: Int[Array, "1 *lanes"], stop: Int[Array, "1 *lanes"], first: Bool[Array, "1 *lanes"]
+) -> Backlog:
     """Without the older writes between these sectors, in lanes in which the `first` copy of a newer one is on disk."""
 
     def covered(table: Table, needed: Bool[Array, "1 *lanes"]) -> Int[Array, "1 *lanes"]:
@@ -261,11 +213,11 @@ def _without_covered(
 
         return table.fold(needed, look, jnp.full_like(table.size, FIRST))
 
-    def turn(sofar: tuple[Table, Array, Array]) -> tuple[Table, Array, Array]:
-        table, writes, at = sofar
-        fewer = _without(private._replace(table=table, writes=writes), at, at >= 0, COVERED)
-        return fewer.table, fewer.writes, covered(fewer.table, at >= 0)
+    def turn(sofar: tuple[Backlog, Array]) -> tuple[Backlog, Array]:
+        left_over, at = sofar
+        fewer = left_over.without(at, at >= 0, COVERED)
+        return fewer, covered(fewer.table, at >= 0)
 
-    begin = private.table, private.writes, covered(private.table, first)
-    table, writes, _ = jax.lax.while_loop(lambda sofar: jnp.any(sofar[2] >= 0), turn, begin)
-    return private._replace(table=table, writes=writes)
+    begin = left_over, covered(left_over.table, first)
+    left_over, _ = jax.lax.while_loop(lambda sofar: jnp.any(sofar[1] >= 0), turn, begin)
+    return left_over

@@ -78,6 +78,21 @@ class AbstractWrite(Member):
         """Whether one drive serves a write first for all the parts it waits at, the others having time."""
         return False
 
+    @property
+    def settles(self) -> bool:
+        """Whether drives settle who serves a write, as they do with a read."""
+        return self.delays
+
+    @property
+    def over_when_answered(self) -> bool:
+        """Whether a write that is answered waits at no drive any more."""
+        return False
+
+    @property
+    def leaves(self) -> bool:
+        """Whether parts of a write may be left for later."""
+        return self.delays
+
     def has_room(self, private: Any) -> Bool[Array, "1 *lanes"] | None:
         """Whether a request may enter; None for always."""
         return None
@@ -90,10 +105,22 @@ class AbstractWrite(Member):
         return None
 
     def asked(
-        self, routed: UInt32[Array, "1 *lanes"], parts: UInt32[Array, "1 *lanes"], read: Bool[Array, "1 *lanes"]
+        self,
+        routed: UInt32[Array, "1 *lanes"],
+        parts: UInt32[Array, "1 *lanes"],
+        read: Bool[Array, "1 *lanes"],
+        companions: UInt32[Array, "1 *lanes"],
     ) -> UInt32[Array, "1 *lanes"]:
-        """Of the `parts` of an entering request, those at which it waits; routed: those that would serve a read."""
+        """Of the `parts` of an entering request, those at which it waits; routed: those that would serve a read; companions:
+        those that must be written with these."""
         return jnp.where(read, routed, parts)
+
+    def buffered(
+        self, asked: UInt32[Array, "1 *lanes"], parts: UInt32[Array, "1 *lanes"], read: Bool[Array, "1 *lanes"]
+    ) -> UInt32[Array, "1 *lanes"] | None:
+        """The parts of an entering request that are left for later at once, so that idle drives wake for them; None where
+        there never are any."""
+        return None
 
     def offer(
         self,
@@ -118,9 +145,11 @@ class AbstractWrite(Member):
         that is less than `bound`, the least in the slots (inf where there is nothing); None where nothing ever is left."""
         return None
 
-    def sweep(self, placement: AbstractPlacement, mechanics: AbstractMechanics) -> Float[AnyArray, "..."]:
-        """Seconds that an access which writes takes beyond one replica."""
-        return placement.sweep(mechanics)
+    def sweep(
+        self, placement: AbstractPlacement, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]
+    ) -> Float[AnyArray, "..."]:
+        """Seconds that an access of `drive` which writes takes beyond one replica."""
+        return placement.sweep(mechanics, drive)
 
     def ends_delayed(self, private: Any, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"] | None:
         """Whether the access of drive `which` writes what had been left for later; None for never."""

@@ -67,7 +67,17 @@ def driven(cache, placement, sent: Sent):
             private, Entered(rows(SLOTS, slot) == slot, always, request, placement, place, row.routed, None)
         )
         drive = jnp.zeros((BRICKS, *always.shape[1:]), bool)
-        taken = Taken(slot, row.server, place, placement, request.read, ~found.hit, drive, jnp.zeros_like(slot))
+        taken = Taken(
+            slot,
+            row.server,
+            place,
+            placement,
+            request.read,
+            ~found.hit,
+            drive,
+            jnp.zeros_like(slot),
+            jnp.zeros_like(slot, jnp.uint32),
+        )
         private = cache.taken(private, taken)
         return private, (found, private.table)
 
@@ -339,7 +349,9 @@ def test_whoever_does_not_enter_changes_nothing():
         assert not found.hit.any()
         np.testing.assert_array_equal(after.table, contents.table)
         never, drive = jnp.zeros(1, bool), jnp.zeros(BRICKS, bool)
-        after = cache.taken(contents, Taken(one, one, place, placement, ~never, never, drive, one))
+        after = cache.taken(
+            contents, Taken(one, one, place, placement, ~never, never, drive, one, one.astype(jnp.uint32))
+        )
         np.testing.assert_array_equal(after.table, contents.table)
 
 

@@ -17,7 +17,9 @@ def one(value, kind=np.float32):
 
 
 def claim(drive, bid, start, made=True) -> Claim:
-    return Claim(one(0, np.int32), one(drive, np.int32), one(made, bool), one(bid * MS), one(start * MS))
+    return Claim(
+        one(0, np.int32), one(drive, np.int32), one(made, bool), one(bid * MS), one(start * MS), one(start * MS)
+    )
 
 
 def held(owner, bid, made, start, first=None, deaf=0) -> Claims:

@@ -10,7 +10,7 @@ from helpers import assert_refused
 
 from storagekit.dispatch import LARD, Hashing, View, WeightedHashing
 from storagekit.moments import Sizes
-from storagekit.placement import Location, Replicas
+from storagekit.placement import Grouping, Location, Replicas
 from storagekit.workload import Requests
 
 TARGETS = 4096
@@ -36,7 +36,8 @@ def seen(waiting, busy, home=0, first=0, copies=3) -> View:
     homes = jnp.broadcast_to(jnp.asarray(home, jnp.int32), at.shape)
     place = Location(None, jnp.full(1, first, jnp.int32))
     busy = jnp.asarray(busy)
-    return View(at, Location(None, homes), busy, ~busy, place, Replicas(copies), lambda: jnp.zeros(len(busy)))
+    one_each, soon = Grouping((1,) * len(busy)), jnp.zeros(len(busy))
+    return View(at, Location(None, homes), busy, soon, ~busy, place, Replicas(copies), one_each, lambda: soon)
 
 
 def loads(*load) -> View:

@@ -1,5 +1,6 @@
 """Drives of several kinds, and drives below their speed, against the drives that they are made of."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -111,6 +112,45 @@ def test_kinds_of_kinds_are_the_kinds_within():
         assert_close(found, member.positioning(arm, angle, target, reads))
     with pytest.raises(InputError, match="4 kinds of drives for 5 bricks"):
         Mixed((nested,), (0,) * 5).check(5)
+
+
+APART = Mixed((RateServer(1000), *MEMBERS), (2, 0, 3, 1))
+NESTED = Mixed((Mixed(MEMBERS, (1, 0, 2, 2)), MEMBERS[0]), (0, 0, 1, 0))
+EACH_LANE = Mixed(MEMBERS, np.random.default_rng(8).integers(0, 3, (4, 1, COUNT)))
+
+
+@pytest.mark.parametrize("drive", [ATLAS, APART.members[0], MIXED, APART, NESTED, EACH_LANE])
+def test_a_request_for_one_drive_lies_there_as_on_any(drive):
+    """Rows and lanes, each for a drive of its own: what is seen is what `locate` would have had there."""
+    columns_of = [columns(smallest, 20 + row) for row in range(3)]
+    sector, sectors = (jnp.concatenate([of[at] for of in columns_of]) for at in (2, 3))
+    sector = sector % (min(drive.capacity, MIXED.capacity) - 200)
+    which = jnp.asarray(np.random.default_rng(4).integers(0, 4, sector.shape), jnp.int32)
+    found = drive.locate_on(which, sector, sectors)
+    assert_close(drive.seen(found, which), drive.seen(drive.locate(sector, sectors), which))
+    if drive is MIXED:
+        # sector, count, and one place and angle in place of three
+        assert len(jax.tree.leaves(found)) == 4
+
+
+def test_a_large_drive_beside_a_small_one_is_used_to_its_end():
+    """Addresses beyond the smallest drive, up to the last of each."""
+    for brick, kind in enumerate(KINDS):
+        end = MEMBERS[kind].capacity
+        assert MIXED.capacity_of(brick) == end
+        sector = jnp.asarray([0, end // 2, end - 1], jnp.int32)
+        which, one = jnp.full_like(sector, brick), jnp.ones_like(sector)
+        assert_close(MIXED.seen(MIXED.locate_on(which, sector, one), which), MEMBERS[kind].locate(sector, one))
+    assert NESTED.capacity_of(2) == ATLAS.capacity == ATLAS.capacity_of(2)
+    assert [NESTED.capacity_of(brick) for brick in (0, 1, 3)] == [MEMBERS[kind].capacity for kind in (1, 0, 2)]
+
+
+def test_a_capacity_that_is_not_one_number_is_refused():
+    lanes = Mixed(MEMBERS, (np.array([[1, 1]]), np.array([[0, 1]])))
+    assert lanes.capacity_of(0) == MEMBERS[1].capacity
+    assert_refused(lambda: lanes.capacity_of(1), "drive 1 of .* or .* sectors: give it one kind in all lanes")
+    with pytest.raises(InputError, match="the kind of drive 0 while a run is compiled"):
+        eqx.filter_jit(lambda drive: drive.capacity_of(0))(MIXED)
 
 
 @pytest.mark.parametrize("kinds, wrong", [((0, 1, 2), 2), ((-1, 0), -1), ((1, np.array([0, -1])), -1)])

@@ -71,7 +71,9 @@ def test_look_goes_on_in_its_direction_and_then_turns(drive):
 def moved(drive, distance) -> Taken:
     """The drives marked have chosen something that many cylinders away."""
     one, always = jnp.zeros(1, jnp.int32), jnp.ones(1, bool)
-    return Taken(one, one, None, Replicas(1), always, always, drive, jnp.asarray([distance], jnp.int32))
+    return Taken(
+        one, one, None, Replicas(1), always, always, drive, jnp.asarray([distance], jnp.int32), jnp.zeros(1, jnp.uint32)
+    )
 
 
 def test_look_remembers_where_it_went():

@@ -1,0 +1,138 @@
+"""D-SPTF as ars runs it: nodes without NVRAM, reads and writes alike, and data of which several parts are needed (section 5).
+
+A client sends a request to all nodes that hold it. A drive chooses its next part a while before it falls free and tells
+the others at once, with its bid, how long it will take; it serves the part unless, by the time it falls free, as many better
+bids as the data needs parts have reached it. An idle drive has nobody to wait for and begins at once.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from storagekit.arrays import AnyArray
+from storagekit.checks import require
+from storagekit.claims.base import AbstractClaims, Claim, Verdict
+from storagekit.lanes import INSTANT, bit, count, first_min, pick, real, rows
+from storagekit.moments import Entered, Sizes
+
+
+class Bids(NamedTuple):
+    """Private state: of every part of the request in each slot, the bid of the claim that stands on it (inf: none), when it
+    was made and when its access starts, seconds from now; and how many parts each request needs."""
+
+    bid: Float[Array, "part slot *lanes"]
+    made: Float[Array, "part slot *lanes"]
+    start: Float[Array, "part slot *lanes"]
+    needed: Int[Array, "slot *lanes"]
+
+
+class Preselection(AbstractClaims):
+    """Claims of which a drive drops a part once as many better ones have reached it as the data needs parts.
+
+    latency: seconds that a claim takes to the other nodes. ahead: seconds before it falls free at which a drive chooses, by
+    default twice the latency, so that it hears of what the others have chosen by then (ars: "prior to finishing"). The bid is
+    the time of the access. A claim that arrives once its hearer has begun comes too late, and the part is served in vain. A
+    drive that has heard of enough claims leaves the request alone; of equal bids the lower part's counts as better.
+    """
+
+    latency: Float[AnyArray, "..."]
+    ahead: Float[AnyArray, "..."]
+
+    def __init__(self, latency: ArrayLike = 0.1e-3, *, ahead: ArrayLike | None = None):
+        self.latency = real(latency)
+        self.ahead = real(2 * np.asarray(latency, np.float64) if ahead is None else ahead)
+
+    def __check_init__(self):
+        for label, time in (("network latency", self.latency), ("time to choose ahead", self.ahead)):
+            time = np.asarray(time)
+            require((time >= 0) & np.isfinite(time), label, time, "0 or more and finite", "s")
+
+    @property
+    def lead(self):
+        return self.ahead
+
+    @property
+    def hop(self):
+        return real(0)
+
+    def begins(self, free):
+        return jnp.maximum(free, 0.0)
+
+    def init(self, sizes: Sizes) -> Bids:
+        never = jnp.full((sizes.parts, sizes.slots, *sizes.lanes), jnp.inf, jnp.float32)
+        return Bids(never, never, never, jnp.ones((sizes.slots, *sizes.lanes), jnp.int32))
+
+    def entered(self, private: Bids, moment: Entered) -> Bids:
+        into, needed = moment.into, moment.placement.needed_of(moment.place)
+        blank = (jnp.where(into[None], jnp.inf, field) for field in private[:3])
+        return Bids(*blank, jnp.where(into, needed, private.needed))
+
+    def choosable_from(self, private: Bids, asked, receiving, part):
+        heard = jnp.sum((private.made + self.latency < 0).astype(jnp.int32), axis=0)
+        return jnp.where(heard >= private.needed, jnp.inf, asked)
+
+    def claim(self, private: Bids, claim: Claim) -> tuple[Verdict, Bids]:
+        bids = tuple(_of_slot(field, claim.slot) for field in private[:3])
+        standing, made, start = bids
+        needed = pick(private.needed, claim.slot)
+        part, mine = rows(standing.shape[0], standing), claim.finish - claim.start
+        better = (standing < mine) | ((standing == mine) & (part < claim.part))
+        arrives = made + self.latency
+        heard = better & (arrives <= claim.start + INSTANT)
+        kept = claim.made & (count(heard) < needed)
+        worst, gives_up = self._displaced(standing, start, ~better & jnp.isfinite(standing), needed)
+        gives_up = gives_up & kept
+        # of the better ones the last that matters
+        enough = _kth(jnp.where(heard, arrives, jnp.inf), needed)
+        contested = claim.made & (count(jnp.isfinite(standing)) >= needed)
+        others = jnp.where(gives_up, bit(worst), jnp.uint32(0))
+        retry = jnp.maximum(enough, 0.0)
+        verdict = Verdict(
+            kept=kept,
+            retry=jnp.where(jnp.isfinite(retry), retry, 0.0),
+            withdrawn=bit(claim.part) | others,
+            contested=contested,
+            first_contest=contested & (count(jnp.isfinite(standing)) == needed),
+            rival=worst,
+            rival_yields=gives_up,
+            rival_retry=self.latency + jnp.zeros_like(claim.bid),
+        )
+        fresh = (jnp.where((part == worst) & gives_up, jnp.inf, field) for field in bids)
+        own = (part == claim.part) & kept
+        fresh = [jnp.where(own, new, old) for new, old in zip((mine, 0.0, claim.start), fresh, strict=True)]
+        at = rows(private.needed.shape[0], private.needed) == claim.slot
+        fields = zip(fresh, private[:3], strict=True)
+        return verdict, Bids(*(jnp.where(at[None], new[:, None], old) for new, old in fields), private.needed)
+
+    def _displaced(
+        self,
+        standing: Float[Array, "part *lanes"],
+        start: Float[Array, "part *lanes"],
+        worse: Bool[Array, "part *lanes"],
+        needed: Int[Array, "1 *lanes"],
+    ) -> tuple[Int[Array, "1 *lanes"], Bool[Array, "1 *lanes"]]:
+        """The part whose claim, the worst of those that can still hear of a better one, has one too many of these now."""
+        hears = worse & (self.latency <= start + INSTANT)
+        worst, bid = first_min(jnp.where(hears, -standing, jnp.inf))
+        part = rows(standing.shape[0], standing)
+        ahead = count((standing < -bid) | ((standing == -bid) & (part < worst))) + 1
+        return worst, jnp.isfinite(bid) & (ahead >= needed)
+
+    def left_behind(self, private: Bids, waiting: UInt32[Array, "slot *lanes"]):
+        return jnp.zeros_like(waiting)
+
+    def elapse(self, private: Bids, time) -> Bids:
+        return private._replace(made=private.made - time, start=private.start - time)
+
+
+def _of_slot(field: Float[Array, "part slot *lanes"], slot: Int[Array, "1 *lanes"]) -> Float[Array, "part *lanes"]:
+    """That of every part of the request in `slot`."""
+    return jnp.take_along_axis(field, slot[None], axis=1, mode="clip")[:, 0]
+
+
+def _kth(values: Float[Array, "part *lanes"], number: Int[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
+    """The smallest down the first axis but `number` - 1."""
+    return pick(jnp.sort(values, axis=0), number - 1)

@@ -1,0 +1,162 @@
+"""Nodes of unequal disks, and the segments of logical volumes laid out on them: which nodes each has, and where there."""
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+
+import numpy as np
+from jaxtyping import Int
+
+from storagekit.checks import require_whole
+from storagekit.errors import InputError
+from storagekit.lanes import MOST_WHOLE
+from storagekit.placement.striped import UNIT
+
+
+@dataclass(frozen=True)
+class Node:
+    """A server: disks side by side, or one RAID 5 (left-symmetric, units of 64 KB).
+
+    disks: how many. sectors: of each that are used; by default all that the smallest of them has. Those of a RAID 5 are
+    taken to be of one kind. Raises InputError for a node without disks, and RAID 5 of fewer than three.
+    """
+
+    disks: int
+    raid5: bool = False
+    sectors: int | None = None
+
+    def __post_init__(self):
+        require_whole("disks of a node", self.disks)
+        if self.raid5 and self.disks < 3:
+            raise InputError(f"RAID 5 of {self.disks} drives: give at least 3, or mirror two")
+        if self.sectors is not None:
+            require_whole("sectors of a node's disk", self.sectors)
+
+    @property
+    def spaces(self) -> int:
+        """How many spaces for data it has: its disks, or the RAID 5 as a whole."""
+        return 1 if self.raid5 else self.disks
+
+    @property
+    def room(self) -> int:
+        """Sectors of a space, once those of a disk are known."""
+        sectors = self.sectors or 0
+        # a unit short of the drives' end, so that the last request has room
+        return (self.disks - 1) * (sectors // UNIT - 1) * UNIT if self.raid5 else sectors
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A logical volume (ars, Table II): every segment of it is on `parts` nodes, any `needed` of which make its data.
+
+    sectors: of data, whole blocks. segment: sectors that go together; the last may be cut short, and takes the room of a
+    whole one. parts, needed: copies, with 1 needed, or fragments of an m-of-n code, each 1/m of a segment. block: sectors.
+    Raises InputError where this does not go together.
+    """
+
+    sectors: int
+    segment: int
+    parts: int
+    needed: int = 1
+    block: int = UNIT
+
+    def __post_init__(self):
+        require_whole("sectors of a volume", self.sectors)
+        require_whole("sectors of a segment", self.segment)
+        require_whole("parts of a segment", self.parts)
+        require_whole("sectors of a block", self.block)
+        require_whole("parts that make the data", self.needed)
+        if self.needed > self.parts:
+            raise InputError(f"{self.needed} parts that make the data, of {self.parts}: it must be at most as many")
+        for what, size in (("segment", self.segment), ("volume", self.sectors)):
+            if size % self.block:
+                raise InputError(f"a {what} of {size} sectors in blocks of {self.block}: give a multiple of that")
+        if self.segment % self.needed:
+            raise InputError(f"a segment of {self.segment} sectors in {self.needed} fragments: give a multiple of that")
+
+    @property
+    def segments(self) -> int:
+        """How many segments it has."""
+        return -(-self.sectors // self.segment)
+
+    @property
+    def part(self) -> int:
+        """Sectors of a part of a segment."""
+        return self.segment // self.needed
+
+
+class _Filling:
+    """How far the spaces of a node are full."""
+
+    def __init__(self, node: Node, wraps: bool):
+        self.room, self.wraps = node.room, wraps
+        self.full = [0] * node.spaces
+        self.next = 0
+
+    def fits(self, size: int) -> bool:
+        """Whether there is room for a part more."""
+        return size <= self.room if self.wraps else self.full[self.next] + size <= self.room
+
+    def put(self, size: int) -> tuple[int, int]:
+        """A part more: the space that it is in, and where it begins there."""
+        space = self.next
+        begin = self.full[space] if self.full[space] + size <= self.room else 0
+        self.full[space], self.next = begin + size, (space + 1) % len(self.full)
+        return space, begin
+
+
+@cache
+def laid_out(nodes: tuple[Node, ...], volumes: tuple[Volume, ...], wraps: bool) -> Int[np.ndarray, "field segment"]:
+    """Where the parts of every segment lie, the volumes end to end.
+
+    Of each part a drive, the sector where it begins there, and 0; on a RAID 5 the first drive, the sector of its data, and
+    how many drives it has. Where there is no such part a drive beyond all. nodes: with `sectors` known. Raises InputError
+    where a segment does not find as many nodes with room as it has parts.
+    """
+    for at, node in enumerate(nodes):
+        if node.room > MOST_WHOLE:
+            raise InputError(
+                f"{node.room} sectors on node {at}, more than 32 bits hold: give the `sectors` of a disk to use"
+            )
+    firsts = [*accumulate((node.disks for node in nodes), initial=0)]
+    fillings = [_Filling(node, wraps) for node in nodes]
+    columns = [*accumulate((volume.segments for volume in volumes), initial=0)]
+    table = np.zeros((3 * max(volume.parts for volume in volumes), columns[-1]), np.int32)
+    table[::3] = firsts[-1]
+    # those that need most nodes must find them before others have filled them
+    for number in sorted(range(len(volumes)), key=lambda number: -volumes[number].parts):
+        volume = volumes[number]
+        for segment, order in enumerate(_orders(number, volume.segments, nodes)):
+            on = [node for node in order if fillings[node].fits(volume.part)][: volume.parts]
+            if len(on) < volume.parts:
+                raise _full(number, segment, volume, fillings)
+            for part, node in enumerate(sorted(on)):
+                space, begin = fillings[node].put(volume.part)
+                raid = nodes[node].raid5
+                fields = firsts[node] + (0 if raid else space), begin, nodes[node].disks if raid else 0
+                table[3 * part : 3 * part + 3, columns[number] + segment] = fields
+    # everybody gets the same one
+    table.flags.writeable = False
+    return table
+
+
+def _orders(volume: int, segments: int, nodes: tuple[Node, ...]) -> list[list[int]]:
+    """For each segment the nodes in the order in which it draws them, each time in proportion to what those left hold.
+
+    Whoever has the least -log(u)/weight comes next: of exponential clocks the first to ring is each one with a probability in
+    proportion to its rate. u is a hash of volume, segment and node.
+    """
+    words = np.stack([np.random.Philox(key=[volume, node]).random_raw(segments) for node in range(len(nodes))], axis=1)
+    uniform = ((words >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53
+    weights = np.asarray([max(node.spaces * node.room, 1) for node in nodes], float)
+    return np.argsort(-np.log(uniform) / weights, axis=1).tolist()
+
+
+def _full(number: int, segment: int, volume: Volume, fillings: list[_Filling]) -> InputError:
+    """What to say where a segment does not find its nodes."""
+    without = next(node for node, one in enumerate(fillings) if not one.fits(volume.part))
+    held, room = sum(fillings[without].full), fillings[without].room * len(fillings[without].full)
+    return InputError(
+        f"volume {number} on full nodes: no {volume.parts} left for its segment {segment}; node {without} holds {held} of "
+        f"{room} sectors, a part has {volume.part}: make them smaller, or let them wrap"
+    )

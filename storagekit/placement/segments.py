@@ -1,0 +1,277 @@
+"""Logical volumes in segments, each on nodes of its own choice: copies or fragments, on nodes of unequal disks."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import reduce
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, UInt32
+
+from storagekit import units
+from storagekit.arrays import AnyArray
+from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics
+from storagekit.errors import InputError
+from storagekit.lanes import real, whole
+from storagekit.placement.base import MOST_PARTS
+from storagekit.placement.nodes import Node, Volume, laid_out
+from storagekit.placement.replicas import OneReplica
+from storagekit.placement.striped import UNIT, left_symmetric, one_of
+from storagekit.placement.volumes import looked_up
+from storagekit.workload import Requests
+from storagekit.workload.trace import RequestTrace
+
+
+class Pieces(NamedTuple):
+    """Where requests lie that have parts on several nodes.
+
+    targets: of part k, and at the same address of its parity. sectors: of each part. numbers: drive after drive of the parts
+    and of their parities, then how many parts make the data, a few in each word (`Segments`).
+    """
+
+    targets: tuple[Any, ...]
+    sectors: Int[AnyArray, "*#row"]
+    numbers: tuple[Int[AnyArray, "*#row"], ...]
+
+
+class _Inside(NamedTuple):
+    """What requests ask of their segment. column: which of all segments. first, sectors: of each part. needed: parts."""
+
+    column: Int[Array, "*row"]
+    first: Int[Array, "*row"]
+    sectors: Int[Array, "*row"]
+    needed: Int[Array, "*row"]
+
+
+class Segments(OneReplica):
+    """Volumes end to end, whose segments lie on nodes of unequal disks (ars, section 3).
+
+    The nodes of a segment are drawn for it, once and for all, one after the other with probabilities in proportion to what
+    their disks hold; volumes with most parts are laid out first. On a node parts go round its disks as they come, so that all
+    are used alike. A node without room for another part is left out; with `wraps` its places begin again from the first, so
+    that volumes may be larger than the nodes: addresses are then shared, and only times matter.
+
+    A request is of the segment that it begins in, and what lies beyond the end of that is not transferred (`cut` divides it).
+    Of a coded volume it takes 1/m of its sectors from each fragment, or with `whole_blocks` the fragments of all blocks that
+    it touches. Bricks are the nodes, in order, and drives their disks. Part k of a request is on the kth of its segment's
+    nodes; a write on RAID 5 has a part more, parity (`companions`), and both drives write a revolution after they have read
+    (see `RAID5`).
+
+    nodes, volumes: see there. Raises InputError where a segment has more parts than there are nodes, a request more than 32,
+    or the nodes do not hold the volumes.
+
+    >>> import storagekit as sk
+    >>> nodes = sk.placement.Node(2), sk.placement.Node(3, raid5=True), sk.placement.Node(1)
+    >>> volumes = sk.placement.Volume(2**20, 2**16, parts=2), sk.placement.Volume(2**20, 2**17, parts=3, needed=2)
+    >>> layout = sk.placement.Segments(nodes, volumes)
+    >>> int(layout.drives), layout.brick_sizes, int(layout.capacity(sk.load_drive("atlas10k")))
+    (6, (2, 3, 1), 2097152)
+    """
+
+    nodes: tuple[Node, ...] = eqx.field(static=True, converter=tuple)
+    volumes: tuple[Volume, ...] = eqx.field(static=True, converter=tuple)
+    wraps: bool = eqx.field(static=True, default=False)
+    whole_blocks: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self):
+        if not self.nodes or not self.volumes:
+            raise InputError(f"{len(self.volumes)} volumes on {len(self.nodes)} nodes: give at least one of both")
+        if self._most > len(self.nodes):
+            raise InputError(
+                f"{self._most} parts of a segment on {len(self.nodes)} nodes: give at most one for each node"
+            )
+        if int(self.parts) > MOST_PARTS:
+            raise InputError(f"{int(self.parts)} parts of a request, parity counted: give at most {MOST_PARTS}")
+        for volume in self.volumes:
+            if self.whole_blocks and volume.block % volume.needed:
+                raise InputError(
+                    f"blocks of {volume.block} sectors in {volume.needed} fragments: give a multiple, or no whole_blocks"
+                )
+
+    @property
+    def drives(self):
+        return whole(sum(self.brick_sizes))
+
+    @property
+    def brick_sizes(self):
+        return tuple(node.disks for node in self.nodes)
+
+    @property
+    def parts(self):
+        return whole(self._most * (1 + self._parity))
+
+    @property
+    def most_parts(self):
+        return int(self.parts)
+
+    @property
+    def needed(self):
+        return whole(max(volume.needed for volume in self.volumes))
+
+    @property
+    def needs_several(self):
+        return self._parity or int(self.needed) > 1
+
+    @property
+    def spare(self):
+        return whole(min(volume.parts - volume.needed for volume in self.volumes))
+
+    def parts_of(self, place: Pieces):
+        bits = (
+            jnp.where(its < self.drives, jnp.uint32(1 << part), 0) for part, its in enumerate(self._drives_of(place))
+        )
+        return reduce(jnp.bitwise_or, bits)
+
+    def needed_of(self, place: Pieces):
+        return self._number(place, int(self.parts))
+
+    def part_on(self, drive: Int[AnyArray, "*#row"], place: Pieces):
+        found = jnp.int32(-1)
+        for part, its in enumerate(self._drives_of(place)):
+            found = jnp.where(drive == its, part, found)
+        return found
+
+    def drive_of(self, part: Int[AnyArray, "*#row"], place: Pieces):
+        return one_of(part, self._drives_of(place))
+
+    def target_on(self, part: Int[AnyArray, "*#row"], place: Pieces):
+        data = jnp.where(part < self._most, part, part - self._most)
+        return jax.tree.map(lambda *leaves: one_of(data, leaves), *place.targets)
+
+    def sectors_of(self, part: Int[AnyArray, "*#row"], place: Pieces, sectors: Int[AnyArray, "*#row"]):
+        return place.sectors
+
+    def companions(self, parts: UInt32[Array, "*row"], place: Pieces):
+        if not self._parity:
+            return jnp.zeros_like(parts)
+        return jnp.left_shift(parts & jnp.uint32(2**self._most - 1), jnp.uint32(self._most)) & self.parts_of(place)
+
+    def on(self, drive: AbstractDrive) -> "Segments":
+        for at, (node, first) in enumerate(zip(self.nodes, self._firsts, strict=False)):
+            most = _least(node, first, drive)
+            if (node.sectors or 0) > most:
+                raise InputError(
+                    f"{node.sectors} sectors of the disks of node {at}, which have {most}: give at most that"
+                )
+        return replace(self, nodes=self._measured(drive))
+
+    def capacity(self, drive: AbstractLayout):
+        self._table(drive)
+        # on the host beyond what the engine addresses, to be refused there
+        return np.int64(sum(volume.sectors for volume in self.volumes))
+
+    def locate(self, drive: AbstractLayout, requests: Requests) -> Pieces:
+        asked, none = self._inside(requests), int(self.drives)
+        found = looked_up(self._table(drive), asked.column)
+        targets, drives, parities = [], [], []
+        for part in range(self._most):
+            on, begin, disks = found[3 * part : 3 * part + 3]
+            address, parity = begin + asked.first, jnp.full_like(on, none)
+            if self._parity:
+                rotated, data, other = left_symmetric(address, jnp.where(disks > 0, disks, 3), UNIT)
+                parity = jnp.where((disks > 0) & ~requests.read, on + other, none)
+                address, on = jnp.where(disks > 0, rotated, address), jnp.where(disks > 0, on + data, on)
+            targets.append(drive.locate_on(on, address, asked.sectors))
+            drives.append(on)
+            parities.append(parity)
+        numbers = drives + (parities if self._parity else []) + [asked.needed]
+        return Pieces(tuple(targets), asked.sectors, self._packed(numbers))
+
+    def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
+        ranges = zip(self.nodes, pairwise(self._firsts), strict=True)
+        twice = [(drive >= first) & (drive < end) for node, (first, end) in ranges if node.raid5]
+        if not twice:
+            return mechanics.seconds(real(0))
+        return jnp.where(reduce(jnp.logical_or, twice), mechanics.seconds(real(1)), 0.0)
+
+    @property
+    def _firsts(self) -> list[int]:
+        """The first drive of each node, and the one beyond all."""
+        return [*accumulate(self.brick_sizes, initial=0)]
+
+    @property
+    def _most(self) -> int:
+        """The most parts that the data of a request have, parity not counted."""
+        return max(volume.parts for volume in self.volumes)
+
+    @property
+    def _parity(self) -> bool:
+        return any(node.raid5 for node in self.nodes)
+
+    @property
+    def _bits(self) -> int:
+        """Bits of a number that is packed: that of a drive, or one beyond them for none."""
+        return int(self.drives).bit_length()
+
+    def _packed(self, numbers: Sequence[Int[Array, "*row"]]) -> tuple[Int[Array, "*row"], ...]:
+        """Small numbers, several in each word: requests carry them through every event."""
+        each = 31 // self._bits
+        words = [numbers[at : at + each] for at in range(0, len(numbers), each)]
+        return tuple(reduce(jnp.bitwise_or, (one << self._bits * at for at, one in enumerate(word))) for word in words)
+
+    def _number(self, place: Pieces, index: int) -> Int[Array, "*row"]:
+        each = 31 // self._bits
+        return (place.numbers[index // each] >> self._bits * (index % each)) & (2**self._bits - 1)
+
+    def _drives_of(self, place: Pieces) -> list[Int[Array, "*row"]]:
+        """The drive of each part; one beyond all where there is no such part."""
+        return [self._number(place, part) for part in range(int(self.parts))]
+
+    def _inside(self, requests: Requests) -> _Inside:
+        starts = [0, *accumulate(volume.sectors for volume in self.volumes)]
+        columns = [0, *accumulate(volume.segments for volume in self.volumes)]
+        facts = [(one.sectors, one.segment, one.needed, one.block) for one in self.volumes]
+        volume = sum(((requests.sector >= start).astype(np.int32) for start in starts[1:-1]), requests.sector * 0)
+        table = np.transpose([(*where, *fact) for *where, fact in zip(starts, columns, facts, strict=False)])
+        start, before, sectors, segment, needed, block = looked_up(table, volume)
+        address = requests.sector - start
+        number = address // segment
+        inside = address - number * segment
+        length = jnp.minimum(requests.sectors, jnp.minimum(segment, sectors - number * segment) - inside)
+        first, count = inside // needed, (length + needed - 1) // needed
+        if self.whole_blocks:
+            each, begin = block // needed, inside // block
+            blocks = (inside + length - 1) // block - begin + 1
+            first, count = jnp.where(needed > 1, begin * each, first), jnp.where(needed > 1, blocks * each, count)
+        return _Inside(before + number, first, count, needed)
+
+    def _measured(self, drive: AbstractLayout) -> tuple[Node, ...]:
+        """The nodes, with what is used of their disks."""
+        pairs = zip(self.nodes, self._firsts, strict=False)
+        return tuple(one if one.sectors else replace(one, sectors=_least(one, first, drive)) for one, first in pairs)
+
+    def _table(self, drive: AbstractLayout) -> Int[np.ndarray, "field segment"]:
+        return laid_out(self._measured(drive), self.volumes, self.wraps)
+
+
+def cut(trace: RequestTrace, layout: Segments) -> RequestTrace:
+    """A trace whose requests end with their segments (ars, section 4.3): those that lie in several are divided, into requests
+    of the same moment. Its devices lie end to end, addresses beyond the end of the volumes wrap around, and what of a request
+    lies beyond it is left out.
+    """
+    sizes = [size for volume in layout.volumes for size in _sizes(volume)]
+    edges = np.asarray([0, *accumulate(sizes)], np.int64) * units.SECTOR
+    start = trace.concatenated().offset % edges[-1]
+    end = np.minimum(start + trace.size, edges[-1])
+    first, last = (np.searchsorted(edges, at, "right") - 1 for at in (start, end - 1))
+    pieces = last - first + 1
+    whose = np.repeat(np.arange(len(trace)), pieces)
+    segment = first[whose] + np.arange(whose.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    begin = np.maximum(start[whose], edges[segment])
+    size = np.minimum(end[whose], edges[segment + 1]) - begin
+    return replace(trace.concatenated().take(whose), offset=begin, size=size)
+
+
+def _sizes(volume: Volume) -> Iterator[int]:
+    """Sectors of each segment of a volume."""
+    for first in range(0, volume.sectors, volume.segment):
+        yield min(volume.segment, volume.sectors - first)
+
+
+def _least(node: Node, first: int, drive: AbstractLayout) -> int:
+    """Sectors of the smallest of a node's disks, the first of which is drive `first`."""
+    return min(drive.capacity_of(first + disk) for disk in range(node.disks))

@@ -1,0 +1,105 @@
+"""What writes left for later: a table of them, and which row of it each drive writes a part of."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax.typing import DTypeLike
+from jaxtyping import Array, Bool, Float, Int, Shaped
+
+from storagekit.arrays import AnyArray
+from storagekit.lanes import INSTANT, cheapest, count, pick
+from storagekit.moments import Sizes, Taken
+from storagekit.placement import AbstractPlacement, of_part
+from storagekit.write.base import Later, Price
+from storagekit.write.table import Table, empty
+
+# what a drive writes that is not of the table, and what was until its row had nothing left to do
+FIRST, COVERED = -1, -2
+
+
+class Clock(NamedTuple):
+    """Seconds since the run began, whole ones and the rest, so that the age of a row need not be told at every event."""
+
+    whole: Int[Array, "*row"]
+    rest: Float[Array, "*row"]
+
+    def after(self, time: Float[Array, "*row"]) -> "Clock":
+        rest = self.rest + time
+        return Clock(self.whole + jnp.floor(rest).astype(jnp.int32), rest - jnp.floor(rest))
+
+    def since(self, other: "Clock") -> Float[Array, "*row"]:
+        """Seconds from the other to this."""
+        return (self.whole - other.whole).astype(jnp.float32) + (self.rest - other.rest)
+
+
+class Backlog(NamedTuple):
+    """Part of a policy's private state.
+
+    table: of rows with at least the fields number, of the request; place, where it lies; born, when it arrived; left, the
+    replicas still to be written, bit part * D_r + replica. writes: the row of which each drive writes a replica, FIRST or
+    COVERED. now: since the run began.
+    """
+
+    table: Table
+    writes: Int[Array, "drive *lanes"]
+    now: Clock
+
+    @property
+    def of_slot(self) -> Bool[AnyArray, "drive *lanes"]:
+        """Drives whose access is not of the table: of a request in a slot."""
+        return self.writes == FIRST
+
+    def cheapest(
+        self,
+        which: Int[Array, "1 *lanes"],
+        needed: Bool[Array, "1 *lanes"],
+        bound: Float[Array, "1 *lanes"],
+        price: Price,
+        placement: AbstractPlacement,
+    ) -> Later:
+        """What drive `which` would write, in lanes in which it is `needed`: the part of least cost, if less than `bound`."""
+
+        def look(best, row, number, there):
+            at, cost, candidates = best
+            part = placement.part_on(which, row.place)
+            usable = of_part(row.left, part, placement)
+            there = there & (usable != 0)
+            born = row.born.since(self.now)
+            index, lowest = cheapest(jnp.where(there, price(row.place, born, part, usable), jnp.inf))
+            sooner = lowest < cost - INSTANT
+            at = jnp.where(sooner, pick(number + jnp.zeros_like(part), index), at)
+            return at, jnp.where(sooner, lowest, cost), candidates + count(there)
+
+        none = jnp.zeros_like(which)
+        at, _, candidates = self.table.fold(needed, look, (none + FIRST, bound, none))
+        row = self.table.row(at)
+        usable = of_part(row.left, placement.part_on(which, row.place), placement)
+        return Later(at, at >= 0, row.number, row.place, usable, candidates)
+
+    def taken(self, moment: Taken) -> "Backlog":
+        """Once a drive has chosen what it does next."""
+        assert moment.delayed is not None
+        row = jnp.where(moment.delayed >= 0, moment.delayed, FIRST)
+        return self._replace(writes=jnp.where(moment.drive, row, self.writes))
+
+    def without(self, at: Int[Array, "1 *lanes"], gone: Bool[Array, "1 *lanes"], becomes: int) -> "Backlog":
+        """Without row `at` in lanes in which it is `gone`; a drive that writes of it does what it `becomes`."""
+        writes = self.table.renumbered(self.writes, at, gone, becomes)
+        return self._replace(table=self.table.without(at, gone), writes=writes)
+
+    def elapse(self, time: Float[Array, "1 *lanes"]) -> "Backlog":
+        return self._replace(now=self.now.after(time))
+
+
+def backlog(kind: type, length: int, sizes: Sizes) -> Backlog:
+    """An empty backlog of at least `length` rows of this kind; fields of its own are whole numbers."""
+    one = numbers(1, sizes)
+    start = Clock(one, numbers(1, sizes, 0, jnp.float32))
+    common = {"place": sizes.place, "born": start, "left": numbers(1, sizes, 0, jnp.uint32)}
+    row = kind(**{name: common.get(name, one) for name in kind._fields})
+    return Backlog(empty(row, length, sizes.lanes), numbers(sizes.drives, sizes, FIRST), start)
+
+
+def numbers(length: int, sizes: Sizes, value: int = 0, kind: DTypeLike = jnp.int32) -> Shaped[Array, "row *lanes"]:
+    """So many numbers in every lane."""
+    return jnp.full((length, *sizes.lanes), value, kind)

@@ -1,0 +1,424 @@
+"""Segments on nodes of unequal disks: every part where a program that looks at one request after the other finds it."""
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import asking, assert_refused, responses
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from storagekit.dispatch import Everyone
+from storagekit.drive import Mixed, ideal_drive, load_drive
+from storagekit.engine import Record, Scenario, System, execute, stack
+from storagekit.errors import InputError
+from storagekit.metrics import STANDARD
+from storagekit.metrics.measures import sums_of
+from storagekit.placement import RAID5, Node, Segments, Volume, cut
+from storagekit.schedule import FCFS, SATF
+from storagekit.units import MB, SECTOR
+from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
+from storagekit.workload.trace import request_trace
+
+# so long a track that a drive is four of them, without skew: cylinder and angle are an address
+TRACK, SECOND = 2**13, 1e-4
+DRIVE = ideal_drive(full_seek=1e-3, revolution=TRACK * SECOND, cylinders=4, sectors_per_track=TRACK)
+# JAX compiles for every length: requests are filled up to one
+LENGTH = 64
+UNIT = 128
+
+plain = st.builds(Node, st.integers(1, 3), sectors=st.integers(1000, DRIVE.capacity))
+raids = st.builds(Node, st.integers(3, 5), st.just(True), sectors=st.integers(1000, DRIVE.capacity))
+clusters = st.lists(plain | raids, min_size=1, max_size=4).map(tuple)
+
+
+@st.composite
+def volumes_on(draw, nodes: tuple[Node, ...]) -> tuple[Volume, ...]:
+    """One to three volumes that may be larger than the nodes."""
+
+    def volume() -> Volume:
+        parts = draw(st.integers(1, len(nodes)))
+        needed = draw(st.integers(1, parts))
+        block = needed * draw(st.integers(1, 40))
+        return Volume(block * draw(st.integers(1, 60)), block * draw(st.integers(1, 12)), parts, needed, block)
+
+    return tuple(volume() for _ in range(draw(st.integers(1, 3))))
+
+
+class Program:
+    """The layout one segment, and one request, after the other, by hand."""
+
+    def __init__(self, nodes, volumes, wraps: bool, whole_blocks: bool):
+        self.nodes, self.volumes, self.wraps, self.whole_blocks = nodes, volumes, wraps, whole_blocks
+        self.cursors = [[0] * (1 if node.raid5 else node.disks) for node in nodes]
+        self.count = [0] * len(nodes)
+        self.places = {}
+        most_parts_first = sorted(range(len(volumes)), key=lambda v: (-volumes[v].parts, v))
+        for v in most_parts_first:
+            for segment in range(math.ceil(volumes[v].sectors / volumes[v].segment)):
+                self.places[v, segment] = self.put(v, segment)
+
+    def room(self, node: Node) -> int:
+        return (node.disks - 1) * UNIT * (node.sectors // UNIT - 1) if node.raid5 else node.sectors
+
+    def rank(self, v: int, segment: int, n: int) -> float:
+        word = int(np.random.Philox(key=[v, n]).random_raw(segment + 1)[segment])
+        held = self.room(self.nodes[n]) * len(self.cursors[n])
+        return -math.log(((word >> 11) + 0.5) / 2**53) / held
+
+    def put(self, v: int, segment: int) -> list[tuple[int, int, int]]:
+        """Node, disk and first sector of each part."""
+        size = self.volumes[v].segment // self.volumes[v].needed
+        able = []
+        for n, node in enumerate(self.nodes):
+            disk = self.count[n] % len(self.cursors[n])
+            left = self.room(node) - (0 if self.wraps else self.cursors[n][disk])
+            if size <= left:
+                able.append((self.rank(v, segment, n), n))
+        if len(able) < self.volumes[v].parts:
+            raise InputError("full")
+        chosen = sorted(n for _, n in sorted(able)[: self.volumes[v].parts])
+        places = []
+        for n in chosen:
+            disk = self.count[n] % len(self.cursors[n])
+            if self.cursors[n][disk] + size > self.room(self.nodes[n]):
+                self.cursors[n][disk] = 0
+            places.append((n, disk, self.cursors[n][disk]))
+            self.cursors[n][disk] += size
+            self.count[n] += 1
+        return places
+
+    def find(self, sector: int, sectors: int, read: bool):
+        """m, and of each part its drive, address and length, and its parity's drive, if it has one."""
+        v = 0
+        while sector >= self.volumes[v].sectors:
+            sector, v = sector - self.volumes[v].sectors, v + 1
+        volume = self.volumes[v]
+        segment, inside = divmod(sector, volume.segment)
+        end = min(inside + sectors, volume.segment, volume.sectors - segment * volume.segment)
+        m = volume.needed
+        if self.whole_blocks and m > 1:
+            blocks = sorted({at // volume.block for at in range(inside, end)})
+            first, count = blocks[0] * (volume.block // m), len(blocks) * (volume.block // m)
+        else:
+            first, count = inside // m, math.ceil((end - inside) / m)
+        return m, [(*self.on_disk(n, disk, begin + first, read), count) for n, disk, begin in self.places[v, segment]]
+
+    def on_disk(self, n: int, disk: int, address: int, read: bool):
+        node, before = self.nodes[n], sum(node.disks for node in self.nodes[:n])
+        if not node.raid5:
+            return before + disk, address, None
+        row, rest = divmod(address, UNIT * (node.disks - 1))
+        drives = [(node.disks - 1 - row + 1 + place) % node.disks for place in range(node.disks)]
+        return before + drives[rest // UNIT], row * UNIT + rest % UNIT, None if read else before + drives[-1]
+
+
+def address(target) -> np.ndarray:
+    return np.asarray(target.cylinder) * TRACK + np.rint(np.asarray(target.angle) * TRACK).astype(int) % TRACK
+
+
+@settings(max_examples=60, derandomize=True)
+@given(
+    clusters.flatmap(lambda nodes: st.tuples(st.just(nodes), volumes_on(nodes))),
+    st.booleans(),
+    st.booleans(),
+    st.data(),
+)
+def test_every_part_lies_where_the_program_finds_it(both, wraps, whole_blocks, data):
+    nodes, volumes = both
+    layout = Segments(nodes, volumes, wraps, whole_blocks)
+    try:
+        program = Program(nodes, volumes, wraps, whole_blocks)
+    except InputError:
+        assert_refused(lambda: layout.capacity(DRIVE), "volume . on full nodes: no . left for its segment")
+        return
+    capacity = int(layout.capacity(DRIVE))
+    assert capacity == sum(volume.sectors for volume in volumes)
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    sector = random.integers(0, capacity, LENGTH).astype(np.int32)
+    sectors = random.integers(1, 300, LENGTH).astype(np.int32)
+    read = random.random(LENGTH) < 0.5
+    place = layout.locate(DRIVE, asking(sector)._replace(sectors=sectors, read=read))
+    parts, needed = np.asarray(layout.parts_of(place)), np.asarray(layout.needed_of(place))
+    most = max(volume.parts for volume in volumes)
+    drives, on, targets = [], [], []
+    for part in range(int(layout.parts)):
+        numbers = jnp.full(LENGTH, part)
+        drives.append(np.asarray(layout.drive_of(numbers, place)))
+        target = layout.target_on(numbers, place)
+        targets.append((address(target), np.rint(np.asarray(target.transfer) / SECOND)))
+    for drive in range(int(layout.drives)):
+        on.append(np.asarray(layout.part_on(jnp.full(LENGTH, drive), place)))
+    sizes = np.asarray(layout.sectors_of(jnp.zeros(LENGTH, jnp.int32), place, sectors))
+    with_them = np.asarray(layout.companions(jnp.asarray(parts & (2**most - 1)), place))
+    for i in range(LENGTH):
+        m, found = program.find(int(sector[i]), int(sectors[i]), bool(read[i]))
+        assert needed[i] == m <= int(layout.needed)
+        expected = {part: (drive, at) for part, (drive, at, _, _) in enumerate(found)}
+        parity = {most + part: (other, at) for part, (_, at, other, _) in enumerate(found) if other is not None}
+        assert int(parts[i]) == sum(1 << part for part in expected | parity)
+        assert int(with_them[i]) == sum(1 << part for part in parity)
+        held = dict.fromkeys(range(int(layout.drives)), -1)
+        for part, (drive, at) in (expected | parity).items():
+            assert (drives[part][i], targets[part][0][i]) == (drive, at)
+            assert targets[part][1][i] == sizes[i] == found[0][3]
+            held[drive] = part
+        assert [int(of[i]) for of in on] == list(held.values())
+
+
+@settings(max_examples=40, derandomize=True)
+@given(clusters.flatmap(lambda nodes: st.tuples(st.just(nodes), volumes_on(nodes))))
+def test_no_two_parts_share_a_sector(both):
+    """Every sector of every part has a drive and an address to itself, and none of them is of parity; on the drive."""
+    nodes, volumes = both
+    layout = Segments(nodes, volumes)
+    try:
+        capacity = int(layout.capacity(DRIVE))
+    except InputError:
+        assume(False)
+    length = 2**13
+    taken, parity = set(), set()
+    begin, expected = 0, 0
+    for volume in volumes:
+        # one request for each sector of a fragment
+        every = begin + np.arange(0, volume.sectors, volume.needed)
+        begin += volume.sectors
+        expected += every.size * volume.parts
+        ask = asking(np.resize(every, length))
+        place = layout.locate(DRIVE, ask._replace(read=np.zeros(length, bool)))
+        on = np.asarray([layout.drive_of(jnp.full(length, part), place) for part in range(int(layout.parts))])
+        at = np.asarray([address(target) for target in place.targets])
+        for part in range(volume.parts):
+            taken |= set(zip(on[part, : every.size].tolist(), at[part, : every.size].tolist(), strict=True))
+        for part in range(len(place.targets), int(layout.parts)):
+            both_of = zip(
+                on[part, : every.size].tolist(), at[part - len(place.targets), : every.size].tolist(), strict=True
+            )
+            parity |= {where for where in both_of if where[0] < int(layout.drives)}
+    assert begin == capacity and len(taken) == expected
+    assert not taken & parity
+    ends = [node.sectors for node in nodes for _ in range(node.disks)]
+    assert all(at < ends[drive] for drive, at in taken | parity)
+
+
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_places_have_the_shape_of_what_is_asked(lanes):
+    """`[chunk, *lanes]` and `[1, *lanes]` say the same as one request after the other."""
+    layout = Segments([Node(2), Node(3, True), Node(1)], [Volume(2048, 512, 2), Volume(4096, 512, 3, 2)])
+    sector = np.arange(4 * lanes, dtype=np.int32).reshape(4, lanes) * 7 * 70 % 6000
+    many = layout.locate(DRIVE, asking(sector, 9))
+    for row in range(4):
+        for lane in range(lanes):
+            alone = layout.locate(DRIVE, asking(sector[row, lane], 9))
+            row_of_one = layout.locate(DRIVE, asking(sector[row : row + 1], 9))
+            for every, one, single in zip(*map(jax.tree.leaves, (many, row_of_one, alone)), strict=True):
+                assert every.shape == (4, lanes) and one.shape == (1, lanes)
+                assert every[row, lane] == one[0, lane] == single[0]
+
+
+def included(weights: list[float], count: int) -> np.ndarray:
+    """How likely each is among the first `count` drawn one after the other in proportion to their weights (successive
+    sampling): the sum over all ways to draw them."""
+    chance = np.zeros(len(weights))
+    for drawn in itertools.permutations(range(len(weights)), count):
+        left, likely = sum(weights), 1.0
+        for one in drawn:
+            likely *= weights[one] / left
+            left -= weights[one]
+        chance[list(drawn)] += likely
+    return chance
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_nodes_are_drawn_by_what_they_hold(count):
+    """10,000 segments on nodes of 16, 24 (RAID 5, less a unit a drive), 80 and 40 thousand sectors: four standard errors
+    from successive sampling. Another volume draws others."""
+    nodes = [Node(2, sectors=8000), Node(3, True, sectors=12_160), Node(8, sectors=10_000), Node(5, sectors=8000)]
+    weights = [16_000, 2 * (12_160 - UNIT), 80_000, 40_000]
+    volume = Volume(80_000, 8, count, block=8)
+    layout = Segments(nodes, [volume, volume], wraps=True)
+    for first in (0, 80_000):
+        place = layout.locate(DRIVE, asking(first + np.arange(0, 80_000, 8)))
+        ends = np.cumsum(layout.brick_sizes)
+        on = np.searchsorted(ends, [layout.drive_of(jnp.full(10_000, part), place) for part in range(count)], "right")
+        share = np.asarray([np.mean(np.any(on == node, axis=0)) for node in range(4)])
+        expected = included(weights, count)
+        assert expected.sum() == pytest.approx(count)
+        assert np.all(abs(share - expected) <= 4 * np.sqrt(expected * (1 - expected) / 10_000))
+        first_sets = on if first == 0 else first_sets
+    assert np.mean(np.all(on == first_sets, axis=0)) < 0.9
+
+
+NAMES, DISKS = ("atlas10k", "ibm18es", "deskstar7k400", "cheetah4lp"), (2, 9, 1, 18)
+PAPER = Mixed([load_drive(name) for name in NAMES], np.repeat(range(4), DISKS))
+NODES = tuple(Node(disks, raid5=disks == 9) for disks in DISKS)
+
+
+def of_table_ii(scale: float = 1.0) -> tuple[Volume, Volume]:
+    whole = [round(size * scale * 1e9 / SECTOR / UNIT) * UNIT for size in (100, 200)]
+    return Volume(whole[0], 128 * MB // SECTOR, 3), Volume(whole[1], 512 * MB // SECTOR, 4, 2)
+
+
+def test_the_volumes_of_the_paper_fit_scaled_or_wrapped():
+    """Tables I and II. Scaled to 18.2 and 36.4 GB the fragments fill node 0: a segment has one on each node, and its copies
+    on the three others; no two share sectors of a disk, and the disks of a node are used alike. At their full size they
+    only wrap."""
+    assert_refused(
+        lambda: Segments(NODES, of_table_ii()).capacity(PAPER), "volume 1 on full nodes: no 4 left .* node 0 holds"
+    )
+    layout = Segments(NODES, of_table_ii(0.182)).on(PAPER)
+    assert [node.sectors for node in layout.nodes] == [member.capacity for member in PAPER.members]
+    copies, fragments = layout.volumes
+    taken: dict[int, list[tuple[int, int]]] = {drive: [] for drive in range(30)}
+    for volume, start, nodes in ((copies, 0, {1, 2, 3}), (fragments, copies.sectors, {0, 1, 2, 3})):
+        begins = jnp.arange(start, start + volume.sectors, volume.segment, dtype=jnp.int32)
+        place = layout.locate(PAPER, jax.tree.map(jnp.asarray, asking(begins)))
+        on = np.asarray([layout.drive_of(jnp.full_like(begins, part), place) for part in range(volume.parts)])
+        of_node = np.searchsorted(np.cumsum(DISKS), on, "right")
+        assert np.all(np.sort(of_node, axis=0) == np.sort(list(nodes))[:, None])
+        for drives, target in zip(on, place.targets, strict=False):
+            for drive, at in zip(drives.tolist(), np.asarray(target.sector).tolist(), strict=True):
+                taken[drive].append((at, at + volume.part))
+    # of the RAID 5 a part is not in one piece
+    for drive in (drive for drive in taken if not 2 <= drive < 11):
+        spans = sorted(taken[drive])
+        assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(spans))
+        assert spans[-1][1] <= PAPER.capacity_of(drive)
+    for drives in (range(2), range(12, 30)):
+        counts = [len(taken[drive]) for drive in drives]
+        assert max(counts) - min(counts) <= 1
+    wrapped = Segments(NODES, of_table_ii(), wraps=True).on(PAPER)
+    assert int(wrapped.capacity(PAPER)) * SECTOR == pytest.approx(300e9, rel=1e-6)
+
+
+def test_a_raid_5_of_a_node_is_a_raid_5():
+    """One volume of one part on one node: drives and address of data and parity, and what a write takes."""
+    ours, theirs = Segments([Node(5, True)], [Volume(2**14, 2**12, 1)]), RAID5(5)
+    sector = np.arange(0, 2**14, 61)
+    for read in (True, False):
+        asked = asking(sector, 5)._replace(read=np.full(sector.shape, read))
+        mine, others = ours.locate(DRIVE, asked), theirs.locate(DRIVE, asked)
+        np.testing.assert_array_equal(ours.parts_of(mine), theirs.parts_of(others))
+        for part in range(1 if read else 2):
+            number = jnp.full(sector.shape, part)
+            np.testing.assert_array_equal(ours.drive_of(number, mine), theirs.drive_of(number, others))
+            same = ours.target_on(number, mine), theirs.target_on(number, others)
+            jax.tree.map(np.testing.assert_array_equal, *same)
+    drive = jnp.arange(5, dtype=jnp.int32)
+    assert np.all(ours.sweep(DRIVE, drive) == theirs.sweep(DRIVE, drive))
+
+
+def test_only_drives_of_a_raid_5_write_twice():
+    layout = Segments([Node(2), Node(3, True), Node(1), Node(4, True)], [Volume(2048, 512, 4)])
+    turns = np.asarray(layout.sweep(DRIVE, jnp.arange(10, dtype=jnp.int32))) / float(DRIVE.revolution)
+    assert turns.tolist() == [0, 0, 1, 1, 1, 0, 1, 1, 1, 1]
+    assert not np.any(Segments([Node(2)], [Volume(512, 512, 1)]).sweep(DRIVE, jnp.zeros(1, jnp.int32)))
+
+
+def test_in_the_engine_a_raid_5_of_a_node_answers_as_one(unfold, recorded):
+    """Two reads, and two writes of data and parity each, platters at 0: the same answers and accesses as of the layout."""
+    arrivals = {read: recorded([0.0, 0.3], sector=[1000, 300], sectors=4, read=read) for read in (True, False)}
+    layouts = Segments([Node(4, True)], [Volume(2**14, 2**12, 1)]), RAID5(4)
+    for arrival in arrivals.values():
+        told = []
+        for layout in layouts:
+            system = System(DRIVE, layout, Everyone(), FCFS(), slots=4)
+            tally, reports = unfold(Scenario(system, arrival), phase=np.zeros(4))
+            told.append((responses(reports), tally.served.ravel().tolist()))
+        assert told[0] == told[1] and len(told[0][0]) == 2
+
+
+@pytest.mark.parametrize("read", [True, False], ids=["reads", "writes"])
+def test_nodes_of_unequal_drives_serve_them(read):
+    """Tables I and II, wrapped, in a loop of eight: a read takes an access of one copy or of two fragments, a write one of
+    each part, parity included. Four standard errors, and what is still under way."""
+    layout = Segments(NODES, of_table_ii(), wraps=True)
+    loop = ClosedLoop(RandomRequests(FixedSize(8 * SECTOR), float(read)), 8)
+    system = System(PAPER, layout, Everyone(), SATF(), slots=16)
+    tally = execute(*stack([Scenario(system, loop)], [3]), 1500, Record(sums_of(STANDARD))).tally
+    sums = {name: values.sum(axis=0, dtype=float)[..., 0] for name, values in tally.items()}
+    requests = float((sums["reads"] + sums["writes"]).sum())
+    sector = jnp.asarray(np.random.default_rng(1).integers(0, int(layout.capacity(PAPER)), 20_000), jnp.int32)
+    asked = asking(sector)._replace(read=np.full(sector.shape, read))
+    place = layout.locate(PAPER, jax.tree.map(jnp.asarray, asked))
+    each = layout.needed_of(place) if read else jax.lax.population_count(layout.parts_of(place))
+    each = np.asarray(each, float)
+    assert requests >= 1500
+    error = each.std() * np.sqrt(1 / requests + 1 / each.size)
+    assert abs(sums["served"].sum() / requests - each.mean()) <= 4 * error + 8 * 8 / requests
+    assert np.all(sums["served"] > 0)
+
+
+def test_a_trace_is_cut_where_segments_end():
+    """Three segments of 4 KB, the last of 2, and one of 8 KB in the second volume: 18 KB in all. By hand: a request across
+    all of them; one within; one that ends with a segment; one beyond the end, which wraps; one over it, which loses a KB."""
+    block = 2
+    layout = Segments([Node(1)], [Volume(20, 8, 1, block=block), Volume(16, 16, 1, block=block)])
+    offset, size = np.array([0, 1, 3, 18 + 4, 17]) * 1024, np.array([18, 2, 1, 3, 2]) * 1024
+    trace = request_trace(np.arange(5.0), np.zeros(5, int), offset, size, [True, False, True, False, True])
+    found = cut(trace, layout)
+    assert (found.offset // 1024).tolist() == [0, 4, 8, 10, 1, 3, 4, 17]
+    assert (found.size // 1024).tolist() == [4, 4, 2, 8, 2, 1, 3, 1]
+    assert found.time.tolist() == [0, 0, 0, 0, 1, 2, 3, 4] and found.read.tolist() == [True] * 4 + [
+        False,
+        True,
+        False,
+        True,
+    ]
+    again = cut(found, layout)
+    assert np.array_equal(again.offset, found.offset) and np.array_equal(again.size, found.size)
+
+
+PAIR = (Node(1), Node(1))
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: Node(0), "disks of a node 0: give a whole number, at least 1"),
+        (lambda: Node(2, True), "RAID 5 of 2 drives: give at least 3"),
+        (lambda: Node(1, sectors=0), "sectors of a node's disk 0"),
+        (lambda: Volume(0, 128, 1), "sectors of a volume 0"),
+        (lambda: Volume(128, 128, 3, 0), "parts that make the data 0: give a whole number, at least 1"),
+        (lambda: Volume(128, 128, 3, 4), "4 parts that make the data, of 3: it must be at most as many"),
+        (lambda: Volume(256, 100, 1), "a segment of 100 sectors in blocks of 128"),
+        (lambda: Volume(100, 128, 1), "a volume of 100 sectors in blocks of 128"),
+        (lambda: Volume(256, 128, 3, 3), "a segment of 128 sectors in 3 fragments: give a multiple"),
+        (lambda: Segments([], [Volume(128, 128, 1)]), "1 volumes on 0 nodes: give at least one of both"),
+        (lambda: Segments(PAIR, []), "0 volumes on 2 nodes"),
+        (
+            lambda: Segments(PAIR, [Volume(128, 128, 3)]),
+            "3 parts of a segment on 2 nodes: give at most one for each node",
+        ),
+        (
+            lambda: Segments([Node(3, True)] * 17, [Volume(128, 128, 17)]),
+            "34 parts of a request, parity counted: give at most 32",
+        ),
+        (
+            lambda: Segments([Node(1)] * 3, [Volume(384, 384, 3, 3)], whole_blocks=True),
+            "blocks of 128 sectors in 3 fragments: give a multiple, or no whole_blocks",
+        ),
+        (
+            lambda: Segments(PAIR, [Volume(17 * 2**12, 2**12, 1)]).capacity(DRIVE),
+            "volume 0 on full nodes: no 1 left for its segment 16; node 0 holds 32768 of 32768 sectors, a part has 4096",
+        ),
+        (lambda: fitted([Node(1, sectors=2**16)]), "65536 sectors of the disks of node 0, which have 32768"),
+        (lambda: fitted([Node(1)] * 3, drives=5), "bricks of 3 drives in a system of 5: leave `drives` out"),
+    ],
+)
+def test_impossible_segments_are_refused(build, says):
+    assert_refused(build, says)
+
+
+def fitted(nodes, **more) -> System:
+    return System(DRIVE, Segments(nodes, [Volume(1280, 128, 1)]), Everyone(), FCFS(), slots=4, **more)
+
+
+def test_a_node_too_large_for_an_address_is_refused():
+    large = Mixed([load_drive("deskstar7k400")], [0] * 9)
+    layout = Segments([Node(9, True)], [Volume(128, 128, 1)])
+    assert_refused(lambda: layout.capacity(large), "62513.* sectors on node 0, more than 32 bits hold")
+    assert int(Segments([Node(9, True, 10**8)], [Volume(128, 128, 1)]).capacity(large)) == 128
