@@ -114,6 +114,17 @@ class AbstractDispatch(Member):
         """The part at whose brick a read that is sent to the parts `routed` enters the system."""
         return receiving
 
+    def fails(
+        self,
+        routed: UInt32[Array, "1 *lanes"],
+        receiving: Int[Array, "1 *lanes"],
+        alive: UInt32[Array, "1 *lanes"],
+        needed: Int[Array, "1 *lanes"],
+    ) -> Bool[Array, "1 *lanes"]:
+        """Whether a read that is sent to the parts `routed`, of which the brick of some is not `alive`, has to be sent again
+        once its client's time-out is over; needed: how many parts it needs. By default where its entrance is not alive."""
+        return ~held(alive, self.entrance(routed, receiving))
+
     def again(self, alive: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
         """The parts that a client sends a request to a second time, of those whose bricks are alive."""
         return alive

@@ -45,5 +45,8 @@ class ByNumber(OneOf, AbstractDispatch):
     def entrance(self, routed, receiving):
         return self.decided(member.entrance(routed, receiving) for member in self.members)
 
+    def fails(self, routed, receiving, alive, needed):
+        return self.decided(member.fails(routed, receiving, alive, needed) for member in self.members)
+
     def again(self, alive):
         return self.decided(member.again(alive) for member in self.members)

@@ -104,6 +104,7 @@ def cluster(
     *,
     on: Segments | None = None,
     schedule: AbstractSchedule | None = None,
+    write: AbstractWrite | None = None,
     condition: Condition | None = None,
     slots: int | None = None,
 ) -> Scenario:
@@ -111,7 +112,8 @@ def cluster(
     have a queue, and no order is named."""
     placement = layout() if on is None else on
     order = FCFS() if schedule is None else schedule
-    system = System(drives(), placement, dispatch, order, writes(dispatch), condition=condition, slots=slots)
+    policy = writes(dispatch) if write is None else write
+    system = System(drives(), placement, dispatch, order, policy, condition=condition, slots=slots)
     return Scenario(system, arrivals)
 
 

@@ -100,7 +100,7 @@ def halved(
 
 
 def settled(data: xr.Dataset) -> dict[str, float]:
-    """Seconds from the slowing of a node until the mean share of `halved` stays within a tenth of the way that it has to go."""
+    """Seconds from the slowing of a node until the mean share of `halved` stays within a tenth of the way it has to go."""
     mean = data.share.mean("seed")
     times, slows = data.time.values, float(data.attrs["slows"])
     found = {}
