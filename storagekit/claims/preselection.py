@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.claims.base import AbstractClaims, Claim, Verdict
-from storagekit.lanes import INSTANT, bit, count, first_min, pick, real, rows
+from storagekit.lanes import INSTANT, bit, count, first_min, pick, real, rows, whole
 from storagekit.moments import Entered, Sizes
 
 
@@ -33,15 +33,19 @@ class Preselection(AbstractClaims):
     """Claims of which a drive drops a part once as many better ones have reached it as the data needs parts.
 
     latency: seconds that a claim takes to the other nodes. ahead: seconds before it falls free at which a drive chooses, by
-    default twice the latency, so that it hears of what the others have chosen by then (ars: "prior to finishing"). The bid is
+    default twice the latency, so that it hears of what the others have chosen by then (ars: some time before). The bid is
     the time of the access. A claim that arrives once its hearer has begun comes too late, and the part is served in vain. A
     drive that has heard of enough claims leaves the request alone; of equal bids the lower part's counts as better.
+    waits: 1 if an idle drive waits as long before it begins as others choose ahead, so that it is never too late for a claim
+    to reach it (as in dsptf, section 3); 0 if it begins at once.
     """
 
     latency: Float[AnyArray, "..."]
     ahead: Float[AnyArray, "..."]
+    waits: Int[AnyArray, "..."]
 
-    def __init__(self, latency: ArrayLike = 0.1e-3, *, ahead: ArrayLike | None = None):
+    def __init__(self, latency: ArrayLike = 0.1e-3, *, ahead: ArrayLike | None = None, waits: ArrayLike = 0):
+        self.waits = whole(waits)
         self.latency = real(latency)
         self.ahead = real(2 * np.asarray(latency, np.float64) if ahead is None else ahead)
 
@@ -49,6 +53,7 @@ class Preselection(AbstractClaims):
         for label, time in (("network latency", self.latency), ("time to choose ahead", self.ahead)):
             time = np.asarray(time)
             require((time >= 0) & np.isfinite(time), label, time, "0 or more and finite", "s")
+        require(np.isin(np.asarray(self.waits), (0, 1)), "waits", self.waits, "0 or 1")
 
     @property
     def lead(self):
@@ -59,7 +64,7 @@ class Preselection(AbstractClaims):
         return real(0)
 
     def begins(self, free):
-        return jnp.maximum(free, 0.0)
+        return jnp.maximum(free, jnp.where(self.waits != 0, self.ahead, 0.0))
 
     def init(self, sizes: Sizes) -> Bids:
         never = jnp.full((sizes.parts, sizes.slots, *sizes.lanes), jnp.inf, jnp.float32)

@@ -46,8 +46,8 @@ class Preselection(Everyone):
 
     settled: claims.Preselection
 
-    def __init__(self, latency: ArrayLike = 0.1e-3, *, ahead: ArrayLike | None = None):
-        self.settled = claims.Preselection(latency, ahead=ahead)
+    def __init__(self, latency: ArrayLike = 0.1e-3, *, ahead: ArrayLike | None = None, waits: ArrayLike = 0):
+        self.settled = claims.Preselection(latency, ahead=ahead, waits=waits)
 
     @property
     def claims(self) -> claims.Preselection:

@@ -3,11 +3,10 @@
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from importlib import metadata
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 
@@ -69,7 +68,7 @@ def _types(scenarios: Sequence[Scenario], part: str) -> str:
 
 def describe(part: Any) -> Any:
     """A part of a scenario as nested names and numbers; tables and long lists are left out."""
-    if isinstance(part, eqx.Module):
+    if is_dataclass(part):
         named = {field.name: describe(getattr(part, field.name)) for field in fields(part)}
         return {"type": type(part).__name__} | {name: value for name, value in named.items() if value is not None}
     if isinstance(part, str | bool | int | float):

@@ -6,6 +6,7 @@ one cipher call for two words, outside the event loop.
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.random import threefry_2x32
 from jaxtyping import Array, Float, Int, Integer, UInt32
 
@@ -54,9 +55,9 @@ def below(word: UInt32[AnyArray, "*row"], limit: Int[AnyArray, "..."]) -> Int[Ar
     return product(word, jnp.asarray(limit).astype(jnp.uint32)).high.astype(jnp.int32)
 
 
-def scramble(value: Integer[AnyArray, "*row"]) -> UInt32[Array, "*row"]:
-    """A fixed hash of a 32-bit number: multiply and fold, twice (the finalizer of MurmurHash3)."""
-    x = value.astype(jnp.uint32)
-    x = (x ^ (x >> 16)) * jnp.uint32(0x85EBCA6B)
-    x = (x ^ (x >> 13)) * jnp.uint32(0xC2B2AE35)
+def scramble(value: Integer[AnyArray, "*row"]) -> UInt32[AnyArray, "*row"]:
+    """A fixed hash of a 32-bit number: multiply and fold, twice (the finalizer of MurmurHash3); NumPy's arrays stay NumPy's."""
+    x = value.astype(np.uint32)
+    x = (x ^ (x >> 16)) * np.uint32(0x85EBCA6B)
+    x = (x ^ (x >> 13)) * np.uint32(0xC2B2AE35)
     return x ^ (x >> 16)

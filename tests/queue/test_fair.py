@@ -305,7 +305,7 @@ class Watch(AbstractLog):
     """What each brick's drives have, how many parts wait there, and the number of the request that left."""
 
     def keep(self, scenario, state, report):
-        tags, bricks = state.queue, scenario.system.drives // scenario.system.disks
+        tags, bricks = state.queue, scenario.system.drives // scenario.system.bricks.most
         waits = [jnp.sum(held(tags.queued, jnp.asarray([brick])), axis=0, keepdims=True) for brick in range(bricks)]
         return tags.at_work, jnp.concatenate(waits), report.answered.number
 

@@ -1,0 +1,278 @@
+"""The unit interval of ANU randomization: hashing to nodes in shares that can be changed, few keys moving.
+
+An interval is cut into equal subregions, half of it mapped to nodes: a node fills all of its subregions but at most one.
+A key is hashed to an offset, and again by the next hash function of a family until the offset is mapped (ars, section
+4.1). Lengths are whole units, 2^24 to the interval, so that half of it is half of it exactly.
+
+Functions of NumPy's arrays and of JAX's alike, lanes last; both give the same numbers.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import jax
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Bool, Float, Int, Num, UInt32
+
+from storagekit.arrays import AnyArray
+from storagekit.checks import require, require_whole
+from storagekit.workload import scramble
+
+ONE = 2**24
+HALF = ONE // 2
+BITS = 23
+# a node's weight counts as one between these; below, it has none
+LEAST_WEIGHT, MOST_WEIGHT = 1e-30, 1e30
+# more have nobody waiting: half of all offsets are mapped, so that a key needs them once in 2^64 times
+MOST_PROBES = 64
+FREE = -1
+
+Carry = TypeVar("Carry")
+
+
+class UnitInterval(NamedTuple):
+    """Who is mapped where. owner: the node of each subregion, FREE where none is. filled: units that it fills there, from
+    the subregion's start on; 0 where none is.
+
+    Of a tuned interval these sum to HALF in every lane, every node fills all of its subregions but at most one, and at
+    least one subregion is free.
+    """
+
+    owner: Int[AnyArray, "subregion *lanes"]
+    filled: Int[AnyArray, "subregion *lanes"]
+
+
+def subregions(nodes: int) -> int:
+    """Into how many subregions an interval of so many nodes is cut: the power of two not below twice as many.
+
+    Wu and Burns, ACM Transactions on Storage 1(1), 2005; ars gives no number. Raises InputError for fewer than one node.
+    """
+    require_whole("nodes of a unit interval", nodes)
+    return 2 ** (2 * nodes - 1).bit_length()
+
+
+def lengths_for(
+    weights: Float[AnyArray, "node *lanes"], usable: Bool[AnyArray, "node *lanes"]
+) -> Int[AnyArray, "node *lanes"]:
+    """Units for each node in proportion to its weight, HALF together.
+
+    weights: of each node. They are first rounded to a 2^23rd of the power of two above the largest; what is left over goes
+    to the largest remainders, of equals to the lowest node's. One that is not `usable`, whose weight is not above 0 or no
+    number, or less than a 2^24th of the largest, has nothing; more than 1e30, and infinity, are 1e30, less than 1e-30 is
+    nothing. Where nobody has a weight the usable nodes have equal lengths, or all where none is usable.
+    """
+    xp = weights.__array_namespace__()
+    counts = usable & (weights >= LEAST_WEIGHT)
+    weights = xp.where(counts, xp.minimum(weights, MOST_WEIGHT), 0).astype(xp.float32)
+    # by a power of two, which is exact: quotients of floats are not the same everywhere
+    _, exponent = xp.frexp(xp.max(weights, axis=0, keepdims=True))
+    parts = xp.round(xp.ldexp(weights, BITS - exponent))
+    return apportioned(parts.astype(xp.int32), usable)
+
+
+def apportioned(
+    weights: Int[AnyArray, "node *lanes"], usable: Bool[AnyArray, "node *lanes"]
+) -> Int[AnyArray, "node *lanes"]:
+    """HALF units in proportion to whole weights from 0 to HALF, by largest remainders (Hamilton's method), of equals the
+    lowest node's; where all weights are 0, equal lengths for the `usable`, or for all where none is. Exact.
+    """
+    xp = weights.__array_namespace__()
+    equal = xp.where(xp.any(usable, axis=0, keepdims=True), usable, True).astype(xp.int32)
+    weights = xp.where(xp.any(weights > 0, axis=0, keepdims=True), weights, equal)
+    total = xp.sum(weights, axis=0, keepdims=True, dtype=xp.int32)
+    # weight * HALF has up to 46 bits: its division by the total, bit by bit
+    quotient, rest = weights // total, weights % total
+    for _ in range(BITS):
+        rest = 2 * rest
+        quotient = 2 * quotient + (rest >= total)
+        rest = xp.where(rest >= total, rest - total, rest)
+    left = HALF - xp.sum(quotient, axis=0, keepdims=True, dtype=xp.int32)
+    return quotient + (_rank(rest) < left)
+
+
+def _rank(values: Int[AnyArray, "node *lanes"]) -> Int[AnyArray, "node *lanes"]:
+    """How many nodes have more, or as much and a lower number."""
+    xp = values.__array_namespace__()
+    node = _rows(values.shape[0], values)
+    ranks = xp.zeros_like(values)
+    for other in range(values.shape[0]):
+        it = values[other : other + 1]
+        ranks = ranks + ((it > values) | ((it == values) & (other < node)))
+    return ranks
+
+
+def empty(lengths: Int[AnyArray, "node *lanes"]) -> UnitInterval:
+    """An interval for nodes of which none is mapped yet: to be tuned before it is used."""
+    xp = lengths.__array_namespace__()
+    owner = xp.full((subregions(lengths.shape[0]), *lengths.shape[1:]), FREE, dtype=xp.int32)
+    return UnitInterval(owner, xp.zeros_like(owner))
+
+
+def lengths(interval: UnitInterval, nodes: int) -> Int[AnyArray, "node *lanes"]:
+    """The units that each of so many nodes fills."""
+    xp = interval.owner.__array_namespace__()
+    mine = interval.owner[None] == _rows(nodes, interval.owner)[:, None]
+    return xp.sum(xp.where(mine, interval.filled[None], 0), axis=1, dtype=xp.int32)
+
+
+def tune(interval: UnitInterval, lengths: Int[AnyArray, "node *lanes"]) -> UnitInterval:
+    """The interval in which each node has its length, these being HALF together.
+
+    No more is moved than must be. Nodes that shrink give up the subregion that they fill in part, then whole ones, the last
+    first, and cut the last of them; then those that grow fill what they fill in part, and take free subregions, node after
+    node and in order. One is always free: n nodes that fill P/2 subregions are at fewer than P/2 + n <= P.
+    """
+    xp = lengths.__array_namespace__()
+    unit = ONE // interval.owner.shape[0]
+    node = _rows(lengths.shape[0], lengths)[:, None]
+    mine = interval.owner[None] == node
+    whole = mine & (interval.filled == unit)[None]
+    # a node's subregions in the order in which it would keep them: those in part come last, so that they go first
+    place = xp.where(whole, _before(whole, 1), _count(whole, 1))
+    target = lengths[:, None]
+    kept = xp.where(mine, xp.clip(target - place * unit, 0, unit), 0)
+    free = _count(kept > 0, 0) == 0
+    had = _count(mine, 1)
+    needed = xp.maximum(-(-target // unit) - had, 0)
+    turn = _before(free, 1) - _before(needed, 0)
+    takes = free & (turn >= 0) & (turn < needed)
+    filled = kept + xp.where(takes, xp.clip(target - (had + turn) * unit, 0, unit), 0)
+    owner = xp.sum(xp.where(filled > 0, node - FREE, 0), axis=0, dtype=xp.int32) + FREE
+    return UnitInterval(owner, xp.sum(filled, axis=0, dtype=xp.int32))
+
+
+def probe(
+    interval: UnitInterval,
+    key: UInt32[AnyArray, "1 *lanes"],
+    start: Int[ArrayLike, "..."] = 0,
+    wanted: Bool[AnyArray, "1 *lanes"] | None = None,
+) -> tuple[Int[AnyArray, "1 *lanes"], Int[AnyArray, "1 *lanes"]]:
+    """The node to which a key is hashed, and how many hash functions that took: two on average.
+
+    key: a random word. start: the first function of the family that is tried, in each lane or in all. wanted: the lanes in
+    which it is asked for, by default all; in others the node is FREE, after none. After MOST_PROBES it is the node that is
+    mapped first, so that every search ends.
+    """
+    xp = interval.owner.__array_namespace__()
+    wanted = xp.ones(key.shape, dtype=bool) if wanted is None else wanted
+    nothing = xp.zeros(key.shape, dtype=xp.int32)
+
+    def searching(node, tried):
+        return wanted & (node == FREE) & (tried < MOST_PROBES)
+
+    def more(search):
+        return xp.any(searching(*search))
+
+    def step(search):
+        node, tried = search
+        found = _mapped_at(interval, scramble(key + scramble(tried + start)) >> 8)
+        active = searching(node, tried)
+        return xp.where(active, found, node), tried + active
+
+    node, tried = _while(more, step, (nothing + FREE, nothing))
+    return xp.where(wanted & (node == FREE), _first_mapped(interval), node), tried
+
+
+def select(
+    interval: UnitInterval,
+    key: UInt32[AnyArray, "1 *lanes"],
+    count: Int[AnyArray, "1 *lanes"],
+    usable: Bool[AnyArray, "node *lanes"],
+    most: int,
+) -> tuple[Int[AnyArray, "most *lanes"], Int[AnyArray, "1 *lanes"]]:
+    """The nodes chosen in each of `most` rounds, no two the same, and the probes that took (ars, section 4.2).
+
+    In each round the key with the round's number is hashed to a node, whose length becomes 0 while those of the others
+    are scaled to HALF. count: the rounds that matter; in others, and where no usable node is left, the node is FREE.
+    usable: the nodes of the interval; once none is left that has a length, the others follow with equal chances.
+    Raises InputError for fewer than one round.
+    """
+    require_whole("rounds of a selection", most)
+    xp = key.__array_namespace__()
+    length, node = lengths(interval, usable.shape[0]), _rows(usable.shape[0], usable)
+    chosen, probes = [], xp.zeros(key.shape, dtype=xp.int32)
+    for number in range(most):
+        wanted = (number < count) & xp.any(usable, axis=0, keepdims=True)
+        one, tried = probe(interval, _of_round(key, number), wanted=wanted)
+        chosen.append(one)
+        probes = probes + tried
+        if number + 1 < most:
+            usable = usable & (node != one)
+            length = apportioned(xp.where(usable, length, 0), usable)
+            interval = tune(interval, length)
+    return xp.concatenate(chosen), probes
+
+
+def inclusion(shares: Num[np.ndarray, "node"], count: int) -> Float[np.ndarray, "node"]:
+    r"""Each node's chance of being among `count` chosen one after the other, each time in proportion to the shares of those
+    that are left (successive sampling); where these have none, with equal chances.
+
+    Of one it is p_i, of two p_i + \sum_j p_j p_i / (1 - p_j), of more the same one step further. Raises InputError for
+    shares that are no distribution's, and for more than there are nodes.
+    """
+    given = np.asarray(shares, float)
+    require((given >= 0) & np.isfinite(given), "a share of", given, "0 or more and finite")
+    require_whole("nodes chosen", count, 0)
+    require(count <= len(given), "nodes chosen", count, f"at most {len(given)}, as many as there are")
+
+    def included(left: frozenset[int], count: int) -> np.ndarray:
+        chances = np.zeros(len(given))
+        if count:
+            these = sorted(left)
+            total = given[these].sum()
+            chances[these] = given[these] / total if total > 0 else 1 / len(these)
+            after = (chances[one] * included(left - {one}, count - 1) for one in these if chances[one] > 0)
+            chances = chances + sum(after, np.zeros(len(given)))
+        return chances
+
+    return included(frozenset(range(len(given))), count)
+
+
+def _mapped_at(interval: UnitInterval, offset: UInt32[AnyArray, "1 *lanes"]) -> Int[AnyArray, "1 *lanes"]:
+    """The node mapped at an offset in units, FREE where none is."""
+    xp = offset.__array_namespace__()
+    unit, offset = ONE // interval.owner.shape[0], offset.astype(xp.int32)
+    here = (_rows(interval.owner.shape[0], offset) == offset // unit) & (offset % unit < interval.filled)
+    return xp.sum(xp.where(here, interval.owner - FREE, 0), axis=0, keepdims=True, dtype=xp.int32) + FREE
+
+
+def _first_mapped(interval: UnitInterval) -> Int[AnyArray, "1 *lanes"]:
+    """The node of the first subregion that has one; FREE where none has."""
+    xp = interval.owner.__array_namespace__()
+    mapped = interval.owner != FREE
+    first = mapped & (_before(mapped, 0) == 0)
+    return xp.max(xp.where(first, interval.owner, FREE), axis=0, keepdims=True)
+
+
+def _of_round(key: UInt32[AnyArray, "1 *lanes"], number: int) -> UInt32[AnyArray, "1 *lanes"]:
+    """The key of a round: as good as independent of that of every other."""
+    xp = key.__array_namespace__()
+    return scramble(key + scramble(xp.full_like(key, number)))
+
+
+def _rows(count: int, like: Num[AnyArray, "..."] | Bool[AnyArray, "..."]) -> Int[AnyArray, "row *ones"]:
+    """The numbers 0 to count-1 down the first axis, as `lanes.rows`, of NumPy's arrays too."""
+    xp = like.__array_namespace__()
+    return xp.arange(count, dtype=xp.int32).reshape((count,) + (1,) * (like.ndim - 1))
+
+
+def _count(holds: Bool[AnyArray, "..."], axis: int) -> Int[AnyArray, "..."]:
+    """How many hold along an axis, which stays."""
+    xp = holds.__array_namespace__()
+    return xp.sum(holds, axis=axis, keepdims=True, dtype=xp.int32)
+
+
+def _before(values: Int[AnyArray, "..."] | Bool[AnyArray, "..."], axis: int) -> Int[AnyArray, "..."]:
+    """The sum of those that come before each along an axis."""
+    xp = values.__array_namespace__()
+    return xp.cumulative_sum(values.astype(xp.int32), axis=axis, dtype=xp.int32) - values
+
+
+def _while(more: Callable[[Carry], AnyArray], step: Callable[[Carry], Carry], carry: Carry) -> Carry:
+    """`step` as long as there is `more`: a loop of JAX's, or of Python's on the host."""
+    if isinstance(jax.tree.leaves(carry)[0], jax.Array):
+        return jax.lax.while_loop(more, step, carry)
+    while more(carry):
+        carry = step(carry)
+    return carry

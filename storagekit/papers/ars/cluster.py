@@ -1,0 +1,143 @@
+"""The paper's cluster: four nodes of unequal disks (table I), two volumes (table II), and who distributes requests."""
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from storagekit.dispatch import ARS, AbstractDispatch, Central, Preselection, Randomized
+from storagekit.drive import Arm, Drive, Mixed, load_drive
+from storagekit.engine import Scenario, System
+from storagekit.errors import InputError
+from storagekit.papers.effort import Effort, of_profile
+from storagekit.placement import Node, Segments, Volume
+from storagekit.schedule import FCFS, AbstractSchedule
+from storagekit.units import GB, KB, MB, MS, SECTOR
+from storagekit.workload import AbstractArrivals, ClosedLoop, ExponentialSize, PoissonArrivals, VolumeRequests
+from storagekit.write import AbstractWrite, Claimed, Committed
+
+# table I: the drive of each node, how many it has, and the one that is a RAID 5
+DRIVES = ("atlas10k", "ibm18es", "deskstar7k400", "cheetah4lp")
+NODES = (Node(2), Node(9, raid5=True), Node(1), Node(18))
+# table II: segments of so many bytes, redundancy
+SEGMENTS = (128 * MB, 512 * MB)
+BLOCK = 64 * KB // SECTOR
+# sectors of the volumes as published, and scaled so that they fit: fragments of the second then fill node 0
+PUBLISHED = tuple(size * GB // SECTOR for size in (100, 200))
+SCALED = tuple(count * segment // SECTOR for count, segment in zip((136, 68), SEGMENTS, strict=True))
+# how volumes that do not fit are put on the nodes (table II asks for 700 GB of 572)
+LAYOUTS = ("scaled", "wrapped")
+CLIENTS = 5
+# requests of the synthetic traces, a second: 10,604 in 20 minutes
+REQUESTS = 10_604
+RATE = REQUESTS / 1200
+SIZE = 8 * KB
+# one way between nodes (section 5)
+LATENCY = 0.1 * MS
+# which share of the requests each volume gets
+SETTINGS: dict[str, tuple[float, float]] = {
+    "replicated": (1.0, 0.0),
+    "erasure-coded": (0.0, 1.0),
+    "both": (0.5, 0.5),
+}
+OUTSTANDING = 50
+
+
+def layout(name: str = "scaled", whole_blocks: bool = False) -> Segments:
+    """The volumes on the nodes. name: "scaled", both to 18% of their size, in proportion, so that they fit; "wrapped", as
+    large as published, addresses beyond a node's room beginning again from its first. Raises InputError for any other."""
+    if name not in LAYOUTS:
+        raise InputError(f"layout {name!r}: unknown; it is one of {', '.join(LAYOUTS)}")
+    sizes = SCALED if name == "scaled" else PUBLISHED
+    replicated = Volume(sizes[0], SEGMENTS[0] // SECTOR, parts=3, block=BLOCK)
+    coded = Volume(sizes[1], SEGMENTS[1] // SECTOR, parts=4, needed=2, block=BLOCK)
+    return Segments(NODES, (replicated, coded), wraps=name == "wrapped", whole_blocks=whole_blocks)
+
+
+def drives() -> Mixed:
+    """The disks of table I, node after node."""
+    kinds = [kind for kind, node in enumerate(NODES) for _ in range(node.disks)]
+    return Mixed([load_drive(name) for name in DRIVES], kinds)
+
+
+@cache
+def mean_service(name: str, sectors: int = SIZE // SECTOR, read: bool = True) -> float:
+    """Seconds that a drive takes on average for a small request anywhere on it, after another one: over random pairs."""
+    drive: Drive = load_drive(name)
+    draw = np.random.default_rng(14)
+    first, second = (drive.locate(draw.integers(0, drive.capacity - sectors, 4096), np.int64(sectors)) for _ in "ab")
+    found = drive.positioning(Arm(first.cylinder, first.head), draw.random(4096), second, np.asarray(read))
+    return float(np.mean(found.total + second.transfer))
+
+
+def services(read: bool = True) -> tuple[float, ...]:
+    """Seconds that a disk of each node takes on average: what a distributor knows of it that has not looked."""
+    found = []
+    for name, node in zip(DRIVES, NODES, strict=True):
+        again = float(load_drive(name).revolution) if node.raid5 and not read else 0.0
+        found.append(mean_service(name, read=read) + again)
+    return tuple(found)
+
+
+# ---- who distributes requests (section 5) ----
+
+RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL, CENTRAL_MEAN = "Randomized", "ARS", "D-SPTF", "Central", "Central, mean service"
+PROTOCOLS: dict[str, Callable[[], AbstractDispatch]] = {
+    RANDOMIZED: Randomized,
+    ADAPTIVE: lambda: ARS(clients=CLIENTS),
+    DSPTF: lambda: Preselection(LATENCY),
+    CENTRAL: lambda: Central(services(), services(read=False), exact=True),
+    CENTRAL_MEAN: lambda: Central(services(), services(read=False)),
+}
+# the four of figures 4 to 6; Central knows where the heads are: "perfect knowledge of the system"
+FOUR = (RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL)
+
+
+def writes(dispatch: AbstractDispatch) -> AbstractWrite:
+    """What becomes of writes: claimed as reads are under D-SPTF, else committed where the dispatcher says."""
+    return Claimed() if dispatch.claims.certain is not True else Committed()
+
+
+def cluster(
+    dispatch: AbstractDispatch,
+    arrivals: AbstractArrivals,
+    *,
+    on: Segments | None = None,
+    schedule: AbstractSchedule | None = None,
+    slots: int | None = None,
+) -> Scenario:
+    """The cluster with somebody asking. schedule: what a disk takes next, by default in order of arrival: the paper's nodes
+    have a queue, and no order is named."""
+    placement = layout() if on is None else on
+    order = FCFS() if schedule is None else schedule
+    system = System(drives(), placement, dispatch, order, writes(dispatch), slots=slots)
+    return Scenario(system, arrivals)
+
+
+def requests(
+    setting: str = "both", read_share: float = 1.0, size: float = SIZE, on: Segments | None = None
+) -> VolumeRequests:
+    """The synthetic traces' requests: exponential sizes, uniform addresses, five clients. setting: one of `SETTINGS`."""
+    if setting not in SETTINGS:
+        raise InputError(f"volumes {setting!r}: unknown; it is one of {', '.join(SETTINGS)}")
+    volumes = (layout() if on is None else on).volumes
+    sizes = [volume.sectors for volume in volumes]
+    return VolumeRequests(ExponentialSize(size), read_share, volumes=sizes, shares=SETTINGS[setting], clients=CLIENTS)
+
+
+def synthetic(
+    setting: str = "both", read_share: float = 1.0, load: float = 1.0, on: Segments | None = None
+) -> PoissonArrivals:
+    """The synthetic traces, independent arrivals; `load` times as many a second."""
+    return PoissonArrivals(requests(setting, read_share, on=on), load * RATE)
+
+
+def saturating(setting: str = "both", read_share: float = 1.0, on: Segments | None = None) -> ClosedLoop:
+    """The throughput test of figure 6: fifty requests outstanding."""
+    return ClosedLoop(requests(setting, read_share, on=on), OUTSTANDING)
+
+
+def effort(profile: str, first_seed: int = 0) -> Effort:
+    """The effort of a profile; "full" runs traces at their length."""
+    known = {"quick": Effort(seeds=32, requests=2_000), "full": Effort(seeds=64, requests=REQUESTS)}
+    return of_profile(profile, known, first_seed)

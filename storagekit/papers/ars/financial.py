@@ -1,0 +1,77 @@
+"""One hour of Financial (section 5): a stand-in, or where its file is, the hour of it that has as many requests."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+
+from storagekit.placement import Segments, cut
+from storagekit.resources import real_traces
+from storagekit.units import HOUR, KB, MB, SECTOR
+from storagekit.workload import (
+    AbstractArrivals,
+    ExponentialSize,
+    PoissonArrivals,
+    RecordedArrivals,
+    VolumeRequests,
+    recorded,
+)
+from storagekit.workload.trace import RequestTrace, read
+
+REQUESTS, SIZE, READS = 249_496, 15.5 * KB, 0.33
+CLIENTS = 5
+FILES = "**/Financial1.spc*"
+# what lies together stays so as addresses are dealt out to the volumes
+EXTENT = 16 * MB
+
+
+@dataclass(frozen=True)
+class Source:
+    """Financial as it is run. trace: None for the stand-in. basis, name: what it is."""
+
+    trace: RequestTrace | None
+    basis: str
+    name: str
+
+    def arrivals(self, layout: Segments) -> AbstractArrivals:
+        """Its requests on these volumes, half of them on each."""
+        if self.trace is not None:
+            return _recorded(self.trace, layout)
+        sizes = [volume.sectors for volume in layout.volumes]
+        requests = VolumeRequests(
+            ExponentialSize(SIZE), READS, volumes=sizes, shares=[1 / len(sizes)] * len(sizes), clients=CLIENTS
+        )
+        return PoissonArrivals(requests, REQUESTS / HOUR)
+
+
+def stand_in() -> Source:
+    """What the paper says of its hour, and nothing else: 249,496 requests, 15.5 KB on average, 33% reads; independent
+    arrivals, exponential sizes and uniform addresses, as in the synthetic traces, because it says no more."""
+    name = "stand-in of the paper's figures, independent arrivals"
+    return Source(None, "stand-in", name)
+
+
+def financial(folder: str | Path = "") -> Source:
+    """The hour of the public Financial1 that has about as many requests as the paper's, which it does not name, if `folder`
+    (see `resources.real_traces`) has the whole file; else the stand-in."""
+    for found in sorted(real_traces(folder).glob(FILES)):
+        trace = read(found).concatenated()
+        hours = np.histogram(trace.time, np.arange(0, trace.time[-1] + HOUR, HOUR))[0]
+        hour = int(np.argmin(np.abs(hours - REQUESTS)))
+        name = f"hour {hour} of Financial1, {hours[hour]} requests"
+        return Source(trace.window(hour * HOUR, (hour + 1) * HOUR), "trace", name)
+    return stand_in()
+
+
+def _recorded(trace: RequestTrace, layout: Segments) -> RecordedArrivals:
+    """The trace dealt out to the volumes, extent by extent, divided where segments end, its devices being its clients."""
+    sizes = np.asarray([volume.sectors * SECTOR for volume in layout.volumes])
+    extent, inside = np.divmod(trace.offset, EXTENT)
+    volume = extent % len(sizes)
+    within = (extent // len(sizes) * EXTENT + inside) % (sizes[volume] - trace.size)
+    dealt = replace(trace, offset=(np.cumsum(sizes) - sizes)[volume] + within // SECTOR * SECTOR)
+    pieces = cut(dealt, layout)
+    arrivals = recorded(pieces, int(sizes.sum()) // SECTOR, unit=layout.volumes[0].block)
+    client = jnp.asarray(pieces.device % CLIENTS, jnp.int32)
+    return replace(arrivals, requests=arrivals.requests._replace(client=client), clients=True)
