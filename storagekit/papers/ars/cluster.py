@@ -7,7 +7,7 @@ import numpy as np
 
 from storagekit.dispatch import ARS, AbstractDispatch, Central, Preselection, Randomized
 from storagekit.drive import Arm, Drive, Mixed, load_drive
-from storagekit.engine import Scenario, System
+from storagekit.engine import Condition, Scenario, System
 from storagekit.errors import InputError
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.placement import Node, Segments, Volume
@@ -104,13 +104,14 @@ def cluster(
     *,
     on: Segments | None = None,
     schedule: AbstractSchedule | None = None,
+    condition: Condition | None = None,
     slots: int | None = None,
 ) -> Scenario:
     """The cluster with somebody asking. schedule: what a disk takes next, by default in order of arrival: the paper's nodes
     have a queue, and no order is named."""
     placement = layout() if on is None else on
     order = FCFS() if schedule is None else schedule
-    system = System(drives(), placement, dispatch, order, writes(dispatch), slots=slots)
+    system = System(drives(), placement, dispatch, order, writes(dispatch), condition=condition, slots=slots)
     return Scenario(system, arrivals)
 
 

@@ -1,0 +1,163 @@
+"""What the unit interval promises (sections 4.1 to 4.3), over histories of metrics at random.
+
+Metrics wander as a client would see them, with nodes that show nothing, that are alike, and that fail for a while.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Bool, Float
+
+from storagekit.dispatch import unit_interval as unit
+from storagekit.dispatch.unit_interval import HALF, ONE, UnitInterval
+from storagekit.metrics import Measurement, made_by
+from storagekit.papers.effort import Effort
+
+QUICK = Effort()
+NODES = (2, 3, 4, 8, 16)
+# histories side by side, changes of metrics in each, and keys that are looked up before and after one
+HISTORIES, STEPS, KEYS = 1000, 30, 2**12
+# nodes that a request needs
+CHOSEN = 2
+
+
+def histories(effort: Effort = QUICK, *, nodes: Sequence[int] = NODES, count: int = HISTORIES) -> xr.Dataset:
+    """Intervals of so many nodes each, tuned again and again, and what is wrong with any of them.
+
+    half, partial, distinct: how many are not half full, have a node that fills more than one subregion in part, or chose a
+    node twice, in the rounds of a selection as well. probes: hashes to find one node; probes_m: to find two.
+    """
+    began = time.perf_counter()
+    rows = [_history(np.random.default_rng([effort.first_seed, number]), number, count) for number in nodes]
+    variables = {name: ("nodes", [row[name] for row in rows]) for name in rows[0]}
+    data = xr.Dataset(variables, coords={"nodes": list(nodes)})
+    made = made_by("analytic", [effort.first_seed], time.perf_counter() - began)
+    return data.assign_attrs(made, paper="ars", exhibit="ars.algorithm")
+
+
+def moves(effort: Effort = QUICK, *, nodes: Sequence[int] = NODES, count: int = 30) -> xr.Dataset:
+    """Keys that go to another node once the metrics have changed, as shares of all (dimensions `nodes`, `change`).
+
+    least: what any way to give the nodes their new shares must move. tuned: when the interval is tuned; afresh: when one is
+    built instead. covered: keys of which the offset is still their node's; strayed: those of them that move all the same,
+    because a node has grown to an offset that had found nobody before.
+    """
+    began = time.perf_counter()
+    rows = []
+    for number in nodes:
+        draw = np.random.default_rng([effort.first_seed, number, 1])
+        rows.append([_moved(draw, number) for _ in range(count)])
+    names = rows[0][0]
+    variables = {name: (("nodes", "change"), [[one[name] for one in row] for row in rows]) for name in names}
+    data = xr.Dataset(variables, coords={"nodes": list(nodes)})
+    made = made_by("analytic", [effort.first_seed], time.perf_counter() - began)
+    return data.assign_attrs(made, paper="ars", exhibit="ars.algorithm")
+
+
+def _history(draw: np.random.Generator, nodes: int, count: int) -> dict[str, float]:
+    weights = draw.lognormal(0, 1, (nodes, count)).astype(np.float32)
+    interval = unit.empty(np.zeros((nodes, count), np.int32))
+    found = dict.fromkeys(("tunes", "half", "partial", "distinct"), 0)
+    probes, probes_m = [], []
+    for _ in range(STEPS):
+        weights, seen, usable = _wandered(draw, weights)
+        interval = unit.tune(interval, unit.lengths_for(seen, usable))
+        key = draw.integers(0, 2**32, (1, count), dtype=np.uint32)
+        probes.append(unit.probe(interval, key)[1].mean())
+        several = np.minimum(CHOSEN, usable.sum(axis=0, keepdims=True)).astype(np.int32)
+        chosen, tried = unit.select(interval, key, several, usable, CHOSEN)
+        probes_m.append((tried[several == CHOSEN]).mean())
+        rounds = [interval, _without(interval, chosen[:1], usable)]
+        found["tunes"] += count
+        found["half"] += sum(int(np.sum(one.filled.sum(axis=0) != HALF)) for one in rounds)
+        found["partial"] += sum(int(np.sum(_parts(one, nodes) > 1)) for one in rounds)
+        found["distinct"] += int(np.sum((chosen[0] == chosen[1]) & (several[0] == CHOSEN)))
+    return found | {"probes": float(np.mean(probes)), "probes_m": float(np.mean(probes_m))}
+
+
+def _wandered(
+    draw: np.random.Generator, weights: Float[np.ndarray, "node history"]
+) -> tuple[Float[np.ndarray, "node history"], Float[np.ndarray, "node history"], Bool[np.ndarray, "node history"]]:
+    """The metrics a while later; as they are seen, some 0 and some alike; and the nodes that can be used, at least one."""
+    weights = weights * draw.lognormal(0, 0.3, weights.shape).astype(np.float32)
+    seen = np.where(draw.random(weights.shape) < 0.1, 0, weights)
+    seen = np.where(draw.random((1, weights.shape[1])) < 0.1, np.float32(1), seen)
+    usable = draw.random(weights.shape) > 0.1
+    usable[draw.integers(len(weights)), ~usable.any(axis=0)] = True
+    return weights, seen.astype(np.float32), usable
+
+
+def _without(interval: UnitInterval, chosen: Any, usable: Bool[np.ndarray, "node history"]) -> UnitInterval:
+    """The copy of a selection after its first round (section 4.2)."""
+    node = np.arange(len(usable))[:, None]
+    left = usable & (node != chosen)
+    return unit.tune(interval, unit.apportioned(np.where(left, unit.lengths(interval, len(usable)), 0), left))
+
+
+def _parts(interval: UnitInterval, nodes: int) -> Any:
+    """How many subregions each node fills in part."""
+    whole = ONE // len(interval.owner)
+    part = (interval.filled > 0) & (interval.filled < whole)
+    return np.stack([(part & (interval.owner == node)).sum(axis=0) for node in range(nodes)])
+
+
+def _moved(draw: np.random.Generator, nodes: int) -> dict[str, float]:
+    """One change of metrics, and what it moves."""
+    every = np.ones((nodes, 1), bool)
+    weights = draw.lognormal(0, 0.7, (nodes, 1)).astype(np.float32)
+    interval = unit.tune(unit.empty(np.zeros((nodes, 1), np.int32)), unit.lengths_for(weights, every))
+    # a past, so that subregions lie as they come to lie
+    for _ in range(10):
+        weights = weights * draw.lognormal(0, 0.3, weights.shape).astype(np.float32)
+        before = interval
+        interval = unit.tune(interval, unit.lengths_for(weights, every))
+    old, new = (unit.lengths(one, nodes) for one in (before, interval))
+    fresh = unit.tune(unit.empty(np.zeros((nodes, 1), np.int32)), new)
+    key = draw.integers(0, 2**32, (1, KEYS), dtype=np.uint32)
+    first, after, other = (
+        UnitInterval(*(np.repeat(part, KEYS, 1) for part in one)) for one in (before, interval, fresh)
+    )
+    node, tried = unit.probe(first, key)
+    then, again = unit.probe(after, key)[0], unit.probe(other, key)[0]
+    # whose node the last offset is now
+    there, more = unit.probe(after, key, start=tried - 1)
+    covered = (there == node) & (more == 1)
+    return {
+        "least": float(np.abs(new - old).sum() / 2 / HALF),
+        "tuned": float(np.mean(then != node)),
+        "afresh": float(np.mean(again != node)),
+        "covered": float(np.mean(covered)),
+        "strayed": float(np.mean(covered & (then != node))),
+    }
+
+
+def algorithm_findings(seen: xr.Dataset, moved: xr.Dataset) -> list[Measurement]:
+    """What the interval promises, held against `histories` and `moves`."""
+    tunes = f"{int(seen.tunes.sum())} intervals of {', '.join(map(str, seen.nodes.values))} nodes"
+    four = seen.sel(nodes=4)
+    ratio = float(moved.tuned.sum() / moved.least.sum())
+    strayed, covered = float(moved.strayed.mean()), float(moved.covered.mean())
+    return [
+        Measurement(
+            "ars.algorithm.half", int(seen.half.sum()) == 0, basis="analytic", note=f"{tunes}, and as many copies"
+        ),
+        Measurement(
+            "ars.algorithm.probes",
+            float(four.probes),
+            basis="analytic",
+            note=f"four nodes; two of them are found in {float(four.probes_m):.3f}",
+        ),
+        Measurement("ars.algorithm.distinct", int(seen.distinct.sum()) == 0, basis="analytic", note=tunes),
+        Measurement(
+            "ars.algorithm.sticky",
+            strayed == 0,
+            basis="analytic",
+            note=f"of the {covered:.1%} of keys whose offset is still their node's, {strayed / covered:.1%} go elsewhere: a "
+            f"node has grown to an offset that had found nobody before; {ratio:.2f} times as many keys move as must, "
+            f"{float(moved.afresh.mean()):.0%} of all if the interval is built afresh",
+        ),
+        Measurement("ars.algorithm.partial", int(seen.partial.sum()) == 0, basis="analytic", note=tunes),
+    ]
