@@ -181,7 +181,7 @@ def test_an_extent_lies_in_order(ring, extent, where):
         there = placement.replica(DRIVE, target, np.full(1, copy), 0)
         for one, other in zip(jax.tree.leaves(there), jax.tree.leaves(target), strict=True):
             np.testing.assert_array_equal(one, other)
-    assert float(placement.sweep(DRIVE)) == 0
+    assert float(placement.sweep(DRIVE, home)) == 0
 
 
 def test_many_layouts_are_numbers_of_one():

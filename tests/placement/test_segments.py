@@ -311,6 +311,23 @@ def test_a_raid_5_of_a_node_is_a_raid_5():
     assert np.all(ours.sweep(DRIVE, drive) == theirs.sweep(DRIVE, drive))
 
 
+def test_what_a_layout_promises():
+    """Copies stand for one another, unless one has parity beside it; what may be lost is what the weakest volume can lose."""
+    copies, coded = Volume(512, 512, 2), Volume(512, 512, 4, 2)
+    four, raid = [Node(2)] * 4, [Node(3, True), *[Node(1)] * 3]
+    for nodes, volumes, alike, parts, needed, spare in (
+        (four, [copies], True, 2, 1, 1),
+        (four, [coded], False, 4, 2, 2),
+        (four, [copies, coded], False, 4, 2, 1),
+        (raid, [copies], False, 4, 1, 1),
+        (raid, [copies, coded], False, 8, 2, 1),
+    ):
+        layout = Segments(nodes, volumes)
+        assert (layout.alike, layout.needs_several) == (alike, not alike)
+        assert (int(layout.parts), int(layout.needed), int(layout.spare)) == (parts, needed, spare)
+        assert layout.most_parts == parts and layout.brick_sizes == tuple(node.disks for node in nodes)
+
+
 def test_only_drives_of_a_raid_5_write_twice():
     layout = Segments([Node(2), Node(3, True), Node(1), Node(4, True)], [Volume(2048, 512, 4)])
     turns = np.asarray(layout.sweep(DRIVE, jnp.arange(10, dtype=jnp.int32))) / float(DRIVE.revolution)

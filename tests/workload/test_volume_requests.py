@@ -1,6 +1,7 @@
 """Requests to several volumes: each within its own, as often as its share says, whoever asks."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import assert_refused
@@ -79,9 +80,12 @@ def test_equal_addresses_hash_alike():
 
 
 def test_what_nobody_asks_for_is_not_asked_for():
-    """Shares of 0, the last of them too, where a sum of ten tenths is not quite 1."""
-    for shares in ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1 * 7, 0.1 * 3, 0)):
-        assert set(volume_of(draw(requests(shares)))) == {at for at, share in enumerate(shares) if share}
+    """Shares of 0, the last of them too, by the least and the largest random word; also where a sum is not quite 1."""
+    for shares in ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.4999995, 0), (0, 0.4999995, 0.5)):
+        asked = requests(shares)
+        some = {at for at, share in enumerate(shares) if share}
+        assert set(volume_of(draw(asked))) == some
+        assert np.asarray(asked._volume(jnp.asarray([0, 2**32 - 1], jnp.uint32))).tolist() == [min(some), max(some)]
 
 
 def test_one_volume_is_what_random_requests_draw():
