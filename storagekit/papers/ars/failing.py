@@ -147,7 +147,7 @@ def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -
         Measurement(
             "ars.algorithm.write_commit",
             least == needed and all_written,
-            note=f"{int(written.answered.sum())} writes, on at least {least['replicated']} and {least['erasure-coded']} nodes' "
+            note=f"{int(written.answered.sum())} writes, on at least {least['replicated']} and {least['erasure-coded']} "
             "disks when answered, on all in the end; some buffers are written before the answer",
         ),
         Measurement(
