@@ -15,7 +15,6 @@ from storagekit.papers.ars.cluster import (
     CENTRAL,
     CLIENTS,
     DSPTF,
-    OUTSTANDING,
     PROTOCOLS,
     cluster,
     effort,
@@ -61,7 +60,7 @@ def windows(
 
     def run(volume: str, window: float, views: str) -> Scenario:
         shared = views == "shared"
-        return cluster(ARS(clients=CLIENTS, window=window, shared=shared), saturating(volume), slots=OUTSTANDING)
+        return cluster(ARS(clients=CLIENTS, window=window, shared=shared), saturating(volume), slots=SLOTS)
 
     axes = {"volume": list(volumes), "window": list(windows), "views": ["own", "shared"]}
     return swept(run, axes, effort, "windows")
