@@ -10,7 +10,7 @@ from storagekit.drive import Arm, Drive, Mixed, load_drive
 from storagekit.engine import Condition, Scenario, System
 from storagekit.errors import InputError
 from storagekit.papers.effort import Effort, of_profile
-from storagekit.placement import Node, Segments, Volume
+from storagekit.placement import Node, Segments, Volume, laid_out
 from storagekit.schedule import FCFS, AbstractSchedule
 from storagekit.units import GB, KB, MB, MS, SECTOR
 from storagekit.workload import AbstractArrivals, ClosedLoop, ExponentialSize, PoissonArrivals, VolumeRequests
@@ -41,6 +41,8 @@ SETTINGS: dict[str, tuple[float, float]] = {
     "both": (0.5, 0.5),
 }
 OUTSTANDING = 50
+# requests held at once, everywhere alike, so that exhibits share compilations
+SLOTS = 64
 
 
 def layout(name: str = "scaled", whole_blocks: bool = False) -> Segments:
@@ -61,33 +63,48 @@ def drives() -> Mixed:
 
 
 @cache
-def mean_service(name: str, sectors: int = SIZE // SECTOR, read: bool = True) -> float:
-    """Seconds that a drive takes on average for a small request anywhere on it, after another one: over random pairs."""
+def mean_service(name: str, reach: int, read: bool = True, sectors: int = SIZE // SECTOR) -> float:
+    """Seconds that a drive takes on average for a small request in its first `reach` sectors, after another one there: over
+    random pairs."""
     drive: Drive = load_drive(name)
     draw = np.random.default_rng(14)
-    first, second = (drive.locate(draw.integers(0, drive.capacity - sectors, 4096), np.int64(sectors)) for _ in "ab")
+    first, second = (drive.locate(draw.integers(0, reach - sectors, 4096), np.int64(sectors)) for _ in "ab")
     found = drive.positioning(Arm(first.cylinder, first.head), draw.random(4096), second, np.asarray(read))
     return float(np.mean(found.total + second.transfer))
 
 
-def services(read: bool = True) -> tuple[float, ...]:
-    """Seconds that a disk of each node takes on average: what a distributor knows of it that has not looked."""
+def services(on: Segments | None = None, read: bool = True) -> tuple[float, ...]:
+    """Seconds that a disk of each node takes on average for what it holds of the volumes: what a distributor knows of it that
+    has not looked."""
     found = []
-    for name, node in zip(DRIVES, NODES, strict=True):
+    for name, node, reach in zip(DRIVES, NODES, _reaches(layout() if on is None else on), strict=True):
         again = float(load_drive(name).revolution) if node.raid5 and not read else 0.0
-        found.append(mean_service(name, read=read) + again)
+        found.append(mean_service(name, reach, read) + again)
     return tuple(found)
+
+
+@cache
+def _reaches(on: Segments) -> tuple[int, ...]:
+    """Up to which sector the disks of each node hold anything."""
+    bound = on.on(drives())
+    table = laid_out(bound.nodes, bound.volumes, bound.wraps)
+    sizes = np.repeat([volume.part for volume in on.volumes], [volume.segments for volume in on.volumes])
+    node = bound.brick_of(np.minimum(table[::3], int(bound.drives) - 1))
+    # of a RAID 5 the addresses are those of its data
+    end = (table[1::3] + sizes) // np.maximum(table[2::3] - 1, 1)
+    there = table[::3] < int(bound.drives)
+    return tuple(int(np.max(end[there & (node == number)])) for number in range(len(NODES)))
 
 
 # ---- who distributes requests (section 5) ----
 
 RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL, CENTRAL_MEAN = "Randomized", "ARS", "D-SPTF", "Central", "Central, mean service"
-PROTOCOLS: dict[str, Callable[[], AbstractDispatch]] = {
-    RANDOMIZED: Randomized,
-    ADAPTIVE: lambda: ARS(clients=CLIENTS),
-    DSPTF: lambda: Preselection(LATENCY),
-    CENTRAL: lambda: Central(services(), services(read=False), exact=True),
-    CENTRAL_MEAN: lambda: Central(services(), services(read=False)),
+PROTOCOLS: dict[str, Callable[..., AbstractDispatch]] = {
+    RANDOMIZED: lambda on=None: Randomized(),
+    ADAPTIVE: lambda on=None: ARS(clients=CLIENTS),
+    DSPTF: lambda on=None: Preselection(LATENCY),
+    CENTRAL: lambda on=None: Central(services(on), services(on, read=False), exact=True),
+    CENTRAL_MEAN: lambda on=None: Central(services(on), services(on, read=False)),
 }
 # the four of figures 4 to 6; Central knows where the heads are: "perfect knowledge of the system"
 FOUR = (RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL)
@@ -106,7 +123,7 @@ def cluster(
     schedule: AbstractSchedule | None = None,
     write: AbstractWrite | None = None,
     condition: Condition | None = None,
-    slots: int | None = None,
+    slots: int = SLOTS,
 ) -> Scenario:
     """The cluster with somebody asking. schedule: what a disk takes next, by default in order of arrival: the paper's nodes
     have a queue, and no order is named."""

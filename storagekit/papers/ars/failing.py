@@ -19,7 +19,6 @@ from storagekit.papers.effort import Effort
 from storagekit.write import AllCopies
 
 QUICK = effort("quick")
-SLOTS = 64
 # how many times the published load, so that something happens while a node is away
 LOAD = 10.0
 TIMEOUT = 1.0
@@ -39,7 +38,6 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
             ARS(clients=CLIENTS),
             synthetic("erasure-coded", load=LOAD),
             condition=condition,
-            slots=SLOTS,
             write=AllCopies(),
         )
         [(accesses, answers)] = watched(scenario, [effort.first_seed], chunks)
@@ -60,7 +58,7 @@ def writes(effort: Effort = QUICK, *, chunks: int = 80, load: float = LOAD) -> x
     at_answer, later = [], []
     volumes = ("replicated", "erasure-coded")
     for volume in volumes:
-        scenario = cluster(ARS(clients=CLIENTS), synthetic(volume, 0.0, load), slots=SLOTS)
+        scenario = cluster(ARS(clients=CLIENTS), synthetic(volume, 0.0, load))
         [(accesses, answers)] = watched(scenario, [effort.first_seed], chunks)
         # the last of a run have not had the time to reach all disks
         early = Answers(*(column[: len(answers.at) * 9 // 10] for column in answers))
@@ -95,7 +93,7 @@ def extra(effort: Effort = QUICK, *, extras: tuple[int, ...] = (0, 2), chunks: i
         away = Condition(stopped(LARGEST, *AWAY), timeout=TIMEOUT)
         dispatch = ARS(clients=CLIENTS, extra=most)
         arrivals = synthetic("erasure-coded", load=LOAD)
-        scenario = cluster(dispatch, arrivals, condition=away, slots=2 * SLOTS, write=AllCopies())
+        scenario = cluster(dispatch, arrivals, condition=away, write=AllCopies())
         runs = watched(scenario, effort.successive(seeds), chunks)
         count = min(int(answers.number.max()) for _, answers in runs) // each * each
         asked.append(np.mean([_by_number(accesses.number, None, count, each) for accesses, _ in runs], axis=0))

@@ -19,7 +19,6 @@ QUICK = effort("quick")
 LATENCIES = tuple(ms * MS for ms in (0.1, 1, 2, 5, 10))
 # what an idle node does with a request, see `claims.Preselection`
 AT_ONCE, WAITING = "D-SPTF, idle nodes begin at once", "D-SPTF, idle nodes wait for claims"
-SLOTS = 64
 
 
 def fig7(
@@ -37,7 +36,7 @@ def fig7(
     def run(protocol: str, latency: float) -> Scenario:
         settled = Preselection(latency, waits=int(protocol == WAITING))
         dispatch = PROTOCOLS[ADAPTIVE]() if protocol == ADAPTIVE else settled
-        return cluster(dispatch, synthetic(read_share=0.5, load=load), slots=SLOTS)
+        return cluster(dispatch, synthetic(read_share=0.5, load=load))
 
     return swept(run, {"protocol": list(protocols), "latency": list(latencies)}, effort, "fig7")
 

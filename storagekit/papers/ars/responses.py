@@ -28,8 +28,6 @@ from storagekit.papers.ars.financial import Source, stand_in
 from storagekit.papers.effort import Effort
 
 QUICK = effort("quick")
-# slots for what the cluster holds at once: at a load that it can carry, and where randomized requests outrun a node
-SLOTS, BUSY_SLOTS = 32, 256
 # in what the published load is multiplied by; randomized requests outrun a node at about the last
 LOADS = (1.0, 3.0, 10.0, 20.0, 30.0, 40.0)
 
@@ -47,7 +45,7 @@ def fig4(
     volumes = layout(on, whole_blocks)
 
     def run(protocol: str, volume: str) -> Scenario:
-        return cluster(PROTOCOLS[protocol](), synthetic(volume, on=volumes), on=volumes, slots=SLOTS)
+        return cluster(PROTOCOLS[protocol](volumes), synthetic(volume, on=volumes), on=volumes)
 
     return swept(run, {"protocol": list(protocols), "volume": list(settings)}, effort, "fig4")
 
@@ -63,7 +61,7 @@ def loads(
     """Response times of figure 4 at multiples of the published load, up to where randomized requests outrun a node."""
 
     def run(protocol: str, volume: str, load: float) -> Scenario:
-        return cluster(PROTOCOLS[protocol](), synthetic(volume, read_share, load), slots=BUSY_SLOTS)
+        return cluster(PROTOCOLS[protocol](), synthetic(volume, read_share, load))
 
     return swept(run, {"protocol": list(protocols), "volume": list(settings), "load": list(loads)}, effort, "loads")
 
@@ -79,7 +77,7 @@ def fig5(
 
     def run(protocol: str, trace: str) -> Scenario:
         arrivals = synthetic(read_share=0.5) if trace == "synthetic" else source.arrivals(layout())
-        return cluster(PROTOCOLS[protocol](), arrivals, slots=BUSY_SLOTS)
+        return cluster(PROTOCOLS[protocol](), arrivals)
 
     data = swept(run, {"protocol": list(protocols), "trace": ["synthetic", "Financial"]}, effort, "fig5")
     return data.assign_attrs(basis=source.basis, financial=source.name)

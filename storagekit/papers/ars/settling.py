@@ -33,7 +33,6 @@ QUICK = effort("quick")
 HOLDERS = (1, 2, 3)
 # a load at which it matters who serves, and the seconds after which the largest node slows down
 LOAD, SLOWS, SECONDS = 20.0, 30.0, 90.0
-SLOTS = 64
 
 
 def equal(
@@ -59,7 +58,7 @@ def equal(
 
 def _held(window: float, seeds: list[int], chunks: int) -> tuple[list[float], list[float]]:
     """Mean requests at each holder, and those it serves a second, once shares have settled: the later half of a run."""
-    scenario = cluster(ARS(clients=CLIENTS, window=window), saturating("replicated"), slots=SLOTS)
+    scenario = cluster(ARS(clients=CLIENTS, window=window), saturating("replicated"))
     [(accesses, answers)] = watched(scenario, seeds, chunks)
     node = dict(zip(accesses.number.tolist(), accesses.node.tolist(), strict=True))
     where = np.array([node.get(number, -1) for number in answers.number.tolist()])
@@ -89,7 +88,7 @@ def halved(
 
     def run(protocol: str) -> Scenario:
         slow = Condition(Spell(largest, 0.5, int(load * RATE * SLOWS)))
-        return cluster(dispatchers[protocol], synthetic("replicated", load=load), slots=SLOTS, condition=slow)
+        return cluster(dispatchers[protocol], synthetic("replicated", load=load), condition=slow)
 
     told = over_time(
         run, {"protocol": list(dispatchers)}, seconds=seconds, window=every, seeds=effort.successive(seeds)

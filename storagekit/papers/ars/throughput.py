@@ -31,7 +31,6 @@ MIXES = {"reads": 1.0, "mixed": 0.5}
 ORDERS = {"in order": FCFS(), "shortest first": SATF()}
 # seconds between two computations of a node's performance
 WINDOWS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-SLOTS = 64
 
 
 def fig6(
@@ -47,7 +46,7 @@ def fig6(
 
     def run(protocol: str, mix: str, order: str) -> Scenario:
         arrivals = saturating(read_share=MIXES[mix], on=volumes)
-        return cluster(PROTOCOLS[protocol](), arrivals, on=volumes, schedule=ORDERS[order], slots=SLOTS)
+        return cluster(PROTOCOLS[protocol](volumes), arrivals, on=volumes, schedule=ORDERS[order])
 
     axes = {"protocol": list(protocols), "mix": list(mixes), "order": list(orders)}
     return swept(run, axes, effort, "fig6")
@@ -60,7 +59,7 @@ def windows(
 
     def run(volume: str, window: float, views: str) -> Scenario:
         shared = views == "shared"
-        return cluster(ARS(clients=CLIENTS, window=window, shared=shared), saturating(volume), slots=SLOTS)
+        return cluster(ARS(clients=CLIENTS, window=window, shared=shared), saturating(volume))
 
     axes = {"volume": list(volumes), "window": list(windows), "views": ["own", "shared"]}
     return swept(run, axes, effort, "windows")
