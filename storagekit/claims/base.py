@@ -12,15 +12,15 @@ from storagekit.moments import Member
 
 
 class Claim(NamedTuple):
-    """A drive's choice: of which part, times in seconds from now, and the bid, the predicted positioning time. finish: when
-    the access ends."""
+    """A drive's choice: of which part, when the access starts, seconds from now, and the bid, the predicted positioning time.
+    takes: seconds that the access lasts."""
 
     slot: Int[Array, "1 *lanes"]
     part: Int[Array, "1 *lanes"]
     made: Bool[Array, "1 *lanes"]
     bid: Float[Array, "1 *lanes"]
     start: Float[Array, "1 *lanes"]
-    finish: Float[Array, "1 *lanes"]
+    takes: Float[Array, "1 *lanes"]
 
 
 class Verdict(NamedTuple):

@@ -15,13 +15,13 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.claims.base import AbstractClaims, Claim, Verdict
-from storagekit.lanes import INSTANT, bit, count, first_min, pick, real, rows, whole
+from storagekit.lanes import INSTANT, bit, count, least, pick, real, rows, whole
 from storagekit.moments import Entered, Sizes
 
 
 class Bids(NamedTuple):
-    """Private state: of every part of the request in each slot, the bid of the claim that stands on it (inf: none), when it
-    was made and when its access starts, seconds from now; and how many parts each request needs."""
+    """Private state: of every part of the request in each slot, the bid of the claim that was made on it (inf: none), when it
+    was made and when its access starts, seconds from now (-inf: given up); and how many parts each request needs."""
 
     bid: Float[Array, "part slot *lanes"]
     made: Float[Array, "part slot *lanes"]
@@ -76,61 +76,67 @@ class Preselection(AbstractClaims):
         return Bids(*blank, jnp.where(into, needed, private.needed))
 
     def choosable_from(self, private: Bids, asked, receiving, part):
-        heard = jnp.sum((private.made + self.latency < 0).astype(jnp.int32), axis=0)
-        return jnp.where(heard >= private.needed, jnp.inf, asked)
+        # a claim that arrives at this instant comes too late, however it was rounded
+        heard = [(made + self.latency < -INSTANT).astype(jnp.int32) for made in private.made]
+        return jnp.where(sum(heard[1:], start=heard[0]) >= private.needed, jnp.inf, asked)
 
     def claim(self, private: Bids, claim: Claim) -> tuple[Verdict, Bids]:
         bids = tuple(_of_slot(field, claim.slot) for field in private[:3])
-        standing, made, start = bids
+        claimed, made, start = bids
         needed = pick(private.needed, claim.slot)
-        part, mine = rows(standing.shape[0], standing), claim.finish - claim.start
-        better = (standing < mine) | ((standing == mine) & (part < claim.part))
+        part = rows(claimed.shape[0], claimed)
+        better = (claimed < claim.takes) | ((claimed == claim.takes) & (part < claim.part))
         arrives = made + self.latency
         heard = better & (arrives <= claim.start + INSTANT)
         kept = claim.made & (count(heard) < needed)
-        worst, gives_up = self._displaced(standing, start, ~better & jnp.isfinite(standing), needed)
+        worst, gives_up = self._displaced(claimed, start, ~better, needed)
         gives_up = gives_up & kept
         # of the better ones the last that matters
-        enough = _kth(jnp.where(heard, arrives, jnp.inf), needed)
-        contested = claim.made & (count(jnp.isfinite(standing)) >= needed)
-        others = jnp.where(gives_up, bit(worst), jnp.uint32(0))
-        retry = jnp.maximum(enough, 0.0)
+        enough = jnp.maximum(_kth(jnp.where(heard, arrives, jnp.inf), needed), 0.0)
+        others = count(jnp.isfinite(claimed))
+        contested = claim.made & (others >= needed)
         verdict = Verdict(
             kept=kept,
-            retry=jnp.where(jnp.isfinite(retry), retry, 0.0),
-            withdrawn=bit(claim.part) | others,
+            retry=jnp.where(jnp.isfinite(enough), enough, 0.0),
+            withdrawn=bit(claim.part),
             contested=contested,
-            first_contest=contested & (count(jnp.isfinite(standing)) == needed),
+            first_contest=contested & (others == needed),
             rival=worst,
             rival_yields=gives_up,
             rival_retry=self.latency + jnp.zeros_like(claim.bid),
         )
-        fresh = (jnp.where((part == worst) & gives_up, jnp.inf, field) for field in bids)
-        own = (part == claim.part) & kept
-        fresh = [jnp.where(own, new, old) for new, old in zip((mine, 0.0, claim.start), fresh, strict=True)]
+        # who has heard of a claim does not learn that it was given up
+        start = jnp.where((part == worst) & gives_up, -jnp.inf, start)
+        own = (part == claim.part) & claim.made
+        new = (claim.takes, 0.0, jnp.where(kept, claim.start, -jnp.inf))
+        fresh = (jnp.where(own, mine, old) for mine, old in zip(new, (claimed, made, start), strict=True))
         at = rows(private.needed.shape[0], private.needed) == claim.slot
         fields = zip(fresh, private[:3], strict=True)
         return verdict, Bids(*(jnp.where(at[None], new[:, None], old) for new, old in fields), private.needed)
 
     def _displaced(
         self,
-        standing: Float[Array, "part *lanes"],
+        claimed: Float[Array, "part *lanes"],
         start: Float[Array, "part *lanes"],
         worse: Bool[Array, "part *lanes"],
         needed: Int[Array, "1 *lanes"],
     ) -> tuple[Int[Array, "1 *lanes"], Bool[Array, "1 *lanes"]]:
-        """The part whose claim, the worst of those that can still hear of a better one, has one too many of these now."""
-        hears = worse & (self.latency <= start + INSTANT)
-        worst, bid = first_min(jnp.where(hears, -standing, jnp.inf))
-        part = rows(standing.shape[0], standing)
-        ahead = count((standing < -bid) | ((standing == -bid) & (part < worst))) + 1
+        """The part whose claim, the worst of those that can still hear of a better one, has one too many of these now.
+
+        One alone: of two that hear the new claim the better one's has reached the other, which therefore has one more.
+        """
+        hears = worse & jnp.isfinite(claimed) & (self.latency <= start + INSTANT)
+        part = rows(claimed.shape[0], claimed)
+        bid = -least(jnp.where(hears, -claimed, jnp.inf))
+        worst = -least(jnp.where(hears & (claimed == bid), -part, 0))
+        ahead = count((claimed < bid) | ((claimed == bid) & (part < worst))) + 1
         return worst, jnp.isfinite(bid) & (ahead >= needed)
 
     def left_behind(self, private: Bids, waiting: UInt32[Array, "slot *lanes"]):
         return jnp.zeros_like(waiting)
 
     def elapse(self, private: Bids, time) -> Bids:
-        return private._replace(made=private.made - time, start=private.start - time)
+        return private._replace(made=private.made - time[None], start=private.start - time[None])
 
 
 def _of_slot(field: Float[Array, "part slot *lanes"], slot: Int[Array, "1 *lanes"]) -> Float[Array, "part *lanes"]:

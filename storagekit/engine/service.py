@@ -141,7 +141,8 @@ def choose(
     chosen = best.chosen
     shared = chosen.read | system.write.settles & ~chosen.late
     made = best.found & shared
-    claim = Claim(best.slot, chosen.part, made, best.positioning.total, best.start, best.finish)
+    bid = best.positioning.total
+    claim = Claim(best.slot, chosen.part, made, bid, best.start, bid + best.transfer)
     verdict, claims = system.claims.claim(state.claims, claim)
     kept = best.found & (verdict.kept | ~shared)
     gives_up = best.found & ~kept
