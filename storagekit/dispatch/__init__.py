@@ -1,5 +1,6 @@
 """Which parts of a request are asked."""
 
+from storagekit.dispatch.ars import ARS as ARS
 from storagekit.dispatch.base import AbstractDispatch as AbstractDispatch
 from storagekit.dispatch.base import OneChosen as OneChosen
 from storagekit.dispatch.base import View as View
@@ -13,5 +14,7 @@ from storagekit.dispatch.hashing import WeightedHashing as WeightedHashing
 from storagekit.dispatch.hedged import Hedged as Hedged
 from storagekit.dispatch.lard import LARD as LARD
 from storagekit.dispatch.mirror import NearestIdle as NearestIdle
+from storagekit.dispatch.nodes import Central as Central
+from storagekit.dispatch.nodes import Randomized as Randomized
 from storagekit.dispatch.sampled import Redundant as Redundant
 from storagekit.dispatch.sampled import ShortestQueue as ShortestQueue

@@ -21,7 +21,9 @@ from storagekit.workload import scramble
 
 ONE = 2**24
 HALF = ONE // 2
-BITS = 23
+# by how many bits a division goes on at a time: so many more than those of HALF an int32 has, and together HALF's
+DIGITS = (8, 8, 7)
+PART_BITS = sum(DIGITS)
 # a node's weight counts as one between these; below, it has none
 LEAST_WEIGHT, MOST_WEIGHT = 1e-30, 1e30
 # more have nobody waiting: half of all offsets are mapped, so that a key needs them once in 2^64 times
@@ -57,38 +59,50 @@ def lengths_for(
 ) -> Int[AnyArray, "node *lanes"]:
     """Units for each node in proportion to its weight, HALF together.
 
-    weights: of each node. They are first rounded to a 2^23rd of the power of two above the largest; what is left over goes
-    to the largest remainders, of equals to the lowest node's. One that is not `usable`, whose weight is not above 0 or no
-    number, or less than a 2^24th of the largest, has nothing; more than 1e30, and infinity, are 1e30, less than 1e-30 is
-    nothing. Where nobody has a weight the usable nodes have equal lengths, or all where none is usable.
+    weights: of each node. They are first rounded to whole parts, of which the largest has at least 2^21 divided by the
+    number of nodes; what is left over goes to the largest remainders, of equals to the lowest node's. One that is not
+    `usable`, whose weight is not above 0 or no number, or less than half of a part, has nothing; more than 1e30, and
+    infinity, are 1e30, less than 1e-30 is nothing. Where nobody has a weight the usable nodes have equal lengths, or all
+    where none is usable.
     """
     xp = weights.__array_namespace__()
     counts = usable & (weights >= LEAST_WEIGHT)
     weights = xp.where(counts, xp.minimum(weights, MOST_WEIGHT), 0).astype(xp.float32)
     # by a power of two, which is exact: quotients of floats are not the same everywhere
     _, exponent = xp.frexp(xp.max(weights, axis=0, keepdims=True))
-    parts = xp.round(xp.ldexp(weights, BITS - exponent))
+    parts = xp.round(xp.ldexp(weights, PART_BITS - (weights.shape[0] - 1).bit_length() - exponent))
     return apportioned(parts.astype(xp.int32), usable)
 
 
 def apportioned(
     weights: Int[AnyArray, "node *lanes"], usable: Bool[AnyArray, "node *lanes"]
 ) -> Int[AnyArray, "node *lanes"]:
-    """HALF units in proportion to whole weights from 0 to HALF, by largest remainders (Hamilton's method), of equals the
-    lowest node's; where all weights are 0, equal lengths for the `usable`, or for all where none is. Exact.
+    """HALF units in proportion to whole weights whose sum is at most HALF, by largest remainders (Hamilton's method), of
+    equals the lowest node's; where all weights are 0, equal lengths for the `usable`, or for all where none is. Exact.
     """
     xp = weights.__array_namespace__()
     equal = xp.where(xp.any(usable, axis=0, keepdims=True), usable, True).astype(xp.int32)
     weights = xp.where(xp.any(weights > 0, axis=0, keepdims=True), weights, equal)
     total = xp.sum(weights, axis=0, keepdims=True, dtype=xp.int32)
-    # weight * HALF has up to 46 bits: its division by the total, bit by bit
-    quotient, rest = weights // total, weights % total
-    for _ in range(BITS):
-        rest = 2 * rest
-        quotient = 2 * quotient + (rest >= total)
-        rest = xp.where(rest >= total, rest - total, rest)
+    # weight * HALF has up to 46 bits: its division by the total, digit by digit
+    alone = weights == total
+    quotient, rest = alone.astype(xp.int32), xp.where(alone, 0, weights)
+    for bits in DIGITS:
+        digit, rest = _divided(rest * 2**bits, total)
+        quotient = quotient * 2**bits + digit
     left = HALF - xp.sum(quotient, axis=0, keepdims=True, dtype=xp.int32)
     return quotient + (_rank(rest) < left)
+
+
+def _divided(
+    dividend: Int[AnyArray, "node *lanes"], divisor: Int[AnyArray, "1 *lanes"]
+) -> tuple[Int[AnyArray, "node *lanes"], Int[AnyArray, "node *lanes"]]:
+    """Quotient and remainder of whole numbers, the quotient below 2^8: of floats it is one off at most."""
+    xp = dividend.__array_namespace__()
+    quotient = (dividend.astype(xp.float32) / divisor.astype(xp.float32)).astype(xp.int32)
+    rest = dividend - quotient * divisor
+    wrong = (rest >= divisor).astype(xp.int32) - (rest < 0)
+    return quotient + wrong, rest - wrong * divisor
 
 
 def _rank(values: Int[AnyArray, "node *lanes"]) -> Int[AnyArray, "node *lanes"]:
@@ -190,18 +204,25 @@ def select(
     """
     require_whole("rounds of a selection", most)
     xp = key.__array_namespace__()
-    length, node = lengths(interval, usable.shape[0]), _rows(usable.shape[0], usable)
-    chosen, probes = [], xp.zeros(key.shape, dtype=xp.int32)
-    for number in range(most):
+    nodes, rounds = _rows(usable.shape[0], usable), _rows(most, key)
+
+    def one_more(chosen, probes, usable, interval, number):
         wanted = (number < count) & xp.any(usable, axis=0, keepdims=True)
         one, tried = probe(interval, _of_round(key, number), wanted=wanted)
-        chosen.append(one)
-        probes = probes + tried
-        if number + 1 < most:
-            usable = usable & (node != one)
-            length = apportioned(xp.where(usable, length, 0), usable)
-            interval = tune(interval, length)
-    return xp.concatenate(chosen), probes
+        chosen = xp.where(rounds == number, one, chosen)
+        return chosen, probes + tried, usable & (nodes != one), interval, number + 1
+
+    def more(search):
+        return xp.any(search[-1] < count) & (search[-1] < most)
+
+    def step(search):
+        chosen, probes, left, interval, number = search
+        length = apportioned(xp.where(left, lengths(interval, len(left)), 0), left)
+        return one_more(chosen, probes, left, tune(interval, length), number)
+
+    chosen = xp.full((most, *key.shape[1:]), FREE, dtype=xp.int32)
+    search = one_more(chosen, xp.zeros(key.shape, dtype=xp.int32), usable, interval, xp.int32(0))
+    return _while(more, step, search)[:2]
 
 
 def inclusion(shares: Num[np.ndarray, "node"], count: int) -> Float[np.ndarray, "node"]:
@@ -245,7 +266,7 @@ def _first_mapped(interval: UnitInterval) -> Int[AnyArray, "1 *lanes"]:
     return xp.max(xp.where(first, interval.owner, FREE), axis=0, keepdims=True)
 
 
-def _of_round(key: UInt32[AnyArray, "1 *lanes"], number: int) -> UInt32[AnyArray, "1 *lanes"]:
+def _of_round(key: UInt32[AnyArray, "1 *lanes"], number: Int[ArrayLike, ""]) -> UInt32[AnyArray, "1 *lanes"]:
     """The key of a round: as good as independent of that of every other."""
     xp = key.__array_namespace__()
     return scramble(key + scramble(xp.full_like(key, number)))

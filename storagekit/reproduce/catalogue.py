@@ -44,6 +44,9 @@ def dispatchers() -> dict[str, Callable]:
         "shortest-queue": room.ShortestQueue,
         "redundant": room.Redundant,
         "hedged": room.Hedged,
+        "ars": room.ARS,
+        "randomized": room.Randomized,
+        "centralized": room.Central,
     }
 
 

@@ -56,7 +56,7 @@ def below(word: UInt32[AnyArray, "*row"], limit: Int[AnyArray, "..."]) -> Int[Ar
 
 
 def scramble(value: Integer[AnyArray, "*row"]) -> UInt32[AnyArray, "*row"]:
-    """A fixed hash of a 32-bit number: multiply and fold, twice (the finalizer of MurmurHash3). NumPy's arrays stay such."""
+    """A fixed hash of a 32-bit number: multiply and fold, twice (MurmurHash3's finalizer); NumPy's arrays stay NumPy's."""
     x = value.astype(np.uint32)
     x = (x ^ (x >> 16)) * np.uint32(0x85EBCA6B)
     x = (x ^ (x >> 13)) * np.uint32(0xC2B2AE35)

@@ -16,12 +16,15 @@ import pytest
 from storagekit import units
 from storagekit.cache import BrickLRU
 from storagekit.dispatch import (
+    ARS,
     DSPTF,
     LARD,
     AbstractDispatch,
+    Central,
     Everyone,
     Hashing,
     NearestIdle,
+    Randomized,
     Redundant,
     ShortestQueue,
     WeightedHashing,
@@ -43,7 +46,8 @@ from storagekit.write import AllCopies, AtOnce, Background, FirstCopy, Receiving
 def dispatchers(bricks: int) -> tuple[AbstractDispatch, ...]:
     weights = 1 + np.arange(bricks) % 2
     one_serves = DSPTF(1e-3), central(), Hashing(), WeightedHashing(weights), LARD(2.0, 4.0), NearestIdle()
-    return *one_serves, ShortestQueue(2), Redundant(2), Everyone()
+    adaptive = ARS(window=0.1), Randomized(), Central((5e-3,) * bricks), Central((5e-3,) * bricks, exact=True)
+    return *one_serves, ShortestQueue(2), Redundant(2), Everyone(), *adaptive
 
 
 DISPATCHERS = dispatchers(3)

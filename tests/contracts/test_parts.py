@@ -5,7 +5,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from storagekit.dispatch import ByNumber, Everyone, Hashing, Hedged, NearestIdle, Redundant, ShortestQueue
+from storagekit.dispatch import (
+    ARS,
+    ByNumber,
+    Everyone,
+    Hashing,
+    Hedged,
+    NearestIdle,
+    Randomized,
+    Redundant,
+    ShortestQueue,
+)
 from storagekit.drive import ideal_drive
 from storagekit.engine import Condition, Record, Scenario, System, execute, stack, stopped
 from storagekit.engine.condition import NEVER
@@ -24,6 +34,8 @@ DISPATCHERS = (
     ShortestQueue(2),
     Redundant(2),
     Redundant(3, finishing=True),
+    Randomized(),
+    ARS(window=0.1, patience=15e-3, extra=2),
 )
 # of copies one may stand for another
 OF_COPIES = (*DISPATCHERS, Hedged(2e-3))

@@ -1,0 +1,210 @@
+"""Adaptive resource selection: each client hashes to the nodes that hold its data, in shares that follow how fast they
+answer it (ars, section 4)."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from storagekit.arrays import AnyArray
+from storagekit.checks import require_each_positive, require_whole
+from storagekit.dispatch.base import AbstractDispatch, View
+from storagekit.dispatch.interval_pool import Pool, pool
+from storagekit.dispatch.nodes import node_count
+from storagekit.dispatch.responses import Observed, Silence, observed, silence
+from storagekit.dispatch.unit_interval import empty, lengths_for, select, tune
+from storagekit.errors import InputError
+from storagekit.lanes import bit, index_of, lowest, real, rows, union, where_tree
+from storagekit.moments import Answered, Ended, Entered, Sizes
+from storagekit.placement import AbstractPlacement
+from storagekit.workload import Requests, scramble
+
+# what reads and writes have apart
+OPERATIONS = 2
+# in the key of an interval, which has a bit for each node besides
+OF_WRITES = 31
+
+
+class Clients(NamedTuple):
+    """Private state. observed: responses, by operation, client and node. pool: the clients' intervals. left: seconds until
+    metrics are computed. clock: how often they were, and intervals tuned, which says what came later. silence: who does not
+    answer, None where nobody asks more nodes for it.
+
+    For C clients, n nodes, pools of e and P subregions 32 C n + 4 C e (P + 2) + 8 bytes a lane, and where more may be asked
+    16 a slot and 5 C n + 4 beyond: 3,848 with five clients, four nodes and pools of 16, and with 64 slots 1,128 more.
+    """
+
+    observed: Observed
+    pool: Pool
+    left: Float[Array, "1 *lanes"]
+    clock: Int[Array, "1 *lanes"]
+    silence: Silence | None
+
+
+class ARS(AbstractDispatch):
+    """A request goes to as many nodes as the data needs, hashed to in a unit interval of all those that hold its block.
+
+    Their lengths there are in proportion to what each client sees of them, reads and writes apart: sectors of the responses
+    of a window over the seconds that these took, since they were sent (network left out). A node that did not answer in the
+    last window keeps its value, one that never did has an equal share, and so all have at first. An interval is retuned when
+    it is used after a value of one of its nodes was renewed.
+
+    window: seconds between computations, which happen with the first event after. ars gives no number; the default is short
+    beside the time in which queues build up, because shares that are renewed more seldom than that swing. block: sectors of the data with one hash,
+    by default the 64 KB of ars' volumes. clients: how many are told apart; what others send counts as that of client
+    number % clients. shared: all have one view and one pool. pool: intervals that a client keeps, of those beyond the one
+    that was tuned longest ago goes. Sizes are not known, and taken as equal, where requests have no clients.
+
+    extra: reads go to so many nodes more, at most, as nodes that hold the data are silent: asked, and without any response
+    for `patience` seconds, of which ars gives no number either; the default is clients' usual time-out. The rest is then
+    withdrawn only when a read is answered. Raises InputError for a window or a patience not above 0, for fewer than one client, interval or sector, and where there
+    are more than 31 bricks.
+    """
+
+    window: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.1)
+    patience: Float[AnyArray, "..."] = eqx.field(converter=real, default=1.0)
+    block: int = eqx.field(static=True, default=128)
+    clients: int = eqx.field(static=True, default=5)
+    shared: bool = eqx.field(static=True, default=False)
+    pool: int = eqx.field(static=True, default=16)
+    extra: int = eqx.field(static=True, default=0)
+
+    def __check_init__(self):
+        require_each_positive("a window of", self.window, "s")
+        require_each_positive("a patience of", self.patience, "s")
+        require_whole("sectors of a block", self.block)
+        require_whole("clients", self.clients)
+        require_whole("intervals in a pool", self.pool)
+        require_whole("extra nodes", self.extra, 0)
+
+    def check(self, drives, placement):
+        nodes = node_count(drives, placement)
+        if nodes > OF_WRITES:
+            raise InputError(f"unit intervals of {nodes} bricks: at most {OF_WRITES}; run groups as lanes")
+
+    @property
+    def withdraws(self):
+        return self.extra == 0
+
+    def entrance(self, routed, receiving):
+        return index_of(routed)
+
+    def again(self, alive):
+        return lowest(alive)
+
+    def fails(self, routed, receiving, alive, needed):
+        # each node is sent its own, so that it matters how many get theirs
+        return jax.lax.population_count(routed & alive).astype(jnp.int32) < needed
+
+    def init(self, sizes: Sizes) -> Clients:
+        views, nodes, lanes = self._views, sizes.bricks, sizes.lanes
+        return Clients(
+            observed(OPERATIONS * views * nodes, lanes),
+            pool(views, self.pool, nodes, lanes),
+            jnp.zeros((1, *lanes), jnp.float32) + self.window,
+            jnp.zeros((1, *lanes), jnp.int32),
+            silence(sizes.slots, views, nodes, lanes) if self.extra else None,
+        )
+
+    def route(self, private: Clients, request: Requests, entering, view: View):
+        holds, part = view.by_brick()
+        client, nodes = self._view_of(request.client), holds.shape[0]
+        count = view.needed
+        if private.silence is not None:
+            silent = private.silence.silent(client, self.patience, nodes) & holds
+            more = jnp.minimum(jnp.sum(silent, axis=0, keepdims=True, dtype=jnp.int32), self.extra)
+            count = count + jnp.where(request.read, more, 0)
+        private, interval = self._tuned(private, request, entering, holds)
+        key = scramble(request.sector // self.block)
+        most = min(nodes, _most_needed(view.placement, nodes) + self.extra)
+        chosen, _ = select(interval, key, jnp.where(entering, count, 0), holds, most)
+        row = rows(nodes, holds)
+        asked = sum((row == chosen[number : number + 1] for number in range(most)), jnp.zeros_like(holds))
+        if private.silence is not None:
+            sent_to = union(jnp.where(asked, bit(row), jnp.uint32(0)))
+            private = private._replace(silence=private.silence.sent(sent_to, entering))
+        return union(jnp.where(asked, bit(part), jnp.uint32(0))), private
+
+    def entered(self, private: Clients, moment: Entered):
+        if private.silence is None:
+            return private
+        request = moment.request
+        client = self._view_of(request.client)
+        return private._replace(silence=private.silence.entered(moment.into, request.number, client))
+
+    def ended(self, private: Clients, moment: Ended):
+        nodes = private.observed.metric.shape[0] // (OPERATIONS * self._views)
+        client = self._view_of(jnp.zeros_like(moment.brick) if moment.client is None else moment.client)
+        of_node = client * nodes + moment.brick
+        row = of_node + jnp.where(moment.read, 0, self._views * nodes)
+        sectors = jnp.ones_like(moment.since) if moment.sectors is None else moment.sectors.astype(jnp.float32)
+        private = private._replace(observed=private.observed.heard(row, sectors, moment.since, moment.awaited))
+        if private.silence is None:
+            return private
+        heard = private.silence.heard(moment.slot, moment.brick, of_node, moment.awaited)
+        return private._replace(silence=heard)
+
+    def answered(self, private: Clients, moment: Answered):
+        if private.silence is None:
+            return private
+        nodes = private.silence.quiet.shape[0] // self._views
+        return private._replace(silence=private.silence.settled(moment.number, self.patience, nodes))
+
+    def elapse(self, private: Clients, time: Float[Array, "1 *lanes"]):
+        left = private.left - time
+        over = left <= 0
+        clock = private.clock + over
+        return private._replace(
+            observed=private.observed.renewed(over, clock),
+            left=jnp.where(over, left + (jnp.floor(-left / self.window) + 1) * self.window, left),
+            clock=clock,
+            silence=None if private.silence is None else private.silence.elapse(time),
+        )
+
+    @property
+    def _views(self) -> int:
+        """How many views of the nodes there are."""
+        return 1 if self.shared else self.clients
+
+    def _view_of(self, client: Int[Array, "1 *lanes"]) -> Int[Array, "1 *lanes"]:
+        return client % self._views
+
+    def _tuned(
+        self,
+        private: Clients,
+        request: Requests,
+        entering: Bool[Array, "1 *lanes"],
+        holds: Bool[Array, "node *lanes"],
+    ) -> tuple[Clients, Any]:
+        """The interval of the nodes that hold a request that enters, tuned if it has to be, and the state with it."""
+        nodes = holds.shape[0]
+        client = self._view_of(request.client)
+        key = _key(holds, request.read)
+        entry = private.pool.entry(key, client, self.pool)
+        view = client + jnp.where(request.read, 0, self._views)
+        weights, computed = private.observed.weights(view * nodes, holds)
+        tunes = entering & (~entry.found | (computed > entry.tuned))
+        target = lengths_for(weights, holds)
+        before = where_tree(entry.found, entry.interval, empty(target))
+        interval = where_tree(tunes, tune(before, target), before)
+        clock = private.clock + tunes
+        kept = private.pool.tuned_anew(entry, key, interval, clock, tunes)
+        return private._replace(pool=kept, clock=clock), interval
+
+
+def _key(holds: Bool[Array, "node *lanes"], read: Bool[Array, "1 *lanes"]) -> UInt32[Array, "1 *lanes"]:
+    """What an interval is kept under."""
+    nodes = union(jnp.where(holds, bit(rows(holds.shape[0], holds)), jnp.uint32(0)))
+    return jnp.where(read, nodes, nodes | jnp.uint32(1 << OF_WRITES))
+
+
+def _most_needed(placement: AbstractPlacement, nodes: int) -> int:
+    """How many parts the data of any request needs at most, as far as that is known before a run."""
+    if not placement.needs_several:
+        return 1
+    needed = placement.needed
+    return nodes if isinstance(needed, Tracer) else int(np.max(needed))

@@ -1,0 +1,74 @@
+"""Unit intervals that clients keep for reuse, one for each set of nodes and operation (ars, section 4.2)."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, UInt32
+
+from storagekit.dispatch.unit_interval import FREE, UnitInterval, subregions
+from storagekit.lanes import first_min, first_true, pick, put, rows, where_tree
+
+# where in a word the node stands, above the units that it fills
+SHIFT = 24
+NEVER = -1
+
+
+class Entry(NamedTuple):
+    """What a pool has, or has room, for a key. at: its row. found: it is there. tuned: when; stands for time, larger is
+    later. interval: what is in that row, another's where nothing is `found`."""
+
+    at: Int[Array, "1 *lanes"]
+    found: Bool[Array, "1 *lanes"]
+    tuned: Int[Array, "1 *lanes"]
+    interval: UnitInterval
+
+
+class Pool(NamedTuple):
+    """The rows of one client after the other. key: the nodes, one bit each, and the operation; 0 in a row that is free.
+    tuned: when the interval was tuned last. mapped: owner and units filled of each subregion, in a word."""
+
+    key: UInt32[Array, "row *lanes"]
+    tuned: Int[Array, "row *lanes"]
+    mapped: Int[Array, "subregion row *lanes"]
+
+    def entry(self, key: UInt32[Array, "1 *lanes"], client: Int[Array, "1 *lanes"], each: int) -> Entry:
+        """The row of a key in the pool of a client, who has `each` rows; if it is not there, that of the interval tuned
+        longest ago, or a free one."""
+        row = rows(self.key.shape[0], self.key)
+        its = row // each == client
+        at, found = first_true(its & (self.key == key))
+        oldest, _ = first_min(jnp.where(its, self.tuned, jnp.iinfo(jnp.int32).max))
+        at = jnp.where(found, at, oldest)
+        words = jnp.take_along_axis(self.mapped, at[None], axis=1)[:, 0]
+        return Entry(at, found, pick(self.tuned, at), _unpacked(words))
+
+    def tuned_anew(
+        self,
+        entry: Entry,
+        key: UInt32[Array, "1 *lanes"],
+        interval: UnitInterval,
+        when: Int[Array, "1 *lanes"],
+        where: Bool[Array, "1 *lanes"],
+    ) -> "Pool":
+        """The pool with another interval in the row of an entry, in the lanes marked in `where`."""
+        interval = where_tree(where, interval, entry.interval)
+        return Pool(
+            put(self.key, entry.at, jnp.where(where, key, pick(self.key, entry.at))),
+            put(self.tuned, entry.at, jnp.where(where, when, entry.tuned)),
+            put(self.mapped, entry.at, _packed(interval)[:, None], axis=1),
+        )
+
+
+def pool(clients: int, each: int, nodes: int, lanes: tuple[int, ...]) -> Pool:
+    """Pools of `each` rows for so many clients, all free."""
+    count = clients * each
+    free = jnp.zeros((count, *lanes), jnp.int32)
+    return Pool(free.astype(jnp.uint32), free + NEVER, jnp.zeros((subregions(nodes), count, *lanes), jnp.int32))
+
+
+def _packed(interval: UnitInterval) -> Int[Array, "subregion *lanes"]:
+    return jnp.left_shift(interval.owner - FREE, SHIFT) | interval.filled
+
+
+def _unpacked(words: Int[Array, "subregion *lanes"]) -> UnitInterval:
+    return UnitInterval(jnp.right_shift(words, SHIFT) + FREE, words & (2**SHIFT - 1))

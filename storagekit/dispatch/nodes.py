@@ -1,0 +1,111 @@
+"""As many of the nodes that hold the data as it needs: at random, or chosen by one who knows them all.
+
+The protocols beside which ars holds its own. A node is a brick, the part that it has of a request the lowest of them.
+"""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Num, Shaped, UInt32
+
+from storagekit.arrays import AnyArray
+from storagekit.checks import require, require_each_positive
+from storagekit.dispatch.base import OneChosen, View
+from storagekit.errors import InputError
+from storagekit.lanes import bit, count, held, real, rows, union
+from storagekit.placement import AbstractPlacement
+from storagekit.workload import scramble
+
+
+def node_count(drives: int, placement: AbstractPlacement) -> int:
+    """How many bricks a layout makes of so many drives."""
+    sizes = placement.brick_sizes
+    return drives // placement.drives_a_brick if sizes is None else len(sizes)
+
+
+def least_of(
+    cost: Num[Array, "brick *lanes"],
+    holds: Bool[Array, "brick *lanes"],
+    part: Int[Array, "brick *lanes"],
+    wanted: Int[Array, "1 *lanes"],
+) -> UInt32[Array, "1 *lanes"]:
+    """The parts, one bit each, of the `wanted` nodes of least cost among those that hold one; of equals the lowest."""
+    node = rows(cost.shape[0], cost)
+    ahead = jnp.zeros(cost.shape, jnp.int32)
+    for other in range(cost.shape[0]):
+        its = cost[other : other + 1]
+        ahead = ahead + (holds[other : other + 1] & ((its < cost) | ((its == cost) & (other < node))))
+    return union(jnp.where(holds & (ahead < wanted), bit(part), jnp.uint32(0)))
+
+
+class Randomized(OneChosen):
+    """As many nodes as the data needs, drawn anew for each request, whatever it asks for and whoever is busy (ars, section
+    5). They are the same under every schedule, because they are drawn from a word of the request."""
+
+    def route(self, private, request, entering, view):
+        holds, part = view.by_brick()
+        lot = scramble(request.receiving + scramble(rows(holds.shape[0], holds)))
+        return least_of(lot, holds, part, view.needed), private
+
+
+class Central(OneChosen):
+    """As many nodes as the data needs, those that are estimated to complete it first, chosen by one who knows all queues
+    (ars, section 5); of equals the lowest.
+
+    service, write_service: mean seconds that a drive of each brick takes for an access; by default writes take as long as
+    reads. A request takes its turn behind what waits and is served at the drive that it goes to. With `exact` the
+    positioning time is known where that drive is free, and when what it serves ends where it is not: two readings of
+    perfect knowledge. What nodes have in their buffers to write later is not counted. Raises InputError for times that are
+    not above 0, and unless there is one for each brick.
+    """
+
+    service: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=lambda times: tuple(map(real, times)))
+    write_service: tuple[Float[AnyArray, "..."], ...] = eqx.field(
+        converter=lambda times: tuple(map(real, times)), default=()
+    )
+    exact: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self):
+        for label, times in (("service", self.service), ("write service", self.write_service)):
+            for time in times:
+                require_each_positive(f"a mean {label} time of", time, "s")
+        written = len(self.write_service)
+        require(written in (0, len(self.service)), "mean write service times", written, f"{len(self.service)}, or none")
+
+    def check(self, drives, placement):
+        bricks = node_count(drives, placement)
+        if len(self.service) != bricks:
+            raise InputError(f"{len(self.service)} mean service times for {bricks} bricks: give one for each")
+
+    def route(self, private, request, entering, view):
+        holds, part = view.by_brick()
+        drive = view.placement.drive_of(part, view.place)
+        queued = _queued(view, drive)
+        mean = jnp.where(request.read, self._mean(self.service, holds), self._mean(self.write_service, holds))
+        if self.exact:
+            later = _at(view.falls_free, drive) + (queued + 1) * mean
+            completion = jnp.where(_at(view.free, drive), _at(view.reach(), drive), later)
+        else:
+            completion = (queued + _at(view.busy, drive) + 1) * mean
+        return least_of(completion, holds, part, view.needed), private
+
+    def _mean(
+        self, times: tuple[Float[AnyArray, "..."], ...], like: Bool[Array, "brick *lanes"]
+    ) -> Float[Array, "brick *lanes"]:
+        """Mean seconds at each brick."""
+        brick, times = rows(like.shape[0], like), times or self.service
+        mean = jnp.zeros(like.shape, jnp.float32)
+        for number, time in enumerate(times):
+            mean = jnp.where(brick == number, time, mean)
+        return mean
+
+
+def _at(values: Shaped[Array, "drive *lanes"], drive: Int[Array, "brick *lanes"]) -> Shaped[Array, "brick *lanes"]:
+    """The entry of a drive of each brick."""
+    return jnp.take_along_axis(values, drive, axis=0, mode="clip")
+
+
+def _queued(view: View, drive: Int[Array, "brick *lanes"]) -> Int[Array, "brick *lanes"]:
+    """How many requests wait at the drive of each brick that has a part of the one that enters."""
+    each = (drive[number : number + 1] for number in range(drive.shape[0]))
+    waiting = [count(held(view.waiting, view.placement.part_on(its, view.places))) for its in each]
+    return jnp.concatenate(waiting)

@@ -1,0 +1,144 @@
+"""What clients see of nodes: how fast they answer, and whether they do (ars, sections 4.3 to 4.5)."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from storagekit.arrays import AnyArray
+from storagekit.lanes import bit, first_true, held, pick, pick_tree, put, rows, some
+
+
+class Observed(NamedTuple):
+    """Responses, a row for each operation, client and node, in this order of significance. sectors, seconds: sums over those
+    since the last computation. metric: sectors a second as last computed; 0 before the first response. computed: when its
+    present value was; stands for time, larger is later."""
+
+    sectors: Float[Array, "row *lanes"]
+    seconds: Float[Array, "row *lanes"]
+    metric: Float[Array, "row *lanes"]
+    computed: Int[Array, "row *lanes"]
+
+    def heard(
+        self,
+        row: Int[Array, "1 *lanes"],
+        sectors: Float[Array, "1 *lanes"],
+        seconds: Float[Array, "1 *lanes"],
+        made: Bool[Array, "1 *lanes"],
+    ) -> "Observed":
+        """With one response more, in lanes in which one is `made`, of so many sectors after so many seconds."""
+
+        def added(sums, one):
+            return put(sums, row, pick(sums, row) + jnp.where(made, one, 0.0))
+
+        return self._replace(sectors=added(self.sectors, sectors), seconds=added(self.seconds, seconds))
+
+    def renewed(self, over: Bool[Array, "1 *lanes"], when: Int[Array, "1 *lanes"]) -> "Observed":
+        """Once metrics are computed, in lanes in which a window is `over`: of those that had a response; others keep
+        theirs."""
+        new = over & (self.seconds > 0)
+        ratio = self.sectors / jnp.where(self.seconds > 0, self.seconds, 1.0)
+        return Observed(
+            jnp.where(over, 0.0, self.sectors),
+            jnp.where(over, 0.0, self.seconds),
+            jnp.where(new, ratio, self.metric),
+            jnp.where(new, when, self.computed),
+        )
+
+    def weights(
+        self, first: Int[Array, "1 *lanes"], holds: Bool[Array, "node *lanes"]
+    ) -> tuple[Float[Array, "node *lanes"], Int[Array, "1 *lanes"]]:
+        """The metrics of those nodes that hold the data, in the rows from `first` on, and when the latest was computed.
+
+        One that has not answered yet has the mean of those that have, which is an equal share; all are 0 where none has.
+        """
+        row = first + rows(holds.shape[0], holds)
+        metric = jnp.where(holds, jnp.take_along_axis(self.metric, row, axis=0, mode="clip"), 0.0)
+        known = metric > 0
+        mean = jnp.sum(metric, axis=0, keepdims=True) / jnp.maximum(jnp.sum(known, axis=0, keepdims=True), 1)
+        computed = jnp.where(holds, jnp.take_along_axis(self.computed, row, axis=0, mode="clip"), 0)
+        return jnp.where(holds & ~known, mean, metric), jnp.max(computed, axis=0, keepdims=True)
+
+
+def observed(count: int, lanes: tuple[int, ...]) -> Observed:
+    """Nothing yet, in so many rows."""
+    none = jnp.zeros((count, *lanes), jnp.float32)
+    return Observed(none, none, none, none.astype(jnp.int32))
+
+
+class Silence(NamedTuple):
+    """Who does not answer. number, client, nodes: of the request in each slot, whose it is, and the nodes that it was sent
+    to and that have not answered it, one bit each; age: seconds since it entered. sent_to: the nodes of the request that
+    enters next. quiet: seconds since the last response of a node to a client, a row for each client and node, in this order;
+    missed: a request was answered by others after the client's patience, and since then the node has not answered."""
+
+    number: Int[Array, "slot *lanes"]
+    client: Int[Array, "slot *lanes"]
+    nodes: UInt32[Array, "slot *lanes"]
+    age: Float[Array, "slot *lanes"]
+    sent_to: UInt32[Array, "1 *lanes"]
+    quiet: Float[Array, "row *lanes"]
+    missed: Bool[Array, "row *lanes"]
+
+    def sent(self, nodes: UInt32[Array, "1 *lanes"], entering: Bool[Array, "1 *lanes"]) -> "Silence":
+        """Once a request that is `entering` is routed to these nodes, one bit each."""
+        return self._replace(sent_to=jnp.where(entering, nodes, self.sent_to))
+
+    def entered(
+        self, into: Bool[Array, "slot *lanes"], number: Int[Array, "1 *lanes"], client: Int[Array, "1 *lanes"]
+    ) -> "Silence":
+        """Once the request that was routed last is in the slot marked in `into`."""
+        return self._replace(
+            number=jnp.where(into, number, self.number),
+            client=jnp.where(into, client, self.client),
+            nodes=jnp.where(into, self.sent_to, self.nodes),
+            age=jnp.where(into, 0.0, self.age),
+        )
+
+    def heard(
+        self,
+        slot: Int[Array, "1 *lanes"],
+        node: Int[Array, "1 *lanes"],
+        row: Int[Array, "1 *lanes"],
+        made: Bool[Array, "1 *lanes"],
+    ) -> "Silence":
+        """Once a node has answered the request in a slot. row: of its client and it."""
+        its = (rows(self.nodes.shape[0], self.nodes) == slot) & made
+        here = (rows(self.quiet.shape[0], self.quiet) == row) & made
+        return self._replace(
+            nodes=jnp.where(its, self.nodes & ~bit(node), self.nodes),
+            quiet=jnp.where(here, 0.0, self.quiet),
+            missed=self.missed & ~here,
+        )
+
+    def settled(self, number: Int[Array, "1 *lanes"], patience: Float[AnyArray, "..."], nodes: int) -> "Silence":
+        """Once a request is answered: whom it waited for beyond patience is remembered, the others owe it nothing."""
+        slot, found = first_true((self.number == number) & (self.nodes != 0) & (number >= 0))
+        mask, age, client = pick_tree((self.nodes, self.age, self.client), slot)
+        row = rows(self.quiet.shape[0], self.quiet)
+        late = (row // nodes == client) & held(mask, row % nodes) & (age >= patience) & (self.quiet >= patience)
+        its = (rows(self.nodes.shape[0], self.nodes) == slot) & found
+        return self._replace(missed=self.missed | (late & found), nodes=jnp.where(its, jnp.uint32(0), self.nodes))
+
+    def elapse(self, time: Float[Array, "1 *lanes"]) -> "Silence":
+        return self._replace(age=self.age + time, quiet=self.quiet + time)
+
+    def silent(
+        self, client: Int[Array, "1 *lanes"], patience: Float[AnyArray, "..."], nodes: int
+    ) -> Bool[Array, "node *lanes"]:
+        """The nodes that a client has asked and that have not answered it for longer than its patience."""
+        row = client * nodes + rows(nodes, self.quiet)
+        missed = jnp.take_along_axis(self.missed, row, axis=0, mode="clip")
+        quiet = jnp.take_along_axis(self.quiet, row, axis=0, mode="clip")
+        asked = [
+            some((self.client == client) & (self.age >= patience) & held(self.nodes, jnp.int32(node)))
+            for node in range(nodes)
+        ]
+        return missed | (jnp.concatenate(asked) & (quiet >= patience))
+
+
+def silence(slots: int, clients: int, nodes: int, lanes: tuple[int, ...]) -> Silence:
+    """Nobody has been asked."""
+    slot, row = jnp.zeros((slots, *lanes), jnp.int32), jnp.zeros((clients * nodes, *lanes), jnp.float32)
+    number, mask, age = slot - 1, slot.astype(jnp.uint32), slot.astype(jnp.float32)
+    return Silence(number, slot, mask, age, jnp.zeros((1, *lanes), jnp.uint32), row, row > 0)
