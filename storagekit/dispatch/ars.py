@@ -54,15 +54,15 @@ class ARS(AbstractDispatch):
     it is used after a value of one of its nodes was renewed.
 
     window: seconds between computations, which happen with the first event after. ars gives no number; the default is short
-    beside the time in which queues build up, because shares that are renewed more seldom than that swing. block: sectors of the data with one hash,
-    by default the 64 KB of ars' volumes. clients: how many are told apart; what others send counts as that of client
-    number % clients. shared: all have one view and one pool. pool: intervals that a client keeps, of those beyond the one
-    that was tuned longest ago goes. Sizes are not known, and taken as equal, where requests have no clients.
+    beside the time in which queues build up, because shares that are renewed more seldom than that swing. block: sectors of
+    the data with one hash, by default the 64 KB of ars' volumes. clients: how many are told apart; what others send counts as
+    that of client number % clients. shared: all have one view and one pool. pool: intervals that a client keeps, of those
+    beyond the one that was tuned longest ago goes. Sizes are not known, and taken as equal, where requests have no clients.
 
     extra: reads go to so many nodes more, at most, as nodes that hold the data are silent: asked, and without any response
-    for `patience` seconds, of which ars gives no number either; the default is clients' usual time-out. The rest is then
-    withdrawn only when a read is answered. Raises InputError for a window or a patience not above 0, for fewer than one client, interval or sector, and where there
-    are more than 31 bricks.
+    for `patience` seconds, of which ars gives no number either; the default is that of clients' time-outs here. The rest is
+    then withdrawn only when a read is answered. Raises InputError for a window or a patience not above 0, for fewer than one
+    client, interval or sector, and where there are more than 31 bricks.
     """
 
     window: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.1)

@@ -187,7 +187,7 @@ def test_metrics_are_sectors_over_seconds_of_a_window():
     """A window of 1 s, two clients, three nodes. Node 0 sends 8 sectors after 4 ms and 16 after 8 ms: 24 / 12 ms = 2000 a
     second. Node 1 8 after 8 ms, 1000, and 8 that nobody waits for. Node 2 takes a write of 8 sectors in 16 ms: 500, but of
     writes. Then node 0 sends 8 after 8 ms, 1000; the others keep what they have."""
-    ars = ARS(clients=2)
+    ars = ARS(clients=2, window=1.0)
     private = begun(ars, 3)
     for moment in (
         ended(0, 4e-3),
