@@ -63,7 +63,7 @@ def _over_requests(values: xr.DataArray, data: xr.Dataset, words: str, factor: f
     begins, ends = data.attrs["away"]
     away = pd.DataFrame({"from": [begins], "to": [ends]})
     shade = alt.Chart(away).mark_rect(color="#eeeeee").encode(x="from:Q", x2="to:Q")
-    scale = alt.Scale(type="log") if log else alt.Scale(zero=False)
+    scale = alt.Scale(type="log", nice=False, padding=10) if log else alt.Scale(zero=False)
     line = (
         alt.Chart(rows)
         .mark_line(strokeWidth=1.8)

@@ -4,6 +4,7 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
+from storagekit.charts.marks import Layered
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import HEIGHT, PAPER, finished
 from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, PURPLE
@@ -40,7 +41,7 @@ def moves(seen: xr.Dataset, moved: xr.Dataset) -> alt.TopLevelMixin:
     )
 
 
-def _probes(seen: xr.Dataset) -> alt.LayerChart:
+def _probes(seen: xr.Dataset) -> Layered:
     rows = pd.concat([_mean(seen[name], 1.0).assign(found=words) for name, words in FOUND.items()])
     shade = alt.Scale(domain=list(FOUND.values()), range=[GREEN, PURPLE])
     point = (
