@@ -1,0 +1,109 @@
+"""One client's unit interval for reads as a node slows down and recovers (section 4.1).
+
+Times in seconds, lengths as shares of the interval.
+"""
+
+import time
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from storagekit.checks import require
+from storagekit.dispatch import ARS
+from storagekit.dispatch.unit_interval import FREE, ONE
+from storagekit.engine import AbstractLog, Condition, Record, Report, Runner, Scenario, Spell, State, stack
+from storagekit.errors import InputError
+from storagekit.metrics import by_event, made_by
+from storagekit.papers.ars.cluster import CLIENTS, NODES, RATE, cluster, effort, synthetic
+from storagekit.papers.effort import Effort
+
+QUICK = effort("quick")
+# who holds the data of each volume, scaled so that they fit: node 0 is full of fragments
+HELD = {"replicated": (1, 2, 3), "erasure-coded": (0, 1, 2, 3)}
+LARGEST = len(NODES) - 1
+LOAD = 20.0
+SLOWS, RECOVERS, SECONDS = 20.0, 50.0, 80.0
+WATCHED = 0
+SLOTS = 64
+# chunks of events between two looks at the clock
+STRIDE = 8
+
+
+class Mapped(NamedTuple):
+    """Seconds since the event before; owner and units filled of each subregion, FREE and 0 before there is an interval."""
+
+    elapsed: Any
+    owner: Any
+    filled: Any
+
+
+class IntervalLog(AbstractLog):
+    """Keeps the interval that a client has for reads of what these nodes hold. nodes: numbers. each: intervals in a pool."""
+
+    nodes: tuple[int, ...]
+    each: int
+
+    def keep(self, scenario: Scenario, state: State, report: Report) -> Mapped:
+        pool = state.dispatch.pool
+        like = state.dispatch.clock
+        key = jnp.full_like(like, sum(1 << node for node in self.nodes), jnp.uint32)
+        entry = pool.entry(key, jnp.full_like(like, WATCHED), self.each)
+        owner, filled = entry.interval
+        return Mapped(report.elapsed, jnp.where(entry.found, owner, FREE), jnp.where(entry.found, filled, 0))
+
+
+def adapting(
+    effort: Effort = QUICK,
+    *,
+    setting: str = "erasure-coded",
+    window: float = 1.0,
+    load: float = LOAD,
+    node: int = LARGEST,
+    seconds: float = SECONDS,
+    every: float = 1.0,
+) -> xr.Dataset:
+    """The interval of the first client every so many seconds (`time`, `subregion`), in one run of reads.
+
+    A node has half its speed for the requests of `SLOWS` to `RECOVERS`. setting: whose nodes, "replicated" or
+    "erasure-coded". owner: the node of a subregion, -1 where none is. filled: what it fills of that, from the subregion's
+    start, a share of the whole interval. Raises InputError for another setting, and for a time that is not above 0.
+    """
+    if setting not in HELD:
+        raise InputError(f"volumes {setting!r}: unknown; it is one of {', '.join(HELD)}")
+    require(
+        0 < every <= seconds, "an interval drawn every", every, f"above 0 and at most the {seconds:g} s of the run", "s"
+    )
+    began = time.perf_counter()
+    rate = load * RATE
+    dispatch = ARS(clients=CLIENTS, window=window)
+    slow = Condition(Spell(node, 0.5, int(SLOWS * rate), int(RECOVERS * rate)))
+    scenario = cluster(dispatch, synthetic(setting, load=load), condition=slow, slots=SLOTS)
+    kept = _kept(scenario, IntervalLog(HELD[setting], dispatch.pool), effort.first_seed, seconds)
+    moments = np.arange(1, int(seconds / every + 1e-9) + 1) * every
+    # as the last event before each moment left it
+    last = np.maximum(np.searchsorted(np.cumsum(kept.elapsed, dtype=np.float64), moments, side="right") - 1, 0)
+    dims = ("time", "subregion")
+    data = xr.Dataset(
+        {
+            "owner": (dims, kept.owner[last], {"units": "1", "long_name": "node that a subregion is mapped to"}),
+            "filled": (dims, kept.filled[last] / ONE, {"units": "1", "long_name": "share of the interval filled"}),
+        },
+        coords={"time": ("time", moments, {"units": "s"}), "subregion": np.arange(kept.owner.shape[1])},
+    )
+    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began)
+    about = {"paper": "ars", "exhibit": "ars.adapting", "setting": setting, "node": node, "window": window}
+    return data.assign_attrs(made, slows=SLOWS, recovers=RECOVERS, **about)
+
+
+def _kept(scenario: Scenario, log: IntervalLog, seed: int, seconds: float) -> Mapped:
+    """What the log keeps of a run of so many seconds: `[event]`, `[event, subregion]`."""
+    merged, key = stack([scenario], [seed])
+    runner, pieces, now = Runner(merged, key, Record(log=log)), [], 0.0
+    while now < seconds:
+        piece = jax.tree.map(by_event, runner.advance(STRIDE)[1])
+        pieces.append(jax.tree.map(lambda array: array[..., 0], piece))
+        now += float(np.sum(pieces[-1].elapsed, dtype=np.float64))
+    return jax.tree.map(lambda *parts: np.concatenate(parts), *pieces)

@@ -1,0 +1,54 @@
+"""A unit interval as it adapts, drawn."""
+
+import altair as alt
+import pandas as pd
+import xarray as xr
+
+from storagekit.charts.theme import PAPER, finished
+from storagekit.papers.ars.draw.palette import BY_NAME, NAMES, UNMAPPED
+
+FREE = -1
+
+
+def adapting(data: xr.Dataset) -> alt.TopLevelMixin:
+    """Who is mapped where in the interval, time running down. data: of `adapting`."""
+    every = float(data.time[0])
+    width = 1 / data.sizes["subregion"]
+    rows = (
+        data[["owner", "filled"]]
+        .to_dataframe()
+        .reset_index()
+        .query("owner != @FREE and filled > 0")
+        .assign(
+            begin=lambda row: row["subregion"] * width,
+            end=lambda row: row["subregion"] * width + row["filled"],
+            until=lambda row: row["time"] + every,
+            node=lambda row: row["owner"].map(NAMES),
+        )
+    )
+    last = float(data.time[-1]) + every
+    whole = pd.DataFrame({"begin": [0.0], "end": [1.0], "time": [every], "until": [last]})
+    x = alt.X("begin:Q", title="Offset in the unit interval", scale=alt.Scale(domain=[0, 1], nice=False))
+    y = alt.Y("time:Q", title="Time (s)", scale=alt.Scale(domain=[last, every], nice=False))
+    back = alt.Chart(whole).mark_rect(color=UNMAPPED).encode(x=x, x2="end:Q", y=y, y2="until:Q")
+    present = [name for name in BY_NAME if name in set(rows["node"])]
+    shade = alt.Scale(domain=present, range=[BY_NAME[name] for name in present])
+    mapped = (
+        alt.Chart(rows)
+        .mark_rect()
+        .encode(x=x, x2="end:Q", y=y, y2="until:Q", color=alt.Color("node:N", title="Node", scale=shade, sort=present))
+    )
+    edges = pd.DataFrame({"at": [number * width for number in range(1, data.sizes["subregion"])]})
+    grid = alt.Chart(edges).mark_rule(color="white", strokeWidth=2).encode(x="at:Q")
+    moments = pd.DataFrame(
+        {"at": [data.attrs["slows"], data.attrs["recovers"]], "words": ["half its speed", "recovered"]}
+    )
+    rule = alt.Chart(moments).mark_rule(color="black", strokeDash=[4, 3]).encode(y="at:Q")
+    text = (
+        alt.Chart(moments).mark_text(align="left", dx=6, color=PAPER).encode(x=alt.value(560), y="at:Q", text="words")
+    )
+    return finished(
+        alt.layer(back, mapped, grid, rule, text).properties(width=560, height=400),
+        "The unit interval of a client as a node slows down",
+        f"{data.attrs['setting']} reads; node {data.attrs['node']} is slowed; grey: nobody's, where a key is hashed again",
+    )

@@ -1,0 +1,33 @@
+"""Response times against the latency between nodes, drawn: figure 7."""
+
+import altair as alt
+import xarray as xr
+
+from storagekit.axes import title
+from storagekit.charts.marks import Side, lines
+from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.theme import finished
+from storagekit.papers.ars.draw.palette import GREEN, PURPLE, RESPONSE, TO_MS, VERMILION
+
+SERIES = {
+    "ARS": GREEN,
+    "D-SPTF, idle nodes begin at once": VERMILION,
+    "D-SPTF, idle nodes wait for claims": PURPLE,
+}
+
+
+def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixin:
+    """Mean response against latency at the published load and at `load` times it. summary, busy: over `statistic`."""
+    at = Side(f"{title('latency')} (ms)", TO_MS)
+    panels = [
+        headed(
+            lines(one.response, "latency", "protocol", SERIES, (at, Side(RESPONSE, TO_MS)), "Protocol"),
+            heading,
+        )
+        for one, heading in ((summary, "The published load"), (busy, f"{load:g} times the published load"))
+    ]
+    return finished(
+        side_by_side(panels, legends="shared"),
+        "Figure 7: sensitivity to the network between nodes",
+        "half reads, half writes; the latency between clients and nodes is left out; each panel has its own scale",
+    )

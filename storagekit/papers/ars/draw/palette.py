@@ -1,0 +1,97 @@
+"""What the exhibits share: a colour for each protocol and each node, bars side by side."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from storagekit.charts.marks import Layered, Side, table
+from storagekit.charts.theme import COLOURS, HEIGHT
+
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = COLOURS
+TO_MS, PERCENT = 1e3, 100.0
+RESPONSE = "Mean response time (ms)"
+RATE = "Throughput (requests/s)"
+
+PROTOCOLS = {
+    "Randomized": PURPLE,
+    "ARS": GREEN,
+    "D-SPTF": VERMILION,
+    "Central": BLUE,
+    "Central, mean service": SKY,
+}
+# as table I numbers them
+NODES = {0: ORANGE, 1: SKY, 2: PURPLE, 3: BLUE}
+DISKS = {0: "2 Atlas 10K", 1: "RAID 5 of 9 Ultrastar", 2: "1 Deskstar", 3: "18 Cheetah"}
+NAMES = {node: f"{node}: {disks}" for node, disks in DISKS.items()}
+BY_NAME = {NAMES[node]: colour for node, colour in NODES.items()}
+UNMAPPED = "#e3e3e3"
+
+
+def grouped(
+    summary: xr.DataArray,
+    group: str,
+    colour: str,
+    palette: Mapping[str, str],
+    side: Side,
+    legend: str | None,
+    *,
+    heading: str = "",
+    words: Mapping[Any, str] | None = None,
+    form: str = ".1f",
+    width: float = 150,
+) -> Layered:
+    """Bars side by side for each value of `group`, in the colours of `colour`, with intervals and numbers.
+
+    heading: of the axis below. words: what values of `group` are called. width: of a group. NaN values are left out, with a
+    word in their place.
+    """
+    rows = table(summary, side.factor)
+    rows[colour] = rows[colour].astype(str)
+    rows["place"] = [(words or {}).get(one, f"{one}") for one in rows[group]]
+    present = [name for name in palette if name in set(rows[colour])]
+    top = 1.12 * float(np.nanmax([*rows["mean"], *rows["high"]]))
+    places = list(dict.fromkeys(rows["place"]))
+    base = alt.Chart(rows).encode(
+        x=alt.X("place:N", title=heading or None, sort=places, axis=alt.Axis(labelAngle=0)),
+        xOffset=alt.XOffset(colour, type="nominal", sort=present),
+    )
+    shade = alt.Scale(domain=present, range=[palette[name] for name in present])
+    height = alt.Y("mean:Q", title=side.title, scale=side.scale or alt.Scale(domain=[0, top], nice=False))
+    layers = [
+        base.mark_bar().encode(y=height, color=alt.Color(colour, type="nominal", title=legend, scale=shade)),
+        base.mark_rule(strokeWidth=1.5, clip=True).encode(y=alt.Y("low:Q", title=side.title), y2="high:Q"),
+        base.mark_text(fontSize=10, dy=-5, baseline="bottom").encode(y="high:Q", text=alt.Text("mean:Q", format=form)),
+    ]
+    outrun = rows[rows["mean"].isna()]
+    if len(outrun):
+        none = alt.Chart(outrun).mark_text(fontSize=10, angle=270, align="left", color="#777777")
+        layers.append(
+            none.encode(
+                x=alt.X("place:N", sort=places),
+                xOffset=alt.XOffset(colour, type="nominal", sort=present),
+                y=alt.value(HEIGHT - 4),
+                text=alt.value("outrun"),
+            )
+        )
+    return alt.layer(*layers).properties(width=width * len(places), height=HEIGHT)
+
+
+def cells(rows: pd.DataFrame, width: float) -> Layered:
+    """A plain table, its columns `figure` and its rows `row`: `ours`, and below it the paper's `said`, if any has one."""
+    count = rows["row"].nunique()
+    base = alt.Chart(rows).encode(
+        x=alt.X(
+            "figure:N",
+            title=None,
+            sort=None,
+            axis=alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False, labelLimit=150),
+        ),
+        y=alt.Y("row:N", title=None, sort=None, axis=alt.Axis(domain=False, ticks=False, labelLimit=220)),
+    )
+    ours = base.mark_text(fontSize=13, dy=-7 if any(rows["said"]) else 0).encode(text="ours:N")
+    theirs = base.mark_text(fontSize=11, dy=9, color="#666666").encode(text="said:N")
+    return alt.layer(ours, theirs).properties(width=width, height=46 * count)

@@ -1,0 +1,80 @@
+"""Response times, drawn: figures 4 and 5, and what becomes of figure 4 under load."""
+
+import altair as alt
+import xarray as xr
+
+from storagekit.charts.marks import Side, lines
+from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.theme import finished
+from storagekit.papers.ars.draw.palette import PROTOCOLS, RESPONSE, TO_MS, grouped
+
+IN_MS = Side(RESPONSE, TO_MS)
+# width of the bars of a volume
+GROUP = 130
+
+
+def fig4(summary: xr.Dataset) -> alt.TopLevelMixin:
+    """Mean response of reads by volume and protocol. summary: of `fig4`, over `statistic`."""
+    drawn = grouped(summary.response, "volume", "protocol", PROTOCOLS, IN_MS, "Protocol", width=200)
+    busy = float(summary.utilization.sel(statistic="mean").mean()) if "utilization" in summary else None
+    words = "" if busy is None else f"; disks are busy {busy:.1%} of the time"
+    return finished(drawn, "Figure 4: reads at the published load", f"8.8 reads a second on 30 disks{words}")
+
+
+def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
+    """Figure 4 under each `reading` of what the paper leaves open. summary: over `reading` and `statistic`."""
+    most = 1.12 * TO_MS * float(summary.response.max())
+    side = IN_MS._replace(scale=alt.Scale(domain=[0, most], nice=False))
+    panels = []
+    for reading in summary.reading.values.tolist():
+        # not every reading has all volumes
+        response = summary.response.sel(reading=reading, drop=True).dropna("volume", how="all")
+        drawn = grouped(response, "volume", "protocol", PROTOCOLS, side, "Protocol", width=GROUP)
+        panels.append(headed(drawn, reading.capitalize(), GROUP * response.sizes["volume"]))
+    return finished(
+        side_by_side(panels, legends="shared"),
+        "Figure 4: what the paper leaves open",
+        "volumes scaled until they fit or wrapped around the nodes; of coded blocks what is asked is fetched, or all of them",
+    )
+
+
+def loads(summary: xr.Dataset) -> alt.TopLevelMixin:
+    """Mean response against the load, a panel for each setting. summary: of `loads`, over `statistic`."""
+    times = summary["load"].values.tolist()
+    at = Side(
+        "Load, times the published one", 1.0, alt.Scale(type="log", nice=False, padding=10), alt.Axis(values=times)
+    )
+    response = summary.response.sel(statistic=["mean", "low", "high"])
+    low, high = (float(one) * TO_MS for one in (response.min(), response.max()))
+    height = IN_MS._replace(scale=alt.Scale(type="log", domain=[0.9 * low, 1.1 * high], nice=False))
+    panels = [
+        headed(
+            lines(response.sel(volume=volume), "load", "protocol", PROTOCOLS, (at, height), "Protocol"),
+            volume.capitalize(),
+            270,
+        )
+        for volume in summary.volume.values.tolist()
+    ]
+    return finished(
+        side_by_side(panels, legends="shared"),
+        "Figure 4 under load: reads",
+        "both axes logarithmic; a line ends where requests outrun a node",
+    )
+
+
+def fig5(summary: xr.Dataset) -> alt.TopLevelMixin:
+    """Mean response of both traces by protocol, each on a scale of its own. summary: of `fig5`, over `statistic`."""
+    panels = [
+        headed(
+            grouped(summary.response.sel(trace=[trace]), "trace", "protocol", PROTOCOLS, IN_MS, "Protocol", width=270),
+            heading,
+            270,
+        )
+        for trace, heading in (("synthetic", "Synthetic, half writes"), ("Financial", "Financial, two thirds writes"))
+        if trace in summary.trace.values
+    ]
+    return finished(
+        side_by_side(panels, legends="shared"),
+        "Figure 5: reads and writes",
+        f"on both volumes; Financial: {summary.attrs.get('financial', 'unknown')}",
+    )

@@ -1,0 +1,78 @@
+"""The cluster, drawn: table I, the nodes, and table II, the volumes."""
+
+import altair as alt
+import pandas as pd
+import xarray as xr
+
+from storagekit.charts.panels import headed
+from storagekit.charts.theme import finished
+from storagekit.papers.ars.draw.palette import BY_NAME, NAMES, PERCENT, cells
+
+GB, MB, KB = 2**30, 2**20, 2**10
+# of table I: variable, heading, what turns it into the unit shown, its format
+FIGURES = (
+    ("capacity", "GB a disk", 1e-9, ",.1f"),
+    ("rpm", "rpm", 1.0, ",.0f"),
+    ("seek", "Mean seek (ms)", 1e3, ".1f"),
+)
+PLACED = {"scaled": "Scaled until they fit", "wrapped": "As large as published, addresses wrapped"}
+
+
+def table1(data: xr.Dataset) -> alt.TopLevelMixin:
+    """Each node's disks as they are simulated, and below each figure the paper's. data: of `table1`."""
+    rows = []
+    for node in data.node.values.tolist():
+        one = data.sel(node=node)
+        for name, heading, factor, form in FIGURES:
+            ours, said = (format(float(one[name].sel(kind=kind)) * factor, form) for kind in ("ours", "published"))
+            rows.append((NAMES[node], heading, ours, said))
+        rows.append((NAMES[node], "GB for data", format(float(one.room) * 1e-9, ",.1f"), ""))
+    drawn = cells(pd.DataFrame(rows, columns=["row", "figure", "ours", "said"]), 480)
+    return finished(drawn, "Table I: the nodes", "as simulated, and below it the paper's figure")
+
+
+def table2(data: xr.Dataset) -> alt.TopLevelMixin:
+    """Each volume's size in both layouts, and on which nodes its segments are. data: of `table2`."""
+    panels = []
+    for name in data.layout.values.tolist():
+        one = data.sel(layout=name)
+        left = headed(cells(_figures(one), 330), PLACED[name], 330)
+        panels.append(alt.hconcat(left, _where(one), spacing=40, bounds="flush"))
+    return finished(
+        alt.vconcat(*panels, spacing=36),
+        "Table II: the volumes",
+        "the paper asks for 700 GB of nodes that have 570; scaled, node 0 is full of fragments and has no copies",
+    )
+
+
+def _figures(one: xr.Dataset) -> pd.DataFrame:
+    rows = []
+    for volume in one.volume.values.tolist():
+        its = one.sel(volume=volume)
+        code = f"{int(its.needed)} of {int(its.parts)}" if int(its.needed) > 1 else f"{int(its.parts)} copies"
+        said = {
+            "Data (GB)": f"{float(its.capacity) / GB:.0f}",
+            "Stored (GB)": f"{float(its.stored) / GB:.0f}",
+            "Segment (MB)": f"{float(its.segment) / MB:.0f}",
+            "Kept as": code,
+        }
+        rows += [(volume, heading, words, "") for heading, words in said.items()]
+    return pd.DataFrame(rows, columns=["row", "figure", "ours", "said"])
+
+
+def _where(one: xr.Dataset) -> alt.Chart:
+    """Bars of the share of segments with a part on each node."""
+    rows = (one.on * PERCENT).rename("share").reset_coords(drop=True).to_dataframe().reset_index()
+    rows["name"] = rows["node"].map(NAMES)
+    shade = alt.Scale(domain=list(BY_NAME), range=list(BY_NAME.values()))
+    return (
+        alt.Chart(rows)
+        .mark_bar()
+        .encode(
+            x=alt.X("share:Q", title="Segments with a part there (%)", scale=alt.Scale(domain=[0, 100])),
+            y=alt.Y("volume:N", title=None, sort=None, axis=alt.Axis(labels=False, ticks=False)),
+            yOffset=alt.YOffset("name:N", sort=list(BY_NAME)),
+            color=alt.Color("name:N", title="Node", scale=shade),
+        )
+        .properties(width=240, height=46 * one.sizes["volume"])
+    )

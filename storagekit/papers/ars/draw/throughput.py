@@ -1,0 +1,54 @@
+"""Throughput with fifty requests outstanding, drawn: figure 6, and what the window of ARS does to it."""
+
+import altair as alt
+import xarray as xr
+
+from storagekit.charts.marks import Side, lines
+from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.theme import finished
+from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, grouped
+
+MIXES = {"reads": "Reads only", "mixed": "Half of them writes"}
+VIEWS = {"each client its own": GREEN, "one for all clients": ORANGE}
+NAMED = {"own": "each client its own", "shared": "one for all clients"}
+
+
+def fig6(summary: xr.Dataset) -> alt.TopLevelMixin:
+    """Requests a second by mix and protocol, a panel for each order of service. summary: of `fig6`, over `statistic`."""
+    panels = []
+    for order in summary.order.values.tolist():
+        rate = summary.request_rate.sel(order=order, drop=True)
+        drawn = grouped(rate, "mix", "protocol", PROTOCOLS, Side(RATE), "Protocol", words=MIXES, form=",.0f", width=240)
+        panels.append(headed(drawn, f"Disks serve {order}", 240 * rate.sizes["mix"]))
+    return finished(
+        side_by_side(panels, legends="shared"), "Figure 6: throughput", "both volumes, 50 requests outstanding"
+    )
+
+
+def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
+    """Requests a second of ARS against its window, a panel for each setting. summary: of `windows`, over `statistic`."""
+    named = summary.assign_coords(views=[NAMED.get(one, one) for one in summary.views.values])
+    at = Side(
+        "Seconds between computations", 1.0, alt.Scale(type="log", nice=False, padding=10),
+        alt.Axis(values=summary.window.values.tolist(), format="~g"),
+    )  # fmt: skip
+    top = alt.Scale(domain=[0, 1.05 * float(summary.request_rate.max())], nice=False)
+    panels = [
+        headed(
+            lines(
+                named.request_rate.sel(volume=volume),
+                "window",
+                "views",
+                VIEWS,
+                (at, Side(RATE, scale=top)),
+                "Views of nodes",
+            ),
+            volume.capitalize(),
+        )
+        for volume in summary.volume.values.tolist()
+    ]
+    return finished(
+        side_by_side(panels, legends="shared"),
+        "ARS: the shorter the window, the less shares swing",
+        "reads, 50 outstanding; metrics are computed with the first response after the window",
+    )

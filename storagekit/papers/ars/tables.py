@@ -1,0 +1,85 @@
+"""What is simulated beside what the paper says it is: the nodes (table I) and the volumes (table II).
+
+Capacities in bytes, times in seconds.
+"""
+
+from itertools import accumulate
+
+import numpy as np
+import xarray as xr
+
+from storagekit.drive import load_drive
+from storagekit.drive.seek import mean_seek
+from storagekit.metrics import made_by
+from storagekit.papers.ars.cluster import DRIVES, LAYOUTS, NODES, PUBLISHED, SCALED, drives, layout
+from storagekit.placement.nodes import laid_out
+from storagekit.units import MS, SECTOR
+
+# table I: capacity of a disk, whose bytes are counted in thousands, rpm, seek time
+SAID = {"capacity": (9.1e9, 9.1e9, 400e9, 4.5e9), "rpm": (10025, 7200, 7200, 10033)}
+SAID_SEEK = tuple(ms * MS for ms in (5, 7, 8.2, 7.7))
+VOLUMES = ("replicated", "erasure-coded")
+
+
+def table1() -> xr.Dataset:
+    """The disks of each node (`node`), as the paper has them and as the drive files do (`kind`: "published", "ours").
+
+    capacity: of a disk. seek: the mean of the paper; over all pairs of cylinders ours. disks, drive, raid5: of each node.
+    room: what a node has for data, a RAID 5 without its parity.
+    """
+    found = [load_drive(name) for name in DRIVES]
+    ours = {
+        "capacity": [drive.capacity * SECTOR for drive in found],
+        "rpm": [60 / float(drive.revolution) for drive in found],
+        "seek": [float(mean_seek(drive.seek, drive.cylinders)) for drive in found],
+    }
+    said = SAID | {"seek": SAID_SEEK}
+    units = {"capacity": "B", "rpm": "1/min", "seek": "s"}
+    variables = {name: (("kind", "node"), [said[name], ours[name]], {"units": units[name]}) for name in ours}
+    measured = layout().on(drives()).nodes
+    data = xr.Dataset(
+        variables
+        | {
+            "disks": ("node", [node.disks for node in NODES]),
+            "drive": ("node", [drive.name for drive in found]),
+            "raid5": ("node", [node.raid5 for node in NODES]),
+            "room": ("node", [node.spaces * node.room * SECTOR for node in measured], {"units": "B"}),
+        },
+        coords={"kind": ["published", "ours"], "node": np.arange(len(NODES))},
+    )
+    return data.assign_attrs(made_by("analytic"), paper="ars", exhibit="ars.tableI")
+
+
+def table2() -> xr.Dataset:
+    """The volumes (`volume`) as they are put on the nodes (`layout`): "scaled" to what fits, or as published and "wrapped".
+
+    capacity: of data. stored: of all copies or fragments. segment, block, parts, needed: as published. on: the share of a
+    volume's segments of which a part is on each node (`node`).
+    """
+    kinds = [layout(name) for name in LAYOUTS]
+    capacity = np.array([SCALED, PUBLISHED]) * SECTOR
+    parts, needed = (np.array([getattr(one, name) for one in kinds[0].volumes]) for name in ("parts", "needed"))
+    data = xr.Dataset(
+        {
+            "capacity": (("layout", "volume"), capacity, {"units": "B"}),
+            "stored": (("layout", "volume"), capacity * parts // needed, {"units": "B"}),
+            "segment": ("volume", [one.segment * SECTOR for one in kinds[0].volumes], {"units": "B"}),
+            "block": ("volume", [one.block * SECTOR for one in kinds[0].volumes], {"units": "B"}),
+            "parts": ("volume", parts),
+            "needed": ("volume", needed),
+            "on": (("layout", "volume", "node"), [_on(name) for name in LAYOUTS], {"units": "1"}),
+        },
+        coords={"layout": list(LAYOUTS), "volume": list(VOLUMES), "node": np.arange(len(NODES))},
+    )
+    return data.assign_attrs(made_by("analytic"), paper="ars", exhibit="ars.tableII")
+
+
+def _on(name: str) -> list[list[float]]:
+    """Of each volume, the share of its segments that have a part on each node."""
+    volumes = layout(name).on(drives())
+    first = [*accumulate((node.disks for node in NODES), initial=0)]
+    # of every segment the drives that its parts begin on, and beyond all drives where there is no such part
+    where = np.searchsorted(first, laid_out(volumes.nodes, volumes.volumes, volumes.wraps)[::3], "right") - 1
+    ends = np.cumsum([volume.segments for volume in volumes.volumes])
+    each = np.split(where, ends[:-1], axis=1)
+    return [[float((its == node).any(axis=0).mean()) for node in range(len(NODES))] for its in each]

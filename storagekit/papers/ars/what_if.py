@@ -1,0 +1,88 @@
+"""Four nodes of any speed, and who gives whom how much: ARS beside nodes at random and a central distributor, simulated."""
+
+from functools import cache
+
+import xarray as xr
+
+from storagekit.checks import require
+from storagekit.dispatch import ARS, AbstractDispatch, Central, Randomized
+from storagekit.drive import load_drive
+from storagekit.engine import Condition, Scenario, Spell, System
+from storagekit.metrics.windows import windows
+from storagekit.papers.ars.cluster import ADAPTIVE, CENTRAL, CLIENTS, RANDOMIZED, SIZE, mean_service
+from storagekit.placement import Coded
+from storagekit.schedule import FCFS
+from storagekit.workload import ExponentialSize, PoissonArrivals, VolumeRequests
+
+DRIVE, NODES = "atlas10k", 4
+PROTOCOLS = (RANDOMIZED, ADAPTIVE, CENTRAL)
+# so many requests, and looks at them, whatever their rate: every answer takes as long
+REQUESTS, LOOKS = 2000, 30
+SEEDS = (0, 1, 2, 3)
+SLOTS = 64
+
+
+def what_if(
+    speed_0: float, speed_1: float, speed_2: float, speed_3: float, needed: int, rate: float, window: float
+) -> xr.Dataset:
+    """Reads of data that four nodes of one disk hold, from an empty system on.
+
+    speed: of each node, 1 for a disk's own, above 0. needed: of the four fragments to make the data, 1 for copies; the data
+    is as large as one disk. rate: reads a second. window: seconds between two computations of ARS.
+
+    Returns, over `protocol` and `window` (its coordinate the middle of each, in seconds): `response`, mean seconds, `rate`,
+    reads answered a second, and by `brick` the `share` of what all transfer; and over `protocol` the means of the last two
+    thirds, `mean_response` and `throughput`. Raises InputError for what is not possible.
+    """
+    speeds = (speed_0, speed_1, speed_2, speed_3)
+    for node, speed in enumerate(speeds):
+        require(0 < speed <= 1, "speed", speed, "above 0 and at most 1", f"of node {node}")
+    require(rate > 0, "a rate of", rate, "above 0", "1/s")
+    seconds = REQUESTS / rate
+    found = windows(
+        lambda protocol: _scenario(protocol, speeds, needed, rate, window),
+        {"protocol": list(PROTOCOLS)},
+        seconds=seconds,
+        window=seconds / LOOKS,
+        seeds=SEEDS,
+    )
+    service = found.service.sum(["stream", "seed"])
+    by_time = xr.Dataset({
+        "share": service / service.sum("brick"),
+        # of all seeds and streams, each of which answers as many as it does
+        "response": (found.response * found.rate).sum(["stream", "seed"]) / found.rate.sum(["stream", "seed"]),
+        "rate": found.rate.sum("stream").mean("seed"),
+    })  # fmt: skip
+    late = by_time.isel(window=slice(LOOKS // 3, None))
+    mean = (late.response * late.rate).sum("window") / late.rate.sum("window")
+    data = by_time.assign(mean_response=mean, throughput=late.rate.mean("window"))
+    return data.assign_attrs(found.attrs, exhibit="ars.what_if", asked=rate)
+
+
+def _scenario(protocol: str, speeds: tuple[float, ...], needed: int, rate: float, window: float) -> Scenario:
+    drive = load_drive(DRIVE)
+    system = System(
+        drive,
+        Coded(needed, NODES),
+        _dispatch(protocol, speeds, window),
+        FCFS(),
+        condition=Condition(*(Spell(node, speed) for node, speed in enumerate(speeds))),
+        slots=SLOTS,
+    )
+    requests = VolumeRequests(ExponentialSize(SIZE), 1.0, volumes=[drive.capacity], shares=[1.0], clients=CLIENTS)
+    return Scenario(system, PoissonArrivals(requests, rate))
+
+
+def _dispatch(protocol: str, speeds: tuple[float, ...], window: float) -> AbstractDispatch:
+    if protocol == RANDOMIZED:
+        return Randomized()
+    if protocol == ADAPTIVE:
+        return ARS(clients=CLIENTS, window=window)
+    alone = _alone()
+    return Central(tuple(alone / speed for speed in speeds), exact=True)
+
+
+@cache
+def _alone() -> float:
+    """Seconds that a disk at full speed takes for a read."""
+    return mean_service(DRIVE)
