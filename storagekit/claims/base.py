@@ -30,6 +30,8 @@ class Verdict(NamedTuple):
     withdrawn: the parts that the request no longer waits at, one bit each, if it has all that it needs.
     contested: another part had been claimed too; first_contest: for the first time.
     rival_yields: the drive of the part `rival` gives it up and chooses again at rival_retry.
+    answer: when as many of the claims that stand as the data needs parts have ended; inf while not so many stand, or where
+    nobody knows beforehand.
     """
 
     kept: Bool[Array, "1 *lanes"]
@@ -40,6 +42,7 @@ class Verdict(NamedTuple):
     rival: Int[Array, "1 *lanes"]
     rival_yields: Bool[Array, "1 *lanes"]
     rival_retry: Float[Array, "1 *lanes"]
+    answer: Float[Array, "1 *lanes"]
 
 
 class AbstractClaims(Member):
@@ -56,6 +59,11 @@ class AbstractClaims(Member):
     @property
     def certain(self) -> bool | Bool[AnyArray, "..."]:
         """Whether no more drives ever serve a request than it needs, so that who takes a part knows when it is answered."""
+        return False
+
+    @property
+    def answers_tell(self) -> bool:
+        """Whether a drive may learn by its answer that a request is over, no claim having reached it before."""
         return False
 
     def begins(self, free: Float[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
@@ -110,7 +118,8 @@ class NoClaims(AbstractClaims):
     def claim(self, private, claim):
         never, time = jnp.zeros_like(claim.made), jnp.zeros_like(claim.bid)
         everybody = jnp.full(claim.part.shape, 0xFFFFFFFF, jnp.uint32)
-        return Verdict(claim.made, time, everybody, never, never, claim.part, never, time), private
+        unknown = jnp.full_like(time, jnp.inf)
+        return Verdict(claim.made, time, everybody, never, never, claim.part, never, time, unknown), private
 
     def left_behind(self, private, waiting):
         return jnp.zeros_like(waiting)

@@ -25,6 +25,10 @@ class ByNumber(OneOf, AbstractClaims):
     def certain(self):
         return self.decided(jnp.asarray(member.certain) for member in self.members)
 
+    @property
+    def answers_tell(self):
+        return any(member.answers_tell for member in self.members)
+
     def begins(self, free):
         return self.decided(member.begins(free) for member in self.members)
 

@@ -167,6 +167,7 @@ class DSPTF(AbstractClaims):
             rival=rival,
             rival_yields=rival_yields,
             rival_retry=self.latency + jnp.zeros_like(arrives),
+            answer=jnp.full_like(arrives, jnp.inf),
         )
         at = slot_mask(private.first, claim.slot, claim.made)
         best = at & better

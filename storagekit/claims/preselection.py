@@ -63,6 +63,10 @@ class Preselection(AbstractClaims):
     def hop(self):
         return real(0)
 
+    @property
+    def answers_tell(self):
+        return True
+
     def begins(self, free):
         return jnp.maximum(free, jnp.where(self.waits != 0, self.ahead, 0.0))
 
@@ -85,17 +89,26 @@ class Preselection(AbstractClaims):
         claimed, made, start = bids
         needed = pick(private.needed, claim.slot)
         part = rows(claimed.shape[0], claimed)
-        better = (claimed < claim.takes) | ((claimed == claim.takes) & (part < claim.part))
+        better = _better(claimed, part, claim.takes, claim.part)
         arrives = made + self.latency
         heard = better & (arrives <= claim.start + INSTANT)
         kept = claim.made & (count(heard) < needed)
         worst, gives_up = self._displaced(claimed, start, ~better, needed)
         gives_up = gives_up & kept
+        # who has heard of a claim does not learn that it was given up
+        start = jnp.where((part == worst) & gives_up, -jnp.inf, start)
+        own = (part == claim.part) & claim.made
+        new = (claim.takes, 0.0, jnp.where(kept, claim.start, -jnp.inf))
+        fresh = [jnp.where(own, mine, old) for mine, old in zip(new, (claimed, made, start), strict=True)]
+        at = rows(private.needed.shape[0], private.needed) == claim.slot
+        fields = zip(fresh, private[:3], strict=True)
+        after = Bids(*(jnp.where(at[None], new[:, None], old) for new, old in fields), private.needed)
         # of the better ones the last that matters
         enough = jnp.maximum(_kth(jnp.where(heard, arrives, jnp.inf), needed), 0.0)
+        ends = jnp.where(jnp.isfinite(fresh[2]), fresh[2] + fresh[0], jnp.inf)
         others = count(jnp.isfinite(claimed))
         contested = claim.made & (others >= needed)
-        verdict = Verdict(
+        return Verdict(
             kept=kept,
             retry=jnp.where(jnp.isfinite(enough), enough, 0.0),
             withdrawn=bit(claim.part),
@@ -104,15 +117,8 @@ class Preselection(AbstractClaims):
             rival=worst,
             rival_yields=gives_up,
             rival_retry=self.latency + jnp.zeros_like(claim.bid),
-        )
-        # who has heard of a claim does not learn that it was given up
-        start = jnp.where((part == worst) & gives_up, -jnp.inf, start)
-        own = (part == claim.part) & claim.made
-        new = (claim.takes, 0.0, jnp.where(kept, claim.start, -jnp.inf))
-        fresh = (jnp.where(own, mine, old) for mine, old in zip(new, (claimed, made, start), strict=True))
-        at = rows(private.needed.shape[0], private.needed) == claim.slot
-        fields = zip(fresh, private[:3], strict=True)
-        return verdict, Bids(*(jnp.where(at[None], new[:, None], old) for new, old in fields), private.needed)
+            answer=_kth(ends, needed),
+        ), after
 
     def _displaced(
         self,
@@ -127,16 +133,24 @@ class Preselection(AbstractClaims):
         """
         hears = worse & jnp.isfinite(claimed) & (self.latency <= start + INSTANT)
         part = rows(claimed.shape[0], claimed)
-        bid = -least(jnp.where(hears, -claimed, jnp.inf))
-        worst = -least(jnp.where(hears & (claimed == bid), -part, 0))
-        ahead = count((claimed < bid) | ((claimed == bid) & (part < worst))) + 1
-        return worst, jnp.isfinite(bid) & (ahead >= needed)
+        highest = -least(jnp.where(hears, -claimed, jnp.inf))
+        worst = -least(jnp.where(hears & (claimed >= highest - INSTANT), -part, 0))
+        ahead = count(_better(claimed, part, pick(claimed, worst), worst)) + 1
+        return worst, jnp.isfinite(highest) & (ahead >= needed)
 
     def left_behind(self, private: Bids, waiting: UInt32[Array, "slot *lanes"]):
         return jnp.zeros_like(waiting)
 
     def elapse(self, private: Bids, time) -> Bids:
         return private._replace(made=private.made - time[None], start=private.start - time[None])
+
+
+def _better(
+    bid: Float[Array, "*#row"], part: Int[Array, "*#row"], other: Float[Array, "*#row"], of: Int[Array, "*#row"]
+) -> Bool[Array, "*#row"]:
+    """Whether the bid of a part is better than the other one, `of` another part. Drives that end the same access at one angle
+    bid the same for the next, and rounding must not choose between them."""
+    return (bid < other - INSTANT) | ((jnp.abs(bid - other) <= INSTANT) & (part < of))
 
 
 def _of_slot(field: Float[Array, "part slot *lanes"], slot: Int[Array, "1 *lanes"]) -> Float[Array, "part *lanes"]:

@@ -2,7 +2,7 @@
 
 An answer is known before its time wherever nobody can overtake those who serve it: of parts that are all needed, or of
 which the rest is withdrawn, the last to end decides, and of several of which one is needed the first. Where more may run than
-the several that are needed, ends are counted.
+the several that are needed, ends are counted, unless claims say when they come (`Verdict.answer`).
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.engine.state import State
 from storagekit.engine.system import Scenario
-from storagekit.lanes import held, lowest, mask_of, pick, pick_tree, rows
+from storagekit.lanes import count, held, lowest, mask_of, pick, pick_tree, rows
 from storagekit.moments import Rule
 from storagekit.workload import Requests
 
@@ -107,12 +107,42 @@ def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], m
     place, rule, waiting, number = pick_tree((slots.place, slots.rule, slots.waiting, slots.number), slot)
     part = scenario.system.placement.part_on(which, place)
     # a part that waits is asked for again, because a brick had stopped
-    counts = made & (number == pick(plan.number, which)) & held(rule.counted & ~waiting, part)
+    counted = rule.counted & ~waiting
+    counts = made & (number == pick(plan.number, which)) & held(counted, part)
     at = (rows(slots.born.shape[0], slots.born) == slot) & counts
     ended = slots.ended + at
-    due = (rule.needed > 1) & (pick(ended, slot) >= rule.needed) & jnp.isinf(pick(slots.answer, slot))
-    answer = jnp.where(at & due & ~slots.answered, pick(state.drives.free, which), slots.answer)
+    before = pick(slots.answer, slot)
+    if state.drives.last is None:
+        end = jnp.where(jnp.isinf(before), pick(state.drives.free, which), before)
+    else:
+        end = _end_of_enough(scenario, state, number, place, counted, rule.needed, pick(ended, slot))
+    due = (rule.needed > 1) & (pick(ended, slot) >= rule.needed) & jnp.isfinite(end)
+    answer = jnp.where(at & due & ~slots.answered, end, slots.answer)
     return state._replace(slots=slots._replace(ended=ended, answer=answer))
+
+
+def _end_of_enough(
+    scenario: Scenario,
+    state: State,
+    number: Int[Array, "1 *lanes"],
+    place: Any,
+    counted: UInt32[Array, "1 *lanes"],
+    needed: Int[Array, "1 *lanes"],
+    ended: Int[Array, "1 *lanes"],
+) -> Float[Array, "1 *lanes"]:
+    """When as many parts as are needed have ended, of request `number`, which lies at `place`, as far as their drives have
+    told; inf where that was long ago.
+
+    A drive that chooses ahead tells of an end before it comes, of a long access sooner than of a short one. ended: those told
+    of so far.
+    """
+    drives = state.drives
+    drive = rows(scenario.system.drives, drives.free)
+    told = (drives.last == number) & held(counted, scenario.system.placement.part_on(drive, place))
+    # the others were over when their drives told of the next
+    still = needed - (ended - count(told))
+    end = pick(jnp.sort(jnp.where(told, drives.free, jnp.inf), axis=0), still - 1)
+    return jnp.where(still > 0, end, jnp.inf)
 
 
 def when_stopped(

@@ -122,7 +122,9 @@ def _access(
 
 def _answer_first(scenario: Scenario, state: State, choice: Float[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
     """Whether somebody is answered before a choice at that time, where the choice may hang on that."""
-    if not (isinstance(scenario.arrivals, AbstractClients) or scenario.system.dispatch.withdraws_late):
+    system = scenario.system
+    clients = isinstance(scenario.arrivals, AbstractClients)
+    if not (clients or system.dispatch.withdraws_late or system.claims.answers_tell):
         return jnp.zeros(choice.shape, bool)
     # the answers of a closed loop are its arrivals
     never = jnp.zeros(choice.shape, bool)

@@ -36,6 +36,7 @@ def settle(state: State, served: Bool[Array, "drive *lanes"]) -> State:
         drives=drives._replace(
             free=jnp.where(served, drives.plan.finish, drives.free),
             arm=where_tree(served, drives.plan.end, drives.arm),
+            last=None if drives.last is None else jnp.where(served, drives.plan.number, drives.last),
         )
     )
 
@@ -338,7 +339,8 @@ def serve(
     counts = kept & held(rule.counted, chosen.part)
     last = jnp.where(counts, jnp.maximum(pick(slots.latest, slot), best.finish), pick(slots.latest, slot))
     part = Part(rule, chosen.read, rest, last, before, counts, best.finish, verdict.rival_yields)
-    answer = when_taken(scenario, part)
+    known = claimed & (rule.needed > 0) & jnp.isfinite(verdict.answer)
+    answer = jnp.where(known, verdict.answer, when_taken(scenario, part))
     return slots._replace(
         waiting=jnp.where(at, waiting, slots.waiting),
         latest=jnp.where(at, last, slots.latest),

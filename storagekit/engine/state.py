@@ -9,6 +9,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.arrays import AnyArray
+from storagekit.claims import NoClaims
 from storagekit.drive import AbstractMechanics, Arm
 from storagekit.engine.system import Scenario, System
 from storagekit.lanes import bit, held, rows, union
@@ -80,7 +81,7 @@ class Drives(NamedTuple):
     wake: when it next chooses; inf asleep. idle: it found nothing to do when it last chose.
     phase: where its platter stands now, in turns.
     free, arm: when and where the last access that is certain to happen ends. plan: the one chosen after it, which a better
-    claim may still take away. planned: it has one.
+    claim may still take away. planned: it has one. last: the request whose access is certain; None where nobody has to know.
     """
 
     wake: Float[Array, "drive *lanes"]
@@ -90,6 +91,7 @@ class Drives(NamedTuple):
     plan: Plan
     planned: Bool[Array, "drive *lanes"]
     idle: Bool[Array, "drive *lanes"]
+    last: Int[Array, "drive *lanes"] | None
 
 
 class State(NamedTuple):
@@ -229,6 +231,7 @@ def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *lanes"]) ->
 
     time, nothing = drive(0), drive(0, jnp.int32)
     arm = Arm(nothing, nothing)
+    several, claims = scenario.system.placement.needs_several, scenario.system.claims
     whose = nothing if scenario.arrivals.told_apart else None
     return Drives(
         wake=drive(jnp.inf),
@@ -238,6 +241,7 @@ def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *lanes"]) ->
         plan=Plan(time, time, time, time, arm, drive(NOBODY, jnp.int32), nothing, nothing, whose, whose),
         planned=drive(False, bool),
         idle=drive(True, bool),
+        last=drive(NOBODY, jnp.int32) if several and not isinstance(claims, NoClaims) else None,
     )
 
 
