@@ -123,7 +123,7 @@ def appears(busy: xr.Dataset) -> str:
         its = order.sel(volume=volume)
         near = its.sel(statistic="high") <= 1 + CLOSE
         best = float(its.sel(statistic="mean").min())
-        loads = [f"{float(load):g}" for load in its.load.values[near.values]]
+        loads = [f"{float(load):g}" for load in its["load"].values[near.values]]
         found.append(f"{volume} {'at ' + ', '.join(loads) if loads else f'at none (least {best:.2f})'}")
     return f"close at these multiples of the load: {'; '.join(found)}"
 
