@@ -94,8 +94,9 @@ def halved(
         run, {"protocol": list(dispatchers)}, seconds=seconds, window=every, seeds=effort.successive(seeds)
     )
     service = told.service.sum("stream").rename(window="time")
-    share = (service.sel(brick=largest) / service.sum("brick")).to_dataset(name="share")
-    return share.assign_attrs(told.attrs, paper="ars", exhibit="ars.halved", slows=SLOWS)
+    share = service.sel(brick=largest) / service.sum("brick")
+    share.attrs = {"units": "1", "long_name": "share of the largest node in what is transferred"}
+    return share.to_dataset(name="share").assign_attrs(told.attrs, paper="ars", exhibit="ars.halved", slows=SLOWS)
 
 
 def settled(data: xr.Dataset) -> dict[str, float]:
