@@ -27,7 +27,6 @@ LARGEST = len(NODES) - 1
 LOAD = 20.0
 SLOWS, RECOVERS, SECONDS = 20.0, 50.0, 80.0
 WATCHED = 0
-SLOTS = 64
 # chunks of events between two looks at the clock
 STRIDE = 8
 
@@ -80,7 +79,7 @@ def adapting(
     rate = load * RATE
     dispatch = ARS(clients=CLIENTS, window=window)
     slow = Condition(Spell(node, 0.5, int(SLOWS * rate), int(RECOVERS * rate)))
-    scenario = cluster(dispatch, synthetic(setting, load=load), condition=slow, slots=SLOTS)
+    scenario = cluster(dispatch, synthetic(setting, load=load), condition=slow)
     kept = _kept(scenario, IntervalLog(HELD[setting], dispatch.pool), effort.first_seed, seconds)
     moments = np.arange(1, int(seconds / every + 1e-9) + 1) * every
     # as the last event before each moment left it

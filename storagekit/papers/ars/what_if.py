@@ -1,10 +1,8 @@
 """Four nodes of any speed, and who gives whom how much: ARS beside nodes at random and a central distributor, simulated."""
 
-from functools import cache
-
 import xarray as xr
 
-from storagekit.checks import require
+from storagekit.checks import require, require_whole
 from storagekit.dispatch import ARS, AbstractDispatch, Central, Randomized
 from storagekit.drive import load_drive
 from storagekit.engine import Condition, Scenario, Spell, System
@@ -38,6 +36,7 @@ def what_if(
     for node, speed in enumerate(speeds):
         require(0 < speed <= 1, "speed", speed, "above 0 and at most 1", f"of node {node}")
     require(rate > 0, "a rate of", rate, "above 0", "1/s")
+    require_whole("fragments that make the data", needed)
     seconds = REQUESTS / rate
     found = windows(
         lambda protocol: _scenario(protocol, speeds, needed, rate, window),
@@ -47,15 +46,16 @@ def what_if(
         seeds=SEEDS,
     )
     service = found.service.sum(["stream", "seed"])
-    by_time = xr.Dataset({
-        "share": service / service.sum("brick"),
-        # of all seeds and streams, each of which answers as many as it does
-        "response": (found.response * found.rate).sum(["stream", "seed"]) / found.rate.sum(["stream", "seed"]),
-        "rate": found.rate.sum("stream").mean("seed"),
+    # sums over runs and streams, each of which answers as many as it does
+    answered, waits = (one.sum(["stream", "seed"]) for one in (found.rate, found.response * found.rate))
+    late = {"window": slice(LOOKS // 3, None)}
+    data = xr.Dataset({
+        "share": (service / service.sum("brick")).assign_attrs(units="1", long_name="share of what is transferred"),
+        "response": (waits / answered).assign_attrs(found.response.attrs),
+        "rate": (answered / len(SEEDS)).assign_attrs(found.rate.attrs),
+        "mean_response": (waits[late].sum("window") / answered[late].sum("window")).assign_attrs(found.response.attrs),
+        "throughput": (answered[late].mean("window") / len(SEEDS)).assign_attrs(found.rate.attrs),
     })  # fmt: skip
-    late = by_time.isel(window=slice(LOOKS // 3, None))
-    mean = (late.response * late.rate).sum("window") / late.rate.sum("window")
-    data = by_time.assign(mean_response=mean, throughput=late.rate.mean("window"))
     return data.assign_attrs(found.attrs, exhibit="ars.what_if", asked=rate)
 
 
@@ -64,7 +64,7 @@ def _scenario(protocol: str, speeds: tuple[float, ...], needed: int, rate: float
     system = System(
         drive,
         Coded(needed, NODES),
-        _dispatch(protocol, speeds, window),
+        _dispatch(protocol, speeds, drive.capacity // needed, window),
         FCFS(),
         condition=Condition(*(Spell(node, speed) for node, speed in enumerate(speeds))),
         slots=SLOTS,
@@ -73,16 +73,10 @@ def _scenario(protocol: str, speeds: tuple[float, ...], needed: int, rate: float
     return Scenario(system, PoissonArrivals(requests, rate))
 
 
-def _dispatch(protocol: str, speeds: tuple[float, ...], window: float) -> AbstractDispatch:
+def _dispatch(protocol: str, speeds: tuple[float, ...], reach: int, window: float) -> AbstractDispatch:
     if protocol == RANDOMIZED:
         return Randomized()
     if protocol == ADAPTIVE:
         return ARS(clients=CLIENTS, window=window)
-    alone = _alone()
+    alone = mean_service(DRIVE, reach)
     return Central(tuple(alone / speed for speed in speeds), exact=True)
-
-
-@cache
-def _alone() -> float:
-    """Seconds that a disk at full speed takes for a read."""
-    return mean_service(DRIVE)

@@ -72,7 +72,7 @@ def _over_time(response: xr.DataArray) -> Layered:
 def _responses(values: xr.DataArray) -> Layered:
     """Points: a node that is outrun makes others look like nothing, on any but a logarithmic axis."""
     base = _by_protocol(values, TO_MS).encode(
-        y=alt.Y("value:Q", title=RESPONSE, scale=alt.Scale(type="log", padding=20))
+        y=alt.Y("value:Q", title=RESPONSE, scale=alt.Scale(type="log", nice=False, padding=20))
     )
     point = base.mark_point(size=90, filled=True, opacity=1)
     text = base.mark_text(dx=10, align="left", fontSize=11).encode(
