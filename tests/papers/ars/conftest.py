@@ -1,0 +1,111 @@
+"""Exhibits of ARS made up, of the form that runs have: what findings and charts make of them needs no simulation."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from storagekit.papers.ars.cluster import FOUR, PROTOCOLS, SETTINGS
+from storagekit.papers.ars.latency import AT_ONCE, WAITING
+
+SEEDS = 4
+# mean response of each protocol, times that of Central: all that the paper says comes out so
+TAKES = {"Randomized": 1.5, "ARS": 1.06, "D-SPTF": 1.03, "Central": 1.0, "Central, mean service": 1.04}
+# erasure-coded D-SPTF falls behind
+CODED = 1.09
+
+
+def over_seeds(means, dims, coords) -> xr.DataArray:
+    """Means with a dimension `seed`: paired, so that all of a run are off by the same."""
+    off = 1 + 0.01 * np.arange(SEEDS)
+    values = np.asarray(means, float)[..., None] * off
+    return xr.DataArray(values, dims=[*dims, "seed"], coords={**coords, "seed": np.arange(SEEDS)})
+
+
+def spread(dims: dict[str, list], value: Callable[..., float]) -> xr.DataArray:
+    """`value` of each point of the axes, over seeds."""
+    shape = tuple(map(len, dims.values()))
+    points = [value(*(axis[at] for axis, at in zip(dims.values(), place, strict=True))) for place in np.ndindex(shape)]
+    return over_seeds(np.reshape(points, shape), list(dims), dims)
+
+
+def taken(protocol: str, volume: str) -> float:
+    return 0.01 * (CODED if (protocol, volume) == ("D-SPTF", "erasure-coded") else TAKES[protocol])
+
+
+@pytest.fixture
+def reads() -> xr.Dataset:
+    response = spread({"protocol": list(PROTOCOLS), "volume": list(SETTINGS)}, taken)
+    return xr.Dataset({"response": response, "utilization": 0 * response + 0.003})
+
+
+@pytest.fixture
+def busy() -> xr.Dataset:
+    """ARS is close to Central at 10 times the load, and Randomized is outrun there."""
+
+    def at(protocol: str, volume: str, load: float) -> float:
+        if protocol == "Randomized" and load == 10:
+            return np.nan
+        return taken(protocol, volume) * (1.3 if protocol == "ARS" and load < 10 else 1.0)
+
+    return xr.Dataset({"response": spread({"protocol": list(FOUR), "volume": list(SETTINGS), "load": [1.0, 10.0]}, at)})
+
+
+@pytest.fixture
+def both() -> xr.Dataset:
+    axes = {"protocol": list(PROTOCOLS), "trace": ["synthetic", "Financial"]}
+    response = spread(axes, lambda protocol, trace: 0.02 * TAKES[protocol])
+    return xr.Dataset({"response": response}, attrs={"basis": "stand-in", "financial": "a stand-in"})
+
+
+@pytest.fixture
+def throughput() -> xr.Dataset:
+    axes = {"protocol": list(PROTOCOLS), "mix": ["reads", "mixed"], "order": ["in order"]}
+    return xr.Dataset({"request_rate": spread(axes, lambda protocol, mix, order: 2000 / TAKES[protocol])})
+
+
+@pytest.fixture
+def latency() -> xr.Dataset:
+    """ARS is flat, and D-SPTF rises where idle nodes wait."""
+    axes = {"protocol": ["ARS", AT_ONCE, WAITING], "latency": [1e-4, 1e-3, 1e-2]}
+
+    def at(protocol: str, one_way: float) -> float:
+        return 0.01 + (2 * one_way if protocol == WAITING else 0.0)
+
+    return xr.Dataset({"response": spread(axes, at)})
+
+
+@pytest.fixture
+def answered() -> xr.Dataset:
+    """Reads while any two nodes are away: each from the other two."""
+    pairs = ["0, 1", "0, 2", "0, 3", "1, 2", "1, 3", "2, 3"]
+    counts = np.zeros((6, 5), int)
+    counts[:, 2] = 100
+    return xr.Dataset(
+        {"reads": (("stopped", "nodes"), counts), "dead": ("stopped", [False] * 6)},
+        coords={"stopped": pairs, "nodes": np.arange(5)},
+    )
+
+
+@pytest.fixture
+def written() -> xr.Dataset:
+    """On disk at the answer, on as many as need be and sometimes more; in the end on all."""
+    now, later = [[0, 60, 30, 10, 0], [0, 0, 50, 40, 10]], [[0, 0, 0, 100, 0], [0, 0, 0, 0, 100]]
+    return xr.Dataset(
+        {"answered": (("volume", "nodes"), now), "later": (("volume", "nodes"), later)},
+        coords={"volume": ["replicated", "erasure-coded"], "nodes": np.arange(5)},
+    )
+
+
+@pytest.fixture
+def asked() -> xr.Dataset:
+    """A node is away for requests 1000 to 2500; who may ask more does, and waits for no time-out."""
+    number = np.arange(25, 4000, 50.0)
+    away = (number > 1050) & (number < 2500)
+    more, slow = np.stack([0 * number + 2, 2 + 0.1 * away]), np.stack([0.01 + 0.5 * away, 0.01 + 0 * number])
+    return xr.Dataset(
+        {"asked": (("extra", "number"), more), "response": (("extra", "number"), slow)},
+        coords={"extra": [0, 2], "number": number},
+        attrs={"away": [1000, 2500]},
+    )

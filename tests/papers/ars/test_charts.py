@@ -1,0 +1,181 @@
+"""ARS's charts as data: whether everything that was measured is in them, and what they say."""
+
+import itertools
+
+import numpy as np
+import pytest
+import xarray as xr
+from helpers import heading, parts, rows
+
+from storagekit.metrics import interval
+from storagekit.papers import ars
+from storagekit.papers.ars import draw
+from storagekit.papers.ars.draw.palette import NAMES, NODES, PROTOCOLS
+from storagekit.papers.ars.what_if import LOOKS
+
+
+def drawn(spec: dict, *names: str) -> dict:
+    """The last of `names` by the others, of rows that have them all."""
+    found = [row for row in rows(spec) if all(row.get(name) is not None for name in names)]
+    return {tuple(row[name] for name in names[:-1]): row[names[-1]] for row in found}
+
+
+def titles(spec: dict) -> set[str]:
+    return {text for text in parts(spec, "title") if isinstance(text, str)}
+
+
+def headings(spec: dict) -> list[str]:
+    """The panels' own headings, in order."""
+    return [node["title"]["text"] for found in parts(spec, "hconcat") for node in found if "title" in node]
+
+
+def test_figure_4_has_every_bar_in_milliseconds(reads):
+    spec = draw.fig4(interval(reads)).to_dict()
+    bars = drawn(spec, "place", "protocol", "mean")
+    assert set(bars) == set(itertools.product(reads.volume.values, PROTOCOLS))
+    mean = 1e3 * float(reads.response.sel(protocol="ARS", volume="both").mean())
+    assert bars["both", "ARS"] == pytest.approx(mean)
+    assert "Mean response time (ms)" in titles(spec) and "0.3%" in heading(spec)
+
+
+def test_readings_leave_out_what_was_not_run(reads):
+    some = reads.sel(volume=["erasure-coded"])
+    data = xr.concat([reads, some], dim=xr.Variable("reading", ["scaled", "whole blocks"]), join="outer")
+    spec = draw.readings(interval(data)).to_dict()
+    assert headings(spec) == ["Scaled", "Whole blocks"]
+    widths = [panel["width"] for panel in spec["hconcat"]]
+    assert widths[0] == 3 * widths[1]
+    assert not any(row["mean"] is None for row in rows(spec) if "mean" in row)
+
+
+def test_a_line_ends_where_requests_outrun_a_node(busy):
+    spec = draw.loads(interval(busy)).to_dict()
+    assert headings(spec) == ["Replicated", "Erasure-coded", "Both"]
+    points = {(row["protocol"], row["load"]) for row in rows(spec) if "load" in row}
+    assert points == set(itertools.product(ars.FOUR, [1.0, 10.0])) - {("Randomized", 10.0)}
+    assert all(scale.get("type") == "log" for scale in parts(spec["hconcat"][0]["layer"][0]["encoding"], "scale") if
+               "type" in scale)  # fmt: skip
+
+
+def test_bars_of_what_is_outrun_are_left_out_and_said(both):
+    response = both.response.copy(deep=True)
+    response.loc["Randomized", "Financial"] = np.nan
+    spec = draw.fig5(interval(both.assign(response=response))).to_dict()
+    assert ("Financial", "Randomized") not in drawn(spec, "place", "protocol", "mean")
+    assert "outrun" in list(parts(spec, "value")) and "a stand-in" in heading(spec)
+
+
+def test_figure_6_has_requests_a_second(throughput):
+    bars = drawn(draw.fig6(interval(throughput)).to_dict(), "place", "protocol", "mean")
+    assert bars["Reads only", "Central"] == pytest.approx(
+        float(throughput.request_rate.sel(protocol="Central", mix="reads").mean())
+    )
+    assert len(bars) == 2 * len(PROTOCOLS)
+
+
+def test_figure_7_is_in_milliseconds_on_both_axes(latency):
+    spec = draw.fig7(interval(latency), interval(latency), 20.0).to_dict()
+    assert headings(spec) == ["The published load", "20 times the published load"]
+    points = drawn(spec, "protocol", "latency", "mean")
+    waiting = "D-SPTF, idle nodes wait for claims"
+    assert points[waiting, 10.0] == pytest.approx(
+        1e3 * float(latency.response.sel(protocol=waiting, latency=1e-2).mean())
+    )
+
+
+def test_windows_are_by_whose_views():
+    axes = {"volume": ["replicated", "both"], "window": [0.1, 1.0], "views": ["own", "shared"]}
+    values = np.arange(1, 25.0).reshape(2, 2, 2, 3)
+    rate = xr.DataArray(values, dims=[*axes, "seed"], coords=axes)
+    spec = draw.windows(interval(rate.to_dataset(name="request_rate"))).to_dict()
+    assert {row["views"] for row in rows(spec)} == {"each client its own", "one for all clients"}
+    assert headings(spec) == ["Replicated", "Both"] and "Throughput (requests/s)" in titles(spec)
+
+
+def test_equal_names_the_nodes():
+    axes = {"window": [0.1, 1.0], "node": [1, 2, 3]}
+    values = xr.DataArray(np.arange(1, 19.0).reshape(2, 3, 3), dims=[*axes, "seed"], coords=axes)
+    spec = draw.equal(interval(xr.Dataset({"outstanding": values, "rate": 10 * values}))).to_dict()
+    bars = drawn(spec, "place", "node", "mean")
+    assert set(bars) == set(itertools.product(["0.1 s", "1 s"], [NAMES[node] for node in (1, 2, 3)]))
+
+
+def test_halved_marks_when_the_node_slows():
+    names, time = ["ARS, 1 s", "Central"], np.arange(0.5, 6)
+    share = xr.DataArray(
+        np.full((2, 3, 6), 0.4), dims=["protocol", "seed", "time"], coords={"protocol": names, "time": time}
+    )
+    spec = draw.halved(share.to_dataset(name="share").assign_attrs(slows=3.0)).to_dict()
+    assert list(drawn(spec, "protocol", "time", "value").values()) == pytest.approx([40.0] * 12)
+    assert [row["at"] for row in rows(spec) if "at" in row] == [3.0]
+
+
+def test_moves_are_percent_and_probes_are_not():
+    effort = ars.effort("quick")
+    seen, moved = ars.histories(effort, nodes=[2, 4], count=5), ars.moves(effort, nodes=[2, 4], count=2)
+    spec = draw.moves(seen, moved).to_dict()
+    keys = drawn(spec, "kind", "nodes", "value")
+    assert keys["tuned", 4] == pytest.approx(100 * float(moved.tuned.sel(nodes=4).mean()))
+    assert drawn(spec, "found", "nodes", "value")["two nodes", 2] == pytest.approx(float(seen.probes_m.sel(nodes=2)))
+
+
+def test_writes_are_percent_of_a_volume(written):
+    shares = drawn(draw.writes(written).to_dict(), "when", "nodes", "share")
+    assert shares["in the end", 4] == 100 and shares["when answered", 1] in (0, 60)
+
+
+def test_who_is_away_is_shaded(asked):
+    spec = draw.extra(asked).to_dict()
+    assert {(row["from"], row["to"]) for row in rows(spec) if "from" in row} == {(1000, 2500)}
+    assert {row["most"] for row in rows(spec) if "most" in row} == {"nobody", "up to 2"}
+
+
+def test_an_interval_is_drawn_where_it_is_mapped():
+    data = xr.Dataset(
+        {
+            "owner": (("time", "subregion"), [[1, -1, 2, 2], [1, 1, 2, -1]]),
+            "filled": (("time", "subregion"), [[0.2, 0, 0.25, 0.05], [0.25, 0.1, 0.15, 0]]),
+        },
+        coords={"time": [1.0, 2.0], "subregion": np.arange(4)},
+        attrs={"slows": 1.0, "recovers": 2.0, "setting": "replicated", "node": 2},
+    )
+    spec = draw.adapting(data).to_dict()
+    pieces = drawn(spec, "time", "node", "begin", "end")
+    assert pieces == pytest.approx({
+        (1.0, NAMES[1], 0.0): 0.2, (1.0, NAMES[2], 0.5): 0.75, (1.0, NAMES[2], 0.75): 0.8,
+        (2.0, NAMES[1], 0.0): 0.25, (2.0, NAMES[1], 0.25): 0.35, (2.0, NAMES[2], 0.5): 0.65,
+    })  # fmt: skip
+
+
+def test_tables_have_ours_and_the_papers():
+    cells = drawn(draw.table1(ars.table1()).to_dict(), "row", "figure", "ours", "said")
+    assert cells[NAMES[0], "rpm", "10,025"] == "10,025" and cells[NAMES[2], "Mean seek (ms)", "8.2"] == "8.2"
+    spec = draw.table2(ars.table2()).to_dict()
+    figures = drawn(spec, "row", "figure", "ours")
+    assert figures["erasure-coded", "Kept as"] == "2 of 4" and figures["replicated", "Kept as"] == "3 copies"
+    assert len(drawn(spec, "name", "volume", "share")) == 8
+
+
+def test_the_page_has_every_node_and_protocol():
+    names, window = ["Randomized", "ARS", "Central"], np.arange(LOOKS) + 0.5
+    by_time = (("protocol", "window"), np.full((3, LOOKS), 0.01))
+    share = np.broadcast_to([0.3, 0.3, 0.3, 0.1], (3, LOOKS, 4))
+    mean = ("protocol", [0.03, 0.02, 0.01])
+    data = xr.Dataset(
+        {
+            "share": (("protocol", "window", "brick"), share),
+            "response": by_time,
+            "mean_response": mean,
+            "throughput": mean,
+        },
+        coords={"protocol": names, "window": window},
+        attrs={"asked": 150.0},
+    )
+    spec = draw.what_if(data).to_dict()
+    assert {row["node"] for row in rows(spec) if "node" in row} == {str(node) for node in NODES}
+    assert "30%, 30%, 30%, 10%" in heading(spec) and "150 reads" in heading(spec)
+    assert drawn(spec, "asked") == {(): 150.0}
+
+
+def test_a_protocol_and_a_node_have_one_colour_each():
+    assert len(set(PROTOCOLS.values())) == len(PROTOCOLS) and len(set(NODES.values())) == len(NODES)

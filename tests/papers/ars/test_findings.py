@@ -1,0 +1,107 @@
+"""What the findings make of exhibits: every claim once, and each the other way round as soon as the numbers are."""
+
+import numpy as np
+import pytest
+
+from storagekit.papers import ars
+from storagekit.papers.ars.latency import WAITING
+from storagekit.reproduce.claims import load_claims
+from storagekit.reproduce.scorecard import score
+
+
+@pytest.fixture(scope="module")
+def promised():
+    """A few intervals of four nodes, and of changes of them."""
+    effort = ars.effort("quick")
+    return ars.histories(effort, nodes=[4], count=20), ars.moves(effort, nodes=[4], count=3)
+
+
+@pytest.fixture
+def told(promised, reads, busy, both, throughput, latency, answered, written, asked):
+    """Everything that was found, by claim; `changed` replaces exhibits."""
+    seen, moved = promised
+
+    def told(**changed):
+        of = {"reads": reads, "both": both, "throughput": throughput, "latency": latency} | changed
+        of = {"answered": answered, "written": written, "asked": asked, "seen": seen} | of
+        rows = [
+            *ars.fig4_findings(of["reads"], busy),
+            *ars.fig5_findings(of["both"]),
+            *ars.fig6_findings(of["throughput"]),
+            *ars.fig7_findings(of["latency"], of["latency"]),
+            *ars.algorithm_findings(of["seen"], moved),
+            *ars.failing_findings(of["answered"], of["written"], of["asked"]),
+        ]
+        assert len({row.id for row in rows}) == len(rows)
+        return {row.id.removeprefix("ars."): row for row in rows}
+
+    return told
+
+
+def test_every_claim_is_answered_once(told):
+    rows, claims = told(), load_claims("ars")
+    assert {f"ars.{name}" for name in rows} == {claim.id for claim in claims}
+    verdicts = {row.id: row.verdict for row in score(claims, list(rows.values()))}
+    assert all(verdict in ("holds", "match") for name, verdict in verdicts.items() if name != "ars.algorithm.sticky")
+
+
+def test_notes_say_where_the_order_appears_and_what_ran(told):
+    rows = told()
+    assert rows["fig4.near_central"].note.count("at 10") == 3 and "0.3%" in rows["fig4.near_central"].note
+    assert rows["fig5.near_central"].basis == "stand-in" and "a stand-in" in rows["fig5.same_pattern"].note
+    assert "0.51 s without" in rows["algorithm.extra_e"].note
+
+
+def scaled(data, name, factor, **where):
+    """The exhibit with some of a variable's numbers multiplied."""
+    values = data[name].copy(deep=True)
+    values.loc[where] = values.loc[where] * factor
+    return data.assign({name: values})
+
+
+@pytest.mark.parametrize(
+    ("exhibit", "name", "where", "factor", "broken"),
+    [
+        ("reads", "response", {"protocol": "ARS"}, 1.1, {"fig4.near_central", "fig4.dsptf_coded"}),
+        ("reads", "response", {"protocol": "Randomized"}, 0.7, {"fig4.random_worst"}),
+        ("reads", "response", {"protocol": "D-SPTF", "volume": "replicated"}, 1.05, {"fig4.dsptf_replicated"}),
+        ("reads", "response", {"protocol": "D-SPTF", "volume": "erasure-coded"}, 0.9, {"fig4.dsptf_coded"}),
+        ("both", "response", {"protocol": "ARS", "trace": "Financial"}, 1.06, {"fig5.near_central"}),
+        ("both", "response", {"protocol": "D-SPTF", "trace": "Financial"}, 2.0, {"fig5.same_pattern"}),
+        ("throughput", "request_rate", {"protocol": "ARS", "mix": "reads"}, 0.6, {"fig6.near_central"}),
+        ("throughput", "request_rate", {"protocol": "D-SPTF", "mix": "mixed"}, 0.96, {"fig6.dsptf_ahead"}),
+        ("latency", "response", {"protocol": "ARS", "latency": 1e-2}, 1.001, {"fig7.ars_flat"}),
+        ("latency", "response", {"protocol": WAITING, "latency": 1e-2}, 0.3, {"fig7.dsptf_rises"}),
+        ("asked", "asked", {"extra": 2}, 0, {"algorithm.extra_e"}),
+    ],
+)  # fmt: skip
+def test_a_claim_breaks_with_its_numbers(told, request, exhibit, name, where, factor, broken):
+    before, data = told(), request.getfixturevalue(exhibit)
+    after = told(**{exhibit: scaled(data, name, factor, **where)})
+    turned = {claim for claim, row in after.items() if row.measured != before[claim].measured}
+    assert turned == broken and not any(after[claim].measured for claim in broken)
+
+
+def test_a_read_of_a_third_node_or_of_a_dead_one_is_told(told, answered):
+    third = answered.copy(deep=True)
+    third.reads.loc["0, 1", 3] = 1
+    assert not told(answered=third)["algorithm.read_any_m"].measured
+    dead = answered.assign(dead=("stopped", np.arange(6) == 2))
+    assert not told(answered=dead)["algorithm.read_any_m"].measured
+
+
+def test_a_write_answered_too_soon_is_told(told, written):
+    early = written.copy(deep=True)
+    early.answered.loc["erasure-coded", 1] = 1
+    assert not told(written=early)["algorithm.write_commit"].measured
+    never = written.copy(deep=True)
+    never.later.loc["replicated", 2] = 1
+    assert not told(written=never)["algorithm.write_commit"].measured
+
+
+@pytest.mark.parametrize("promise", ["half", "partial", "distinct"])
+def test_one_interval_that_is_wrong_is_told(told, promised, promise):
+    seen = promised[0].assign({promise: promised[0][promise] + 1})
+    assert [name for name in ("half", "partial", "distinct") if not told(seen=seen)[f"algorithm.{name}"].measured] == [
+        promise
+    ]

@@ -1,0 +1,169 @@
+"""The exhibits of ARS at reduced size: the laws that their numbers obey."""
+
+import numpy as np
+import pytest
+from helpers import assert_refused
+
+from storagekit.dispatch.unit_interval import FREE
+from storagekit.papers import ars
+from storagekit.papers.ars import draw
+from storagekit.papers.ars.adapting import HELD, LARGEST, RECOVERS, SLOWS
+from storagekit.papers.ars.cluster import NODES, layout, requests, services
+from storagekit.papers.ars.what_if import what_if
+from storagekit.papers.effort import Effort
+
+SMALL = Effort(seeds=2, requests=300)
+EQUAL = {f"speed_{node}": 1.0 for node in range(4)}
+
+
+def test_the_nodes_are_those_of_table_1():
+    data = ars.table1()
+    capacity, rpm, seek = (data[name] for name in ("capacity", "rpm", "seek"))
+    for said in (capacity, rpm):
+        np.testing.assert_allclose(said.sel(kind="ours"), said.sel(kind="published"), rtol=0.02)
+    # the paper's figures are rounded, and the Atlas's is not that of DiskSim's curve
+    np.testing.assert_allclose(seek.sel(kind="ours"), seek.sel(kind="published"), rtol=0.13)
+    assert int(data.disks.sum()) == 30 and data.raid5.values.tolist() == [False, True, False, False]
+    # of nine disks in RAID 5 eight hold data
+    assert float(data.room[1]) == pytest.approx(8 * float(capacity.sel(kind="ours")[1]), rel=1e-3)
+
+
+def test_scaled_volumes_fit_and_fill_node_0_with_fragments():
+    data, room = ars.table2(), ars.table1().room
+    assert (
+        float(data.stored.sel(layout="scaled").sum())
+        < float(room.sum())
+        < float(data.stored.sel(layout="wrapped").sum())
+    )
+    np.testing.assert_allclose(data.stored / data.capacity, np.broadcast_to([3.0, 2.0], (2, 2)))
+    # as many parts as the volume has
+    np.testing.assert_allclose(data.on.sum("node"), np.broadcast_to([3.0, 4.0], (2, 2)))
+    assert data.on.sel(layout="scaled", volume="replicated").values.tolist() == [0, 1, 1, 1]
+    assert {name: tuple(np.flatnonzero(data.on.sel(layout="scaled", volume=name))) for name in HELD} == HELD
+
+
+def test_reads_of_each_volume_are_served_where_it_is():
+    data = ars.fig4(SMALL, protocols=["Randomized", "ARS"], settings=["replicated", "erasure-coded"])
+    assert data.response.dims == ("protocol", "volume", "seed") and data.response.attrs["units"] == "s"
+    assert data.attrs["paper"] == "ars" and data.attrs["exhibit"] == "ars.fig4"
+    # two accesses for a coded read, one for a copy; some of the first and last are at another side of the count
+    each = (data.accesses / data.requests).mean(["protocol", "seed"])
+    np.testing.assert_allclose(each.sel(volume=["replicated", "erasure-coded"]), [1, 2], rtol=0.02)
+    node = np.repeat(np.arange(len(NODES)), [one.disks for one in NODES])
+    busy = data.utilization.sel(volume="replicated").mean("seed")
+    assert float(busy[:, node == 0].max()) == 0 and float(busy[:, node == LARGEST].min()) > 0
+    # nothing waits: what a read takes is what the disks take
+    alone = data.service_time.sel(volume="replicated")
+    np.testing.assert_allclose(data.response.sel(volume="replicated"), alone, rtol=0.02)
+
+
+def test_an_interval_is_half_full_at_every_moment_and_gives_way_to_a_slow_node():
+    data = ars.adapting(SMALL, every=0.5)
+    owner, filled = data.owner.values, data.filled.values
+    assert data.filled.dims == ("time", "subregion") and data.sizes["subregion"] == 8
+    assert set(np.unique(owner)) <= {FREE, *HELD["erasure-coded"]} and (filled[owner == FREE] == 0).all()
+    np.testing.assert_array_equal(filled.sum(axis=1), 0.5)
+    length = np.stack([np.where(owner == node, filled, 0).sum(axis=1) for node in HELD["erasure-coded"]], axis=1)
+    part = (filled > 0) & (filled < 1 / 8)
+    assert max((part & (owner == node)).sum(axis=1).max() for node in HELD["erasure-coded"]) <= 1
+    time = data.time.values
+    its = length[:, LARGEST]
+    slow, before, after = (its[(time > a) & (time < b)].mean() for a, b in
+                           ((SLOWS + 5, RECOVERS), (5, SLOWS), (RECOVERS + 5, np.inf)))  # fmt: skip
+    assert slow < 0.8 * min(before, after)
+    assert draw.adapting(data).to_dict()
+
+
+def test_writes_are_on_as_many_disks_as_make_the_data():
+    data = ars.writes(SMALL, chunks=10)
+    assert int(data.answered.sum()) == int(data.later.sum()) > 100
+    least = {volume: int(np.flatnonzero(data.answered.sel(volume=volume))[0]) for volume in data.volume.values}
+    assert least == {"replicated": 1, "erasure-coded": 2}
+    for volume, copies in {"replicated": 3, "erasure-coded": 4}.items():
+        assert int(data.later.sel(volume=volume, nodes=copies)) == int(data.later.sel(volume=volume).sum())
+
+
+def test_what_if_shares_are_equal_at_random_and_follow_speed_under_ars():
+    data = what_if(**EQUAL | {"speed_3": 0.5}, needed=1, rate=150.0, window=1.0)
+    np.testing.assert_allclose(data.share.sum("brick"), 1)
+    late = data.share.isel(window=slice(10, None)).mean("window")
+    np.testing.assert_allclose(late.sel(protocol="Randomized"), 0.25, atol=0.03)
+    assert float(late.sel(protocol="ARS").isel(brick=3)) < 0.18 < float(late.sel(protocol="ARS").isel(brick=0))
+    means = data.mean_response.sel(protocol=["Randomized", "ARS", "Central"]).values
+    assert (np.diff(means) < 0).all()
+    # four runs of 1,300 reads each, independent: their count is within four standard errors
+    np.testing.assert_allclose(data.throughput, 150, atol=4 * 150 / np.sqrt(4 * 1300))
+    assert {name: data[name].attrs["units"] for name in ("share", "response", "rate", "throughput")} == {
+        "share": "1", "response": "s", "rate": "1/s", "throughput": "1/s",
+    }  # fmt: skip
+    # of four of four there is nothing to choose
+    every = what_if(**EQUAL | {"speed_3": 0.5}, needed=4, rate=30.0, window=1.0)
+    np.testing.assert_allclose(every.share, 0.25, atol=0.1)
+    np.testing.assert_allclose(every.mean_response, every.mean_response[0], rtol=1e-3)
+
+
+@pytest.mark.slow
+def test_throughput_response_and_latency_run_as_the_paper_has_them():
+    rate = ars.fig6(SMALL, protocols=["Randomized", "Central"]).request_rate
+    assert rate.dims == ("protocol", "mix", "order", "seed") and rate.attrs["units"] == "1/s"
+    assert (rate.sel(protocol="Central") > 1.5 * rate.sel(protocol="Randomized")).all()
+    both = ars.fig5(SMALL, protocols=["Central"])
+    assert both.attrs["basis"] == "stand-in" and both.response.dims == ("protocol", "trace", "seed")
+    flat = ars.fig7(SMALL, protocols=["ARS"], latencies=[1e-4, 1e-2]).response
+    np.testing.assert_array_equal(flat.isel(latency=0), flat.isel(latency=1))
+    busy = ars.loads(SMALL, protocols=["Central"], settings=["both"], loads=[1.0, 20.0]).response
+    assert (busy.isel(load=1) > busy.isel(load=0)).all()
+
+
+@pytest.mark.slow
+def test_shares_rest_where_queues_are_equal_and_follow_a_node_that_slows():
+    held = ars.equal(SMALL, windows=[0.03], seeds=2).mean("seed").isel(window=0)
+    assert float(held.outstanding.sum()) == pytest.approx(50, rel=0.03)
+    np.testing.assert_allclose(held.outstanding, held.outstanding.mean(), rtol=0.15)
+    data = ars.halved(SMALL, windows=[1.0], seeds=2)
+    assert data.share.attrs["units"] == "1" and bool(((data.share >= 0) & (data.share <= 1)).all())
+    found = ars.settled(data)
+    assert set(found) == {"ARS, 1 s", "Central"}
+
+
+@pytest.mark.slow
+def test_any_two_of_four_nodes_answer_and_more_are_asked_while_one_is_away():
+    read = ars.reads(SMALL, chunks=10)
+    assert not bool(read.dead.any()) and int(read.reads.sel(nodes=2).sum()) == int(read.reads.sum())
+    data = ars.extra(SMALL, seeds=2)
+    begins, ends = data.attrs["away"]
+    more = data.asked.sel(extra=2)
+    assert float(more.sel(number=slice(0, begins - 50)).max()) == 2
+    assert float(more.sel(number=slice(begins + 200, ends)).mean()) > float(
+        more.sel(number=slice(ends + 500, None)).mean()
+    )
+
+
+def test_nodes_are_known_by_what_their_disks_take():
+    read, write = services(), services(read=False)
+    assert len(read) == len(NODES) and all(again >= once for once, again in zip(read, write, strict=True))
+    # RAID 5 writes a revolution later
+    assert write[1] - read[1] > 60 / 7200
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: layout("folded"), "layout 'folded': unknown; it is one of scaled, wrapped"),
+        (lambda: requests("mirrored"), "volumes 'mirrored': unknown; it is one of replicated, erasure-coded, both"),
+        (
+            lambda: ars.adapting(SMALL, setting="both"),
+            "volumes 'both': unknown; it is one of replicated, erasure-coded",
+        ),
+        (lambda: ars.adapting(SMALL, every=0.0), "every 0"),
+        (lambda: ars.adapting(SMALL, window=0.0), "window of 0"),
+        (lambda: ars.effort("slow"), "profile 'slow': unknown"),
+        (lambda: what_if(**EQUAL | {"speed_2": 0.0}, needed=1, rate=10.0, window=1.0), "speed 0 of node 2"),
+        (lambda: what_if(**EQUAL, needed=5, rate=10.0, window=1.0), "fragments that make the data 5"),
+        (lambda: what_if(**EQUAL, needed=0, rate=10.0, window=1.0), "fragments that make the data 0"),
+        (lambda: what_if(**EQUAL, needed=1, rate=0.0, window=1.0), "a rate of 0"),
+        (lambda: what_if(**EQUAL, needed=1, rate=10.0, window=0.0), "window of 0"),
+    ],
+)
+def test_impossible_settings_are_refused(build, says):
+    assert_refused(build, says)
