@@ -49,7 +49,8 @@ class Rule(NamedTuple):
 class Entered(NamedTuple):
     """A request enters. into: its slot, in lanes in which it is `admitted`. asked: the parts at which it waits.
 
-    place: where it lies. usable: the replicas that may serve it, bit part * D_r + replica; None for all.
+    place: where it lies. usable: the replicas that may serve it, bit part * D_r + replica; None for all. at: when those that
+    hold it have it, seconds from now.
     """
 
     into: Bool[Array, "slot *lanes"]
@@ -59,6 +60,7 @@ class Entered(NamedTuple):
     place: Any
     asked: UInt32[Array, "1 *lanes"]
     usable: UInt32[Array, "1 *lanes"] | None
+    at: Float[Array, "1 *lanes"]
 
 
 class Taken(NamedTuple):

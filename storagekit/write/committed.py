@@ -45,7 +45,7 @@ class Buffers(NamedTuple):
         """With that in buffers too, in the lanes marked in `where` in which anything is left of it."""
         where = where & (row.left != 0)
         left_over = self.backlog
-        table = left_over.table.put(left_over.table.size, row._replace(born=left_over.now), where)
+        table = left_over.table.put(left_over.table.size, row, where)
         brick = placement.brick_of(rows(left_over.writes.shape[0], self.filled))
         part = placement.part_on(rows(left_over.writes.shape[0], self.filled), row.place)
         much = jnp.where(where & held(row.left, part), placement.sectors_of(part, row.place, row.sectors), 0)
@@ -123,7 +123,7 @@ class Committed(AbstractWrite):
     def entered(self, private: Buffers, moment: Entered) -> Buffers:
         request, placement = moment.request, moment.placement
         left = placement.parts_of(moment.place) & ~moment.asked
-        row = Row(request.number, moment.place, request.sectors, private.backlog.now, left)
+        row = Row(request.number, moment.place, request.sectors, private.backlog.now.after(moment.at), left)
         return private.with_row(row, moment.admitted & ~request.read, placement)
 
     def later(
