@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit import units
-from storagekit.dispatch import Hashing, Redundant
+from storagekit.claims import Lossy
+from storagekit.dispatch import DSPTF, Everyone, Hashing, Preselection, Redundant
 from storagekit.drive import RateServer
 from storagekit.engine import Condition, Record, Scenario, System, keys, stopped
 from storagekit.engine.event import Report, event
@@ -164,6 +165,37 @@ def test_enough_fragments_to_read_the_data_are_committed(recorded):
     assert run.answers() == pytest.approx({0: 6, 1: 10, 2: 8}, abs=1e-3)
 
 
+def test_who_takes_a_write_first_commits_it(recorded):
+    """Three bricks, everyone is asked.
+
+        0: A, a read of 7       brick 0 until 7
+        1: W, a write of 5      brick 1 from 1 to 6: answered. Brick 2, which had been idle all the time, then writes it from
+                                its buffer until 11
+        6.5: B, a read of 3     brick 1 until 9.5
+
+    Brick 0 finds W in its buffer at 7 and writes it until 12.
+    """
+    arrivals = asked(recorded, [0, 1, 6.5], [7, 5, 3], {1})
+    run = past(Scenario(System(SERVER, Replicas(3), Everyone(), FCFS(), Claimed(), slots=4), arrivals))
+    assert ended(run) == [(6, 1, 1), (7, 0, 0), (9.5, 2, 1), (11, 1, 2), (12, 1, 0)]
+    assert run.answers() == pytest.approx({0: 7, 1: 6, 2: 9.5}, abs=1e-3)
+
+
+def test_idle_nodes_all_commit_and_busy_ones_agree(recorded):
+    """Three bricks, latency 1 ms, all of one speed.
+
+     0: V, a write of 5       all are idle and begin at once: until 5, and nothing is left for later
+    20: A, a read of 10       all begin: until 30
+    21: W, a write of 5       all choose it at 28; bricks 1 and 2 hear of the bid of brick 0, which is as good, at 29, and
+                              have nothing else. Brick 0 from 30 to 35: answered, and the others from their buffers to 40
+    """
+    arrivals = asked(recorded, [0, 20, 21], [5, 10, 5], {0, 2})
+    run = past(Scenario(System(SERVER, Replicas(3), Preselection(1 * MS), FCFS(), Claimed(), slots=4), arrivals))
+    idle = [(5, 0, brick) for brick in range(3)] + [(30, 1, brick) for brick in range(3)]
+    assert ended(run) == [*idle, (35, 2, 0), (40, 2, 1), (40, 2, 2)]
+    assert run.answers() == pytest.approx({0: 5, 1: 30, 2: 35}, abs=1e-3)
+
+
 ASKED = 40
 
 
@@ -205,6 +237,10 @@ CASES = {
     "hashing": Case(Hashing(), False, FRAGMENTS),
     "two copies at once": Case(Redundant(2), False, COPIES, commits=2),
     "few slots and rows": Case(Redundant(1), False, FRAGMENTS, slots=3, most=2),
+    "who is first": Case(Everyone(), True, FRAGMENTS),
+    "preselection": Case(Preselection(2 * MS), True, FRAGMENTS),
+    "preselection of copies, few slots": Case(Preselection(2 * MS), True, COPIES, slots=3, most=2),
+    "lost claims": Case(DSPTF(1 * MS, delivery=Lossy(0.3)), True, COPIES),
 }
 
 
@@ -272,7 +308,7 @@ def test_every_part_is_written_once_and_enough_of_them_before_the_answer(name, w
     assert last.slots.answered.all() and not last.slots.waiting.any()
 
 
-@pytest.mark.parametrize("name", ["hashing"])
+@pytest.mark.parametrize("name", ["hashing", "preselection"])
 def test_it_holds_in_a_closed_loop(name):
     case = CASES[name]
     draw, late = RandomRequests(ExponentialSize(4096), 0.4), 0
