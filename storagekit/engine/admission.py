@@ -80,7 +80,8 @@ def admit(
         dispatch=dispatch,
         cache=cache,
     )
-    state = tell(scenario, state, "entered", Entered(into, admitted, request, placement, place, waits, usable))
+    entered = Entered(into, admitted, request, placement, place, waits, usable, inside)
+    state = tell(scenario, state, "entered", entered)
     state = hand_over(scenario, state, held(waits, part) & admitted, drives.planned)
     return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
 

@@ -60,8 +60,10 @@ def sending_of(
 def foreseen(
     scenario: Scenario, horizon: Float[Array, "1 *lanes"], entry: Float[Array, "1 *lanes"]
 ) -> Float[Array, "1 *lanes"]:
-    """Until when answers are certain: a request that enters may stop the brick that is about to answer."""
-    return jnp.minimum(horizon, entry) if scenario.system.condition.stops else horizon
+    """Until when answers may leave: a request that enters may stop the brick that is about to answer, or wake a drive before
+    an answer leaves something to do behind."""
+    waits = scenario.system.condition.stops or scenario.system.write.over_when_answered
+    return jnp.minimum(horizon, entry) if waits else horizon
 
 
 def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tuple[State, Int[Array, "1 *lanes"]]:

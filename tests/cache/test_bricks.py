@@ -64,7 +64,8 @@ def driven(cache, placement, sent: Sent):
         found, private = cache.look_up(private, request, always, Sought(placement, row.routed, row.receiving, place))
         slot = request.number % SLOTS
         private = cache.entered(
-            private, Entered(rows(SLOTS, slot) == slot, always, request, placement, place, row.routed, None)
+            private,
+            Entered(rows(SLOTS, slot) == slot, always, request, placement, place, row.routed, None, jnp.zeros(1)),
         )
         drive = jnp.zeros((BRICKS, *always.shape[1:]), bool)
         taken = Taken(
@@ -363,7 +364,9 @@ def test_a_read_waits_for_reads_that_share_a_block():
         request = jax.tree.map(lambda column: jnp.asarray(column[0]), requests([sector], sectors))
         into, place = jnp.arange(SLOTS) == slot, Replicas(BRICKS).locate(SERVER, request)
         always, asked = jnp.ones(1, bool), jnp.ones(1, jnp.uint32)
-        private = cache.entered(private, Entered(into, always, request, Replicas(BRICKS), place, asked, None))
+        private = cache.entered(
+            private, Entered(into, always, request, Replicas(BRICKS), place, asked, None, jnp.zeros(1))
+        )
     shares = {
         (1, 1): [False, False],
         (1, 2): [True, False],
