@@ -139,10 +139,12 @@ class Answered(NamedTuple):
 
 
 class Stopped(NamedTuple):
-    """A brick stops, in lanes in which `bricks` marks one. lost: reads that nobody serves any more, to be sent again."""
+    """A brick stops, in lanes in which `bricks` marks one. lost: reads that nobody serves any more, to be sent again.
+    aborted: the parts of each request that it was to serve, one bit each."""
 
     bricks: Bool[Array, "drive *lanes"]
     lost: Bool[Array, "slot *lanes"]
+    aborted: UInt32[Array, "slot *lanes"]
 
 
 class Member(eqx.Module):
