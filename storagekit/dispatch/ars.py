@@ -30,8 +30,8 @@ OF_WRITES = 31
 
 
 class Clients(NamedTuple):
-    """Private state. observed: responses, by operation, client and node. pool: the clients' intervals. left: seconds until the
-    metrics of each view are computed. clock: how often metrics were, and intervals tuned, which says what came later.
+    """Private state. observed: responses, by operation, client and node. pool: the clients' intervals. left: seconds until
+    the metrics of each view are computed. clock: how often metrics were, and intervals tuned, which says what came later.
     silence: who does not answer, None where nobody asks more nodes for it.
 
     For C clients, n nodes, pools of e and P subregions 32 C n + 4 C e (P + 2) + 8 bytes a lane, and where more may be asked
