@@ -49,7 +49,8 @@ class Rule(NamedTuple):
 class Entered(NamedTuple):
     """A request enters. into: its slot, in lanes in which it is `admitted`. asked: the parts at which it waits.
 
-    place: where it lies. usable: the replicas that may serve it, bit part * D_r + replica; None for all.
+    place: where it lies. usable: the replicas that may serve it, bit part * D_r + replica; None for all. at: when those that
+    hold it have it, seconds from now.
     """
 
     into: Bool[Array, "slot *lanes"]
@@ -59,6 +60,7 @@ class Entered(NamedTuple):
     place: Any
     asked: UInt32[Array, "1 *lanes"]
     usable: UInt32[Array, "1 *lanes"] | None
+    at: Float[Array, "1 *lanes"]
 
 
 class Taken(NamedTuple):
@@ -86,7 +88,8 @@ class Ended(NamedTuple):
 
     written: it was a write's, and its request is still there: in `slot`, lying at `place`, born then. Of a copy that was
     delayed the slot says nothing.
-    awaited: a client waits for it: its request is still there, and its answer hangs on this part. Then brick, read, client
+    awaited: a client waits for it: its request is still there, its answer hangs on this part, and the brick has nothing more
+    to write for it. Then brick, read, client
     and sectors (None where requests have no clients) say where it was, what, for whom and how much, and since: seconds since
     the request was sent.
     """
@@ -108,6 +111,19 @@ class Ended(NamedTuple):
     since: Float[Array, "1 *lanes"]
 
 
+class Leaving(NamedTuple):
+    """An answer is about to leave `slot`, in lanes in which one `leaves`: that to `number`, a read or a write, which lies at
+    `place`; `at`: when, seconds from now. The next request may enter the slot at once."""
+
+    slot: Int[Array, "1 *lanes"]
+    leaves: Bool[Array, "1 *lanes"]
+    number: Int[Array, "1 *lanes"]
+    place: Any
+    placement: AbstractPlacement
+    read: Bool[Array, "1 *lanes"]
+    at: Float[Array, "1 *lanes"]
+
+
 class Answered(NamedTuple):
     """A request that was answered: its number (NOBODY if none was), its response time in seconds, whether it is a read,
     and whether nobody waited for it; when, seconds from now; for whom it was, who sent it and its length, None where requests
@@ -124,10 +140,12 @@ class Answered(NamedTuple):
 
 
 class Stopped(NamedTuple):
-    """A brick stops, in lanes in which `bricks` marks one. lost: reads that nobody serves any more, to be sent again."""
+    """A brick stops, in lanes in which `bricks` marks one. lost: reads that nobody serves any more, to be sent again.
+    aborted: the parts of each request that it was to serve, one bit each."""
 
     bricks: Bool[Array, "drive *lanes"]
     lost: Bool[Array, "slot *lanes"]
+    aborted: UInt32[Array, "slot *lanes"]
 
 
 class Member(eqx.Module):
@@ -147,6 +165,10 @@ class Member(eqx.Module):
 
     def ended(self, private: Any, moment: Ended) -> Any:
         """Private state once an access is over."""
+        return private
+
+    def leaving(self, private: Any, moment: Leaving) -> Any:
+        """Private state once an answer leaves its slot, before the next request enters."""
         return private
 
     def answered(self, private: Any, moment: Answered) -> Any:
@@ -204,6 +226,9 @@ class OneOf(Member):
 
     def ended(self, private, moment):
         return tuple(member.ended(state, moment) for member, state in self.each(private))
+
+    def leaving(self, private, moment):
+        return tuple(member.leaving(state, moment) for member, state in self.each(private))
 
     def answered(self, private, moment):
         return tuple(member.answered(state, moment) for member, state in self.each(private))

@@ -15,8 +15,8 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.claims.base import AbstractClaims, Claim, Verdict
-from storagekit.lanes import INSTANT, bit, count, least, pick, real, rows, whole
-from storagekit.moments import Entered, Sizes
+from storagekit.lanes import INSTANT, bit, count, held, least, pick, real, rows, whole
+from storagekit.moments import Entered, Sizes, Stopped
 
 
 class Bids(NamedTuple):
@@ -137,6 +137,12 @@ class Preselection(AbstractClaims):
         worst = -least(jnp.where(hears & (claimed >= highest - INSTANT), -part, 0))
         ahead = count(_better(claimed, part, pick(claimed, worst), worst)) + 1
         return worst, jnp.isfinite(highest) & (ahead >= needed)
+
+    def stopped(self, private: Bids, moment: Stopped) -> Bids:
+        # nobody keeps away from what is sent again, or because of a claim that comes to nothing
+        every = jnp.where(moment.lost, jnp.uint32(0xFFFFFFFF), moment.aborted)
+        gone = jnp.stack([held(every, jnp.int32(part)) for part in range(private.bid.shape[0])])
+        return Bids(*(jnp.where(gone, jnp.inf, field) for field in private[:3]), private.needed)
 
     def left_behind(self, private: Bids, waiting: UInt32[Array, "slot *lanes"]):
         return jnp.zeros_like(waiting)

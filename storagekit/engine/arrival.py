@@ -10,8 +10,8 @@ from storagekit.engine.admission import Admission, admit
 from storagekit.engine.failure import foreseen
 from storagekit.engine.state import NOBODY, Slots, State, tell
 from storagekit.engine.system import Scenario
-from storagekit.lanes import INSTANT, first_min, first_true, least, pick, pick_tree, rows
-from storagekit.moments import Answered
+from storagekit.lanes import INSTANT, first_min, first_true, held, least, pick, pick_tree, rows
+from storagekit.moments import Answered, Leaving
 from storagekit.workload import AbstractClients, Requests
 
 
@@ -48,9 +48,11 @@ class Passage(NamedTuple):
 
 
 def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *lanes"]:
-    """The parts at which each request still waits once it is answered: a write at all, a read where nobody heard of it."""
+    """The parts at which each request still waits once it is answered: a write at all, unless it is over then, a read where
+    nobody heard of it."""
     behind = scenario.system.claims.left_behind(state.claims, state.slots.waiting)
-    return jnp.where(state.slots.read | scenario.system.write.over_when_answered, behind, state.slots.waiting)
+    written = jnp.zeros_like(behind) if scenario.system.write.over_when_answered else state.slots.waiting
+    return jnp.where(state.slots.read, behind, written)
 
 
 def next_request(scenario: Scenario, state: State) -> Next:
@@ -105,6 +107,32 @@ def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> An
     )
 
 
+def _wakes_first(
+    scenario: Scenario, state: State, coming: Next, due: Bool[Array, "1 *lanes"], entry: Float[Array, "1 *lanes"]
+) -> Bool[AnyArray, "..."]:
+    """Whether an answer leaves before the next request enters, and drives may wake for what it leaves behind."""
+    never = jnp.zeros_like(due)
+    if not scenario.system.write.over_when_answered:
+        return never
+    written = ~pick(state.slots.read, coming.leaving)
+    return scenario.arrivals.leaves(never, due) & written & (coming.answer < entry)
+
+
+def _leaving(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> State:
+    """The state once members know that the earliest answer leaves; idle drives wake for what a write that is over then may
+    have left for later."""
+    system, slots, drives = scenario.system, state.slots, state.drives
+    if not system.write.over_when_answered:
+        return state
+    number, place, read = pick_tree((slots.number, slots.place, slots.read), coming.leaving)
+    placement, at = system.placement, jnp.maximum(coming.answer, 0.0)
+    moment = Leaving(coming.leaving, leaves, number, place, placement, read, at)
+    held_there = held(placement.parts_of(place), placement.part_on(rows(system.drives, drives.wake), place))
+    woken = drives.idle & held_there & leaves & ~read
+    wake = jnp.where(woken, jnp.minimum(drives.wake, at), drives.wake)
+    return tell(scenario, state._replace(drives=drives._replace(wake=wake)), "leaving", moment)
+
+
 def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> State:
     """The state once arrivals know who was answered, where requests have clients."""
     clients = scenario.arrivals
@@ -146,7 +174,10 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     horizon = least(state.drives.wake)
     admitted = arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival)
     known = foreseen(scenario, horizon, entry)
-    leaves = arrivals.leaves(admitted, (coming.answer <= known) & jnp.isfinite(coming.answer))
+    due = (coming.answer <= known) & jnp.isfinite(coming.answer)
+    admitted = admitted & ~_wakes_first(scenario, state, coming, due, entry)
+    leaves = arrivals.leaves(admitted, due)
+    state = _leaving(scenario, state, coming, leaves)
 
     gone = (row == coming.leaving) & leaves
     answered = _answered(slots, coming, leaves)

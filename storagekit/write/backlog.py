@@ -15,21 +15,25 @@ from storagekit.write.table import Table, empty
 
 # what a drive writes that is not of the table, and what was until its row had nothing left to do
 FIRST, COVERED = -1, -2
+# seconds; a power of two, so that nothing is lost when whole ones are taken out
+TICK = 2.0**-10
 
 
 class Clock(NamedTuple):
-    """Seconds since the run began, whole ones and the rest, so that the age of a row need not be told at every event."""
+    """Time since the run began, in whole ticks and the rest in seconds, so that the age of a row need not be told at every
+    event. Ages are exact to some ns, so that rounding does not choose between what came at one instant."""
 
     whole: Int[Array, "*row"]
     rest: Float[Array, "*row"]
 
     def after(self, time: Float[Array, "*row"]) -> "Clock":
         rest = self.rest + time
-        return Clock(self.whole + jnp.floor(rest).astype(jnp.int32), rest - jnp.floor(rest))
+        whole = jnp.floor(rest / TICK)
+        return Clock(self.whole + whole.astype(jnp.int32), rest - whole * TICK)
 
     def since(self, other: "Clock") -> Float[Array, "*row"]:
         """Seconds from the other to this."""
-        return (self.whole - other.whole).astype(jnp.float32) + (self.rest - other.rest)
+        return (self.whole - other.whole).astype(jnp.float32) * TICK + (self.rest - other.rest)
 
 
 class Backlog(NamedTuple):

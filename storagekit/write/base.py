@@ -85,7 +85,8 @@ class AbstractWrite(Member):
 
     @property
     def over_when_answered(self) -> bool:
-        """Whether a write that is answered waits at no drive any more."""
+        """Whether a write that is answered waits at no drive any more, and what is not written then is left for later: it
+        hears that the answer is leaving."""
         return False
 
     @property

@@ -17,8 +17,8 @@ from storagekit import units
 from storagekit.arrays import AnyArray
 from storagekit.checks import require, require_whole
 from storagekit.errors import InputError
-from storagekit.lanes import bit, count, held, pick, real, rows
-from storagekit.moments import Ended, Entered, Rule, Sizes, Taken
+from storagekit.lanes import bit, held, pick, real, rows
+from storagekit.moments import Ended, Entered, Leaving, Rule, Sizes, Taken
 from storagekit.placement import AbstractPlacement
 from storagekit.write.backlog import FIRST, Backlog, Clock, backlog, numbers
 from storagekit.write.base import AbstractWrite, Later, Price
@@ -45,7 +45,7 @@ class Buffers(NamedTuple):
         """With that in buffers too, in the lanes marked in `where` in which anything is left of it."""
         where = where & (row.left != 0)
         left_over = self.backlog
-        table = left_over.table.put(left_over.table.size, row._replace(born=left_over.now), where)
+        table = left_over.table.put(left_over.table.size, row, where)
         brick = placement.brick_of(rows(left_over.writes.shape[0], self.filled))
         part = placement.part_on(rows(left_over.writes.shape[0], self.filled), row.place)
         much = jnp.where(where & held(row.left, part), placement.sectors_of(part, row.place, row.sectors), 0)
@@ -77,10 +77,10 @@ class Committed(AbstractWrite):
     """The parts that the dispatcher names are written at once, the others go into their nodes' buffers; answered when the
     former are on disk.
 
-    buffer: bytes that a node's holds (ars gives no number: 2 MB, the memory of most of its drives); while it is full what is
-    in it competes with everything else, else its drives write it when they have nothing else to do. Sending a part to a node
-    that only buffers it takes no time. most: writes with parts in buffers that there is memory for; what arrives beyond waits
-    outside and is counted. A read does not look into buffers.
+    buffer: bytes that a node's holds (ars gives no number; 2 MB, as a disk of its first two nodes has). While it is full what
+    is in it competes with everything else, and what comes is acknowledged all the same; else drives write it when they have
+    nothing else to do. Sending a part to a node that only buffers it takes no time. most: writes with parts in buffers that
+    there is memory for; what arrives beyond waits outside and is counted. A read does not look into buffers.
     """
 
     buffer: Float[AnyArray, "..."] = eqx.field(converter=real, default=float(2 * units.MB))
@@ -123,7 +123,7 @@ class Committed(AbstractWrite):
     def entered(self, private: Buffers, moment: Entered) -> Buffers:
         request, placement = moment.request, moment.placement
         left = placement.parts_of(moment.place) & ~moment.asked
-        row = Row(request.number, moment.place, request.sectors, private.backlog.now, left)
+        row = Row(request.number, moment.place, request.sectors, private.backlog.now.after(moment.at), left)
         return private.with_row(row, moment.admitted & ~request.read, placement)
 
     def later(
@@ -153,14 +153,11 @@ class Committed(AbstractWrite):
 
 
 class Settling(NamedTuple):
-    """Private state of `Claimed`. buffers: see there. open: the parts of the write in each slot that nobody has written or is
-    writing; under_way: those that somebody is. lacks: how many are still to be on disk before it is answered. sectors: its
-    length."""
+    """Private state of `Claimed`. buffers: see there. open: the parts of the write in each slot that nobody has written or
+    is to write; sectors: its length."""
 
     buffers: Buffers
     open: UInt32[Array, "slot *lanes"]
-    under_way: UInt32[Array, "slot *lanes"]
-    lacks: Int[Array, "slot *lanes"]
     sectors: Int[Array, "slot *lanes"]
 
 
@@ -169,7 +166,8 @@ class Claimed(Committed):
     disk; those nodes that drop it put it into their buffers (ars, section 5, of D-SPTF: writes treated the same as reads;
     what becomes of the other copies it does not say).
 
-    What has to be written besides a part, such as its parity, goes into the buffers too.
+    What has to be written besides a part, such as its parity, goes into the buffers too, so that a node with RAID 5 commits
+    sooner than under `Committed`, which waits for both.
     """
 
     @property
@@ -190,8 +188,8 @@ class Claimed(Committed):
         return None
 
     def init(self, sizes: Sizes) -> Settling:
-        none, mask = numbers(sizes.slots, sizes), numbers(sizes.slots, sizes, 0, jnp.uint32)
-        return Settling(self._buffers(sizes), mask, mask, none, none)
+        nothing = numbers(sizes.slots, sizes, 0, jnp.uint32)
+        return Settling(self._buffers(sizes), nothing, numbers(sizes.slots, sizes))
 
     def has_room(self, private: Settling):
         return super().has_room(private.buffers)
@@ -201,8 +199,6 @@ class Claimed(Committed):
         parts = jnp.where(request.read, jnp.uint32(0), moment.placement.parts_of(moment.place))
         return private._replace(
             open=jnp.where(into, parts, private.open),
-            under_way=jnp.where(into, jnp.uint32(0), private.under_way),
-            lacks=jnp.where(into, moment.placement.needed_of(moment.place), private.lacks),
             sectors=jnp.where(into, request.sectors, private.sectors),
         )
 
@@ -211,37 +207,28 @@ class Claimed(Committed):
 
     def taken(self, private: Settling, moment: Taken) -> Settling:
         assert moment.delayed is not None
-        its = (rows(private.open.shape[0], private.open) == moment.slot) & moment.kept & ~moment.read
-        its = its & (moment.delayed < 0)
-        begun, back = bit(moment.part), moment.given_up
-        return private._replace(
-            buffers=super().taken(private.buffers, moment),
-            open=jnp.where(its, (private.open | back) & ~begun, private.open),
-            under_way=jnp.where(its, (private.under_way & ~back) | begun, private.under_way),
-        )
+        its = moment.kept & ~moment.read & (moment.delayed < 0)
+        its = its & (rows(private.open.shape[0], private.open) == moment.slot)
+        left = (private.open | moment.given_up) & ~bit(moment.part)
+        buffers = super().taken(private.buffers, moment)
+        return private._replace(buffers=buffers, open=jnp.where(its, left, private.open))
 
     def ends_delayed(self, private: Settling, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
         return super().ends_delayed(private.buffers, which)
 
     def ended(self, private: Settling, moment: Ended) -> Settling:
-        part = moment.placement.part_on(moment.which, moment.place)
-        its = (rows(private.open.shape[0], private.open) == moment.slot) & moment.written
-        lacks = private.lacks - its
-        under_way = jnp.where(its, private.under_way & ~bit(part), private.under_way)
-        # all that are to be on disk are, and nobody writes another of it
-        over = its & (lacks <= 0) & (under_way == 0)
-        left, much = pick(private.open, moment.slot), pick(private.sectors, moment.slot)
-        buffers = private.buffers.written(moment.which, moment.made, moment.placement)
-        row = Row(moment.number, moment.place, much, buffers.backlog.now, left)
-        return private._replace(
-            buffers=buffers.with_row(row, count(over) > 0, moment.placement),
-            open=jnp.where(over, jnp.uint32(0), private.open),
-            under_way=under_way,
-            lacks=lacks,
-        )
+        return private._replace(buffers=super().ended(private.buffers, moment))
 
-    def keeps(self, private: Settling, read: Bool[Array, "slot *lanes"]) -> Bool[Array, "slot *lanes"]:
-        return ~read & ((private.open | private.under_way) != 0)
+    def leaving(self, private: Settling, moment: Leaving) -> Settling:
+        left, much = pick(private.open, moment.slot), pick(private.sectors, moment.slot)
+        born = private.buffers.backlog.now.after(moment.at)
+        row = Row(moment.number, moment.place, much, born, left)
+        written = moment.leaves & ~moment.read
+        its = written & (rows(private.open.shape[0], private.open) == moment.slot)
+        return private._replace(
+            buffers=private.buffers.with_row(row, written, moment.placement),
+            open=jnp.where(its, jnp.uint32(0), private.open),
+        )
 
     def elapse(self, private: Settling, time: Float[Array, "1 *lanes"]) -> Settling:
         return private._replace(buffers=private.buffers.elapse(time))

@@ -260,7 +260,7 @@ def expected(arrivals, write, protocol: Preselection, code: tuple[int, int], cou
 
 
 @pytest.mark.parametrize("arrivals", [LOOP, STREAM], ids=["closed", "open"])
-@pytest.mark.parametrize("writes", [[FirstCopy()]], ids=["written"])
+@pytest.mark.parametrize("writes", [[FirstCopy()], [Claimed(), Claimed(buffer=0.0)]], ids=["written", "claimed"])
 def test_every_request_is_answered_when_the_program_says(writes, arrivals):
     """Within 1 us, at latencies of 0 to 1 ms, drives choosing up to 4 ms ahead; accesses take from 0.01 to 10 ms."""
     cases = list(product(writes, PROTOCOLS, CODES))

@@ -59,12 +59,14 @@ def driven(cache, placement, sent: Sent):
     def one(private, row: Sent):
         request = row.request
         if row.generation is not None:
-            private = cache.stopped(private, Stopped(row.generation - private.lost, jnp.zeros((SLOTS, 1), bool)))
+            nothing = jnp.zeros((SLOTS, 1), bool), jnp.zeros((SLOTS, 1), jnp.uint32)
+            private = cache.stopped(private, Stopped(row.generation - private.lost, *nothing))
         place, always = placement.locate(SERVER, request), jnp.ones_like(request.read)
         found, private = cache.look_up(private, request, always, Sought(placement, row.routed, row.receiving, place))
         slot = request.number % SLOTS
         private = cache.entered(
-            private, Entered(rows(SLOTS, slot) == slot, always, request, placement, place, row.routed, None)
+            private,
+            Entered(rows(SLOTS, slot) == slot, always, request, placement, place, row.routed, None, jnp.zeros(1)),
         )
         drive = jnp.zeros((BRICKS, *always.shape[1:]), bool)
         taken = Taken(
@@ -363,7 +365,9 @@ def test_a_read_waits_for_reads_that_share_a_block():
         request = jax.tree.map(lambda column: jnp.asarray(column[0]), requests([sector], sectors))
         into, place = jnp.arange(SLOTS) == slot, Replicas(BRICKS).locate(SERVER, request)
         always, asked = jnp.ones(1, bool), jnp.ones(1, jnp.uint32)
-        private = cache.entered(private, Entered(into, always, request, Replicas(BRICKS), place, asked, None))
+        private = cache.entered(
+            private, Entered(into, always, request, Replicas(BRICKS), place, asked, None, jnp.zeros(1))
+        )
     shares = {
         (1, 1): [False, False],
         (1, 2): [True, False],

@@ -100,16 +100,15 @@ def halved(
 
 
 def settled(data: xr.Dataset) -> dict[str, float]:
-    """Seconds from the slowing of a node until the mean share of `halved` stays within a tenth of the way it has to go."""
-    mean = data.share.mean("seed")
+    """Seconds from the slowing of a node until the mean share of `halved` stays within a tenth of the way it has to go and
+    two standard errors."""
+    mean, error = data.share.mean("seed"), data.share.std("seed", ddof=1) / np.sqrt(data.sizes["seed"])
     times, slows = data.time.values, float(data.attrs["slows"])
     found = {}
     for protocol in data.protocol.values:
-        its = mean.sel(protocol=protocol).values
+        its, wide = (part.sel(protocol=protocol).values for part in (mean, error))
         before = its[(times > slows / 2) & (times < slows)].mean()
         end = its[times > times[-1] - (times[-1] - slows) / 3].mean()
-        away = np.flatnonzero(
-            (times > slows) & (np.abs(its - end) > 0.1 * abs(before - end) + its[times > slows].std())
-        )
+        away = np.flatnonzero((times > slows) & (np.abs(its - end) > 0.1 * abs(before - end) + 2 * wide))
         found[str(protocol)] = float(times[away[-1]] - slows) if away.size else 0.0
     return found

@@ -1,0 +1,346 @@
+"""Commit and write apart: timelines worked by hand, and runs replayed on a model of what is on disk and what in buffers."""
+
+from functools import partial
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import assert_refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storagekit import units
+from storagekit.claims import Lossy
+from storagekit.dispatch import DSPTF, Everyone, Hashing, Preselection, Redundant
+from storagekit.drive import RateServer
+from storagekit.engine import Condition, Record, Scenario, System, keys, stopped
+from storagekit.engine.event import Report, event
+from storagekit.engine.run import CHUNK, Runner, incoming
+from storagekit.engine.state import NOBODY, State
+from storagekit.placement import Coded, Replicas, SRMirror
+from storagekit.schedule import FCFS
+from storagekit.units import MS
+from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests, RecordedArrivals, Requests
+from storagekit.write import Claimed, Committed
+
+SERVER = RateServer(1000)  # a sector takes 1 ms
+
+
+class Access(NamedTuple):
+    """An access that has ended: when, ms since the start, to which request's part, and whether it was from a buffer."""
+
+    end: float
+    number: int
+    drive: int
+    late: bool
+
+
+class Past(NamedTuple):
+    """Every event of a run: the state after it and its report, one row each."""
+
+    states: State
+    reports: Report
+
+    def after(self, at: int) -> State:
+        return jax.tree.map(lambda rows: rows[at], self.states)
+
+    @property
+    def time(self) -> np.ndarray:
+        """When each event was over, ms."""
+        return np.cumsum(self.reports.elapsed.ravel().astype(float)) / MS
+
+    @property
+    def count(self) -> int:
+        return len(self.reports.number)
+
+    def accesses(self) -> list[Access]:
+        """In the order in which their drives tell of them: one that chooses ahead tells before the end."""
+        told = []
+        for at in np.flatnonzero(self.reports.number.ravel() != NOBODY):
+            drive = int(np.flatnonzero(self.reports.served[at])[0])
+            end = self.time[at] + float(self.states.drives.free[at, drive]) / MS
+            told.append(Access(end, int(self.reports.number[at, 0]), drive, self.late(at - 1, drive)))
+        return told
+
+    def late(self, at: int, drive: int) -> bool:
+        """Whether what a drive had planned once event `at` was over came from its node's buffer."""
+        return bool(backlog(self.states).writes[at, drive] >= 0)
+
+    def answers(self) -> dict[int, float]:
+        """When each request was answered, ms."""
+        told = self.reports.answered
+        at = np.flatnonzero(told.number.ravel() >= 0)
+        when = self.time[at] + (told.at - self.reports.elapsed).ravel()[at].astype(float) / MS
+        return dict(zip(told.number.ravel()[at].tolist(), when.tolist(), strict=True))
+
+
+def buffers(state: State):
+    """The buffers of `Committed`, and of `Claimed`."""
+    return getattr(state.write, "buffers", state.write)
+
+
+def backlog(state: State):
+    return buffers(state).backlog
+
+
+@partial(jax.jit, static_argnums=(1,))
+def unfolded(arrays, static, run):
+    """A chunk of events, with the state after each."""
+    scenario = eqx.combine(arrays, static.value)
+    coming = incoming(scenario, run)
+
+    def body(state, _):
+        state, report = event(scenario, coming, state)
+        return state, (state, report)
+
+    state, told = jax.lax.scan(body, run.state._replace(taken=jnp.zeros_like(run.first)), None, length=CHUNK)
+    return run._replace(state=state, first=run.first + state.taken), told
+
+
+def past(scenario: Scenario, chunks: int | None = None) -> Past:
+    """A run of so many chunks, or until nothing is left to do."""
+    runner = Runner(scenario, keys([0])[:, 0], Record())
+    run, told = runner.run, []
+    while len(told) < (chunks or 40):
+        run, part = unfolded(runner.arrays, runner.static, run)
+        told.append(jax.tree.map(np.asarray, part))
+        over = run.state.slots.answered.all() and not np.isfinite(run.state.drives.wake).any()
+        if chunks is None and over and run.first[0] >= len(scenario.arrivals.requests.number):
+            break
+    return Past(*jax.tree.map(lambda *rows: np.concatenate(rows), *told))
+
+
+def ended(run: Past) -> list[tuple[float, int, int]]:
+    """When each access ended, ms, of which request and on which drive."""
+    return sorted((round(end, 3), number, drive) for end, number, drive, _ in run.accesses())
+
+
+def asked(recorded, times, sectors, writes=(), **more) -> RecordedArrivals:
+    read = [number not in writes for number in range(len(times))]
+    return recorded([time * MS for time in times], sectors=sectors, read=read, **more)
+
+
+# a write of 5 KB when a read and another have arrived at one of its bricks, and before a third
+FULL, ROOM = [0.0, 5.0 * units.SECTOR], [6.0 * units.SECTOR]
+
+
+@pytest.mark.parametrize("buffer", [*FULL, *ROOM])
+def test_one_copy_is_committed_and_the_others_are_written_when_their_drives_have_nothing_else(recorded, buffer):
+    """Hashing over three bricks, a sector 1 ms.
+
+        0: A, a read of 10 at brick 1         until 10
+        1: B, a read of 2 at brick 1          waits
+        2: W, a write of 5                    brick 0, which is asked, commits it from 2 to 7: answered; brick 2 is idle and
+                                              writes it at the same time; brick 1 has it in its buffer
+        3: C, a read of 3 at brick 1          waits
+
+    Brick 1 goes on with B until 12 and C until 15, and then writes W until 20. If 5 sectors fill its buffer W competes: B
+    came before it, and C after: W until 17, C until 20.
+    """
+    arrivals = asked(recorded, [0, 1, 2, 3], [10, 2, 5, 3], {2}, address_hash=[1, 1, 0, 1])
+    system = System(SERVER, Replicas(3), Hashing(), FCFS(), Committed(buffer=buffer), slots=4)
+    run = past(Scenario(system, arrivals))
+    first = [(7, 2, 0), (7, 2, 2), (10, 0, 1), (12, 1, 1)]
+    assert ended(run) == [*first, *([(17, 2, 1), (20, 3, 1)] if buffer in FULL else [(15, 3, 1), (20, 2, 1)])]
+    expected = {0: 10, 1: 12, 2: 7, 3: 20 if buffer in FULL else 15}
+    assert run.answers() == pytest.approx(expected, abs=1e-3)
+
+
+def test_enough_fragments_to_read_the_data_are_committed(recorded):
+    """2 of 4 fragments, each half as long; who is asked for part k is asked for part k + 1 too.
+
+        0: A, a read of 12, parts 3 and 0     until 6
+        1: W, a write of 8, parts 2 and 3     brick 2 from 1 to 5, brick 3 from 6 to 10: answered; in buffers for 0 and 1,
+                                              of which brick 1 is idle: from 1 to 5
+        2: B, a read of 4, parts 0 and 1      brick 1 from 5 to 7, brick 0 from 6 to 8
+
+    Brick 0 then writes W until 12.
+    """
+    arrivals = asked(recorded, [0, 1, 2], [12, 8, 4], {1}, address_hash=[3, 2, 0])
+    run = past(Scenario(System(SERVER, Coded(2, 4), Hashing(), FCFS(), Committed(), slots=4), arrivals))
+    assert ended(run) == [(5, 1, 1), (5, 1, 2), (6, 0, 0), (6, 0, 3), (7, 2, 1), (8, 2, 0), (10, 1, 3), (12, 1, 0)]
+    assert run.answers() == pytest.approx({0: 6, 1: 10, 2: 8}, abs=1e-3)
+
+
+def test_who_takes_a_write_first_commits_it(recorded):
+    """Three bricks, everyone is asked.
+
+        0: A, a read of 7       brick 0 until 7
+        1: W, a write of 5      brick 1 from 1 to 6: answered. Brick 2, which had been idle all the time, then writes it from
+                                its buffer until 11
+        6.5: B, a read of 3     brick 1 until 9.5
+
+    Brick 0 finds W in its buffer at 7 and writes it until 12.
+    """
+    arrivals = asked(recorded, [0, 1, 6.5], [7, 5, 3], {1})
+    run = past(Scenario(System(SERVER, Replicas(3), Everyone(), FCFS(), Claimed(), slots=4), arrivals))
+    assert ended(run) == [(6, 1, 1), (7, 0, 0), (9.5, 2, 1), (11, 1, 2), (12, 1, 0)]
+    assert run.answers() == pytest.approx({0: 7, 1: 6, 2: 9.5}, abs=1e-3)
+
+
+def test_idle_nodes_all_commit_and_busy_ones_agree(recorded):
+    """Three bricks, latency 1 ms, all of one speed.
+
+     0: V, a write of 5       all are idle and begin at once: until 5, and nothing is left for later
+    20: A, a read of 10       all begin: until 30
+    21: W, a write of 5       all choose it at 28; bricks 1 and 2 hear of the bid of brick 0, which is as good, at 29, and
+                              have nothing else. Brick 0 from 30 to 35: answered, and the others from their buffers to 40
+    """
+    arrivals = asked(recorded, [0, 20, 21], [5, 10, 5], {0, 2})
+    run = past(Scenario(System(SERVER, Replicas(3), Preselection(1 * MS), FCFS(), Claimed(), slots=4), arrivals))
+    idle = [(5, 0, brick) for brick in range(3)] + [(30, 1, brick) for brick in range(3)]
+    assert ended(run) == [*idle, (35, 2, 0), (40, 2, 1), (40, 2, 2)]
+    assert run.answers() == pytest.approx({0: 5, 1: 30, 2: 35}, abs=1e-3)
+
+
+ASKED = 40
+
+
+def stream(seed: int, read_share: float, gap: float) -> RecordedArrivals:
+    draw = np.random.default_rng(seed)
+    requests = Requests(
+        number=np.arange(ASKED, dtype=np.int32),
+        sector=draw.integers(0, 1000, ASKED).astype(np.int32),
+        sectors=draw.integers(1, 20, ASKED).astype(np.int32),
+        read=draw.random(ASKED) < read_share,
+        receiving=draw.integers(0, 2**32, ASKED, np.uint32),
+        address_hash=draw.integers(0, 2**32, ASKED, np.uint32),
+        asynchronous=np.zeros(ASKED, bool),
+        stream=np.zeros(ASKED, np.int32),
+        client=np.zeros(ASKED, np.int32),
+    )
+    return RecordedArrivals(requests, np.append(draw.exponential(gap, ASKED - 1), np.inf).astype(np.float32))
+
+
+class Case(NamedTuple):
+    """Members of a system. commits: how many parts a write is answered with, None for as many as make the data."""
+
+    dispatch: object
+    claims: bool
+    codes: tuple[tuple[int, int], ...]
+    commits: int | None = None
+    slots: int = 64
+    most: int = 64
+
+    def system(self, code: tuple[int, int], buffer: float) -> System:
+        """On 4 drives, so that codes share a compilation."""
+        write = (Claimed if self.claims else Committed)(buffer=buffer, most=self.most)
+        layout = Coded(*code) if code[0] else Replicas(code[1])
+        return System(SERVER, layout, self.dispatch, FCFS(), write, drives=4, slots=self.slots)
+
+
+FRAGMENTS, COPIES = ((2, 4), (1, 3), (3, 4)), ((0, 3), (0, 4))
+CASES = {
+    "hashing": Case(Hashing(), False, FRAGMENTS),
+    "two copies at once": Case(Redundant(2), False, COPIES, commits=2),
+    "few slots and rows": Case(Redundant(1), False, FRAGMENTS, slots=3, most=2),
+    "who is first": Case(Everyone(), True, FRAGMENTS),
+    "preselection": Case(Preselection(2 * MS), True, FRAGMENTS),
+    "preselection of copies, few slots": Case(Preselection(2 * MS), True, COPIES, slots=3, most=2),
+    "lost claims": Case(DSPTF(1 * MS, delivery=Lossy(0.3)), True, COPIES),
+}
+
+
+def assert_replays(run: Past, case: Case, system: System, requests: Requests) -> list[Access]:
+    """What holds at every event and every answer; the accesses, none of which writes a part twice."""
+    accesses = run.accesses()
+    written = [(one.number, one.drive) for one in accesses if not requests.read[one.number]]
+    assert len(set(written)) == len(written)
+    needed = case.commits or int(system.placement.needed)
+    for number, at in run.answers().items():
+        if not requests.read[number]:
+            ends = sorted(one.end for one in accesses if one.number == number and not one.late)
+            # who claims may hear late and commit more than are needed
+            assert len(ends) >= needed and (case.claims or len(ends) == needed)
+            assert at == pytest.approx(ends[needed - 1], abs=1e-3)
+    for at in range(run.count):
+        assert_buffers_are_their_rows(run, at, system, requests)
+    return accesses
+
+
+def assert_buffers_are_their_rows(run: Past, at: int, system: System, requests: Requests):
+    """And a part is written from a buffer before another that waits only while that is full."""
+    state = run.after(at)
+    rows, filled = backlog(state).table.in_use(), np.zeros(4, int)
+    for number, left in zip(rows.number, rows.left, strict=True):
+        each = -(-int(requests.sectors[number]) // int(system.placement.needed))
+        assert left and not requests.read[number]
+        filled += [each * (int(left) >> drive & 1) for drive in range(4)]
+    assert buffers(state).filled.tolist() == filled.tolist()
+    assert len(rows.number) <= system.write.most + system.slots
+    for drive in np.flatnonzero(state.drives.planned):
+        before = at > 0 and run.states.drives.planned[at - 1, drive] and not run.reports.served[at, drive]
+        if not before and run.late(at, drive) and not system.write.settles:
+            waits = np.any(state.slots.waiting >> np.uint32(drive) & 1)
+            assert not waits or filled[drive] * units.SECTOR >= float(system.write.buffer)
+
+
+@settings(max_examples=60, derandomize=True)
+@given(
+    name=st.sampled_from(list(CASES)),
+    which=st.integers(0, 5),
+    buffer=st.sampled_from([0.0, 8.0 * units.SECTOR, 2.0 * units.MB]),
+    seed=st.integers(0, 999),
+    read_share=st.floats(0, 0.8),
+    gap=st.sampled_from([2 * MS, 10 * MS, 40 * MS]),
+)
+def test_every_part_is_written_once_and_enough_of_them_before_the_answer(name, which, buffer, seed, read_share, gap):
+    """Drained: arrivals end, and then whatever is left for later."""
+    case = CASES[name]
+    code = case.codes[which % len(case.codes)]
+    system, arrivals = case.system(code, buffer), stream(seed, read_share, gap)
+    run = past(Scenario(system, arrivals))
+    accesses = assert_replays(run, case, system, arrivals.requests)
+    assert sorted(run.answers()) == list(range(ASKED))
+    written = {(one.number, one.drive) for one in accesses if not arrivals.requests.read[one.number]}
+    expected = {(number, part) for number in np.flatnonzero(~arrivals.requests.read) for part in range(code[1])}
+    assert written == expected
+    if name == "hashing":
+        for one in accesses:
+            ahead = (one.drive - int(arrivals.requests.address_hash[one.number] % code[1])) % code[1]
+            assert one.late == (ahead >= code[0]) or arrivals.requests.read[one.number]
+    last = run.after(-1)
+    assert backlog(last).table.size[0] == 0 and not buffers(last).filled.any()
+    # nobody waits, and every slot may be entered
+    assert last.slots.answered.all() and not last.slots.waiting.any()
+
+
+@pytest.mark.parametrize("name", ["hashing", "preselection"])
+def test_it_holds_in_a_closed_loop(name):
+    case = CASES[name]
+    draw, late = RandomRequests(ExponentialSize(4096), 0.4), 0
+    for code, outstanding, buffer in (((2, 4), 3, 2.0 * units.MB), ((1, 3), 20, 0.0), ((3, 4), 8, 4096.0)):
+        system = case.system(code, buffer)
+        loop = ClosedLoop(draw, outstanding)
+        run = past(Scenario(system, loop), chunks=3)
+        capacity = system.placement.capacity(system.drive)
+        window = loop.window(capacity, keys([0])[:, 0], np.zeros(1, np.int32), 3 * CHUNK)
+        late += sum(one.late for one in assert_replays(run, case, system, jax.tree.map(np.asarray, window.requests)))
+        assert len(run.answers()) > 40
+    assert late > 20
+
+
+def refused(write, layout=None, **more) -> System:
+    return System(SERVER, layout or Replicas(2), Hashing(), FCFS(), write, **more)
+
+
+STOPS = Condition(stopped(0, 10, 20))
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: Committed(buffer=-1.0), "a node's buffer of -1 bytes: it must be 0 or more and finite"),
+        (lambda: Claimed(buffer=float("nan")), "a node's buffer of nan bytes"),
+        (lambda: Committed(most=0), "writes in buffers 0"),
+        (lambda: refused(Committed(), SRMirror(1, 2, 1)), "buffered, of 2 replicas each: give the layout one replica"),
+        (lambda: refused(Claimed(), SRMirror(1, 2, 1)), "buffered, of 2 replicas each"),
+        (lambda: refused(Committed(), condition=STOPS), "bricks that stop under delayed writes: not modelled"),
+        (lambda: refused(Claimed(), condition=STOPS), "bricks that stop under delayed writes: not modelled"),
+    ],
+)
+def test_impossible_settings_are_refused(make, complaint):
+    assert_refused(make, complaint)
