@@ -88,7 +88,8 @@ class Ended(NamedTuple):
 
     written: it was a write's, and its request is still there: in `slot`, lying at `place`, born then. Of a copy that was
     delayed the slot says nothing.
-    awaited: a client waits for it: its request is still there, and its answer hangs on this part. Then brick, read, client
+    awaited: a client waits for it: its request is still there, its answer hangs on this part, and the brick has nothing more
+    to write for it. Then brick, read, client
     and sectors (None where requests have no clients) say where it was, what, for whom and how much, and since: seconds since
     the request was sent.
     """
@@ -139,10 +140,12 @@ class Answered(NamedTuple):
 
 
 class Stopped(NamedTuple):
-    """A brick stops, in lanes in which `bricks` marks one. lost: reads that nobody serves any more, to be sent again."""
+    """A brick stops, in lanes in which `bricks` marks one. lost: reads that nobody serves any more, to be sent again.
+    aborted: the parts of each request that it was to serve, one bit each."""
 
     bricks: Bool[Array, "drive *lanes"]
     lost: Bool[Array, "slot *lanes"]
+    aborted: UInt32[Array, "slot *lanes"]
 
 
 class Member(eqx.Module):

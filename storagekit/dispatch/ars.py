@@ -18,7 +18,7 @@ from storagekit.dispatch.nodes import node_count
 from storagekit.dispatch.responses import Observed, Silence, observed, silence
 from storagekit.dispatch.unit_interval import empty, lengths_for, select, tune
 from storagekit.errors import InputError
-from storagekit.lanes import bit, index_of, lowest, real, rows, union, where_tree
+from storagekit.lanes import bit, index_of, lowest, real, rows, some, union, where_tree
 from storagekit.moments import Answered, Ended, Entered, Sizes
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests, scramble
@@ -31,8 +31,8 @@ OF_WRITES = 31
 
 class Clients(NamedTuple):
     """Private state. observed: responses, by operation, client and node. pool: the clients' intervals. left: seconds until
-    metrics are computed. clock: how often they were, and intervals tuned, which says what came later. silence: who does not
-    answer, None where nobody asks more nodes for it.
+    the metrics of each view are computed. clock: how often metrics were, and intervals tuned, which says what came later.
+    silence: who does not answer, None where nobody asks more nodes for it.
 
     For C clients, n nodes, pools of e and P subregions 32 C n + 4 C e (P + 2) + 8 bytes a lane, and where more may be asked
     16 a slot and 5 C n + 4 beyond: 3,848 with five clients, four nodes and pools of 16, and with 64 slots 1,128 more.
@@ -40,7 +40,7 @@ class Clients(NamedTuple):
 
     observed: Observed
     pool: Pool
-    left: Float[Array, "1 *lanes"]
+    left: Float[Array, "view *lanes"]
     clock: Int[Array, "1 *lanes"]
     silence: Silence | None
 
@@ -53,16 +53,18 @@ class ARS(AbstractDispatch):
     last window keeps its value, one that never did has an equal share, and so all have at first. An interval is retuned when
     it is used after a value of one of its nodes was renewed.
 
-    window: seconds between computations, which happen with the first event after. ars gives no number; the default is short
-    beside the time in which queues build up, because shares that are renewed more seldom than that swing. block: sectors of
+    window: seconds between computations, which happen with the first event after, of each client at a moment of its own. ars
+    gives no number; the default is short beside the time in which queues build up, because shares that are renewed more
+    seldom than that swing (it was chosen in sight of that, see papers.ars.windows). block: sectors of
     the data with one hash, by default the 64 KB of ars' volumes. clients: how many are told apart; what others send counts as
     that of client number % clients. shared: all have one view and one pool. pool: intervals that a client keeps, of those
     beyond the one that was tuned longest ago goes. Sizes are not known, and taken as equal, where requests have no clients.
 
     extra: reads go to so many nodes more, at most, as nodes that hold the data are silent: asked, and without any response
     for `patience` seconds, of which ars gives no number either; the default is that of clients' time-outs here. The rest is
-    then withdrawn only when a read is answered. Raises InputError for a window or a patience not above 0, for fewer than one
-    client, interval or sector, and where there are more than 31 bricks.
+    then withdrawn only when a read is answered. What too few nodes get is sent again as a whole, to the lowest that are
+    alive. Raises InputError for a window or a patience not above 0, for fewer than one client, interval or sector, and where
+    there are more than 31 bricks.
     """
 
     window: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.1)
@@ -105,7 +107,7 @@ class ARS(AbstractDispatch):
         return Clients(
             observed(OPERATIONS * views * nodes, lanes),
             pool(views, self.pool, nodes, lanes),
-            jnp.zeros((1, *lanes), jnp.float32) + self.window,
+            self.window * (1 - rows(views, jnp.zeros((1, *lanes))) / views),
             jnp.zeros((1, *lanes), jnp.int32),
             silence(sizes.slots, views, nodes, lanes) if self.extra else None,
         )
@@ -157,9 +159,11 @@ class ARS(AbstractDispatch):
     def elapse(self, private: Clients, time: Float[Array, "1 *lanes"]):
         left = private.left - time
         over = left <= 0
-        clock = private.clock + over
+        clock = private.clock + some(over)
+        nodes = private.observed.metric.shape[0] // (OPERATIONS * self._views)
+        of_rows = jnp.concatenate([jnp.repeat(over, nodes, axis=0)] * OPERATIONS)
         return private._replace(
-            observed=private.observed.renewed(over, clock),
+            observed=private.observed.renewed(of_rows, clock),
             left=jnp.where(over, left + (jnp.floor(-left / self.window) + 1) * self.window, left),
             clock=clock,
             silence=None if private.silence is None else private.silence.elapse(time),

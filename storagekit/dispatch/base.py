@@ -25,8 +25,8 @@ class View(NamedTuple):
     busy: drives that have an access planned or under way. falls_free: seconds from its entry until that ends, 0 where there
     is none. free: drives with nothing to do. place: where the entering request lies. placement: where parts are. bricks:
     which drives each has.
-    reach: seconds in which each drive, were it free, would have the entering request under its head; a function, so
-    that it costs only those who ask.
+    reach: seconds in which each drive, were it free, would have the entering request under its head; takes: in which it would
+    be done with it; functions, so that they cost only those who ask.
     """
 
     waiting: UInt32[Array, "slot *lanes"]
@@ -38,6 +38,7 @@ class View(NamedTuple):
     placement: AbstractPlacement
     bricks: Grouping
     reach: Callable[[], Float[Array, "drive *lanes"]]
+    takes: Callable[[], Float[Array, "drive *lanes"]]
 
     @property
     def parts(self) -> Int[AnyArray, "..."]:

@@ -53,8 +53,9 @@ class Central(OneChosen):
 
     service, write_service: mean seconds that a drive of each brick takes for an access; by default writes take as long as
     reads. A request takes its turn behind what waits and is served at the drive that it goes to. With `exact` the
-    positioning time is known where that drive is free, and when what it serves ends where it is not: two readings of
-    perfect knowledge. What nodes have in their buffers to write later is not counted. Raises InputError for times that are
+    time of its access is known where that drive is free, and when what it serves ends where it is not: two readings of
+    perfect knowledge. The paper's packs bins to maximize throughput; this one gives every request its least completion time
+    as it comes. What nodes have in their buffers to write later is not counted. Raises InputError for times that are
     not above 0, and unless there is one for each brick.
     """
 
@@ -83,7 +84,7 @@ class Central(OneChosen):
         mean = jnp.where(request.read, self._mean(self.service, holds), self._mean(self.write_service, holds))
         if self.exact:
             later = _at(view.falls_free, drive) + (queued + 1) * mean
-            completion = jnp.where(_at(view.free, drive), _at(view.reach(), drive), later)
+            completion = jnp.where(_at(view.free, drive), _at(view.takes(), drive), later)
         else:
             completion = (queued + _at(view.busy, drive) + 1) * mean
         return least_of(completion, holds, part, view.needed), private

@@ -33,9 +33,8 @@ class Observed(NamedTuple):
 
         return self._replace(sectors=added(self.sectors, sectors), seconds=added(self.seconds, seconds))
 
-    def renewed(self, over: Bool[Array, "1 *lanes"], when: Int[Array, "1 *lanes"]) -> "Observed":
-        """Once metrics are computed, in lanes in which a window is `over`: of those that had a response; others keep
-        theirs."""
+    def renewed(self, over: Bool[Array, "row *lanes"], when: Int[Array, "1 *lanes"]) -> "Observed":
+        """Once metrics are computed, where a window is `over`: of those that had a response; others keep theirs."""
         new = over & (self.seconds > 0)
         ratio = self.sectors / jnp.where(self.seconds > 0, self.seconds, 1.0)
         return Observed(

@@ -10,7 +10,7 @@ from storagekit.cache import Sought
 from storagekit.dispatch import View
 from storagekit.engine.answer import enough_of, rule_of
 from storagekit.engine.failure import Sending, sending_of
-from storagekit.engine.state import Slots, State, hand_over, mechanics, tell
+from storagekit.engine.state import Slots, State, hand_over, mechanics, tell, time_of
 from storagekit.engine.system import Scenario
 from storagekit.lanes import (
     INSTANT,
@@ -192,21 +192,33 @@ def view_for(
     system, drives = scenario.system, state.drives
     start = jnp.maximum(entry, 0.0)
 
-    def reach() -> Float[Array, "drive *lanes"]:
+    def access() -> tuple[Float[Array, "drive *lanes"], Float[Array, "drive *lanes"]]:
         brick = rows(system.drives, drives.phase)
         as_now = mechanics(scenario, state, brick)
         angle = drives.phase + as_now.turns(start)
         target = system.drive.seen(system.placement.target_on(part, place), brick)
         arm, read = drives.arm, request.read
         nearest = nearest_replica(system.placement, system.drive, as_now, arm, angle, target, read, part, usable_at)
-        return nearest.positioning.total
+        reach = nearest.positioning.total
+        return reach, reach + time_of(scenario, as_now, target, read, brick)
 
     busy = drives.planned & (drives.plan.finish > start)
     # a drive that was woken at this instant has something to do, although it has not chosen yet
     free = ~busy & ~(drives.idle & (drives.wake <= start + INSTANT))
     falls_free = jnp.where(busy, drives.plan.finish - start, 0.0)
     slots, placement = state.slots, system.placement
-    return View(slots.waiting, slots.place, busy, falls_free, free, place, placement, system.bricks, reach)
+    return View(
+        slots.waiting,
+        slots.place,
+        busy,
+        falls_free,
+        free,
+        place,
+        placement,
+        system.bricks,
+        lambda: access()[0],
+        lambda: access()[1],
+    )
 
 
 def under_way(scenario: Scenario, state: State, request: Requests) -> Float[AnyArray, "..."]:

@@ -91,7 +91,8 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
     receiving = jnp.where(fails & ~held(alive, slots.receiving), index_of(alive), slots.receiving)
     rule = _rule(scenario, state, alive, receiving, fails)
     others = _underway(scenario, state, rule.counted, ~down)
-    aborted, fetching = _aborted(scenario, state, which, brick, others)
+    dropped, fetching = _aborted(scenario, state, which, brick, others)
+    aborted = dropped != 0
     rule = _without(state, rule, gone, aborted, fails)
 
     there = fails & ~slots.answered & (slots.number != NOBODY)
@@ -110,9 +111,10 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
         receiving=receiving,
         sent=jnp.where(lost, jnp.maximum(slots.sent + system.condition.timeout, now), slots.sent),
     )
-    drives = _woken(state.drives, down, before & ~stopped, count(lost) > 0, now)
+    # a claim on what was aborted keeps nobody away any more
+    drives = _woken(state.drives, down, before & ~stopped, count(lost | aborted) > 0, now)
     state = state._replace(slots=slots, drives=drives, condition=state.condition._replace(down=down))
-    return tell(scenario, state, "stopped", Stopped(brick, lost)), count(lost)
+    return tell(scenario, state, "stopped", Stopped(brick, lost, dropped)), count(lost)
 
 
 def _parts_on(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"]) -> UInt32[Array, "slot *lanes"]:
@@ -174,7 +176,7 @@ def _woken(
     again: Bool[Array, "1 *lanes"],
     now: Float[Array, "1 *lanes"],
 ) -> Drives:
-    """The drives once some are `down` and some are `back`: these wake, and idle ones where reads are sent `again`."""
+    """The drives once some are `down` and some are `back`: these wake, and idle ones where parts are to be had `again`."""
     woken = (drives.idle & ~down & again) | back
     wake = jnp.where(woken, jnp.minimum(drives.wake, now), drives.wake)
     return drives._replace(
@@ -190,22 +192,24 @@ def _aborted(
     which: Int[Array, "1 *lanes"],
     brick: Bool[Array, "drive *lanes"],
     others: Underway,
-) -> tuple[Bool[Array, "slot *lanes"], Bool[Array, "slot *lanes"]]:
-    """The slot whose access the brick that stops had planned or under way, and the reads that were to be answered with it,
-    because they found its data on the way into memory."""
+) -> tuple[UInt32[Array, "slot *lanes"], Bool[Array, "slot *lanes"]]:
+    """The parts of each request that the brick that stops had planned or under way, one bit each, and the reads that were to
+    be answered with one, because they found its data on the way into memory."""
     slots, drives, system = state.slots, state.drives, scenario.system
-    row, aborted = rows(system.slots, slots.born), jnp.zeros_like(slots.read)
+    row, dropped = rows(system.slots, slots.born), jnp.zeros_like(slots.waiting)
     for drive, exists in system.bricks.drives_of(system.brick_of(which)):
         stops = pick(brick & drives.planned, drive) & exists
         plan = drives.plan
         slot, number, finish = (pick(part, drive) for part in (plan.slot, plan.number, plan.finish))
-        aborted = aborted | ((row == slot) & (slots.number == number) & stops)
+        its = (row == slot) & (slots.number == number) & stops
+        dropped = dropped | jnp.where(its, bit(system.placement.part_on(drive, slots.place)), jnp.uint32(0))
+    aborted = dropped != 0
     same = scenario.system.cache.same_data_as(state.cache, slot)
     if same is None:
-        return aborted, jnp.zeros_like(aborted)
+        return dropped, jnp.zeros_like(aborted)
     fetched = count(aborted & slots.read) > 0
     waits = same & ~aborted & jnp.isfinite(slots.answer) & (slots.answer >= finish - INSTANT) & jnp.isinf(others.first)
-    return aborted, waits & slots.read & fetched
+    return dropped, waits & slots.read & fetched
 
 
 def _underway(

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 from storagekit.claims import Claim, Verdict
 from storagekit.drive import Positioning, Target
 from storagekit.engine.answer import Part, count_end, size, when_taken
-from storagekit.engine.state import NOBODY, Plan, Slots, State, mechanics, tell
+from storagekit.engine.state import NOBODY, Plan, Slots, State, mechanics, tell, time_of
 from storagekit.engine.system import Scenario, System
 from storagekit.lanes import (
     INSTANT,
@@ -83,8 +83,13 @@ def _of_access(
         (slots.place, slots.rule, slots.sent, slots.read, slots.client, slots.sectors), slot
     )
     part = system.placement.part_on(which, place)
-    still_there = pick(slots.number, slot) == pick(state.drives.plan.number, which)
-    awaited = certain & still_there & held(rule.counted, part)
+    drives, number = state.drives, pick(state.drives.plan.number, which)
+    awaited = certain & (pick(slots.number, slot) == number) & held(rule.counted, part)
+    # a brick answers when all that it writes is on disk
+    sibling = system.placement.sibling(part, place)
+    other = system.placement.drive_of(sibling, place)
+    runs = pick(drives.planned, other) & (pick(drives.plan.number, other) == number)
+    awaited = awaited & ~((runs | held(pick(slots.waiting, slot), sibling)) & held(rule.counted, sibling))
     much = None if sectors is None else system.placement.sectors_of(part, place, sectors)
     return awaited, system.brick_of(which), read, client, much, -sent
 
@@ -129,6 +134,11 @@ class Best(NamedTuple):
     idle_until: Float[Array, "1 *lanes"]
     candidates: Int[Array, "1 *lanes"]
 
+    @property
+    def takes(self) -> Float[Array, "1 *lanes"]:
+        """Seconds of the access, whenever it starts."""
+        return self.positioning.total + self.transfer
+
 
 def choose(
     scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], chooser: Bool[Array, "drive *lanes"]
@@ -142,8 +152,7 @@ def choose(
     chosen = best.chosen
     shared = chosen.read | system.write.settles & ~chosen.late
     made = best.found & shared
-    bid = best.positioning.total
-    claim = Claim(best.slot, chosen.part, made, bid, best.start, bid + best.transfer)
+    claim = Claim(best.slot, chosen.part, made, best.positioning.total, best.start, best.takes)
     verdict, claims = system.claims.claim(state.claims, claim)
     kept = best.found & (verdict.kept | ~shared)
     gives_up = best.found & ~kept
@@ -216,7 +225,7 @@ def best_part(
     # of the one alone, because where it ends may have to be computed
     target = _on_drive(system, chosen.place, part, which)
     reach = nearest_replica(placement, system.drive, as_now, arm, angle, target, read, part, chosen.usable)
-    transfer = as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(placement, as_now, which))
+    transfer = time_of(scenario, as_now, target, read, which)
     return Best(
         found=found,
         slot=slot,

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.claims import NoClaims
-from storagekit.drive import AbstractMechanics, Arm
+from storagekit.drive import AbstractMechanics, Arm, Target
 from storagekit.engine.system import Scenario, System
 from storagekit.lanes import bit, held, rows, union
 from storagekit.moments import Rule, Sizes
@@ -131,6 +131,18 @@ def mechanics(scenario: Scenario, state: State, which: Int[Array, "*row"]) -> Ab
     """The mechanics of drive `which` (`[1, *lanes]`, or one row for each drive), as well as its brick does now."""
     system = scenario.system
     return system.condition.now(state.condition, system.drive.mechanics_of(which), system.brick_of(which))
+
+
+def time_of(
+    scenario: Scenario,
+    as_now: AbstractMechanics,
+    target: Target,
+    read: Bool[Array, "*row"],
+    drive: Int[Array, "*row"],
+) -> Float[Array, "*row"]:
+    """Seconds that an access of `drive` takes once the head is there."""
+    system = scenario.system
+    return as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(system.placement, as_now, drive))
 
 
 def hand_over(

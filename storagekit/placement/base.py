@@ -150,6 +150,10 @@ class AbstractPlacement(eqx.Module):
         """The parts that have to be written whenever these are, such as parity; by default none."""
         return jnp.zeros_like(parts)
 
+    def sibling(self, part: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
+        """The part that goes with this one on its brick, as parity with data and data with parity; -1 where there is none."""
+        return jnp.full_like(part, -1)
+
     @abstractmethod
     def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]) -> Float[AnyArray, "..."]:
         """Seconds that writing a part on `drive` takes beyond its transfer: from the first of its replicas to the last in one

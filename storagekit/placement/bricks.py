@@ -124,5 +124,8 @@ class Bricks(AbstractPlacement):
     def companions(self, parts: UInt32[Array, "*row"], place: Inside):
         return self.across.companions(parts, place.across)
 
+    def sibling(self, part: Int[AnyArray, "*#row"], place: Inside):
+        return self.across.sibling(part, place.across)
+
     def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
         return self.across.sweep(mechanics, drive // self.disks)

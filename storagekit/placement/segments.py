@@ -150,6 +150,11 @@ class Segments(OneReplica):
             return jnp.zeros_like(parts)
         return jnp.left_shift(parts & jnp.uint32(2**self._most - 1), jnp.uint32(self._most)) & self.parts_of(place)
 
+    def sibling(self, part: Int[AnyArray, "*#row"], place: Pieces):
+        if not self._parity:
+            return jnp.full_like(part, -1)
+        return jnp.where(part < self._most, part + self._most, part - self._most)
+
     def on(self, drive: AbstractDrive) -> "Segments":
         for at, (node, first) in enumerate(zip(self.nodes, self._firsts, strict=False)):
             most = _least(node, first, drive)

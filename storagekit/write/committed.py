@@ -77,10 +77,10 @@ class Committed(AbstractWrite):
     """The parts that the dispatcher names are written at once, the others go into their nodes' buffers; answered when the
     former are on disk.
 
-    buffer: bytes that a node's holds (ars gives no number: 2 MB, the memory of most of its drives); while it is full what is
-    in it competes with everything else, else its drives write it when they have nothing else to do. Sending a part to a node
-    that only buffers it takes no time. most: writes with parts in buffers that there is memory for; what arrives beyond waits
-    outside and is counted. A read does not look into buffers.
+    buffer: bytes that a node's holds (ars gives no number; 2 MB, as a disk of its first two nodes has). While it is full what
+    is in it competes with everything else, and what comes is acknowledged all the same; else drives write it when they have
+    nothing else to do. Sending a part to a node that only buffers it takes no time. most: writes with parts in buffers that
+    there is memory for; what arrives beyond waits outside and is counted. A read does not look into buffers.
     """
 
     buffer: Float[AnyArray, "..."] = eqx.field(converter=real, default=float(2 * units.MB))
@@ -166,7 +166,8 @@ class Claimed(Committed):
     disk; those nodes that drop it put it into their buffers (ars, section 5, of D-SPTF: writes treated the same as reads;
     what becomes of the other copies it does not say).
 
-    What has to be written besides a part, such as its parity, goes into the buffers too.
+    What has to be written besides a part, such as its parity, goes into the buffers too, so that a node with RAID 5 commits
+    sooner than under `Committed`, which waits for both.
     """
 
     @property

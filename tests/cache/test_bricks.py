@@ -59,7 +59,8 @@ def driven(cache, placement, sent: Sent):
     def one(private, row: Sent):
         request = row.request
         if row.generation is not None:
-            private = cache.stopped(private, Stopped(row.generation - private.lost, jnp.zeros((SLOTS, 1), bool)))
+            nothing = jnp.zeros((SLOTS, 1), bool), jnp.zeros((SLOTS, 1), jnp.uint32)
+            private = cache.stopped(private, Stopped(row.generation - private.lost, *nothing))
         place, always = placement.locate(SERVER, request), jnp.ones_like(request.read)
         found, private = cache.look_up(private, request, always, Sought(placement, row.routed, row.receiving, place))
         slot = request.number % SLOTS

@@ -37,7 +37,9 @@ def seen(waiting, busy, home=0, first=0, copies=3) -> View:
     place = Location(None, jnp.full(1, first, jnp.int32))
     busy = jnp.asarray(busy)
     one_each, soon = Grouping((1,) * len(busy)), jnp.zeros(len(busy))
-    return View(at, Location(None, homes), busy, soon, ~busy, place, Replicas(copies), one_each, lambda: soon)
+    return View(
+        at, Location(None, homes), busy, soon, ~busy, place, Replicas(copies), one_each, lambda: soon, lambda: soon
+    )
 
 
 def loads(*load) -> View:

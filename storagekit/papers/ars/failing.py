@@ -1,4 +1,4 @@
-"""What is on disk when a write is answered, and who is asked when nodes fail (sections 4.2, 4.4 and 4.5).
+"""What is on disk when a write is answered, and who is asked when nodes fail (sections 4.3 to 4.5).
 
 Times in seconds.
 """

@@ -100,8 +100,8 @@ def halved(
 
 
 def settled(data: xr.Dataset) -> dict[str, float]:
-    """Seconds from the slowing of a node until the mean share of `halved` stays within a tenth of the way it has to go, and two
-    standard errors."""
+    """Seconds from the slowing of a node until the mean share of `halved` stays within a tenth of the way it has to go and
+    two standard errors."""
     mean, error = data.share.mean("seed"), data.share.std("seed", ddof=1) / np.sqrt(data.sizes["seed"])
     times, slows = data.time.values, float(data.attrs["slows"])
     found = {}

@@ -91,6 +91,8 @@ def test_what_if_shares_are_equal_at_random_and_follow_speed_under_ars():
     assert float(late.sel(protocol="ARS").isel(brick=3)) < 0.18 < float(late.sel(protocol="ARS").isel(brick=0))
     means = data.mean_response.sel(protocol=["Randomized", "ARS", "Central"]).values
     assert (np.diff(means) < 0).all()
+    settled = data[["response", "rate"]].isel(window=slice(10, None))
+    np.testing.assert_allclose(data.mean_response, settled.response.weighted(settled.rate).mean("window"))
     # four runs of 1,300 reads each, independent: their count is within four standard errors
     np.testing.assert_allclose(data.throughput, 150, atol=4 * 150 / np.sqrt(4 * 1300))
     assert {name: data[name].attrs["units"] for name in ("share", "response", "rate", "throughput")} == {

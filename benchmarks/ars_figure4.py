@@ -1,0 +1,33 @@
+"""Figure 4 of ars at full length: seconds, compilation included, and bytes that a lane keeps.
+
+python -m benchmarks.ars_figure4             64 seeds, four protocols, three settings, 10,604 requests each
+python -m benchmarks.ars_figure4 16 2000     so many seeds and requests, for a look
+"""
+
+import sys
+import time
+
+import jax
+import numpy as np
+
+from storagekit.engine import Record, Runner, keys
+from storagekit.papers.ars.cluster import ADAPTIVE, FOUR, PROTOCOLS, REQUESTS, cluster, synthetic
+from storagekit.papers.ars.responses import fig4
+from storagekit.papers.effort import Effort
+
+
+def main(seeds: int = 64, requests: int = REQUESTS) -> None:
+    """Runs it and prints what it took."""
+    began = time.perf_counter()
+    data = fig4(Effort(seeds=seeds, requests=requests), protocols=FOUR)
+    seconds = time.perf_counter() - began
+    print(f"{data.response.size} runs of {requests} requests: {seconds:.1f} s, compilation included")
+    for protocol, means in (data.response.mean("seed") * 1e3).to_pandas().iterrows():
+        print(f"{protocol:<12}" + "".join(f"{name} {value:.2f} ms  " for name, value in means.items()))
+    state = Runner(cluster(PROTOCOLS[ADAPTIVE](), synthetic()), keys([0])[:, 0], Record()).run.state
+    whole, own = (sum(np.asarray(leaf).nbytes for leaf in jax.tree.leaves(part)) for part in (state, state.dispatch))
+    print(f"a lane of ARS keeps {whole:,} bytes, {own:,} of them the clients' views, {whole - own:,} all else")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
