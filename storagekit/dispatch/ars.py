@@ -34,8 +34,8 @@ class Clients(NamedTuple):
     the metrics of each view are computed. clock: how often metrics were, and intervals tuned, which says what came later.
     silence: who does not answer, None where nobody asks more nodes for it.
 
-    For C clients, n nodes, pools of e and P subregions 32 C n + 4 C e (P + 2) + 8 bytes a lane, and where more may be asked
-    16 a slot and 5 C n + 4 beyond: 3,848 with five clients, four nodes and pools of 16, and with 64 slots 1,128 more.
+    For C clients, n nodes, pools of e and P subregions 32 C n + 4 C e (P + 2) + 4 C + 4 bytes a lane, and where more may be
+    asked 16 a slot and 5 C n + 4 beyond: 3,864 with five clients, four nodes and pools of 16, and with 64 slots 1,128 more.
     """
 
     observed: Observed
@@ -53,12 +53,12 @@ class ARS(AbstractDispatch):
     last window keeps its value, one that never did has an equal share, and so all have at first. An interval is retuned when
     it is used after a value of one of its nodes was renewed.
 
-    window: seconds between computations, which happen with the first event after, of each client at a moment of its own. ars
-    gives no number; the default is short beside the time in which queues build up, because shares that are renewed more
-    seldom than that swing (it was chosen in sight of that, see papers.ars.windows). block: sectors of
-    the data with one hash, by default the 64 KB of ars' volumes. clients: how many are told apart; what others send counts as
-    that of client number % clients. shared: all have one view and one pool. pool: intervals that a client keeps, of those
-    beyond the one that was tuned longest ago goes. Sizes are not known, and taken as equal, where requests have no clients.
+    window: seconds between computations, which happen with the first event after, of each client at a moment of its own.
+    ars gives no number; the default is short beside the time in which queues build up, because shares that are renewed more
+    seldom than that swing (it was chosen in sight of that, see papers.ars.windows). block: sectors with one hash,
+    by default the 64 KB of ars' volumes. clients: how many are told apart; what others send counts as that of client
+    number % clients. shared: all have one view and one pool. pool: intervals that a client keeps, of those beyond the one
+    that was tuned longest ago goes. Sizes are not known, and taken as equal, where requests have no clients.
 
     extra: reads go to so many nodes more, at most, as nodes that hold the data are silent: asked, and without any response
     for `patience` seconds, of which ars gives no number either; the default is that of clients' time-outs here. The rest is
@@ -104,11 +104,12 @@ class ARS(AbstractDispatch):
 
     def init(self, sizes: Sizes) -> Clients:
         views, nodes, lanes = self._views, sizes.bricks, sizes.lanes
+        none = jnp.zeros((1, *lanes), jnp.int32)
         return Clients(
             observed(OPERATIONS * views * nodes, lanes),
             pool(views, self.pool, nodes, lanes),
-            self.window * (1 - rows(views, jnp.zeros((1, *lanes))) / views),
-            jnp.zeros((1, *lanes), jnp.int32),
+            jnp.zeros((views, *lanes), jnp.float32) + self.window * (1 - rows(views, none) / views),
+            none,
             silence(sizes.slots, views, nodes, lanes) if self.extra else None,
         )
 

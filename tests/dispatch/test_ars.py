@@ -335,7 +335,7 @@ def test_no_more_are_asked_than_extra_and_than_there_are():
     assert ARS().withdraws is True and ars.withdraws is False
 
 
-@pytest.mark.parametrize(("extra", "slots", "expected"), [(0, 64, 3848), (2, 64, 3848 + 1128)])
+@pytest.mark.parametrize(("extra", "slots", "expected"), [(0, 64, 3864), (2, 64, 3864 + 1128)])
 def test_bytes_of_a_lane_are_as_documented(extra, slots, expected):
     private = ARS(extra=extra).init(Sizes(slots, 4, (10,), bricks=4))
     assert sum(leaf.nbytes for leaf in jax.tree.leaves(private)) == 10 * expected
@@ -405,12 +405,12 @@ def test_central_takes_those_that_complete_first(waiting, busy, needed, expected
 
 
 def test_central_that_knows_positions_waits_for_those_that_are_soon_free():
-    """Means of 10 ms. Node 0 is free and would be there after 9 ms; node 1 ends in 1 ms, 11 in all; node 2 in half of one,
-    but one waits there."""
+    """Means of 10 ms. Node 0 is free and would be done after 9 or 12 ms; node 1 ends in 1 ms, 11 in all; node 2 in half of
+    one, but one waits there."""
     central = Central((10e-3,) * 3, exact=True)
     view = seen(Replicas(3), 3, waiting=[0b100], busy=[0, 1, 1], falls_free=[0, 1e-3, 0.5e-3])
-    for reach, expected in ((9e-3, 0), (12e-3, 1)):
-        now = view._replace(reach=lambda reach=reach: jnp.full((3, 1), reach, jnp.float32))
+    for takes, expected in ((9e-3, 0), (12e-3, 1)):
+        now = view._replace(takes=lambda takes=takes: jnp.full((3, 1), takes, jnp.float32))
         assert parts_of(routed(central, None, asking(), now)[0]) == [expected]
 
 
