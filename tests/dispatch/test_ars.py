@@ -273,7 +273,7 @@ def entering(dispatch, private, request: Requests, view: View, slot: int):
     """Its state once a request is routed and in a slot, and the parts that it asks."""
     mask, private = routed(dispatch, private, request, view)
     into = jnp.arange(SLOTS)[:, None] == slot
-        moment = Entered(into, jnp.ones((1, 1), bool), request, view.placement, view.place, mask, None, jnp.zeros((1, 1)))
+    moment = Entered(into, jnp.ones((1, 1), bool), request, view.placement, view.place, mask, None, jnp.zeros((1, 1)))
     return parts_of(mask), dispatch.entered(private, moment)
 
 
