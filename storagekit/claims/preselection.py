@@ -28,6 +28,23 @@ class Bids(NamedTuple):
     start: Float[Array, "part slot *lanes"]
     needed: Int[Array, "slot *lanes"]
 
+    def with_claims(
+        self,
+        slot: Int[Array, "1 *lanes"],
+        bid: Float[Array, "part *lanes"],
+        made: Float[Array, "part *lanes"],
+        start: Float[Array, "part *lanes"],
+    ) -> "Bids":
+        """With these on the parts of the request in `slot`."""
+        at = (rows(self.needed.shape[0], self.needed) == slot)[None]
+        fields = ((bid, self.bid), (made, self.made), (start, self.start))
+        return Bids(*(jnp.where(at, new[:, None], old) for new, old in fields), needed=self.needed)
+
+    def forgotten(self, which: Bool[Array, "#part slot *lanes"]) -> "Bids":
+        """Without the claims of some."""
+        bid, made, start = (jnp.where(which, jnp.inf, field) for field in (self.bid, self.made, self.start))
+        return Bids(bid, made, start, self.needed)
+
 
 class Preselection(AbstractClaims):
     """Claims of which a drive drops a part once as many better ones have reached it as the data needs parts.
@@ -76,8 +93,7 @@ class Preselection(AbstractClaims):
 
     def entered(self, private: Bids, moment: Entered) -> Bids:
         into, needed = moment.into, moment.placement.needed_of(moment.place)
-        blank = (jnp.where(into[None], jnp.inf, field) for field in private[:3])
-        return Bids(*blank, jnp.where(into, needed, private.needed))
+        return private.forgotten(into[None])._replace(needed=jnp.where(into, needed, private.needed))
 
     def choosable_from(self, private: Bids, asked, receiving, part):
         # a claim that arrives at this instant comes too late, however it was rounded
@@ -98,14 +114,12 @@ class Preselection(AbstractClaims):
         # who has heard of a claim does not learn that it was given up
         start = jnp.where((part == worst) & gives_up, -jnp.inf, start)
         own = (part == claim.part) & claim.made
-        new = (claim.takes, 0.0, jnp.where(kept, claim.start, -jnp.inf))
-        fresh = [jnp.where(own, mine, old) for mine, old in zip(new, (claimed, made, start), strict=True)]
-        at = rows(private.needed.shape[0], private.needed) == claim.slot
-        fields = zip(fresh, private[:3], strict=True)
-        after = Bids(*(jnp.where(at[None], new[:, None], old) for new, old in fields), private.needed)
+        bid = jnp.where(own, claim.takes, claimed)
+        start = jnp.where(own, jnp.where(kept, claim.start, -jnp.inf), start)
+        after = private.with_claims(claim.slot, bid, jnp.where(own, 0.0, made), start)
         # of the better ones the last that matters
         enough = jnp.maximum(_kth(jnp.where(heard, arrives, jnp.inf), needed), 0.0)
-        ends = jnp.where(jnp.isfinite(fresh[2]), fresh[2] + fresh[0], jnp.inf)
+        ends = jnp.where(jnp.isfinite(start), start + bid, jnp.inf)
         others = count(jnp.isfinite(claimed))
         contested = claim.made & (others >= needed)
         return Verdict(
@@ -141,8 +155,7 @@ class Preselection(AbstractClaims):
     def stopped(self, private: Bids, moment: Stopped) -> Bids:
         # nobody keeps away from what is sent again, or because of a claim that comes to nothing
         every = jnp.where(moment.lost, jnp.uint32(0xFFFFFFFF), moment.aborted)
-        gone = jnp.stack([held(every, jnp.int32(part)) for part in range(private.bid.shape[0])])
-        return Bids(*(jnp.where(gone, jnp.inf, field) for field in private[:3]), private.needed)
+        return private.forgotten(jnp.stack([held(every, jnp.int32(part)) for part in range(private.bid.shape[0])]))
 
     def left_behind(self, private: Bids, waiting: UInt32[Array, "slot *lanes"]):
         return jnp.zeros_like(waiting)

@@ -173,11 +173,9 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     slot, entry = _opening(since, coming.arrival)
     horizon = least(state.drives.wake)
     admitted = arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival)
-    known = foreseen(scenario, horizon, entry)
-    due = (coming.answer <= known) & jnp.isfinite(coming.answer)
+    due = (coming.answer <= foreseen(scenario, horizon, entry)) & jnp.isfinite(coming.answer)
     admitted = admitted & ~_wakes_first(scenario, state, coming, due, entry)
     leaves = arrivals.leaves(admitted, due)
-    state = _leaving(scenario, state, coming, leaves)
 
     gone = (row == coming.leaving) & leaves
     answered = _answered(slots, coming, leaves)
@@ -190,7 +188,8 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         answered=slots.answered | gone,
     )
     request, place, gap = _next_one(scenario, incoming, state)
-    state = _left(scenario, state._replace(slots=slots), coming, leaves)
+    state = _leaving(scenario, state._replace(slots=slots), coming, leaves)
+    state = _left(scenario, state, coming, leaves)
     taken = (row == slot) & admitted
     vacant = least(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.answer, since)))
     state, admission = admit(scenario, state, request, place, coming.arrival, entry, taken, admitted)

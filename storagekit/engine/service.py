@@ -134,6 +134,11 @@ class Best(NamedTuple):
     idle_until: Float[Array, "1 *lanes"]
     candidates: Int[Array, "1 *lanes"]
 
+    @property
+    def takes(self) -> Float[Array, "1 *lanes"]:
+        """Seconds of the access, whenever it starts."""
+        return self.positioning.total + self.transfer
+
 
 def choose(
     scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], chooser: Bool[Array, "drive *lanes"]
@@ -147,8 +152,7 @@ def choose(
     chosen = best.chosen
     shared = chosen.read | system.write.settles & ~chosen.late
     made = best.found & shared
-    bid = best.positioning.total
-    claim = Claim(best.slot, chosen.part, made, bid, best.start, bid + best.transfer)
+    claim = Claim(best.slot, chosen.part, made, best.positioning.total, best.start, best.takes)
     verdict, claims = system.claims.claim(state.claims, claim)
     kept = best.found & (verdict.kept | ~shared)
     gives_up = best.found & ~kept
