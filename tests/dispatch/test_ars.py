@@ -8,7 +8,7 @@ import pytest
 from helpers import assert_refused
 
 from storagekit.dispatch import ARS, Central, Randomized, View, WeightedHashing
-from storagekit.dispatch.unit_interval import HALF, inclusion, lengths
+from storagekit.dispatch.unit_interval import FREE, HALF, inclusion, lengths
 from storagekit.drive import ideal_drive
 from storagekit.engine import Condition, Record, Scenario, Spell, System, execute, keys
 from storagekit.metrics import STANDARD
@@ -259,6 +259,16 @@ def test_a_pool_keeps_to_its_bound_and_the_oldest_goes():
     assert sorted(kept(private)) == [0b0011, 0b0110, 0b1100, 0b0110 | 1 << 31]
 
 
+def test_an_interval_that_takes_the_place_of_another_begins_afresh():
+    """Of nodes 1 and 2, where there was one of 0 and 1: node 1 begins with the first subregion again."""
+    ars = ARS(pool=1)
+    _, private = routed(ars, begun(ars, 4), asking(), seen(Replicas(2), 4, first=0))
+    _, private = routed(ars, private, asking(), seen(Replicas(2), 4, first=1))
+    none = jnp.zeros((1, 1), jnp.int32)
+    owner = private.pool.entry(none.astype(jnp.uint32) + 0b0110, none, 1).interval.owner
+    assert np.asarray(owner)[:, 0].tolist() == [1, 1, 2, 2, FREE, FREE, FREE, FREE]
+
+
 @pytest.mark.parametrize(("shared", "expected"), [(False, 0.5), (True, 2 / 3)])
 def test_clients_see_for_themselves_unless_they_share(shared, expected):
     """Node 0 answers client 3 twice as fast as node 1; client 8 counts as that one, client 1 does not."""
@@ -395,10 +405,10 @@ def test_central_takes_those_that_complete_first(waiting, busy, needed, expected
 
 
 def test_central_that_knows_positions_waits_for_those_that_are_soon_free():
-    """Means of 10 ms. Node 0 is free and would be there after 9 ms; node 1 ends in 1 ms, 11 in all; node 2 would in 1 ms,
+    """Means of 10 ms. Node 0 is free and would be there after 9 ms; node 1 ends in 1 ms, 11 in all; node 2 in half of one,
     but one waits there."""
     central = Central((10e-3,) * 3, exact=True)
-    view = seen(Replicas(3), 3, waiting=[0b100], busy=[0, 1, 1], falls_free=[0, 1e-3, 1e-3])
+    view = seen(Replicas(3), 3, waiting=[0b100], busy=[0, 1, 1], falls_free=[0, 1e-3, 0.5e-3])
     for reach, expected in ((9e-3, 0), (12e-3, 1)):
         now = view._replace(reach=lambda reach=reach: jnp.full((3, 1), reach, jnp.float32))
         assert parts_of(routed(central, None, asking(), now)[0]) == [expected]

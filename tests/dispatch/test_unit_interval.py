@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import assert_refused
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from storagekit.dispatch.unit_interval import (
@@ -18,6 +18,7 @@ from storagekit.dispatch.unit_interval import (
     MOST_PROBES,
     ONE,
     UnitInterval,
+    _divided,
     apportioned,
     empty,
     inclusion,
@@ -179,6 +180,16 @@ def test_apportioning_is_exact(weights):
     given_weights = np.asarray(weights, np.int32)
     expected = shares_of(weights if sum(weights) else [1] * len(weights))
     assert apportioned(given_weights, all_usable(weights)).tolist() == expected
+
+
+# 255 times the divisor less one, which a quotient of floats rounds up
+@example(255 * 8_388_607 - 1, 8_388_607)
+@given(st.integers(0, 2**31 - 1), st.integers(1, HALF))
+def test_digits_are_exact(dividend, divisor):
+    dividend = min(dividend, 256 * divisor - 1)
+    for convert in (np.asarray, jnp.asarray):
+        found = _divided(*(convert([one], np.int32) for one in (dividend, divisor)))
+        assert tuple(int(one[0]) for one in found) == divmod(dividend, divisor)
 
 
 @given(NODES.flatmap(history))
