@@ -298,9 +298,9 @@ def _or_later(
         usable: UInt32[Array, "row *lanes"],
     ) -> Float[Array, "row *lanes"]:
         writes = jnp.zeros(part.shape, bool)
-        usable = None if choice.usable is None else usable
         targets = _on_drive(system, place, part, which)
-        sight = choice._replace(target=targets, read=writes, came=born, part=part, usable=usable)
+        these = None if choice.usable is None else usable
+        sight = choice._replace(target=targets, read=writes, came=born, part=part, usable=these)
         return system.schedule.cost(state.schedule, sight)
 
     later = system.write.later(state.write, which, chooses, lowest, price, placement)

@@ -137,9 +137,9 @@ def time_of(
     scenario: Scenario,
     as_now: AbstractMechanics,
     target: Target,
-    read: Bool[Array, "*row"],
-    drive: Int[Array, "*row"],
-) -> Float[Array, "*row"]:
+    read: Bool[Array, "*#row"],
+    drive: Int[Array, "*#row"],
+) -> Float[Array, "*#row"]:
     """Seconds that an access of `drive` takes once the head is there."""
     system = scenario.system
     return as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(system.placement, as_now, drive))

@@ -134,7 +134,7 @@ class System(eqx.Module):
         self.dispatch.check(used, self.placement)
         self.claims.check(int(np.max(self.placement.needed)))
         self.cache.check(used, self.bricks.most)
-        self.condition.check(int(self.bricks.of(np.asarray(used - 1))) + 1, int(np.min(self.placement.spare)))
+        self.condition.check(int(self.bricks.of(whole(used - 1))) + 1, int(np.min(self.placement.spare)))
         if self.condition.stops and self.write.leaves:
             raise InputError("bricks that stop under delayed writes: not modelled; write all copies at once")
         if self.write.one_for_all and not self.placement.alike:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -68,9 +69,16 @@ def mean_service(name: str, reach: int, read: bool = True, sectors: int = SIZE /
     random pairs."""
     drive: Drive = load_drive(name)
     draw = np.random.default_rng(14)
-    first, second = (drive.locate(draw.integers(0, reach - sectors, 4096), np.int64(sectors)) for _ in "ab")
-    found = drive.positioning(Arm(first.cylinder, first.head), draw.random(4096), second, np.asarray(read))
+    one, other, angle, length, reads = _drawn(draw, reach, sectors, read)
+    first, second = drive.locate(one, length), drive.locate(other, length)
+    found = drive.positioning(Arm(first.cylinder, first.head), angle, second, reads)
     return float(np.mean(found.total + second.transfer))
+
+
+def _drawn(draw: np.random.Generator, reach: int, sectors: int, read: bool) -> Any:
+    """Two addresses, an angle, a length and whether it is read, many times."""
+    one, other = draw.integers(0, reach - sectors, (2, 4096))
+    return one, other, draw.random(4096), np.int64(sectors), np.asarray(read)
 
 
 def services(on: Segments | None = None, read: bool = True) -> tuple[float, ...]:
@@ -89,7 +97,8 @@ def _reaches(on: Segments) -> tuple[int, ...]:
     bound = on.on(drives())
     table = laid_out(bound.nodes, bound.volumes, bound.wraps)
     sizes = np.repeat([volume.part for volume in on.volumes], [volume.segments for volume in on.volumes])
-    node = bound.brick_of(np.minimum(table[::3], int(bound.drives) - 1))
+    drive: Any = np.minimum(table[::3], int(bound.drives) - 1)
+    node = bound.brick_of(drive)
     # of a RAID 5 the addresses are those of its data
     end = (table[1::3] + sizes) // np.maximum(table[2::3] - 1, 1)
     there = table[::3] < int(bound.drives)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from storagekit.dispatch import unit_interval as unit
 from storagekit.dispatch.unit_interval import HALF, ONE, UnitInterval
@@ -58,16 +58,17 @@ def moves(effort: Effort = QUICK, *, nodes: Sequence[int] = NODES, count: int = 
 
 
 def _history(draw: np.random.Generator, nodes: int, count: int) -> dict[str, float]:
-    weights = draw.lognormal(0, 1, (nodes, count)).astype(np.float32)
-    interval = unit.empty(np.zeros((nodes, count), np.int32))
+    weights: Any = draw.lognormal(0, 1, (nodes, count)).astype(np.float32)
+    nothing: Any = np.zeros((nodes, count), np.int32)
+    interval = unit.empty(nothing)
     found = dict.fromkeys(("tunes", "half", "partial", "distinct"), 0)
     probes, probes_m = [], []
     for _ in range(STEPS):
         weights, seen, usable = _wandered(draw, weights)
         interval = unit.tune(interval, unit.lengths_for(seen, usable))
-        key = draw.integers(0, 2**32, (1, count), dtype=np.uint32)
+        key: Any = draw.integers(0, 2**32, (1, count), dtype=np.uint32)
         probes.append(unit.probe(interval, key)[1].mean())
-        several = np.minimum(CHOSEN, usable.sum(axis=0, keepdims=True)).astype(np.int32)
+        several: Any = np.minimum(CHOSEN, usable.sum(axis=0, keepdims=True)).astype(np.int32)
         chosen, tried = unit.select(interval, key, several, usable, CHOSEN)
         probes_m.append((tried[several == CHOSEN]).mean())
         rounds = [interval, _without(interval, chosen[:1], usable)]
@@ -78,9 +79,7 @@ def _history(draw: np.random.Generator, nodes: int, count: int) -> dict[str, flo
     return found | {"probes": float(np.mean(probes)), "probes_m": float(np.mean(probes_m))}
 
 
-def _wandered(
-    draw: np.random.Generator, weights: Float[np.ndarray, "node history"]
-) -> tuple[Float[np.ndarray, "node history"], Float[np.ndarray, "node history"], Bool[np.ndarray, "node history"]]:
+def _wandered(draw: np.random.Generator, weights: Float[np.ndarray, "node history"]) -> tuple[Any, Any, Any]:
     """The metrics a while later; as they are seen, some 0 and some alike; and the nodes that can be used, at least one."""
     weights = weights * draw.lognormal(0, 0.3, weights.shape).astype(np.float32)
     seen = np.where(draw.random(weights.shape) < 0.1, 0, weights)
@@ -90,11 +89,12 @@ def _wandered(
     return weights, seen.astype(np.float32), usable
 
 
-def _without(interval: UnitInterval, chosen: Any, usable: Bool[np.ndarray, "node history"]) -> UnitInterval:
+def _without(interval: UnitInterval, chosen: Any, usable: Any) -> UnitInterval:
     """The copy of a selection after its first round (section 4.2)."""
     node = np.arange(len(usable))[:, None]
     left = usable & (node != chosen)
-    return unit.tune(interval, unit.apportioned(np.where(left, unit.lengths(interval, len(usable)), 0), left))
+    kept: Any = np.where(left, unit.lengths(interval, len(usable)), 0)
+    return unit.tune(interval, unit.apportioned(kept, left))
 
 
 def _parts(interval: UnitInterval, nodes: int) -> Any:
@@ -106,20 +106,19 @@ def _parts(interval: UnitInterval, nodes: int) -> Any:
 
 def _moved(draw: np.random.Generator, nodes: int) -> dict[str, float]:
     """One change of metrics, and what it moves."""
-    every = np.ones((nodes, 1), bool)
-    weights = draw.lognormal(0, 0.7, (nodes, 1)).astype(np.float32)
-    interval = unit.tune(unit.empty(np.zeros((nodes, 1), np.int32)), unit.lengths_for(weights, every))
+    every: Any = np.ones((nodes, 1), bool)
+    weights: Any = draw.lognormal(0, 0.7, (nodes, 1)).astype(np.float32)
+    nothing: Any = np.zeros((nodes, 1), np.int32)
+    interval = before = unit.tune(unit.empty(nothing), unit.lengths_for(weights, every))
     # a past, so that subregions lie as they come to lie
     for _ in range(10):
         weights = weights * draw.lognormal(0, 0.3, weights.shape).astype(np.float32)
         before = interval
         interval = unit.tune(interval, unit.lengths_for(weights, every))
     old, new = (unit.lengths(one, nodes) for one in (before, interval))
-    fresh = unit.tune(unit.empty(np.zeros((nodes, 1), np.int32)), new)
-    key = draw.integers(0, 2**32, (1, KEYS), dtype=np.uint32)
-    first, after, other = (
-        UnitInterval(*(np.repeat(part, KEYS, 1) for part in one)) for one in (before, interval, fresh)
-    )
+    fresh = unit.tune(unit.empty(nothing), new)
+    key: Any = draw.integers(0, 2**32, (1, KEYS), dtype=np.uint32)
+    first, after, other = (UnitInterval(*(_repeated(part) for part in one)) for one in (before, interval, fresh))
     node, tried = unit.probe(first, key)
     then, again = unit.probe(after, key)[0], unit.probe(other, key)[0]
     # whose node the last offset is now
@@ -132,6 +131,10 @@ def _moved(draw: np.random.Generator, nodes: int) -> dict[str, float]:
         "covered": float(np.mean(covered)),
         "strayed": float(np.mean(covered & (then != node))),
     }
+
+
+def _repeated(part: Any) -> Any:
+    return np.repeat(part, KEYS, 1)
 
 
 def algorithm_findings(seen: xr.Dataset, moved: xr.Dataset) -> list[Measurement]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from storagekit.dispatch import ARS
+from storagekit.dispatch import ARS, AbstractDispatch
 from storagekit.engine import Condition, Scenario, Spell
 from storagekit.metrics import made_by
 from storagekit.metrics.windows import windows as over_time
@@ -82,7 +82,9 @@ def halved(
 
     `protocol`, ARS with each of the windows and Central; `seed`; `time`, the middle of each stretch of `every` seconds.
     """
-    dispatchers = {f"{ADAPTIVE}, {window:g} s": ARS(clients=CLIENTS, window=window) for window in windows}
+    dispatchers: dict[str, AbstractDispatch] = {
+        f"{ADAPTIVE}, {window:g} s": ARS(clients=CLIENTS, window=window) for window in windows
+    }
     dispatchers[CENTRAL] = PROTOCOLS[CENTRAL]()
     largest = len(NODES) - 1
 

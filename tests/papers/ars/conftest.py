@@ -67,11 +67,11 @@ def throughput() -> xr.Dataset:
 
 @pytest.fixture
 def latency() -> xr.Dataset:
-    """ARS is flat, and D-SPTF rises where idle nodes wait."""
+    """ARS is flat and D-SPTF rises, more so where idle nodes wait."""
     axes = {"protocol": ["ARS", AT_ONCE, WAITING], "latency": [1e-4, 1e-3, 1e-2]}
 
     def at(protocol: str, one_way: float) -> float:
-        return 0.01 + (2 * one_way if protocol == WAITING else 0.0)
+        return 0.01 + {"ARS": 0, AT_ONCE: 1, WAITING: 2}[protocol] * one_way
 
     return xr.Dataset({"response": spread(axes, at)})
 

@@ -46,6 +46,7 @@ def test_readings_leave_out_what_was_not_run(reads):
     widths = [panel["width"] for panel in spec["hconcat"]]
     assert widths[0] == 3 * widths[1]
     assert not any(row["mean"] is None for row in rows(spec) if "mean" in row)
+    assert spec["hconcat"][0]["layer"][0]["encoding"]["x"]["sort"] == reads.volume.values.tolist()
 
 
 def test_a_line_ends_where_requests_outrun_a_node(busy):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from storagekit.papers import ars
-from storagekit.papers.ars.latency import WAITING
+from storagekit.papers.ars.latency import AT_ONCE
 from storagekit.reproduce.claims import load_claims
 from storagekit.reproduce.scorecard import score
 
@@ -68,10 +68,10 @@ def scaled(data, name, factor, **where):
         ("reads", "response", {"protocol": "D-SPTF", "volume": "erasure-coded"}, 0.9, {"fig4.dsptf_coded"}),
         ("both", "response", {"protocol": "ARS", "trace": "Financial"}, 1.06, {"fig5.near_central"}),
         ("both", "response", {"protocol": "D-SPTF", "trace": "Financial"}, 2.0, {"fig5.same_pattern"}),
-        ("throughput", "request_rate", {"protocol": "ARS", "mix": "reads"}, 0.6, {"fig6.near_central"}),
+        ("throughput", "request_rate", {"protocol": "ARS", "mix": "reads"}, 0.9, {"fig6.near_central", "fig6.dsptf_ahead"}),
         ("throughput", "request_rate", {"protocol": "D-SPTF", "mix": "mixed"}, 0.96, {"fig6.dsptf_ahead"}),
         ("latency", "response", {"protocol": "ARS", "latency": 1e-2}, 1.001, {"fig7.ars_flat"}),
-        ("latency", "response", {"protocol": WAITING, "latency": 1e-2}, 0.3, {"fig7.dsptf_rises"}),
+        ("latency", "response", {"protocol": AT_ONCE, "latency": 1e-2}, 0.5, {"fig7.dsptf_rises"}),
         ("asked", "asked", {"extra": 2}, 0, {"algorithm.extra_e"}),
     ],
 )  # fmt: skip

@@ -9,6 +9,7 @@ from storagekit.charts.theme import finished
 from storagekit.papers.ars.draw.palette import PROTOCOLS, RESPONSE, TO_MS, grouped
 
 IN_MS = Side(RESPONSE, TO_MS)
+VOLUMES = ("replicated", "erasure-coded", "both")
 # width of the bars of a volume
 GROUP = 130
 
@@ -28,7 +29,8 @@ def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     panels = []
     for reading in summary.reading.values.tolist():
         # not every reading has all volumes
-        response = summary.response.sel(reading=reading, drop=True).dropna("volume", how="all")
+        present = summary.response.sel(reading=reading, drop=True).dropna("volume", how="all")
+        response = present.sel(volume=[volume for volume in VOLUMES if volume in present.volume])
         drawn = grouped(response, "volume", "protocol", PROTOCOLS, side, "Protocol", width=GROUP)
         panels.append(headed(drawn, reading.capitalize(), GROUP * response.sizes["volume"]))
     return finished(
