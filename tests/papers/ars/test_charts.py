@@ -79,7 +79,7 @@ def test_figure_7_is_in_milliseconds_on_both_axes(latency):
     assert headings(spec) == ["The published load", "20 times the published load"]
     points = drawn(spec, "protocol", "latency", "mean")
     waiting = "D-SPTF, idle nodes wait for claims"
-    assert points[waiting, 10.0] == pytest.approx(
+    assert points["D-SPTF, waits for claims", 10.0] == pytest.approx(
         1e3 * float(latency.response.sel(protocol=waiting, latency=1e-2).mean())
     )
 

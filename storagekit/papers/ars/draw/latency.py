@@ -9,11 +9,12 @@ from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.papers.ars.draw.palette import GREEN, PURPLE, RESPONSE, TO_MS, VERMILION
 
-SERIES = {
-    "ARS": GREEN,
-    "D-SPTF, idle nodes begin at once": VERMILION,
-    "D-SPTF, idle nodes wait for claims": PURPLE,
+# what a legend has room for
+NAMED = {
+    "D-SPTF, idle nodes begin at once": "D-SPTF, begins at once",
+    "D-SPTF, idle nodes wait for claims": "D-SPTF, waits for claims",
 }
+SERIES = {"ARS": GREEN, "D-SPTF, begins at once": VERMILION, "D-SPTF, waits for claims": PURPLE}
 
 
 def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixin:
@@ -21,7 +22,7 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
     at = Side(f"{title('latency')} (ms)", TO_MS)
     panels = [
         headed(
-            lines(one.response, "latency", "protocol", SERIES, (at, Side(RESPONSE, TO_MS)), "Protocol"),
+            lines(_named(one.response), "latency", "protocol", SERIES, (at, Side(RESPONSE, TO_MS)), "Protocol"),
             heading,
         )
         for one, heading in ((summary, "The published load"), (busy, f"{load:g} times the published load"))
@@ -29,5 +30,9 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 7: sensitivity to the network between nodes",
-        "half reads, half writes; the latency between clients and nodes is left out; each panel has its own scale",
+        "half of them writes; D-SPTF by what an idle node does; latency of clients is left out; each panel has its own scale",
     )
+
+
+def _named(response: xr.DataArray) -> xr.DataArray:
+    return response.assign_coords(protocol=[NAMED.get(name, name) for name in response.protocol.values.tolist()])

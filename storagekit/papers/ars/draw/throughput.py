@@ -49,6 +49,6 @@ def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
     ]
     return finished(
         side_by_side(panels, legends="shared"),
-        "ARS: the shorter the window, the less shares swing",
-        "reads, 50 outstanding; metrics are computed with the first response after the window",
+        "What the window of ARS does to its throughput",
+        "reads, 50 outstanding; each of five clients has its own view of the nodes, or all have one",
     )
