@@ -141,7 +141,7 @@ def test_an_interval_is_drawn_where_it_is_mapped():
             "filled": (("time", "subregion"), [[0.2, 0, 0.25, 0.05], [0.25, 0.1, 0.15, 0]]),
         },
         coords={"time": [1.0, 2.0], "subregion": np.arange(4)},
-        attrs={"slows": 1.0, "recovers": 2.0, "setting": "replicated", "node": 2},
+        attrs={"slows": 1.0, "recovers": 2.0, "setting": "replicated", "node": 2, "window": 1.0},
     )
     spec = draw.adapting(data).to_dict()
     pieces = drawn(spec, "time", "node", "begin", "end")

@@ -50,5 +50,6 @@ def adapting(data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         alt.layer(back, mapped, grid, rule, text).properties(width=560, height=400),
         "The unit interval of a client as a node slows down",
-        f"{data.attrs['setting']} reads; node {data.attrs['node']} is slowed; grey: nobody's, where a key is hashed again",
+        f"{data.attrs['setting']} reads, a window of {data.attrs['window']:g} s; node {data.attrs['node']} is slowed; "
+        "grey: nobody's, where a key is hashed again",
     )
