@@ -34,7 +34,9 @@ APART = (Committed(buffer=8192.0, most=24), Claimed(buffer=8192.0, most=24))
 # what any one of the drives may be lost from, and what needs them all
 SPARING = (Coded(2, 3), Coded(1, 3), Coded(2, 4), Replicas(4))
 VOLUMES = ((0, 1), (2,), (3, 0, 1, 2), (2,))
+# with RAID 5 nothing may be left for later
 WHOLE = (Striped(4, 4), RAID5(4, 8), Coded(3, 3), SplitVolumes(4096, VOLUMES, 4), Volumes(4096, VOLUMES, 512))
+LEFT_OVER = tuple(layout for layout in WHOLE if not isinstance(layout, RAID5))
 LOOP = ClosedLoop(RandomRequests(ExponentialSize(8192), 0.6), 6)
 WANTED, SLOTS, DRIVES = 400, 12, 4
 
@@ -45,7 +47,7 @@ CASES = [
     for number, (place, write) in enumerate(product((*SPARING[:1], *WHOLE), WRITES))
 ] + [
     pytest.param(place, write, marks=[] if number < 2 else pytest.mark.slow)
-    for number, (place, write) in enumerate(product((*SPARING[:1], Replicas(4), *WHOLE), APART))
+    for number, (place, write) in enumerate(product((*SPARING[:1], Replicas(4), *LEFT_OVER), APART))
 ]
 STOPPING = [
     pytest.param(place, write, marks=[] if number in (1, 7, 10) else pytest.mark.slow)
