@@ -137,9 +137,13 @@ class System(eqx.Module):
         self.condition.check(int(self.bricks.of(whole(used - 1))) + 1, int(np.min(self.placement.spare)))
         if self.condition.stops and self.write.leaves:
             raise InputError("bricks that stop under delayed writes: not modelled; write all copies at once")
+        policy, layout = type(self.write).__name__, type(self.placement).__name__
         if self.write.one_for_all and not self.placement.alike:
-            policy, layout = type(self.write).__name__, type(self.placement).__name__
             raise InputError(f"{policy} writes on {layout}, whose parts are not copies of one another: use AllCopies()")
+        if self.write.leaves and not (self.placement.alike or self.placement.needs_several):
+            raise InputError(
+                f"{policy} writes on {layout}, whose parts are neither copies nor fragments: use AllCopies()"
+            )
         late = self.dispatch.withdraws_late or self.write.leaves
         needed = int(np.max(self.placement.needed))
         withdraws = parts > needed and not isinstance(self.dispatch, OneChosen)

@@ -51,6 +51,8 @@ NODES = Segments(
     (Node(1), Node(3, True)), (Volume(2**16, 2**12, 2), Volume(2**16, 2**12, 2, 2), Volume(2**16, 2**12, 1))
 )
 WHOLE = (Striped(4, 4), RAID5(4, 8), Coded(3, 3), SplitVolumes(4096, VOLUMES, 4), Volumes(4096, VOLUMES, 512), NODES)
+# with RAID 5 nothing may be left for later
+LEFT_OVER = tuple(layout for layout in WHOLE if not isinstance(layout, RAID5))
 LOOP = ClosedLoop(RandomRequests(ExponentialSize(8192), 0.6), 6)
 WANTED, SLOTS, DRIVES = 400, 12, 4
 
@@ -61,7 +63,7 @@ CASES = [
     for number, (place, write) in enumerate(product((*SPARING[:1], *WHOLE), WRITES))
 ] + [
     pytest.param(place, write, marks=[] if number < 2 else pytest.mark.slow)
-    for number, (place, write) in enumerate(product((*SPARING[:1], Replicas(4), *WHOLE), APART))
+    for number, (place, write) in enumerate(product((*SPARING[:1], Replicas(4), *LEFT_OVER), APART))
 ]
 STOPPING = [
     pytest.param(place, write, marks=[] if number in (1, 7, 10) else pytest.mark.slow)

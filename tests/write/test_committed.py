@@ -20,7 +20,7 @@ from storagekit.engine import Condition, Record, Scenario, System, keys, stopped
 from storagekit.engine.event import Report, event
 from storagekit.engine.run import CHUNK, Runner, incoming
 from storagekit.engine.state import NOBODY, State
-from storagekit.placement import Coded, Replicas, SRMirror
+from storagekit.placement import RAID5, Coded, Replicas, SRMirror
 from storagekit.schedule import FCFS
 from storagekit.units import MS
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests, RecordedArrivals, Requests
@@ -338,6 +338,11 @@ STOPS = Condition(stopped(0, 10, 20))
         (lambda: Committed(most=0), "writes in buffers 0"),
         (lambda: refused(Committed(), SRMirror(1, 2, 1)), "buffered, of 2 replicas each: give the layout one replica"),
         (lambda: refused(Claimed(), SRMirror(1, 2, 1)), "buffered, of 2 replicas each"),
+        (
+            lambda: refused(Committed(), RAID5(4)),
+            "Committed writes on RAID5, whose parts are neither copies nor fragments: use AllCopies",
+        ),
+        (lambda: refused(Claimed(), RAID5(4)), "RAID5, whose parts are neither copies nor fragments"),
         (lambda: refused(Committed(), condition=STOPS), "bricks that stop under delayed writes: not modelled"),
         (lambda: refused(Claimed(), condition=STOPS), "bricks that stop under delayed writes: not modelled"),
     ],
