@@ -78,12 +78,11 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
     system, slots = scenario.system, state.slots
     if not system.condition.stops:
         return state, jnp.zeros_like(state.taken)
-    stopped = system.condition.stopped_now(state.condition, system.brick_of(rows(system.drives, state.drives.wake)))
-    before = state.condition.down
+    number, before = system.brick_of(rows(system.drives, state.drives.wake)), state.condition.down
+    stopped = system.condition.stopped_now(state.condition, number)
     which, fails = first_true(stopped & ~before)
     now = jnp.maximum(when, 0.0)
-    drive = rows(system.drives, state.drives.wake)
-    brick = (system.brick_of(drive) == system.brick_of(which)) & fails
+    brick = (number == system.brick_of(which)) & fails
     down = (before & stopped) | brick
     gone = _parts_on(scenario, state, which)
     waiting = jnp.where(fails, slots.waiting & ~gone, slots.waiting)
