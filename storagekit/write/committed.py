@@ -223,12 +223,9 @@ class Claimed(Committed):
         left, much = pick(private.open, moment.slot), pick(private.sectors, moment.slot)
         born = private.buffers.backlog.now.after(moment.at)
         row = Row(moment.number, moment.place, much, born, left)
+        # what is open of a slot counts for nothing from now on
         written = moment.leaves & ~moment.read
-        its = written & (rows(private.open.shape[0], private.open) == moment.slot)
-        return private._replace(
-            buffers=private.buffers.with_row(row, written, moment.placement),
-            open=jnp.where(its, jnp.uint32(0), private.open),
-        )
+        return private._replace(buffers=private.buffers.with_row(row, written, moment.placement))
 
     def elapse(self, private: Settling, time: Float[Array, "1 *lanes"]) -> Settling:
         return private._replace(buffers=private.buffers.elapse(time))

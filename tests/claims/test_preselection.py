@@ -9,13 +9,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import assert_refused
+from helpers import assert_refused, responses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit.claims import Claim, Preselection, Verdict
 from storagekit.claims.preselection import Bids
+from storagekit.dispatch import Preselection as EveryonePreselects
+from storagekit.drive import Mixed, RateServer
+from storagekit.engine import Scenario, System
 from storagekit.moments import Sizes
+from storagekit.placement import Replicas
+from storagekit.schedule import FCFS
 from storagekit.units import MS
 
 PARTS = 4
@@ -163,6 +168,23 @@ def test_a_drive_chooses_two_latencies_early_unless_told_otherwise():
 )
 def test_impossible_settings_are_refused(make, complaint):
     assert_refused(make, complaint)
+
+
+def test_who_began_answers_though_a_better_claim_takes_another_ones_place(unfold, recorded):
+    """Latency 1 ms, so that drives choose 2 ms ahead; drive 0 serves 1000 sectors a second, drive 1 1990 and drive 2 2000.
+
+     0    Z of 40: all are idle and begin; until 40, 20.1 and 20
+    21    Y of 41: drives 1 and 2 are idle and begin; until 41.603 and 41.5. Drive 0 hears of them, long before 38
+    40.2  R of 1: all have nothing else. Drive 0 begins at once, until 41.2. Drives 1 and 2 would start when they fall
+          free; they bid 0.503 and 0.5 against its 1, and drive 1 hears of the better bid at 41.2: drive 2 reads until 42
+    """
+    kinds = [RateServer(rate) for rate in (1000, 1990, 2000)]
+    system = System(Mixed(kinds, (0, 1, 2)), Replicas(3), EveryonePreselects(1 * MS), FCFS(), slots=4)
+    arrivals = recorded([0, 21 * MS, 40.2 * MS], sectors=[40, 41, 1])
+    tally, reports = unfold(Scenario(system, arrivals))
+    assert responses(reports) == pytest.approx({0: 20, 1: 20.5, 2: 1.0}, abs=1e-3)
+    # two more serve Z in vain, one Y and one R
+    assert tally.served.ravel().tolist() == [2, 2, 3] and tally.twice.tolist() == [4]
 
 
 class Made(NamedTuple):
