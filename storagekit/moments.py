@@ -89,9 +89,8 @@ class Ended(NamedTuple):
     written: it was a write's, and its request is still there: in `slot`, lying at `place`, born then. Of a copy that was
     delayed the slot says nothing.
     awaited: a client waits for it: its request is still there, its answer hangs on this part, and the brick has nothing more
-    to write for it. Then brick, read, client
-    and sectors (None where requests have no clients) say where it was, what, for whom and how much, and since: seconds since
-    the request was sent.
+    to write for it. Then brick, read, client and sectors (the last two None where requests have no clients) say where it was,
+    what, for whom and how much, and since: seconds since the request was sent.
     """
 
     which: Int[Array, "1 *lanes"]

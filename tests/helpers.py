@@ -9,7 +9,7 @@ import pytest
 
 from storagekit.errors import InputError
 from storagekit.units import MS
-from storagekit.workload import Requests
+from storagekit.workload import RecordedArrivals, Requests
 
 
 def assert_refused(ask: Callable[[], object], says: str):
@@ -60,3 +60,22 @@ def responses(reports) -> dict[int, float]:
     number, response = reports.answered.number.ravel(), reports.answered.response.ravel()
     happened = number >= 0
     return dict(zip(number[happened].tolist(), response[happened] / MS, strict=True))
+
+
+def recorded_requests(
+    draw: np.random.Generator, sector: np.ndarray, sectors: np.ndarray, read_share: float, gap: float
+) -> RecordedArrivals:
+    """Requests for these sectors, so long on average after one another, reads and writes at random."""
+    count = len(sector)
+    requests = Requests(
+        number=np.arange(count, dtype=np.int32),
+        sector=sector.astype(np.int32),
+        sectors=sectors.astype(np.int32),
+        read=draw.random(count) < read_share,
+        receiving=draw.integers(0, 2**32, count, np.uint32),
+        address_hash=draw.integers(0, 2**32, count, np.uint32),
+        asynchronous=np.zeros(count, bool),
+        stream=np.zeros(count, np.int32),
+        client=np.zeros(count, np.int32),
+    )
+    return RecordedArrivals(requests, np.append(draw.exponential(gap, count - 1), np.inf).astype(np.float32))

@@ -105,7 +105,7 @@ class System(eqx.Module):
 
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
         """The number of the brick that a drive is in."""
-        return self.bricks.of(drive)
+        return self.placement.brick_of(drive)
 
     def __check_init__(self):
         sizes, each = self.placement.brick_sizes, self.placement.drives_a_brick

@@ -85,6 +85,8 @@ def writes() -> dict[str, Callable]:
         "receiving-brick": room.ReceivingBrick,
         "all-copies": room.AllCopies,
         "background": room.Background,
+        "committed": room.Committed,
+        "claimed": room.Claimed,
     }
 
 

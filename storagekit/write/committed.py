@@ -46,8 +46,8 @@ class Buffers(NamedTuple):
         where = where & (row.left != 0)
         left_over = self.backlog
         table = left_over.table.put(left_over.table.size, row, where)
-        brick = placement.brick_of(rows(left_over.writes.shape[0], self.filled))
-        part = placement.part_on(rows(left_over.writes.shape[0], self.filled), row.place)
+        drive = rows(left_over.writes.shape[0], self.filled)
+        brick, part = placement.brick_of(drive), placement.part_on(drive, row.place)
         much = jnp.where(where & held(row.left, part), placement.sectors_of(part, row.place, row.sectors), 0)
         more = [
             jnp.sum(jnp.where(brick == number, much, 0), axis=0, keepdims=True)

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import recorded_requests
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,18 +49,7 @@ def stream(seed, read_share, gap, same=False) -> RecordedArrivals:
     draw = np.random.default_rng(seed)
     sectors = draw.integers(1, 13, ASKED) * (not same) + same
     sector = (draw.integers(0, UNITS, ASKED) * UNIT + draw.integers(0, 13, ASKED)) * (not same)
-    requests = Requests(
-        number=np.arange(ASKED, dtype=np.int32),
-        sector=sector.astype(np.int32),
-        sectors=sectors.astype(np.int32),
-        read=draw.random(ASKED) < read_share,
-        receiving=draw.integers(0, 2**32, ASKED, np.uint32),
-        address_hash=draw.integers(0, 2**32, ASKED, np.uint32),
-        asynchronous=np.zeros(ASKED, bool),
-        stream=np.zeros(ASKED, np.int32),
-        client=np.zeros(ASKED, np.int32),
-    )
-    return RecordedArrivals(requests, np.append(draw.exponential(gap, ASKED - 1), np.inf).astype(np.float32))
+    return recorded_requests(draw, sector, sectors, read_share, gap)
 
 
 class History(NamedTuple):

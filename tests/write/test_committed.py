@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import assert_refused
+from helpers import assert_refused, recorded_requests
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -201,18 +201,8 @@ ASKED = 40
 
 def stream(seed: int, read_share: float, gap: float) -> RecordedArrivals:
     draw = np.random.default_rng(seed)
-    requests = Requests(
-        number=np.arange(ASKED, dtype=np.int32),
-        sector=draw.integers(0, 1000, ASKED).astype(np.int32),
-        sectors=draw.integers(1, 20, ASKED).astype(np.int32),
-        read=draw.random(ASKED) < read_share,
-        receiving=draw.integers(0, 2**32, ASKED, np.uint32),
-        address_hash=draw.integers(0, 2**32, ASKED, np.uint32),
-        asynchronous=np.zeros(ASKED, bool),
-        stream=np.zeros(ASKED, np.int32),
-        client=np.zeros(ASKED, np.int32),
-    )
-    return RecordedArrivals(requests, np.append(draw.exponential(gap, ASKED - 1), np.inf).astype(np.float32))
+    sector = draw.integers(0, 1000, ASKED)
+    return recorded_requests(draw, sector, draw.integers(1, 20, ASKED), read_share, gap)
 
 
 class Case(NamedTuple):

@@ -115,7 +115,7 @@ PROTOCOLS: dict[str, Callable[..., AbstractDispatch]] = {
     CENTRAL: lambda on=None: Central(services(on), services(on, read=False), exact=True),
     CENTRAL_MEAN: lambda on=None: Central(services(on), services(on, read=False)),
 }
-# the four of figures 4 to 6; Central knows where the heads are: "perfect knowledge of the system"
+# the four of figures 4 to 6; Central knows where the heads are
 FOUR = (RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL)
 
 

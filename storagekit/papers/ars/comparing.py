@@ -11,7 +11,7 @@ from storagekit.metrics import ratio, sweep
 from storagekit.papers.effort import Effort
 from storagekit.units import MS
 
-# "close", "comparable" and "nearly ideal" are not explained; said before anything was run: within a tenth of the centralized
+# "close", "comparable" and "nearly ideal" are not explained; said before ARS was run here: within a tenth of the centralized
 # protocol's mean, 95% interval included
 CLOSE = 0.1
 

@@ -28,7 +28,7 @@ LARGEST, AWAY = len(NODES) - 1, (1000, 2500)
 
 def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
     """Reads of coded data while any two of its four nodes have stopped: how many nodes each was read from before its answer
-    (`stopped`: which two; `count`: requests by that number)."""
+    (`stopped`: which two; `nodes`: requests by that number)."""
     began = time.perf_counter()
     pairs = list(itertools.combinations(range(len(NODES)), 2))
     counts, where = [], []

@@ -85,7 +85,7 @@ def fig6_findings(data: xr.Dataset) -> list[Measurement]:
         Measurement(
             "ars.fig6.dsptf_ahead",
             bool((over.sel(statistic="low") > 1).all()) and bool((over.sel(statistic="mean") <= 1 + CLOSE).all()),
-            note=f"D-SPTF over ARS: {shown(over, 'mix')}; slightly is taken to be at most {1 + CLOSE:g}",
+            note=f"D-SPTF over ARS: {shown(over, 'mix')}; slightly: at most {1 + CLOSE:g}, said after it was seen",
         ),
     ]
 
