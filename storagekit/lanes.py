@@ -76,6 +76,18 @@ def least(values: Num[Array, "row *lanes"]) -> Num[Array, "1 *lanes"]:
     return fold(jnp.minimum, jnp.min, values)
 
 
+def nth_least(values: Float[Array, "row *lanes"], number: Int[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
+    """The `number`th smallest entry down the first axis, counted from 1, of equals the lower row first; inf where `number` is
+    below 1 or there are not so many.
+
+    By counting who comes before whom: to sort the rows of every lane takes a CPU a third of an event (30 rows).
+    """
+    row = rows(values.shape[0], values)
+    before = (values[:, None] < values[None]) | ((values[:, None] == values[None]) & (row[:, None] < row[None]))
+    rank = jnp.sum(before, axis=0, dtype=jnp.int32)
+    return least(jnp.where(rank == number - 1, values, jnp.inf))
+
+
 def count(condition: Bool[Array, "row *lanes"]) -> Int[Array, "1 *lanes"]:
     """How many entries down the first axis hold."""
     return fold(jnp.add, jnp.sum, condition.astype(jnp.int32))

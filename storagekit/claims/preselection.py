@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.claims.base import AbstractClaims, Claim, Verdict
-from storagekit.lanes import INSTANT, bit, count, held, least, pick, real, rows, whole
+from storagekit.lanes import INSTANT, bit, count, held, least, nth_least, pick, real, rows, whole
 from storagekit.moments import Entered, Sizes, Stopped
 
 
@@ -118,7 +118,7 @@ class Preselection(AbstractClaims):
         start = jnp.where(own, jnp.where(kept, claim.start, -jnp.inf), start)
         after = private.with_claims(claim.slot, bid, jnp.where(own, 0.0, made), start)
         # of the better ones the last that matters
-        enough = jnp.maximum(_kth(jnp.where(heard, arrives, jnp.inf), needed), 0.0)
+        enough = jnp.maximum(nth_least(jnp.where(heard, arrives, jnp.inf), needed), 0.0)
         ends = jnp.where(jnp.isfinite(start), start + bid, jnp.inf)
         others = count(jnp.isfinite(claimed))
         contested = claim.made & (others >= needed)
@@ -131,7 +131,7 @@ class Preselection(AbstractClaims):
             rival=worst,
             rival_yields=gives_up,
             rival_retry=self.latency + jnp.zeros_like(claim.bid),
-            answer=_kth(ends, needed),
+            answer=nth_least(ends, needed),
         ), after
 
     def _displaced(
@@ -175,8 +175,3 @@ def _better(
 def _of_slot(field: Float[Array, "part slot *lanes"], slot: Int[Array, "1 *lanes"]) -> Float[Array, "part *lanes"]:
     """That of every part of the request in `slot`."""
     return jnp.take_along_axis(field, slot[None], axis=1, mode="clip")[:, 0]
-
-
-def _kth(values: Float[Array, "part *lanes"], number: Int[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
-    """The smallest down the first axis but `number` - 1."""
-    return pick(jnp.sort(values, axis=0), number - 1)

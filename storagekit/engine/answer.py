@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.engine.state import State
 from storagekit.engine.system import Scenario
-from storagekit.lanes import count, held, lowest, mask_of, pick, pick_tree, rows
+from storagekit.lanes import count, held, lowest, mask_of, nth_least, pick, pick_tree, rows
 from storagekit.moments import Rule
 from storagekit.workload import Requests
 
@@ -141,7 +141,7 @@ def _end_of_enough(
     told = (drives.last == number) & held(counted, scenario.system.placement.part_on(drive, place))
     # the others were over when their drives told of the next
     still = needed - (ended - count(told))
-    end = pick(jnp.sort(jnp.where(told, drives.free, jnp.inf), axis=0), still - 1)
+    end = nth_least(jnp.where(told, drives.free, jnp.inf), still)
     return jnp.where(still > 0, end, jnp.inf)
 
 
