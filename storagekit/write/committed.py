@@ -17,7 +17,7 @@ from storagekit import units
 from storagekit.arrays import AnyArray
 from storagekit.checks import require, require_whole
 from storagekit.errors import InputError
-from storagekit.lanes import bit, held, pick, real, rows
+from storagekit.lanes import bit, held, pick, real, rows, some
 from storagekit.moments import Ended, Entered, Leaving, Rule, Sizes, Taken
 from storagekit.placement import AbstractPlacement
 from storagekit.write.backlog import FIRST, Backlog, Clock, backlog, numbers
@@ -77,14 +77,15 @@ class Committed(AbstractWrite):
     """The parts that the dispatcher names are written at once, the others go into their nodes' buffers; answered when the
     former are on disk.
 
-    buffer: bytes that a node's holds (ars gives no number; 2 MB, as a disk of its first two nodes has). While it is full what
-    is in it competes with everything else, and what comes is acknowledged all the same; else drives write it when they have
-    nothing else to do. Sending a part to a node that only buffers it takes no time. most: writes with parts in buffers that
-    there is memory for; what arrives beyond waits outside and is counted. A read does not look into buffers.
+    buffer: bytes that a node's holds (ars gives no number; 2 MB, as a disk of its first two nodes has). While one is full
+    what is in it competes with everything else, and what arrives waits outside, reads too, and is counted: a last write may
+    overfill it, and with 0 bytes one write has them at a time. Else drives write it when they have nothing else to do.
+    Sending a part to a node that only buffers it takes no time. most: writes with parts in buffers that there is memory for;
+    what arrives beyond waits likewise. A read does not look into buffers.
     """
 
     buffer: Float[AnyArray, "..."] = eqx.field(converter=real, default=float(2 * units.MB))
-    most: int = eqx.field(static=True, default=4096)
+    most: int = eqx.field(static=True, default=1024)
 
     def __check_init__(self):
         buffer = np.asarray(self.buffer)
@@ -118,7 +119,11 @@ class Committed(AbstractWrite):
         return Buffers(backlog(Row, self.most + sizes.slots, sizes), numbers(sizes.bricks, sizes))
 
     def has_room(self, private: Buffers) -> Bool[Array, "1 *lanes"]:
-        return private.backlog.table.size < self.most
+        return (private.backlog.table.size < self.most) & ~some(self._full(private.filled))
+
+    def _full(self, filled: Int[Array, "row *lanes"]) -> Bool[Array, "row *lanes"]:
+        """Whether so many sectors in the buffer of a node fill it."""
+        return (filled > 0) & (filled * float(units.SECTOR) >= self.buffer)
 
     def entered(self, private: Buffers, moment: Entered) -> Buffers:
         request, placement = moment.request, moment.placement
@@ -135,8 +140,8 @@ class Committed(AbstractWrite):
         price: Price,
         placement: AbstractPlacement,
     ) -> Later:
-        filled = pick(private.filled, placement.brick_of(which)) * float(units.SECTOR)
-        needed = chooses & (jnp.isinf(bound) | (filled >= self.buffer)) & (filled > 0)
+        filled = pick(private.filled, placement.brick_of(which))
+        needed = chooses & ((jnp.isinf(bound) & (filled > 0)) | self._full(filled))
         return private.backlog.cheapest(which, needed, bound, price, placement)
 
     def taken(self, private: Buffers, moment: Taken) -> Buffers:

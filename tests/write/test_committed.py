@@ -14,16 +14,17 @@ from hypothesis import strategies as st
 
 from storagekit import units
 from storagekit.claims import Lossy
-from storagekit.dispatch import DSPTF, Everyone, Hashing, Preselection, Redundant
-from storagekit.drive import RateServer
+from storagekit.dispatch import DSPTF, Central, Everyone, Hashing, Preselection, Redundant
+from storagekit.drive import Mixed, RateServer
 from storagekit.engine import Condition, Record, Scenario, System, keys, stopped
 from storagekit.engine.event import Report, event
 from storagekit.engine.run import CHUNK, Runner, incoming
 from storagekit.engine.state import NOBODY, State
+from storagekit.metrics import simulate
 from storagekit.placement import RAID5, Coded, Replicas, SRMirror
 from storagekit.schedule import FCFS
 from storagekit.units import MS
-from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests, RecordedArrivals, Requests
+from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, RandomRequests, RecordedArrivals, Requests
 from storagekit.write import Claimed, Committed
 
 SERVER = RateServer(1000)  # a sector takes 1 ms
@@ -311,6 +312,18 @@ def test_it_holds_in_a_closed_loop(name):
         late += sum(one.late for one in assert_replays(run, case, system, jax.tree.map(np.asarray, window.requests)))
         assert len(run.answers()) > 40
     assert late > 20
+
+
+def test_a_full_buffer_holds_back_what_would_fill_it_more():
+    """Two copies, writes only, of 8 ms and of 32 ms, committed where that is soonest: on the quick disk as a rule. The other
+    has to write each of them too: 31 a second, once its buffer is full. In one without end they are left behind."""
+    rates = []
+    for buffer in (16.0 * units.KB, 1e9):
+        drives, central = Mixed([SERVER, RateServer(250)], [0, 1]), Central((8 * MS, 32 * MS))
+        system = System(drives, Replicas(2), central, FCFS(), Committed(buffer=buffer), slots=16)
+        loop = ClosedLoop(RandomRequests(FixedSize(4096), read_share=0.0), 2)
+        rates.append(float(simulate(Scenario(system, loop), requests=500, allow_held_up=True).request_rate))
+    assert rates[0] == pytest.approx(31.25, rel=0.05) and rates[1] > 100
 
 
 def refused(write, layout=None, **more) -> System:

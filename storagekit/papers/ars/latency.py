@@ -10,7 +10,7 @@ import xarray as xr
 from storagekit.dispatch import Preselection
 from storagekit.engine import Scenario
 from storagekit.metrics import Measurement, interval
-from storagekit.papers.ars.cluster import ADAPTIVE, PROTOCOLS, cluster, effort, synthetic
+from storagekit.papers.ars.cluster import ADAPTIVE, PROTOCOLS, cluster, effort, layout, synthetic
 from storagekit.papers.ars.comparing import swept
 from storagekit.papers.effort import Effort
 from storagekit.units import MS
@@ -27,16 +27,20 @@ def fig7(
     latencies: Sequence[float] = LATENCIES,
     protocols: Sequence[str] = (ADAPTIVE, AT_ONCE, WAITING),
     load: float = 1.0,
+    on: str = "scaled",
 ) -> xr.Dataset:
     """Response times, half the requests writes, against the one-way latency (figure 7); `load` times the published one.
+    on: how the volumes are put on the nodes, see `fig4`.
 
     Nodes tell one another nothing under ARS, so that it is the same at every latency, by construction.
     """
 
+    volumes = layout(on)
+
     def run(protocol: str, latency: float) -> Scenario:
         settled = Preselection(latency, waits=int(protocol == WAITING))
         dispatch = PROTOCOLS[ADAPTIVE]() if protocol == ADAPTIVE else settled
-        return cluster(dispatch, synthetic(read_share=0.5, load=load))
+        return cluster(dispatch, synthetic(read_share=0.5, load=load, on=volumes), on=volumes)
 
     return swept(run, {"protocol": list(protocols), "latency": list(latencies)}, effort, "fig7")
 

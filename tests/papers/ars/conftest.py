@@ -61,8 +61,8 @@ def both() -> xr.Dataset:
 
 @pytest.fixture
 def throughput() -> xr.Dataset:
-    axes = {"protocol": list(PROTOCOLS), "mix": ["reads", "mixed"], "order": ["in order"]}
-    return xr.Dataset({"request_rate": spread(axes, lambda protocol, mix, order: 2000 / TAKES[protocol])})
+    axes = {"protocol": list(PROTOCOLS), "mix": ["reads", "mixed"]}
+    return xr.Dataset({"request_rate": spread(axes, lambda protocol, mix: 2000 / TAKES[protocol])})
 
 
 @pytest.fixture

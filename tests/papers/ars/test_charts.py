@@ -74,6 +74,14 @@ def test_figure_6_has_requests_a_second(throughput):
     assert len(bars) == 2 * len(PROTOCOLS)
 
 
+def test_readings_of_figure_6_are_panels_on_one_scale(throughput):
+    readings = xr.concat([throughput, 0.5 * throughput], xr.Variable("reading", ["in order, scaled", "wrapped"]))
+    spec = draw.fig6_readings(interval(readings)).to_dict()
+    assert headings(spec) == ["In order, scaled", "Wrapped"]
+    tops = {scale["domain"][1] for scale in parts(spec, "scale") if scale.get("domain", [""])[0] == 0}
+    assert len(tops) == 1
+
+
 def test_figure_7_is_in_milliseconds_on_both_axes(latency):
     spec = draw.fig7(interval(latency), interval(latency), 20.0).to_dict()
     assert headings(spec) == ["The published load", "20 times the published load"]

@@ -68,6 +68,7 @@ def scaled(data, name, factor, **where):
         ("reads", "response", {"protocol": "D-SPTF", "volume": "erasure-coded"}, 0.9, {"fig4.dsptf_coded"}),
         ("both", "response", {"protocol": "ARS", "trace": "Financial"}, 1.06, {"fig5.near_central"}),
         ("both", "response", {"protocol": "D-SPTF", "trace": "Financial"}, 2.0, {"fig5.same_pattern"}),
+        ("both", "response", {"protocol": "Randomized", "trace": "Financial"}, np.nan, {"fig5.same_pattern"}),
         ("throughput", "request_rate", {"protocol": "ARS", "mix": "reads"}, 0.9, {"fig6.near_central", "fig6.dsptf_ahead"}),
         ("throughput", "request_rate", {"protocol": "D-SPTF", "mix": "mixed"}, 0.96, {"fig6.dsptf_ahead"}),
         ("latency", "response", {"protocol": "ARS", "latency": 1e-2}, 1.001, {"fig7.ars_flat"}),

@@ -14,5 +14,6 @@ from storagekit.papers.ars.draw.settling import halved as halved
 from storagekit.papers.ars.draw.tables import table1 as table1
 from storagekit.papers.ars.draw.tables import table2 as table2
 from storagekit.papers.ars.draw.throughput import fig6 as fig6
+from storagekit.papers.ars.draw.throughput import fig6_readings as fig6_readings
 from storagekit.papers.ars.draw.throughput import windows as windows
 from storagekit.papers.ars.draw.what_if import what_if as what_if
