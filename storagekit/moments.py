@@ -171,7 +171,7 @@ class Member(eqx.Module):
         return private
 
     def answered(self, private: Any, moment: Answered) -> Any:
-        """Private state once a request is answered."""
+        """Private state once a request is answered, before another takes its slot."""
         return private
 
     def stopped(self, private: Any, moment: Stopped) -> Any:

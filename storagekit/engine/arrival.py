@@ -189,11 +189,12 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     )
     request, place, gap = _next_one(scenario, incoming, state)
     state = _leaving(scenario, state._replace(slots=slots), coming, leaves)
-    state = _left(scenario, state, coming, leaves)
+    # the request that enters may take the slot of the one that leaves
+    state = tell(scenario, _left(scenario, state, coming, leaves), "answered", answered)
     taken = (row == slot) & admitted
     vacant = least(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.answer, since)))
     state, admission = admit(scenario, state, request, place, coming.arrival, entry, taken, admitted)
-    state = tell(scenario, _sent(scenario, state, request, admitted), "answered", answered)
+    state = _sent(scenario, state, request, admitted)
     state = state._replace(
         arrived=jnp.where(admitted, coming.arrival, state.arrived),
         gap=jnp.where(admitted, gap, state.gap),

@@ -4,6 +4,7 @@ Rates in requests a second, times in seconds.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import xarray as xr
 
@@ -36,7 +37,7 @@ MIXES = {"reads": 1.0, "mixed": 0.5}
 SECONDS = {"reads": 4.0, "mixed": 16.0}
 ORDERS = {"in order": FCFS(), "shortest first": SATF()}
 # what the paper leaves open, and how `fig6` is asked for it
-READINGS: Mapping[str, Mapping[str, str]] = {
+READINGS: Mapping[str, Mapping[str, Any]] = {
     "in order, scaled": {},
     "shortest first": {"order": "shortest first"},
     "wrapped": {"on": "wrapped"},
