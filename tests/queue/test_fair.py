@@ -12,7 +12,7 @@ from helpers import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit.dispatch import DSPTF, Everyone, Hashing, Hedged
+from storagekit.dispatch import ARS, DSPTF, Everyone, Hashing, Hedged
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import AbstractLog, AccessLog, Condition, Record, Scenario, System, execute, keys, stack, stopped
 from storagekit.engine.run import Runner
@@ -371,16 +371,16 @@ def test_no_place_is_free_while_a_request_waits(depth, split):
     assert len(set(answered.tolist())) == answered.size >= 600
 
 
-@pytest.mark.parametrize("depth", [1, 3])
-def test_data_and_parity_of_a_brick_go_together(depth):
-    """Fragments on unequal nodes, of which one is a RAID 5: its drives may have one part more than `depth`, the others' not,
-    and nowhere is a place free while a request waits."""
+@pytest.mark.parametrize(("depth", "dispatch"), [(1, Hashing()), (3, ARS(clients=2))], ids=["1-hashing", "3-ars"])
+def test_data_and_parity_of_a_brick_go_together(depth, dispatch):
+    """Two of three fragments on unequal nodes, of which one is a RAID 5: its drives may have one part more than `depth`, the
+    others' not, and nowhere is a place free while a request waits."""
     nodes = Node(2, sectors=2**14), Node(4, raid5=True, sectors=2**14), Node(3, sectors=2**14)
     layout = Segments(nodes, (Volume(2**15, 2**10, parts=3, needed=2, block=16),), wraps=True)
     requests = RandomRequests(ExponentialSize(16 * 512), 0.4)
     groups = [Group(requests, 10, stream=stream, think=1e-3) for stream in (0, 1)]
     queue, drive = FairQueue(depth, (1, 3), Single()), ideal_drive(full_seek=8e-3, revolution=6e-3)
-    system = System(drive, layout, Hashing(), SATF(), queue=queue, slots=24)
+    system = System(drive, layout, dispatch, SATF(), queue=queue, slots=24)
     scenario = Scenario(system, Threads(groups))
     at_work, waits, has, number = execute(scenario, keys([3])[:, 0], 400, Record(log=Watch())).log
     at_work, waits, has = (part.reshape(-1, 3) for part in (at_work, waits, has))
