@@ -7,6 +7,7 @@ by side in its vector registers: measured on the inner loop it is 2.4 times as f
 """
 
 from collections.abc import Callable
+from reprlib import repr as shortened
 from typing import cast
 
 import jax
@@ -28,10 +29,15 @@ MOST_WHOLE = 2**31 - 1
 
 
 def real(value: ArrayLike) -> Float[AnyArray, "..."]:
-    """A number, or one for each lane, as float32: what the engine computes with."""
+    """A number, or one for each lane, as float32: what the engine computes with. Raises InputError for anything else."""
     if isinstance(value, Tracer):
         return value.astype(jnp.float32)
-    return cast(Array, np.asarray(value, np.float32))
+    try:
+        return cast(Array, np.asarray(value, np.float32))
+    except jax.errors.TracerArrayConversionError:
+        raise
+    except (TypeError, ValueError):
+        raise InputError(f"{shortened(value)} is not a number; give one, or one for each lane") from None
 
 
 def whole(value: ArrayLike) -> Int[AnyArray, "..."]:

@@ -1,12 +1,17 @@
 """Arithmetic over lanes, against NumPy's of each lane alone."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
+from helpers import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from storagekit.lanes import nth_least
+from storagekit.claims import Preselection
+from storagekit.dispatch import ARS
+from storagekit.lanes import nth_least, real
 
 COLUMN = arrays.arrays(np.float32, st.sampled_from([1, 4, 30]), elements=st.sampled_from([0.0, 0.5, 1.0, 2.0, np.inf]))
 
@@ -18,3 +23,28 @@ def test_nth_least_is_where_sorting_puts_it_ties_and_all(column: np.ndarray, num
     found = nth_least(values, jnp.full((1, 2), number, jnp.int32))
     expected = np.sort(column)[number - 1] if 1 <= number <= len(column) else np.inf
     np.testing.assert_array_equal(found, [[expected, expected]])
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: real("abc"), "'abc' is not a number; give one, or one for each lane"),
+        (lambda: real([1, [2, 3]]), r"\[1, \[2, 3\]\] is not a number"),
+        (lambda: real(np.full(100, "a")), "is not a number"),
+        (lambda: real(object()), "is not a number"),
+        (lambda: ARS(window="abc"), "'abc' is not a number"),
+        (lambda: Preselection(latency="x"), "'x' is not a number"),
+        (lambda: Preselection(ahead="x"), "'x' is not a number"),
+    ],
+)
+def test_what_is_no_number_is_refused(unchecked, build, says):
+    assert_refused(build, says)
+
+
+def test_numbers_are_taken_in_any_form_and_of_traced_ones_a_list_is_jax_s_own_error(unchecked):
+    for number in (2, 2.0, np.int64(2), np.float64(2), jnp.float32(2)):
+        assert real(number).dtype == np.float32 and real(number) == 2
+    np.testing.assert_array_equal(real([1, 2.5]), np.asarray([1, 2.5], np.float32))
+    assert jax.jit(real)(2) == 2
+    with pytest.raises(jax.errors.TracerArrayConversionError):
+        jax.jit(lambda one: real([one, 1]))(2)

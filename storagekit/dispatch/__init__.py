@@ -2,7 +2,7 @@
 
 from storagekit.dispatch.ars import ARS as ARS
 from storagekit.dispatch.base import AbstractDispatch as AbstractDispatch
-from storagekit.dispatch.base import OneChosen as OneChosen
+from storagekit.dispatch.base import AsManyAsNeeded as AsManyAsNeeded
 from storagekit.dispatch.base import View as View
 from storagekit.dispatch.by_number import ByNumber as ByNumber
 from storagekit.dispatch.everyone import DSPTF as DSPTF

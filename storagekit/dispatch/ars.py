@@ -4,7 +4,6 @@ answer it (ars, section 4)."""
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
@@ -12,13 +11,13 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require_each_positive, require_whole
-from storagekit.dispatch.base import AbstractDispatch, View
+from storagekit.dispatch.base import AsManyAsNeeded, View
 from storagekit.dispatch.interval_pool import Pool, pool
 from storagekit.dispatch.nodes import node_count
 from storagekit.dispatch.responses import Observed, Silence, observed, silence
 from storagekit.dispatch.unit_interval import empty, lengths_for, select, tune
 from storagekit.errors import InputError
-from storagekit.lanes import bit, index_of, lowest, real, rows, some, union, where_tree
+from storagekit.lanes import bit, real, rows, some, union, where_tree
 from storagekit.moments import Answered, Ended, Entered, Sizes
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests, scramble
@@ -45,7 +44,7 @@ class Clients(NamedTuple):
     silence: Silence | None
 
 
-class ARS(AbstractDispatch):
+class ARS(AsManyAsNeeded):
     """A request goes to as many nodes as the data needs, hashed to in a unit interval of all those that hold its block.
 
     Their lengths there are in proportion to what each client sees of them, reads and writes apart: sectors of the responses
@@ -92,15 +91,9 @@ class ARS(AbstractDispatch):
     def withdraws(self):
         return self.extra == 0
 
-    def entrance(self, routed, receiving):
-        return index_of(routed)
-
-    def again(self, alive):
-        return lowest(alive)
-
-    def fails(self, routed, receiving, alive, needed):
-        # each node is sent its own, so that it matters how many get theirs
-        return jax.lax.population_count(routed & alive).astype(jnp.int32) < needed
+    @property
+    def asks_more(self):
+        return self.extra > 0
 
     def init(self, sizes: Sizes) -> Clients:
         views, nodes, lanes = self._views, sizes.bricks, sizes.lanes

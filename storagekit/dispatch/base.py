@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
@@ -96,6 +97,11 @@ class AbstractDispatch(Member):
         """Whether that is ever when it is answered, whatever its numbers are."""
         return self.withdraws is not True
 
+    @property
+    def asks_more(self) -> bool:
+        """Whether a read may be sent to more parts than its data needs, so that some are withdrawn."""
+        return True
+
     @abstractmethod
     def route(
         self, private: Any, request: Requests, entering: Bool[Array, "1 *lanes"], view: View
@@ -131,11 +137,19 @@ class AbstractDispatch(Member):
         return alive
 
 
-class OneChosen(AbstractDispatch):
-    """A dispatcher that sends each request to a single part."""
+class AsManyAsNeeded(AbstractDispatch):
+    """A dispatcher that sends each request to as many parts as its data needs, or names one of them, and those whose numbers
+    come next are asked besides. Each is sent its own, so that it matters how many of them are alive."""
+
+    @property
+    def asks_more(self):
+        return False
 
     def entrance(self, routed, receiving):
         return index_of(routed)
+
+    def fails(self, routed, receiving, alive, needed):
+        return jax.lax.population_count(routed & alive).astype(jnp.int32) < needed
 
     def again(self, alive):
         return lowest(alive)

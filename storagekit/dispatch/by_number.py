@@ -31,6 +31,10 @@ class ByNumber(OneOf, AbstractDispatch):
     def withdraws_late(self):
         return any(member.withdraws_late for member in self.members)
 
+    @property
+    def asks_more(self):
+        return any(member.asks_more for member in self.members)
+
     def route(self, private, request, entering, view):
         found = [
             member.route(state, request, entering & (self.index == number), view)

@@ -6,20 +6,20 @@ import numpy as np
 from jaxtyping import Float
 
 from storagekit.arrays import AnyArray
-from storagekit.dispatch.base import OneChosen
+from storagekit.dispatch.base import AsManyAsNeeded
 from storagekit.errors import InputError
 from storagekit.lanes import bit, first_true, pick, real, rows
 from storagekit.workload import fraction
 
 
-class Hashing(OneChosen):
+class Hashing(AsManyAsNeeded):
     """Read from replica hash(address) mod replicas."""
 
     def route(self, private, request, entering, view):
         return bit((request.address_hash % view.parts.astype(jnp.uint32)).astype(jnp.int32)), private
 
 
-class WeightedHashing(OneChosen):
+class WeightedHashing(AsManyAsNeeded):
     """Hashing with shares: of the drives that hold it, drive d gets an address with probability in proportion to weights[d]
     (dsptf, section 5.2.1)."""
 

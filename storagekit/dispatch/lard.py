@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
-from storagekit.dispatch.base import OneChosen
+from storagekit.dispatch.base import AsManyAsNeeded
 from storagekit.errors import InputError
 from storagekit.lanes import bit, first_min, pick, put, real
 from storagekit.moments import Sizes
@@ -31,7 +31,7 @@ class Table(NamedTuple):
     left: Float[Array, "1 *lanes"]
 
 
-class LARD(OneChosen):
+class LARD(AsManyAsNeeded):
     """A target goes to the least loaded replica when first asked for, and stays there unless that one is overloaded.
 
     It moves to the least loaded when its replica's load exceeds `high` while another's is below `low`, or reaches twice

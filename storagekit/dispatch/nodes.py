@@ -3,13 +3,15 @@
 The protocols beside which ars holds its own. A node is a brick, the part that it has of a request the lowest of them.
 """
 
+from collections.abc import Iterable
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Num, Shaped, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require, require_each_positive
-from storagekit.dispatch.base import OneChosen, View
+from storagekit.dispatch.base import AsManyAsNeeded, View
 from storagekit.errors import InputError
 from storagekit.lanes import bit, count, held, real, rows, union
 from storagekit.placement import AbstractPlacement
@@ -37,7 +39,7 @@ def least_of(
     return union(jnp.where(holds & (ahead < wanted), bit(part), jnp.uint32(0)))
 
 
-class Randomized(OneChosen):
+class Randomized(AsManyAsNeeded):
     """As many nodes as the data needs, drawn anew for each request, whatever it asks for and whoever is busy (ars, section
     5). They are the same under every schedule, because they are drawn from a word of the request."""
 
@@ -47,7 +49,14 @@ class Randomized(OneChosen):
         return least_of(lot, holds, part, view.needed), private
 
 
-class Central(OneChosen):
+def _times(given: Iterable) -> tuple[Float[AnyArray, "..."], ...]:
+    try:
+        return tuple(map(real, given))
+    except TypeError:
+        raise InputError(f"{given!r} as mean service times: give a tuple, one for each brick") from None
+
+
+class Central(AsManyAsNeeded):
     """As many nodes as the data needs, those that are estimated to complete it first, chosen by one who knows all queues
     (ars, section 5); of equals the lowest.
 
@@ -59,10 +68,8 @@ class Central(OneChosen):
     not above 0, and unless there is one for each brick.
     """
 
-    service: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=lambda times: tuple(map(real, times)))
-    write_service: tuple[Float[AnyArray, "..."], ...] = eqx.field(
-        converter=lambda times: tuple(map(real, times)), default=()
-    )
+    service: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=_times)
+    write_service: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=_times, default=())
     exact: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt32
 
 from storagekit.checks import require, require_whole
-from storagekit.dispatch.base import AbstractDispatch, OneChosen, View
+from storagekit.dispatch.base import AbstractDispatch, AsManyAsNeeded, View
 from storagekit.lanes import bit, first_min, index_of, lowest, pick, rows
 from storagekit.placement import MOST_PARTS
 from storagekit.workload import Requests, scramble
@@ -33,7 +33,7 @@ def _check_choices(choices: int) -> None:
     require(choices <= MOST_PARTS, "choices", choices, f"at most {MOST_PARTS}, the parts that a request may have")
 
 
-class ShortestQueue(OneChosen):
+class ShortestQueue(AsManyAsNeeded):
     """Join the shortest queue of `choices` drawn at random, requests waiting and in service; of equals the first drawn.
 
     The power of two choices: Mitzenmacher, IEEE TPDS 12(10), 2001; Vvedenskaya, Dobrushin and Karpelevich 1996.

@@ -8,7 +8,7 @@ from jaxtyping import Int
 from storagekit.arrays import AnyArray
 from storagekit.cache import AbstractCache, NoCache
 from storagekit.claims import AbstractClaims, NoClaims
-from storagekit.dispatch import AbstractDispatch, OneChosen
+from storagekit.dispatch import AbstractDispatch
 from storagekit.drive import AbstractDrive
 from storagekit.engine.condition import Condition
 from storagekit.errors import InputError
@@ -146,7 +146,7 @@ class System(eqx.Module):
             )
         late = self.dispatch.withdraws_late or self.write.leaves
         needed = int(np.max(self.placement.needed))
-        withdraws = parts > needed and not isinstance(self.dispatch, OneChosen)
+        withdraws = parts > needed and self.dispatch.asks_more
         self.queue.check(isinstance(self.claims, NoClaims), withdraws, late, self.condition.stops)
         replicas = int(np.max(self.placement.replicas))
         self.write.check(float(np.max(self.claims.lead)), parts, replicas)

@@ -1,6 +1,6 @@
 """Logical volumes in segments, each on nodes of its own choice: copies or fragments, on nodes of unequal disks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import accumulate, pairwise
@@ -47,6 +47,15 @@ class _Inside(NamedTuple):
     needed: Int[Array, "*row"]
 
 
+def _each(given: Iterable) -> tuple:
+    try:
+        return tuple(given)
+    except TypeError:
+        raise InputError(
+            f"{given!r} alone: Segments takes a tuple of nodes and one of volumes; of one (Node(2),)"
+        ) from None
+
+
 class Segments(OneReplica):
     """Volumes end to end, whose segments lie on nodes of unequal disks (ars, section 3).
 
@@ -61,8 +70,8 @@ class Segments(OneReplica):
     nodes; a write on RAID 5 has a part more, parity (`companions`), and both drives write a revolution after they have read
     (see `RAID5`).
 
-    nodes, volumes: see there. Raises InputError where a segment has more parts than there are nodes, a request more than 32,
-    or the nodes do not hold the volumes.
+    nodes, volumes: see there. Raises InputError for anything else, where a segment has more parts than there are nodes, a
+    request more than 32, or the nodes do not hold the volumes.
 
     >>> import storagekit as sk
     >>> nodes = sk.placement.Node(2), sk.placement.Node(3, raid5=True), sk.placement.Node(1)
@@ -72,12 +81,17 @@ class Segments(OneReplica):
     (6, (2, 3, 1), 2097152)
     """
 
-    nodes: tuple[Node, ...] = eqx.field(static=True, converter=tuple)
-    volumes: tuple[Volume, ...] = eqx.field(static=True, converter=tuple)
+    nodes: tuple[Node, ...] = eqx.field(static=True, converter=_each)
+    volumes: tuple[Volume, ...] = eqx.field(static=True, converter=_each)
     wraps: bool = eqx.field(static=True, default=False)
     whole_blocks: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
+        for kind, given in ((Node, self.nodes), (Volume, self.volumes)):
+            for one in given:
+                if not isinstance(one, kind):
+                    what = kind.__name__
+                    raise InputError(f"{one!r} among the {what.lower()}s of Segments: give a placement.{what} for each")
         if not self.nodes or not self.volumes:
             raise InputError(f"{len(self.volumes)} volumes on {len(self.nodes)} nodes: give at least one of both")
         if self._most > len(self.nodes):

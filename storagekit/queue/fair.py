@@ -8,6 +8,7 @@ streams, and where the lightest has the brick to itself, as many times less as t
 """
 
 from collections.abc import Iterable
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -19,7 +20,7 @@ from storagekit import wide
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.errors import InputError
-from storagekit.lanes import bit, first_true, held, least, pick, pick_tree, put, real, rows, some, union, whole
+from storagekit.lanes import bit, count, first_true, held, least, pick, pick_tree, put, real, rows, some, union, whole
 from storagekit.moments import Ended, Entered, Sizes
 from storagekit.placement import MOST_PARTS, AbstractPlacement
 from storagekit.queue.base import AbstractQueue, Queued
@@ -56,19 +57,25 @@ class Tags(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """A request at the bricks: whether it has a part at each, its stream, and the tags at which it starts."""
+    """A request at the bricks: how many parts it has at each, its stream, and the tags at which it starts."""
 
-    there: Bool[Array, "brick *lanes"]
+    parts: Int[Array, "brick *lanes"]
     stream: Int[Array, "1 *lanes"]
     start: wide.Wide
+
+    @property
+    def there(self) -> Bool[Array, "brick *lanes"]:
+        """Whether it has a part at each."""
+        return self.parts > 0
 
 
 class FairQueue(AbstractQueue):
     """At most `depth` parts of a brick are at its drives, and those handed over next are of the stream that has had least for
     its weight.
 
-    depth: D, summed over the drives of a brick, those in service included; the drives choose among these. weights: of each
-    stream; only their ratios matter. delay: what counts of the service at other bricks, by default all of it. coordinators:
+    depth: D, summed over the drives of a brick, those in service included; the drives choose among these. What a brick has of
+    one request goes together, so that with data and parity on one brick there may be a part more. weights: of each stream;
+    only their ratios matter. delay: what counts of the service at other bricks, by default all of it. coordinators:
     who knows of it, by default one for each stream. cost: what is shared, by default bytes. A brick works as long as
     anything waits there. Reciprocal weights are rounded to whole ticks, 2^16 that of the largest weight.
     Raises InputError for weights that are not above 0, a depth below 1, minimum shares that cannot be kept.
@@ -129,7 +136,7 @@ class FairQueue(AbstractQueue):
 
     def init(self, sizes: Sizes) -> Tags:
         assert sizes.placement is not None
-        bricks, streams = sizes.drives // sizes.placement.drives_a_brick, len(self.weights)
+        bricks, streams = sizes.bricks, len(self.weights)
         if bricks > MOST_BRICKS:
             raise InputError(f"fair queues on {bricks} bricks: at most {MOST_BRICKS}; run groups as lanes")
         lanes, held_rows = sizes.lanes, 1 if sizes.placement.single else bricks
@@ -162,11 +169,11 @@ class FairQueue(AbstractQueue):
             queued=jnp.where(moment.into, waits, private.queued),
             order=jnp.where(moment.into[None], order[:, None], private.order),
             given=private.given + now,
-            at_work=private.at_work + now,
+            at_work=private.at_work + jnp.where(now, came.parts, 0),
         )
 
     def ended(self, private: Tags, moment: Ended) -> Tags:
-        brick = moment.which // moment.placement.drives_a_brick
+        brick = moment.placement.brick_of(moment.which)
         left = (rows(private.at_work.shape[0], private.at_work) == brick) & moment.made
         return private._replace(at_work=private.at_work - left)
 
@@ -181,7 +188,7 @@ class FairQueue(AbstractQueue):
         if queued.which is None:
             # handed over as they came, if there was room
             return private, jnp.zeros_like(queued.busy)
-        brick = queued.which // queued.placement.drives_a_brick
+        brick = queued.placement.brick_of(queued.which)
         slot, tag, found = _least(private, brick, self._bits)
         goes = found & some(queued.acts) & (pick(private.at_work, brick) < self.depth)
         at = (rows(private.given.shape[0], goes) == brick) & goes
@@ -189,19 +196,21 @@ class FairQueue(AbstractQueue):
         mine = taken[None] & (
             jnp.minimum(brick, private.order.shape[0] - 1)[None] == rows(private.order.shape[0], private.order)
         )
+        given = _drives_of(queued, slot, brick) & goes
         after = private._replace(
             virtual=wide.pick(at, tag, private.virtual),
             queued=jnp.where(taken, private.queued & ~bit(brick), private.queued),
             order=jnp.where(mine, pick(private.given, brick)[None], private.order),
             given=private.given + at,
-            at_work=private.at_work + at,
+            at_work=private.at_work + jnp.where(at, count(given), 0),
         )
-        return after, _drive_of(queued, slot, brick) & goes
+        return after, given
 
     def _tagged(self, private: Tags, moment: Entered) -> tuple[Tags, Arrival]:
         """A request gets its tags, and counts for those of the next ones."""
         request, stream = moment.request, moment.request.stream
-        there, sectors = _parts(moment, private.given.shape[0])
+        parts, sectors = _parts(moment, private.given.shape[0])
+        there = parts > 0
         cost = self.cost.units(sectors)
         chosen, turn = self.coordinators.choose(private.turn, request, moment.admitted, there.shape[0])
         book, elsewhere = account(private.book, chosen * len(self.weights) + stream, cost, there)
@@ -213,7 +222,7 @@ class FairQueue(AbstractQueue):
         finish = wide.pick(there, wide.add(start, self._ticks(wide.product(cost, price.unit))), before)
         finishes = (put(word, stream, new[:, None], axis=1) for word, new in zip(private.finish, finish, strict=True))
         private = private._replace(finish=wide.Wide(*finishes), book=book, turn=turn)
-        return private, Arrival(there, stream, start)
+        return private, Arrival(parts, stream, start)
 
     @property
     def _bits(self) -> int:
@@ -229,16 +238,26 @@ class FairQueue(AbstractQueue):
         return prices(self.weights, self.delay, like)
 
 
-def _parts(moment: Entered, bricks: int) -> tuple[Bool[Array, "brick *lanes"], Int[Array, "brick *lanes"]]:
-    """Whether a request waits at each brick, and how many sectors its part there has."""
-    placement, lanes = moment.placement, moment.asked.shape[1:]
-    drives = bricks * placement.drives_a_brick
+def _parts(moment: Entered, bricks: int) -> tuple[Int[Array, "brick *lanes"], Int[Array, "brick *lanes"]]:
+    """How many parts of a request wait at each brick, and how many sectors these have."""
+    placement, lanes, sizes = moment.placement, moment.asked.shape[1:], moment.placement.brick_sizes
+    drives = bricks * placement.drives_a_brick if sizes is None else sum(sizes)
     part = jnp.broadcast_to(placement.part_on(rows(drives, moment.asked), moment.place), (drives, *lanes))
     there = held(moment.asked, part) & moment.admitted
     sectors = placement.sectors_of(part, moment.place, moment.request.sectors)
     sectors = jnp.where(there, sectors, 0)
-    by_brick = (bricks, placement.drives_a_brick, *lanes)
-    return jnp.any(there.reshape(by_brick), axis=1), jnp.sum(sectors.reshape(by_brick), axis=1)
+    return _by_brick(there.astype(jnp.int32), placement, bricks), _by_brick(sectors, placement, bricks)
+
+
+def _by_brick(
+    values: Int[Array, "drive *lanes"], placement: AbstractPlacement, bricks: int
+) -> Int[Array, "brick *lanes"]:
+    """Sums over the drives of each brick."""
+    sizes = placement.brick_sizes
+    if sizes is None:
+        return jnp.sum(values.reshape(bricks, placement.drives_a_brick, *values.shape[1:]), axis=1)
+    edges = pairwise(accumulate(sizes, initial=0))
+    return jnp.concatenate([jnp.sum(values[first:end], axis=0, keepdims=True) for first, end in edges])
 
 
 def _with_stream(tag: wide.Wide, stream: Int[Array, "1 *lanes"]) -> wide.Wide:
@@ -270,13 +289,13 @@ def _of_brick(values: Shaped[Array, "row slot *lanes"], brick: Int[Array, "1 *la
     return jnp.take_along_axis(values, brick[None], axis=0)[0]
 
 
-def _drive_of(
+def _drives_of(
     queued: Queued, slot: Int[Array, "1 *lanes"], brick: Int[Array, "1 *lanes"]
 ) -> Bool[Array, "drive *lanes"]:
-    """The drive of a brick that has a part of the request in a slot."""
+    """The drives of a brick that have a part of the request in a slot."""
     placement: AbstractPlacement = queued.placement
-    if placement.drives_a_brick == 1:
-        return rows(queued.busy.shape[0], slot) == brick
+    drive = rows(queued.busy.shape[0], slot)
+    if placement.brick_sizes is None and placement.drives_a_brick == 1:
+        return drive == brick
     place = pick_tree(queued.places, slot)
-    part = placement.part_on(rows(queued.busy.shape[0], slot), place)
-    return held(placement.parts_of(place), part) & (queued.brick == brick)
+    return held(placement.parts_of(place), placement.part_on(drive, place)) & (queued.brick == brick)

@@ -46,7 +46,7 @@ def dispatchers() -> dict[str, Callable]:
         "hedged": room.Hedged,
         "ars": room.ARS,
         "randomized": room.Randomized,
-        "centralized": room.Central,
+        "least-completion": room.Central,
     }
 
 

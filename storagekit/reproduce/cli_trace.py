@@ -76,16 +76,22 @@ def replay(
     from storagekit.reproduce.catalogue import dispatchers, schedulers, writes
     from storagekit.workload.trace import read
 
+    model = load_drive(drive)
     if layout is not None:
-        system = _array(load_drive(drive), layout, _chosen("schedule", schedule, schedulers())(), slots)
+        system = _array(model, layout, _chosen("schedule", schedule, schedulers())(), slots)
         _print_replay(run(read(file, form), system, scale=scale, seed=seed), as_json)
         return
     condition, speeds = _condition(slow or [], stop or [], replicas)
-    arguments = {"dsptf": (latency * 1e-3,), "weighted-hashing": (speeds,)}
+    chosen, trace = _chosen("dispatch", dispatch, dispatchers()), read(file, form)
+    arguments = {
+        "dsptf": lambda: (latency * 1e-3,),
+        "weighted-hashing": lambda: (speeds,),
+        "least-completion": lambda: (_service(model, float(trace.size.mean()), speeds),),
+    }
     system = System(
-        load_drive(drive),
+        model,
         Replicas(replicas),
-        _chosen("dispatch", dispatch, dispatchers())(*arguments.get(dispatch, ())),
+        chosen(*arguments.get(dispatch, tuple)()),
         _chosen("schedule", schedule, schedulers())(),
         _chosen("write", write, writes())(),
         cache=_memory(cache_mb, replicas, dispatch) if cache_mb else None,
@@ -93,7 +99,15 @@ def replay(
         drives=max(replicas, 1),
         slots=slots,
     )
-    _print_replay(run(read(file, form), system, scale=scale, seed=seed), as_json)
+    _print_replay(run(trace, system, scale=scale, seed=seed), as_json)
+
+
+def _service(drive, size: float, speeds: list[float]) -> tuple[float, ...]:
+    """Mean seconds of an access of so many bytes, at any address, on each brick. Nobody knows of one that is down."""
+    from storagekit.analytic.forkjoin import Disk
+
+    alone = float(Disk.like(drive).mean(size))
+    return tuple(alone / (speed or 1.0) for speed in speeds)
 
 
 def _memory(cache_mb: float, bricks: int, dispatch: str):
@@ -104,7 +118,7 @@ def _memory(cache_mb: float, bricks: int, dispatch: str):
 
 
 def _condition(slow: list[str], stop: list[str], bricks: int):
-    """The condition that --slow and --stop describe, and the speed of each brick for weighted hashing."""
+    """The condition that --slow and --stop describe, and the speed of each brick, for dispatchers that know it."""
     from storagekit.engine import Condition, Spell, stopped
 
     speeds = [1.0] * max(bricks, 1)

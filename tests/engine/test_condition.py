@@ -5,10 +5,10 @@ import pytest
 from helpers import assert_refused, responses
 
 from storagekit.cache import BrickLRU
-from storagekit.dispatch import DSPTF, Hashing
+from storagekit.dispatch import DSPTF, Central, Hashing
 from storagekit.drive import Mixed, RateServer, ideal_drive
 from storagekit.engine import Condition, Scenario, Spell, System, stopped
-from storagekit.placement import Replicas
+from storagekit.placement import Coded, Replicas
 from storagekit.schedule import FCFS, SATF
 from storagekit.write import AllCopies, AtOnce, Background, FirstCopy, ReceivingBrick
 
@@ -98,6 +98,22 @@ def test_hashed_reads_wait_for_the_time_out(unfold, recorded):
     assert responses(reports) == pytest.approx({0: 30, 1: 39, 2: 45, 3: 10}, abs=1e-3)
     assert tally.resent.tolist() == [3]
     assert tally.served.ravel().tolist() == [0, 4]
+
+
+@pytest.mark.parametrize(
+    ("dispatch", "asked"),
+    [(Central((1, 1, 2)), (0, 1)), (Hashing(), (0, 1)), (Central((2, 1, 1)), (1, 2))],
+    ids=["central", "hashing", "others"],
+)
+def test_what_several_are_asked_for_is_sent_again_if_any_of_them_is_down(unfold, recorded, dispatch, asked):
+    """Two of three fragments of 10 sectors each. The higher of the two bricks that are asked stops with read 1, which it was
+    to serve: again 20 after it was sent, to the lowest that are alive. So is read 2, which came to one of them alone."""
+    arrivals = recorded(np.array([0, 100, 200]) * MS, sectors=20)
+    fails = Condition(stopped(asked[1], 1), timeout=20 * MS)
+    system = System(SERVER, Coded(2, 3), dispatch, FCFS(), condition=fails, slots=8)
+    tally, reports = unfold(Scenario(system, arrivals))
+    assert responses(reports) == pytest.approx({0: 10, 1: 30, 2: 30}, abs=1e-3)
+    assert tally.resent.tolist() == [2]
 
 
 @pytest.mark.parametrize(

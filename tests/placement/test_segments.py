@@ -404,6 +404,17 @@ PAIR = (Node(1), Node(1))
         (lambda: Volume(256, 100, 1), "a segment of 100 sectors in blocks of 128"),
         (lambda: Volume(100, 128, 1), "a volume of 100 sectors in blocks of 128"),
         (lambda: Volume(256, 128, 3, 3), "a segment of 128 sectors in 3 fragments: give a multiple"),
+        (
+            lambda: Segments(Node(2), [Volume(128, 128, 1)]),
+            r"Node\(disks=2, .*\) alone: Segments takes a tuple of nodes",
+        ),
+        (
+            lambda: Segments(PAIR, Volume(128, 128, 1)),
+            r"Volume\(sectors=128, .*\) alone: Segments takes a tuple of nodes",
+        ),
+        (lambda: Segments([2], [Volume(128, 128, 1)]), "2 among the nodes of Segments: give a placement.Node for each"),
+        (lambda: Segments(PAIR, [128]), "128 among the volumes of Segments: give a placement.Volume for each"),
+        (lambda: Segments([Volume(128, 128, 1)], PAIR), r"Volume\(.*\) among the nodes of Segments"),
         (lambda: Segments([], [Volume(128, 128, 1)]), "1 volumes on 0 nodes: give at least one of both"),
         (lambda: Segments(PAIR, []), "0 volumes on 2 nodes"),
         (
@@ -426,7 +437,7 @@ PAIR = (Node(1), Node(1))
         (lambda: fitted([Node(1)] * 3, drives=5), "bricks of 3 drives in a system of 5: leave `drives` out"),
     ],
 )
-def test_impossible_segments_are_refused(build, says):
+def test_impossible_segments_are_refused(unchecked, build, says):
     assert_refused(build, says)
 
 

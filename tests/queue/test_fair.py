@@ -2,7 +2,7 @@
 
 import heapq
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import jax
 import jax.numpy as jnp
@@ -12,12 +12,12 @@ from helpers import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit.dispatch import DSPTF, Everyone, Hashing, Hedged
+from storagekit.dispatch import ARS, DSPTF, Everyone, Hashing, Hedged
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import AbstractLog, AccessLog, Condition, Record, Scenario, System, execute, keys, stack, stopped
 from storagekit.engine.run import Runner
 from storagekit.lanes import held
-from storagekit.placement import Bricks, Replicas, SplitVolumes, Striped, Volumes
+from storagekit.placement import Bricks, Node, Replicas, Segments, SplitVolumes, Striped, Volume, Volumes
 from storagekit.queue import (
     AtRandom,
     ByBrick,
@@ -45,12 +45,13 @@ MINIMUM = (0.05, 0.1, 0.3)
 
 @dataclass
 class Asked:
-    """Requests in the order of their arrival: when, for which stream, at what cost, to which brick."""
+    """Requests in the order of their arrival: when, for which stream, at what cost, to which brick and drive of it."""
 
     time: np.ndarray
     stream: np.ndarray
     cost: np.ndarray
     brick: np.ndarray
+    disk: np.ndarray
 
 
 @dataclass
@@ -60,11 +61,12 @@ class Brick:
     waiting: list = field(default_factory=list)
     device: list = field(default_factory=list)
     order: list = field(default_factory=list)
-    free: float = 0.0
+    free: dict = field(default_factory=dict)
 
 
 def served_one_by_one(asked: Asked, depth: int, price, delay, coordinator) -> list[list[int]]:
-    """The order in which each brick serves them: a server each, first come first served among `depth` that it was handed.
+    """The order in which each brick hands them over: a server for each of its drives, first come first served among `depth`
+    that they were handed.
 
     delay(elsewhere, cost, stream), in ticks. coordinator(number, stream, brick).
     """
@@ -90,8 +92,9 @@ def served_one_by_one(asked: Asked, depth: int, price, delay, coordinator) -> li
             brick.virtual, _, chosen, cost = heapq.heappop(brick.waiting)
             brick.device.append(chosen)
             brick.order.append(chosen)
-            brick.free = max(brick.free, time) + cost / RATE
-            heapq.heappush(events, (brick.free, 1, chosen, at))
+            disk = asked.disk[chosen]
+            brick.free[disk] = max(brick.free.get(disk, 0.0), time) + cost / RATE
+            heapq.heappush(events, (brick.free[disk], 1, chosen, at))
     return [brick.order for brick in bricks]
 
 
@@ -101,16 +104,16 @@ def drawn(seed: int, count: int = 300, load: float = 1.25) -> Asked:
     gap = draw.exponential(50 / RATE / 3 / load, count).astype(np.float32)
     gap[0] = 0
     stream, brick = draw.integers(0, 3, count), draw.integers(0, 3, count)
-    return Asked(np.cumsum(gap.astype(float)), stream, draw.integers(1, 100, count), brick)
+    return Asked(np.cumsum(gap.astype(float)), stream, draw.integers(1, 100, count), brick, np.zeros_like(brick))
 
 
-def arrivals(asked: Asked) -> RecordedArrivals:
+def arrivals(asked: Asked, sector: np.ndarray | None = None) -> RecordedArrivals:
     number = np.arange(asked.time.size, dtype=np.int32)
     nothing = np.zeros_like(number)
     receiving = np.random.default_rng(7).integers(0, 2**32, number.size, dtype=np.uint32)
     requests = Requests(
         number,
-        (asked.brick * UNIT).astype(np.int32),
+        (asked.brick * UNIT if sector is None else sector).astype(np.int32),
         asked.cost.astype(np.int32),
         nothing == 0,
         receiving,
@@ -186,10 +189,38 @@ def test_and_so_it_does_in_any_setting(seed, depth, weights, count, load):
         np.testing.assert_array_equal(found, order)
 
 
+# nodes of 2, 1 and 3 disks
+UNEQUAL = (Node(2), Node(1), Node(3))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+@pytest.mark.parametrize("coordinators", COORDINATORS, ids=lambda c: type(c).__name__)
+def test_bricks_of_unequal_sizes_each_have_one_queue(depth, coordinators):
+    """Segments of one part, so that the address says on which node it is and on which of its disks."""
+    layout = Segments(UNEQUAL, (Volume(40 * UNIT, UNIT, parts=1),))
+    queue, asked = FairQueue(depth, WEIGHTS, Total(), coordinators=coordinators), drawn(9, load=6.0)
+    segment = np.random.default_rng(9).integers(0, 40, asked.time.size)
+    requests = arrivals(asked, segment * UNIT)
+    server = System(RateServer(RATE), layout, Hashing(), FCFS(), queue=queue, slots=256)
+    place = server.placement.locate(server.drive, requests.requests)
+    drive = np.asarray(layout.drive_of(jnp.zeros(asked.time.size, jnp.int32), place))
+    first = np.array([0, 2, 3])
+    brick = np.searchsorted(first, drive, "right") - 1
+    asked = replace(asked, brick=brick, disk=drive - first[brick])
+    log = execute(Scenario(server, requests), keys([1])[:, 0], asked.time.size, Record(log=AccessLog())).log
+    for node, order in enumerate(expected(queue, asked)):
+        assert order != sorted(order)
+        for disk in range(UNEQUAL[node].disks):
+            its = [number for number in order if asked.disk[number] == disk]
+            assert len(its) > 20
+            np.testing.assert_array_equal(log.number[log.drive == first[node] + disk], its)
+
+
 def test_equal_tags_go_by_stream():
     """Streams of equal weight and cost, all at once: in turn, the lower first."""
     count = 30
-    asked = Asked(np.zeros(count), np.arange(count) % 3, np.full(count, 8), np.zeros(count, int))
+    nothing = np.zeros(count, int)
+    asked = Asked(np.zeros(count), np.arange(count) % 3, np.full(count, 8), nothing, nothing)
     queue = FairQueue(1, (1, 1, 1), Single())
     found = served(queue, asked)[0]
     np.testing.assert_array_equal(found, expected(queue, asked)[0])
@@ -302,12 +333,19 @@ def test_costs():
 
 
 class Watch(AbstractLog):
-    """What each brick's drives have, how many parts wait there, and the number of the request that left."""
+    """What each brick's queue counts at its drives, how many requests wait there, how many parts the drives have, planned or
+    handed over, and the number of the request that left."""
 
     def keep(self, scenario, state, report):
-        tags, bricks = state.queue, scenario.system.drives // scenario.system.bricks.most
-        waits = [jnp.sum(held(tags.queued, jnp.asarray([brick])), axis=0, keepdims=True) for brick in range(bricks)]
-        return tags.at_work, jnp.concatenate(waits), report.answered.number
+        system, tags, places = scenario.system, state.queue, jax.tree.map(lambda leaf: leaf[None], state.slots.place)
+        waits, has, edges = [], [], itertools.accumulate(system.bricks.sizes, initial=0)
+        for brick, (first, end) in enumerate(itertools.pairwise(edges)):
+            number = jnp.asarray([brick])
+            waits.append(jnp.sum(held(tags.queued, number), axis=0, keepdims=True))
+            handed = system.queue.handed(tags, state.slots.waiting, number)
+            here = held(handed[None], system.placement.part_on(jnp.arange(first, end)[:, None], places))
+            has.append(jnp.sum(here)[None] + jnp.sum(state.drives.planned[first:end])[None])
+        return tags.at_work, jnp.concatenate(waits), jnp.concatenate(has), report.answered.number
 
 
 @pytest.mark.parametrize("depth", [1, 3, 7])
@@ -324,12 +362,33 @@ def test_no_place_is_free_while_a_request_waits(depth, split):
     queue = FairQueue(depth, (1, 3), Hybrid((0.1, 0.1)), coordinators=AtRandom(2))
     bricks = System(drive, Bricks(volumes, 2, 8), Hashing(), SATF(), queue=queue, slots=24)
     scenario = Scenario(bricks, Threads(groups, volume=2**15))
-    at_work, waits, number = execute(scenario, keys([3])[:, 0], 600, Record(log=Watch())).log
-    at_work, waits = (part.reshape(-1, 2) for part in (at_work, waits))
+    at_work, waits, has, number = execute(scenario, keys([3])[:, 0], 600, Record(log=Watch())).log
+    at_work, waits, has = (part.reshape(-1, 2) for part in (at_work, waits, has))
+    np.testing.assert_array_equal(at_work, has)
     assert at_work.min() >= 0 and at_work.max() == depth and waits.max() > 2
     assert np.all(at_work[waits > 0] == depth)
     answered = number[number >= 0]
     assert len(set(answered.tolist())) == answered.size >= 600
+
+
+@pytest.mark.parametrize(("depth", "dispatch"), [(1, Hashing()), (3, ARS(clients=2))], ids=["1-hashing", "3-ars"])
+def test_data_and_parity_of_a_brick_go_together(depth, dispatch):
+    """Two of three fragments on unequal nodes, of which one is a RAID 5: its drives may have one part more than `depth`, the
+    others' not, and nowhere is a place free while a request waits."""
+    nodes = Node(2, sectors=2**14), Node(4, raid5=True, sectors=2**14), Node(3, sectors=2**14)
+    layout = Segments(nodes, (Volume(2**15, 2**10, parts=3, needed=2, block=16),), wraps=True)
+    requests = RandomRequests(ExponentialSize(16 * 512), 0.4)
+    groups = [Group(requests, 10, stream=stream, think=1e-3) for stream in (0, 1)]
+    queue, drive = FairQueue(depth, (1, 3), Single()), ideal_drive(full_seek=8e-3, revolution=6e-3)
+    system = System(drive, layout, dispatch, SATF(), queue=queue, slots=24)
+    scenario = Scenario(system, Threads(groups))
+    at_work, waits, has, number = execute(scenario, keys([3])[:, 0], 400, Record(log=Watch())).log
+    at_work, waits, has = (part.reshape(-1, 3) for part in (at_work, waits, has))
+    np.testing.assert_array_equal(at_work, has)
+    assert at_work.max(axis=0).tolist() == [depth, depth + 1, depth] and waits.max() > 2
+    assert np.all(at_work[waits > 0] >= depth)
+    answered = number[number >= 0]
+    assert len(set(answered.tolist())) == answered.size >= 400
 
 
 SERVER = RateServer(RATE)

@@ -5,7 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from storagekit.drive import load_drive
 from storagekit.errors import InputError
+from storagekit.reproduce.catalogue import dispatchers, schedulers, writes
 from storagekit.reproduce.cli import app
 from storagekit.resources import data_path
 
@@ -50,6 +52,63 @@ def test_bricks_with_memory_answer_sooner_and_slow_ones_later():
 def test_a_brick_that_is_down_serves_nothing():
     found = told("--stop", "0=0-5000")
     assert found["requests"] == 2000 and found["utilization"][0] == 0 and found["utilization"][1] > 0
+
+
+class Built(Exception):
+    """A system that `replay` would run."""
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """The system that `replay` builds of these arguments, or the error that a user sees."""
+
+    def stop(trace, system, **options):
+        raise Built(system)
+
+    monkeypatch.setattr("storagekit.metrics.replay", stop)
+
+    def build(*arguments):
+        fault = run(*arguments).exception
+        assert isinstance(fault, Built | InputError), f"{arguments}: {fault!r}"
+        return fault.args[0] if isinstance(fault, Built) else fault
+
+    return build
+
+
+@pytest.mark.parametrize("dispatch", dispatchers())
+def test_every_dispatcher_of_the_list_can_be_named(built, dispatch):
+    """On two bricks, on four of which one is slow and one is down; with every write that goes with it."""
+    member = type(dispatchers()[dispatch]()) if dispatch == "central" else dispatchers()[dispatch]
+    for bricks in ((), ("--replicas", "4", "--slow", "1=0.5", "--slow", "2=0")):
+        assert isinstance(built("--dispatch", dispatch, *bricks).dispatch, member)
+    for write in writes():
+        refused = built("--dispatch", dispatch, "--write", write)
+        assert not isinstance(refused, InputError) or (write == "background" and "\n" not in str(refused))
+
+
+@pytest.mark.parametrize("schedule", schedulers())
+def test_every_scheduler_of_the_list_can_be_named(built, schedule):
+    for layout in ((), ("--layout", "2x3x1")):
+        assert isinstance(built("--schedule", schedule, *layout).schedule, schedulers()[schedule])
+
+
+def test_least_completion_knows_what_an_access_takes(built):
+    """A seek between any two cylinders, half a turn and the transfer: between half a turn and the longest seek with a turn;
+    twice as much on a brick of half the speed; of one that is down as if it were not."""
+    service = built(
+        "--dispatch", "least-completion", "--replicas", "3", "--slow", "1=0.5", "--slow", "2=0"
+    ).dispatch.service
+    drive = load_drive("cheetah9lp")
+    turn, longest = float(drive.revolution), float(drive.seek(drive.cylinders - 1))
+    assert turn / 2 + float(drive.overhead) < service[0] < turn + longest
+    assert [float(one / service[0]) for one in service] == pytest.approx([1, 2, 1])
+
+
+def test_least_completion_heeds_queues_where_a_draw_does_not():
+    slow = ("--slow", "1=0.5")
+    least, drawn = (told("--dispatch", name, *slow) for name in ("least-completion", "randomized"))
+    assert least["requests"] == drawn["requests"] == 2000
+    assert least["response_p95_ms"] < 0.9 * drawn["response_p95_ms"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,80 @@
+"""Dispatchers that ask as many parts as the data needs: when a read is sent again, and what queues may rely on."""
+
+import jax.numpy as jnp
+import pytest
+from helpers import assert_refused
+
+from storagekit.dispatch import (
+    ARS,
+    DSPTF,
+    LARD,
+    ByNumber,
+    Central,
+    Everyone,
+    Hashing,
+    Hedged,
+    NearestIdle,
+    Preselection,
+    Randomized,
+    Redundant,
+    ShortestQueue,
+    WeightedHashing,
+)
+from storagekit.drive import RateServer
+from storagekit.engine import System
+from storagekit.placement import Coded, Replicas
+from storagekit.queue import FairQueue
+from storagekit.schedule import FCFS
+
+CENTRAL = Central((1e-3,) * 3)
+NO_MORE = (Hashing(), WeightedHashing((1, 1, 1)), LARD(), ShortestQueue(), Randomized(), CENTRAL, ARS())
+MORE = (Everyone(), NearestIdle(), Redundant(), Hedged(), DSPTF(), Preselection(), ARS(extra=1))
+
+
+def named(dispatch) -> str:
+    return f"{type(dispatch).__name__}{getattr(dispatch, 'extra', '') or ''}"
+
+
+def mask(bits: int):
+    return jnp.full((1, 1), bits, jnp.uint32)
+
+
+@pytest.mark.parametrize("dispatch", [*NO_MORE, ARS(extra=1)], ids=named)
+@pytest.mark.parametrize(
+    ("routed", "alive", "needed", "fails"),
+    [
+        (0b0011, 0b1111, 2, False),
+        (0b0011, 0b1101, 2, True),
+        (0b0011, 0b1110, 2, True),
+        # one more than it needs was asked
+        (0b0111, 0b1101, 2, False),
+        (0b0111, 0b1110, 2, False),
+        (0b0100, 0b1011, 1, True),
+        (0b0100, 0b0100, 1, False),
+    ],
+)
+def test_a_read_is_sent_again_where_too_few_of_those_asked_are_alive(dispatch, routed, alive, needed, fails):
+    count = jnp.full((1, 1), needed, jnp.int32)
+    assert dispatch.fails(mask(routed), count * 0, mask(alive), count).tolist() == [[fails]]
+    assert ByNumber((Everyone(), dispatch), 1).fails(mask(routed), count * 0, mask(alive), count).tolist() == [[fails]]
+
+
+def fair(dispatch, placement) -> System:
+    return System(RateServer(1000.0), placement, dispatch, FCFS(), queue=FairQueue(2, (1, 1)), slots=8)
+
+
+@pytest.mark.parametrize("placement", [Replicas(3), Coded(2, 3)], ids=["copies", "fragments"])
+@pytest.mark.parametrize("dispatch", NO_MORE, ids=named)
+def test_of_as_many_as_are_needed_none_is_withdrawn(dispatch, placement):
+    assert not dispatch.asks_more and not ByNumber((Hashing(), dispatch)).asks_more
+    assert fair(dispatch, placement).dispatch is dispatch
+
+
+@pytest.mark.parametrize("dispatch", MORE, ids=named)
+def test_of_more_some_may_be(dispatch):
+    assert dispatch.asks_more and ByNumber((Hashing(), dispatch)).asks_more
+    assert_refused(lambda: fair(dispatch, Replicas(3)), "a fair queue with claims, parts that are withdrawn")
+
+
+def test_one_time_for_all_bricks_is_refused(unchecked):
+    assert_refused(lambda: Central(5e-3), "0.005 as mean service times: give a tuple, one for each brick")
