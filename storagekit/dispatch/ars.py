@@ -61,9 +61,9 @@ class ARS(AsManyAsNeeded):
 
     extra: reads go to so many nodes more, at most, as nodes that hold the data are silent: asked, and without any response
     for `patience` seconds, of which ars gives no number either; the default is that of clients' time-outs here. The rest is
-    then withdrawn only when a read is answered. What too few nodes get is sent again as a whole, to the lowest that are
-    alive. Raises InputError for a window or a patience not above 0, for fewer than one client, interval or sector, and where
-    there are more than 31 bricks.
+    then withdrawn only when a read is answered. What too few nodes get is sent again as a whole, to all that are alive and
+    were not asked. Raises InputError for a window or a patience not above 0, for fewer than one client, interval or sector,
+    and where there are more than 31 bricks.
     """
 
     window: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.1)
@@ -94,6 +94,11 @@ class ARS(AsManyAsNeeded):
     @property
     def asks_more(self):
         return self.extra > 0
+
+    def again(self, alive, asked):
+        # what asking more spares (section 4.5): the remaining nodes are asked
+        rest = alive & ~asked
+        return jnp.where(rest != 0, rest, alive)
 
     def init(self, sizes: Sizes) -> Clients:
         views, nodes, lanes = self._views, sizes.bricks, sizes.lanes

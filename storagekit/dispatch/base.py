@@ -132,8 +132,9 @@ class AbstractDispatch(Member):
         once its client's time-out is over; needed: how many parts it needs. By default where its entrance is not alive."""
         return ~held(alive, self.entrance(routed, receiving))
 
-    def again(self, alive: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
-        """The parts that a client sends a request to a second time, of those whose bricks are alive."""
+    def again(self, alive: UInt32[Array, "*row"], asked: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
+        """The parts that a client sends a read to a second time, of those whose bricks are alive. asked: those that it was
+        sent to first."""
         return alive
 
 
@@ -151,5 +152,5 @@ class AsManyAsNeeded(AbstractDispatch):
     def fails(self, routed, receiving, alive, needed):
         return jax.lax.population_count(routed & alive).astype(jnp.int32) < needed
 
-    def again(self, alive):
+    def again(self, alive, asked):
         return lowest(alive)

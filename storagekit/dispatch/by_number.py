@@ -52,5 +52,5 @@ class ByNumber(OneOf, AbstractDispatch):
     def fails(self, routed, receiving, alive, needed):
         return self.decided(member.fails(routed, receiving, alive, needed) for member in self.members)
 
-    def again(self, alive):
-        return self.decided(member.again(alive) for member in self.members)
+    def again(self, alive, asked):
+        return self.decided(member.again(alive, asked) for member in self.members)

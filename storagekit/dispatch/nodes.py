@@ -86,15 +86,24 @@ class Central(AsManyAsNeeded):
 
     def route(self, private, request, entering, view):
         holds, part = view.by_brick()
+        mean = jnp.where(request.read, self._mean(self.service, holds), self._mean(self.write_service, holds))
+        completion = self._completion(view, part, mean)
+        beside = view.placement.sibling(part, view.place)
+        # a write is over once what goes with it is
+        both = ~request.read & held(view.placement.parts_of(view.place), beside)
+        completion = jnp.where(both, jnp.maximum(completion, self._completion(view, beside, mean)), completion)
+        return least_of(completion, holds, part, view.needed), private
+
+    def _completion(
+        self, view: View, part: Int[Array, "brick *lanes"], mean: Float[Array, "brick *lanes"]
+    ) -> Float[Array, "brick *lanes"]:
+        """Seconds until a part of the request that enters would be done with on each brick."""
         drive = view.placement.drive_of(part, view.place)
         queued = _queued(view, drive)
-        mean = jnp.where(request.read, self._mean(self.service, holds), self._mean(self.write_service, holds))
-        if self.exact:
-            later = _at(view.falls_free, drive) + (queued + 1) * mean
-            completion = jnp.where(_at(view.free, drive), _at(view.takes(), drive), later)
-        else:
-            completion = (queued + _at(view.busy, drive) + 1) * mean
-        return least_of(completion, holds, part, view.needed), private
+        if not self.exact:
+            return (queued + _at(view.busy, drive) + 1) * mean
+        later = _at(view.falls_free, drive) + (queued + 1) * mean
+        return jnp.where(_at(view.free, drive), _at(view.takes(), drive), later)
 
     def _mean(
         self, times: tuple[Float[AnyArray, "..."], ...], like: Bool[Array, "brick *lanes"]

@@ -75,11 +75,11 @@ class Redundant(AbstractDispatch):
     def entrance(self, routed, receiving):
         return index_of(routed)
 
-    def again(self, alive):
-        asked = jnp.zeros_like(alive)
+    def again(self, alive, asked):
+        chosen = jnp.zeros_like(alive)
         for _ in range(self.choices):
-            asked = asked | lowest(alive & ~asked)
-        return asked
+            chosen = chosen | lowest(alive & ~chosen)
+        return chosen
 
     def route(self, private, request, entering, view):
         asked = jnp.zeros(request.number.shape, jnp.uint32)

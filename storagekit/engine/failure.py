@@ -50,7 +50,7 @@ def sending_of(
     needed = system.placement.needed_of(place)
     fails = system.dispatch.fails(wanted.routed, wanted.receiving, alive, needed)
     late = jnp.where(request.read, fails, ~held(alive, wanted.receiving))
-    again = enough_of(scenario, system.dispatch.again(alive), alive, needed)
+    again = enough_of(scenario, system.dispatch.again(alive, wanted.routed), alive, needed)
     kept = enough_of(scenario, wanted.routed & alive, alive, needed)
     routed = jnp.where(late | (wanted.routed & alive == 0), again, kept)
     receiving = jnp.where(held(alive, wanted.receiving), wanted.receiving, index_of(alive))
@@ -100,7 +100,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
     unserved = jnp.where(single, aborted | (waiting == 0), _too_few(state, rule, waiting, aborted, others))
     lost = there & slots.read & ((jnp.isinf(answer) & unserved) | fetching)
     written = when_stopped(scenario, state, rule, waiting, answer, others, now)
-    again = enough_of(scenario, system.dispatch.again(alive), alive, rule.needed)
+    again = enough_of(scenario, system.dispatch.again(alive, slots.rule.counted), alive, rule.needed)
     slots = slots._replace(
         waiting=jnp.where(lost, again, waiting),
         rule=Rule(jnp.where(lost, again, rule.counted), rule.needed),

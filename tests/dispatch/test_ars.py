@@ -14,7 +14,7 @@ from storagekit.engine import Condition, Record, Scenario, Spell, System, execut
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
 from storagekit.moments import Answered, Ended, Entered, Sizes
-from storagekit.placement import AbstractPlacement, Bricks, Coded, Grouping, Location, Replicas
+from storagekit.placement import AbstractPlacement, Bricks, Coded, Grouping, Location, Node, Replicas, Segments, Volume
 from storagekit.placement.bricks import Inside
 from storagekit.schedule import FCFS
 from storagekit.workload import FixedSize, PoissonArrivals, RandomRequests, Requests
@@ -414,6 +414,25 @@ def test_central_that_knows_positions_waits_for_those_that_are_soon_free():
         assert parts_of(routed(central, None, asking(), now)[0]) == [expected]
 
 
+def test_central_counts_parity_with_what_it_protects():
+    """A RAID 5 of three, 4 ms, and a disk, 5 ms. While a parity disk works, a write there takes 8."""
+    nodes, drive = (Node(3, raid5=True), Node(1)), ideal_drive(full_seek=8e-3, revolution=7e-3)
+    layout = Segments(nodes, [Volume(1024, 512, parts=2)]).on(drive)
+    place = layout.locate(drive, asking(read=False))
+    data = jnp.zeros((1, 1), jnp.int32)
+    parity = layout.drive_of(layout.sibling(data, place), place)
+    assert layout.brick_of(parity)[0, 0] == 0 and layout.drive_of(data, place) != parity
+    central = Central((4e-3, 5e-3))
+    for working, chosen in ((False, 0), (True, 1)):
+        busy = (jnp.arange(4)[:, None] == parity) & working
+        view = seen(layout, 4)._replace(place=place, places=place, bricks=Grouping((3, 1)), busy=busy)
+        node = [int(layout.brick_of(layout.drive_of(jnp.full((1, 1), part), place))[0, 0]) for part in range(2)]
+        [part] = parts_of(routed(central, None, asking(read=False), view)[0])
+        assert node[part] == chosen
+        [part] = parts_of(routed(central, None, asking(), view)[0])
+        assert node[part] == 0
+
+
 def test_central_counts_the_queue_of_the_drive_that_holds_the_part():
     """Two bricks of two disks. The request is on disk 1 of both; at brick 0 two wait at disk 0, at brick 1 one at disk 1."""
     layout = Bricks(Replicas(2), 2)
@@ -450,3 +469,11 @@ def test_central_counts_the_queue_of_the_drive_that_holds_the_part():
 )
 def test_impossible_settings_are_refused(build, says):
     assert_refused(build, says)
+
+
+@pytest.mark.parametrize(
+    ("asked", "alive", "expected"), [(0b0011, 0b1110, [2, 3]), (0b0001, 0b0110, [1, 2]), (0b1111, 0b0101, [0, 2])]
+)
+def test_after_a_time_out_the_remaining_nodes_are_asked(asked, alive, expected):
+    words = [jnp.full((1, 1), word, jnp.uint32) for word in (alive, asked)]
+    assert parts_of(ARS().again(*words)) == expected
