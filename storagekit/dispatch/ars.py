@@ -57,7 +57,8 @@ class ARS(AsManyAsNeeded):
     seldom than that swing (it was chosen in sight of that, see papers.ars.windows). block: sectors with one hash,
     by default the 64 KB of ars' volumes. clients: how many are told apart; what others send counts as that of client
     number % clients. shared: all have one view and one pool. pool: intervals that a client keeps, of those beyond the one
-    that was tuned longest ago goes. Sizes are not known, and taken as equal, where requests have no clients.
+    that was tuned longest ago goes; 16 are more than the
+    reads and writes of all sets of three and four of four nodes. Sizes are taken as equal where requests have no clients.
 
     extra: reads go to so many nodes more, at most, as nodes that hold the data are silent: asked, and without any response
     for `patience` seconds, of which ars gives no number either; the default is that of clients' time-outs here. The rest is

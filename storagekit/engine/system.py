@@ -145,8 +145,7 @@ class System(eqx.Module):
                 f"{policy} writes on {layout}, whose parts are neither copies nor fragments: use AllCopies()"
             )
         late = self.dispatch.withdraws_late or self.write.leaves
-        needed = int(np.max(self.placement.needed))
-        withdraws = parts > needed and self.dispatch.asks_more
+        withdraws = self.placement.most_spare > 0 and self.dispatch.asks_more
         self.queue.check(isinstance(self.claims, NoClaims), withdraws, late, self.condition.stops)
         replicas = int(np.max(self.placement.replicas))
         self.write.check(float(np.max(self.claims.lead)), parts, replicas)

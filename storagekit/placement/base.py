@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
@@ -90,6 +91,11 @@ class AbstractPlacement(eqx.Module):
     def spare(self) -> Int[AnyArray, "..."]:
         """How many drives may be out of reach with all data still within it."""
         return self.parts - self.needed
+
+    @property
+    def most_spare(self) -> int:
+        """How many more parts than it needs a request may have."""
+        return int(np.max(self.parts)) - int(np.max(self.needed))
 
     @property
     @abstractmethod

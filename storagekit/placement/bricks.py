@@ -77,6 +77,10 @@ class Bricks(AbstractPlacement):
         return self.across.spare
 
     @property
+    def most_spare(self):
+        return self.across.most_spare
+
+    @property
     def replicas(self):
         return self.across.replicas
 

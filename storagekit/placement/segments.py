@@ -134,6 +134,10 @@ class Segments(OneReplica):
     def spare(self):
         return whole(min(volume.parts - volume.needed for volume in self.volumes))
 
+    @property
+    def most_spare(self):
+        return max(volume.parts - volume.needed for volume in self.volumes)
+
     def parts_of(self, place: Pieces):
         bits = (
             jnp.where(its < self.drives, jnp.uint32(1 << part), 0) for part, its in enumerate(self._drives_of(place))

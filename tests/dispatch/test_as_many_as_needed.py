@@ -22,7 +22,7 @@ from storagekit.dispatch import (
 )
 from storagekit.drive import RateServer
 from storagekit.engine import System
-from storagekit.placement import Coded, Replicas
+from storagekit.placement import Coded, Node, Replicas, Segments, Volume
 from storagekit.queue import FairQueue
 from storagekit.schedule import FCFS
 
@@ -78,3 +78,10 @@ def test_of_more_some_may_be(dispatch):
 
 def test_one_time_for_all_bricks_is_refused(unchecked):
     assert_refused(lambda: Central(5e-3), "0.005 as mean service times: give a tuple, one for each brick")
+
+
+def test_a_volume_of_copies_beside_one_of_which_all_parts_are_needed_has_some_to_spare():
+    volumes = Volume(1024, 512, parts=2), Volume(1024, 512, parts=2, needed=2, block=512)
+    layout = Segments([Node(1)] * 3, volumes)
+    assert layout.most_spare == 1 and int(layout.spare) == 0
+    assert_refused(lambda: fair(Everyone(), layout), "a fair queue with claims, parts that are withdrawn")
