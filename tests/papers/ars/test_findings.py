@@ -45,11 +45,12 @@ def test_every_claim_is_answered_once(told):
     assert all(verdict in ("holds", "match") for name, verdict in verdicts.items() if name != "ars.algorithm.sticky")
 
 
-def test_notes_say_where_the_order_appears_and_what_ran(told):
+def test_notes_say_where_the_order_appears_and_what_ran(told, asked):
     rows = told()
     assert rows["fig4.near_central"].note.count("at 10") == 3 and "0.3%" in rows["fig4.near_central"].note
     assert rows["fig5.near_central"].basis == "stand-in" and "a stand-in" in rows["fig5.same_pattern"].note
-    assert "0.51 s without" in rows["algorithm.extra_e"].note
+    note = rows["algorithm.extra_e"].note
+    assert "0.52 s without" in note and "2.03 before" in note and f"{asked.sizes['seed']} runs" in note
 
 
 def scaled(data, name, factor, **where):
@@ -97,6 +98,16 @@ def test_a_write_answered_too_soon_is_told(told, written):
     never = written.copy(deep=True)
     never.later.loc["replicated", 2] = 1
     assert not told(written=never)["algorithm.write_commit"].measured
+
+
+def test_more_are_asked_only_where_it_is_certain_and_passes(told, asked):
+    """Once in every second run nobody besides is asked, and once those who were still are when the node is back."""
+    number, seed = asked.number, asked.seed
+    sometimes = asked.asked.where((seed % 2 == 0) | (number < 1000), 2.0)
+    for changed in (sometimes, asked.asked.where(number < 2500, 3.0)):
+        mean = changed.sel(extra=2).mean("seed")
+        assert mean.sel(number=slice(1176, 2500)).mean() > mean.sel(number=slice(0, 1000)).mean()
+        assert not told(asked=asked.assign(asked=changed))["algorithm.extra_e"].measured
 
 
 @pytest.mark.parametrize("promise", ["half", "partial", "distinct"])
