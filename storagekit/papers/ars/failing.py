@@ -96,8 +96,8 @@ def _nodes(accesses: Accesses, answers: Answers) -> Int[np.ndarray, " answer"]:
 
 
 class Asked(NamedTuple):
-    """Of each event: how many nodes the request that entered was sent to, the answer that left, each NOBODY if there was none,
-    and after how long that was."""
+    """Of each event: how many nodes the request that entered was sent to, the answer that left, each NOBODY if none,
+    and after how long."""
 
     nodes: Any
     answered: Any
