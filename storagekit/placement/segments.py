@@ -271,10 +271,10 @@ class Segments(OneReplica):
         return laid_out(self._measured(drive), self.volumes, self.wraps)
 
 
-def cut(trace: RequestTrace, layout: Segments) -> RequestTrace:
+def cut(trace: RequestTrace, layout: Segments) -> tuple[RequestTrace, Int[np.ndarray, " piece"]]:
     """A trace whose requests end with their segments (ars, section 4.3): those that lie in several are divided, into requests
-    of the same moment. Its devices lie end to end, addresses beyond the end of the volumes wrap around, and what of a request
-    lies beyond it is left out.
+    of the same moment. Its devices lie end to end, as one, addresses beyond the end of the volumes wrap around, and what of a
+    request lies beyond it is left out. Also which request of `trace` each of them is of, from 0: whose it was.
     """
     sizes = [size for volume in layout.volumes for size in _sizes(volume)]
     edges = np.asarray([0, *accumulate(sizes)], np.int64) * units.SECTOR
@@ -286,7 +286,7 @@ def cut(trace: RequestTrace, layout: Segments) -> RequestTrace:
     segment = first[whose] + np.arange(whose.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     begin = np.maximum(start[whose], edges[segment])
     size = np.minimum(end[whose], edges[segment + 1]) - begin
-    return replace(trace.concatenated().take(whose), offset=begin, size=size)
+    return replace(trace.concatenated().take(whose), offset=begin, size=size), whose
 
 
 def _sizes(volume: Volume) -> Iterator[int]:

@@ -376,7 +376,7 @@ def test_a_trace_is_cut_where_segments_end():
     layout = Segments([Node(1)], [Volume(20, 8, 1, block=block), Volume(16, 16, 1, block=block)])
     offset, size = np.array([0, 1, 3, 18 + 4, 17]) * 1024, np.array([18, 2, 1, 3, 2]) * 1024
     trace = request_trace(np.arange(5.0), np.zeros(5, int), offset, size, [True, False, True, False, True])
-    found = cut(trace, layout)
+    found, whose = cut(trace, layout)
     assert (found.offset // 1024).tolist() == [0, 4, 8, 10, 1, 3, 4, 17]
     assert (found.size // 1024).tolist() == [4, 4, 2, 8, 2, 1, 3, 1]
     assert found.time.tolist() == [0, 0, 0, 0, 1, 2, 3, 4] and found.read.tolist() == [True] * 4 + [
@@ -385,7 +385,8 @@ def test_a_trace_is_cut_where_segments_end():
         False,
         True,
     ]
-    again = cut(found, layout)
+    assert whose.tolist() == [0, 0, 0, 0, 1, 2, 3, 4]
+    again, _ = cut(found, layout)
     assert np.array_equal(again.offset, found.offset) and np.array_equal(again.size, found.size)
 
 

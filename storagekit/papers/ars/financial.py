@@ -1,4 +1,4 @@
-"""One hour of Financial (section 5): a stand-in, or where its file is, the hour of it that has as many requests."""
+"""Financial (section 5): a stand-in, or where its file is, the hour of it that has as many requests, from its start on."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +28,8 @@ EXTENT = 16 * MB
 
 @dataclass(frozen=True)
 class Source:
-    """Financial as it is run. trace: None for the stand-in. basis, name: what it is."""
+    """Financial as it is run, as many of its requests as a run has. trace: None for the stand-in; else its devices are those
+    who ask. basis, name: what it is."""
 
     trace: RequestTrace | None
     basis: str
@@ -56,22 +57,24 @@ def financial(folder: str | Path = "") -> Source:
     """The hour of the public Financial1 that has about as many requests as the paper's, which it does not name, if `folder`
     (see `resources.real_traces`) has the whole file; else the stand-in."""
     for found in sorted(real_traces(folder).glob(FILES)):
-        trace = read(found).concatenated()
+        trace = read(found)
         hours = np.histogram(trace.time, np.arange(0, trace.time[-1] + HOUR, HOUR))[0]
         hour = int(np.argmin(np.abs(hours - REQUESTS)))
-        name = f"hour {hour} of Financial1, {hours[hour]} requests"
+        name = f"from the start of hour {hour} of Financial1, which has {hours[hour]} requests"
         return Source(trace.window(hour * HOUR, (hour + 1) * HOUR), "trace", name)
     return stand_in()
 
 
 def _recorded(trace: RequestTrace, layout: Segments) -> RecordedArrivals:
-    """The trace dealt out to the volumes, extent by extent, divided where segments end, its devices being its clients."""
+    """The trace dealt out to the volumes, extent by extent, and divided where segments end. Its devices are its clients,
+    dealt round, because there are more of them."""
     sizes = np.asarray([volume.sectors * SECTOR for volume in layout.volumes])
-    extent, inside = np.divmod(trace.offset, EXTENT)
+    flat = trace.concatenated()
+    extent, inside = np.divmod(flat.offset, EXTENT)
     volume = extent % len(sizes)
-    within = (extent // len(sizes) * EXTENT + inside) % (sizes[volume] - trace.size)
-    dealt = replace(trace, offset=(np.cumsum(sizes) - sizes)[volume] + within // SECTOR * SECTOR)
-    pieces = cut(dealt, layout)
+    within = (extent // len(sizes) * EXTENT + inside) % (sizes[volume] - flat.size)
+    dealt = replace(flat, offset=(np.cumsum(sizes) - sizes)[volume] + within // SECTOR * SECTOR)
+    pieces, whose = cut(dealt, layout)
     arrivals = recorded(pieces, int(sizes.sum()) // SECTOR, unit=layout.volumes[0].block)
-    client = jnp.asarray(pieces.device % CLIENTS, jnp.int32)
+    client = jnp.asarray(trace.device[whose] % CLIENTS, jnp.int32)
     return replace(arrivals, requests=arrivals.requests._replace(client=client), clients=True)

@@ -59,7 +59,7 @@ def equal(
 def _held(window: float, seeds: list[int], chunks: int) -> tuple[list[float], list[float]]:
     """Mean requests at each holder, and those it serves a second, once shares have settled: the later half of a run."""
     scenario = cluster(ARS(clients=CLIENTS, window=window), saturating("replicated"))
-    [(accesses, answers)] = watched(scenario, seeds, chunks)
+    [(accesses, answers)] = watched([scenario], seeds, chunks)
     node = dict(zip(accesses.number.tolist(), accesses.node.tolist(), strict=True))
     where = np.array([node.get(number, -1) for number in answers.number.tolist()])
     late = answers.at > answers.at[-1] / 2

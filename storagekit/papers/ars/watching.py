@@ -59,14 +59,14 @@ class Answers(NamedTuple):
     read: Bool[np.ndarray, " answer"]
 
 
-def watched(scenario: Scenario, seeds: Sequence[int], chunks: int) -> list[tuple[Accesses, Answers]]:
-    """So many chunks of events of a scenario, run by run."""
-    merged, key = stack([scenario], list(seeds))
+def watched(scenarios: Sequence[Scenario], seeds: Sequence[int], chunks: int) -> list[tuple[Accesses, Answers]]:
+    """So many chunks of events of scenarios of one structure, run by run: the seeds of one after those of another."""
+    merged, key = stack(scenarios, seeds)
     kept = jax.tree.map(by_event, Runner(merged, key, Record(log=Watch())).advance(chunks)[1])
     end = np.cumsum(kept.elapsed, axis=0, dtype=np.float64)
     begin = end - kept.elapsed
     runs = []
-    for lane in range(len(seeds)):
+    for lane in range(key.shape[1]):
         served, answered = kept.number[:, lane] != NOBODY, kept.answered[:, lane] != NOBODY
         accesses = Accesses(*(column[:, lane][served] for column in (kept.number, kept.node, end)))
         when = (begin + kept.at)[:, lane][answered]

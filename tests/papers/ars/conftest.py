@@ -101,11 +101,15 @@ def written() -> xr.Dataset:
 @pytest.fixture
 def asked() -> xr.Dataset:
     """A node is away for requests 1000 to 2500; who may ask more does, and waits for no time-out."""
-    number = np.arange(25, 4000, 50.0)
-    away = (number > 1050) & (number < 2500)
-    more, slow = np.stack([0 * number + 2, 2 + 0.1 * away]), np.stack([0.01 + 0.5 * away, 0.01 + 0 * number])
+    axes = {"extra": [0, 2], "number": np.arange(25, 4000, 50.0).tolist()}
+
+    def away(number: float) -> bool:
+        return 1050 < number < 2500
+
     return xr.Dataset(
-        {"asked": (("extra", "number"), more), "response": (("extra", "number"), slow)},
-        coords={"extra": [0, 2], "number": number},
+        {
+            "asked": spread(axes, lambda extra, number: 2 + (extra > 0) * away(number)),
+            "response": spread(axes, lambda extra, number: 0.01 + 0.5 * (extra == 0) * away(number)),
+        },
         attrs={"away": [1000, 2500]},
     )

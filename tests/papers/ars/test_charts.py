@@ -140,6 +140,9 @@ def test_who_is_away_is_shaded(asked):
     spec = draw.extra(asked).to_dict()
     assert {(row["from"], row["to"]) for row in rows(spec) if "from" in row} == {(1000, 2500)}
     assert {row["most"] for row in rows(spec) if "most" in row} == {"nobody", "up to 2"}
+    mean = asked.asked.sel(extra=2, number=2025).mean()
+    assert float(mean) in {row["value"] for row in rows(spec) if row.get("number") == 2025}
+    assert "Nodes that a read is sent to" in titles(spec) and "4 runs" in heading(spec)
 
 
 def test_an_interval_is_drawn_where_it_is_mapped():

@@ -45,11 +45,12 @@ def test_every_claim_is_answered_once(told):
     assert all(verdict in ("holds", "match") for name, verdict in verdicts.items() if name != "ars.algorithm.sticky")
 
 
-def test_notes_say_where_the_order_appears_and_what_ran(told):
+def test_notes_say_where_the_order_appears_and_what_ran(told, asked):
     rows = told()
     assert rows["fig4.near_central"].note.count("at 10") == 3 and "0.3%" in rows["fig4.near_central"].note
     assert rows["fig5.near_central"].basis == "stand-in" and "a stand-in" in rows["fig5.same_pattern"].note
-    assert "0.51 s without" in rows["algorithm.extra_e"].note
+    note = rows["algorithm.extra_e"].note
+    assert "0.52 s without" in note and "2.03 before" in note and f"{asked.sizes['seed']} runs" in note
 
 
 def scaled(data, name, factor, **where):
@@ -98,6 +99,16 @@ def test_a_write_answered_too_soon_is_told(told, written):
     never = written.copy(deep=True)
     never.later.loc["replicated", 2] = 1
     assert not told(written=never)["algorithm.write_commit"].measured
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_more_are_asked_only_where_that_is_certain(told, asked, before):
+    """In every second run as many are asked before, or after, as while the node is away."""
+    number, odd = asked.number, asked.seed % 2 == 1
+    nodes = asked.asked.where(~(odd & ((number < 1000) if before else (number > 2500))), 3.1)
+    mean = nodes.sel(extra=2).mean("seed")
+    assert float(mean.sel(number=1525)) > float(mean.sel(number=525 if before else 3025)) + 0.4
+    assert not told(asked=asked.assign(asked=nodes))["algorithm.extra_e"].measured
 
 
 @pytest.mark.parametrize("promise", ["half", "partial", "distinct"])

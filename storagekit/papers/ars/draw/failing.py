@@ -44,20 +44,21 @@ def _shares(counts: xr.DataArray) -> pd.DataFrame:
 
 
 def extra(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Nodes asked and response times while the largest node is away. data: of `extra`."""
+    """Nodes asked and response times while the largest node is away, means over runs. data: of `extra`."""
     panels = [
-        headed(_over_requests(data.asked, data, "Nodes that a read goes to", 1.0, False), "Who is asked"),
+        headed(_over_requests(data.asked, data, "Nodes that a read is sent to", 1.0, False), "Asked at once"),
         headed(_over_requests(data.response, data, "Mean response time (ms)", TO_MS, True), "How long it takes"),
     ]
     return finished(
         side_by_side(panels, legends="shared"),
         "A node fails: more are asked at once",
-        "reads of coded data, 2 of 4; grey: the largest node is away; clients wait a second before they ask again",
+        "reads of coded data, 2 of 4; grey: the largest node is away; clients wait a second before they ask again; "
+        f"mean over {data.sizes['seed']} runs",
     )
 
 
 def _over_requests(values: xr.DataArray, data: xr.Dataset, words: str, factor: float, log: bool) -> Layered:
-    rows = (values * factor).rename("value").reset_coords(drop=True).to_dataframe().reset_index()
+    rows = (values.mean("seed") * factor).rename("value").reset_coords(drop=True).to_dataframe().reset_index()
     rows["most"] = [_allowed(one) for one in rows["extra"]]
     names = [_allowed(one) for one in data.extra.values.tolist()]
     begins, ends = data.attrs["away"]
