@@ -83,7 +83,7 @@ class Page:
         entries = [asdict(m) for m in self._measured.values()]
         write_text(self.folder / MEASUREMENTS, json.dumps(entries, indent=1) + "\n")
         says = {claim.id: claim.says for claim in self._claims}
-        return HTML(f"{html_table(rows, says)}<p>{summary(row.verdict for row in rows)}</p>")
+        return HTML(f"{html_table(rows, says)}<p>{summary((row.rests, row.verdict) for row in rows)}</p>")
 
     def expected(self) -> dict[str, float]:
         """The paper's numbers by claim id, for a chart to mark; claims without a single number are left out."""

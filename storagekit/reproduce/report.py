@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from storagekit.errors import InputError
+from storagekit.reproduce.claims import RESTS
 from storagekit.reproduce.files import write_text
-from storagekit.reproduce.scorecard import COLUMNS, Row, count
+from storagekit.reproduce.scorecard import COLUMNS, Row, Share, count, shares
 
 _COLOURS = {
     "match": "#d9f0d3",
@@ -35,7 +36,10 @@ table.scorecard.scorecard { border-collapse: collapse; font-size: 13px; width: 1
 _RULES = (
     "match: within 5% of the paper's number; near: within 15%; where the paper says 0, within 0.01 "
     "and 0.03 in the claim's unit. holds, broken: orderings and bounds. Low and high: the 95% "
-    "confidence interval of what was measured."
+    "confidence interval of what was measured. A claim is met if it matches or holds. Rests: paper, if it is the paper's "
+    "statement alone; input, if a stand-in was made to have it; calibrated, if a constant comes from it; printed, if it is "
+    "arithmetic on printed numbers; hardware, if nothing here models it; at-odds, if the paper contradicts itself or leaves "
+    "it undefined; ours, if it is no statement of the paper."
 )
 
 
@@ -76,19 +80,49 @@ def read_scorecard(out: Path) -> list[dict[str, str]]:
 
 def text_table(rows: Sequence[dict[str, str]]) -> str:
     """The rows as an aligned table for a terminal, the notes left to the files, and the counts."""
-    columns = ("id", "expected", "measured", "low", "high", "unit", "error", "verdict", "basis")
+    columns = ("id", "expected", "measured", "low", "high", "unit", "error", "verdict", "basis", "rests")
     cells = [columns] + [tuple(_short(row[name]) for name in columns) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
-    return "\n".join([*lines, "", summary(row["verdict"] for row in rows)])
+    return "\n".join([*lines, "", summary((row["rests"], row["verdict"]) for row in rows)])
 
 
-def summary(verdicts: Iterable[str]) -> str:
-    """One line of counts: "41 claims: 20 match, 3 near, ..."."""
-    counts = count(verdicts)
-    total = sum(counts.values())
-    parts = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
-    return f"{total} claims: {parts}" if total else "no claims"
+def summary(rows: Iterable[tuple[str, str]]) -> str:
+    """One line: "41 claims: 20 match, 3 near, ...; of the papers alone 20 of 30 met (67%); besides, input 2 of 3, ...".
+
+    rows: for each what it rests on and its verdict.
+    """
+    told = list(rows)
+    if not told:
+        return "no claims"
+    verdicts = ", ".join(f"{number} {verdict}" for verdict, number in count(one for _, one in told).items())
+    parts = [f"{len(told)} claims: {verdicts}"]
+    told_shares = shares(told)
+    alone = told_shares.pop("paper", None)
+    if alone is not None:
+        parts.append(f"of the papers alone {alone.met} of {alone.judged} met ({alone.part:.0%})")
+    if told_shares:
+        others = ", ".join(f"{rests} {its.met} of {its.judged}" for rests, its in told_shares.items())
+        parts.append(f"of what rests on something else: {others}")
+    return "; ".join(parts)
+
+
+def share_table(rows: Sequence[Row]) -> str:
+    """How many claims of each paper are met, as an HTML table: of those that rest on the paper alone, and of the others."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("paper", "on the paper alone", "all", *RESTS[1:]))
+    lines = []
+    for paper in [*dict.fromkeys(row.paper for row in rows), ""]:
+        its = [(row.rests, row.verdict) for row in rows if paper in ("", row.paper)]
+        told = shares(its)
+        every = shares(("paper", verdict) for _, verdict in its)
+        cells = [told.get("paper"), every.get("paper"), *(told.get(rests) for rests in RESTS[1:])]
+        numbers = "".join(f'<td class="number">{_of(cell)}</td>' for cell in cells)
+        lines.append(f"<tr><td>{escape(paper or 'all papers')}</td>{numbers}</tr>")
+    return f'<table class="scorecard"><thead><tr>{head}</tr></thead>\n<tbody>{"".join(lines)}</tbody></table>'
+
+
+def _of(share: Share | None) -> str:
+    return "" if share is None else f"{share.met} of {share.judged}" + (f", {share.part:.0%}" if share.judged else "")
 
 
 def html_page(rows: Sequence[Row], says: Mapping[str, str]) -> str:
@@ -96,8 +130,8 @@ def html_page(rows: Sequence[Row], says: Mapping[str, str]) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         f"<title>storagekit scorecard</title>\n<style>{_STYLE}</style></head><body>\n"
-        f"<h1>Scorecard</h1>\n<p><strong>{summary(row.verdict for row in rows)}</strong></p>\n"
-        f"<p>{_RULES}</p>\n{html_table(rows, says)}\n</body></html>\n"
+        f"<h1>Scorecard</h1>\n<p><strong>{summary((row.rests, row.verdict) for row in rows)}</strong></p>\n"
+        f"{share_table(rows)}\n<p>{_RULES}</p>\n{html_table(rows, says)}\n</body></html>\n"
     )
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from storagekit.errors import InputError
 from storagekit.metrics.measurement import Measurement
-from storagekit.reproduce.claims import Claim
+from storagekit.reproduce.claims import RESTS, Claim
 
 MATCH, NEAR = 0.05, 0.15
 """Largest relative error of a match and of a near miss."""
@@ -15,10 +15,12 @@ MATCH_ZERO, NEAR_ZERO = 0.01, 0.03
 """Largest absolute error, in the claim's unit, where the paper says 0."""
 
 VERDICTS = ("match", "near", "miss", "holds", "broken", "not-run")
+MET = ("match", "holds")
+"""Verdicts of claims that are met."""
 
 
 class Row(NamedTuple):
-    """One row of the scorecard; `error` is signed: relative, absolute where the paper says 0."""
+    """One row of the scorecard; `error` is signed: relative, absolute where the paper says 0. rests: see `Claim`."""
 
     id: str
     paper: str
@@ -32,10 +34,23 @@ class Row(NamedTuple):
     error: float | None
     verdict: str
     basis: str
+    rests: str
     note: str
 
 
 COLUMNS = Row._fields
+
+
+class Share(NamedTuple):
+    """How many claims are met of those that are judged, the others not having been run."""
+
+    met: int
+    judged: int
+
+    @property
+    def part(self) -> float:
+        """The share of what is judged that is met; 0 where nothing is."""
+        return self.met / self.judged if self.judged else 0.0
 
 
 def score(claims: Sequence[Claim], measurements: Iterable[Measurement], unmeasured: str = "") -> list[Row]:
@@ -61,6 +76,20 @@ def count(verdicts: Iterable[str]) -> dict[str, int]:
     """How often each verdict comes, in the order of `VERDICTS`, those that do not left out."""
     counts = Counter(verdicts)
     return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+
+
+def shares(rows: Iterable[tuple[str, str]]) -> dict[str, Share]:
+    """By what rows rest on, in the order of `RESTS` and those of which there are any, how many of their claims are met.
+
+    rows: for each what it rests on and its verdict. Only "paper" says how well a paper is reproduced.
+    """
+    told = list(rows)
+    found = {}
+    for rests in RESTS:
+        verdicts = [verdict for its, verdict in told if its == rests]
+        if verdicts:
+            found[rests] = Share(sum(one in MET for one in verdicts), sum(one != "not-run" for one in verdicts))
+    return found
 
 
 def _closest(name: str, known: set[str]) -> str:
@@ -93,6 +122,7 @@ def _fill(claim: Claim, found: Measurement | None, error: float | None, verdict:
         error=error,
         verdict=verdict,
         basis=found.basis if found else "",
+        rests=claim.rests,
         note=note,
     )
 
@@ -104,8 +134,7 @@ def _missing(claim: Claim, unmeasured: str) -> str:
 
 
 def _joined(note: str, claim: Claim) -> str:
-    rests = "" if claim.rests == "paper" else f"rests on: {claim.rests}"
-    return "; ".join(part for part in (note, claim.doubt and f"in doubt: {claim.doubt}", rests) if part)
+    return "; ".join(part for part in (note, claim.doubt and f"in doubt: {claim.doubt}") if part)
 
 
 def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:

@@ -1,6 +1,7 @@
 """Verdicts worked by hand, laws that hold for any numbers, and the files written."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -8,15 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storagekit.errors import InputError
-from storagekit.reproduce.claims import Claim, load_claims
+from storagekit.reproduce.claims import RESTS, Claim, load_claims
 from storagekit.reproduce.report import (
     csv_text,
     html_page,
     read_scorecard,
+    share_table,
+    summary,
     text_table,
     write_scorecard,
 )
-from storagekit.reproduce.scorecard import COLUMNS, VERDICTS, Measurement, judge, score
+from storagekit.reproduce.scorecard import COLUMNS, VERDICTS, Measurement, judge, score, shares
 
 numbers = st.floats(1e-3, 1e6)
 
@@ -144,6 +147,36 @@ def test_every_claim_has_its_row_whatever_was_measured(measured):
     assert [row.id for row in rows] == [c.id for c in claims]
     assert all((row.verdict == "match") == (i in measured) for i, row in enumerate(rows))
     assert all(row.verdict in VERDICTS for row in rows)
+
+
+def test_only_what_rests_on_the_paper_says_how_well_it_is_reproduced():
+    told = [("input", "match"), ("paper", "match"), ("paper", "near"), ("paper", "holds"), ("paper", "not-run")]
+    told += [("input", "miss"), ("hardware", "not-run"), ("ours", "broken")]
+    assert shares(told) == {"paper": (2, 3), "input": (1, 2), "hardware": (0, 0), "ours": (0, 1)}
+    assert list(shares(told)) == ["paper", "input", "hardware", "ours"]
+    assert shares(told)["paper"].part == pytest.approx(2 / 3) and shares(told)["hardware"].part == 0
+    assert summary(told).endswith(
+        "of the papers alone 2 of 3 met (67%); of what rests on something else: input 1 of 2, hardware 0 of 0, ours 0 of 1"
+    )
+    assert summary([]) == "no claims"
+
+
+@given(st.lists(st.tuples(st.sampled_from(RESTS), st.sampled_from(VERDICTS))))
+def test_every_row_counts_once_by_what_it_rests_on(told):
+    found = shares(told)
+    assert sum(share.met for share in found.values()) == sum(verdict in ("match", "holds") for _, verdict in told)
+    assert sum(share.judged for share in found.values()) == sum(verdict != "not-run" for _, verdict in told)
+
+
+def test_the_page_has_each_paper_s_share_apart():
+    rows = score([claim(1.0, name="x.a.one"), claim(1.0, name="x.a.two")], [Measurement("x.a.one", 1.0)])
+    rows += [row._replace(paper="y", rests="input", verdict="miss") for row in rows]
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", line) for line in share_table(rows).split("<tr>")[2:]]
+    assert [line[:4] for line in cells] == [
+        ["x", "1 of 1, 100%", "1 of 1, 100%", ""],
+        ["y", "", "0 of 2, 0%", "0 of 2, 0%"],
+        ["all papers", "1 of 1, 100%", "1 of 3, 33%", "0 of 2, 0%"],
+    ]
 
 
 def dsptf_rows():
