@@ -1,4 +1,4 @@
-"""How shares come to rest: equal queues, a node that slows down, and windows so long that shares swing.
+"""How shares come to rest: nearly equal queues, windows so long that shares swing, and a node that slows down.
 
 Times in seconds, rates a second.
 """
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
+from jaxtyping import Float, Int
 
 from storagekit.dispatch import ARS, AbstractDispatch
 from storagekit.engine import Condition, Scenario, Spell
@@ -25,7 +26,7 @@ from storagekit.papers.ars.cluster import (
     saturating,
     synthetic,
 )
-from storagekit.papers.ars.watching import watched
+from storagekit.papers.ars.watching import Accesses, Answers, watched
 from storagekit.papers.effort import Effort
 
 QUICK = effort("quick")
@@ -33,39 +34,78 @@ QUICK = effort("quick")
 HOLDERS = (1, 2, 3)
 # a load at which it matters who serves, and the seconds after which the largest node slows down
 LOAD, SLOWS, SECONDS = 20.0, 30.0, 90.0
+# whether all clients have one view of the nodes
+VIEWS = {"own": False, "shared": True}
+# seconds between two looks at who has how many requests: short beside their responses
+LOOK = 0.01
 
 
 def equal(
-    effort: Effort = QUICK, *, windows: Sequence[float] = (0.03, 0.1, 0.3, 1.0), seeds: int = 4, chunks: int = 240
+    effort: Effort = QUICK, *, windows: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0), seeds: int = 4, chunks: int = 300
 ) -> xr.Dataset:
-    """How many of fifty reads of replicated data are at each node on average, and how many it serves (`window`, `node`).
+    """How many of fifty reads of replicated data are at each node, and how that swings (`views`, `window`, `seed`, `node`).
 
     Shares go by size over response time, so that they rest where shares times responses are equal: as many at each node,
-    whatever its speed.
+    whatever its speed. Where a client sees late what came of its shares, they do not rest.
+
+    outstanding: requests at a node on average; rate: those that it answers a second; swing: the standard deviation over time
+    of its share of the fifty; all in the later half of a run. held: what is outstanding as time passes, in the first run.
+    views: "own", each client's, or one "shared".
     """
-    began = time.perf_counter()
-    seeds_used = effort.successive(seeds)
-    found = np.array([[_held(window, [seed], chunks) for seed in seeds_used] for window in windows])
-    dims = ("window", "seed", "node")
+    began, seeds_used = time.perf_counter(), effort.successive(seeds)
+    ends, found = [], []
+    for shared in VIEWS.values():
+        scenarios = [
+            cluster(ARS(clients=CLIENTS, window=window, shared=shared), saturating("replicated")) for window in windows
+        ]
+        found.append([_placed(*run) for run in watched(scenarios, seeds_used, chunks)])
+        # what is never answered is not counted: as far as nothing of it had been asked
+        ends.extend(float(answers.at[-1] - answers.response.max()) for _, answers in found[-1])
+    moments = np.arange(min(ends) / 2, min(ends), LOOK)
+    shape = (len(VIEWS), len(windows), len(seeds_used), len(HOLDERS))
+    held = np.array([_held(node, answers, moments) for runs in found for node, answers in runs]).reshape(*shape, -1)
+    rate = np.array([_rates(node, answers, moments) for runs in found for node, answers in runs]).reshape(shape)
+    dims = ("views", "window", "seed", "node")
+    swing = (held / held.sum(axis=3, keepdims=True)).std(axis=-1)
     data = xr.Dataset(
-        {"outstanding": (dims, found[:, :, 0]), "rate": (dims, found[:, :, 1])},
-        coords={"window": list(windows), "seed": seeds_used, "node": list(HOLDERS)},
-    )
-    return data.assign_attrs(
-        made_by("simulated", seeds_used, time.perf_counter() - began), paper="ars", exhibit="ars.equal"
-    )
+        {
+            "outstanding": (dims, held.mean(axis=-1), {"units": "1", "long_name": "requests outstanding"}),
+            "rate": (dims, rate, {"units": "1/s", "long_name": "requests answered"}),
+            "swing": (dims, swing, {"units": "1", "long_name": "standard deviation of the share outstanding"}),
+            "held": (("views", "window", "node", "time"), held[:, :, 0], {"units": "1"}),
+        },
+        coords={
+            "views": list(VIEWS), "window": list(windows), "seed": seeds_used, "node": list(HOLDERS),
+            "time": ("time", moments, {"units": "s"}),
+        },
+    )  # fmt: skip
+    made = made_by("simulated", seeds_used, time.perf_counter() - began)
+    return data.assign_attrs(made, paper="ars", exhibit="ars.equal")
 
 
-def _held(window: float, seeds: list[int], chunks: int) -> tuple[list[float], list[float]]:
-    """Mean requests at each holder, and those it serves a second, once shares have settled: the later half of a run."""
-    scenario = cluster(ARS(clients=CLIENTS, window=window), saturating("replicated"))
-    [(accesses, answers)] = watched([scenario], seeds, chunks)
-    node = dict(zip(accesses.number.tolist(), accesses.node.tolist(), strict=True))
-    where = np.array([node.get(number, -1) for number in answers.number.tolist()])
-    late = answers.at > answers.at[-1] / 2
-    length = answers.at[-1] / 2
-    held = [float(answers.response[late & (where == one)].sum() / length) for one in HOLDERS]
-    return held, [float(np.sum(late & (where == one)) / length) for one in HOLDERS]
+def _placed(accesses: Accesses, answers: Answers) -> tuple[Int[np.ndarray, " answer"], Answers]:
+    """At which node each request was, -1 if the run ended first, and the answers."""
+    node = np.full(max(accesses.number.max(), answers.number.max()) + 1, -1)
+    node[accesses.number] = accesses.node
+    return node[answers.number], answers
+
+
+def _held(
+    node: Int[np.ndarray, " answer"], answers: Answers, moments: Float[np.ndarray, " time"]
+) -> Int[np.ndarray, "node time"]:
+    """How many requests are outstanding at each holder at these moments."""
+    came, left = answers.at - answers.response, answers.at
+    return np.stack([
+        np.searchsorted(np.sort(came[node == one]), moments, "right")
+        - np.searchsorted(np.sort(left[node == one]), moments, "right")
+        for one in HOLDERS
+    ])  # fmt: skip
+
+
+def _rates(node: Int[np.ndarray, " answer"], answers: Answers, moments: Float[np.ndarray, " time"]) -> list[float]:
+    """Requests that each holder answers a second, between the first of these moments and the last."""
+    within = (answers.at > moments[0]) & (answers.at <= moments[-1])
+    return [float(np.sum(within & (node == one)) / (moments[-1] - moments[0])) for one in HOLDERS]
 
 
 def halved(
@@ -103,14 +143,16 @@ def halved(
 
 def settled(data: xr.Dataset) -> dict[str, float]:
     """Seconds from the slowing of a node until the mean share of `halved` stays within a tenth of the way it has to go and
-    two standard errors."""
+    two standard errors: up to the end of the last stretch in which it does not, 0 where it always does. What happens within
+    a stretch is not told apart."""
     mean, error = data.share.mean("seed"), data.share.std("seed", ddof=1) / np.sqrt(data.sizes["seed"])
     times, slows = data.time.values, float(data.attrs["slows"])
+    half = float(times[1] - times[0]) / 2
     found = {}
     for protocol in data.protocol.values:
         its, wide = (part.sel(protocol=protocol).values for part in (mean, error))
         before = its[(times > slows / 2) & (times < slows)].mean()
         end = its[times > times[-1] - (times[-1] - slows) / 3].mean()
         away = np.flatnonzero((times > slows) & (np.abs(its - end) > 0.1 * abs(before - end) + 2 * wide))
-        found[str(protocol)] = float(times[away[-1]] - slows) if away.size else 0.0
+        found[str(protocol)] = float(times[away[-1]] + half - slows) if away.size else 0.0
     return found

@@ -104,12 +104,39 @@ def test_windows_are_by_whose_views():
     assert headings(spec) == ["Replicated", "Both"] and "Throughput (requests/s)" in titles(spec)
 
 
-def test_equal_names_the_nodes():
-    axes = {"window": [0.1, 1.0], "node": [1, 2, 3]}
-    values = xr.DataArray(np.arange(1, 19.0).reshape(2, 3, 3), dims=[*axes, "seed"], coords=axes)
-    spec = draw.equal(interval(xr.Dataset({"outstanding": values, "rate": 10 * values}))).to_dict()
+@pytest.fixture
+def resting() -> xr.Dataset:
+    """Of the form of `equal`: node 2 serves the least."""
+    axes = {"views": ["own", "shared"], "window": [0.1, 1.0], "node": [1, 2, 3]}
+    values = xr.DataArray(np.arange(1, 37.0).reshape(2, 2, 3, 3), dims=[*axes, "seed"], coords=axes)
+    rate = values.where(values.node != 2, 0.5)
+    held = values.isel(seed=0).expand_dims(time=[6.0, 6.5, 60.0])
+    return xr.Dataset({"outstanding": values, "rate": rate, "swing": values / 100, "held": held})
+
+
+def test_equal_names_the_nodes(resting):
+    spec = draw.equal(interval(resting)).to_dict()
     bars = drawn(spec, "place", "node", "mean")
     assert set(bars) == set(itertools.product(["0.1 s", "1 s"], [NAMES[node] for node in (1, 2, 3)]))
+    # whose windows they are
+    means = [row["mean"] for row in rows(spec) if row.get("node") == NAMES[1] and row["place"] == "1 s"]
+    assert float(resting.outstanding.sel(views="own", window=1.0, node=1).mean()) in means
+
+
+def test_swings_are_of_the_node_that_serves_the_least(resting):
+    spec = draw.swings(interval(resting), resting.held, compared=[0.1, 1.0]).to_dict()
+    points = drawn(spec, "views", "window", "mean")
+    its = resting.sel(node=2)
+    assert points["one for all clients", 0.1] == pytest.approx(
+        100 * float(its.swing.sel(views="shared", window=0.1).mean())
+    )
+    assert len(points) == 4 and NAMES[2] in heading(spec)
+    # a few seconds of one run
+    series = drawn(spec, "of", "time", "requests")
+    assert series == {
+        (of, time): float(its.held.sel(views="own", window=window, time=time))
+        for (of, window), time in itertools.product({"0.1 s": 0.1, "1 s": 1.0}.items(), [6.0, 6.5])
+    }
 
 
 def test_halved_marks_when_the_node_slows():
@@ -120,6 +147,7 @@ def test_halved_marks_when_the_node_slows():
     spec = draw.halved(share.to_dataset(name="share").assign_attrs(slows=3.0)).to_dict()
     assert list(drawn(spec, "protocol", "time", "value").values()) == pytest.approx([40.0] * 12)
     assert [row["at"] for row in rows(spec) if "at" in row] == [3.0]
+    assert "stretches of 1 s" in heading(spec)
 
 
 def test_moves_are_percent_and_probes_are_not():

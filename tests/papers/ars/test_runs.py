@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from helpers import assert_refused
 
 from storagekit.dispatch.unit_interval import FREE
@@ -121,14 +122,40 @@ def test_throughput_response_and_latency_run_as_the_paper_has_them():
 
 
 @pytest.mark.slow
-def test_shares_rest_where_queues_are_equal_and_follow_a_node_that_slows():
-    held = ars.equal(SMALL, windows=[0.03], seeds=2).mean("seed").isel(window=0)
-    assert float(held.outstanding.sum()) == pytest.approx(50, rel=0.03)
-    np.testing.assert_allclose(held.outstanding, held.outstanding.mean(), rtol=0.15)
+def test_shares_rest_where_queues_are_nearly_equal_and_swing_as_windows_grow():
+    """By window: how unequal queues are, and how much they swing, rise; the nodes' requests are fifty at every moment, and as
+    many are outstanding as Little's law has it."""
+    data = ars.equal(SMALL, windows=[0.03, 0.1, 0.3], seeds=2)
+    held = data.held.sum("node")
+    np.testing.assert_array_equal(held, 50)
+    np.testing.assert_allclose(data.outstanding.sum("node"), 50)
+    # the share outstanding is what is drawn of the first run
+    first = (data.held / 50).std("time")
+    np.testing.assert_allclose(data.swing.isel(seed=0), first.transpose("views", "window", "node"))
+    means = data.mean("seed")
+    apart = means.outstanding.max("node") / means.outstanding.min("node")
+    assert (apart.sel(window=0.03) < 1.3).all() and (apart.sel(window=0.3) > apart.sel(window=0.1)).all()
+    assert (apart.sel(window=0.1) > apart.sel(window=0.03)).all() and (apart.sel(window=0.3) > 1.5).all()
+    # node 2, one disk, has the fewest answers, and swings the most
+    assert (means.rate.idxmin("node") == 2).all() and (means.swing.idxmax("node") == 2).all()
+    assert (means.swing.sel(node=2).diff("window") > 0.02).all()
+
+
+@pytest.mark.slow
+def test_shares_follow_a_node_that_slows():
     data = ars.halved(SMALL, windows=[1.0], seeds=2)
     assert data.share.attrs["units"] == "1" and bool(((data.share >= 0) & (data.share <= 1)).all())
-    found = ars.settled(data)
-    assert set(found) == {"ARS, 1 s", "Central"}
+    assert set(ars.settled(data)) == {"ARS, 1 s", "Central"}
+
+
+def test_settled_is_the_end_of_the_last_stretch_that_is_away():
+    """The share falls from 0.6 to 0.4 at 3 s: at once, after two stretches of a quarter, and away once more."""
+    time = np.arange(0.125, 9, 0.25)
+    steps = np.array([np.where(time < end, 0.6, 0.4) for end in (3.0, 3.5, 3.5)])
+    steps[2, time == 5.125] += 0.03
+    seeds = xr.DataArray([-0.001, 0.0, 0.001], dims="seed")
+    share = xr.DataArray(steps, dims=["protocol", "time"], coords={"protocol": list("abc"), "time": time}) + seeds
+    assert ars.settled(share.to_dataset(name="share").assign_attrs(slows=3.0)) == {"a": 0.0, "b": 0.5, "c": 2.25}
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from storagekit.papers.ars.draw.responses import loads as loads
 from storagekit.papers.ars.draw.responses import readings as readings
 from storagekit.papers.ars.draw.settling import equal as equal
 from storagekit.papers.ars.draw.settling import halved as halved
+from storagekit.papers.ars.draw.settling import swings as swings
 from storagekit.papers.ars.draw.tables import table1 as table1
 from storagekit.papers.ars.draw.tables import table2 as table2
 from storagekit.papers.ars.draw.throughput import fig6 as fig6
