@@ -53,9 +53,9 @@ class ARS(AsManyAsNeeded):
     it is used after a value of one of its nodes was renewed.
 
     window: seconds between computations, which happen with the first event after, of each client at a moment of its own.
-    ars gives no number; the default is short beside the time in which queues build up, because shares that are renewed more
-    seldom than that swing (it was chosen in sight of that, see papers.ars.windows). block: sectors with one hash,
-    by default the 64 KB of ars' volumes. clients: how many are told apart; what others send counts as that of client
+    ars gives no number; the default is the longest tried at which shares do not swing on its cluster with fifty requests
+    outstanding (see papers.ars.equal; with 0.1 s they begin to). block: sectors with one hash, by default the 64 KB of
+    ars' volumes. clients: how many are told apart; what others send counts as that of client
     number % clients. shared: all have one view and one pool. pool: intervals that a client keeps, of those beyond the one
     that was tuned longest ago goes; 16 are more than the
     reads and writes of all sets of three and four of four nodes. Sizes are taken as equal where requests have no clients.
@@ -67,7 +67,7 @@ class ARS(AsManyAsNeeded):
     and where there are more than 31 bricks.
     """
 
-    window: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.1)
+    window: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.03)
     patience: Float[AnyArray, "..."] = eqx.field(converter=real, default=1.0)
     block: int = eqx.field(static=True, default=128)
     clients: int = eqx.field(static=True, default=5)
