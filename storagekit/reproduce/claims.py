@@ -24,6 +24,8 @@ class Claim:
     expected: the paper's number, an interval (low, high), or None where it gives no number.
     unit: of `expected`. needs: what it takes to measure it ("trace:SAP"), or "".
     doubt: where the paper contradicts itself or is silent, or "". rests: one of `RESTS`, see data/README.md.
+    beyond: what is certain of the number, whatever is measured: only the excess over it is judged. within: by how much the
+    printed number may have been rounded, so much of the excess is not known.
     """
 
     id: str
@@ -36,6 +38,8 @@ class Claim:
     needs: str
     doubt: str
     rests: str = "paper"
+    beyond: float = 0.0
+    within: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,8 @@ def _claims(paper: str, exhibit: dict[str, Any]) -> Iterator[Claim]:
                 needs=entry.get("needs", ""),
                 doubt=entry.get("doubt", ""),
                 rests=entry.get("rests", "paper"),
+                beyond=_number(entry["id"], entry.get("beyond", 0.0)),
+                within=_number(entry["id"], entry.get("within", 0.0)),
             )
 
 

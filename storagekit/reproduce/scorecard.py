@@ -134,7 +134,8 @@ def _missing(claim: Claim, unmeasured: str) -> str:
 
 
 def _joined(note: str, claim: Claim) -> str:
-    return "; ".join(part for part in (note, claim.doubt and f"in doubt: {claim.doubt}") if part)
+    excess = f"judged by its excess over {claim.beyond:g}" if claim.beyond else ""
+    return "; ".join(part for part in (note, excess, claim.doubt and f"in doubt: {claim.doubt}") if part)
 
 
 def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:
@@ -148,6 +149,10 @@ def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:
         return None, "holds" if holds else "broken"
     if measured is None or isinstance(measured, bool):
         raise InputError(f"{claim.id}: {measured} is no number to hold against {claim.expected}")
+    if claim.beyond and not isinstance(claim.expected, tuple):
+        excess = claim.expected - claim.beyond
+        likely = (excess - claim.within, excess + claim.within)
+        return relative_error(measured - claim.beyond, likely), _verdict(measured - claim.beyond, likely)
     if claim.kind == "exact" and not isinstance(claim.expected, tuple):
         same = round(measured, _digits(claim.expected)) == claim.expected
         return relative_error(measured, claim.expected), "match" if same else "miss"

@@ -275,3 +275,30 @@ def test_whole_real_files_stand_in_for_the_stand_ins(tmp_path):
     given = source("financial", 100, folder=tmp_path)
     assert (given.basis, len(given.trace), given.scale) == ("trace", 64, 1.0)
     assert source("sap", 100, folder=tmp_path).basis == "stand-in"
+
+
+def table3(**by_scheme: float) -> xr.Dataset:
+    """Table 3 made up: Central SPTF hits 0.74 of every trace, the others as given."""
+    rates = {"Central SPTF": 0.74, "D-SPTF": 0.73} | {"Hashing": 0.71, "LARD": 0.71} | by_scheme
+    traces = ["sap", "cello2002", "websearch", "financial"]
+    data = xr.DataArray(
+        [[rate] * len(traces) for rate in rates.values()], coords={"scheme": list(rates), "trace": traces}
+    )
+    basis = ("trace", ["stand-in"] * len(traces))
+    return xr.Dataset({"hit_rate": data}, coords={"basis": basis}, attrs={"duplicates": 0})
+
+
+@pytest.mark.parametrize(
+    ("rates", "gap", "order"),
+    [
+        ({}, True, True),
+        ({"Hashing": 0.735}, False, False),
+        ({"LARD": 0.68}, False, True),
+        ({"D-SPTF": 0.70}, True, False),
+    ],
+)
+def test_a_divided_memory_that_loses_nothing_breaks_table_3(rates, gap, order):
+    found = {one.id: one.measured for one in dsptf.table3_findings(table3(**rates))}
+    assert (found["dsptf.table3.gap"], found["dsptf.table3.order"]) == (gap, order)
+    wanted = {claim.id for claim in load_claims("dsptf") if claim.id.startswith("dsptf.table3.")}
+    assert set(found) == wanted

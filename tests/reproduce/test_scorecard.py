@@ -1,5 +1,6 @@
 """Verdicts worked by hand, laws that hold for any numbers, and the files written."""
 
+import dataclasses
 import math
 import re
 
@@ -147,6 +148,18 @@ def test_every_claim_has_its_row_whatever_was_measured(measured):
     assert [row.id for row in rows] == [c.id for c in claims]
     assert all((row.verdict == "match") == (i in measured) for i, row in enumerate(rows))
     assert all(row.verdict in VERDICTS for row in rows)
+
+
+def test_of_a_number_that_is_mostly_certain_the_excess_is_judged():
+    """16.15 printed, of which 16 are certain: 0.145 to 0.155 beyond."""
+    mostly = claim(16.15)
+    assert judge(mostly, Measurement("x.a.b", 16.08))[1] == "match"
+    of_excess = dataclasses.replace(mostly, beyond=16.0, within=0.005)
+    assert judge(of_excess, Measurement("x.a.b", 16.08)) == (pytest.approx(0.08 / 0.145 - 1), "miss")
+    assert judge(of_excess, Measurement("x.a.b", 16.153)) == (0.0, "match")
+    assert judge(of_excess, Measurement("x.a.b", 16.170)) == (pytest.approx(0.17 / 0.155 - 1), "near")
+    assert "excess over 16" in score([of_excess], [Measurement("x.a.b", 16.0)])[0].note
+    assert next(one for one in load_claims("dsptf") if one.id == "dsptf.table5.way8[16]").beyond == 16
 
 
 def test_only_what_rests_on_the_paper_says_how_well_it_is_reproduced():

@@ -28,6 +28,8 @@ TWO_READINGS = {
     "Financial2 (82%, 3,699,194 requests); the table is followed",
     "websearch": "4,579,809 requests are those of the public WebSearch2, of which 99.98% are reads; the table is followed",
 }
+# points by which a difference of two printed hit rates may be off: both are whole
+ROUNDED = 1.0
 # in the folder of real traces
 SAMPLES = {
     "financial1": "spc-financial1-10k/Financial1.first10000.spc.xz",
@@ -148,18 +150,26 @@ def table3_findings(data: xr.Dataset) -> list[Measurement]:
             value = float(rates.sel(trace=name, scheme=scheme))
             found.append(Measurement(f"dsptf.table3.{key}[{name}]", value, basis=basis, note=note))
     gap = 100 * (rates.sel(scheme="Central SPTF") - rates)
-    largest = {name: float(gap.sel(scheme=name).max()) for name in NAMES[1:4]}
+    between = {name: (float(gap.sel(scheme=name).min()), float(gap.sel(scheme=name).max())) for name in NAMES[1:4]}
+    divided = gap.sel(scheme=["Hashing", "LARD"])
+    ahead = rates.sel(scheme="D-SPTF") - rates.sel(scheme=["Hashing", "LARD"])
     twice = int(data.attrs["duplicates"])
     return [
         *found,
         Measurement(
             "dsptf.table3.gap",
-            bool(((gap < 4) & (gap > -0.5)).all()),
+            bool(((divided >= 2 - ROUNDED) & (divided <= 4 + ROUNDED)).all()),
             basis="stand-in",
-            note="largest gap in points: "
-            + ", ".join(f"{name} {value:.1f}" for name, value in largest.items())
-            + "; that is at most 4, and mostly less than 2: by the published rates the traces ask for 11 to 14 GB for the "
-            "first time, so that 16 GB never fill and a divided memory loses nothing",
+            note="gap in points: "
+            + ", ".join(f"{name} {low:.1f} to {high:.1f}" for name, (low, high) in between.items())
+            + "; hashing and LARD are judged: by the published rates the traces ask for 11 to 14 GB for the first time, so "
+            "that 16 GB never fill and a divided memory loses nothing",
+        ),
+        Measurement(
+            "dsptf.table3.order",
+            bool((ahead >= 0).all()),
+            basis="stand-in",
+            note=f"D-SPTF ahead by {100 * float(ahead.min()):.1f} to {100 * float(ahead.max()):.1f} points",
         ),
         Measurement(
             "dsptf.table3.exclusive",

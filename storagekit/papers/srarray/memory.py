@@ -79,7 +79,7 @@ def break_even(data: xr.Dataset, workload: str, disks: int, scale: float) -> Bre
 
 
 def fig11_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
-    """Figure 11: memory that brings what more disks bring; M is 0 where none that was tried does."""
+    """Figure 11: memory that brings what more disks bring; where none that was tried does, M could not be tested."""
     touched = {name: float(data.attrs["touched"]) / MB for name, data in (("Cello base", base), ("TPC-C", tpcc))}
     reuse = (
         "the stand-in re-reads only what table 3 says, reads soon after writes, and a window touches at most "
@@ -107,8 +107,8 @@ def _break_even(claim: str, answer: BreakEven, data: xr.Dataset, scale: float, r
     goal = float(data.with_disks.sel(disks=answer.disks, scale=scale).mean("seed"))
     if answer.ratio is None or answer.memory is None:
         note = (
-            f"not reached in these windows: {best * 1e3:.2f} ms with up to {most:.0f} MB, {goal * 1e3:.2f} with "
-            f"{answer.disks} disks; {reuse}; {STAND_IN}"
+            f"could not be tested, as it is not reached in these windows: {best * 1e3:.2f} ms with up to {most:.0f} MB, "
+            f"{goal * 1e3:.2f} with {answer.disks} disks; {reuse}; {STAND_IN}"
         )
-        return Measurement(claim, 0.0, basis="stand-in", note=note)
+        return Measurement(claim, None, basis="stand-in", note=note)
     return Measurement(claim, answer.ratio, basis="stand-in", note=f"{answer.memory / MB:.0f} MB; {reuse}; {STAND_IN}")
