@@ -40,11 +40,13 @@ SLOTS = 128
 TARGETS = 1024
 SLOW = 1
 HALF = 0.5
-# how "half the speed" may be meant: the parts of an access that take twice as long
+# how "half the speed" may be meant: the parts of an access that take twice as long; and a "degradation" by 50%, all of it
+# taking half as long again, which at half the speed is two thirds of what twice as long is
 SLOWNESS: Mapping[str, dict[str, float]] = {
     "service": {"seeking": 1.0, "turning": 1.0},
     "rotation": {"seeking": 0.0, "turning": 1.0},
     "seek": {"seeking": 1.0, "turning": 0.0},
+    "degraded": {"seeking": 2 / 3, "turning": 2 / 3},
 }
 
 

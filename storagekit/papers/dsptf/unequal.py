@@ -74,7 +74,9 @@ def table4_findings(data: xr.Dataset, slowness: str = "service") -> list[Measure
         for key, scheme in KEYS.items():
             at = summary.sel(scheme=scheme, brick=brick)
             rest = ", ".join(f"{name} {float(at.sel(slowness=name, statistic='mean')):.0f}" for name in others)
-            note = f"all of an access takes twice as long; if only this does: {rest}"
+            note = (
+                f"all of an access takes twice as long; if only this does, or, degraded, all 1.5 times as long: {rest}"
+            )
             found.append(with_interval(f"dsptf.table4.{label}[{key}]", at.sel(slowness=slowness), note))
     return [*found, _unaffected(data, slowness)]
 
