@@ -73,10 +73,10 @@ def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
 
 
 def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Response time over the run by scheme while bricks slow down and recover; right: what else "half the speed" may mean.
+    """Response time over the run by scheme while bricks slow down and recover; right: what else a slow brick may be.
 
     response: over `run` and `piece`, the share of the run. The systems are "changing", which has LARD with shorter windows
-    too, and "changing, rotation" and the like, where a brick is slow in nothing else; they may be missing.
+    too, and "changing, rotation" and the like, by what is slow about a brick; they may be missing.
     """
     rows = _on(response, "changing")
     windows = [name for name in rows.scheme.values.tolist() if name.startswith("LARD,")]
@@ -88,7 +88,7 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
     drawn = {
         "Schemes": (rows, left),
         "LARD with shorter windows": (rows, middle),
-        "Half the speed of what?": (right, _shades_of(right.scheme.values.tolist())),
+        "What is slow": (right, _shades_of(right.scheme.values.tolist())),
     }
     panels = [
         headed(alt.layer(_quarters(), _over_run(lines, palette, most), _said(paper)), heading, TRIPLE)
@@ -103,7 +103,7 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
 
 
 def _by_meaning(response: xr.DataArray) -> list[xr.DataArray]:
-    """The runs where a brick is slow in one thing only, which their names say."""
+    """The runs with other slow bricks, which their names say."""
     systems = [name for name in dict.fromkeys(response.system.values.tolist()) if name.startswith("changing, ")]
     parts = {name.removeprefix("changing, "): _on(response, name) for name in systems}
     return [
@@ -114,7 +114,10 @@ def _by_meaning(response: xr.DataArray) -> list[xr.DataArray]:
 
 def _shades_of(names: list[str]) -> dict[str, str]:
     """Of a scheme's lines, each in a shade of its own."""
-    shades = {"D-SPTF": iter((COLOUR["D-SPTF"], "#f5a77b")), "Hashing": iter((COLOUR["Hashing"], "#8fd3bd"))}
+    shades = {
+        "D-SPTF": iter((COLOUR["D-SPTF"], "#f5a77b", "#7a3200")),
+        "Hashing": iter((COLOUR["Hashing"], "#8fd3bd", "#00543b")),
+    }
     return {name: next(shades[name.split(", ")[0]]) for name in names}
 
 
