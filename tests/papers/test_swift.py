@@ -224,7 +224,7 @@ def test_small_runs_answer_every_claim_once(fig3, fig4, fig5, fig6):
         *figures.fig3_findings(fig3, fig6),
         *figures.fig4_findings(fig4),
         *figures.fig5_findings(fig5),
-        *figures.fig6_findings(fig6),
+        *figures.fig6_findings(fig6, fig5),
     ]
     prefixes = tuple(f"swift.{name}." for name in ("sim", "fig3", "fig4", "fig5", "fig6"))
     claims = [claim for claim in load_claims("swift") if claim.id.startswith(prefixes)]

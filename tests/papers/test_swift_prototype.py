@@ -285,7 +285,7 @@ def test_what_was_measured_lies_between_the_readings(predicted, checked):
     """As both the module and the notes of the rows say, with both numbers."""
     rates = predicted.rate.sel(operation="read", ethernets=2, statistic="mean")
     low, high = float(rates.sel(reading="other")), float(rates.sel(reading="judged"))
-    assert (round(low), round(high)) == (889, 1256)
+    assert (round(low), round(high)) == (889, 1245)
     measured = checked["mean"].sel(table=4, operation="read")
     assert low < float(measured.min()) and float(measured.max()) < high
     notes = [one.note for one in prototype_findings(predicted, checked) if one.id.startswith("swift.table4.read")]
@@ -300,7 +300,7 @@ def test_intervals_are_given_where_they_say_something(predicted, checked):
     rows = {one.id: one for one in prototype_findings(predicted, checked)}
     # MVA is no proportion: the gain falls a little as table 1's rate falls
     gain = rows["swift.table4.read_gain"]
-    assert gain.low < 1.41 < gain.measured < gain.high
+    assert gain.low < 1.40 < gain.measured < gain.high
     ends = [
         float(predicted.rate.sel(operation="read", reading="judged", statistic=name)[1]) for name in ("low", "high")
     ]
@@ -308,7 +308,14 @@ def test_intervals_are_given_where_they_say_something(predicted, checked):
         row = rows[f"swift.table4.read[{size}]"]
         assert [row.low, row.high] == ends and row.low < row.measured < row.high
     doubles = rows["swift.table4.write_doubles"]
-    assert doubles.low is doubles.high is None and doubles.measured == pytest.approx(2)
+    # the slower Ethernet ends last: a packet of 8 KB takes it 1/0.95 as long on the wire, and the gap beside that stays
+    gap, wire = 8 / (1748.667 / 2), 8 / ethernet.CAPACITY
+    assert doubles.measured == pytest.approx(2 * gap / (gap + wire / 0.95 - wire), rel=1e-4)
+    assert doubles.low < doubles.measured < doubles.high
+    alone = {one.id: one for one in prototype_findings(predictions(other_load=0.0), checked)}[
+        "swift.table4.write_doubles"
+    ]
+    assert alone.low is alone.high is None and alone.measured == pytest.approx(2)
 
 
 def test_the_note_on_a_fourth_agent_tells_both_readings(predicted, checked):
@@ -330,7 +337,7 @@ def test_nothing_but_table_1_calibrates(monkeypatch):
     assert not predictions().rate.equals(before.rate)
 
 
-def test_the_interval_is_table_1s_sampling_error(predicted):
+def test_the_interval_is_table_1s_sampling_error():
     """Of three means of eight: 1.96 sqrt(sum of squared deviations) / (3 sqrt 8) each way, to 0.3% by so many draws."""
     rates = ethernet.calibration_rates(draws=200_000)
     # of writes, the least that 9 MB can have stands for its 1.01
@@ -340,7 +347,8 @@ def test_the_interval_is_table_1s_sampling_error(predicted):
         mean, low, high = rates.sel(operation=operation).values
         assert [mean - low, high - mean] == pytest.approx([half, half], rel=0.01)
     # twice the rate, twice as far apart; the gain of writes has none
-    rate = predicted.rate.sel(operation="write", reading="judged").diff("statistic").sum("statistic")
+    alone = predictions(other_load=0.0)
+    rate = alone.rate.sel(operation="write", reading="judged").diff("statistic").sum("statistic")
     assert float(rate.sel(ethernets=2)) == pytest.approx(2 * float(rate.sel(ethernets=1)))
 
 

@@ -13,7 +13,8 @@ Reads are judged with exponential times. The text says that one packet request o
 client (69% busy) and Ethernet (79%) wait for one another, and more requests would help. With fixed times, which packets of
 one size would suggest, neither is: the loop is as fast as its slowest part, so that an Ethernet in use for 79% makes the
 client the limit, and two agents give the full rate. The choice was made by the text, but after both numbers were known:
-judged 1256 KB/s on two Ethernets (gain 1.41), the other 889 (gain 1.00); what was measured, 1120 to 1150, lies between.
+judged 1256 KB/s on two Ethernets (gain 1.41; 1245 and 1.40 where others use 5% of the second), the other 889 (gain 1.00);
+what was measured, 1120 to 1150, lies between.
 
 For writes the gap is either a segment's, as the wait was put in as the kernel's buffers for the network overflowed, or the
 client's own.
@@ -53,7 +54,7 @@ class Prototype:
 
     agents: how many on each segment. packet: KB of data in one, not in the paper: 8, NFS's and the file system's block.
     agent_speed: instructions a second of an agent, not in the paper: Sun's 12.5 MIPS for the 4/20. other_load: share of every
-    segment but the first that others use; 0, as the paper says less than 5% does not count.
+    segment but the first that others use.
 
     Raises InputError for no agents, or sizes and speeds that are not positive.
     """
