@@ -28,8 +28,8 @@ class Report(NamedTuple):
 
     elapsed: seconds since the event before. admitted, held_up: a request entered; it had waited outside for a slot;
     admission: what else became of it. lost: reads that a brick which stopped was to serve, to be sent again.
-    chose: a drive chose one of `candidates` parts. claimed: it was a read; further: another drive had claimed it too;
-    contested: for the first time; twice: both serve it.
+    chose: a drive chose one of `candidates` parts, of which so many are of `unanswered` requests. claimed: it was a read;
+    further: another drive had claimed it too; contested: for the first time; twice: both serve it.
     entered: seconds until the one that was admitted did so.
     served: the drive whose earlier choice became certain (all False if none), with the parts of that access
     (0 if none was), the number of the request (NOBODY if none) and the replica it went to; stream, sectors: for whom and how
@@ -46,6 +46,7 @@ class Report(NamedTuple):
     lost: Int[Array, "1 *lanes"]
     chose: Bool[Array, "1 *lanes"]
     candidates: Int[Array, "1 *lanes"]
+    unanswered: Int[Array, "1 *lanes"]
     claimed: Bool[Array, "1 *lanes"]
     further: Bool[Array, "1 *lanes"]
     contested: Bool[Array, "1 *lanes"]

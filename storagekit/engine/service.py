@@ -119,7 +119,7 @@ class Best(NamedTuple):
 
     found: there is something. slot: that of the request, unless the part is `late`. target: where the part lies. start,
     finish: of the access. idle_until: where nothing is found, when something will be. candidates: parts there were to choose
-    from.
+    from; unanswered: those among them of requests that nobody has answered yet.
     """
 
     found: Bool[Array, "1 *lanes"]
@@ -133,6 +133,7 @@ class Best(NamedTuple):
     finish: Float[Array, "1 *lanes"]
     idle_until: Float[Array, "1 *lanes"]
     candidates: Int[Array, "1 *lanes"]
+    unanswered: Int[Array, "1 *lanes"]
 
     @property
     def takes(self) -> Float[Array, "1 *lanes"]:
@@ -194,6 +195,7 @@ def _told(
     return {
         "chose": best.found,
         "candidates": best.candidates,
+        "unanswered": best.unanswered,
         "claimed": claim.made,
         "further": verdict.contested,
         "contested": verdict.first_contest,
@@ -238,6 +240,7 @@ def best_part(
         finish=start + reach.positioning.total + transfer,
         idle_until=least(choosable_from),
         candidates=jnp.where(found, count(cost < jnp.inf) + later, 0),
+        unanswered=jnp.where(found, count((cost < jnp.inf) & ~slots.answered & (slots.answer > 0)), 0),
     )
 
 

@@ -1,6 +1,7 @@
 """The paper's system: a group of bricks that all hold every block, and a closed loop of small random requests."""
 
 import math
+from collections.abc import Sequence
 
 import xarray as xr
 
@@ -8,7 +9,7 @@ from storagekit.dispatch import DSPTF, LARD, AbstractDispatch, Hashing, central
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
 from storagekit.errors import InputError
-from storagekit.metrics import sweep
+from storagekit.metrics import Measure, sweep
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF, AbstractSchedule
@@ -50,7 +51,9 @@ def effort(profile: str, first_seed: int = 0) -> Effort:
     return of_profile(profile, {"quick": QUICK, "full": Effort(seeds=64, requests=20_000)}, first_seed)
 
 
-def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: float = 1e-3) -> xr.Dataset:
+def sweep_loops(
+    build, axes: dict, effort: Effort, exhibit: str, most_held_up: float = 1e-3, measures: Sequence[Measure] = ()
+) -> xr.Dataset:
     """A sweep of the paper's loops; an arrival in a thousand may wait a moment for a slot, more is refused."""
     data = sweep(
         build,
@@ -59,6 +62,7 @@ def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: f
         requests=effort.requests,
         warm_up=effort.requests // 5,
         allow_held_up=True,
+        measures=measures,
     )
     share = float((data.held_up / data.requests).max())
     if share > most_held_up:
