@@ -54,7 +54,7 @@ def fig7_findings(data: xr.Dataset, busy: xr.Dataset | None = None) -> list[Meas
     words = "; ".join(f"{name}: {_points(data, name)}" for name in risen)
     loaded = "" if busy is None else "; at the higher load " + "; ".join(_points(busy, name) for name in risen)
     return [
-        Measurement("ars.fig7.ars_flat", flat, note="by construction: nodes tell one another nothing"),
+        Measurement("ars.fig7.ars_flat", flat, note="nodes tell one another nothing"),
         Measurement(
             "ars.fig7.dsptf_rises",
             risen[AT_ONCE],

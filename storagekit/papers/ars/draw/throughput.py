@@ -3,7 +3,7 @@
 import altair as alt
 import xarray as xr
 
-from storagekit.charts.marks import Side, lines
+from storagekit.charts.marks import Layered, Side, lines
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, grouped
@@ -38,7 +38,7 @@ def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     )
 
 
-def _bars(rate: xr.DataArray, side: Side, width: int) -> alt.LayerChart:
+def _bars(rate: xr.DataArray, side: Side, width: int) -> Layered:
     return grouped(rate, "mix", "protocol", PROTOCOLS, side, "Protocol", words=MIXES, form=",.0f", width=width)
 
 
