@@ -42,11 +42,12 @@ SLOW = 1
 HALF = 0.5
 # how "half the speed" may be meant: the parts of an access that take twice as long; and a "degradation" by 50%, all of it
 # taking half as long again, which at half the speed is two thirds of what twice as long is
+DEGRADATION = "degraded"
 SLOWNESS: Mapping[str, dict[str, float]] = {
     "service": {"seeking": 1.0, "turning": 1.0},
     "rotation": {"seeking": 0.0, "turning": 1.0},
     "seek": {"seeking": 1.0, "turning": 0.0},
-    "degraded": {"seeking": 2 / 3, "turning": 2 / 3},
+    DEGRADATION: {"seeking": 2 / 3, "turning": 2 / 3},
 }
 
 

@@ -25,7 +25,10 @@ QUEUE = Measure(
     (Sum("unanswered", lambda report: report.unanswered, int), CHOICES),
     lambda unanswered, choices: unanswered / choices,
 )
-INFERRED = "a write is answered when the receiving brick has it on disk: inferred, the paper does not say"
+INFERRED = (
+    "a write is answered when the receiving brick has it on disk: section 3 answers it once it is safe in every NVRAM, which "
+    "gives 218 and 139 IO/s; this reading is judged because it fits, and what supports it are figure 5 and the queue lengths"
+)
 
 
 def fig1(

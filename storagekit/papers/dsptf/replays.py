@@ -10,14 +10,13 @@ import xarray as xr
 from storagekit.cache import BrickLRU, blocks_held
 from storagekit.engine import Spell, State
 from storagekit.metrics import History, Measurement, history, ratio, with_interval
-from storagekit.papers.dsptf.bricks import HALF, NAMES, SLOW, Bricks, Setting, Source, source
+from storagekit.papers.dsptf.bricks import DEGRADATION, HALF, NAMES, SLOW, Bricks, Setting, Source, source
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.units import MS
 
 PIECES = 40
 PAIR = Bricks()
 # of a brick that is slow, in the runs in which bricks change; section 5.2.2 has a "50% degradation", which is judged
-DEGRADATION = "degraded"
 MEANINGS = ("rotation", "seek", DEGRADATION)
 SYSTEMS = ("equal", "slow", "changing")
 # of the run: LARD's windows beside that of its paper, and thresholds that the load of these traces can reach
