@@ -77,14 +77,14 @@ class Program:
     """The protocol as a story: drives wake, choose, claim, hear and give way; accesses end, clients have their answers.
 
     Written from the paper and the docstring, one event at a time, with times since the start of the run. claimed: writes are
-    asked for as if they were reads, and what nobody serves goes into buffers, which compete if `full`; else all parts are
-    written and `needed` of them answer.
+    asked for as if they were reads, and what nobody serves goes into buffers that are never full; else all parts are written
+    and `needed` of them answer.
     """
 
-    def __init__(self, phases, data: int, parts: int, latency: float, ahead: float, claimed: bool, full: bool = False):
+    def __init__(self, phases, data: int, parts: int, latency: float, ahead: float, claimed: bool):
         self.nodes = [Node(float(phase)) for phase in phases][:parts]
         self.data, self.parts, self.latency, self.ahead = data, parts, latency, ahead
-        self.claimed, self.full = claimed, full
+        self.claimed = claimed
         self.asked: dict[int, Asked] = {}
         self.queue: list[int] = []
         self.ends: list[tuple[float, int, int]] = []
@@ -171,7 +171,7 @@ class Program:
         node.idle = slot is None and late is None
         if node.idle:
             node.wake = math.inf
-        elif slot is None or (late is not None and self.full and late[0] < slot[0]):
+        elif slot is None:
             number = node.buffer.pop(0)[1]
             self.serve(drive, self.access(drive, number, now))
         else:
@@ -252,15 +252,14 @@ def expected(arrivals, write, protocol: Preselection, code: tuple[int, int], cou
     window = arrivals.window(Coded(*code).capacity(SPINDLE), key, np.zeros(1, np.int32), MOST)
     requests = jax.tree.map(np.asarray, window.requests)
     phases, times = np.asarray(random_phases(key, DRIVES)), (float(protocol.latency), float(protocol.ahead))
-    claimed = isinstance(write, Claimed)
-    program = Program(phases, *code, *times, claimed, claimed and float(write.buffer) == 0)
+    program = Program(phases, *code, *times, isinstance(write, Claimed))
     if isinstance(arrivals, ClosedLoop):
         return program.closed(requests, OUTSTANDING, count)
     return program.open(np.append(0.0, np.cumsum(np.asarray(window.gap, float))), requests, count)
 
 
 @pytest.mark.parametrize("arrivals", [LOOP, STREAM], ids=["closed", "open"])
-@pytest.mark.parametrize("writes", [[FirstCopy()], [Claimed(), Claimed(buffer=0.0)]], ids=["written", "claimed"])
+@pytest.mark.parametrize("writes", [[FirstCopy()], [Claimed()]], ids=["written", "claimed"])
 def test_every_request_is_answered_when_the_program_says(writes, arrivals):
     """Within 1 us, at latencies of 0 to 1 ms, drives choosing up to 4 ms ahead; accesses take from 0.01 to 10 ms."""
     cases = list(product(writes, PROTOCOLS, CODES))
