@@ -21,7 +21,7 @@ _COLOURS = {
     "not-run": "#eeeeee",
 }
 _STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; padding: 0 1rem }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 110rem; padding: 0 1rem }
 """
 # the class twice, to win over the rules of a notebook page
 _TABLE_STYLE = """
