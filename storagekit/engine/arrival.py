@@ -194,8 +194,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     taken = (row == slot) & admitted
     vacant = least(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.answer, since)))
     state, admission = admit(scenario, state, request, place, coming.arrival, entry, taken, admitted)
-    state = _sent(scenario, state, request, admitted)
-    state = state._replace(
+    state = _sent(scenario, state, request, admitted)._replace(
         arrived=jnp.where(admitted, coming.arrival, state.arrived),
         gap=jnp.where(admitted, gap, state.gap),
         taken=state.taken + admitted,
