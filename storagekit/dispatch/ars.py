@@ -55,10 +55,10 @@ class ARS(AsManyAsNeeded):
     window: seconds between computations, which happen with the first event after, of each client at a moment of its own.
     ars gives no number; the default is the longest tried at which shares do not swing on its cluster with fifty requests
     outstanding (see papers.ars.equal; with 0.1 s they begin to). block: sectors with one hash, by default the 64 KB of
-    ars' volumes. clients: how many are told apart; what others send counts as that of client
-    number % clients. shared: all have one view and one pool. pool: intervals that a client keeps, of those beyond the one
-    that was tuned longest ago goes; 16 are more than the
-    reads and writes of all sets of three and four of four nodes. Sizes are taken as equal where requests have no clients.
+    ars' volumes. clients: how many are told apart; what others send counts as that of client number % clients. shared: all
+    have one view and one pool. pool: intervals that a client keeps, of those beyond the one that was tuned longest ago goes;
+    16 are more than the reads and writes of all sets of three and four of four nodes. Sizes are taken as equal where requests
+    have no clients.
 
     extra: reads go to so many nodes more, at most, as nodes that hold the data are silent: asked, and without any response
     for `patience` seconds, of which ars gives no number either; the default is that of clients' time-outs here. The rest is

@@ -88,7 +88,8 @@ def text_table(rows: Sequence[dict[str, str]]) -> str:
 
 
 def summary(rows: Iterable[tuple[str, str]]) -> str:
-    """One line: "41 claims: 20 match, 3 near, ...; of the papers alone 20 of 30 met (67%); besides, input 2 of 3, ...".
+    """One line: "41 claims: 20 match, 3 near; of the papers alone 20 of 30 met (67%); of what rests on something else:
+    input 2 of 3", and so on.
 
     rows: for each what it rests on and its verdict.
     """
