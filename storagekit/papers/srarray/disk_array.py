@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import jax
@@ -40,14 +41,20 @@ def placed(shape: Layout, drive: Drive, data: float) -> SRMirror:
 
 
 def window(workload: str, requests: int, number: int) -> RequestTrace:
-    """`requests` successive requests of a stand-in; every number is another, independent window."""
-    model = WORKLOADS[workload]
-    seconds = 1.5 * requests / model.rate + 120
-    while len(trace := generate(model, seed=number, stop=min(seconds, model.duration))) < requests:
-        if seconds >= model.duration:
-            raise InputError(f"{requests} requests of {workload}: it has {len(trace)}; ask for fewer")
-        seconds *= 2
-    return trace.take(slice(0, requests))
+    """`requests` successive requests of a stand-in, beginning at any of its requests; every number is another, independent
+    window."""
+    trace = _all_of(workload, number)
+    if len(trace) < requests:
+        raise InputError(f"{requests} requests of {workload}: it has {len(trace)}; ask for fewer")
+    # at a request and not at a time: most requests come where it is busy
+    first = int(np.random.default_rng([number, 1]).integers(len(trace) - requests + 1))
+    found = trace.take(slice(first, first + requests))
+    return replace(found, time=found.time - found.time[0])
+
+
+@lru_cache(maxsize=4)
+def _all_of(workload: str, number: int) -> RequestTrace:
+    return generate(WORKLOADS[workload], seed=number)
 
 
 class Run(NamedTuple):

@@ -15,8 +15,7 @@ compare, Compared                     a generated trace against its targets, fig
 StandIn                               a model of either family: targets, assumptions
 seeking                               the family known by its seeks, (srarray, Table 3)
 CELLO_BASE, CELLO_DISK6, TPCC         its three columns
-SeekingStandIn                        a model of one, with the mixture that gives its figures
-Mixture, calibrate                    how often requests jump and re-read, solved from the targets
+SeekingStandIn                        a model of one: how hot its hot places are, solved from the targets
 popular                               the family known by its hit rate, (dsptf, Tables 2 and 3)
 SAP, CELLO2002, WEBSEARCH, FINANCIAL  its four columns
 PopularStandIn                        a model of one: `scaled`, `cache`, `expected_hit_rate`
@@ -28,7 +27,7 @@ from storagekit.workload.standin import popular, seeking
 from storagekit.workload.standin.compared import Compared
 from storagekit.workload.standin.families import StandIn, compare, generate
 from storagekit.workload.standin.popular import CELLO2002, FINANCIAL, SAP, WEBSEARCH, Popularity, PopularStandIn
-from storagekit.workload.standin.seeking import CELLO_BASE, CELLO_DISK6, TPCC, Mixture, SeekingStandIn, calibrate
+from storagekit.workload.standin.seeking import CELLO_BASE, CELLO_DISK6, TPCC, SeekingStandIn
 
 __all__ = [
     "CELLO2002",
@@ -39,12 +38,10 @@ __all__ = [
     "TPCC",
     "WEBSEARCH",
     "Compared",
-    "Mixture",
     "PopularStandIn",
     "Popularity",
     "SeekingStandIn",
     "StandIn",
-    "calibrate",
     "compare",
     "generate",
     "popular",

@@ -24,7 +24,7 @@ def generate(model: StandIn, *, seed: int | np.integer, start: float = 0.0, stop
     generator, keyed by seed and block. How each family does it: `seeking.generate`, `popular.generate`.
 
     Raises InputError where start and stop are not in order within the trace, the seed is not a whole number from 0 to
-    2**64 - 1, or nothing gives the published figures.
+    2**64 - 1, or nothing gives the published hit rate.
 
     >>> from storagekit.workload.standin import FINANCIAL
     >>> len(generate(FINANCIAL.scaled(1 / 64), seed=0, stop=10.0))

@@ -8,7 +8,7 @@ import pytest
 from storagekit.units import HOUR
 from storagekit.workload.standin import SAP, TPCC, compare, generate, popular, seeking
 
-SOUGHT = replace(TPCC, requests=2_000, duration=2 * HOUR).carrying(seeking.Mixture(0.5, 0.1))
+SOUGHT = replace(TPCC, requests=2_000, duration=2 * HOUR)
 ASKED = SAP.scaled(1 / 2_000)
 FAMILIES = pytest.mark.parametrize(
     ("model", "family"), [(SOUGHT, seeking), (ASKED, popular)], ids=["seeking", "popular"]

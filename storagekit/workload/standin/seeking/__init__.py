@@ -1,13 +1,11 @@
 """Stand-ins known by their seeks: the three traces of (srarray, Table 3).
 
-Their table gives seek locality and how often reads ask for what was lately written, so requests jump or move a short way,
-and some re-read.
+Their table gives seek locality and how often reads ask for what was lately written, so requests go to places that stay hot
+or anywhere, and some re-read.
 """
 
-from storagekit.workload.standin.seeking.calibration import calibrate as calibrate
+from storagekit.workload.standin.seeking.blocks import generate as generate
 from storagekit.workload.standin.seeking.comparison import compare as compare
-from storagekit.workload.standin.seeking.generation import generate as generate
-from storagekit.workload.standin.seeking.mixture import Mixture as Mixture
 from storagekit.workload.standin.seeking.model import SeekingStandIn as SeekingStandIn
 from storagekit.workload.standin.seeking.published import CELLO_BASE as CELLO_BASE
 from storagekit.workload.standin.seeking.published import CELLO_DISK6 as CELLO_DISK6

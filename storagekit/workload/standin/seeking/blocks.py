@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from storagekit.workload.standin.seeking.mixture import Mixture
+from storagekit.workload.standin.seeking.arrivals import flushed, shares_of_time, synchronous
 from storagekit.workload.standin.seeking.model import SeekingStandIn
 from storagekit.workload.standin.window import checked_end
 from storagekit.workload.trace import RequestTrace, TraceSource
 
-__all__ = ["joined"]
+__all__ = ["generate"]
 
 
 class Block(NamedTuple):
@@ -24,15 +24,25 @@ class Block(NamedTuple):
     offset: np.ndarray
 
 
-def joined(
-    model: SeekingStandIn, mixture: Mixture, seed: int | np.integer, start: float, stop: float | None
+def generate(
+    model: SeekingStandIn, *, seed: int | np.integer, start: float = 0.0, stop: float | None = None
 ) -> RequestTrace:
-    """The window [start, stop) s of the stand-in, its requests drawn by the mixture; see `generation.generate`."""
+    """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
+
+    They are the same requests as that part of the whole: each block of at most an hour has its own counter-based
+    generator, keyed by seed and block. Only what the block itself has written is re-read.
+
+    Raises InputError where start and stop are not in order within the trace, or the seed is not a whole number from 0 to
+    2**64 - 1.
+    """
     stop = checked_end(model.name, model.duration, seed, start, stop)
-    borders = _borders(model)
+    borders = np.linspace(0.0, model.duration, model.blocks + 1)
     first = int(np.searchsorted(borders, start, "right")) - 1
     last = int(np.searchsorted(borders[:-1], stop, "left"))
-    blocks = [_block(model, mixture, seed, index) for index in range(first, last)]
+    # [block * stretch + 1]: the share of all requests that have arrived where each stretch begins, and at the end
+    arrived = np.append(0.0, np.cumsum(shares_of_time(model, seed)))
+    arrived[-1] = 1.0
+    blocks = [_block(model, seed, index, borders[index : index + 2], arrived) for index in range(first, last)]
     drawn = Block(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
     trace = RequestTrace(
         time=drawn.time,
@@ -47,114 +57,54 @@ def joined(
     return trace.window(start, math.inf if stop == model.duration else stop)
 
 
-def _borders(model: SeekingStandIn) -> np.ndarray:
-    """[block + 1]: s at which blocks begin, and the last ends."""
-    return np.linspace(0.0, model.duration, model.blocks + 1)
-
-
-def _block(model: SeekingStandIn, mixture: Mixture, seed: int | np.integer, index: int) -> Block:
+def _block(model: SeekingStandIn, seed: int | np.integer, index: int, border: np.ndarray, arrived: np.ndarray) -> Block:
     draw = np.random.Generator(np.random.Philox(key=np.array([seed, index], np.uint64)))
-    begin, end = _borders(model)[index : index + 2]
-    length = model.duration / model.blocks
-    asynchronous_writes, reads, synchronous_writes = _counts(model, index)
-    waited_for = _bursty(model, draw, reads + synchronous_writes, length)
-    flushed = _flushes(model, draw, asynchronous_writes, length)
-    time = np.concatenate([waited_for, flushed])
-    read = np.zeros(len(time), bool)
-    read[:reads] = True
-    draw.shuffle(read[: len(waited_for)])
-    asynchronous = np.arange(len(time)) >= len(waited_for)
+    begin, end = border
+    stretches = (len(arrived) - 1) // model.blocks
+    length = (end - begin) / stretches
+    waited_for, later, read = [], [], []
+    for number in range(stretches):
+        at = index * stretches + number
+        asynchronous_writes, reads, synchronous_writes = _counts(model, *arrived[at : at + 2])
+        waited_for.append(number * length + synchronous(model, draw, reads + synchronous_writes, length))
+        later.append(number * length + flushed(model, draw, asynchronous_writes, length))
+        kinds = np.arange(reads + synchronous_writes) < reads
+        draw.shuffle(kinds)
+        read.append(kinds)
+    time = np.concatenate([*waited_for, *later])
+    asynchronous = np.arange(len(time)) >= sum(map(len, waited_for))
+    read = np.concatenate([*read, np.zeros(np.count_nonzero(asynchronous), bool)])
     order = np.argsort(time, kind="stable")
-    read = read[order]
     time = np.minimum(begin + time[order], np.nextafter(end, begin))  # rounding must not carry one into the next block
-    return Block(time, read, asynchronous[order], _places(model, mixture, draw, read) * model.request_size)
+    return Block(time, read[order], asynchronous[order], _places(model, draw, read[order]) * model.request_size)
 
 
-def _counts(model: SeekingStandIn, index: int) -> tuple[int, int, int]:
-    """Asynchronous writes, reads and synchronous writes of a block: even over the blocks, exact in their sums."""
-    before, through = (model.requests * block // model.blocks for block in (index, index + 1))
+def _counts(model: SeekingStandIn, before: float, through: float) -> tuple[int, int, int]:
+    """Asynchronous writes, reads and synchronous writes between two shares of all requests: exact in their sums."""
+    first, last = int(model.requests * before + 0.5), int(model.requests * through + 0.5)
 
     def part(share: float) -> int:
-        return int(through * share + 0.5) - int(before * share + 0.5)
+        return int(last * share + 0.5) - int(first * share + 0.5)
 
-    asynchronous = part(model.asynchronous_share)
-    reads = min(part(model.read_share), through - before - asynchronous)
-    return asynchronous, reads, through - before - asynchronous - reads
-
-
-def _bursty(model: SeekingStandIn, draw: np.random.Generator, count: int, length: float) -> np.ndarray:
-    """Arrivals, [count] s within the block, with hyperexponential gaps scaled to fill it.
-
-    With probability p a gap is long, of mean (m - (1-p) s) / p, else of mean s, the burst gap; mean m and CoV c need
-
-        p = (m - s)^2 / ((1 + c^2) m^2 / 2 + s^2 - 2 m s)
-
-    and c = 1 makes it exponential.
-    """
-    if not count:
-        return np.zeros(0)
-    mean = model.duration / (model.requests * (1 - model.asynchronous_share))
-    short = model.burst_gap / mean
-    idle = (1 - short) ** 2 / ((1 + model.interarrival_cov**2) / 2 + short**2 - 2 * short)
-    long = (1 - (1 - idle) * short) / idle
-    gap = draw.standard_exponential(count + 1) * np.where(draw.random(count + 1) < idle, long, short)
-    arrival = np.cumsum(gap)
-    return arrival[:-1] / arrival[-1] * length if arrival[-1] > 0 else arrival[:-1]
+    asynchronous = min(part(model.asynchronous_share), last - first)
+    reads = min(part(model.read_share), last - first - asynchronous)
+    return asynchronous, reads, last - first - asynchronous - reads
 
 
-def _flushes(model: SeekingStandIn, draw: np.random.Generator, count: int, length: float) -> np.ndarray:
-    """Arrivals of asynchronous writes, [count] s within the block: each belongs to a flush drawn at random.
-
-    Flushes stand in the middle of their periods, so that none straddles two blocks; where periods do not fill the block
-    exactly they are stretched, and a burst that would outlast half a period is compressed.
-    """
-    flushes = max(1, round(length / model.flush_period))
-    period = length / flushes
-    which = np.sort(draw.integers(flushes, size=count))
-    gap = draw.standard_exponential(count) * model.flush_gap
-    since = np.cumsum(gap)
-    head = np.searchsorted(which, np.arange(flushes))  # of each flush, its first write
-    within = since - since[head[which]] if count else since
-    longest, most = within.max(initial=0.0), 0.49 * period
-    return (which + 0.5) * period + (within * (most / longest) if longest > most else within)
-
-
-def _places(model: SeekingStandIn, mixture: Mixture, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
+def _places(model: SeekingStandIn, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
     """[request] int64: where each request goes, in units of its size.
 
-    A run of short moves begins with a jump to anywhere, or where an earlier write of the block was. Runs are laid out on
-    an endless line, relative to their beginning, and the line is then folded into the data like a strip of paper, which
-    keeps distances, equal places and the uniform spread of jumps.
+    Places come in pairs, of which reads ask for the first and writes for the second, but for the reads that ask for what the
+    block has written before.
     """
-    count = len(read)
+    count, pairs = len(read), model.places // 2
+    stretch = np.maximum(1, np.rint(np.where(read, model.read_stretch, model.write_stretch) * pairs)).astype(np.int64)
+    hot = draw.random(count) < model.hot
+    length = np.where(hot, stretch, pairs)
+    pair = (pairs - length) // 2 + (draw.random(count) * length).astype(np.int64)
+    place = 2 * pair + ~read
     writes = np.flatnonzero(~read)
     written = np.cumsum(~read)  # a read sees only writes before it
-    reread = read & (draw.random(count) < mixture.reread) & (written > 0)
-    begins = reread | (draw.random(count) < mixture.jump)
-    begins[0] = True
-    near = model.near_distance * model.places
-    move = np.rint(draw.standard_exponential(count) * near * draw.choice([-1.0, 1.0], size=count)).astype(np.int64)
-    move += 1  # a distance counts from the end of the request before
-    anywhere = draw.integers(model.places, size=count)
-    source = np.zeros(count, np.int64)
-    source[reread] = writes[(draw.random(count)[reread] * written[reread]).astype(np.int64)]
-
-    run = np.cumsum(begins) - 1
-    head = np.flatnonzero(begins)
-    travelled = np.cumsum(move)
-    offset = travelled - travelled[head][run]
-    again = reread[head]
-    start = np.where(again, offset[source[head]], anywhere[head])
-    before = np.where(again, run[source[head]], len(head))  # the run that a re-read returns to
-    place = _rooted(start, before)[run] + offset
-    place %= 2 * model.places
-    return np.where(place < model.places, place, 2 * model.places - 1 - place)
-
-
-def _rooted(start: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """Absolute starts of runs, each given relative to the run `before` it (their number: to zero), by pointer doubling."""
-    root = len(start)
-    start, before = np.append(start, 0), np.append(before, root)
-    while (before != root).any():
-        start, before = start + start[before], before[before]
-    return start[:-1]
+    again = read & (draw.random(count) < model.reread) & (written > 0)
+    place[again] = place[writes[(draw.random(count)[again] * written[again]).astype(np.int64)]]
+    return place

@@ -1,12 +1,8 @@
-"""The three columns of (srarray, Table 3) as stand-ins.
-
-Their mixtures are what `calibrate` finds for them, kept because it takes seconds; a slow test finds them again.
-"""
+"""The three columns of (srarray, Table 3) as stand-ins."""
 
 from __future__ import annotations
 
 from storagekit.units import HOUR, KB
-from storagekit.workload.standin.seeking.mixture import Mixture
 from storagekit.workload.standin.seeking.model import SeekingStandIn
 
 __all__ = ["CELLO_BASE", "CELLO_DISK6", "TPCC"]
@@ -18,6 +14,8 @@ CELLO_COV = 6.5
 # s; the median gap of synchronous requests in the HP Labs workstation trace of May 1992 is 32 ms: a process waits for its
 # last request before it sends the next, so a burst goes at the pace of that year's disks
 CELLO_BURST_GAP = 0.03
+# variance / mean of the requests in ten minutes: 600 in the workstation trace's week, 850 in the server trace's hour
+CELLO_DISPERSION = 850.0
 
 CELLO_BASE = SeekingStandIn(
     name="Cello base",
@@ -30,8 +28,9 @@ CELLO_BASE = SeekingStandIn(
     read_after_write=0.0415,
     interarrival_cov=CELLO_COV,
     burst_gap=CELLO_BURST_GAP,
+    dispersion=CELLO_DISPERSION,
     request_size=8 * KB,
-).carrying(Mixture(jump=0.1977, reread=0.0710))
+)
 """A week of an HP Labs server without its news disk. Assumed: requests of one file system block, 8 KB, which six in ten of
 its sibling of 1992 are; burstiness of the two siblings (see the source)."""
 
@@ -46,8 +45,9 @@ CELLO_DISK6 = SeekingStandIn(
     read_after_write=0.038,
     interarrival_cov=CELLO_COV,
     burst_gap=CELLO_BURST_GAP,
+    dispersion=CELLO_DISPERSION,
     request_size=8 * KB,
-).carrying(Mixture(jump=0.02047, reread=0.0679))
+)
 """The same server's news disk. Assumed: as `CELLO_BASE`."""
 
 TPCC = SeekingStandIn(
@@ -61,7 +61,6 @@ TPCC = SeekingStandIn(
     read_after_write=0.148,
     interarrival_cov=1.0,
     request_size=2 * KB,
-).carrying(Mixture(jump=0.9567, reread=0.1629))
+)
 """Two hours of a database benchmark on 31 disks. Assumed: Poisson, as many terminals that know nothing of one another add
-up to; pages of 2 KB, the usual size of the databases of 1994. Larger ones would by chance alone read more of what was lately
-written than the table says: at 8 KB an hour of these writes covers half of the data."""
+up to; pages of 2 KB, the usual size of the databases of 1994."""
