@@ -7,4 +7,5 @@ from storagekit.cache.base import Sought as Sought
 from storagekit.cache.bricks import BrickLRU as BrickLRU
 from storagekit.cache.bricks import blocks_held as blocks_held
 from storagekit.cache.lru import LRU as LRU
+from storagekit.cache.recorded import RecordedLRU as RecordedLRU
 from storagekit.cache.sets import sets_for as sets_for

@@ -28,7 +28,9 @@ def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK)
     wanted = np.asarray(capacities)
     if wanted.size and not np.all(wanted >= 0):
         raise InputError(f"cache of {wanted.min():g} blocks: it must be 0 or more")
-    farthest = np.sort(_reads(stream, block))
+    farthest = np.sort(
+        _farthest(stream, block)[stream.read] if isinstance(stream, RequestTrace) else stack_distances(stream)
+    )
     if not farthest.size:
         raise InputError("a stream without reads has no hit rate; give at least one read")
     return np.searchsorted(farthest, wanted, side="right") / farthest.size
@@ -46,20 +48,26 @@ def stack_distances(blocks: np.ndarray) -> np.ndarray:
     return np.where(before < 0, NEVER, _not_larger_before(before) - before)
 
 
-def _reads(stream: RequestTrace | np.ndarray, block: int) -> np.ndarray:
-    """The largest stack distance among the blocks of each read."""
-    if not isinstance(stream, RequestTrace):
-        return stack_distances(stream)
+def read_distances(trace: RequestTrace, block: int = BLOCK) -> np.ndarray:
+    """The fewest blocks that an LRU cache must hold for each request to be a read that hits: `[request]`, int64.
+
+    NEVER for a write and for a read that touches a block for the first time. Raises InputError for a block below 1 byte.
+    """
+    return np.where(trace.read, _farthest(trace, block), NEVER)
+
+
+def _farthest(trace: RequestTrace, block: int) -> np.ndarray:
+    """The largest stack distance among the blocks of each request."""
     if block < 1:
         raise InputError(f"cache blocks of {block} bytes: give at least 1")
-    if not len(stream):
+    if not len(trace):
         return np.zeros(0, np.int64)
-    joined = stream.concatenated()
+    joined = trace.concatenated()
     first = joined.offset // block
     count = (joined.offset + joined.size - 1) // block - first + 1
     begin = np.cumsum(count) - count
     touched = np.repeat(first - begin, count) + np.arange(count.sum())
-    return np.maximum.reduceat(stack_distances(touched), begin)[stream.read]
+    return np.maximum.reduceat(stack_distances(touched), begin)
 
 
 def _last_touch(blocks: np.ndarray) -> np.ndarray:

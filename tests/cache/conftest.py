@@ -39,9 +39,9 @@ def hits():
             return jnp.broadcast_to(values, sector.shape)
 
         blank = dict.fromkeys(Requests._fields, jnp.zeros_like(sector))
-        requests = Requests(
-            **{**blank, "sector": sector, "sectors": column(sectors, np.int32), "read": column(read, bool)}
-        )
+        number = jnp.broadcast_to(jnp.arange(len(sector)).reshape(-1, *(1,) * (sector.ndim - 1)), sector.shape)
+        columns = {"number": number, "sectors": column(sectors, np.int32), "read": column(read, bool)}
+        requests = Requests(**{**blank, **columns, "sector": sector})
 
         hit = all_of_them(cache, requests, column(entering, bool))
         return np.asarray(hit)[:, 0]

@@ -13,11 +13,11 @@ from helpers import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit.cache import LRU, AbstractCache, NoCache, sets_for
+from storagekit.cache import LRU, AbstractCache, NoCache, RecordedLRU, sets_for
 from storagekit.cache.sets import Touch, one_by_one, side_by_side
 from storagekit.moments import Sizes
 from storagekit.workload import recorded
-from storagekit.workload.reuse import hit_rates
+from storagekit.workload.reuse import hit_rates, read_distances
 from storagekit.workload.trace import read, request_trace
 
 BLOCK = 8192
@@ -47,6 +47,39 @@ def plain(sector, sectors, reads, capacity):
 
 def in_lanes(column, lanes):
     return np.repeat(np.asarray(column)[:, None], lanes, axis=1)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 200), st.integers(1, 48), st.booleans()), min_size=24, max_size=24),
+    st.integers(0, 8),
+)
+@settings(max_examples=60)
+def test_a_recorded_one_is_exactly_lru(hits, rows, capacity):
+    sector, sectors, reads = (np.array(column) for column in zip(*rows, strict=True))
+    trace = request_trace(np.arange(24.0), np.zeros(24), sector * 512, sectors * 512, reads)
+    known = np.minimum(read_distances(trace, BLOCK), np.iinfo(np.int32).max).astype(np.int32)
+    found = hits(RecordedLRU(known, float(capacity * BLOCK)), sector, sectors, reads)
+    assert found.tolist() == plain(sector, sectors, reads, capacity)
+
+
+def test_a_recorded_one_remembers_what_came_before_its_part():
+    """The second half of a trace alone, its distances counted over all of it: what the first half touched is held."""
+    touched = np.tile(np.arange(4), 2)
+    trace = request_trace(np.arange(8.0), np.zeros(8), touched * BLOCK, np.full(8, BLOCK), np.ones(8, bool))
+    late = read_distances(trace, BLOCK)[4:].astype(np.int32)
+    assert late.tolist() == [4, 4, 4, 4]
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"capacity": -1.0}, "cache of -1 bytes"),
+        ({"sectors": 0}, "0 sectors a block"),
+        ({"hit_time": -1.0}, "hit time"),
+    ],
+)
+def test_a_bad_recorded_one_is_refused(fields, says):
+    assert_refused(lambda: RecordedLRU(np.zeros(3, np.int32), **fields), says)
 
 
 @given(

@@ -9,18 +9,20 @@ import xarray as xr
 
 from storagekit.errors import InputError
 from storagekit.papers import srarray
+from storagekit.papers.srarray.delayed import delayed_findings
 from storagekit.papers.srarray.disk import FORMULAS_DRIVE, effort, formula_drive, paper_drive
-from storagekit.papers.srarray.disk_array import on_axes, padded, placed, window
+from storagekit.papers.srarray.disk_array import on_axes, padded, placed, remembered, window
 from storagekit.papers.srarray.loops import crossover, fig13_findings
 from storagekit.papers.srarray.memory import break_even
 from storagekit.papers.srarray.rates import sustained
-from storagekit.papers.srarray.real_traces import traces_findings
-from storagekit.papers.srarray.replays import aspects, by_aspect, by_scheme
+from storagekit.papers.srarray.real_traces import busiest, traces_findings
+from storagekit.papers.srarray.replays import aspects, by_aspect, by_scheme, rule
 from storagekit.plan import Layout
 from storagekit.reproduce.claims import load_claims
 from storagekit.units import KB, MB, MS
+from storagekit.workload.trace import request_trace
 
-TINY = replace(effort("quick"), windows=1, requests=150, memory_requests=300, seeds=2, loop_requests=300)
+TINY = replace(effort("quick"), windows=1, requests=150, rate_requests=300, seeds=2, loop_requests=300)
 
 
 def rates(*responses) -> xr.Dataset:
@@ -118,8 +120,11 @@ def test_the_drive_is_the_papers():
     distance = np.abs(np.diff(generator.integers(0, drive.cylinders, (2, 200_000)), axis=0))[0]
     mean = float(np.mean(np.asarray(drive.seek(distance))))
     assert mean == pytest.approx(5.2 * MS, rel=0.01)
-    # of the overhead of 2.7 ms, settling and the transfer of 8 KB are in the mechanics
-    assert float(drive.overhead) == pytest.approx((2.7 - (5.2 - 10 / 3)) * MS - 8192 / 18.2e6, rel=1e-5)
+    # of the overhead of 2.7 ms, settling and the transfer of the trace's requests are in the mechanics
+    for size in (2 * KB, 8 * KB):
+        before = float(paper_drive(size).overhead)
+        assert before == pytest.approx((2.7 - (5.2 - 10 / 3)) * MS - size / 18.2e6, rel=1e-5)
+    assert float(drive.overhead) == float(paper_drive(8 * KB).overhead)
 
 
 def test_the_formulas_and_the_engines_drive_are_one():
@@ -131,11 +136,12 @@ def test_the_formulas_and_the_engines_drive_are_one():
     assert float(theirs.seek(full)) == pytest.approx(FORMULAS_DRIVE.full_seek, rel=1e-6)
     settling = 5.2 * MS - FORMULAS_DRIVE.full_seek / 3
     assert float(ours.seek(full)) == pytest.approx(FORMULAS_DRIVE.full_seek + settling, rel=1e-4)
-    assert float(theirs.overhead) == pytest.approx(FORMULAS_DRIVE.overhead)
+    # a sector's transfer in the place of 8 KB's
+    assert float(theirs.overhead) == pytest.approx(FORMULAS_DRIVE.overhead - (8192 - 512) / 18.2e6)
 
 
 @pytest.mark.parametrize("units", [1, 2.5, 128_173.83, 137_474.06])
-@pytest.mark.parametrize("name", ["2x3x1", "1x1x6", "1x6x1"])
+@pytest.mark.parametrize("name", ["1x1x1", "2x3x1", "1x1x6", "1x6x1", "9x4x1", "36x1x1"])
 def test_an_array_has_room_for_its_data_and_no_more(name, units):
     """In stripe units of 64 KB."""
     drive = paper_drive()
@@ -169,6 +175,66 @@ def test_small_runs_answer_every_claim_that_needs_no_array():
     found |= {one.id: one for one in srarray.table2_findings(srarray.table2(TINY))}
     prefixes = ("srarray.equations.", "srarray.fig5.", "srarray.table2.", "srarray.head.")
     assert set(found) == {claim.id for claim in load_claims("srarray") if claim.id.startswith(prefixes)}
+
+
+def test_memory_answers_what_its_size_holds_of_the_whole_trace():
+    """Hits are those of an LRU cache that has seen all that came before the window; what hits costs no time."""
+    data = srarray.fig11(replace(TINY, requests=400), memory=(0, 64 * MB, 4_096 * MB))
+    known = remembered("Cello base", 400, TINY.first_seed)
+    reads = window("Cello base", 400, TINY.first_seed).read
+    for size in data.memory.values:
+        share = np.mean(known[reads] <= size / (8 * KB))
+        assert float(data.hit_rate.sel(memory=size, scale=1.0).mean()) == pytest.approx(share, abs=0.02)
+    assert known[~reads].min() == np.iinfo(np.int32).max
+    response = data.with_memory.sel(scale=1.0).mean("seed").values
+    assert response[0] > response[1] > response[2] > 0
+
+
+def test_the_data_set_is_the_busiest_devices_that_fit():
+    """Of 5, 3 and 9 GB with 3, 2 and 1 requests and room for 9: the two busiest; with room for 4 only the second."""
+    device = np.array([0, 0, 0, 1, 1, 2])
+    offset = np.array([0, 5e9, 1e9, 3e9, 0, 9e9]).astype(np.int64) - 512 * np.array([0, 1, 0, 1, 0, 1])
+    trace = request_trace(np.arange(6.0), device, offset, np.full(6, 512), np.ones(6, bool))
+    kept = busiest(trace, 9e9)
+    assert len(kept) == 5 and kept.ends().tolist() == [8_000_000_000]
+    assert busiest(trace, 4e9).ends().tolist() == [3_000_000_000]
+    with pytest.raises(InputError, match=r"no device of the trace has data of at most 0\.001 GB"):
+        busiest(trace, 1e6)
+
+
+def test_data_on_a_part_of_the_disk_want_more_replicas():
+    """Equation 5 with S times the span: the square root of four times as many."""
+    assert str(rule(12, 1.0, 1.0)) == "4x3x1" and str(rule(12, 1.0, 1.0, span=0.25)) == "2x6x1"
+    assert rule(12, 1.0, 4.0) == rule(12, 1.0, 1.0, span=0.25)
+
+
+@pytest.mark.parametrize(
+    ("filling", "after", "most", "holds"),
+    [
+        (1.1, 3.2, 105, True),
+        (2.5, 3.0, 105, False),
+        (1.1, 2.0, 105, False),
+        (1.1, 3.2, 200, False),
+        (1.1, 3.2, 80, False),
+    ],
+)
+def test_a_full_table_is_judged_by_what_is_written_before_and_after(filling, after, most, holds):
+    """Deferred while it fills, forced once it is full, and never far above its size."""
+    ones = {"copies": 3.0, "pending": 8.0, "recovered": 1.0}
+    small = xr.Dataset(
+        {name: (("table", "hot", "seed"), np.full((1, 2, 1), value)) for name, value in ones.items()},
+        coords={"table": [1], "hot": [0.1, 1.0], "seed": [0]},
+        attrs={"crashes": 1},
+    )
+    values = {"filling": filling, "full": after, "pending": most}
+    full = xr.Dataset({name: ("seed", [value]) for name, value in values.items()}, attrs={"table": 100})
+    assert delayed_findings(small, full)[0].holds is holds
+
+
+def test_a_small_table_fills_and_is_then_written_from():
+    full = srarray.full_table(replace(TINY, loop_requests=200), table=300)
+    assert float(full.filling.max()) < 1.5 and float(full.full.min()) > 2.8
+    assert float(full.pending.min()) >= 300 and float(full.pending.max()) <= 300 + 6 + 24
 
 
 def test_small_loops_answer_figure_13():

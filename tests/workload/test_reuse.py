@@ -8,7 +8,7 @@ from helpers import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storagekit.workload.reuse import NEVER, hit_rates, stack_distances
+from storagekit.workload.reuse import NEVER, hit_rates, read_distances, stack_distances
 from storagekit.workload.trace import read, request_trace
 
 KB8 = 8192
@@ -32,6 +32,13 @@ def test_distances_by_hand():
     """a b c b b a: b after c, b after itself, a after b and c."""
     distances = stack_distances(np.array([7, 3, 9, 3, 3, 7]))
     assert distances.tolist() == [NEVER, NEVER, NEVER, 2, 1, 3]
+
+
+def test_distances_of_requests_by_hand():
+    """Read a b, write c, read b, read a c, write b: the pair is as far as its farther block; writes never hit."""
+    offset, size = np.array([0, 2, 1, 0, 1]) * KB8, np.array([2, 1, 1, 3, 1]) * KB8
+    trace = request_trace(np.arange(5.0), np.zeros(5), offset, size, np.array([1, 0, 1, 1, 0], bool))
+    assert read_distances(trace, KB8).tolist() == [NEVER, NEVER, 2, 3, NEVER]
 
 
 def test_a_loop_hits_from_its_length_on():

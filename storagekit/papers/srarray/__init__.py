@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from storagekit.lazily import loader
 from storagekit.papers.srarray.delayed import delayed_findings as delayed_findings
 from storagekit.papers.srarray.delayed import delayed_writes as delayed_writes
+from storagekit.papers.srarray.delayed import full_table as full_table
 from storagekit.papers.srarray.disk import ArrayEffort as ArrayEffort
 from storagekit.papers.srarray.disk import effort as effort
 from storagekit.papers.srarray.disk import formula_drive as formula_drive

@@ -1,35 +1,39 @@
 """The paper's arrays, and its workloads on them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+import equinox as eqx
 import jax
 import numpy as np
 import xarray as xr
+from jax import Array
 
-from storagekit.cache import LRU
+from storagekit.cache import RecordedLRU
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive
 from storagekit.engine import Scenario, System
-from storagekit.errors import InputError
 from storagekit.lanes import real
 from storagekit.metrics import sweep
 from storagekit.papers.srarray.disk import ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.plan import Layout
 from storagekit.schedule import RLOOK, RSATF, ByNumber
-from storagekit.units import KB, MB, SECTOR
+from storagekit.units import KB, SECTOR
 from storagekit.workload import RecordedArrivals, recorded
+from storagekit.workload.reuse import read_distances
 from storagekit.workload.standin import CELLO_BASE, CELLO_DISK6, TPCC, SeekingStandIn, generate
 from storagekit.workload.trace import RequestTrace
 from storagekit.write import Background
 
 WORKLOADS: dict[str, SeekingStandIn] = {model.name: model for model in (CELLO_BASE, CELLO_DISK6, TPCC)}
-MOST_MEMORY = 512 * MB
-WAYS = 8
+MEMORY_BLOCK = 8 * KB
+# the paper's (section 3.4)
+LONGEST_TABLE = 10_000
+NEVER = np.iinfo(np.int32).max
 
 
 def placed(shape: Layout, drive: Drive, data: float) -> SRMirror:
@@ -41,20 +45,33 @@ def placed(shape: Layout, drive: Drive, data: float) -> SRMirror:
 
 
 def window(workload: str, requests: int, number: int) -> RequestTrace:
-    """`requests` successive requests of a stand-in, beginning at any of its requests; every number is another, independent
-    window."""
+    """`requests` successive requests of a stand-in, at most all of it, beginning at any; every number is another,
+    independent window."""
     trace = _all_of(workload, number)
-    if len(trace) < requests:
-        raise InputError(f"{requests} requests of {workload}: it has {len(trace)}; ask for fewer")
-    # at a request and not at a time: most requests come where it is busy
-    first = int(np.random.default_rng([number, 1]).integers(len(trace) - requests + 1))
-    found = trace.take(slice(first, first + requests))
+    found = trace.take(_cut(trace, requests, number))
     return replace(found, time=found.time - found.time[0])
+
+
+def remembered(workload: str, requests: int, number: int) -> np.ndarray:
+    """Of each request of that window, how many blocks of 8 KB an LRU cache must hold for it to hit, which has seen all that
+    came before it in the trace: [request], int32."""
+    return _distances(workload, number)[_cut(_all_of(workload, number), requests, number)]
+
+
+def _cut(trace: RequestTrace, requests: int, number: int) -> slice:
+    # at a request and not at a time: most requests come where it is busy
+    first = int(np.random.default_rng([number, 1]).integers(max(0, len(trace) - requests) + 1))
+    return slice(first, first + requests)
 
 
 @lru_cache(maxsize=4)
 def _all_of(workload: str, number: int) -> RequestTrace:
     return generate(WORKLOADS[workload], seed=number)
+
+
+@lru_cache(maxsize=2)
+def _distances(workload: str, number: int) -> np.ndarray:
+    return np.minimum(read_distances(_all_of(workload, number), MEMORY_BLOCK), NEVER).astype(np.int32)
 
 
 class Run(NamedTuple):
@@ -70,10 +87,8 @@ class Run(NamedTuple):
 class DiskArray(NamedTuple):
     """What is the same for every layout that an exhibit compares.
 
-    slots: requests held at once. table: delayed writes at which propagation is forced; the paper's 10,000 entries would take
-    longer to fill than a window of a trace lasts, so that the windows would end with most of the propagation still to do;
-    with a short table it is paid for within the window. Windows are padded to `longest` requests, so that all exhibits on
-    these disks share a compilation.
+    slots: requests held at once. table: delayed writes at which propagation is forced. Windows are padded to `longest`
+    requests, so that all exhibits on these disks share a compilation.
     """
 
     drive: Drive
@@ -82,34 +97,53 @@ class DiskArray(NamedTuple):
     table: int
     longest: int
 
-    def system(self, run: Run, data: float) -> System:
-        """The array of a run, for a data set of `data` bytes; writes propagate in the background."""
+    def system(self, run: Run, data: float, distances: np.ndarray) -> System:
+        """The array of a run, for a data set of `data` bytes; writes propagate in the background. distances: see
+        `RecordedLRU`."""
         return System(
             self.drive,
             placed(Layout.parse(run.layout), self.drive, data),
             NearestIdle(),
             ByNumber((RSATF(), RLOOK()), run.look),
             Background(self.table),
-            cache=LRU(run.memory, sets=MOST_MEMORY // (8 * KB) // WAYS, ways=WAYS),
+            cache=RecordedLRU(cast(Array, distances), run.memory, sectors=MEMORY_BLOCK // SECTOR),
             drives=self.drives,
             slots=self.slots,
         )
 
-    def replays(self, run: Run, trace: RequestTrace, data: float) -> Scenario:
-        """A trace to a data set of `data` bytes on that array."""
-        system = self.system(run, data)
-        arrivals = recorded(trace, int(system.placement.capacity(self.drive)), run.scale)
-        return Scenario(system, padded(arrivals, max(self.longest, len(trace))))
+    def replays(
+        self, trace: RequestTrace, data: float, distances: np.ndarray | None = None
+    ) -> Callable[[Run], Scenario]:
+        """A trace to a data set of `data` bytes on the array of any run, which all have room for as much.
+
+        distances: [request], what memory must hold for each (`remembered`); by default none of it is held.
+        """
+        count = max(self.longest, len(trace))
+        known = np.full(count, NEVER, np.int32)
+        if distances is not None:
+            known[: len(trace)] = distances
+        arrivals = padded(recorded(trace, self._sectors(data)), count)
+
+        def of(run: Run) -> Scenario:
+            return Scenario(
+                self.system(run, data, known), eqx.tree_at(lambda one: one.scale, arrivals, real(run.scale))
+            )
+
+        return of
+
+    def _sectors(self, data: float) -> int:
+        return int(placed(Layout(1, 1, 1), self.drive, data).capacity(self.drive))
 
 
 def small(effort: ArrayEffort) -> DiskArray:
     """Up to twelve disks, for the Cello workloads."""
-    return DiskArray(paper_drive(), 12, 64, 64, effort.memory_requests)
+    return DiskArray(paper_drive(), 12, 64, effort.table, effort.rate_requests)
 
 
 def large(effort: ArrayEffort) -> DiskArray:
     """Up to 36 disks, for TPC-C."""
-    return DiskArray(paper_drive(), 36, 256, 128, effort.memory_requests)
+    table = min(2 * effort.table, LONGEST_TABLE)
+    return DiskArray(paper_drive(TPCC.request_size), 36, 256, table, effort.rate_requests)
 
 
 def padded(arrivals: RecordedArrivals, count: int) -> RecordedArrivals:
@@ -135,12 +169,14 @@ def over_windows(
     found = []
     for number in effort.successive(effort.windows):
         trace = window(workload, effort.requests, number)
+        held = remembered(workload, effort.requests, number) if any(run.memory for run in runs) else None
+        replay = array.replays(trace, size, held)
         data = sweep(
-            lambda run, trace=trace: array.replays(runs[run], trace, size),
+            lambda run, replay=replay: replay(runs[run]),
             {"run": range(len(runs))},
             seeds=[number],
-            requests=effort.requests,
-            warm_up=int(warm_up * effort.requests),
+            requests=len(trace),
+            warm_up=int(warm_up * len(trace)),
             allow_held_up=True,
         )
         found.append(data)
@@ -152,7 +188,7 @@ def over_windows(
         basis="stand-in",
         slots=array.slots,
         table=array.table,
-        window=effort.requests,
+        window=len(trace),
     )
 
 

@@ -21,8 +21,7 @@ def model_error(
     """Equation 16 against the simulated RLOOK array over disks, queue per disk (`each`) and write share.
 
     drive: `formula_drive()` for the formulas' own, whose seek is linear in distance, so that what is left is the
-    approximation of the equation; by default the paper's drive, whose short seeks cost less than the formulas' constant, as
-    do 512 bytes in place of 8 KB.
+    approximation of the equation; by default the paper's drive, whose short seeks cost less than the formulas' constant.
 
     The layout is the rule's at that point. Variable `error` is model / simulation - 1.
     """

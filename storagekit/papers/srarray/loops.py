@@ -11,7 +11,7 @@ from storagekit.drive import Drive
 from storagekit.engine import Scenario, System
 from storagekit.metrics import Measurement, interval, sweep, with_interval
 from storagekit.papers.srarray.agreement import tracks
-from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, ArrayEffort, paper_drive
+from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, ArrayEffort, loop_overhead, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.plan import Layout, Throughput
 from storagekit.plan.sr_array import best_sr_array
@@ -20,8 +20,8 @@ from storagekit.units import SECTOR
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
 CONSTANT_OVERHEAD = (
-    "the overhead of 2.7 ms that the model charges every access has the transfer of 8 KB and the settling of an average seek "
-    "in it, while these requests have 512 bytes and short seeks settle faster"
+    "the model charges every access 2.7 ms less the transfer of all but 512 bytes of 8 KB, with the settling of an average "
+    "seek in it, while short seeks settle faster"
 )
 LOCALITY = 3.0
 DISKS = (1, 2, 4, 6, 8, 9, 12)
@@ -67,7 +67,7 @@ def recommended_for_queue(disks: int, queue: int, write_share: float = 0.0) -> s
 
 
 def modelled_rate(name: str, queue: int, write_share: float) -> float:
-    """Requests a second that equations 15 and 16 give; D_r D_m stands for D_r (section 2.5)."""
+    """Requests a second that equations 15 and 16 give with `loop_overhead`; D_r D_m stands for D_r (section 2.5)."""
     shape = Layout.parse(name)
     disks = shape.disks
     service = equations.rlook_service(
@@ -79,7 +79,7 @@ def modelled_rate(name: str, queue: int, write_share: float) -> float:
         queue / disks,
         LOCALITY,
     )
-    one = equations.disk_throughput(FORMULAS_DRIVE.overhead, service)
+    one = equations.disk_throughput(loop_overhead(), service)
     return float(equations.array_throughput(disks, queue, one))
 
 

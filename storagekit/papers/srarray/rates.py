@@ -11,7 +11,7 @@ from storagekit.metrics import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import DiskArray, Run, large, on_axes, over_windows, small
-from storagekit.papers.srarray.replays import STAND_IN
+from storagekit.papers.srarray.replays import stand_in
 from storagekit.units import MS
 
 CELLO_LAYOUTS = ("2x3x1", "3x2x1", "1x6x1", "3x1x2", "1x1x6", "6x1x1")
@@ -26,10 +26,10 @@ def fig10(
 ) -> xr.Dataset:
     """Response time as the rate rises: six disks for Cello base, 36 for TPC-C (figures 9 and 10).
 
-    Dimension `scheduler`: "SATF" (RSATF on replicas) for every layout, "LOOK" (RLOOK) for those of figure 9. Windows are as
-    long as those of memory, and a fifth of each passes unmeasured, so that an array that cannot keep up has time to show it.
+    Dimension `scheduler`: "SATF" (RSATF on replicas) for every layout, "LOOK" (RLOOK) for those of figure 9. A fifth of each
+    window passes unmeasured, so that an array that cannot keep up has time to show it.
     """
-    effort = replace(effort, requests=effort.memory_requests)
+    effort = replace(effort, requests=effort.rate_requests)
     array, names, rates = _family(effort, workload)
     pair = [names[0], names[-1]]
     points = [(name, float(scale)) for name in names for scale in scales or rates]
@@ -78,7 +78,7 @@ def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
             "srarray.fig9.gap",
             all(array < stripe for array, stripe in gaps),
             basis="stand-in",
-            note=f"mean gap of RLOOK to RSATF against LOOK to SATF, Cello base; TPC-C: {told}; {STAND_IN}",
+            note=f"mean gap of RLOOK to RSATF against LOOK to SATF, Cello base; TPC-C: {told}; {stand_in(base)}",
         ),
         Measurement(
             "srarray.fig9.layout_beats_scheduler",
@@ -108,9 +108,10 @@ def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
             return Measurement(claim, None, basis="stand-in", note=f"15 ms not reached by every layout; {note}")
         return with_interval(claim, found, note, "stand-in")
 
-    length = f"windows of {base.attrs['window']} requests, a fifth unmeasured"
-    cello_note = f"times the trace's rate at 15 ms: {rates}; {length}; {STAND_IN}"
-    tpcc_note = f"times the trace's rate at 15 ms (nan: not reached): {tp}; {length}; {STAND_IN}"
+    cello_note = f"times the trace's rate at 15 ms: {rates}; {stand_in(base)}, a fifth of them unmeasured"
+    tpcc_note = (
+        f"times the trace's rate at 15 ms (nan: not reached): {tp}; {stand_in(tpcc)}, a fifth of them unmeasured"
+    )
     return [
         over("srarray.fig10.cello_vs_raid10", cello, "2x3x1", "3x1x2", cello_note),
         over("srarray.fig10.cello_vs_striping", cello, "2x3x1", "6x1x1", cello_note),
@@ -119,7 +120,7 @@ def fig10_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
             "srarray.fig10.tpcc_order",
             order == ["9x4x1", "12x3x1", "18x1x2", "18x2x1", "36x1x1"],
             basis="stand-in",
-            note=f"best as the rate rises: {', '.join(order)}; {STAND_IN}",
+            note=f"best as the rate rises: {', '.join(order)}; {stand_in(tpcc)}",
         ),
         over("srarray.fig10.tpcc_vs_18x2", oltp, "36x1x1", "18x2x1", tpcc_note),
         over("srarray.fig10.tpcc_vs_raid10", oltp, "36x1x1", "18x1x2", tpcc_note),

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from storagekit.errors import InputError
 from storagekit.metrics import Measurement, sweep, with_interval
 from storagekit.papers.srarray.agreement import paired
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
@@ -15,8 +16,7 @@ from storagekit.papers.srarray.rates import CELLO_LAYOUTS
 from storagekit.papers.srarray.replays import rule
 from storagekit.resources import real_traces
 from storagekit.units import SECTOR
-from storagekit.workload import wrapped
-from storagekit.workload.trace import read
+from storagekit.workload.trace import RequestTrace, read
 from storagekit.workload.trace.locality import seek_locality
 
 # in the folder of real traces
@@ -27,9 +27,10 @@ REAL_CLAIMS = ("order", "vs_striping", "vs_raid10", "best")
 def traces(effort: ArrayEffort = QUICK, folder: str | Path = "", *, scales: Sequence[float] = (1.0, 8.0, 64.0)):
     """Real traces through the six-disk layouts of figure 10, by `trace`, `layout`, `scale` and `seed` (spindle phases).
 
-    folder: see `resources.real_traces`; None is returned where none of it is there. Each trace's devices are laid end to end
-    as one data set, what lies beyond the drive's size wrapping around (`wrapped`); `requests_of` it, as many as a window of a
-    stand-in has, are run from its start. `recommended` is the layout of equation 5 at the `locality` of these requests.
+    folder: see `resources.real_traces`; None is returned where none of it is there. The busiest devices of each trace that
+    fit on one drive together are laid end to end as one data set; `requests_of` it, as many as a window of a stand-in has,
+    are run, from its middle. `recommended` is the layout of equation 5 at the `locality` of the whole trace, with the `span`
+    of the drive that the data take.
     """
     lying = {name: real_traces(folder) / file for name, file in REAL.items()}
     there = {name: path for name, path in lying.items() if path.is_file()}
@@ -37,25 +38,39 @@ def traces(effort: ArrayEffort = QUICK, folder: str | Path = "", *, scales: Sequ
         return None
     array, found = small(effort), []
     for name, path in there.items():
-        cut = read(path).take(slice(0, effort.requests))
-        size = float(min(cut.concatenated().ends()[0], 0.99 * array.drive.capacity * SECTOR))
+        room = array.drive.capacity * SECTOR
+        whole = busiest(read(path), 0.99 * room)
+        size = float(whole.ends()[0])
+        first = max(0, (len(whole) - effort.requests) // 2)
+        cut = whole.take(slice(first, first + effort.requests))
+        cut = replace(cut, time=cut.time - cut.time[0])
+        replay = array.replays(cut, size)
         data = sweep(
-            lambda layout, scale, cut=cut, size=size: array.replays(Run(layout, scale), cut, size),
+            lambda layout, scale, replay=replay: replay(Run(layout, scale)),
             {"layout": list(CELLO_LAYOUTS), "scale": list(scales)},
             seeds=effort.successive(4),
             requests=len(cut),
             warm_up=0,
             allow_held_up=True,
         )
-        whole = cut.concatenated()
-        folded = replace(whole, offset=whole.offset % int(size))
-        local = seek_locality(folded, {whole.devices[0]: int(size)}) or 1.0
-        data["requests_of"], data["locality"] = ((), len(cut)), ((), local)
-        data["recommended"] = ((), str(rule(6, float(cut.read.mean()), max(1.0, local))))
-        data["wrapped"] = ((), wrapped(cut, int(size / SECTOR)))
+        local = seek_locality(whole) or 1.0
+        data["requests_of"], data["locality"], data["span"] = ((), len(cut)), ((), local), ((), size / room)
+        data["recommended"] = ((), str(rule(6, float(whole.read.mean()), max(1.0, local), size / room)))
         found.append(data.assign_coords(trace=name))
     joined = xr.concat(found, dim="trace", combine_attrs="override")
     return joined.assign_attrs(paper="srarray", exhibit="srarray.traces", basis="trace")
+
+
+def busiest(trace: RequestTrace, room: float) -> RequestTrace:
+    """The requests to the busiest devices that have room for their data together, laid end to end; room: bytes."""
+    count, ends = np.bincount(trace.device, minlength=len(trace.devices)), trace.ends()
+    kept: list[int] = []
+    for device in np.argsort(-count, kind="stable"):
+        if count[device] and ends[[*kept, device]].sum() <= room:
+            kept.append(int(device))
+    if not kept:
+        raise InputError(f"no device of the trace has data of at most {room / 1e9:.3g} GB: take a larger drive")
+    return trace.select([trace.devices[device] for device in kept]).concatenated()
 
 
 def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
@@ -97,7 +112,8 @@ def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
                 f"srarray.traces.{name}_best",
                 chosen <= 1.05 * best,
                 basis="trace",
-                note=f"{rule} by equation 5 at L of {float(data.locality.sel(trace=name)):.2f} (at least 1); {note}",
+                note=f"{rule} by equation 5 at L of {float(data.locality.sel(trace=name)):.2f} (at least 1) on "
+                f"{float(data.span.sel(trace=name)):.0%} of the drive; {note}",
             ),
         ]
     return found

@@ -10,38 +10,51 @@ from storagekit.analytic.array import equations
 from storagekit.metrics import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired, tracks
 from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, ArrayEffort
-from storagekit.papers.srarray.disk_array import WORKLOADS, Run, large, on_axes, over_windows, small
+from storagekit.papers.srarray.disk_array import LONGEST_TABLE, WORKLOADS, Run, large, on_axes, over_windows, small
 from storagekit.papers.srarray.equations import worked_values
 from storagekit.plan import Layout
 from storagekit.plan.sr_array import best_sr_array
 
 DISKS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12)
 TPCC_DISKS = (12, 18, 24, 30, 36)
-STAND_IN = (
-    "stand-in: table 3's figures are matched, burstiness and the shape of seeks assumed; delayed writes are forced at 64 "
-    "entries (TPC-C: 128) in place of 10,000"
-)
 INFERRED = "S is inferred from the two values for nine disks, of which only the ratio is tested"
-# Cello base on 2x3x1, simulated: seeks linear in distance take 1.0 ms from a disk's request to its next, S / (3 L D_s) is
-# 0.4; without the settling of writes the mean is 0.3 ms less, without waiting 0.1 less (1.0 on one disk)
-SPREAD_STREAM = (
-    "L is of the whole stream, while the requests of each disk that it is spread over lie further apart; writes settle "
-    "longer and some requests wait, which equation 4 leaves out"
+LEFT_OUT = (
+    "equation 4 leaves out that writes settle longer, short seeks faster than its overhead, and that some requests wait"
 )
+# "largely successful", section 4.1
+FEW_PERCENT, LARGELY = 0.05, 0.9
 ORDER = ("SR-Array", "D-way mirror", "RAID-10", "Striping")
 
 
 def recommended(workload: str, disks: int) -> Layout:
-    """The SR-Array that the paper's rule gives for a workload (equation 5 with S / L, propagation in the background)."""
+    """The SR-Array that the paper's rule gives for a workload (equation 5 with S / L, propagation in the background).
+
+    S is that of the whole disk though Cello disk 6 has data for 15% of it: the paper's 11.6 copies for nine disks are its
+    5.8 for Cello base but for L.
+    """
     model = WORKLOADS[workload]
     return rule(disks, model.read_share, model.locality)
 
 
-def rule(disks: int, read_share: float, locality: float) -> Layout:
-    """The aspect ratio of equation 5, rounded as the paper does; propagation in the background makes p one."""
-    answer = best_sr_array(FORMULAS_DRIVE, disks, read_share=read_share, queue=1.0, locality=locality, background=1.0)
+def rule(disks: int, read_share: float, locality: float, span: float = 1.0) -> Layout:
+    """The aspect ratio of equation 5, rounded as the paper does; propagation in the background makes p one.
+
+    span: the share of a disk that the data take, which shortens seeks as L does.
+    """
+    near = locality / span
+    answer = best_sr_array(FORMULAS_DRIVE, disks, read_share=read_share, queue=1.0, locality=near, background=1.0)
     assert answer.paper is not None
     return answer.paper.layout
+
+
+def stand_in(data: xr.Dataset) -> str:
+    """What rows measured on a stand-in's windows rest on, in words."""
+    table, window = int(data.attrs["table"]), int(data.attrs["window"])
+    forced = f"delayed writes are forced at {table:,} entries"
+    if table < LONGEST_TABLE:
+        forced += " in place of 10,000, as windows are short"
+    made = "stand-in: table 3's figures are matched, burstiness and hot places assumed"
+    return f"{made}; windows of {window:,} requests; {forced}"
 
 
 def modelled_response(workload: str, shape: Layout) -> float:
@@ -129,11 +142,13 @@ def fig6_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
                 broken.append(f"{workload} {count}: " + " ".join(f"{time * 1e3:.2f}" for time in row))
     response = base.response
     ours = response.sel(layout=str(recommended("Cello base", 6)))
-    model = by_scheme(base, "Cello base", DISKS).mean("seed")
-    apart = model.sel(scheme="Model") / model.sel(scheme="SR-Array") - 1
+    shapes = {count: recommended("Cello base", count) for count in DISKS}
+    simulated = [float(response.sel(layout=str(shape)).mean("seed")) for shape in shapes.values()]
+    modelled = [modelled_response("Cello base", shape) for shape in shapes.values()]
+    apart = xr.DataArray(modelled, dims="disks", coords={"disks": list(shapes)}) / simulated - 1
 
     def over(claim: str, name: str, note: str) -> Measurement:
-        return with_interval(claim, paired(response.sel(layout=name), ours), f"{note}; {STAND_IN}", "stand-in")
+        return with_interval(claim, paired(response.sel(layout=name), ours), f"{note}; {stand_in(base)}", "stand-in")
 
     return [
         Measurement(
@@ -149,8 +164,8 @@ def fig6_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
         tracks(
             "srarray.fig6.model",
             apart,
-            "equation 4 and 2.7 ms over the simulated SR-Array less 1",
-            SPREAD_STREAM,
+            "equation 4 and 2.7 ms over the simulated SR-Array of the same shape less 1",
+            LEFT_OUT,
             "stand-in",
         ),
     ]
@@ -167,7 +182,7 @@ def fig7_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
             chosen = float(mean.sel(disks=count, replicas=recommended(workload, count).replicas))
             shortfalls[workload, count] = chosen / float(mean.sel(disks=count).min()) - 1
     (worst_workload, worst_disks), worst = max(shortfalls.items(), key=lambda item: item[1])
-    close = sum(short <= 0.05 for short in shortfalls.values())
+    close = sum(short <= FEW_PERCENT for short in shortfalls.values())
     return [
         Measurement("srarray.fig7.six[D_s]", six.striping, basis="analytic", note=INFERRED),
         Measurement("srarray.fig7.six[D_r]", six.replicas, basis="analytic", note=INFERRED),
@@ -176,20 +191,19 @@ def fig7_findings(base: xr.Dataset, disk6: xr.Dataset) -> list[Measurement]:
         Measurement("srarray.fig7.nine_practical", worked["practical"], basis="analytic", note=INFERRED),
         Measurement(
             "srarray.fig7.best",
-            worst <= 0.05,
+            close / len(shortfalls),
             basis="stand-in",
-            note=f"within 5% of the best at {close} of {len(shortfalls)} points, worst {worst:.1%} behind ({worst_workload}, "
-            f"{worst_disks} disks); {STAND_IN}",
+            holds=close / len(shortfalls) >= LARGELY,
+            note=f"share of points at which it is within 5% of the best, {close} of {len(shortfalls)} (nine in ten); "
+            f"worst {worst:.1%} behind ({worst_workload}, {worst_disks} disks); {stand_in(base)}",
         ),
     ]
 
 
 def fig8_findings(data: xr.Dataset) -> list[Measurement]:
     """Figure 8: TPC-C on 36 disks."""
-    ours = data.response.sel(layout="9x4x1")
+    ours, note = data.response.sel(layout="9x4x1"), stand_in(data)
     return [
-        with_interval("srarray.fig8.vs_raid10", paired(data.response.sel(layout="18x1x2"), ours), STAND_IN, "stand-in"),
-        with_interval(
-            "srarray.fig8.vs_striping", paired(data.response.sel(layout="36x1x1"), ours), STAND_IN, "stand-in"
-        ),
+        with_interval("srarray.fig8.vs_raid10", paired(data.response.sel(layout="18x1x2"), ours), note, "stand-in"),
+        with_interval("srarray.fig8.vs_striping", paired(data.response.sel(layout="36x1x1"), ours), note, "stand-in"),
     ]
