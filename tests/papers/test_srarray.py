@@ -91,6 +91,7 @@ def test_schemes_and_aspects_are_read_off_the_layouts():
         assert float(schemes.sel(scheme=scheme, disks=6)) == pytest.approx(value)
     # there is no RAID-10 of three disks
     assert np.isnan(float(schemes.sel(scheme="RAID-10", disks=3)))
+    assert float(schemes.sel(scheme="Rule", disks=6)) == pytest.approx(times["2x3x1"])
     # equation 4 at 2x3 with S/L, and the overhead
     assert float(schemes.sel(scheme="Model", disks=6)) == pytest.approx(10 / (3 * 2 * 4.14) + 1 + 2.7)
     shapes = by_aspect(data, [3, 6]).isel(seed=0) / MS

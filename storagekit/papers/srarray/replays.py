@@ -90,8 +90,8 @@ def by_scheme(data: xr.Dataset, workload: str, disks: Sequence[int]) -> xr.DataA
     """Response times, seconds, of `fig6` or `fig8` by `scheme` and `disks`; the SR-Array is the best of its aspect ratios.
 
     data: of either, over windows (`seed`), by whose mean the best is chosen; workload: its name, for the model.
-    NaN where a scheme has no such number of disks. The scheme "Model" is equation 4's latency and the overhead, of the layout
-    that the paper's rule gives.
+    NaN where a scheme has no such number of disks. The scheme "Rule" is the SR-Array of the layout that equation 5 gives,
+    "Model" equation 4's latency of that and the overhead.
     """
     mean = data.response.mean("seed")
     schemes = {
@@ -99,6 +99,7 @@ def by_scheme(data: xr.Dataset, workload: str, disks: Sequence[int]) -> xr.DataA
         "D-way mirror": [f"1x1x{count}" for count in disks],
         "RAID-10": [f"{count / 2:g}x1x2" for count in disks],
         "Striping": [f"{count}x1x1" for count in disks],
+        "Rule": [str(recommended(workload, count)) for count in disks],
     }
     blank = xr.full_like(data.response.isel(layout=0, drop=True), np.nan)
     known = set(data.layout.values)

@@ -10,7 +10,7 @@ from storagekit.papers.srarray import draw
 from storagekit.reproduce.claims import load_claims
 
 SEEDS = 3
-SCHEMES = ["SR-Array", "D-way mirror", "RAID-10", "Striping", "Model"]
+SCHEMES = ["SR-Array", "D-way mirror", "RAID-10", "Striping", "Rule", "Model"]
 
 
 @pytest.fixture(scope="module")
@@ -113,11 +113,15 @@ def test_a_scheme_without_so_many_disks_has_no_point(paper):
 
 
 def test_figure_7_has_a_point_for_every_shape_and_a_line_for_the_rules():
-    spec = draw.fig7(summary(Cello_base=aspects(6, 9)), summary(Cello_base=schemes(6, 9))).to_dict()
+    response = summary(Cello_base=schemes(6, 9))
+    spec = draw.fig7(summary(Cello_base=aspects(6, 9)), response).to_dict()
     shapes = {(row["disks"], row["replicas"]) for row in rows(spec) if "replicas" in row}
     assert shapes == {(6, "1"), (6, "2"), (6, "3"), (6, "6"), (9, "1"), (9, "3")}
     assert "Replicas on a disk" in titles(spec)
-    assert [row for row in rows(spec) if "replicas" not in row]
+    # what equation 5 gives, not the best
+    line = {row["disks"]: row["mean"] for row in rows(spec) if "replicas" not in row}
+    given = response["Cello base"].sel(scheme="Rule", statistic="mean")
+    assert line == {disks: pytest.approx(1e3 * float(given.sel(disks=disks))) for disks in (6, 9)}
 
 
 def test_figure_8_has_two_panels_with_legends_of_their_own(paper):

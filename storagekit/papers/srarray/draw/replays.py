@@ -41,7 +41,7 @@ def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 def fig7(aspects: xr.Dataset, response: xr.Dataset) -> alt.TopLevelMixin:
     """SR-Arrays with each number of replicas, and a line through those that the rule gives; a panel for each workload.
 
-    aspects: by disks and replicas. response: by scheme and disks, as in `fig6`.
+    aspects: by disks and replicas. response: by scheme and disks, as in `fig6`; the line is that of the scheme "Rule".
     """
     panels = [headed(_by_aspect(aspects[name], response[name]), str(name)) for name in aspects.data_vars]
     return finished(
@@ -59,7 +59,7 @@ def fig8(response: xr.DataArray, aspects: xr.DataArray, paper: Mapping[str, floa
         (most, ours * paper["srarray.fig8.vs_raid10"], "RAID-10"),
         (most, ours * paper["srarray.fig8.vs_striping"], "Striping"),
     ]
-    shown = response.drop_sel(scheme=["Model", "D-way mirror"], errors="ignore")
+    shown = response.drop_sel(scheme=["Rule", "Model", "D-way mirror"], errors="ignore")
     panels = [
         headed(_by_scheme(shown, said, None), "Schemes"),
         headed(_by_aspect(aspects, response), "Shapes of the SR-Array"),
@@ -78,7 +78,7 @@ def _by_scheme(response: xr.DataArray, said: Said, formula: str | None) -> Layer
         model = response.sel(scheme="Model", statistic="mean", drop=True).expand_dims(scheme=["SR-Array"])
     sides = (Side(title("disks")), _around(response, [height for _, height, _ in said]))
     drawn = lines(
-        response.drop_sel(scheme="Model", errors="ignore"),
+        response.drop_sel(scheme=["Rule", "Model"], errors="ignore"),
         "disks",
         "scheme",
         SCHEMES,
@@ -92,10 +92,10 @@ def _by_scheme(response: xr.DataArray, said: Said, formula: str | None) -> Layer
 
 
 def _by_aspect(aspects: xr.DataArray, response: xr.DataArray) -> Layered:
-    """Points for every number of replicas, and the line of the scheme "SR-Array"."""
+    """Points for every number of replicas, and the line of the scheme "Rule"."""
     sides = (Side(title("disks")), _around(aspects))
     shapes = points(aspects, "disks", "replicas", REPLICAS, sides, f"{title('replicas')} on a disk")
-    rule = response.sel(scheme="SR-Array", statistic="mean", drop=True).rename("mean").reset_coords(drop=True)
+    rule = response.sel(scheme="Rule", statistic="mean", drop=True).rename("mean").reset_coords(drop=True)
     line = (
         alt.Chart((rule * TO_MS).to_dataframe().reset_index())
         .mark_line(color="#999999", strokeWidth=2)
