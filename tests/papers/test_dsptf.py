@@ -104,6 +104,19 @@ def test_the_papers_own_times_match_or_hold():
     assert len(found) == 13
 
 
+def test_the_second_readings_have_rows_and_notes_of_their_own():
+    """Missed reads of SAP with popular data side by side are held against the paper's times; gains are told."""
+    histories = ideal()
+    local = {"sap": histories["sap"], "financial": histories["financial"]}
+    pace = dict(zip(NAMES, (10.0, 10.0, 15.0, 11.0, 12.0), strict=True))
+    found = replay_findings(histories, local, whole({"equal": pace, "slow": pace}))
+    shown = {row: verdict for row, verdict in verdicts(found).items() if row.startswith("dsptf.fig8.missed")}
+    assert len(shown) == 4 and set(shown.values()) == {"match"}
+    notes = {one.id: one.note for one in found}
+    assert "side by side hashing and LARD over D-SPTF: sap 1.12, financial 1.62" in notes["dsptf.fig6.local"]
+    assert "Poisson arrivals, over D-SPTF: Hashing 1.50, LARD 1.10, Weighted hash 1.20" in notes["dsptf.fig7.financial"]
+
+
 @pytest.mark.parametrize(
     ("trace", "system", "scheme", "time", "broken"),
     [
@@ -240,6 +253,17 @@ def test_a_network_without_delay_is_the_best_and_hashing_has_none():
     assert float(data.gain.sel(latency=0.0, statistic="mean")) > float(data.gain.sel(latency=3 * MS, statistic="mean"))
     hashed = data.throughput.sel(scheme="Hashing")
     np.testing.assert_allclose(hashed.sel(latency=0.0), hashed.sel(latency=3 * MS), rtol=1e-5)
+
+
+def test_systems_are_run_apart_and_gaps_are_the_samples_own():
+    runs = settings(4000, 100.0, ("equal", f"changing, {MEANINGS[-1]}"))
+    assert {name.split(": ")[0] for name in runs} == {"equal", f"changing, {MEANINGS[-1]}"} and len(runs) == 7
+    few = TraceEffort(seeds=1, requests=2**11)
+    by = [dsptf.replays(few, trace="financial", pieces=1, gaps=gaps, systems=("equal",)) for gaps in (None, "")]
+    bunched, poisson = (dsptf.missed(one.whole).sel(run="equal: Hashing") for one in by)
+    assert list(by[0].whole.run.values) == [f"equal: {scheme}" for scheme in NAMES]
+    # requests that come at once wait for one another
+    assert float(bunched.mean()) > 1.1 * float(poisson.mean())
 
 
 def test_settings_share_a_structure_and_know_their_schemes():

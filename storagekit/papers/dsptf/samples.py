@@ -16,6 +16,8 @@ from storagekit.resources import data_path
 
 # the public trace nearest to each: of the same name or the same laboratory; for SAP, a database under transactions too
 KIN = {"sap": "financial1", "cello2002": "cello2003", "websearch": "websearch1", "financial": "financial1"}
+# samples of a trace's own name that tell how its arrivals bunch, at another rate; one minute of WebSearch1 is too little
+GAPS = {"financial": "financial1"}
 
 
 @lru_cache(maxsize=8)
