@@ -209,6 +209,23 @@ def test_a_system_of_many_bricks_keeps_blocks_apart():
     assert float(rates.min()) > 0.5 and float(rates.sel(scheme="Central SPTF") - rates.min()) < 0.04
 
 
+def test_figure_9_has_rows_for_each_share_of_reads():
+    """Throughput that falls to 0.97 at 1.75 ms with 67% reads, to 0.93 with 90%; of the latter 5 points idle."""
+    latencies = np.array([0, 0.25, 0.5, 0.75, 1, 1.75, 2, 2.5, 3]) * MS
+    lost = xr.DataArray([0, 0, 0, 0, 0, 0.3, 0.4, 0.5, 0.6], coords={"latency": latencies})
+    share = xr.DataArray([0.1, 0.7 / 3], coords={"read_share": [0.67, 0.9]})
+    seeds = xr.DataArray([1.0, 1.0], coords={"seed": [0, 1]})
+    data = xr.Dataset({"throughput": 100 * (1 - lost * share) * seeds, "idle": 0.01 + lost / 6 * seeds * (share > 0)})
+    found = {one.id: one for one in dsptf.fig9_findings(data)}
+    assert set(found) == {claim.id for claim in load_claims("dsptf") if claim.id.startswith("dsptf.fig9.")}
+    assert found["dsptf.fig9.at_1_75_67_reads"].measured == pytest.approx(0.97)
+    assert found["dsptf.fig9.at_1_75"].measured == pytest.approx(0.93)
+    assert [found[f"dsptf.fig9.at_1_75{ending}"].holds for ending in ("", "_67_reads")] == [False, True]
+    assert "idle for 5.0 points of the time more, of 7.0 that are lost" in found["dsptf.fig9.at_1_75"].note
+    # another share is drawn, and has no row
+    assert not dsptf.fig9_findings(data.assign_coords(read_share=[0.5, 0.6]))
+
+
 def test_many_bricks_share_a_load_evenly():
     """128 bricks in overlapping pairs: the loop stays whole, every brick works, and reads are hardly contested (table 5)."""
     system = System(
