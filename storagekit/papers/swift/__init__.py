@@ -26,6 +26,7 @@ from storagekit.papers.swift.prototype import table1_findings as table1_findings
 from storagekit.papers.swift.prototype import table2_findings as table2_findings
 from storagekit.papers.swift.prototype import table3_findings as table3_findings
 from storagekit.papers.swift.prototype import table4_findings as table4_findings
+from storagekit.papers.swift.reads import reads as reads
 from storagekit.papers.swift.sessions import admitted as admitted
 from storagekit.papers.swift.sessions import allocation as allocation
 from storagekit.papers.swift.sessions import choices as choices
