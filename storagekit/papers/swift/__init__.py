@@ -15,6 +15,7 @@ from storagekit.papers.swift.figures import fig5 as fig5
 from storagekit.papers.swift.figures import fig5_findings as fig5_findings
 from storagekit.papers.swift.figures import fig6 as fig6
 from storagekit.papers.swift.figures import fig6_findings as fig6_findings
+from storagekit.papers.swift.figures import largest_loads as largest_loads
 from storagekit.papers.swift.figures import shared_findings as shared_findings
 from storagekit.papers.swift.gigabit_system import StreamEffort as StreamEffort
 from storagekit.papers.swift.gigabit_system import effort as effort
