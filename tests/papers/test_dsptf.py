@@ -107,7 +107,9 @@ def test_the_papers_own_times_match_or_hold():
 def test_the_second_readings_have_rows_and_notes_of_their_own():
     """Missed reads of SAP with popular data side by side are held against the paper's times; gains are told."""
     histories = ideal()
-    local = {"sap": histories["sap"], "financial": histories["financial"]}
+    # the mean over all requests is another number
+    sap = History(*(data.assign(response=data.response / 3) for data in histories["sap"]))
+    local = {"sap": sap, "financial": histories["financial"]}
     pace = dict(zip(NAMES, (10.0, 10.0, 15.0, 11.0, 12.0), strict=True))
     found = replay_findings(histories, local, whole({"equal": pace, "slow": pace}))
     shown = {row: verdict for row, verdict in verdicts(found).items() if row.startswith("dsptf.fig8.missed")}

@@ -28,8 +28,11 @@ from storagekit.workload.standin.popular.popularity import STEEPEST, expected_hi
 
 EXTENT = Declustered.extent * SECTOR
 WIDE = Bricks(32, 8)
-# orders in which LUNs are dealt to groups, of which the first is simulated
+# drawn orders in which LUNs are dealt to groups, of which the first is simulated
 LAYOUTS = 16
+# the least even of all orders: the busiest LUNs share a group
+BUSIEST_FIRST = -1
+ORDERS = {"drawn": 0, "busiest first": BUSIEST_FIRST}
 # what a divided memory loses in the paper's table, hashing and LARD, at least and at most
 FALLS = (0.02, 0.05)
 
@@ -39,8 +42,9 @@ def table3_luns(
 ) -> xr.Dataset:
     """Hit rates of reads where every LUN lies on one replica group and LUNs are as unlike as devices of public traces.
 
-    `hit_rate` [trace, scheme] of the first layout, simulated as in `traces.table3`; `hashing` [trace, layout]: what exact LRU
-    caches give hashing, without a simulation; `busiest` [trace, layout]: the share of requests that the busiest group has;
+    `hit_rate` [trace, scheme, order], simulated as in `traces.table3`: LUNs dealt to the groups in a drawn order, and group
+    after group filled with the busiest that are left. `hashing` [trace, layout]: what exact LRU caches give hashing in many
+    drawn orders, without a simulation; `busiest` [trace, layout]: the share of requests that the busiest group has;
     `needed` [trace, fall]: the share that it would have to have for hit rates to be lower by so much (`share_needed`).
     """
     began = time.perf_counter()
@@ -48,8 +52,12 @@ def table3_luns(
     found, exact, busiest = [], [], []
     for name in traces:
         laid = [on_groups(name, effort.wide, effort.first_seed, layout) for layout in range(layouts)]
-        data = through(laid[0], WIDE, runs, name, effort.seed_list[:1], 1).whole.isel(seed=0, drop=True)
-        found.append(data[["hit_rate"]].drop_vars(["system", "scheme"]).rename(run="scheme"))
+        orders = []
+        for layout in ORDERS.values():
+            given = on_groups(name, effort.wide, effort.first_seed, layout)
+            data = through(given, WIDE, runs, name, effort.seed_list[:1], 1).whole.isel(seed=0, drop=True)
+            orders.append(data[["hit_rate"]].drop_vars(["system", "scheme"]).rename(run="scheme"))
+        found.append(xr.concat(orders, dim="order", combine_attrs="override").assign_coords(order=list(ORDERS)))
         exact.append([hashed_hit_rate(given) for given in laid])
         busiest.append([group_shares(given).max() for given in laid])
     data = xr.concat(found, dim="trace", combine_attrs="override").assign_coords(trace=list(traces))
@@ -83,20 +91,27 @@ def on_groups(name: str, requests: int, seed: int, layout: int, system: Bricks =
     The paper has 50 LUNs and does not say where they lie, nor how the load is divided among them. Here each is as popular as
     `lun_shares` of the trace's kin says; within every LUN popularity falls alike, as steeply as one memory for all needs for
     its published hit rate. LUNs are dealt to the groups in an order drawn by `layout`, so that groups have as many, as nearly
-    as that goes. The addresses are those at which `Declustered` keeps the groups apart. seed: of the requests. layout: of the
-    order.
+    as that goes; of `BUSIEST_FIRST`, the busiest on the first, and so on. The addresses are those at which `Declustered`
+    keeps the groups apart. seed: of the requests.
     """
     model = model_of(name, requests)
     shares = lun_shares(KIN[name], model.luns)
     alone = replace(model, luns=1, data=model.lun)
     trace = generate(alone, seed=seed, popularity=popularity_within(model, shares))
-    # a stream for the LUNs of requests, one for their order
-    draw, order = np.random.default_rng([seed, 1]), np.random.default_rng([layout, 2])
-    lun = draw.choice(model.luns, size=len(trace), p=shares)
-    row, group = np.divmod(order.permutation(model.luns)[lun], system.bricks // system.replicas)
+    lun = np.random.default_rng([seed, 1]).choice(model.luns, size=len(trace), p=shares)
+    group, row = (placed[lun] for placed in _dealt(model.luns, system.bricks // system.replicas, layout))
     extent, rest = np.divmod(row * model.lun + trace.offset, EXTENT)
     offset = (extent * system.bricks + group * system.replicas) * EXTENT + rest
     return Source(replace(trace, offset=offset), model.scale, "stand-in")
+
+
+def _dealt(luns: int, groups: int, layout: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The group of each LUN, the busiest first, and its place there, [lun]."""
+    if layout == BUSIEST_FIRST:
+        return np.divmod(np.arange(luns), -(-luns // groups))
+    # a stream beside that for the LUNs of requests
+    row, group = np.divmod(np.random.default_rng([layout, 2]).permutation(luns), groups)
+    return group, row
 
 
 def groups_of(given: Source, system: Bricks = WIDE) -> NDArray[np.int64]:
