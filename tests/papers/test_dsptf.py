@@ -104,6 +104,21 @@ def test_the_papers_own_times_match_or_hold():
     assert len(found) == 13
 
 
+def test_the_second_readings_have_rows_and_notes_of_their_own():
+    """Missed reads of SAP with popular data side by side are held against the paper's times; gains are told."""
+    histories = ideal()
+    # the mean over all requests is another number
+    sap = History(*(data.assign(response=data.response / 3) for data in histories["sap"]))
+    local = {"sap": sap, "financial": histories["financial"]}
+    pace = dict(zip(NAMES, (10.0, 10.0, 15.0, 11.0, 12.0), strict=True))
+    found = replay_findings(histories, local, whole({"equal": pace, "slow": pace}))
+    shown = {row: verdict for row, verdict in verdicts(found).items() if row.startswith("dsptf.fig8.missed")}
+    assert len(shown) == 4 and set(shown.values()) == {"match"}
+    notes = {one.id: one.note for one in found}
+    assert "side by side hashing and LARD over D-SPTF: sap 1.12, financial 1.62" in notes["dsptf.fig6.local"]
+    assert "Poisson arrivals, over D-SPTF: Hashing 1.50, LARD 1.10, Weighted hash 1.20" in notes["dsptf.fig7.financial"]
+
+
 @pytest.mark.parametrize(
     ("trace", "system", "scheme", "time", "broken"),
     [
@@ -196,6 +211,23 @@ def test_a_system_of_many_bricks_keeps_blocks_apart():
     assert float(rates.min()) > 0.5 and float(rates.sel(scheme="Central SPTF") - rates.min()) < 0.04
 
 
+def test_figure_9_has_rows_for_each_share_of_reads():
+    """Throughput that falls to 0.97 at 1.75 ms with 67% reads, to 0.93 with 90%; of the latter 5 points idle."""
+    latencies = np.array([0, 0.25, 0.5, 0.75, 1, 1.75, 2, 2.5, 3]) * MS
+    lost = xr.DataArray([0, 0, 0, 0, 0, 0.3, 0.4, 0.5, 0.6], coords={"latency": latencies})
+    share = xr.DataArray([0.1, 0.7 / 3], coords={"read_share": [0.67, 0.9]})
+    seeds = xr.DataArray([1.0, 1.0], coords={"seed": [0, 1]})
+    data = xr.Dataset({"throughput": 100 * (1 - lost * share) * seeds, "idle": 0.01 + lost / 6 * seeds * (share > 0)})
+    found = {one.id: one for one in dsptf.fig9_findings(data)}
+    assert set(found) == {claim.id for claim in load_claims("dsptf") if claim.id.startswith("dsptf.fig9.")}
+    assert found["dsptf.fig9.at_1_75_67_reads"].measured == pytest.approx(0.97)
+    assert found["dsptf.fig9.at_1_75"].measured == pytest.approx(0.93)
+    assert [found[f"dsptf.fig9.at_1_75{ending}"].holds for ending in ("", "_67_reads")] == [False, True]
+    assert "idle for 5.0 points of the time more, of 7.0 that are lost" in found["dsptf.fig9.at_1_75"].note
+    # another share is drawn, and has no row
+    assert not dsptf.fig9_findings(data.assign_coords(read_share=[0.5, 0.6]))
+
+
 def test_many_bricks_share_a_load_evenly():
     """128 bricks in overlapping pairs: the loop stays whole, every brick works, and reads are hardly contested (table 5)."""
     system = System(
@@ -240,6 +272,17 @@ def test_a_network_without_delay_is_the_best_and_hashing_has_none():
     assert float(data.gain.sel(latency=0.0, statistic="mean")) > float(data.gain.sel(latency=3 * MS, statistic="mean"))
     hashed = data.throughput.sel(scheme="Hashing")
     np.testing.assert_allclose(hashed.sel(latency=0.0), hashed.sel(latency=3 * MS), rtol=1e-5)
+
+
+def test_systems_are_run_apart_and_gaps_are_the_samples_own():
+    runs = settings(4000, 100.0, ("equal", f"changing, {MEANINGS[-1]}"))
+    assert {name.split(": ")[0] for name in runs} == {"equal", f"changing, {MEANINGS[-1]}"} and len(runs) == 7
+    few = TraceEffort(seeds=1, requests=2**11)
+    by = [dsptf.replays(few, trace="financial", pieces=1, gaps=gaps, systems=("equal",)) for gaps in (None, "")]
+    bunched, poisson = (dsptf.missed(one.whole).sel(run="equal: Hashing") for one in by)
+    assert list(by[0].whole.run.values) == [f"equal: {scheme}" for scheme in NAMES]
+    # requests that come at once wait for one another
+    assert float(bunched.mean()) > 1.1 * float(poisson.mean())
 
 
 def test_settings_share_a_structure_and_know_their_schemes():

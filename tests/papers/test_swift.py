@@ -234,8 +234,32 @@ def test_small_runs_answer_every_claim_once(fig3, fig4, fig5, fig6):
     # of the parameters alone, whatever the run
     assert rows["swift.sim.block_32k"].verdict == "match"
     assert rows["swift.fig3.utilization_at_knee"].measured == pytest.approx(22 * 0.0374072)
-    assert rows["swift.fig3.knee_32"].measured == pytest.approx(1 / 0.0374072)
+    loads = figures.largest_loads(fig3, fig6).rate
+    assert rows["swift.fig3.knee_32"].measured == float(loads.sel(load_meant="knee"))
     assert rows["swift.sim.ring_use"].verdict == rows["swift.fig3.four_disks"].verdict == "holds"
+
+
+def test_where_the_papers_largest_load_lies():
+    """Completion times 1 / (c - rate): the power, rate times (c - rate), is most at c / 2, half of saturation."""
+    limit = 1 / 0.0374072
+    rates = np.linspace(0.02, 0.9, 40) * limit
+    axes = {"unit": [32 * KB], "disks": [32], "load": rates / limit}
+    data = xr.Dataset(
+        {
+            "rate": (tuple(axes), rates[None, None]),
+            "completion": ((*axes, "seed"), (1 / (limit - rates))[None, None, :, None]),
+        },
+        coords=axes | {"seed": [0]},
+    )
+    apart = xr.Dataset(
+        {"rate": (("unit", "disks", "seed"), [[[12.0]]])}, {"unit": [32 * KB], "disks": [32], "seed": [0]}
+    )
+    found = figures.largest_loads(data, apart)
+    assert found.rate.values == pytest.approx([12.0, limit / 2, 22.0, limit], rel=2e-3)
+    assert found.utilization.values == pytest.approx([12 / limit, 0.5, 22 / limit, 1.0], rel=2e-3)
+    assert found.completion.values[:3] == pytest.approx([1 / (limit - 12), 2 / limit, 1 / (limit - 22)], rel=2e-3)
+    assert np.isnan(found.completion.values[3])
+    assert float(found.times_alone[2]) == pytest.approx(0.98 * limit / (limit - 22), rel=2e-3)
 
 
 def test_nothing_may_fail_without_groups_and_everything_else_is_measured(redundancy):

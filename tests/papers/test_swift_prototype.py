@@ -19,6 +19,7 @@ from storagekit.papers.swift.measured import (
     possible_deviations,
 )
 from storagekit.papers.swift.prototype import prototype_findings
+from storagekit.papers.swift.reads import RANDOM, reads
 from storagekit.reproduce.claims import load_claims
 from storagekit.reproduce.scorecard import score
 
@@ -55,6 +56,42 @@ def test_two_agents_on_two_segments_share_only_the_client_by_hand():
     """Both cross at once, 1-4; the client takes A 4-6 and B 6-8; A is back 6-7-10, client 10-12, B 8-9-12, client 12-14."""
     done = read_completions(simple((1, 1), 1.0, 3.0), 2.0, 4)
     assert done == pytest.approx([6.0, 8.0, 12.0, 14.0])
+
+
+def test_times_that_vary_by_hand():
+    """Two agents as above, wire 3 and client 2, in multiples: the first packet takes the wire twice as long, the client has
+    the second in half its time.
+
+    agent A: answers 0-1, wire 1-7, client 7-9, answers 9-10, wire 10-13, client 13-15
+    agent B: answers 0-1, wire 7-10, client 10-11, answers 11-12, wire 13-16, client 16-18
+    """
+    wire, client = np.array([2.0, 1, 1, 1]), np.array([1.0, 0.5, 1, 1])
+    done = read_completions(simple((2,), 1.0, 3.0), 2.0, 4, wire, client)
+    assert done == pytest.approx([9.0, 11.0, 15.0, 18.0])
+
+
+def test_reads_by_what_is_random(predicted):
+    """With nothing the model with fixed times; with both, its mean value analysis, but for start and end of a transfer."""
+    found = reads(transfers=8)
+    rate = {name: float(found.rate.sel(random=name, ethernets=2)) for name in RANDOM}
+    two = predicted.rate.sel(operation="read", ethernets=2, statistic="mean")
+    assert rate["nothing"] == pytest.approx(float(two.sel(reading="other")), rel=1e-4)
+    assert rate["both"] == pytest.approx(float(two.sel(reading="judged")), rel=0.03)
+    assert float(found.unknown.sel(random="both")) == pytest.approx(
+        float(predicted.unknown.sel(operation="read", reading="judged")), rel=0.03
+    )
+    # what varies makes client and wire wait for one another, so that a second wire brings more
+    for one in ("client", "wire"):
+        assert rate["nothing"] * 1.1 < rate[one] < rate["both"] * 0.95
+        assert float(found.client.sel(random="both")) < float(found.client.sel(random=one)) < 1
+
+
+def test_the_notes_of_table_4s_reads_tell_every_reading(predicted, checked):
+    readings = reads(transfers=1)
+    found = {one.id: one.note for one in prototype_findings(predicted, checked, readings)}
+    said = f"client {float(readings.rate.sel(random='client', ethernets=2)):.0f} KB/s"
+    told = {name for name, note in found.items() if said in note}
+    assert told == {"swift.table4.read[3]", "swift.table4.read[6]", "swift.table4.read[9]", "swift.table4.read_gain"}
 
 
 def test_an_agent_with_fewer_packets_stops_asking():

@@ -28,6 +28,7 @@ from storagekit.papers.dsptf.loops import replicas_and_reads as replicas_and_rea
 from storagekit.papers.dsptf.loops import table1 as table1
 from storagekit.papers.dsptf.loops import table1_findings as table1_findings
 from storagekit.papers.dsptf.loops import table1_readings as table1_readings
+from storagekit.papers.dsptf.luns import table3_luns as table3_luns
 from storagekit.papers.dsptf.network import messages as messages
 from storagekit.papers.dsptf.network import network as network
 from storagekit.papers.dsptf.replays import TraceEffort as TraceEffort

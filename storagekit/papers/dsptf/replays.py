@@ -11,6 +11,7 @@ from storagekit.cache import BrickLRU, blocks_held
 from storagekit.engine import Spell, State
 from storagekit.metrics import History, Measurement, history, ratio, with_interval
 from storagekit.papers.dsptf.bricks import DEGRADATION, HALF, NAMES, SLOW, Bricks, Setting, Source, source
+from storagekit.papers.dsptf.samples import GAPS, bunched
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.units import MS
 
@@ -24,8 +25,8 @@ LARD_WINDOWS = (1 / 40, 1 / 10)
 LARD_LOW, LARD_HIGH = 0.75, 1.0
 LOCAL, REST = ("sap", "financial"), ("websearch", "cello2002")
 STAND_IN = (
-    "stand-in: matched to table 2 and to the Central column of table 3, Poisson arrivals, no locality in space; one "
-    "draw of it, the interval is over the leads of spindles"
+    "stand-in: matched to table 2 and to the Central column of table 3, Poisson arrivals (Financial: the gaps of a public "
+    "sample), no locality in space; one draw of it, the interval is over the leads of spindles"
 )
 BALANCED = ("LARD", "Weighted hash")
 WAIT = "an idle brick waits two messages, 0.1 ms, before it issues a read, so that no read is served twice"
@@ -57,8 +58,11 @@ def trace_effort(profile: str, first_seed: int = 0) -> TraceEffort:
     return of_profile(profile, {"quick": QUICK, "full": TraceEffort(requests=2**19, wide=2**17)}, first_seed)
 
 
-def settings(requests: int, duration: float) -> dict[str, Setting]:
-    """The runs of one trace, by name: equal bricks, one slow, and changing ones, these with LARD's windows too."""
+def settings(requests: int, duration: float, systems: Sequence[str] = SYSTEMS) -> dict[str, Setting]:
+    """The runs of one trace, by name: equal bricks, one slow, and changing ones, these with LARD's windows too.
+
+    systems: those of `SYSTEMS` to run.
+    """
     quarter = requests // 4
     spells = {
         "equal": (Spell(0, 1.0), Spell(1, 1.0)),
@@ -79,7 +83,7 @@ def settings(requests: int, duration: float) -> dict[str, Setting]:
         runs[f"changing: LARD, {share}"] = Setting(
             "LARD", spells["changing"], 1.0, window * duration, LARD_LOW, LARD_HIGH
         )
-    return runs
+    return {name: run for name, run in runs.items() if name.startswith(tuple(systems))}
 
 
 def replays(
@@ -90,16 +94,24 @@ def replays(
     system: Bricks = PAIR,
     pieces: int = PIECES,
     together: bool = False,
+    gaps: str | None = None,
+    systems: Sequence[str] = SYSTEMS,
 ) -> History:
     """A trace through two bricks under every scheme and condition, all side by side (figures 6, 7 and 8).
 
     Dimension `run`, with coordinates `system`, one of `SYSTEMS`, or "changing, rotation" and "changing, seek" where a brick
     is slow in nothing else, and "changing, degraded" where all takes 1.5 times as long; and `scheme`. together: a stand-in
-    whose popular data lies side by side. The whole run counts, as in the paper: memories are empty at first. Attribute
+    whose popular data lies side by side. gaps: the public sample whose gaps between arrivals a stand-in has, "" for Poisson
+    arrivals; by default that of the trace's own name where there is one (`GAPS`). systems: those of `SYSTEMS` to run. The
+    whole run counts, as in the paper: memories are empty at first. Attribute
     `duplicates`: blocks found in the memories of two bricks at the end.
     """
     given = source(trace, effort.requests, effort.first_seed, folder, together)
-    return through(given, system, settings(len(given.trace), seconds(given)), trace, effort.seed_list, pieces)
+    sample = GAPS.get(trace, "") if gaps is None else gaps
+    if sample and given.basis == "stand-in":
+        given = bunched(given, sample, effort.first_seed)
+    runs = settings(len(given.trace), seconds(given), systems)
+    return through(given, system, runs, trace, effort.seed_list, pieces)
 
 
 def through(
@@ -155,17 +167,43 @@ def time_over(time: xr.DataArray, one: str, other: str) -> float:
     return float((time.sel(scheme=one) / time.sel(scheme=other)).mean("seed"))
 
 
-def replay_findings(histories: Mapping[str, History], local: History | None = None) -> list[Measurement]:
+def replay_findings(
+    histories: Mapping[str, History], local: Mapping[str, History] | None = None, poisson: History | None = None
+) -> list[Measurement]:
     """Figures 6, 7 and 8 from the `replays` of all traces by name. Judged by the mean response time of all requests; notes
     give that of the reads that memory does not answer (`missed`).
 
-    local: SAP's with popular data side by side, for the notes of figure 8.
+    local: those of SAP and Financial with popular data side by side, for the rows of figure 8 that go by missed reads, and
+    the notes. poisson: Financial's with Poisson arrivals, for the notes.
     """
+    local = local or {}
     equal = {name: _by_scheme(found.whole, "equal") for name, found in histories.items()}
     slow = {name: _by_scheme(found.whole, "slow") for name, found in histories.items()}
     real = all(found.whole.attrs["basis"] == "trace" for found in histories.values())
     basis, said = ("trace", "") if real else ("stand-in", f"; {STAND_IN}")
-    return [*_fig6(equal, basis, said), *_fig7(slow, basis, said), *_fig8(histories["sap"], local, basis, said)]
+    said += _near(local)
+    return [
+        *_fig6(equal, basis, said + _unbunched(poisson, "equal")),
+        *_fig7(slow, basis, said + _unbunched(poisson, "slow")),
+        *_fig8(histories["sap"], local.get("sap"), basis, said),
+        *(_fig8_missed(local["sap"], basis) if "sap" in local else []),
+    ]
+
+
+def _near(local: Mapping[str, History]) -> str:
+    """What hashing and LARD take over D-SPTF where popular data lies side by side."""
+    gains = {name: _by_scheme(found.whole, "equal") for name, found in local.items()}
+    times = _listed({name: _mean(_gain(time.response)) for name, time in gains.items()})
+    return f"; with popular data side by side hashing and LARD over D-SPTF: {times}" if gains else ""
+
+
+def _unbunched(poisson: History | None, system: str) -> str:
+    """What hashing, LARD and weighted hashing take over D-SPTF on Financial with Poisson arrivals."""
+    if poisson is None:
+        return ""
+    time = _by_scheme(poisson.whole, system).response
+    over = {scheme: time_over(time, scheme, "D-SPTF") for scheme in ("Hashing", *BALANCED)}
+    return f"; Financial with Poisson arrivals, over D-SPTF: {_listed(over)}"
 
 
 def _fig6(times: Mapping[str, xr.Dataset], basis: str, said: str) -> list[Measurement]:
@@ -261,6 +299,18 @@ def _fig8(found: History, local: History | None, basis: str, said: str) -> list[
             with_interval(f"dsptf.fig8.ratio_{label}", gain, f"missed reads alone {alone:.2f}{note}{said}", basis)
         )
     return [*rows, _lard_window(_changing(found, "changing"), basis)]
+
+
+def _fig8_missed(local: History, basis: str) -> list[Measurement]:
+    """The times of figure 8 once more, of the reads that memory does not answer and with popular data side by side."""
+    times, rows = _changing(local, f"changing, {DEGRADATION}"), []
+    for label, spans in (("normal", NORMAL), ("degraded", DEGRADED)):
+        quarters = times.missed.sel(piece=_within(times, spans)).mean("piece") / MS
+        for key, scheme in (("dsptf", "D-SPTF"), ("hash", "Hashing")):
+            note = "missed reads alone, popular data side by side: whose response time, and how local, the paper leaves open"
+            row = _interval(quarters.sel(scheme=scheme))
+            rows.append(with_interval(f"dsptf.fig8.missed[{label}_{key}]", row, note, basis))
+    return rows
 
 
 def _meanings(found: History) -> str:

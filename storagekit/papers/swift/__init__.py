@@ -15,6 +15,7 @@ from storagekit.papers.swift.figures import fig5 as fig5
 from storagekit.papers.swift.figures import fig5_findings as fig5_findings
 from storagekit.papers.swift.figures import fig6 as fig6
 from storagekit.papers.swift.figures import fig6_findings as fig6_findings
+from storagekit.papers.swift.figures import largest_loads as largest_loads
 from storagekit.papers.swift.figures import shared_findings as shared_findings
 from storagekit.papers.swift.gigabit_system import StreamEffort as StreamEffort
 from storagekit.papers.swift.gigabit_system import effort as effort
@@ -26,6 +27,7 @@ from storagekit.papers.swift.prototype import table1_findings as table1_findings
 from storagekit.papers.swift.prototype import table2_findings as table2_findings
 from storagekit.papers.swift.prototype import table3_findings as table3_findings
 from storagekit.papers.swift.prototype import table4_findings as table4_findings
+from storagekit.papers.swift.reads import reads as reads
 from storagekit.papers.swift.sessions import admitted as admitted
 from storagekit.papers.swift.sessions import allocation as allocation
 from storagekit.papers.swift.sessions import choices as choices

@@ -14,7 +14,7 @@ client (69% busy) and Ethernet (79%) wait for one another, and more requests wou
 one size would suggest, neither is: the loop is as fast as its slowest part, so that an Ethernet in use for 79% makes the
 client the limit, and two agents give the full rate. The choice was made by the text, but after both numbers were known:
 judged 1256 KB/s on two Ethernets (gain 1.41; 1245 and 1.40 where others use 5% of the second), the other 889 (gain 1.00);
-what was measured, 1120 to 1150, lies between.
+what was measured, 1120 to 1150, lies between. What random times at one of the two alone give, `reads` tells.
 
 For writes the gap is either a segment's, as the wait was put in as the kernel's buffers for the network overflowed, or the
 client's own.
@@ -91,15 +91,26 @@ TWO = Prototype(agents=(3, 3))
 ONE = Prototype()
 
 
-def read_completions(prototype: Prototype, client: float, packets: int) -> NDArray[np.float64]:
+def read_completions(
+    prototype: Prototype,
+    client: float,
+    packets: int,
+    wire_multiples: NDArray[np.float64] | None = None,
+    client_multiples: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
     """When the client is done with each of `packets`, in seconds since it sent the first requests, in order.
 
-    Every time is fixed; segments and client serve first come, first served. Packet k belongs to agent k mod N, as the library
-    interleaves evenly. client: seconds that its processor spends on a packet and the request for the next.
+    Segments and client serve first come, first served. Packet k belongs to agent k mod N, as the library interleaves evenly.
+    client: seconds that its processor spends on a packet and the request for the next. wire_multiples, client_multiples: for
+    each packet in the order in which segments and client begin it, [packets], what its time there is in multiples of the
+    mean; without them every time is fixed.
     """
     segment = [place for place, count in enumerate(prototype.agents) for _ in range(count)]
     free, client_free = [0.0] * len(prototype.agents), 0.0
     wires, answer = prototype.wires, prototype.answer
+    fixed = np.ones(packets)
+    on_wires = iter((fixed if wire_multiples is None else wire_multiples).tolist())
+    at_clients = iter((fixed if client_multiples is None else client_multiples).tolist())
     left = [len(range(agent, packets, len(segment))) for agent in range(len(segment))]
     # (time, agent, whether it comes to the client or to its segment)
     queue = [(answer, agent, False) for agent, share in enumerate(left) if share]
@@ -109,10 +120,10 @@ def read_completions(prototype: Prototype, client: float, packets: int) -> NDArr
         now, agent, at_client = heapq.heappop(queue)
         if not at_client:
             wire = segment[agent]
-            free[wire] = max(now, free[wire]) + wires[wire]
+            free[wire] = max(now, free[wire]) + wires[wire] * next(on_wires)
             heapq.heappush(queue, (free[wire], agent, True))
             continue
-        client_free = max(now, client_free) + client
+        client_free = max(now, client_free) + client * next(at_clients)
         done.append(client_free)
         left[agent] -= 1
         if left[agent]:

@@ -57,3 +57,14 @@ def test_rows_that_disagree_are_coloured_and_limits_are_from_the_mean(checked):
     }
     assert {(one["low"], one["high"], one["again_low"], one["again_high"]) for one in drawn} == {(-4, 4, -5, 5)}
     assert {2, 24} <= figures(heading(chart.to_dict()))
+
+
+def test_reads_have_every_reading_above_what_was_measured(checked):
+    rates = [[888.0, 889.0], [888.0, 1065.0], [888.0, 1052.0], [888.0, 1243.0]]
+    coords = {"random": ["nothing", "client", "wire", "both"], "ethernets": [1, 2]}
+    spec = draw.reads(xr.Dataset({"rate": (("random", "ethernets"), rates)}, coords), checked).to_dict()
+    drawn = {one["random"]: one["rate"] for one in rows(spec) if "random" in one}
+    assert drawn == {"nothing": 889.0, "client": 1065.0, "wire": 1052.0, "both": 1243.0}
+    printed = checked["mean"].sel(table=4, operation="read")
+    band = next(one for one in rows(spec) if "low" in one)
+    assert (band["low"], band["high"]) == (float(printed.min()), float(printed.max()))

@@ -6,6 +6,7 @@ from storagekit.papers.swift.draw.figures import fig5 as fig5
 from storagekit.papers.swift.draw.figures import fig6 as fig6
 from storagekit.papers.swift.draw.figures import what_if as what_if
 from storagekit.papers.swift.draw.prototype import intervals as intervals
+from storagekit.papers.swift.draw.prototype import reads as reads
 from storagekit.papers.swift.draw.prototype import tables as tables
 from storagekit.papers.swift.draw.sessions import allocation as allocation
 from storagekit.papers.swift.draw.sessions import choices as choices

@@ -72,6 +72,36 @@ def _said(rate: xr.DataArray) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["name", "series", "value", "words"])
 
 
+def reads(readings: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
+    """Reads on two Ethernets by what has random times, each calibrated on one; behind them what was measured.
+
+    readings: `rate` by `random` and `ethernets`, KB/s. checked: as in `tables`.
+    """
+    rate = readings.rate.sel(ethernets=2)
+    rows = pd.DataFrame({"random": readings.random.values, "rate": rate.values})
+    printed = checked["mean"].sel(table=4, operation="read")
+    band = pd.DataFrame({"low": [float(printed.min())], "high": [float(printed.max())], "series": [MEASURED]})
+    scale = alt.Scale(domain=[0, 1.1 * float(rate.max())], nice=False)
+    y = alt.Y("rate:Q", title="Reads on two Ethernets (KB/s)", scale=scale)
+    base = alt.Chart(rows).encode(x=alt.X("random:N", title="Random times", sort=None, axis=alt.Axis(labelAngle=0)))
+    measured = (
+        alt.Chart(band)
+        .mark_rect(opacity=0.5)
+        .encode(
+            y=alt.Y("low:Q", scale=scale),
+            y2="high",
+            color=alt.Color("series:N", title=None, scale=alt.Scale(domain=[MEASURED], range=[GREY])),
+        )
+    )
+    dash = base.mark_tick(thickness=3, width={"band": 0.6}, color=BLUE).encode(y=y)
+    words = base.mark_text(fontSize=11, dy=-9, color=BLUE).encode(y=y, text=alt.Text("rate:Q", format=",.0f"))
+    return finished(
+        alt.layer(measured, dash, words).properties(width=400, height=HEIGHT),
+        "Table 4, reads: what a second Ethernet brings, by what is random",
+        "each calibrated on one Ethernet; exponential times at the client, on the wire, at both, or at neither",
+    )
+
+
 def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
     """Printed against recomputed 90% limits, a panel for each table; rows that no rounding reconciles are coloured.
 

@@ -1,0 +1,55 @@
+"""What public traces of the same kinds say where table 2 is silent: how unlike devices are, and how arrivals bunch.
+
+Facts of the samples come with the package (data/reference/trace_samples.csv), so that nothing needs the samples themselves,
+and nothing here was chosen by what it leads to.
+"""
+
+import csv
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storagekit.papers.dsptf.bricks import Source
+from storagekit.resources import data_path
+
+# the public trace nearest to each: of the same name or the same laboratory; for SAP, a database under transactions too
+KIN = {"sap": "financial1", "cello2002": "cello2003", "websearch": "websearch1", "financial": "financial1"}
+# samples of a trace's own name that tell how its arrivals bunch, at another rate; one minute of WebSearch1 is too little
+GAPS = {"financial": "financial1"}
+
+
+@lru_cache(maxsize=8)
+def sampled(sample: str, figure: str) -> NDArray[np.int64]:
+    """`value` and `count` of a figure of a sample, [row, 2].
+
+    device: the requests to each device that has any, the busiest first. gap: how often two arrivals were so many ticks apart.
+    Source: data/reference/trace_samples.csv.
+    """
+    with data_path("reference", "trace_samples.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if (row["sample"], row["figure"]) == (sample, figure)]
+    return np.array([[int(row["value"]), int(row["count"])] for row in rows], np.int64)
+
+
+def lun_shares(sample: str, luns: int) -> NDArray[np.float64]:
+    """Shares of the requests that go to so many equal LUNs, [lun], falling; they sum to 1.
+
+    The share of the busiest k of the LUNs is that of the busiest k / luns of the sample's devices, with straight lines
+    between them: the sample's Lorenz curve, cut into as many pieces as there are LUNs.
+    """
+    counts = sampled(sample, "device")[:, 1]
+    curve = np.concatenate([[0.0], np.cumsum(counts)]) / counts.sum()
+    return np.diff(np.interp(np.linspace(0, 1, luns + 1), np.linspace(0, 1, len(curve)), curve))
+
+
+def bunched(given: Source, sample: str, seed: int) -> Source:
+    """The same requests in the same time, with gaps drawn from those of a sample, one independently of the next.
+
+    They are stretched alike, so that the mean gap stays what the trace had. seed: of the draw.
+    """
+    ticks, often = sampled(sample, "gap").T
+    drawn = np.random.default_rng([seed, 3]).choice(ticks, size=len(given.trace) - 1, p=often / often.sum())
+    time = given.trace.time
+    since = np.concatenate([[0], np.cumsum(drawn)])
+    return given._replace(trace=replace(given.trace, time=time[0] + since * (time[-1] - time[0]) / since[-1]))
