@@ -304,6 +304,7 @@ def test_settings_share_a_structure_and_know_their_schemes():
             "scheme 'SPTF': unknown",
         ),
         (lambda: dsptf.trace_effort("huge"), "profile 'huge': unknown"),
+        (lambda: settings(4000, 100.0, ("broken",)), "systems broken: no runs; some of equal"),
     ],
 )
 def test_impossible_requests_are_refused(ask, says):

@@ -29,7 +29,7 @@ from storagekit.workload.standin.popular.popularity import STEEPEST, expected_hi
 EXTENT = Declustered.extent * SECTOR
 WIDE = Bricks(32, 8)
 # drawn orders in which LUNs are dealt to groups, of which the first is simulated
-LAYOUTS = 16
+LAYOUTS = 8
 # the least even of all orders: the busiest LUNs share a group
 BUSIEST_FIRST = -1
 ORDERS = {"drawn": 0, "busiest first": BUSIEST_FIRST}

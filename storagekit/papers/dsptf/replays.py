@@ -9,6 +9,7 @@ import xarray as xr
 
 from storagekit.cache import BrickLRU, blocks_held
 from storagekit.engine import Spell, State
+from storagekit.errors import InputError
 from storagekit.metrics import History, Measurement, history, ratio, with_interval
 from storagekit.papers.dsptf.bricks import DEGRADATION, HALF, NAMES, SLOW, Bricks, Setting, Source, source
 from storagekit.papers.dsptf.samples import GAPS, bunched
@@ -61,7 +62,7 @@ def trace_effort(profile: str, first_seed: int = 0) -> TraceEffort:
 def settings(requests: int, duration: float, systems: Sequence[str] = SYSTEMS) -> dict[str, Setting]:
     """The runs of one trace, by name: equal bricks, one slow, and changing ones, these with LARD's windows too.
 
-    systems: those of `SYSTEMS` to run.
+    systems: those of `SYSTEMS` to run, or beginnings of the runs' names. Raises InputError where there are no such.
     """
     quarter = requests // 4
     spells = {
@@ -83,7 +84,10 @@ def settings(requests: int, duration: float, systems: Sequence[str] = SYSTEMS) -
         runs[f"changing: LARD, {share}"] = Setting(
             "LARD", spells["changing"], 1.0, window * duration, LARD_LOW, LARD_HIGH
         )
-    return {name: run for name, run in runs.items() if name.startswith(tuple(systems))}
+    chosen = {name: run for name, run in runs.items() if name.startswith(tuple(systems))}
+    if not chosen:
+        raise InputError(f"systems {', '.join(systems) or 'none'}: no runs; some of {', '.join(SYSTEMS)}")
+    return chosen
 
 
 def replays(
