@@ -46,13 +46,14 @@ class Loop(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What a run measured; accesses is -1 where the slots were too few."""
+    """What a run measured; accesses is -1 where the slots were too few. twice: reads that were being served elsewhere."""
 
     accesses: int
     elapsed: float
     busy: float
     candidates: int
     contested: int
+    twice: int
 
 
 class Slots(NamedTuple):
@@ -170,14 +171,15 @@ def draw(drive, loop, slots, s, state):
 
 @numba.njit(inline="always")
 def positioning(drive, slots, s, cylinder, head, turns):
-    """Seconds of seek and rotation to slot s from an arm, the platter standing at `turns`."""
+    """Seconds to slot s from an arm, the platter standing at `turns`, and those of them that are rotation."""
     move = drive.seek[abs(slots.cylinder[s] - cylinder)]
     if slots.head[s] != head and move < drive.head_switch:
         move = drive.head_switch
     if move > 0 and not slots.read[s]:
         move += drive.write_settle
     ahead = slots.angle[s] - (turns + move / drive.revolution)
-    return move + (ahead - np.floor(ahead)) * drive.revolution
+    rotation = (ahead - np.floor(ahead)) * drive.revolution
+    return move + rotation, rotation
 
 
 @numba.njit(inline="always")
@@ -224,7 +226,7 @@ def without_delay(drive, loop, seed, events, warm_up):
             while s < loop.slots and slots.used[s]:
                 s += 1
             if s == loop.slots:
-                return Sums(-1, now, busy, candidates, 0)
+                return Sums(-1, now, busy, candidates, 0, 0)
             draw(drive, loop, slots, s, state)
             coming -= 0 if slots.answered[s] else 1
             for d in range(loop.bricks):
@@ -240,7 +242,7 @@ def without_delay(drive, loop, seed, events, warm_up):
         for s in range(loop.slots):
             if slots.used[s] and (slots.waiting[s] >> k) & 1:
                 depth += 1
-                cost = positioning(drive, slots, s, cylinder[k], head[k], phase[k] + now / drive.revolution)
+                cost, _ = positioning(drive, slots, s, cylinder[k], head[k], phase[k] + now / drive.revolution)
                 if cost < best:
                     best, chosen = cost, s
         serving[k] = chosen
@@ -254,25 +256,32 @@ def without_delay(drive, loop, seed, events, warm_up):
             busy += best + slots.transfer[chosen]
             accesses += 1
             candidates += depth
-    return Sums(accesses, now - began, busy, candidates, 0)
+    return Sums(accesses, now - began, busy, candidates, 0, 0)
 
 
 @numba.njit(nogil=True)
 def with_claims(drive, loop, latency, seed, events, warm_up):
-    """D-SPTF, a message taking `latency` one way (dsptf, section 3.1): claims, bids, choices 2 latencies early."""
+    """D-SPTF, a message taking `latency` one way (dsptf, section 3.1): claims, bids, choices 2 latencies early.
+
+    A brick that chooses later than that, its disk idle or its last choice given up, waits for claims until two latencies have
+    passed or its platter leaves it no more time, whichever is sooner.
+    """
     state = seeded(seed)
     slots = empty(loop.slots)
-    born, first, made = np.zeros(loop.slots), np.zeros(loop.slots), np.zeros(loop.slots)
-    owner, bid = np.full(loop.slots, NOBODY), np.zeros(loop.slots)
+    born, first = np.zeros(loop.slots), np.zeros(loop.slots)
+    # of every brick's claim on the read in each slot when it was made, and its bid; and how many bricks serve that read
+    made, bid = np.zeros((loop.slots, loop.bricks)), np.zeros((loop.slots, loop.bricks))
+    services = np.zeros(loop.slots, np.int64)
     wake, phase = np.zeros(loop.bricks), np.zeros(loop.bricks)
     # the access under way (or the last), and the one planned after it
     ends, serving = np.full(loop.bricks, NEVER), np.full(loop.bricks, NOBODY)
     free, cylinder, head = np.zeros(loop.bricks), np.zeros(loop.bricks, np.int64), np.zeros(loop.bricks, np.int64)
     planned, plan_cost, plan_end = np.full(loop.bricks, NOBODY), np.zeros(loop.bricks), np.zeros(loop.bricks)
+    issue, idle = np.zeros(loop.bricks), np.zeros(loop.bricks, np.bool_)
     for d in range(loop.bricks):
         phase[d], wake[d] = uniform(state), 1e-4 * d
     coming = loop.outstanding
-    now, began, busy, accesses, candidates, contested = 0.0, 0.0, 0.0, 0, 0, 0
+    now, began, busy, accesses, candidates, contested, twice = 0.0, 0.0, 0.0, 0, 0, 0, 0
     event = 0
     while event < events:
         while coming > 0:
@@ -280,12 +289,12 @@ def with_claims(drive, loop, latency, seed, events, warm_up):
             while s < loop.slots and slots.used[s]:
                 s += 1
             if s == loop.slots:
-                return Sums(-1, now, busy, candidates, contested)
+                return Sums(-1, now, busy, candidates, contested, twice)
             draw(drive, loop, slots, s, state)
-            born[s], first[s], owner[s] = now, NEVER, NOBODY
+            born[s], first[s], made[s], services[s] = now, NEVER, NEVER, 0
             coming -= 0 if slots.answered[s] else 1
             for d in range(loop.bricks):
-                if wake[d] == NEVER:
+                if idle[d]:
                     wake[d] = now
         j = earliest(ends)
         k = earliest(wake)
@@ -310,44 +319,58 @@ def with_claims(drive, loop, latency, seed, events, warm_up):
             serving[k], ends[k], free[k] = s, plan_end[k], plan_end[k]
             cylinder[k], head[k] = slots.end_cylinder[s], slots.end_head[s]
             planned[k] = NOBODY
-        start = max(free[k], now + 2 * latency)
-        best, chosen, depth, soonest = NEVER, NOBODY, 0, NEVER
+        start = max(free[k], now)
+        best, turn, chosen, depth, soonest = NEVER, 0.0, NOBODY, 0, NEVER
         for s in range(loop.slots):
             if not slots.used[s] or not (slots.waiting[s] >> k) & 1:
                 continue
-            if slots.read[s] and first[s] + latency < now - 1e-12:
+            if slots.read[s] and (slots.answered[s] or first[s] + latency < now - 1e-12):
                 continue
             reaches = born[s] if slots.receiving[s] == k else born[s] + latency
             if reaches > now:
                 soonest = min(soonest, reaches)
                 continue
             depth += 1
-            cost = positioning(drive, slots, s, cylinder[k], head[k], phase[k] + start / drive.revolution)
+            cost, rotation = positioning(drive, slots, s, cylinder[k], head[k], phase[k] + start / drive.revolution)
             if cost < best:
-                best, chosen = cost, s
+                best, turn, chosen = cost, rotation, s
         if chosen == NOBODY:
-            wake[k] = soonest
+            wake[k], idle[k] = soonest, True
             continue
+        idle[k] = False
         if event > warm_up:
             candidates += depth
         s = chosen
         slots.waiting[s] &= ~(1 << k)
+        issue[k] = max(start, min(now + 2 * latency, start + turn))
         if slots.read[s]:
-            first[s] = min(first[s], now)
-            rival = owner[s]
-            if rival != NOBODY:
-                contested += event > warm_up
-                if bid[s] < best or (bid[s] == best and rival < k):
-                    wake[k] = made[s] + latency
+            contested += event > warm_up and first[s] < NEVER
+            first[s], made[s, k], bid[s, k] = min(first[s], now), now, best
+            hears, replaces = NEVER, False
+            for other in range(loop.bricks):
+                if other == k or made[s, other] == NEVER:
                     continue
-                planned[rival] = NOBODY
-                wake[rival] = now + latency
-            owner[s], bid[s], made[s] = k, best, now
+                arrives = made[s, other] + latency
+                if bid[s, other] < best or (bid[s, other] == best and other < k):
+                    if arrives <= issue[k] + 1e-12:
+                        hears = min(hears, arrives)
+                elif planned[other] == s and now + latency <= issue[other] + 1e-12:
+                    planned[other] = NOBODY
+                    wake[other] = now + latency
+                    replaces = True
+            if hears < NEVER:
+                wake[k] = max(hears, now)
+                continue
+            if not replaces:
+                # the first to end answers, and the slot is free when all have
+                twice += event > warm_up and services[s] > 0
+                slots.left[s] += services[s] > 0
+                services[s] += 1
         planned[k] = s
         plan_cost[k] = best + slots.transfer[s]
         plan_end[k] = start + plan_cost[k]
-        wake[k] = max(plan_end[k] - 2 * latency, start)
-    return Sums(accesses, now - began, busy, candidates, contested)
+        wake[k] = max(plan_end[k] - 2 * latency, issue[k])
+    return Sums(accesses, now - began, busy, candidates, contested, twice)
 
 
 def on_cores(cores, kernel, *arguments, events):

@@ -50,9 +50,9 @@ class BrickLRU(AbstractCache):
     A read hits if all its blocks are in the memory of one brick that it is sent to. If not, they go to the memory of the
     brick whose disk is to serve it as soon as that has claimed it; whoever else held some drops them. D-SPTF's bricks hear
     the claim; others, and those that a claim does not reach, are taken to be told, so that the memories are apart by
-    construction (a departure: in the paper a lost claim may leave a block in two). A block belongs to the bricks that hold
-    the beginning of its request. A read of blocks that are still coming off the disk is answered with the read that fetches
-    them.
+    construction (a departure: in the paper a lost or late claim may leave a block in two). A block belongs to the bricks
+    that hold the beginning of its request. A read of blocks that are still coming off the disk is answered with the read
+    that fetches them.
 
     A write is in the NVRAM of every replica until its disk has it, in the slot that it holds there; after that only one
     brick keeps it: the one that reads of it are sent to, of several hash(address) mod replicas. That one's copy is counted

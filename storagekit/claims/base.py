@@ -7,13 +7,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.lanes import real, rows
+from storagekit.lanes import INSTANT, real, rows
 from storagekit.moments import Member
 
 
 class Claim(NamedTuple):
-    """A drive's choice: of which part, when the access starts, seconds from now, and the bid, the predicted positioning time.
-    takes: seconds that the access lasts."""
+    """A drive's choice: of which part, and the bid, the predicted positioning time.
+
+    start: seconds from now at which the access goes to the disk, until when the drive may give it up. takes: seconds that the
+    access lasts.
+    """
 
     slot: Int[Array, "1 *lanes"]
     part: Int[Array, "1 *lanes"]
@@ -67,8 +70,13 @@ class AbstractClaims(Member):
         return False
 
     def begins(self, free: Float[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
-        """Seconds from now until a drive that chooses now may begin, which falls free then."""
-        return jnp.maximum(free, self.lead)
+        """Seconds from now at which the access begins of a drive that chooses now and falls free then, as it predicts it."""
+        return jnp.maximum(free, 0.0)
+
+    def issues(self, begins: Float[Array, "1 *lanes"], rotation: Float[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
+        """Seconds from now at which an access goes to the disk that could at `begins`. It may be held back by its `rotation`,
+        the time for which it would wait for the platter, and ends no later for that."""
+        return begins
 
     @property
     @abstractmethod
@@ -130,3 +138,11 @@ def slot_mask(
 ) -> Bool[Array, "slot *lanes"]:
     """Where `index` points, in lanes in which `made` holds."""
     return (rows(values.shape[0], values) == index) & made
+
+
+def better_bid(
+    bid: Float[Array, "*#row"], part: Int[Array, "*#row"], other: Float[Array, "*#row"], of: Int[Array, "*#row"]
+) -> Bool[Array, "*#row"]:
+    """Whether the bid of a part is better than the other one, `of` another part. Drives that end the same access at one angle
+    bid the same for the next, and rounding must not choose between them."""
+    return (bid < other - INSTANT) | ((jnp.abs(bid - other) <= INSTANT) & (part < of))

@@ -32,6 +32,9 @@ class ByNumber(OneOf, AbstractClaims):
     def begins(self, free):
         return self.decided(member.begins(free) for member in self.members)
 
+    def issues(self, begins, rotation):
+        return self.decided(member.issues(begins, rotation) for member in self.members)
+
     @property
     def hop(self):
         return self.decided(member.hop for member in self.members)

@@ -3,9 +3,10 @@
 A brick chooses two latency bounds before its disk falls free and tells the other replicas, with its bid, the predicted
 positioning time. A claim that has arrived takes the read out of the hearer's queue. Two bricks that chose the same read
 before they heard of one another keep to one rule: the lower bid serves it, of equal bids the lower brick; the other gives
-it up when the better claim arrives and chooses again at once. Nothing is issued before twice the bound has passed since
-the choice, so that no read is served twice while messages keep to the bound. Positioning is predicted for the moment the
-access can start, which is what overlapping the wait with the rotation (section 3.1, figure 4) amounts to.
+it up when the better claim arrives and chooses again at once. A choice is issued to the disk once twice the bound has
+passed since, so that the claims of others have arrived; but a brick whose disk is free meanwhile waits no longer than the
+rotation that the access would wait for anyway (section 3.1, figure 4), and so loses no time. Where that is shorter a better
+claim may come too late, and two bricks serve the read.
 """
 
 from abc import abstractmethod
@@ -19,9 +20,9 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
-from storagekit.claims.base import AbstractClaims, Claim, Verdict, slot_mask
+from storagekit.claims.base import AbstractClaims, Claim, Verdict, better_bid, slot_mask
 from storagekit.errors import InputError
-from storagekit.lanes import INSTANT, bit, held, pick, real
+from storagekit.lanes import INSTANT, bit, held, pick, real, whole
 from storagekit.moments import Entered, Sizes, Stopped
 from storagekit.workload import Requests, fraction, scramble
 
@@ -64,12 +65,14 @@ class Lossy(AbstractDelivery):
 class Claims(NamedTuple):
     """Private state, for the read in each slot.
 
-    first: when the first claim was made, seconds from now; inf before it.
-    owner, bid, made, start: the best claim so far, of which part and when, and when its access starts.
+    first: when the first claim was made, seconds from now; inf before it. first_owner, first_bid: of which part, and its bid.
+    owner, bid, made, start: the best claim so far, of which part and when, and when its access goes to the disk.
     deaf: the parts whose drives never hear a claim on it. contested: several have claimed it.
     """
 
     first: Float[Array, "slot *lanes"]
+    first_owner: Int[Array, "slot *lanes"]
+    first_bid: Float[Array, "slot *lanes"]
     owner: Int[Array, "slot *lanes"]
     bid: Float[Array, "slot *lanes"]
     made: Float[Array, "slot *lanes"]
@@ -82,13 +85,17 @@ class DSPTF(AbstractClaims):
     """Distributed shortest positioning time first.
 
     latency: seconds a message takes one way (the paper: 50 us). bound: the latency the bricks reckon with, `latency` by
-    default. A claim that is heard twice finds nothing more to take away; claims that take longer than the bound are late
-    and may cost a second service (a brick that has not heard by the time the read is answered counts as having heard
-    then). With latency 0 this is the centralized ideal: one queue, every drive that falls free picks from it.
+    default. waits: 0 as in the paper; 1 if a brick whose disk is free begins only when two bounds have passed since its
+    choice, so that no read is served twice while claims arrive within the bound, and may miss a turn of the platter by that.
+    A claim that is heard twice finds nothing more to take away; one that is late may cost a second service (a brick that has
+    not heard by the time the read is answered counts as having heard then). Of claims that are on their way together to one
+    more brick the first and the best count. With latency 0 this is the centralized ideal: one queue, every drive that falls
+    free picks from it.
     """
 
     latency: Float[AnyArray, "..."]
     bound: Float[AnyArray, "..."]
+    waits: Int[AnyArray, "..."]
     delivery: AbstractDelivery
 
     def __init__(
@@ -96,16 +103,19 @@ class DSPTF(AbstractClaims):
         latency: ArrayLike = 50e-6,
         *,
         bound: ArrayLike | None = None,
+        waits: ArrayLike = 0,
         delivery: AbstractDelivery | None = None,
     ):
         self.latency = real(latency)
         self.bound = real(latency if bound is None else bound)
+        self.waits = whole(waits)
         self.delivery = Reliable() if delivery is None else delivery
 
     def __check_init__(self):
         for label, time in (("network latency", self.latency), ("latency bound", self.bound)):
             time = np.asarray(time)
             require((time >= 0) & np.isfinite(time), label, time, "0 or more and finite", "s")
+        require(np.isin(np.asarray(self.waits), (0, 1)), "waits", self.waits, "0 or 1")
 
     def check(self, needed):
         if needed > 1:
@@ -121,21 +131,24 @@ class DSPTF(AbstractClaims):
     def hop(self):
         return self.latency
 
+    def begins(self, free):
+        return jnp.maximum(free, jnp.where(self.waits != 0, self.lead, 0.0))
+
+    def issues(self, begins, rotation):
+        return jnp.maximum(begins, jnp.minimum(self.lead, begins + rotation))
+
     def init(self, sizes: Sizes) -> Claims:
         def full(value, kind=jnp.float32):
             return jnp.full((sizes.slots, *sizes.lanes), value, kind)
 
-        never = full(jnp.inf)
-        return Claims(never, full(0, jnp.int32), never, never, never, full(0, jnp.uint32), full(False, bool))
+        never, nobody = full(jnp.inf), full(0, jnp.int32)
+        return Claims(never, nobody, never, nobody, never, never, never, full(0, jnp.uint32), full(False, bool))
 
     def entered(self, private: Claims, moment: Entered) -> Claims:
         into = moment.into
-        return Claims(
+        return private._replace(
             first=jnp.where(into, jnp.inf, private.first),
-            owner=private.owner,
             bid=jnp.where(into, jnp.inf, private.bid),
-            made=private.made,
-            start=private.start,
             deaf=jnp.where(into, self.delivery.deaf(moment.request), private.deaf),
             contested=private.contested & ~into,
         )
@@ -143,36 +156,41 @@ class DSPTF(AbstractClaims):
     def choosable_from(self, private: Claims, asked, receiving, part):
         forwarded = asked + jnp.where(receiving == part, 0.0, self.latency)
         hears = ~held(private.deaf, part)
-        heard = (private.first + self.latency < 0) & hears
+        # a claim that arrives with the read is heard after the choice, however its time was rounded
+        rounding = jnp.minimum(self.latency, INSTANT)
+        heard = (private.first + self.latency < -rounding) & hears
         return jnp.where(heard, jnp.inf, forwarded)
 
     def claim(self, private: Claims, claim: Claim) -> tuple[Verdict, Claims]:
-        rival, rival_bid, rival_made, rival_start, deaf = (
-            pick(field, claim.slot) for field in (private.owner, private.bid, private.made, private.start, private.deaf)
-        )
+        before = Claims(*(pick(field, claim.slot) for field in private))
+        rival, rival_bid, rival_start, deaf = before.owner, before.bid, before.start, before.deaf
         contested = claim.made & jnp.isfinite(rival_bid)
-        better = (claim.bid < rival_bid) | ((claim.bid == rival_bid) & (claim.part < rival))
-        # a claim that arrives after its hearer's access has started comes too late
-        arrives = rival_made + self.latency
-        hears = (arrives <= claim.start + INSTANT) & ~held(deaf, claim.part)
+        better = better_bid(claim.bid, claim.part, rival_bid, rival)
+        # a claim that arrives after its hearer's access has gone to the disk comes too late
+        arrives, first_arrives = before.made + self.latency, before.first + self.latency
+        latest = jnp.where(held(deaf, claim.part), -jnp.inf, claim.start + INSTANT)
+        by_best = ~better & (arrives <= latest)
+        by_first = better_bid(before.first_bid, before.first_owner, claim.bid, claim.part) & (first_arrives <= latest)
         rival_hears = (self.latency <= rival_start + INSTANT) & ~held(deaf, rival)
         rival_yields = contested & better & rival_hears
         verdict = Verdict(
-            kept=claim.made & ~(contested & ~better & hears),
-            retry=jnp.maximum(arrives, 0.0),
+            kept=claim.made & ~(contested & (by_best | by_first)),
+            retry=jnp.maximum(jnp.where(by_first, first_arrives, arrives), 0.0),
             # whoever loses has heard that the read is taken, so that it leaves the loser's queue
             withdrawn=bit(claim.part) | jnp.where(rival_yields, bit(rival), jnp.uint32(0)),
             contested=contested,
-            first_contest=contested & ~pick(private.contested, claim.slot),
+            first_contest=contested & ~before.contested,
             rival=rival,
             rival_yields=rival_yields,
             rival_retry=self.latency + jnp.zeros_like(arrives),
             answer=jnp.full_like(arrives, jnp.inf),
         )
         at = slot_mask(private.first, claim.slot, claim.made)
-        best = at & better
+        best, first = at & better, at & jnp.isinf(private.first)
         return verdict, Claims(
-            first=jnp.where(at, jnp.minimum(private.first, 0.0), private.first),
+            first=jnp.where(first, 0.0, private.first),
+            first_owner=jnp.where(first, claim.part, private.first_owner),
+            first_bid=jnp.where(first, claim.bid, private.first_bid),
             owner=jnp.where(best, claim.part, private.owner),
             bid=jnp.where(best, claim.bid, private.bid),
             made=jnp.where(best, 0.0, private.made),

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
-from storagekit.claims.base import AbstractClaims, Claim, Verdict
+from storagekit.claims.base import AbstractClaims, Claim, Verdict, better_bid
 from storagekit.lanes import INSTANT, bit, count, held, least, nth_least, pick, real, rows, whole
 from storagekit.moments import Entered, Sizes, Stopped
 
@@ -105,7 +105,7 @@ class Preselection(AbstractClaims):
         claimed, made, start = bids
         needed = pick(private.needed, claim.slot)
         part = rows(claimed.shape[0], claimed)
-        better = _better(claimed, part, claim.takes, claim.part)
+        better = better_bid(claimed, part, claim.takes, claim.part)
         arrives = made + self.latency
         heard = better & (arrives <= claim.start + INSTANT)
         kept = claim.made & (count(heard) < needed)
@@ -149,7 +149,7 @@ class Preselection(AbstractClaims):
         part = rows(claimed.shape[0], claimed)
         highest = -least(jnp.where(hears, -claimed, jnp.inf))
         worst = -least(jnp.where(hears & (claimed >= highest - INSTANT), -part, 0))
-        ahead = count(_better(claimed, part, pick(claimed, worst), worst)) + 1
+        ahead = count(better_bid(claimed, part, pick(claimed, worst), worst)) + 1
         return worst, jnp.isfinite(highest) & (ahead >= needed)
 
     def stopped(self, private: Bids, moment: Stopped) -> Bids:
@@ -162,14 +162,6 @@ class Preselection(AbstractClaims):
 
     def elapse(self, private: Bids, time) -> Bids:
         return private._replace(made=private.made - time[None], start=private.start - time[None])
-
-
-def _better(
-    bid: Float[Array, "*#row"], part: Int[Array, "*#row"], other: Float[Array, "*#row"], of: Int[Array, "*#row"]
-) -> Bool[Array, "*#row"]:
-    """Whether the bid of a part is better than the other one, `of` another part. Drives that end the same access at one angle
-    bid the same for the next, and rounding must not choose between them."""
-    return (bid < other - INSTANT) | ((jnp.abs(bid - other) <= INSTANT) & (part < of))
 
 
 def _of_slot(field: Float[Array, "part slot *lanes"], slot: Int[Array, "1 *lanes"]) -> Float[Array, "part *lanes"]:

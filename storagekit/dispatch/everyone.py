@@ -26,9 +26,10 @@ class DSPTF(Everyone):
         latency: ArrayLike = 50e-6,
         *,
         bound: ArrayLike | None = None,
+        waits: ArrayLike = 0,
         delivery: AbstractDelivery | None = None,
     ):
-        self.settled = claims.DSPTF(latency, bound=bound, delivery=delivery)
+        self.settled = claims.DSPTF(latency, bound=bound, waits=waits, delivery=delivery)
 
     @property
     def claims(self) -> claims.DSPTF:

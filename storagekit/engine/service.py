@@ -117,9 +117,9 @@ class Chosen(NamedTuple):
 class Best(NamedTuple):
     """What a drive would do next, seconds from now.
 
-    found: there is something. slot: that of the request, unless the part is `late`. target: where the part lies. start,
-    finish: of the access. idle_until: where nothing is found, when something will be. candidates: parts there were to choose
-    from; unanswered: those among them of requests that nobody has answered yet.
+    found: there is something. slot: that of the request, unless the part is `late`. target: where the part lies. start: when
+    the access goes to the disk; finish: when it ends. idle_until: where nothing is found, when something will be. candidates:
+    parts there were to choose from; unanswered: those among them of requests that nobody has answered yet.
     """
 
     found: Bool[Array, "1 *lanes"]
@@ -211,8 +211,8 @@ def best_part(
     placement = system.placement
     as_now = mechanics(scenario, state, which)
     free, phase, arm = pick_tree((drives.free, drives.phase, drives.arm), which)
-    start = system.claims.begins(free)
-    angle = phase + as_now.turns(start)
+    begins = system.claims.begins(free)
+    angle = phase + as_now.turns(begins)
     parts = placement.part_on(which, slots.place)
     handed, came = _given(system, state, which)
     offer = system.write.offer(state.write, handed, parts, placement)
@@ -236,8 +236,8 @@ def best_part(
         replica=reach.replica,
         positioning=reach.positioning,
         transfer=transfer,
-        start=start,
-        finish=start + reach.positioning.total + transfer,
+        start=system.claims.issues(begins, reach.positioning.rotation),
+        finish=begins + reach.positioning.total + transfer,
         idle_until=least(choosable_from),
         candidates=jnp.where(found, count(cost < jnp.inf) + later, 0),
         unanswered=jnp.where(found, count((cost < jnp.inf) & ~slots.answered & (slots.answer > 0)), 0),

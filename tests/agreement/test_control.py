@@ -110,6 +110,25 @@ def test_with_claims(scalar, latency):
     assert_agree(scalar, "dsptf", "all", 0.9, (8,), latency)
 
 
+@pytest.mark.parametrize("outstanding", [1, 4, 8])
+def test_reads_served_twice_by_bricks_that_do_not_wait_long_enough(control, atlas, outstanding):
+    """Eight bricks, of which some are idle, a message taking 0.3 ms: further services and claims for each read."""
+    loop = control.Loop(8, outstanding, 1000, 1.0, READINGS["all"][0], False)
+    runs = [control.with_claims(atlas, loop, 0.3e-3, seed, 50_000, 10_000) for seed in range(1, 9)]
+    reads = np.array([sums.accesses - sums.twice for sums in runs])
+    expected = np.array([[sums.twice for sums in runs], [sums.contested for sums in runs]]) / reads
+
+    def few(count):
+        requests = RandomRequests(ExponentialSize(4096), 1.0)
+        system = System(load_drive("atlas10k"), Replicas(8), DSPTF(0.3e-3), SATF(), drives=8, slots=16)
+        return Scenario(system, ClosedLoop(requests, count))
+
+    data = sweep(few, {"count": [outstanding]}, **QUICK).squeeze("count")
+    found = np.array([data.extra_services, data.claims_per_read - 1])
+    spread = np.sqrt(sum(runs.var(axis=1, ddof=1) / runs.shape[1] for runs in (expected, found)))
+    assert np.all(np.abs(found.mean(axis=1) - expected.mean(axis=1)) < 4 * spread)
+
+
 # DESIGN section 5, a scalar witness that we do not have. At 90% reads: IO/s and ms of D-SPTF, IO/s and ms of hashing.
 WITNESS = {
     "at once": (218, 4.59, 139, 6.94),

@@ -173,20 +173,20 @@ def assert_conserves(ran: Ran):
     for part in (reports.seek, reports.rotation, reports.transfer):
         assert np.all(part[reports.served] >= 0)
     assert np.all(reports.rotation[reports.served] <= 6e-3 * (1 + 1e-6))
-    # a read that memory does not answer is one access, a write one on every copy (in the background on every replica), but
-    # for what is under way
+    # a read that memory does not answer is one access, or more where claims come late, a write one on every copy (in the
+    # background on every replica), but for what is under way
     accesses = float(tally.served.sum())
     each = int(system.placement.parts)
     if isinstance(system.write, Background):
         each *= int(system.placement.replicas)
-    expected = float(tally.reads[0] - tally.hits[0] + each * tally.writes[0])
+    expected = float(tally.reads[0] - tally.hits[0] + tally.twice[0] + each * tally.writes[0])
     assert abs(accesses - expected) <= SLOTS * each + system.drives
     assert set(np.unique(reports.replica[reports.served])) <= set(range(int(system.placement.replicas)))
     # no drive works more than all the time, but for what was planned at the end
     assert np.all(tally.busy <= tally.elapsed + 20e-3)
     parts = (tally.seek + tally.rotation + tally.transfer).sum()
     assert parts == pytest.approx(tally.busy.sum(), rel=1e-5)
-    assert float(tally.twice[0]) == 0
+    assert float(tally.twice[0]) == 0 or float(system.claims.lead) > 0
 
 
 def closed(completion, log) -> dict[tuple, list[Ran]]:

@@ -28,14 +28,14 @@ def memory(**options) -> BrickLRU:
 def test_a_read_that_was_read_hits_where_it_is(unfold, recorded):
     """D-SPTF, 0.1 ms a message, a hit 0.5.
 
-    0    a read of block 0 sent to brick 0: idle, it claims it at once, issues it at 0.2 and has it at 8.2
-    4    the same: on its way into the memory of brick 0, so with it at 8.2
+    0    a read of block 0 sent to brick 0: idle, with no rotation to wait for, it claims and issues it at once, has it at 8
+    4    the same: on its way into the memory of brick 0, so with it at 8
     20   the same, sent to brick 1: forwarded, found at brick 0: 0.5 + 0.1
     30   the same, sent to brick 0: 0.5, and nobody else hears of it
     """
     arrivals = recorded(np.array([0, 4, 20, 30]) * MS, sectors=8, receiving=[0, 0, 1, 0])
     tally, reports = unfold(Scenario(two_bricks(DSPTF(0.1 * MS), memory(hit_time=0.5 * MS)), arrivals))
-    assert responses(reports) == pytest.approx({0: 8.2, 1: 4.2, 2: 0.6, 3: 0.5}, abs=1e-3)
+    assert responses(reports) == pytest.approx({0: 8, 1: 4, 2: 0.6, 3: 0.5}, abs=1e-3)
     assert tally.hits.tolist() == [3]
     assert tally.elsewhere.tolist() == [1]
     assert tally.served.sum() == 1

@@ -83,16 +83,30 @@ def test_an_arrival_that_waited_outside_wakes_a_brick_when_it_is_in(unfold, reco
 
 
 def test_a_brick_chooses_two_latencies_before_its_disk_falls_free(unfold, recorded):
-    """One brick, latency 1 ms, so that a choice is issued 2 ms later at the earliest.
+    """One brick, latency 1 ms, no rotation that a choice could wait in.
 
-        0: A, 10 sectors     chosen at 0, issued at 2 (the brick was idle), done at 12
-        3: B, 5 sectors      chosen at 12 - 2 = 10, issued at 12 without a gap, done at 17
-       16: C, 1 sector       arrives when the choice of 15 is past: chosen at 16, issued at 18, done at 19
+     0: A, 10 sectors     chosen and issued at 0 (the brick was idle), done at 10
+     3: B, 5 sectors      chosen at 10 - 2 = 8, issued at 10 without a gap, done at 15
+    14: C, 1 sector       arrives when the choice of 13 is past: chosen at 14, issued at 15, done at 16
+    20: D, 1 sector       the brick is idle again: done at 21
+    """
+    arrivals = recorded([0, 3 * MS, 14 * MS, 20 * MS], sectors=[10, 5, 1, 1])
+    system = System(SERVER, Replicas(1), DSPTF(1 * MS), FCFS(), drives=1, slots=4)
+    _, reports = unfold(Scenario(system, arrivals))
+    assert responses(reports) == pytest.approx({0: 10, 1: 12, 2: 2, 3: 1}, abs=1e-3)
+    when = np.cumsum(reports.elapsed)[reports.chose.ravel()] / MS
+    np.testing.assert_allclose(when, [0, 8, 14, 20], atol=1e-3)
 
-    B and C have been chosen among one each, and nothing is issued before the claims are in.
+
+def test_a_brick_that_waits_issues_nothing_before_the_claims_are_in(unfold, recorded):
+    """As above where every choice is issued 2 ms later at the earliest.
+
+     0: A, 10 sectors     chosen at 0, issued at 2 (the brick was idle), done at 12
+     3: B, 5 sectors      chosen at 12 - 2 = 10, issued at 12 without a gap, done at 17
+    16: C, 1 sector       arrives when the choice of 15 is past: chosen at 16, issued at 18, done at 19
     """
     arrivals = recorded([0, 3 * MS, 16 * MS], sectors=[10, 5, 1])
-    system = System(SERVER, Replicas(1), DSPTF(1 * MS), FCFS(), drives=1, slots=4)
+    system = System(SERVER, Replicas(1), DSPTF(1 * MS, waits=1), FCFS(), drives=1, slots=4)
     _, reports = unfold(Scenario(system, arrivals))
     assert responses(reports) == pytest.approx({0: 12, 1: 14, 2: 3}, abs=1e-3)
     when = np.cumsum(reports.elapsed)[reports.chose.ravel()] / MS
@@ -106,16 +120,16 @@ def system(dispatch) -> System:
 def test_the_lower_bid_wins_and_the_loser_chooses_again_when_it_hears(unfold, recorded):
     """Two idle bricks, latency 1 ms, platters at 0 and 0.95 turns.
 
-    0    A (angle 0.3) reaches brick 0, which chooses it: issued at 2, its platter then at 0.2, so it bids 1 ms
-    0.5  B (angle 0.42) reaches brick 0, whose disk is spoken for until 2 + 1 + 0.1
-    1    A and brick 0's claim reach brick 1 together. It has chosen A when it hears: issued at 3, its platter then at
-         0.25, so it bids 0.5 ms and wins; A will be read at 3.6
-    2    brick 0 hears, gives A up, chooses again at once: B, issued at 4, its platter then at 0.4: 0.2 ms, done 4.3
-    3    brick 1 may choose again, and whether or not it has heard of B, its bid for it would be 9.7 ms
+    0    A (angle 0.3) reaches brick 0, which chooses it and bids the 3 ms until then: to be issued at 2
+    0.5  B (angle 0.25) reaches brick 0, whose disk is spoken for until 3.1
+    1    A and brick 0's claim reach brick 1 together. It has chosen A when it hears: its platter stands at 0.05, so it
+         bids 2.5 ms and wins; A is issued at 3 and read at 3.6
+    2    brick 0 hears, gives A up, chooses again at once: B, its platter at 0.2: 0.5 ms, and it waits no longer: done 2.6
+    3    brick 1 may choose again, and whether or not it has heard of B, its bid for it would be 9.4 ms
     """
-    arrivals = recorded([0, 0.5 * MS], sector=[30, 42])
+    arrivals = recorded([0, 0.5 * MS], sector=[30, 25])
     tally, reports = unfold(Scenario(system(DSPTF(1 * MS)), arrivals), phase=[0.0, 0.95])
-    assert responses(reports) == pytest.approx({0: 3.6, 1: 3.8}, abs=1e-3)
+    assert responses(reports) == pytest.approx({0: 3.6, 1: 2.1}, abs=1e-3)
     assert tally.twice.tolist() == [0]
     assert tally.contested[0] >= 1
     when = np.cumsum(reports.elapsed)[reports.claimed.ravel()] / MS
@@ -123,16 +137,33 @@ def test_the_lower_bid_wins_and_the_loser_chooses_again_when_it_hears(unfold, re
 
 
 def test_the_higher_bid_loses_and_chooses_again(unfold, recorded):
-    """As above with brick 1's platter at 0.5: at 3 it stands at 0.8, bids 5 ms for A and loses; A is read at 3.1.
+    """As above with brick 1's platter at 0.5 and B at 0.42: at 1 it stands at 0.6, bids 7 ms for A and loses.
 
-    Brick 1 then takes B, which reaches it at 1.5: issued at 3.5, its platter at 0.85, so 5.7 ms and done at 9.3. Brick
-    0, free at 3.1, chooses at 2: B's claim of 1.5 reaches it at 2.5. It issues at 4, its platter at 0.4, bids 0.2 and
-    wins.
+    A is read at 3.1. Brick 1 then takes B, which reaches it at 1.5, its platter at 0.65: 7.7 ms, issued at 3.5. Brick 0, free
+    at 3.1, chooses at 2: B's claim of 1.5 reaches it at 2.5. Its platter will stand at 0.31: it bids 1.1, wins, and has read
+    B at 4.3.
     """
     arrivals = recorded([0, 0.5 * MS], sector=[30, 42])
     tally, reports = unfold(Scenario(system(DSPTF(1 * MS)), arrivals), phase=[0.0, 0.5])
     assert responses(reports) == pytest.approx({0: 3.1, 1: 3.8}, abs=1e-3)
     assert tally.twice.tolist() == [0]
+
+
+@pytest.mark.parametrize(("waits", "response", "twice"), [(0, 1.4, 1), (1, 11.4, 0)])
+def test_a_better_claim_may_come_after_the_rotation_that_an_idle_brick_waits(unfold, recorded, waits, response, twice):
+    """Latency 1 ms, A at angle 0.15, platters at 0 and 0.02.
+
+    0    brick 0 chooses A, 1.5 ms away, and so issues it at 1.5
+    1    A reaches brick 1, its platter at 0.12: it bids 0.3 ms, less, issues it at 1.3, and has read it at 1.4
+    1.6  brick 0 has read it too: the better claim comes at 2
+
+    Where both wait, brick 0 bids 9.5 ms from 2 on, and brick 1 8.3 from 3 on: brick 0 hears that at 2, in time, and A is read
+    at 11.4, a turn later.
+    """
+    dispatch = DSPTF(1 * MS, waits=waits)
+    tally, reports = unfold(Scenario(system(dispatch), recorded([0.0], sector=15)), phase=[0.0, 0.02])
+    assert responses(reports) == pytest.approx({0: response}, abs=1e-3)
+    assert tally.twice.tolist() == [twice]
 
 
 def test_of_equal_bids_the_lower_brick_serves(unfold, recorded):

@@ -11,6 +11,7 @@ from storagekit.papers.dsptf.brick_group import effort as effort
 from storagekit.papers.dsptf.conflicts import one_at_a_time as one_at_a_time
 from storagekit.papers.dsptf.conflicts import protocol as protocol
 from storagekit.papers.dsptf.conflicts import protocol_findings as protocol_findings
+from storagekit.papers.dsptf.conflicts import served_twice as served_twice
 from storagekit.papers.dsptf.conflicts import table5 as table5
 from storagekit.papers.dsptf.conflicts import table5_findings as table5_findings
 from storagekit.papers.dsptf.conflicts import table6 as table6

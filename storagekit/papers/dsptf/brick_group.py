@@ -71,6 +71,15 @@ def sweep_loops(
     return data
 
 
+def once_each(data: xr.Dataset, replicas: int | xr.DataArray) -> xr.Dataset:
+    """The same with the throughput of accesses that serve somebody: a read that several bricks read counts once.
+
+    data: standard measures of loops on so many replicas.
+    """
+    repeats = data.extra_services * data.read_fraction * data.request_rate / replicas
+    return data.assign(throughput=(data.throughput - repeats).assign_attrs(data.throughput.attrs))
+
+
 def group(
     dispatch: AbstractDispatch,
     *,

@@ -30,7 +30,7 @@ STAND_IN = (
     "sample), no locality in space; one draw of it, the interval is over the leads of spindles"
 )
 BALANCED = ("LARD", "Weighted hash")
-WAIT = "an idle brick waits two messages, 0.1 ms, before it issues a read, so that no read is served twice"
+WAIT = "an idle brick waits for claims no longer than its platter turns anyway, so that some reads are served twice"
 # quarters of the run in which no brick is slow, and one is
 NORMAL, DEGRADED = [(0.0, 0.25), (0.5, 0.75)], [(0.25, 0.5), (0.75, 1.0)]
 # what "close" and "near" are taken to be
