@@ -165,12 +165,12 @@ def test_a_window_has_the_requests_asked_for_and_padding_never_arrives():
         effort("slow")
 
 
-def test_small_runs_answer_every_claim_that_needs_no_array():
-    """The equations hold, DiskSim is met, and each of these exhibits has a row for each of its claims."""
+def test_small_runs_answer_every_claim_that_needs_no_trace():
+    """The equations hold, both other programs are met, and each of these exhibits has a row for each of its claims."""
     found = {one.id: one for one in srarray.equations_findings()}
     assert all(one.measured for one in found.values()), [one.id for one in found.values() if not one.measured]
-    data = srarray.fig5(TINY, depths=(1, 16))
-    # the depths that DiskSim was not run at are blank, and so skipped
+    data = srarray.fig5(TINY, queues=(1, 16), depths=(1, 16))
+    assert data.array.sizes == {"statistic": 3, "read_share": 2, "queue": 2} and not data.array_witness.isnull().any()
     found |= {one.id: one for one in srarray.fig5_findings(data)}
     assert found["srarray.fig5.discrepancy"].measured < 0.1
     found |= {one.id: one for one in srarray.table2_findings(srarray.table2(TINY))}
@@ -236,6 +236,25 @@ def test_a_small_table_fills_and_is_then_written_from():
     full = srarray.full_table(replace(TINY, loop_requests=200), table=300)
     assert float(full.filling.max()) < 1.5 and float(full.full.min()) > 2.8
     assert float(full.pending.min()) >= 300 and float(full.pending.max()) <= 300 + 6 + 24
+
+
+def test_figure_5_is_judged_by_the_array_and_tells_the_disk():
+    """The array 2% too slow at worst, the disk 20% too fast; DiskSim was not run at one of the depths."""
+    array = xr.DataArray([[[98.0, 202.0]]], dims=["statistic", "read_share", "queue"])
+    disk = xr.DataArray([[[120.0, 50.0]]], dims=["statistic", "policy", "depth"])
+    coords = {"statistic": ["mean"], "read_share": [0.5], "queue": [4, 8], "policy": ["FCFS"], "depth": [1, 16]}
+    witness = {
+        "array_witness": (("read_share", "queue"), [[100.0, 200.0]]),
+        "array_error": (("read_share", "queue"), [[0.5, 0.5]]),
+        "disk_witness": (("policy", "depth"), [[100.0, np.nan]]),
+    }
+    data = xr.Dataset({"array": array, "disk": disk} | witness, coords)
+    (found,) = srarray.fig5_findings(data, {"atlas10k": 0.3 * MS})
+    assert found.measured == pytest.approx(0.02) and found.holds
+    assert "50% reads, 4 outstanding" in found.note and "0.50%" in found.note
+    assert "20.00%, worst at FCFS, 1 outstanding" in found.note and "atlas10k: 0.300 ms" in found.note
+    (missed,) = srarray.fig5_findings(data.assign(array=1.05 * data.array))
+    assert missed.measured == pytest.approx(1.01 * 1.05 - 1) and not missed.holds
 
 
 def test_small_loops_answer_figure_13():
