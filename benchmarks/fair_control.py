@@ -152,7 +152,7 @@ def fair_bricks(drive, sharing, seed, seconds, warm_up):
         for k in range(b * sharing.disks, (b + 1) * sharing.disks):
             if serving[k] == NOBODY and handed.held[k]:
                 s = take(handed, k)
-                needs = positioning(drive, slots, s, cylinder[k], head[k], phase[k] + now / drive.revolution)
+                needs, _ = positioning(drive, slots, s, cylinder[k], head[k], phase[k] + now / drive.revolution)
                 serving[k], ends[k] = s, now + needs + slots.transfer[s]
                 cylinder[k], head[k] = slots.end_cylinder[s], slots.end_head[s]
         if coming < threads:

@@ -79,16 +79,19 @@ def _block(model: SeekingStandIn, seed: int | np.integer, index: int, border: np
     return Block(time, read[order], asynchronous[order], _places(model, draw, read[order]) * model.request_size)
 
 
-def _counts(model: SeekingStandIn, before: float, through: float) -> tuple[int, int, int]:
+def _counts(model: SeekingStandIn, before: float, after: float) -> tuple[int, int, int]:
     """Asynchronous writes, reads and synchronous writes between two shares of all requests: exact in their sums."""
-    first, last = int(model.requests * before + 0.5), int(model.requests * through + 0.5)
-
-    def part(share: float) -> int:
-        return int(last * share + 0.5) - int(first * share + 0.5)
-
-    asynchronous = min(part(model.asynchronous_share), last - first)
-    reads = min(part(model.read_share), last - first - asynchronous)
-    return asynchronous, reads, last - first - asynchronous - reads
+    waited_for = 1 - model.asynchronous_share
+    of_these = min(1.0, model.read_share / waited_for) if waited_for else 0.0
+    through = []
+    for share in (before, after):
+        requests = int(model.requests * share + 0.5)
+        asynchronous = int(requests * model.asynchronous_share + 0.5)
+        # of the others, so that in no stretch there are more of both than requests
+        reads = int((requests - asynchronous) * of_these + 0.5)
+        through.append((asynchronous, reads, requests - asynchronous - reads))
+    asynchronous, reads, synchronous_writes = (last - first for first, last in zip(*through, strict=True))
+    return asynchronous, reads, synchronous_writes
 
 
 def _places(model: SeekingStandIn, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:

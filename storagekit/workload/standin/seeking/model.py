@@ -143,7 +143,7 @@ def _check_sizes(model: SeekingStandIn) -> None:
     if model.requests < 2:
         raise InputError(f"{model.requests} requests: a stand-in needs at least 2")
     require_positive("duration", model.duration, "s")
-    if model.requests < model.blocks:
+    if model.requests < model.duration / HOUR:
         raise InputError(f"{model.requests} requests in {model.duration:g} s: there must be at least one an hour")
 
 
