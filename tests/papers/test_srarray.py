@@ -137,8 +137,8 @@ def test_the_formulas_and_the_engines_drive_are_one():
     assert float(theirs.seek(full)) == pytest.approx(FORMULAS_DRIVE.full_seek, rel=1e-6)
     settling = 5.2 * MS - FORMULAS_DRIVE.full_seek / 3
     assert float(ours.seek(full)) == pytest.approx(FORMULAS_DRIVE.full_seek + settling, rel=1e-4)
-    # a sector's transfer in the place of 8 KB's
-    assert float(theirs.overhead) == pytest.approx(FORMULAS_DRIVE.overhead - (8192 - 512) / 18.2e6)
+    # with a sector's transfer in the place of that of 8 KB
+    assert float(theirs.overhead) == pytest.approx(FORMULAS_DRIVE.overhead - 8192 / 18.2e6)
 
 
 @pytest.mark.parametrize("units", [1, 2.5, 128_173.83, 137_474.06])

@@ -1,7 +1,7 @@
 """Delayed propagation under a load that never lets the disks rest: section 3.4.
 
-A closed loop of small requests to a few hot blocks of a 2 x 3 SR-Array: the foreground is never empty, so that a delayed
-copy is written only where the table forces it, and blocks are overwritten before their copies are.
+A closed loop of small requests to a few hot blocks of a 2 x 3 SR-Array: the foreground is seldom empty, so that most delayed
+copies are written only where the table forces it, and blocks are overwritten before their copies are.
 """
 
 import time

@@ -30,7 +30,6 @@ from storagekit.workload.trace import RequestTrace
 from storagekit.write import Background
 
 WORKLOADS: dict[str, SeekingStandIn] = {model.name: model for model in (CELLO_BASE, CELLO_DISK6, TPCC)}
-MEMORY_BLOCK = 8 * KB
 # the paper's (section 3.4)
 LONGEST_TABLE = 10_000
 NEVER = np.iinfo(np.int32).max
@@ -53,8 +52,8 @@ def window(workload: str, requests: int, number: int) -> RequestTrace:
 
 
 def remembered(workload: str, requests: int, number: int) -> np.ndarray:
-    """Of each request of that window, how many blocks of 8 KB an LRU cache must hold for it to hit, which has seen all that
-    came before it in the trace: [request], int32."""
+    """Of each request of that window, how many blocks of a request's size an LRU cache must hold for it to hit, which has
+    seen all that came before it in the trace: [request], int32."""
     return _distances(workload, number)[_cut(_all_of(workload, number), requests, number)]
 
 
@@ -71,7 +70,9 @@ def _all_of(workload: str, number: int) -> RequestTrace:
 
 @lru_cache(maxsize=2)
 def _distances(workload: str, number: int) -> np.ndarray:
-    return np.minimum(read_distances(_all_of(workload, number), MEMORY_BLOCK), NEVER).astype(np.int32)
+    return np.minimum(read_distances(_all_of(workload, number), WORKLOADS[workload].request_size), NEVER).astype(
+        np.int32
+    )
 
 
 class Run(NamedTuple):
@@ -88,7 +89,7 @@ class DiskArray(NamedTuple):
     """What is the same for every layout that an exhibit compares.
 
     slots: requests held at once. table: delayed writes at which propagation is forced. Windows are padded to `longest`
-    requests, so that all exhibits on these disks share a compilation.
+    requests, so that all exhibits on these disks share a compilation. block: bytes, of memory.
     """
 
     drive: Drive
@@ -96,17 +97,18 @@ class DiskArray(NamedTuple):
     slots: int
     table: int
     longest: int
+    block: int = 8 * KB
 
     def system(self, run: Run, data: float, distances: np.ndarray) -> System:
         """The array of a run, for a data set of `data` bytes; writes propagate in the background. distances: see
-        `RecordedLRU`."""
+        `RecordedLRU`; what it answers takes the processing that precedes every access."""
         return System(
             self.drive,
             placed(Layout.parse(run.layout), self.drive, data),
             NearestIdle(),
             ByNumber((RSATF(), RLOOK()), run.look),
             Background(self.table),
-            cache=RecordedLRU(cast(Array, distances), run.memory, sectors=MEMORY_BLOCK // SECTOR),
+            cache=RecordedLRU(cast(Array, distances), run.memory, self.drive.overhead, self.block // SECTOR),
             drives=self.drives,
             slots=self.slots,
         )
@@ -143,7 +145,7 @@ def small(effort: ArrayEffort) -> DiskArray:
 def large(effort: ArrayEffort) -> DiskArray:
     """Up to 36 disks, for TPC-C."""
     table = min(2 * effort.table, LONGEST_TABLE)
-    return DiskArray(paper_drive(TPCC.request_size), 36, 256, table, effort.rate_requests)
+    return DiskArray(paper_drive(TPCC.request_size), 36, 256, table, effort.rate_requests, TPCC.request_size)
 
 
 def padded(arrivals: RecordedArrivals, count: int) -> RecordedArrivals:

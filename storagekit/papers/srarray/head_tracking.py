@@ -104,6 +104,7 @@ def table2_findings(data: xr.Dataset) -> list[Measurement]:
             "srarray.head.slack",
             float(data.on_target),
             holds=bool(data.on_target > 0.99),
-            note=f"of accesses it did not learn from, at the slack of {kept:.1f} sectors that feedback keeps; {TRACKING}",
+            note=f"of accesses it did not learn from, at the slack of {kept:.1f} sectors that feedback keeps, "
+            f"which aims at half of the allowed misses; {TRACKING}",
         ),
     ]

@@ -62,12 +62,13 @@ def sustained(data: xr.Dataset, limit: float = LIMIT) -> xr.DataArray:
 
 def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
     """Figure 9, of `fig10`'s Datasets: schedulers as the rate rises, at the rates at which all stay below 15 ms."""
-    gaps = []
+    gaps, holds = [], []
     for data, array, stripe in ((base, "2x3x1", "6x1x1"), (tpcc, "9x4x1", "36x1x1")):
         mean = data.response.mean("seed").sel(layout=[array, stripe])
         calm = mean.where((mean < LIMIT).all(["layout", "scheduler"]), drop=True)
-        gap = (calm.sel(scheduler="LOOK") - calm.sel(scheduler="SATF")).mean("scale")
-        gaps.append((float(gap.sel(layout=array)), float(gap.sel(layout=stripe))))
+        gap = calm.sel(scheduler="LOOK") - calm.sel(scheduler="SATF")
+        holds += (gap.sel(layout=array) < gap.sel(layout=stripe)).values.tolist()
+        gaps.append([float(gap.sel(layout=name).mean("scale")) for name in (array, stripe)])
     mean = base.response.mean("seed")
     ours, theirs = mean.sel(layout="2x3x1", scheduler="LOOK"), mean.sel(layout="6x1x1", scheduler="SATF")
     wins = (ours < theirs).values
@@ -76,9 +77,10 @@ def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
     return [
         Measurement(
             "srarray.fig9.gap",
-            all(array < stripe for array, stripe in gaps),
+            all(holds),
             basis="stand-in",
-            note=f"mean gap of RLOOK to RSATF against LOOK to SATF, Cello base; TPC-C: {told}; {stand_in(base)}",
+            note=f"at {sum(holds)} of {len(holds)} rates; mean gap of RLOOK to RSATF against LOOK to SATF, Cello base; "
+            f"TPC-C: {told}; {stand_in(base)}",
         ),
         Measurement(
             "srarray.fig9.layout_beats_scheduler",
@@ -131,4 +133,4 @@ def _family(effort: ArrayEffort, workload: str) -> tuple[DiskArray, list[str], t
     """The array of figures 9 and 10, its layouts, the recommended one first and striping last, and the rates."""
     if workload == "TPC-C":
         return large(effort), list(TPCC_LAYOUTS), TPCC_SCALES
-    return small(effort), list(CELLO_LAYOUTS), CELLO_SCALES
+    return small(effort)._replace(slots=256), list(CELLO_LAYOUTS), CELLO_SCALES

@@ -78,8 +78,8 @@ def striped(trace, disks: int):
 @PUBLISHED
 @pytest.mark.parametrize("disks", [1, 6, 12])
 def test_locality_survives_striping(model, disks):
-    """As that of real disks does: 0.63 to 1.22 of it is left on six (see `SeekingStandIn`). A standard error is 0.3% of L."""
-    trace = generate(model, seed=1, stop=min(model.duration, 40_000 / model.rate))
+    """As that of real disks does: 0.63 to 1.22 of it is left on six (see `SeekingStandIn`). A standard error is below 1%."""
+    trace = generate(model, seed=1, stop=min(model.duration, 250_000 / model.rate))
     each = {str(disk): model.data // disks for disk in range(disks)}
     assert seek_locality(striped(trace, disks), each) == pytest.approx(model.locality, rel=0.05)
 

@@ -30,7 +30,7 @@ def generate(
     """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
 
     They are the same requests as that part of the whole: each block of at most an hour has its own counter-based
-    generator, keyed by seed and block. Only what the block itself has written is re-read.
+    generator, keyed by seed and block. A read that re-reads asks for any write of as long as a block lasts before it.
 
     Raises InputError where start and stop are not in order within the trace, or the seed is not a whole number from 0 to
     2**64 - 1.
@@ -42,7 +42,13 @@ def generate(
     # [block * stretch + 1]: the share of all requests that have arrived where each stretch begins, and at the end
     arrived = np.append(0.0, np.cumsum(shares_of_time(model, seed)))
     arrived[-1] = 1.0
-    blocks = [_block(model, seed, index, borders[index : index + 2], arrived) for index in range(first, last)]
+    blocks, before = [], None
+    for index in range(max(0, first - 1), last):
+        draw = np.random.Generator(np.random.Philox(key=np.array([seed, index], np.uint64)))
+        block = _block(model, draw, index, borders[index : index + 2], arrived)
+        if index >= first:
+            blocks.append(_rereading(model, draw, before, block))
+        before = block
     drawn = Block(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
     trace = RequestTrace(
         time=drawn.time,
@@ -57,8 +63,10 @@ def generate(
     return trace.window(start, math.inf if stop == model.duration else stop)
 
 
-def _block(model: SeekingStandIn, seed: int | np.integer, index: int, border: np.ndarray, arrived: np.ndarray) -> Block:
-    draw = np.random.Generator(np.random.Philox(key=np.array([seed, index], np.uint64)))
+def _block(
+    model: SeekingStandIn, draw: np.random.Generator, index: int, border: np.ndarray, arrived: np.ndarray
+) -> Block:
+    """A block of which no read re-reads."""
     begin, end = border
     stretches = (len(arrived) - 1) // model.blocks
     length = (end - begin) / stretches
@@ -97,17 +105,25 @@ def _counts(model: SeekingStandIn, before: float, after: float) -> tuple[int, in
 def _places(model: SeekingStandIn, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
     """[request] int64: where each request goes, in units of its size.
 
-    Places come in pairs, of which reads ask for the first and writes for the second, but for the reads that ask for what the
-    block has written before.
+    Places come in pairs, of which reads ask for the first and writes for the second.
     """
     count, pairs = len(read), model.places // 2
     stretch = np.maximum(1, np.rint(np.where(read, model.read_stretch, model.write_stretch) * pairs)).astype(np.int64)
-    hot = draw.random(count) < model.hot
-    length = np.where(hot, stretch, pairs)
-    pair = (pairs - length) // 2 + (draw.random(count) * length).astype(np.int64)
-    place = 2 * pair + ~read
-    writes = np.flatnonzero(~read)
-    written = np.cumsum(~read)  # a read sees only writes before it
-    again = read & (draw.random(count) < model.reread) & (written > 0)
-    place[again] = place[writes[(draw.random(count)[again] * written[again]).astype(np.int64)]]
-    return place
+    length = np.where(draw.random(count) < model.hot, stretch, pairs)
+    return 2 * ((pairs - length) // 2 + (draw.random(count) * length).astype(np.int64)) + ~read
+
+
+def _rereading(model: SeekingStandIn, draw: np.random.Generator, before: Block | None, block: Block) -> Block:
+    """The block with some of its reads going where something was written, in it or in the one before, as long ago at most as
+    a block lasts: the same law at its beginning as at its end."""
+    known = block if before is None else Block(*map(np.concatenate, zip(before, block, strict=True)))
+    written, place = known.time[~known.read], known.offset[~known.read]
+    reads = np.flatnonzero(block.read)
+    again = reads[draw.random(len(reads)) < model.reread]
+    oldest = np.searchsorted(written, block.time[again] - model.duration / model.blocks, "right")
+    newest = np.searchsorted(written, block.time[again], "left")
+    which = oldest + (draw.random(len(again)) * (newest - oldest)).astype(np.int64)
+    found = newest > oldest
+    offset = block.offset.copy()
+    offset[again[found]] = place[which[found]]
+    return block._replace(offset=offset)
