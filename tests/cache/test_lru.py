@@ -49,10 +49,14 @@ def in_lanes(column, lanes):
     return np.repeat(np.asarray(column)[:, None], lanes, axis=1)
 
 
-@given(
+# sector, sectors and whether it reads of each request; and the blocks held
+streams = given(
     st.lists(st.tuples(st.integers(0, 200), st.integers(1, 48), st.booleans()), min_size=24, max_size=24),
     st.integers(0, 8),
 )
+
+
+@streams
 @settings(max_examples=60)
 def test_a_recorded_one_is_exactly_lru(hits, rows, capacity):
     sector, sectors, reads = (np.array(column) for column in zip(*rows, strict=True))
@@ -82,10 +86,7 @@ def test_a_bad_recorded_one_is_refused(fields, says):
     assert_refused(lambda: RecordedLRU(np.zeros(3, np.int32), **fields), says)
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 200), st.integers(1, 48), st.booleans()), min_size=24, max_size=24),
-    st.integers(0, 8),
-)
+@streams
 @settings(max_examples=60)
 def test_one_set_is_exactly_lru(hits, rows, capacity):
     """Request for request: several blocks in one, writes, blocks shared by neighbours, and every number of blocks held."""

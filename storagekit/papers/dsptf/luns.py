@@ -8,6 +8,7 @@ of four groups, and the groups' memories may be too large for some and too small
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import xarray as xr
@@ -25,6 +26,7 @@ from storagekit.workload.standin import Popularity, PopularStandIn
 from storagekit.workload.standin.popular import generate
 from storagekit.workload.standin.popular.model import BLOCK
 from storagekit.workload.standin.popular.popularity import STEEPEST, expected_hit_rate
+from storagekit.workload.trace import RequestTrace
 
 EXTENT = Declustered.extent * SECTOR
 WIDE = Bricks(32, 8)
@@ -53,8 +55,7 @@ def table3_luns(
     for name in traces:
         laid = [on_groups(name, effort.wide, effort.first_seed, layout) for layout in range(layouts)]
         orders = []
-        for layout in ORDERS.values():
-            given = on_groups(name, effort.wide, effort.first_seed, layout)
+        for given in (laid[ORDERS["drawn"]], on_groups(name, effort.wide, effort.first_seed, BUSIEST_FIRST)):
             data = through(given, WIDE, runs, name, effort.seed_list[:1], 1).whole.isel(seed=0, drop=True)
             orders.append(data[["hit_rate"]].drop_vars(["system", "scheme"]).rename(run="scheme"))
         found.append(xr.concat(orders, dim="order", combine_attrs="override").assign_coords(order=list(ORDERS)))
@@ -94,15 +95,21 @@ def on_groups(name: str, requests: int, seed: int, layout: int, system: Bricks =
     as that goes; of `BUSIEST_FIRST`, the busiest on the first, and so on. The addresses are those at which `Declustered`
     keeps the groups apart. seed: of the requests.
     """
-    model = model_of(name, requests)
-    shares = lun_shares(KIN[name], model.luns)
-    alone = replace(model, luns=1, data=model.lun)
-    trace = generate(alone, seed=seed, popularity=popularity_within(model, shares))
-    lun = np.random.default_rng([seed, 1]).choice(model.luns, size=len(trace), p=shares)
+    model, trace, lun = _undealt(name, requests, seed)
     group, row = (placed[lun] for placed in _dealt(model.luns, system.bricks // system.replicas, layout))
     extent, rest = np.divmod(row * model.lun + trace.offset, EXTENT)
     offset = (extent * system.bricks + group * system.replicas) * EXTENT + rest
     return Source(replace(trace, offset=offset), model.scale, "stand-in")
+
+
+@lru_cache(maxsize=2)
+def _undealt(name: str, requests: int, seed: int) -> tuple[PopularStandIn, RequestTrace, NDArray[np.int64]]:
+    """A stand-in, its requests with addresses within their LUNs, and which of the LUNs, the busiest first, each is to."""
+    model = model_of(name, requests)
+    shares = lun_shares(KIN[name], model.luns)
+    alone = replace(model, luns=1, data=model.lun)
+    trace = generate(alone, seed=seed, popularity=popularity_within(model, shares))
+    return model, trace, np.random.default_rng([seed, 1]).choice(model.luns, size=len(trace), p=shares)
 
 
 def _dealt(luns: int, groups: int, layout: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -16,7 +16,7 @@ from storagekit.dispatch import NearestIdle
 from storagekit.engine import AccessLog, Record, Runner, Scenario, System, pending, stack
 from storagekit.metrics import Measurement, made_by
 from storagekit.metrics.standard import SERVED
-from storagekit.papers.srarray.disk import QUICK, ArrayEffort, paper_drive
+from storagekit.papers.srarray.disk import PAPERS_TABLE, QUICK, ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.schedule import RSATF
 from storagekit.units import KB
@@ -27,8 +27,6 @@ REPLICAS = 3
 DISKS = 6
 OUTSTANDING = 24
 SLOTS = 64
-# entries at which the paper forces propagation (section 3.4)
-TABLE = 10_000
 # requests whose addresses are drawn at a time
 DRAWN = 4_096
 # addresses within so small a part of the array that a block is written again while its copies wait
@@ -64,7 +62,7 @@ def delayed_writes(
             asked = np.concatenate([asked, _addresses(scenario, keys, len(asked) // DRAWN)])
         for lane in range(lanes):
             table = pending(runner.run.state, scenario.system.placement, lane)
-            most[lane] = max(most[lane], int((table.order > 0).sum()))
+            most[lane] = max(most[lane], _entries(table))
             if lane in followed:
                 followed[lane].replay(
                     jax.tree.map(lambda kept, lane=lane: kept[..., 0, lane].ravel(), log), asked[:, lane]
@@ -81,7 +79,7 @@ def delayed_writes(
     )
 
 
-def full_table(effort: ArrayEffort = QUICK, *, table: int = TABLE) -> xr.Dataset:
+def full_table(effort: ArrayEffort = QUICK, *, table: int = PAPERS_TABLE) -> xr.Dataset:
     """The paper's table under writes to all of the data without a rest, by `seed`, until it is full and on from there.
 
     `filling`, `full`: replicas written for each write answered until the table has `table` entries and from then on.
@@ -94,7 +92,7 @@ def full_table(effort: ArrayEffort = QUICK, *, table: int = TABLE) -> xr.Dataset
     lanes = range(len(seeds))
     sums, most = np.zeros((2, 2, len(seeds))), np.zeros(len(seeds))
     while sums[1, 1].min() < effort.loop_requests // 2:
-        waiting = _pending(runner, scenario, lanes)
+        waiting = np.array([_entries(pending(runner.run.state, scenario.system.placement, lane)) for lane in lanes])
         tally, _ = runner.advance(4)
         done = np.array([tally["served"].sum(axis=(0, 1)), tally["answered"][:, 0].sum(axis=0)])
         sums += np.where(waiting >= table, np.stack([0 * done, done]), np.stack([done, 0 * done]))
@@ -157,7 +155,6 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
     forced = float(cold.copies.mean("seed").min())
     table, most_full = int(full.attrs["table"]), float(full.pending.max())
     filling, after = float(full.filling.mean()), float(full.full.mean())
-    # written where nothing waits for them, which in this load is seldom; and as many as there are once they are forced
     bounded = table <= most_full <= table + DISKS + OUTSTANDING and bool(
         (cold.pending <= data.table + DISKS + OUTSTANDING).all()
     )
@@ -189,10 +186,9 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
     ]
 
 
-def _pending(runner: Runner, scenario: Scenario, lanes: Sequence[int]) -> np.ndarray:
-    """Entries in the table of each lane."""
-    tables = (pending(runner.run.state, scenario.system.placement, lane) for lane in lanes)
-    return np.array([int((table.order > 0).sum()) for table in tables])
+def _entries(table: Pending) -> int:
+    """Writes in a table whose first copy is on disk."""
+    return int((table.order > 0).sum())
 
 
 def _addresses(scenario: Scenario, keys: np.ndarray, block: int) -> np.ndarray:

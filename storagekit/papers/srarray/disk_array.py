@@ -18,11 +18,11 @@ from storagekit.drive import Drive
 from storagekit.engine import Scenario, System
 from storagekit.lanes import real
 from storagekit.metrics import sweep
-from storagekit.papers.srarray.disk import ArrayEffort, paper_drive
+from storagekit.papers.srarray.disk import FILE_SYSTEM_BLOCK, PAPERS_TABLE, ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.plan import Layout
 from storagekit.schedule import RLOOK, RSATF, ByNumber
-from storagekit.units import KB, SECTOR
+from storagekit.units import SECTOR
 from storagekit.workload import RecordedArrivals, recorded
 from storagekit.workload.reuse import read_distances
 from storagekit.workload.standin import CELLO_BASE, CELLO_DISK6, TPCC, SeekingStandIn, generate
@@ -30,8 +30,6 @@ from storagekit.workload.trace import RequestTrace
 from storagekit.write import Background
 
 WORKLOADS: dict[str, SeekingStandIn] = {model.name: model for model in (CELLO_BASE, CELLO_DISK6, TPCC)}
-# the paper's (section 3.4)
-LONGEST_TABLE = 10_000
 NEVER = np.iinfo(np.int32).max
 
 
@@ -47,17 +45,22 @@ def window(workload: str, requests: int, number: int) -> RequestTrace:
     """`requests` successive requests of a stand-in, at most all of it, beginning at any; every number is another,
     independent window."""
     trace = _all_of(workload, number)
-    found = trace.take(_cut(trace, requests, number))
+    return cut(trace, _place(trace, requests, number))
+
+
+def cut(trace: RequestTrace, which: slice) -> RequestTrace:
+    """Successive requests of a trace, whose time counts from the first of them."""
+    found = trace.take(which)
     return replace(found, time=found.time - found.time[0])
 
 
 def remembered(workload: str, requests: int, number: int) -> np.ndarray:
     """Of each request of that window, how many blocks of a request's size an LRU cache must hold for it to hit, which has
     seen all that came before it in the trace: [request], int32."""
-    return _distances(workload, number)[_cut(_all_of(workload, number), requests, number)]
+    return _distances(workload, number)[_place(_all_of(workload, number), requests, number)]
 
 
-def _cut(trace: RequestTrace, requests: int, number: int) -> slice:
+def _place(trace: RequestTrace, requests: int, number: int) -> slice:
     # at a request and not at a time: most requests come where it is busy
     first = int(np.random.default_rng([number, 1]).integers(max(0, len(trace) - requests) + 1))
     return slice(first, first + requests)
@@ -97,7 +100,7 @@ class DiskArray(NamedTuple):
     slots: int
     table: int
     longest: int
-    block: int = 8 * KB
+    block: int = FILE_SYSTEM_BLOCK
 
     def system(self, run: Run, data: float, distances: np.ndarray) -> System:
         """The array of a run, for a data set of `data` bytes; writes propagate in the background. distances: see
@@ -144,7 +147,7 @@ def small(effort: ArrayEffort) -> DiskArray:
 
 def large(effort: ArrayEffort) -> DiskArray:
     """Up to 36 disks, for TPC-C."""
-    table = min(2 * effort.table, LONGEST_TABLE)
+    table = min(2 * effort.table, PAPERS_TABLE)
     return DiskArray(paper_drive(TPCC.request_size), 36, 256, table, effort.rate_requests, TPCC.request_size)
 
 

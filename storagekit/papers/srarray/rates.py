@@ -133,4 +133,5 @@ def _family(effort: ArrayEffort, workload: str) -> tuple[DiskArray, list[str], t
     """The array of figures 9 and 10, its layouts, the recommended one first and striping last, and the rates."""
     if workload == "TPC-C":
         return large(effort), list(TPCC_LAYOUTS), TPCC_SCALES
+    # at many times its rate more of a burst waits than 64 slots hold
     return small(effort)._replace(slots=256), list(CELLO_LAYOUTS), CELLO_SCALES

@@ -1,7 +1,6 @@
 """Real traces of the same family through the layouts of figure 10, and what they show."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from storagekit.errors import InputError
 from storagekit.metrics import Measurement, sweep, with_interval
 from storagekit.papers.srarray.agreement import paired
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
-from storagekit.papers.srarray.disk_array import Run, small
+from storagekit.papers.srarray.disk_array import Run, cut, small
 from storagekit.papers.srarray.rates import CELLO_LAYOUTS
 from storagekit.papers.srarray.replays import rule
 from storagekit.resources import real_traces
@@ -42,19 +41,18 @@ def traces(effort: ArrayEffort = QUICK, folder: str | Path = "", *, scales: Sequ
         whole = busiest(read(path), 0.99 * room)
         size = float(whole.ends()[0])
         first = max(0, (len(whole) - effort.requests) // 2)
-        cut = whole.take(slice(first, first + effort.requests))
-        cut = replace(cut, time=cut.time - cut.time[0])
-        replay = array.replays(cut, size)
+        part = cut(whole, slice(first, first + effort.requests))
+        replay = array.replays(part, size)
         data = sweep(
             lambda layout, scale, replay=replay: replay(Run(layout, scale)),
             {"layout": list(CELLO_LAYOUTS), "scale": list(scales)},
             seeds=effort.successive(4),
-            requests=len(cut),
+            requests=len(part),
             warm_up=0,
             allow_held_up=True,
         )
         local = seek_locality(whole) or 1.0
-        data["requests_of"], data["locality"], data["span"] = ((), len(cut)), ((), local), ((), size / room)
+        data["requests_of"], data["locality"], data["span"] = ((), len(part)), ((), local), ((), size / room)
         data["recommended"] = ((), str(rule(6, float(whole.read.mean()), max(1.0, local), size / room)))
         found.append(data.assign_coords(trace=name))
     joined = xr.concat(found, dim="trace", combine_attrs="override")

@@ -9,8 +9,8 @@ import xarray as xr
 from storagekit.analytic.array import equations
 from storagekit.metrics import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired, tracks
-from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, ArrayEffort
-from storagekit.papers.srarray.disk_array import LONGEST_TABLE, WORKLOADS, Run, large, on_axes, over_windows, small
+from storagekit.papers.srarray.disk import FORMULAS_DRIVE, PAPERS_TABLE, QUICK, ArrayEffort
+from storagekit.papers.srarray.disk_array import WORKLOADS, Run, large, on_axes, over_windows, small
 from storagekit.papers.srarray.equations import worked_values
 from storagekit.plan import Layout
 from storagekit.plan.sr_array import best_sr_array
@@ -51,7 +51,7 @@ def stand_in(data: xr.Dataset) -> str:
     """What rows measured on a stand-in's windows rest on, in words."""
     table, window = int(data.attrs["table"]), int(data.attrs["window"])
     forced = f"delayed writes are forced at {table:,} entries"
-    if table < LONGEST_TABLE:
+    if table < PAPERS_TABLE:
         forced += " in place of 10,000, as windows are short"
     made = "stand-in: table 3's figures are matched, burstiness and hot places assumed"
     return f"{made}; windows of {window:,} requests; {forced}"

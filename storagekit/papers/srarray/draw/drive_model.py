@@ -23,26 +23,13 @@ def fig5(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     bound = PERCENT * paper["srarray.fig5.discrepancy"]
     named = data.assign_coords(read_share=[f"{share:.0%}" for share in data.read_share.values])
     rate = Side("Throughput (IO/s)", scale=alt.Scale(domain=[0, 1.05 * float(data.array.max())]))
-    shares = title("read_share")
-    array = lines(
-        named.array,
-        "queue",
-        "read_share",
-        SHARES,
-        (_doubling(data.queue), rate),
-        shares,
-        model=named.array_witness,
-        basis=BASIS,
-    )
-    apart = lines(
-        named.array / named.array_witness - 1,
-        "queue",
-        "read_share",
-        SHARES,
-        (_doubling(data.queue), _difference("the program's", bound)),
-        shares,
-        basis=BASIS,
-    )
+
+    def by_queue(values: xr.DataArray, height: Side, model: xr.DataArray | None = None) -> Layered:
+        sides = (_doubling(data.queue), height)
+        return lines(values, "queue", "read_share", SHARES, sides, title("read_share"), model=model, basis=BASIS)
+
+    array = by_queue(named.array, rate, named.array_witness)
+    apart = by_queue(named.array / named.array_witness - 1, _difference("the program's", bound))
     disk = lines(
         data.disk / data.disk_witness - 1,
         "depth",
