@@ -230,6 +230,22 @@ def test_nothing_that_was_written_is_read_but_on_purpose(model):
     assert read_after_write_share(trace) == pytest.approx(trace.read.mean(), abs=0.01)
 
 
+def test_re_reads_reach_back_as_far_as_an_hour_begins_as_when_it_ends():
+    """Any write of the hour before alike, across the borders of blocks: ages uniform, half an hour in the mean, at 4 standard
+    errors. Of data so large that hardly a place is written twice."""
+    model = replace(SMALL, data=10**13, requests=40_000, duration=4 * HOUR, read_after_write=0.4, interarrival_cov=1.0)
+    trace, written, seen = generate(model, seed=0), {}, []
+    for time, offset, read in zip(trace.time, trace.offset, trace.read, strict=True):
+        if read and offset in written and time > HOUR:
+            seen.append((time % HOUR / HOUR, (time - written[offset]) / HOUR))
+        elif not read:
+            written[offset] = time
+    since, age = np.array(seen).T
+    for part in (since < 0.1, since > 0.9):
+        assert age[part].mean() == pytest.approx(0.5, abs=4 * np.sqrt(1 / 12 / part.sum()))
+        assert part.sum() > 500 and age[part].max() < 1
+
+
 def test_hot_places_stay_where_they_are():
     """The stretches hold their share, in the first hours as in the last; 4 standard errors."""
     trace = generate(CELLO_BASE, seed=4)
