@@ -263,8 +263,8 @@ def without_delay(drive, loop, seed, events, warm_up):
 def with_claims(drive, loop, latency, seed, events, warm_up):
     """D-SPTF, a message taking `latency` one way (dsptf, section 3.1): claims, bids, choices 2 latencies early.
 
-    A brick that chooses later than that, its disk idle or its last choice given up, waits for claims until two latencies have
-    passed or its platter leaves it no more time, whichever is sooner.
+    A brick that chooses later than that waits for claims until two latencies have passed; if its disk is idle, no longer than
+    its platter leaves it time.
     """
     state = seeded(seed)
     slots = empty(loop.slots)
@@ -319,7 +319,7 @@ def with_claims(drive, loop, latency, seed, events, warm_up):
             serving[k], ends[k], free[k] = s, plan_end[k], plan_end[k]
             cylinder[k], head[k] = slots.end_cylinder[s], slots.end_head[s]
             planned[k] = NOBODY
-        start = max(free[k], now)
+        start = max(free[k], now) if free[k] <= now + 1e-12 else max(free[k], now + 2 * latency)
         best, turn, chosen, depth, soonest = NEVER, 0.0, NOBODY, 0, NEVER
         for s in range(loop.slots):
             if not slots.used[s] or not (slots.waiting[s] >> k) & 1:

@@ -9,8 +9,8 @@ import resource
 import sys
 import time
 
-from storagekit.papers.dsptf.bricks import Bricks, Setting, source
-from storagekit.papers.dsptf.replays import missed, settings, through
+from storagekit.papers.dsptf.bricks import Bricks, Setting, settings, source
+from storagekit.papers.dsptf.replays import missed, through
 
 
 def main(which: str = "one", name: str = "financial", requests: int = 0) -> None:

@@ -2,11 +2,12 @@
 
 A brick chooses two latency bounds before its disk falls free and tells the other replicas, with its bid, the predicted
 positioning time. A claim that has arrived takes the read out of the hearer's queue. Two bricks that chose the same read
-before they heard of one another keep to one rule: the lower bid serves it, of equal bids the lower brick; the other gives
+before they heard of one another keep to one rule: the lower bid serves it, of equal bids the lower part; the other gives
 it up when the better claim arrives and chooses again at once. A choice is issued to the disk once twice the bound has
-passed since, so that the claims of others have arrived; but a brick whose disk is free meanwhile waits no longer than the
-rotation that the access would wait for anyway (section 3.1, figure 4), and so loses no time. Where that is shorter a better
-claim may come too late, and two bricks serve the read.
+passed since, so that the claims of others have arrived: a disk whose access takes no longer than that stands idle until then
+(section 5.3.2). A brick whose disk is idle as it chooses waits no longer than the rotation that the access would wait for
+anyway (section 3.1, figure 4), and so loses no time. Where that is shorter a better claim may come too late, and two bricks
+serve the read.
 """
 
 from abc import abstractmethod
@@ -85,7 +86,7 @@ class DSPTF(AbstractClaims):
     """Distributed shortest positioning time first.
 
     latency: seconds a message takes one way (the paper: 50 us). bound: the latency the bricks reckon with, `latency` by
-    default. waits: 0 as in the paper; 1 if a brick whose disk is free begins only when two bounds have passed since its
+    default. waits: 0 as in the paper; 1 if a brick whose disk is idle, too, begins only when two bounds have passed since its
     choice, so that no read is served twice while claims arrive within the bound, and may miss a turn of the platter by that.
     A claim that is heard twice finds nothing more to take away; one that is late may cost a second service (a brick that has
     not heard by the time the read is answered counts as having heard then). Of claims that are on their way together to one
@@ -132,7 +133,8 @@ class DSPTF(AbstractClaims):
         return self.latency
 
     def begins(self, free):
-        return jnp.maximum(free, jnp.where(self.waits != 0, self.lead, 0.0))
+        idle = (free <= INSTANT) & (self.waits == 0)
+        return jnp.maximum(free, jnp.where(idle, 0.0, self.lead))
 
     def issues(self, begins, rotation):
         return jnp.maximum(begins, jnp.minimum(self.lead, begins + rotation))

@@ -148,9 +148,7 @@ def test_a_brick_chooses_two_bounds_early_and_the_ideal_not_at_all():
     [
         (0, 5, 2),  # an idle brick waits until claims are in
         (0, 0.5, 0.5),  # but no longer than its platter lets it
-        (1.5, 5, 2),  # so does one that chose late
-        (1.5, 0.2, 1.7),
-        (2, 5, 2),  # one that chose in time has waited
+        (2, 5, 2),  # one whose disk was busy has waited
         (4, 0, 4),
     ],
 )
@@ -162,7 +160,8 @@ def test_a_choice_waits_for_claims_only_while_its_platter_turns(begins, rotation
 
 def test_an_access_is_predicted_for_when_the_disk_is_free_or_the_claims_are_in():
     free = one([-1 * MS, 0.5 * MS, 3 * MS])[0]
-    np.testing.assert_allclose(DSPTF(1 * MS).begins(free), [0, 0.5 * MS, 3 * MS], rtol=1e-6)
+    # idle, its disk waits for its platter alone; the next falls free too soon for the claims
+    np.testing.assert_allclose(DSPTF(1 * MS).begins(free), [0, 2 * MS, 3 * MS], rtol=1e-6)
     np.testing.assert_allclose(DSPTF(1 * MS, waits=1).begins(free), [2 * MS, 2 * MS, 3 * MS], rtol=1e-6)
     waited = DSPTF(1 * MS, waits=1).begins(free)
     np.testing.assert_array_equal(DSPTF(1 * MS, waits=1).issues(waited, jnp.zeros_like(free)), waited)

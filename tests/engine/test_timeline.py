@@ -87,13 +87,13 @@ def test_a_brick_chooses_two_latencies_before_its_disk_falls_free(unfold, record
 
      0: A, 10 sectors     chosen and issued at 0 (the brick was idle), done at 10
      3: B, 5 sectors      chosen at 10 - 2 = 8, issued at 10 without a gap, done at 15
-    14: C, 1 sector       arrives when the choice of 13 is past: chosen at 14, issued at 15, done at 16
+    14: C, 1 sector       arrives when the choice of 13 is past and the disk is busy: chosen at 14, issued at 16, done at 17
     20: D, 1 sector       the brick is idle again: done at 21
     """
     arrivals = recorded([0, 3 * MS, 14 * MS, 20 * MS], sectors=[10, 5, 1, 1])
     system = System(SERVER, Replicas(1), DSPTF(1 * MS), FCFS(), drives=1, slots=4)
     _, reports = unfold(Scenario(system, arrivals))
-    assert responses(reports) == pytest.approx({0: 10, 1: 12, 2: 2, 3: 1}, abs=1e-3)
+    assert responses(reports) == pytest.approx({0: 10, 1: 12, 2: 3, 3: 1}, abs=1e-3)
     when = np.cumsum(reports.elapsed)[reports.chose.ravel()] / MS
     np.testing.assert_allclose(when, [0, 8, 14, 20], atol=1e-3)
 

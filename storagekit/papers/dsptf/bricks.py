@@ -1,7 +1,7 @@
 """The systems of sections 5.1.2 and 5.2: bricks with memory, some of them slower, and a trace that is run through them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -40,15 +40,28 @@ SLOTS = 128
 TARGETS = 1024
 SLOW = 1
 HALF = 0.5
-# how "half the speed" may be meant: the parts of an access that take twice as long; and a "degradation" by 50%, all of it
-# taking half as long again, which at half the speed is two thirds of what twice as long is
+# how "half the speed" may be meant: the parts of an access that take twice as long; and the "50% degradation" of section
+# 5.2.2, all of it taking half as long again, which is judged
 DEGRADATION = "degraded"
 SLOWNESS: Mapping[str, dict[str, float]] = {
     "service": {"seeking": 1.0, "turning": 1.0},
     "rotation": {"seeking": 0.0, "turning": 1.0},
     "seek": {"seeking": 1.0, "turning": 0.0},
-    DEGRADATION: {"seeking": 2 / 3, "turning": 2 / 3},
+    DEGRADATION: {"seeking": 1.0, "turning": 1.0},
 }
+
+# of a brick that is slow, beside the "50% degradation" of section 5.2.2, which is judged
+MEANINGS = ("service", "rotation", "seek")
+SYSTEMS = ("equal", "slow", "changing")
+# of the run: LARD's windows beside that of its paper, and thresholds that the load of these traces can reach
+LARD_WINDOWS = (1 / 40, 1 / 10)
+LARD_LOW, LARD_HIGH = 0.75, 1.0
+
+
+def pace(slowness: str, speed: float) -> float:
+    """What speed a brick has that is said to have `speed` of another's, by one meaning of that (`SLOWNESS`): a degradation by
+    1 - speed makes an access take 2 - speed times as long."""
+    return 1 / (2 - speed) if slowness == DEGRADATION else speed
 
 
 class Source(NamedTuple):
@@ -64,7 +77,7 @@ class Setting(NamedTuple):
 
     allocated: the share of LARD's targets that are allocated at random before the run; 0, and each goes to the least loaded
     brick when first asked for, as section 5.2.1 has it; 1 in section 5.2.2 (footnote 3). slowness: what slow means, one of
-    `SLOWNESS`.
+    `SLOWNESS`; the speed of spells is its `pace`.
     """
 
     scheme: str
@@ -73,7 +86,43 @@ class Setting(NamedTuple):
     window: float = 0.0
     low: float = 25.0
     high: float = 65.0
-    slowness: str = "service"
+    slowness: str = DEGRADATION
+
+
+def settings(requests: int, duration: float, systems: Sequence[str] = SYSTEMS) -> dict[str, Setting]:
+    """The runs of one trace, by name: equal bricks, one slow, and changing ones, these with LARD's windows too.
+
+    systems: those of `SYSTEMS` to run, or beginnings of the runs' names. Raises InputError where there are no such.
+    """
+    quarter = requests // 4
+
+    def spells(system: str, slowness: str = DEGRADATION) -> tuple[Spell, Spell]:
+        speed = pace(slowness, HALF)
+        if system == "changing":
+            return Spell(0, speed, quarter, 2 * quarter), Spell(1, speed, 3 * quarter)
+        return Spell(0, 1.0), Spell(SLOW, speed if system == "slow" else 1.0)
+
+    # section 5.2.2 has warmed LARD up before the brick changes, section 5.2.1 has not
+    runs = {
+        f"{system}: {scheme}": Setting(scheme, spells(system), allocated=float(system != "slow"))
+        for system in SYSTEMS
+        for scheme in NAMES
+    }
+    for scheme in NAMES:
+        runs[f"slow, service: {scheme}"] = Setting(scheme, spells("slow", "service"), slowness="service")
+    for slowness in MEANINGS:
+        for scheme in ("D-SPTF", "Hashing", "LARD") if slowness == "service" else ("D-SPTF", "Hashing"):
+            changing = spells("changing", slowness)
+            runs[f"changing, {slowness}: {scheme}"] = Setting(scheme, changing, 1.0, slowness=slowness)
+    for window in LARD_WINDOWS:
+        share = f"{window:.3g} of the run"
+        runs[f"changing: LARD, {share}"] = Setting(
+            "LARD", spells("changing"), 1.0, window * duration, LARD_LOW, LARD_HIGH
+        )
+    chosen = {name: run for name, run in runs.items() if name.startswith(tuple(systems))}
+    if not chosen:
+        raise InputError(f"systems {', '.join(systems) or 'none'}: no runs; some of {', '.join(SYSTEMS)}")
+    return chosen
 
 
 def source(name: str, requests: int, seed: int = 0, folder: str | Path = "", together: bool = False) -> Source:
@@ -103,15 +152,16 @@ def stand_in(name: str, requests: int, seed: int, together: bool) -> tuple[Reque
     return generate(model, seed=seed).concatenated(model.capacity), model.scale
 
 
-def dispatcher(setting: Setting, bricks: int, weights: tuple[float, ...] = (1 / HALF, 1.0)) -> ByNumber:
+def dispatcher(setting: Setting, bricks: int, speed: float = HALF) -> ByNumber:
     """The schemes as one dispatcher that is a number.
 
-    weights: of weighted hashing, one for each brick, the fast one's first; equal ones are taken if there are more bricks.
+    speed: what the slow one of two bricks is said to have of the other's. Weighted hashing sends to the two in proportion to
+    the speeds that this means (section 5.2.1: two thirds and one third at half the speed); of more bricks each gets as much.
     Raises InputError for a scheme that is none of `NAMES`.
     """
     if setting.scheme not in NAMES:
         raise InputError(f"scheme {setting.scheme!r}: unknown; it is one of {', '.join(NAMES)}")
-    weighted = WeightedHashing(weights if len(weights) == bricks else [1.0] * bricks)
+    weighted = WeightedHashing([1 / pace(setting.slowness, speed), 1.0] if bricks == 2 else [1.0] * bricks)
     lard = LARD(setting.low, setting.high, setting.allocated, setting.window, targets=TARGETS)
     return ByNumber((central(), DSPTF(LATENCY), Hashing(), lard, weighted), NAMES.index(setting.scheme))
 

@@ -1,7 +1,6 @@
 """What public traces of the same kinds say where table 2 is silent: how unlike devices are, and how arrivals bunch.
 
-Facts of the samples come with the package (data/reference/trace_samples.csv), so that nothing needs the samples themselves,
-and nothing here was chosen by what it leads to.
+Facts of the samples come with the package (data/reference/trace_samples.csv), so that nothing needs the samples themselves.
 """
 
 import csv
@@ -16,7 +15,8 @@ from storagekit.resources import data_path
 
 # the public trace nearest to each: of the same name or the same laboratory; for SAP, a database under transactions too
 KIN = {"sap": "financial1", "cello2002": "cello2003", "websearch": "websearch1", "financial": "financial1"}
-# samples of a trace's own name that tell how its arrivals bunch, at another rate; one minute of WebSearch1 is too little
+# samples of a trace's own name that tell how its arrivals bunch, at another rate: Financial1's gaps vary by 3.2 times their
+# mean; those of WebSearch1's minute by 1.3, hardly more than those of Poisson arrivals, which are kept
 GAPS = {"financial": "financial1"}
 
 
@@ -46,10 +46,14 @@ def lun_shares(sample: str, luns: int) -> NDArray[np.float64]:
 def bunched(given: Source, sample: str, seed: int) -> Source:
     """The same requests in the same time, with gaps drawn from those of a sample, one independently of the next.
 
-    They are stretched alike, so that the mean gap stays what the trace had. seed: of the draw.
+    Within a tick of the sample's clock they arrive at any moment. All is stretched alike, so that the mean gap stays what the
+    trace had. seed: of the draw.
     """
     ticks, often = sampled(sample, "gap").T
-    drawn = np.random.default_rng([seed, 3]).choice(ticks, size=len(given.trace) - 1, p=often / often.sum())
+    random = np.random.default_rng([seed, 3])
+    drawn = random.choice(ticks, size=len(given.trace) - 1, p=often / often.sum())
+    at = np.concatenate([[0], np.cumsum(drawn)])
+    since = np.sort(at + random.random(len(at)))
+    since -= since[0]
     time = given.trace.time
-    since = np.concatenate([[0], np.cumsum(drawn)])
     return given._replace(trace=replace(given.trace, time=time[0] + since * (time[-1] - time[0]) / since[-1]))

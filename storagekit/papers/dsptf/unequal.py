@@ -8,7 +8,7 @@ from storagekit.drive import load_drive
 from storagekit.engine import Condition, Scenario, Spell, System
 from storagekit.metrics import Measurement, interval, sweep, with_interval
 from storagekit.papers.dsptf.brick_group import KEYS, QUICK, Effort
-from storagekit.papers.dsptf.bricks import DEGRADATION, HALF, NAMES, SLOW, SLOWNESS, TARGETS, Setting, dispatcher
+from storagekit.papers.dsptf.bricks import DEGRADATION, HALF, NAMES, SLOW, SLOWNESS, TARGETS, Setting, dispatcher, pace
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.units import KB
@@ -32,8 +32,8 @@ def table4(
 ) -> xr.Dataset:
     """Throughput of a fast and a slow replica (dimension `brick`, 0 and 1) under five schemes (table 4).
 
-    speeds: of the slow one; the table has 0.5. slowness: what "half the speed" concerns, see `bricks.SLOWNESS`. Weighted
-    hashing sends to the two in proportion to their speeds.
+    speeds: what the slow one is said to have of the other's; the table has 0.5. slowness: what that means, see
+    `bricks.SLOWNESS`. Weighted hashing sends to the two in proportion to the speeds that it means.
     """
     drive = load_drive("atlas10k")
     requests = RandomRequests(ExponentialSize(4 * KB), read_share)
@@ -42,10 +42,10 @@ def table4(
         system = System(
             drive,
             Replicas(2),
-            dispatcher(Setting(scheme), 2, (1 / speed, 1.0)),
+            dispatcher(Setting(scheme, slowness=slowness), 2, speed),
             SATF(),
             ReceivingBrick(),
-            condition=Condition(Spell(SLOW, speed), **SLOWNESS[slowness]),
+            condition=Condition(Spell(SLOW, pace(slowness, speed)), **SLOWNESS[slowness]),
             drives=2,
             slots=SLOTS,
         )
@@ -75,7 +75,12 @@ def table4_findings(data: xr.Dataset, slowness: str = DEGRADATION) -> list[Measu
         for key, scheme in KEYS.items():
             at = summary.sel(scheme=scheme, brick=brick)
             rest = ", ".join(f"{name} {float(at.sel(slowness=name, statistic='mean')):.0f}" for name in others)
-            note = f"half the speed as a degradation by 50%, 1.5 times as long; if this takes twice as long: {rest}"
+            note = (
+                "half the speed as a degradation by 50%, an access taking 1.5 times as long, which the rest of the table "
+                f"bears out; if this takes twice as long: {rest}"
+            )
+            if key == "weighted_hash":
+                note += "; shares in proportion to these speeds, 3 to 2, and 2 to 1 where all takes twice as long"
             found.append(with_interval(f"dsptf.table4.{label}[{key}]", at.sel(slowness=slowness), note))
     return [*found, _unaffected(data, slowness)]
 
@@ -96,8 +101,9 @@ def _unaffected(data: xr.Dataset, slowness: str) -> Measurement:
     return Measurement(
         "dsptf.table4.fast_unaffected",
         all(value >= LEVEL for value in least.values()) and float(apart) <= SAME,
-        note=f"what the fast brick keeps of its throughput under D-SPTF by the slow one's speed: {at}; under hashing the "
-        f"two differ by {float(apart):.1%} at most; judged at {LEVEL:.0%} down to half the speed"
+        note="what the fast brick keeps of its throughput under D-SPTF by the slow one's speed as it is said (at 0.5 an "
+        f"access takes 1.5 times as long): {at}; under hashing the two differ by {float(apart):.1%} at most; judged at "
+        f"{LEVEL:.0%} down to that"
         + ("" if turning is None else f"; if only the platter slows, at least {turning:.2f}")
         + "; writes, a tenth of the requests, go to both bricks, and the loop waits for them",
     )

@@ -133,7 +133,11 @@ def test_figure_7_has_five_schemes_of_the_slow_pair_and_names_real_traces(respon
 def history() -> xr.DataArray:
     pair = ["D-SPTF", "Hashing"]
     coords = runs(
-        equal=FIVE, changing=[*FIVE, *WINDOWS], changing_rotation=pair, changing_seek=pair, changing_degraded=pair
+        equal=FIVE,
+        changing=[*FIVE, *WINDOWS],
+        changing_service=[*pair, "LARD"],
+        changing_rotation=pair,
+        changing_seek=pair,
     )
     return made(5e-3, 30e-3, run=coords["run"], piece=[0.125, 0.375, 0.625, 0.875]).assign_coords(coords)
 
@@ -143,7 +147,7 @@ def test_figure_8_draws_the_changing_system_over_the_run(history, paper):
     assert headings(spec) == ["Schemes", "LARD with shorter windows", "What is slow"]
     assert "Share of the run (%)" in titles(spec)
     drawn = [{row["scheme"] for row in panel(spec, number) if "scheme" in row} for number in range(3)]
-    one_thing = {f"{name}, {thing}" for name in ("D-SPTF", "Hashing") for thing in ("rotation", "seek", "degraded")}
+    one_thing = {f"{name}, {thing}" for name in ("D-SPTF", "Hashing") for thing in ("service", "rotation", "seek")}
     assert drawn == [set(FIVE), {"D-SPTF", "LARD", *WINDOWS}, one_thing]
     lard = {row["run"]: row["mean"] for row in panel(spec, 1) if row.get("scheme") == WINDOWS[1]}
     ours = history.sel(run=f"changing: {WINDOWS[1]}", statistic="mean")

@@ -42,7 +42,7 @@ def table4(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
     return finished(
         side_by_side(panels, legends="shared"),
         "Table 4: a fast and a slow brick",
-        "90% reads, 16 outstanding; dash: the paper, which does not say what half the speed means",
+        "90% reads, 16 outstanding; dash: the paper; weighted hashing sends in proportion to the speeds of each meaning",
     )
 
 
