@@ -25,7 +25,7 @@ class Claim:
     unit: of `expected`. needs: what it takes to measure it ("trace:SAP"), or "".
     doubt: where the paper contradicts itself or is silent, or "". rests: one of `RESTS`, see data/README.md.
     beyond: what is certain of the number, whatever is measured: only the excess over it is judged. within: by how much the
-    printed number may have been rounded, so much of the excess is not known.
+    printed number may have been rounded, so much of the excess is not known. tried: what was tried in vain to meet it, or "".
     """
 
     id: str
@@ -40,6 +40,7 @@ class Claim:
     rests: str = "paper"
     beyond: float = 0.0
     within: float = 0.0
+    tried: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ def _claims(paper: str, exhibit: dict[str, Any]) -> Iterator[Claim]:
                 rests=entry.get("rests", "paper"),
                 beyond=_number(entry["id"], entry.get("beyond", 0.0)),
                 within=_number(entry["id"], entry.get("within", 0.0)),
+                tried=entry.get("tried", ""),
             )
 
 

@@ -39,7 +39,7 @@ _RULES = (
     "confidence interval of what was measured. A claim is met if it matches or holds. Rests: paper, if it is the paper's "
     "statement alone; input, if a stand-in was made to have it; calibrated, if a constant comes from it; printed, if it is "
     "arithmetic on printed numbers; hardware, if nothing here models it; at-odds, if the paper contradicts itself or leaves "
-    "it undefined; ours, if it is no statement of the paper."
+    "it undefined; ours, if it is no statement of the paper. Tried: what was tried in vain to meet a claim."
 )
 
 
@@ -138,7 +138,7 @@ def html_page(rows: Sequence[Row], says: Mapping[str, str]) -> str:
 
 def html_table(rows: Sequence[Row], says: Mapping[str, str]) -> str:
     """The rows as an HTML table, coloured by verdict, each claim's statement below its id."""
-    names = [name for name in COLUMNS if name not in ("paper", "exhibit")]
+    names = [name for name in COLUMNS if name not in ("paper", "exhibit", "tried")]
     head = "".join(f"<th>{name}</th>" for name in names)
     body = "\n".join(_html_row(row, names, says.get(row.id, "")) for row in rows)
     return (
@@ -149,7 +149,8 @@ def html_table(rows: Sequence[Row], says: Mapping[str, str]) -> str:
 
 
 def _html_row(row: Row, names: list[str], says: str) -> str:
-    shown = row._asdict() | {"error": _error(row)}
+    note = f"{row.note}; tried: {row.tried}" if row.tried else row.note
+    shown = row._asdict() | {"error": _error(row), "note": note}
     cells = "".join(_html_cell(name, shown[name]) for name in names[1:])
     head = f"<td>{escape(row.id)}<small>{escape(says)}</small></td>"
     return f'<tr style="background:{_COLOURS[row.verdict]}">{head}{cells}</tr>'

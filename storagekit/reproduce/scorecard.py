@@ -20,7 +20,8 @@ MET = ("match", "holds")
 
 
 class Row(NamedTuple):
-    """One row of the scorecard; `error` is signed: relative, absolute where the paper says 0. rests: see `Claim`."""
+    """One row of the scorecard; `error` is signed: relative, absolute where the paper says 0. rests: see `Claim`. tried: what
+    was tried in vain, of a claim that is judged and not met."""
 
     id: str
     paper: str
@@ -36,6 +37,7 @@ class Row(NamedTuple):
     basis: str
     rests: str
     note: str
+    tried: str
 
 
 COLUMNS = Row._fields
@@ -124,6 +126,7 @@ def _fill(claim: Claim, found: Measurement | None, error: float | None, verdict:
         basis=found.basis if found else "",
         rests=claim.rests,
         note=note,
+        tried="" if verdict in (*MET, "not-run") else claim.tried,
     )
 
 

@@ -217,6 +217,16 @@ def test_files_say_what_the_rows_say(tmp_path):
     assert (tmp_path / "scorecard.csv").read_text() == csv_text(rows)
 
 
+@pytest.mark.parametrize(
+    ("measured", "told"), [(10.0, ""), (9.0, "all of <it>"), (5.0, "all of <it>"), (None, "")], ids=str
+)
+def test_what_was_tried_is_told_of_claims_that_are_not_met(measured, told):
+    tried = dataclasses.replace(claim(10.0), tried="all of <it>")
+    rows = score([tried], [Measurement("x.a.b", measured, note="a note")] if measured else [])
+    assert rows[0].tried == told
+    assert ("a note; tried: all of &lt;it&gt;" in html_page(rows, {})) is bool(told)
+
+
 def test_the_page_is_self_contained_and_escapes_what_it_shows(tmp_path):
     page = html_page(dsptf_rows(), {"dsptf.fig5.growing": "it <grows>"})
     assert "it &lt;grows&gt;" in page
