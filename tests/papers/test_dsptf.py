@@ -11,7 +11,18 @@ from storagekit.engine import Scenario, System
 from storagekit.metrics import History, simulate
 from storagekit.papers import dsptf
 from storagekit.papers.dsptf.brick_group import once_each
-from storagekit.papers.dsptf.bricks import LARD_WINDOWS, MEANINGS, NAMES, Bricks, Setting, settings, source
+from storagekit.papers.dsptf.bricks import (
+    DEGRADATION,
+    LARD_WINDOWS,
+    MEANINGS,
+    NAMES,
+    Bricks,
+    Setting,
+    dispatcher,
+    pace,
+    settings,
+    source,
+)
 from storagekit.papers.dsptf.replays import PIECES, TraceEffort, replay_findings, through
 from storagekit.placement import Declustered
 from storagekit.reproduce.claims import load_claims
@@ -336,6 +347,19 @@ def test_systems_are_run_apart_and_gaps_are_the_samples_own():
     assert list(by[0].whole.run.values) == [f"equal: {scheme}" for scheme in NAMES]
     # requests that come at once wait for one another
     assert float(bunched.mean()) > 1.1 * float(poisson.mean())
+
+
+@pytest.mark.parametrize(("slowness", "speed"), [("service", 0.5), ("rotation", 0.5), (DEGRADATION, 2 / 3)])
+def test_half_the_speed_is_one_thing_in_every_run_and_to_weighted_hashing(slowness, speed):
+    """A degradation by 50% takes half as long again; the other meanings have a part, or all, take twice as long."""
+    assert pace(slowness, 0.5) == pytest.approx(speed) and pace(slowness, 1.0) == 1
+    setting = Setting("Weighted hash", slowness=slowness)
+    fast, slow = dispatcher(setting, 2).members[NAMES.index("Weighted hash")].weights
+    assert float(slow) / float(fast) == pytest.approx(speed)
+    ending = "" if slowness == DEGRADATION else f", {slowness}"
+    runs = [run for name, run in settings(4000, 100.0).items() if name.startswith(f"changing{ending}: ")]
+    assert {run.slowness for run in runs} == {slowness}
+    assert [float(spell.speed) for run in runs for spell in run.spells] == pytest.approx([speed] * 2 * len(runs))
 
 
 def test_settings_share_a_structure_and_know_their_schemes():
