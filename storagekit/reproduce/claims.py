@@ -25,7 +25,8 @@ class Claim:
     unit: of `expected`. needs: what it takes to measure it ("trace:SAP"), or "".
     doubt: where the paper contradicts itself or is silent, or "". rests: one of `RESTS`, see data/README.md.
     beyond: what is certain of the number, whatever is measured: only the excess over it is judged. within: by how much the
-    printed number may have been rounded, so much of the excess is not known. tried: what was tried in vain to meet it, or "".
+    printed number may have been rounded, so much of the excess is not known. tried: what else was tried to meet it, and what
+    came of it, or "".
     """
 
     id: str

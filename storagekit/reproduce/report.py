@@ -39,7 +39,7 @@ _RULES = (
     "confidence interval of what was measured. A claim is met if it matches or holds. Rests: paper, if it is the paper's "
     "statement alone; input, if a stand-in was made to have it; calibrated, if a constant comes from it; printed, if it is "
     "arithmetic on printed numbers; hardware, if nothing here models it; at-odds, if the paper contradicts itself or leaves "
-    "it undefined; ours, if it is no statement of the paper. Tried: what was tried in vain to meet a claim."
+    "it undefined; ours, if it is no statement of the paper. Tried: what else was tried, and what came of it."
 )
 
 

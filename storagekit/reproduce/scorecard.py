@@ -21,7 +21,7 @@ MET = ("match", "holds")
 
 class Row(NamedTuple):
     """One row of the scorecard; `error` is signed: relative, absolute where the paper says 0. rests: see `Claim`. tried: what
-    was tried in vain, of a claim that is judged and not met."""
+    else was tried, and what came of it, of a claim that is judged and not met."""
 
     id: str
     paper: str

@@ -161,7 +161,11 @@ def test_a_choice_waits_for_claims_only_while_its_platter_turns(begins, rotation
 def test_an_access_is_predicted_for_when_the_disk_is_free_or_the_claims_are_in():
     free = one([-1 * MS, 0.5 * MS, 3 * MS])[0]
     # idle, its disk waits for its platter alone; the next falls free too soon for the claims
-    np.testing.assert_allclose(DSPTF(1 * MS).begins(free), [0, 2 * MS, 3 * MS], rtol=1e-6)
+    begins = DSPTF(1 * MS).begins(free)
+    np.testing.assert_allclose(begins, [0, 2 * MS, 3 * MS], rtol=1e-6)
+    # and with hardly any rotation to wait for
+    issued = DSPTF(1 * MS).issues(begins, jnp.full_like(begins, 0.2 * MS))
+    np.testing.assert_allclose(issued, [0.2 * MS, 2 * MS, 3 * MS], rtol=1e-6)
     np.testing.assert_allclose(DSPTF(1 * MS, waits=1).begins(free), [2 * MS, 2 * MS, 3 * MS], rtol=1e-6)
     waited = DSPTF(1 * MS, waits=1).begins(free)
     np.testing.assert_array_equal(DSPTF(1 * MS, waits=1).issues(waited, jnp.zeros_like(free)), waited)

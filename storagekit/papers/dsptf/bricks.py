@@ -59,8 +59,8 @@ LARD_LOW, LARD_HIGH = 0.75, 1.0
 
 
 def pace(slowness: str, speed: float) -> float:
-    """What speed a brick has that is said to have `speed` of another's, by one meaning of that (`SLOWNESS`): a degradation by
-    1 - speed makes an access take 2 - speed times as long."""
+    """What speed those parts have that are slow in a brick said to have `speed` of another's, by one meaning of that
+    (`SLOWNESS`): a degradation by 1 - speed makes an access take 2 - speed times as long."""
     return 1 / (2 - speed) if slowness == DEGRADATION else speed
 
 
@@ -114,11 +114,11 @@ def settings(requests: int, duration: float, systems: Sequence[str] = SYSTEMS) -
         for scheme in ("D-SPTF", "Hashing", "LARD") if slowness == "service" else ("D-SPTF", "Hashing"):
             changing = spells("changing", slowness)
             runs[f"changing, {slowness}: {scheme}"] = Setting(scheme, changing, 1.0, slowness=slowness)
-    for window in LARD_WINDOWS:
-        share = f"{window:.3g} of the run"
-        runs[f"changing: LARD, {share}"] = Setting(
-            "LARD", spells("changing"), 1.0, window * duration, LARD_LOW, LARD_HIGH
-        )
+    for ending, slowness in (("", DEGRADATION), (", service", "service")):
+        for window in LARD_WINDOWS:
+            runs[f"changing{ending}: LARD, {window:.3g} of the run"] = Setting(
+                "LARD", spells("changing", slowness), 1.0, window * duration, LARD_LOW, LARD_HIGH, slowness
+            )
     chosen = {name: run for name, run in runs.items() if name.startswith(tuple(systems))}
     if not chosen:
         raise InputError(f"systems {', '.join(systems) or 'none'}: no runs; some of {', '.join(SYSTEMS)}")
@@ -156,8 +156,8 @@ def dispatcher(setting: Setting, bricks: int, speed: float = HALF) -> ByNumber:
     """The schemes as one dispatcher that is a number.
 
     speed: what the slow one of two bricks is said to have of the other's. Weighted hashing sends to the two in proportion to
-    the speeds that this means (section 5.2.1: two thirds and one third at half the speed); of more bricks each gets as much.
-    Raises InputError for a scheme that is none of `NAMES`.
+    the speed that slow parts have (`pace`; section 5.2.1: two thirds and one third at half the speed); of more bricks each
+    gets as much. Raises InputError for a scheme that is none of `NAMES`.
     """
     if setting.scheme not in NAMES:
         raise InputError(f"scheme {setting.scheme!r}: unknown; it is one of {', '.join(NAMES)}")

@@ -33,7 +33,7 @@ def table4(
     """Throughput of a fast and a slow replica (dimension `brick`, 0 and 1) under five schemes (table 4).
 
     speeds: what the slow one is said to have of the other's; the table has 0.5. slowness: what that means, see
-    `bricks.SLOWNESS`. Weighted hashing sends to the two in proportion to the speeds that it means.
+    `bricks.SLOWNESS`. Weighted hashing sends to the two in proportion to the speed that slow parts have (`bricks.pace`).
     """
     drive = load_drive("atlas10k")
     requests = RandomRequests(ExponentialSize(4 * KB), read_share)
@@ -76,11 +76,12 @@ def table4_findings(data: xr.Dataset, slowness: str = DEGRADATION) -> list[Measu
             at = summary.sel(scheme=scheme, brick=brick)
             rest = ", ".join(f"{name} {float(at.sel(slowness=name, statistic='mean')):.0f}" for name in others)
             note = (
-                "half the speed as a degradation by 50%, an access taking 1.5 times as long, which the rest of the table "
-                f"bears out; if this takes twice as long: {rest}"
+                "half the speed as the degradation by 50% of section 5.2.2, an access taking 1.5 times as long: chosen as "
+                "the table is nearer to that than to twice, which section 5.2.1's shares and figure 8's caption say; if this "
+                f"takes twice as long: {rest}"
             )
             if key == "weighted_hash":
-                note += "; shares in proportion to these speeds, 3 to 2, and 2 to 1 where all takes twice as long"
+                note += "; shares of 3 to 2, and of 2 to 1 in the others"
             found.append(with_interval(f"dsptf.table4.{label}[{key}]", at.sel(slowness=slowness), note))
     return [*found, _unaffected(data, slowness)]
 
