@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.engine.state import State
 from storagekit.engine.system import Scenario
-from storagekit.lanes import count, held, lowest, mask_of, nth_least, pick, pick_tree, rows
+from storagekit.lanes import INSTANT, count, held, least, lowest, mask_of, nth_least, pick, pick_tree, rows
 from storagekit.moments import Rule
 from storagekit.workload import Requests
 
@@ -76,7 +76,8 @@ def overtaken(scenario: Scenario, rule: Rule, read: Bool[Array, "*row"]) -> Bool
 class Part(NamedTuple):
     """A part that a drive is to serve. waiting: the parts at which its request waits besides. last: when the last of those
     that are taken ends. answer: when it is answered as far as is known. counts: the answer waits for this part.
-    finish: when it ends. replaces: it takes the place of one that another drive had taken."""
+    finish: when it ends. replaces: it takes the place of one that another drive had taken; lost: when that would have ended;
+    others: when the first of the drives that still serve the request ends, inf without such."""
 
     rule: Rule
     read: Bool[Array, "1 *lanes"]
@@ -86,15 +87,31 @@ class Part(NamedTuple):
     counts: Bool[Array, "1 *lanes"]
     finish: Float[Array, "1 *lanes"]
     replaces: Bool[Array, "1 *lanes"]
+    lost: Float[Array, "1 *lanes"]
+    others: Float[Array, "1 *lanes"]
 
 
 def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *lanes"]:
     """When a request is answered, inf while not known, now that a drive is to serve one of its parts."""
     taken, needed = size(part.rule.counted & ~part.waiting), part.rule.needed
     # of more than are needed the first decide: one is needed, or ends are counted
-    sooner = jnp.where(part.replaces, part.finish, jnp.minimum(part.answer, part.finish))
+    # a third drive, which heard of neither claim, may have been to end before the one that gives up
+    stays = ~part.replaces | (part.answer < part.lost - INSTANT)
+    sooner = jnp.minimum(jnp.where(stays, part.answer, part.others), part.finish)
     answer = jnp.where(taken > needed, sooner, jnp.where(taken == needed, part.last, part.answer))
     return jnp.where(part.counts & ~overtaken(scenario, part.rule, part.read), answer, part.answer)
+
+
+def still_serving(
+    state: State, slot: Int[Array, "1 *lanes"], gives_up: Int[Array, "1 *lanes"]
+) -> tuple[Float[Array, "1 *lanes"], Float[Array, "1 *lanes"]]:
+    """When the access that drive `gives_up` had planned would have ended, and when the first of those of other drives on the
+    request in a slot ends, inf without such. What drives serve that have chosen their next is left out: it ends sooner."""
+    drives = state.drives
+    number = pick(state.slots.number, slot)
+    its = drives.planned & (drives.plan.slot == slot) & (drives.plan.number == number)
+    its = its & (rows(its.shape[0], drives.free) != gives_up)
+    return pick(drives.plan.finish, gives_up), least(jnp.where(its, drives.plan.finish, jnp.inf))
 
 
 def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], made: Bool[Array, "1 *lanes"]) -> State:

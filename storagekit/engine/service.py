@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.claims import Claim, Verdict
 from storagekit.drive import Positioning, Target
-from storagekit.engine.answer import Part, count_end, size, when_taken
+from storagekit.engine.answer import Part, count_end, size, still_serving, when_taken
 from storagekit.engine.state import NOBODY, Plan, Slots, State, mechanics, tell, time_of
 from storagekit.engine.system import Scenario, System
 from storagekit.lanes import (
@@ -350,7 +350,8 @@ def serve(
     waiting = jnp.where(enough, rest & ~verdict.withdrawn, rest)
     counts = kept & held(rule.counted, chosen.part)
     last = jnp.where(counts, jnp.maximum(pick(slots.latest, slot), best.finish), pick(slots.latest, slot))
-    part = Part(rule, chosen.read, rest, last, before, counts, best.finish, verdict.rival_yields)
+    lost, others = still_serving(state, slot, scenario.system.placement.drive_of(verdict.rival, chosen.place))
+    part = Part(rule, chosen.read, rest, last, before, counts, best.finish, verdict.rival_yields, lost, others)
     known = claimed & (rule.needed > 0) & jnp.isfinite(verdict.answer)
     answer = jnp.where(known, verdict.answer, when_taken(scenario, part))
     return slots._replace(
