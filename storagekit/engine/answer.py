@@ -94,8 +94,8 @@ class Part(NamedTuple):
 def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *lanes"]:
     """When a request is answered, inf while not known, now that a drive is to serve one of its parts."""
     taken, needed = size(part.rule.counted & ~part.waiting), part.rule.needed
-    # of more than are needed the first decide: one is needed, or ends are counted
-    # a third drive, which heard of neither claim, may have been to end before the one that gives up
+    # of more than are needed the first decide: one is needed, or ends are counted. One that gives up decided nothing if
+    # another, which heard of no better claim, was to end before it
     stays = ~part.replaces | (part.answer < part.lost - INSTANT)
     sooner = jnp.minimum(jnp.where(stays, part.answer, part.others), part.finish)
     answer = jnp.where(taken > needed, sooner, jnp.where(taken == needed, part.last, part.answer))
@@ -105,8 +105,11 @@ def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *lanes"]:
 def still_serving(
     state: State, slot: Int[Array, "1 *lanes"], gives_up: Int[Array, "1 *lanes"]
 ) -> tuple[Float[Array, "1 *lanes"], Float[Array, "1 *lanes"]]:
-    """When the access that drive `gives_up` had planned would have ended, and when the first of those of other drives on the
-    request in a slot ends, inf without such. What drives serve that have chosen their next is left out: it ends sooner."""
+    """When the access ends that drive `gives_up` has planned, and when the first of those of other drives on the request in a
+    slot does, inf without such; seconds from now.
+
+    What a drive serves that has chosen its next is left out: it ends within a lead, sooner than what is given up would.
+    """
     drives = state.drives
     number = pick(state.slots.number, slot)
     its = drives.planned & (drives.plan.slot == slot) & (drives.plan.number == number)
