@@ -23,11 +23,13 @@ from storagekit.drive.base import Arm, Target
 
 
 class Place(NamedTuple):
-    """A sector's cylinder and head, its track's order in the zone, and where it begins in turns after angle 0."""
+    """A sector's cylinder and head, its track's order in the zone, how many spare sectors the platter turns past on the way
+    to it, and where it begins in turns after angle 0."""
 
     cylinder: Int[AnyArray, "*#row"]
     head: Int[AnyArray, "*#row"]
     track: Int[AnyArray, "*#row"]
+    spared: Int[AnyArray, "*#row"]
     angle: Float[AnyArray, "*#row"]
 
 
@@ -37,12 +39,14 @@ class Zone(NamedTuple):
     first_sector: Int[AnyArray, "*#row"]
     first_cylinder: Int[AnyArray, "*#row"]
     sectors_per_track: Int[AnyArray, "*#row"]
+    track_spares: Int[AnyArray, "*#row"]
     track_skew: Int[AnyArray, "*#row"]
     cylinder_skew: Int[AnyArray, "*#row"]
     first_offset: Int[AnyArray, "*#row"]
     reserved: Int[AnyArray, "*#row"]
     group_tracks: Int[AnyArray, "*#row"]
     group_sectors: Int[AnyArray, "*#row"]
+    group_spares: Int[AnyArray, "*#row"]
     serpentine: Int[AnyArray, "*#row"]
     heads: int | Int[AnyArray, "*#row"]
 
@@ -60,11 +64,12 @@ class Zone(NamedTuple):
         return Target(start.cylinder, start.head, start.angle, swept * revolution, Arm(end.cylinder, end.head))
 
     def place(self, offset: Int[AnyArray, "*#row"]) -> Place:
-        """Where data sector `offset` of the zone lies. Spares are skipped at the end of each group of cylinders."""
+        """Where data sector `offset` of the zone lies. Spares are skipped at the end of each track and of each group of
+        cylinders."""
         length = self.sectors_per_track
         offset = offset + self.reserved
         group, within = _divided(offset, self.group_sectors)
-        track_in_group, sector = _divided(within, length)
+        track_in_group, sector = _divided(within, length - self.track_spares)
         track = group * self.group_tracks + track_in_group
         cylinder, order = _divided(track, self.heads)
         reverse = (cylinder % 2) * self.serpentine
@@ -72,13 +77,14 @@ class Zone(NamedTuple):
         skew = (order + (self.heads - 1) * cylinder) * self.track_skew + cylinder * self.cylinder_skew
         _, ahead = _divided(skew + sector + self.first_offset, length)
         angle = ahead.astype(np.float32) / length.astype(np.float32)
-        return Place(self.first_cylinder + cylinder, head, track, angle)
+        spared = track * self.track_spares + group * self.group_spares
+        return Place(self.first_cylinder + cylinder, head, track, spared, angle)
 
     def crossing(self, start: Place, end: Place) -> Int[AnyArray, "*#row"]:
-        """Sectors' worth of rotation lost to skew between two places of the zone."""
+        """Sectors' worth of rotation lost to skew and spares between two places of the zone."""
         cylinders = end.cylinder - start.cylinder
         tracks = end.track - start.track - cylinders
-        return tracks * self.track_skew + cylinders * self.cylinder_skew
+        return tracks * self.track_skew + cylinders * self.cylinder_skew + end.spared - start.spared
 
 
 # fields of which a geometry has one number for each zone
@@ -92,18 +98,25 @@ def _facts(values: ArrayLike) -> Int[AnyArray, "zone"]:
 
 class Geometry(eqx.Module):
     """Zones of equal track length: one number for each, but for the drive's `heads`, `capacity` in sectors and `span` in
-    cylinders."""
+    cylinders.
+
+    track_spares: sectors at the end of each track that hold no data. group_tracks, group_sectors: tracks of a group of
+    cylinders with spares of its own, and the sectors of it that hold data; group_spares: those of its spares that lie on a
+    track with data, which the platter has to turn past.
+    """
 
     first_sector: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     first_cylinder: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     cylinders: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     sectors_per_track: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    track_spares: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     track_skew: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     cylinder_skew: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     first_offset: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     reserved: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     group_tracks: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     group_sectors: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    group_spares: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     serpentine: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     heads: int = eqx.field(static=True)
     capacity: int = eqx.field(static=True)
@@ -143,9 +156,10 @@ def geometry(zones: list[dict], heads: int, serpentine: bool) -> Geometry:
     """A geometry from one mapping per zone with the fields of a drive file (see data/drives/README.md)."""
     field = {name: np.array([zone[name] for zone in zones]) for name in zones[0]}
     group_tracks = field["sparing_cylinders"] * heads
-    group_sectors = group_tracks * field["sectors_per_track"] - field["spares"]
+    track = field["sectors_per_track"] - field["track_spares"]
+    group_sectors = group_tracks * track - field["spares"]
     groups = field["cylinders"] // field["sparing_cylinders"]
-    rest = (field["cylinders"] - groups * field["sparing_cylinders"]) * heads * field["sectors_per_track"]
+    rest = (field["cylinders"] - groups * field["sparing_cylinders"]) * heads * track
     held = groups * group_sectors + rest - field["reserved"]
     first = np.concatenate([[0], np.cumsum(held)])
     return Geometry(
@@ -153,12 +167,14 @@ def geometry(zones: list[dict], heads: int, serpentine: bool) -> Geometry:
         first_cylinder=field["first_cylinder"],
         cylinders=field["cylinders"],
         sectors_per_track=field["sectors_per_track"],
+        track_spares=field["track_spares"],
         track_skew=field["track_skew"],
         cylinder_skew=field["cylinder_skew"],
         first_offset=field["first_offset"],
         reserved=field["reserved"],
         group_tracks=group_tracks,
         group_sectors=group_sectors,
+        group_spares=field["spares"] % track,
         serpentine=np.full(len(zones), int(serpentine)),
         heads=heads,
         capacity=int(first[-1]),
@@ -176,6 +192,7 @@ def plain_zone(cylinders: int, sectors_per_track: int, track_skew: int = 0, cyli
         "cylinder_skew": cylinder_skew,
         "first_offset": 0,
         "reserved": 0,
+        "track_spares": 0,
         "spares": 0,
         "sparing_cylinders": cylinders,
     }

@@ -10,7 +10,7 @@ import numpy as np
 from storagekit import units
 from storagekit.drive.geometry import Geometry, geometry, plain_zone
 from storagekit.drive.mechanical import Drive
-from storagekit.drive.seek import LinearSeek, seek_table
+from storagekit.drive.seek import LinearSeek, SeekTable, seek_table
 from storagekit.errors import InputError
 from storagekit.resources import data_path
 
@@ -20,7 +20,8 @@ _FIELDS = {
     "cylinders": (int, 2, 10**8),
     "heads": (int, 1, 1000),
     "head_switch_ms": (float, 0.0, 1e3),
-    "write_settle_ms": (float, 0.0, 1e3),
+    # below 0 where a drive writes before it has settled as it must for reading
+    "write_settle_ms": (float, -1e3, 1e3),
     "overhead_ms": (float, 0.0, 1e4),
 }
 _ZONE_FIELDS = {
@@ -34,6 +35,8 @@ _ZONE_FIELDS = {
     "spares": (int, 0, 10**9),
     "sparing_cylinders": (int, 1, 10**8),
 }
+# those that most drives have none of, and files may leave out
+_ZONE_EXTRAS = {"track_spares": (int, 0, 10**7)}
 
 
 def drive_names() -> list[str]:
@@ -68,12 +71,18 @@ def drive_from_facts(facts: object, source: str) -> Drive:
     if not isinstance(facts, dict):
         raise InputError(f"drive file {source}: a {type(facts).__name__}; it must be one JSON object")
     value = {name: _checked(facts, name, rule, source) for name, rule in _FIELDS.items()}
-    zones = _zones(facts, value["cylinders"], source)
+    zones = _zones(facts, value["cylinders"], value["heads"], source)
     points = _field(facts, "seek_ms", source)
     try:
         seek = seek_table(np.asarray(points, float) * [1, units.MS], value["cylinders"])
     except (ValueError, TypeError) as fault:
         raise InputError(f"drive file {source}: field 'seek_ms': {fault}") from fault
+    quickest = _quickest(seek, value)
+    if value["write_settle_ms"] * units.MS + quickest < 0:
+        raise InputError(
+            f"drive file {source}: field 'write_settle_ms' is {value['write_settle_ms']:g}; it must leave something of the "
+            f"quickest move, {quickest / units.MS:g} ms"
+        )
     return Drive(
         geometry=_geometry(facts, zones, value["heads"], source),
         seek=seek,
@@ -109,6 +118,13 @@ def ideal_drive(
     )
 
 
+def _quickest(seek: SeekTable, value: dict) -> float:
+    """Seconds of the shortest movement of the arm, a head switch included where that takes any time."""
+    moves = np.asarray(seek.times)[1:].min()
+    switch = value["head_switch_ms"] * units.MS
+    return float(min(moves, switch) if switch > 0 and value["heads"] > 1 else moves)
+
+
 def _geometry(facts: dict, zones: list[dict], heads: int, source: str) -> Geometry:
     serpentine = facts.get("serpentine", False)
     if not isinstance(serpentine, bool):
@@ -141,7 +157,7 @@ def _checked(facts: dict, name: str, rule: tuple, source: str) -> Any:
     return kind(value)
 
 
-def _zones(facts: dict, cylinders: int, source: str) -> list[dict]:
+def _zones(facts: dict, cylinders: int, heads: int, source: str) -> list[dict]:
     zones = _field(facts, "zones", source)
     if not isinstance(zones, list) or not zones or not all(isinstance(zone, dict) for zone in zones):
         raise InputError(f"drive file {source}: field 'zones' must be a list of at least one zone")
@@ -149,14 +165,22 @@ def _zones(facts: dict, cylinders: int, source: str) -> list[dict]:
     end = 0
     for number, zone in enumerate(zones):
         where = f"{source}, zone {number}"
-        fields = {name: _checked(zone, name, rule, where) for name, rule in _ZONE_FIELDS.items()}
+        rules = _ZONE_FIELDS | {name: rule for name, rule in _ZONE_EXTRAS.items() if name in zone}
+        fields = dict.fromkeys(_ZONE_EXTRAS, 0) | {
+            name: _checked(zone, name, rule, where) for name, rule in rules.items()
+        }
         last = fields["first_cylinder"] + fields["cylinders"]
         if fields["first_cylinder"] < end or last > cylinders:
             raise InputError(
                 f"drive file {where}: cylinders {fields['first_cylinder']} to {last - 1}; "
                 f"zones must follow one another within 0 to {cylinders - 1}"
             )
-        if fields["spares"] >= fields["sparing_cylinders"] * fields["sectors_per_track"]:
+        track = fields["sectors_per_track"] - fields["track_spares"]
+        if track < 1:
+            raise InputError(
+                f"drive file {where}: {fields['track_spares']} spares a track leave none; lower 'track_spares'"
+            )
+        if fields["spares"] >= fields["sparing_cylinders"] * heads * track:
             raise InputError(f"drive file {where}: {fields['spares']} spares leave no room for data; lower 'spares'")
         end = last
         checked.append(fields)

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from storagekit.drive import drive_from_facts, load_drive
+from storagekit.drive import drive_from_facts, drive_names, load_drive
 from storagekit.drive.geometry import _divided
 
 SHAPE = {"track_skew": 1, "reserved": 0, "first_offset": 0, "spares": 0, "cylinders": 2}
@@ -91,6 +91,61 @@ def test_a_transfer_waits_out_the_skews_it_crosses(tiny, sector, count, turns):
     np.testing.assert_allclose(target.transfer, turns * REVOLUTION, rtol=1e-6)
     last = sector + count - 1
     assert (target.end.cylinder, target.end.head) == (CYLINDER[last], HEAD[last])
+
+
+def test_spares_at_the_end_of_each_track_worked_by_hand():
+    """One head, track skew 0, cylinder skew 1, tracks of 4 sectors of which the last is spare:
+
+    sector      0    1    2 (spare) |  3    4    5 (spare) |  6
+    angle       0   1/4  2/4  3/4   | 1/4  2/4  3/4   0    | 2/4
+    """
+    zone = {
+        **SHAPE,
+        "track_skew": 0,
+        "cylinder_skew": 1,
+        "first_cylinder": 0,
+        "cylinders": 3,
+        "sectors_per_track": 4,
+        "track_spares": 1,
+        "sparing_cylinders": 3,
+    }
+    figures = {
+        "rpm": 6000,
+        "cylinders": 3,
+        "heads": 1,
+        "head_switch_ms": 0.5,
+        "write_settle_ms": 0.25,
+        "overhead_ms": 0.0,
+    }
+    drive = drive_from_facts(figures | {"seek_ms": [[1, 1.0], [2, 2.0]], "zones": [zone]}, "tiny")
+    assert drive.capacity == 9
+    target = drive.locate(np.arange(7), np.ones(7, int))
+    assert target.cylinder.tolist() == [0, 0, 0, 1, 1, 1, 2]
+    np.testing.assert_allclose(target.angle, np.array([0, 1, 2, 1, 2, 3, 2]) / 4)
+    # from 2/4 past the spare sector and one of skew to 5/4, then one more
+    np.testing.assert_allclose(drive.locate(np.array(2), np.array(2)).transfer, 4 / 4 * REVOLUTION, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", drive_names())
+@settings(max_examples=30, derandomize=True)
+@given(data=st.data())
+def test_a_transfer_ends_where_its_last_sector_does(name, data):
+    """Of any request within a zone, whatever skews and spares it crosses: to within whole revolutions it takes as long as
+    from the angle of its first sector to the end of its last."""
+    drive = load_drive(name)
+    shape = drive.geometry
+    zone = data.draw(st.integers(0, shape.first_sector.size - 1))
+    group = int(shape.group_sectors[zone])
+    begin = int(shape.first_sector[zone])
+    end = int(shape.first_sector[zone + 1]) if zone + 1 < shape.first_sector.size else drive.capacity
+    # around the ends of groups, where spares lie
+    border = begin + group * data.draw(st.integers(0, (end - begin) // group)) - int(shape.reserved[zone])
+    first = min(max(border + data.draw(st.integers(-200, 200)), begin), end - 1)
+    count = data.draw(st.integers(1, min(2000, end - first)))
+    turns = float(drive.locate(np.array(first), np.array(count)).transfer) / float(drive.revolution)
+    ends = drive.locate(np.array([first, first + count - 1]), np.array([1, 1])).angle
+    apart = turns - (ends[1] - ends[0] + 1 / shape.sectors_per_track[zone])
+    assert apart == pytest.approx(round(float(apart)), abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["atlas10k", "cheetah9lp", "cheetah4lp", "ibm18es"])

@@ -17,11 +17,21 @@ from storagekit.resources import data_path
 # of the Cheetah 15K.3 and the Deskstar 7K400 as their files say
 NOMINAL = {
     "atlas10k": 17_938_986,
+    "atlas_iii": 17_783_250,
     "cheetah4lp": 8_887_200,
     "cheetah9lp": 17_783_240,
     "cheetah15k3": 35_843_686,
     "deskstar7k400": 781_422_768,
     "ibm18es": 17_916_240,
+}
+# those whose spares are known to the last
+EXACT = {
+    "dec_rz26": 2_050_860,
+    "hp_c2247a": 2_054_864,
+    "hp_c2249a": 2_687_632,
+    "hp_c2490a": 4_165_272,
+    "hp_c3323a": 2_056_008,
+    "st41601n": 2_676_846,
 }
 DRAWS = 40_000
 
@@ -36,8 +46,18 @@ def test_a_drive_file_holds_what_the_drive_reports(name):
     assert load_drive(name).capacity == pytest.approx(NOMINAL[name], rel=0.01)
 
 
+@pytest.mark.parametrize("name", sorted(EXACT))
+def test_a_drive_file_holds_exactly_what_the_drive_reports(name):
+    assert load_drive(name).capacity == EXACT[name]
+
+
+def test_the_barracuda_holds_more_than_it_reports():
+    """Its zones less their spares have 4,217,670 sectors, of which it offers 4,110,000."""
+    assert 4_110_000 < load_drive("barracuda").capacity == 4_217_670
+
+
 def test_every_drive_file_loads_and_says_where_its_facts_are_from():
-    assert set(NOMINAL) <= set(drive_names())
+    assert {*NOMINAL, *EXACT, "barracuda"} == set(drive_names())
     for name in drive_names():
         drive = load_drive(name)
         assert drive.capacity > 0 and np.all(np.asarray(drive.seek(np.arange(1, drive.cylinders))) > 0)
@@ -163,6 +183,7 @@ def test_a_missing_field_is_named(facts, field):
         ("heads", True),
         ("head_switch_ms", -0.1),
         ("overhead_ms", None),
+        ("write_settle_ms", -0.177),
         ("seek_ms", [[1, 1.0], [1, 2.0]]),
         ("seek_ms", [[1, "slow"]]),
         ("seek_ms", 5),
@@ -194,6 +215,28 @@ def test_spares_that_leave_no_data_are_refused(facts):
     zone["spares"] = zone["sparing_cylinders"] * zone["sectors_per_track"] * facts["heads"]
     with pytest.raises(InputError, match=r"zone 0.*'spares'"):
         drive_from_facts(facts, "x.json")
+
+
+def test_spares_of_a_cylinder_may_fill_more_than_a_track(facts):
+    zone = facts["zones"][0]
+    zone["spares"], zone["sparing_cylinders"] = 2 * zone["sectors_per_track"], 1
+    fewer = drive_from_facts(facts, "x.json")
+    assert fewer.capacity == load_drive("atlas10k").capacity + 89 - 433 * zone["spares"]
+
+
+def test_a_track_of_spares_is_refused(facts):
+    facts["zones"][3]["track_spares"] = facts["zones"][3]["sectors_per_track"]
+    with pytest.raises(InputError, match=r"zone 3.*'track_spares'"):
+        drive_from_facts(facts, "x.json")
+
+
+def test_a_drive_may_settle_sooner_for_a_write_than_for_a_read(facts):
+    """But not before it has begun to move: its head switch of 0.176 ms is the quickest move it has."""
+    quick = drive_from_facts({**facts, "write_settle_ms": -0.176}, "x.json")
+    arm = quick.locate(np.array(0), np.array(1)).end
+    target = quick.locate(np.array(334), np.array(1))
+    found = [float(quick.positioning(arm, jnp.float32(0), target, jnp.asarray(read)).seek) for read in (True, False)]
+    np.testing.assert_allclose(found, [0.176e-3, 0.0], atol=1e-9)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1, 2]", "\x00\x01"])
