@@ -26,6 +26,7 @@ class Target(NamedTuple):
     angle: where its first sector begins, in turns from the drive's index mark, in [0, 1).
     transfer: seconds from its first sector to the end of its last, track and cylinder crossings included.
     end: where the arm is when the last sector has passed.
+    partial: whether the first or the last physical sector is not asked for as a whole; None where each is one of 512 bytes.
     """
 
     cylinder: Int[AnyArray, "*#row"]
@@ -33,6 +34,7 @@ class Target(NamedTuple):
     angle: Float[AnyArray, "*#row"]
     transfer: Float[AnyArray, "*#row"]
     end: Arm
+    partial: Bool[AnyArray, "*#row"] | None = None
 
 
 class Positioning(NamedTuple):

@@ -61,7 +61,9 @@ class Zone(NamedTuple):
         offset = sector - self.first_sector
         start, end = self.place(offset), self.place(offset + count - 1)
         swept = (count + self.crossing(start, end)).astype(np.float32) / self.sectors_per_track.astype(np.float32)
-        return Target(start.cylinder, start.head, start.angle, swept * revolution, Arm(end.cylinder, end.head))
+        # addresses may have 64 bits, what the event loop carries has 32
+        at, till = (Arm(one.cylinder.astype(np.int32), one.head.astype(np.int32)) for one in (start, end))
+        return Target(*at, start.angle, swept * revolution, till)
 
     def place(self, offset: Int[AnyArray, "*#row"]) -> Place:
         """Where data sector `offset` of the zone lies. Spares are skipped at the end of each track and of each group of
@@ -93,7 +95,7 @@ _OF_ZONE = Zone._fields[:-1]
 
 def _facts(values: ArrayLike) -> Int[AnyArray, "zone"]:
     # kept as 64-bit NumPy numbers, so that addresses of large drives and long traces can be located on the host
-    return cast(Array, np.asarray(values))
+    return cast(Array, np.asarray(values, np.int64))
 
 
 class Geometry(eqx.Module):
@@ -182,10 +184,12 @@ def geometry(zones: list[dict], heads: int, serpentine: bool) -> Geometry:
     )
 
 
-def plain_zone(cylinders: int, sectors_per_track: int, track_skew: int = 0, cylinder_skew: int = 0) -> dict:
-    """The fields of a zone that fills a whole drive and spares nothing."""
+def plain_zone(
+    cylinders: int, sectors_per_track: int, track_skew: int = 0, cylinder_skew: int = 0, first: int = 0
+) -> dict:
+    """The fields of a zone that spares nothing, from cylinder `first` on."""
     return {
-        "first_cylinder": 0,
+        "first_cylinder": first,
         "cylinders": cylinders,
         "sectors_per_track": sectors_per_track,
         "track_skew": track_skew,
@@ -208,6 +212,8 @@ def _divided(
     """
     if isinstance(number, np.ndarray | np.integer):
         return divmod(number, by)
+    if number.dtype.itemsize > 4:
+        return jnp.divmod(number, jnp.asarray(by, number.dtype))
     by = jnp.asarray(by, jnp.int32)
     each = 1 / by.astype(jnp.float32)
     quotient = (number.astype(jnp.float32) * each).astype(jnp.int32)

@@ -1,19 +1,16 @@
 """A drive with an arm, a platter and zones."""
 
-import math
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int
 
 from storagekit import units
 from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_not_negative, written
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
-from storagekit.drive.geometry import Geometry, geometry, plain_zone
-from storagekit.drive.seek import AbstractSeek, ScaledSeek, seek_from_three
+from storagekit.drive.datasheet import GRAINS, Sheet
+from storagekit.drive.geometry import Geometry
+from storagekit.drive.seek import AbstractSeek, ScaledSeek
 from storagekit.drive.slowed import Slowed
-from storagekit.errors import InputError
 from storagekit.lanes import real
 
 # turns; under a tenth of a sector
@@ -25,7 +22,9 @@ class Drive(OneKind):
 
     Positioning is the longer of the head switch (if the head differs) and the seek; if that is not zero and the access is
     a write, `write_settle` is added; then the platter turns until the first sector is under the head (DiskSim 4.0,
-    trackSwitchPlusRotation). `overhead` precedes every access.
+    trackSwitchPlusRotation). `overhead` precedes every access. grain: sectors of 512 bytes in a physical one. What is asked
+    of a part of those (of drives of 4 KB sectors that emulate 512 bytes) is read whole; a write of a part reads first, and
+    writes a revolution later.
     """
 
     geometry: Geometry
@@ -35,6 +34,7 @@ class Drive(OneKind):
     write_settle: Float[AnyArray, "..."] = eqx.field(converter=real)
     overhead: Float[AnyArray, "..."] = eqx.field(converter=real)
     name: str = eqx.field(static=True)
+    grain: int = eqx.field(static=True, default=1)
 
     @property
     def capacity(self) -> int:
@@ -49,7 +49,12 @@ class Drive(OneKind):
         return self.geometry.heads
 
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Target:
-        return self.geometry.at(sector).locate(sector, count, self.revolution)
+        if self.grain == 1:
+            return self.geometry.at(sector).locate(sector, count, self.revolution)
+        before, behind = sector % self.grain, -(sector + count) % self.grain
+        first, whole = sector - before, count + (before + behind).astype(count.dtype)
+        target = self.geometry.at(first).locate(first, whole, self.revolution)
+        return target._replace(partial=before + behind > 0)
 
     def positioning(
         self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]
@@ -61,6 +66,8 @@ class Drive(OneKind):
         ahead = target.angle - (angle + self.turns(seek))
         # a sector that is just there has not passed: without a hair of slack, rounding would cost it a revolution
         ahead = jnp.maximum(ahead - jnp.floor(ahead + SLACK), 0.0)
+        if target.partial is not None:
+            ahead = ahead + jnp.where(target.partial & ~read, 1.0, 0.0)
         return Positioning(seek, ahead * self.revolution)
 
     def at_speed(self, seek: Float[AnyArray, "*#row"], turning: Float[AnyArray, "*#row"]) -> Slowed:
@@ -73,6 +80,7 @@ class Drive(OneKind):
                 write_settle=self.write_settle / seek,
                 overhead=self.overhead / seek,
                 name=self.name,
+                grain=self.grain,
             ),
             turning,
         )
@@ -96,46 +104,57 @@ class Drive(OneKind):
         average_seek: float,
         full_seek: float,
         capacity: float,
-        media_rate: float,
+        media_rate: float | None = None,
+        outer_rate: float | None = None,
+        inner_rate: float | None = None,
         head_switch: float | None = None,
         write_settle: float = 0.0,
+        overhead: float = 0.0,
         heads: int = 4,
+        sector_bytes: int = units.SECTOR,
         name: str = "data sheet drive",
     ) -> "Drive":
-        """A drive of one zone from what a data sheet prints.
+        """A drive from what a data sheet prints.
 
-        Times in seconds (track-to-track, average and full-stroke seek of a read), capacity in bytes, media_rate in bytes
-        a second. Track length follows from the rate, the number of cylinders from the capacity; skews just cover the head
-        switch (default: the track-to-track seek) and the one-cylinder seek. Raises InputError on impossible figures.
+        Times in seconds (track-to-track, average and full-stroke seek of a read; write_settle: what a write's takes longer;
+        overhead: of every access), capacity in bytes, rates in bytes a second: media_rate within a track, for tracks all of
+        one length, or outer_rate and inner_rate, sustained, for zones from the outermost to the innermost. Track lengths
+        follow from the rates, the number of cylinders from the capacity; skews just cover the head switch (default: the
+        track-to-track seek) and the one-cylinder seek. sector_bytes: of a physical sector, 512 or 4096. Raises InputError on
+        impossible figures.
+
+        >>> from storagekit.drive import Drive
+        >>> nearline = Drive.from_datasheet(
+        ...     rpm=7200, track_seek=1e-3, average_seek=8.5e-3, full_seek=17e-3, capacity=20e12,
+        ...     outer_rate=285e6, inner_rate=130e6, heads=20, sector_bytes=4096,
+        ... )
+        >>> f"{nearline.capacity * 512 / 1e12:.1f} TB on {nearline.cylinders:,} cylinders"
+        '20.0 TB on 387,453 cylinders'
         """
-        require_not_negative("write_settle", write_settle, "s")
-        figures = {
-            "rpm": rpm,
-            "track_seek": track_seek,
-            "capacity": capacity,
-            "media_rate": media_rate,
-            "heads": heads,
-        }
-        for label, figure in figures.items():
-            require(0 < figure < math.inf, label, figure, "above 0 and finite; take it from the data sheet")
-        revolution = units.revolution(rpm)
-        length = max(1, round(media_rate * revolution / units.SECTOR))
-        cylinders = round(capacity / units.SECTOR / (length * heads))
-        if cylinders < 10:
-            raise InputError(
-                f"capacity {written(capacity)} bytes: {length * heads} sectors a cylinder leave {cylinders} cylinders; "
-                "check it"
-            )
         switch = track_seek if head_switch is None else head_switch
-        per_second = length / revolution
-        track_skew = math.ceil(switch * per_second)
-        cylinder_skew = math.ceil((max(track_seek, switch) + write_settle) * per_second)
+        sheet = Sheet(
+            rpm,
+            track_seek,
+            average_seek,
+            full_seek,
+            capacity,
+            switch,
+            write_settle,
+            heads,
+            sector_bytes,
+            media_rate,
+            outer_rate,
+            inner_rate,
+        )
+        sheet.check()
+        shape = sheet.geometry()
         return cls(
-            geometry=geometry([plain_zone(cylinders, length, track_skew, cylinder_skew)], heads, serpentine=False),
-            seek=seek_from_three(track_seek, average_seek, full_seek, cylinders),
-            revolution=revolution,
+            geometry=shape,
+            seek=sheet.seek(shape.span),
+            revolution=sheet.revolution,
             head_switch=switch,
             write_settle=write_settle,
-            overhead=0.0,
+            overhead=overhead,
             name=name,
+            grain=GRAINS[sector_bytes],
         )

@@ -102,9 +102,9 @@ class Mixed(AbstractDrive):
         return found.pop()
 
     def _drives(self) -> list[Drive]:
-        """The members, if all are mechanical drives whose cylinder and head fit into one number; else none. Drives of a class
-        of their own may move and turn otherwise."""
-        drives = [member for member in self.members if type(member) is Drive]
+        """The members, if all are mechanical drives of 512-byte sectors, whose cylinder and head fit into one number; else
+        none. Drives of a class of their own may move and turn otherwise."""
+        drives = [member for member in self.members if type(member) is Drive and member.grain == 1]
         fit = len(drives) == len(self.members) and self.cylinders << head_bits(drives) <= MOST_WHOLE
         return drives if fit else []
 

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, Num
 
 from storagekit.arrays import AnyArray
 from storagekit.drive.base import AbstractMechanics, Arm, Positioning, Target
-from storagekit.drive.geometry import zone_numbers, zones_numbered
+from storagekit.drive.geometry import Place, zone_numbers, zones_numbered
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import AbstractSeek, SeekTable
 from storagekit.drive.slowed import Slowed
@@ -52,7 +52,7 @@ def start_on_each(drives: Sequence[Drive], sector: Int[Array, "*row"], count: In
     shapes = [drive.geometry for drive in drives]
     zone = zones_numbered(shapes, jnp.stack(zone_numbers(shapes, sector)))
     start = zone.place(sector[None] - zone.first_sector)
-    places = (start.cylinder << head_bits(drives)) | start.head
+    places = _packed(start, drives)
     return Starts(sector, count, tuple(Start(places[kind], start.angle[kind]) for kind in range(len(drives))))
 
 
@@ -66,7 +66,11 @@ def start_on_one(
     shapes = [drive.geometry for drive in drives]
     zone = zones_numbered(shapes, of_kind(kind, zone_numbers(shapes, sector)))
     start = zone.place(sector - zone.first_sector)
-    return Starts(sector, count, (Start((start.cylinder << head_bits(drives)) | start.head, start.angle),))
+    return Starts(sector, count, (Start(_packed(start, drives), start.angle),))
+
+
+def _packed(start: Place, drives: Sequence[Drive]) -> Int[Array, "*row"]:
+    return ((start.cylinder << head_bits(drives)) | start.head).astype(jnp.int32)
 
 
 def target_of_kind(drives: Sequence[Drive], starts: Starts, kind: Int[AnyArray, "*#row"]) -> Target:

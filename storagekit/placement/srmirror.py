@@ -63,17 +63,20 @@ class SRMirror(AbstractPlacement):
 
     def capacity(self, drive: AbstractLayout):
         # a row of units short of the drive's end, so that the replicas of the last row have room
-        floor = np.floor if isinstance(self.data, np.ndarray | np.generic) else jnp.floor
-        held = floor(self.data * (drive.capacity // self.unit - self.most_replicas))
-        # on the host beyond what the engine addresses, to be refused there
-        return held.astype(np.int64 if floor is np.floor else jnp.int32) * self.unit
+        rows = drive.capacity // self.unit - self.most_replicas
+        if isinstance(self.data, np.ndarray | np.generic):
+            # as exact as it is computed below: float32 tells apart what 32 bits address
+            kind = np.float32 if rows < 2**24 else np.float64
+            return np.floor(self.data.astype(kind) * rows).astype(np.int64) * self.unit
+        return jnp.floor(self.data.astype(float) * rows).astype(int) * self.unit
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Location:
         groups = self.stripes * self.replicas
         unit = requests.sector // self.unit
         row = unit // groups
         first = row * (self.replicas * self.unit) + requests.sector % self.unit
-        return Location(drive.locate(first, requests.sectors), (unit - row * groups) * self.mirrors)
+        home = (unit - row * groups) * self.mirrors
+        return Location(drive.locate(first, requests.sectors), home.astype(np.int32))
 
     def replica(
         self,
@@ -90,7 +93,7 @@ class SRMirror(AbstractPlacement):
             return jnp.where(lower >= heads, lower - heads, lower)
 
         end = Arm(target.end.cylinder, below(target.end.head))
-        return Target(target.cylinder, below(target.head), target.angle + ahead, target.transfer, end)
+        return target._replace(head=below(target.head), angle=target.angle + ahead, end=end)
 
     def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
         return mechanics.seconds((self.replicas - 1) / self.replicas)

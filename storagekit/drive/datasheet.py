@@ -1,0 +1,118 @@
+"""What a data sheet says of a drive, as a geometry and a seek curve."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from storagekit import units
+from storagekit.checks import require, require_not_negative, written
+from storagekit.drive.geometry import Geometry, geometry, plain_zone
+from storagekit.drive.seek import SeekFit, seek_from_three
+from storagekit.errors import InputError
+
+# zones of a drive whose rate falls from the outermost track to the innermost
+ZONES = 16
+# sectors of 512 bytes in a physical one
+GRAINS = {512: 1, 4096: 8}
+
+
+class Sheet(NamedTuple):
+    """A data sheet's figures. Times in seconds (track-to-track, average and full-stroke seek of a read), capacity in bytes.
+
+    media_rate: bytes a second within a track, the same on all. outer_rate, inner_rate: in its place, sustained rates of the
+    outermost and the innermost cylinders, head and cylinder switches included. sector_bytes: of a physical sector.
+    """
+
+    rpm: float
+    track_seek: float
+    average_seek: float
+    full_seek: float
+    capacity: float
+    head_switch: float
+    write_settle: float
+    heads: int
+    sector_bytes: int = 512
+    media_rate: float | None = None
+    outer_rate: float | None = None
+    inner_rate: float | None = None
+
+    def check(self) -> None:
+        """Raises InputError on impossible figures."""
+        for label, time in {"write_settle": self.write_settle, "head_switch": self.head_switch}.items():
+            require_not_negative(label, time, "s")
+        positive = {
+            "rpm": self.rpm,
+            "track_seek": self.track_seek,
+            "capacity": self.capacity,
+            "heads": self.heads,
+            **self._rates(),
+        }
+        for label, figure in positive.items():
+            require(0 < figure < math.inf, label, figure, "above 0 and finite; take it from the data sheet")
+        if self.sector_bytes not in GRAINS:
+            known = " or ".join(map(str, GRAINS))
+            raise InputError(f"sector_bytes {self.sector_bytes}: it must be {known} (4Kn and 512e: 4096)")
+        rates = list(self._rates().values())
+        if rates[0] < rates[-1]:
+            raise InputError(
+                f"inner_rate {written(rates[-1])} bytes/s above an outer_rate of {written(rates[0])}: outer tracks are "
+                "longer; swap the two"
+            )
+
+    def _rates(self) -> dict[str, float]:
+        within = {"media_rate": self.media_rate}
+        sustained = {"outer_rate": self.outer_rate, "inner_rate": self.inner_rate}
+        given = {label: rate for label, rate in (within | sustained).items() if rate is not None}
+        if given.keys() not in (within.keys(), sustained.keys()):
+            named = " and ".join(given) or "no rate"
+            raise InputError(f"{named}: give media_rate alone, or outer_rate and inner_rate")
+        return given
+
+    @property
+    def revolution(self) -> float:
+        """Seconds of a revolution."""
+        return units.revolution(self.rpm)
+
+    def seek(self, cylinders: int) -> SeekFit:
+        """The curve through the three seeks, of which makers take the average over all pairs of cylinders."""
+        return seek_from_three(self.track_seek, self.average_seek, self.full_seek, cylinders)
+
+    def geometry(self) -> Geometry:
+        """Zones whose tracks have the lengths that the rates ask for, with skews that just cover a switch of heads and a
+        one-cylinder seek, as many cylinders as the capacity needs."""
+        lengths = self._lengths()
+        mean = float(np.mean(lengths))
+        cylinders = round(self.capacity / units.SECTOR / (mean * self.heads))
+        if cylinders < 10 * len(lengths):
+            raise InputError(
+                f"capacity {written(self.capacity)} bytes: {mean * self.heads:.0f} sectors a cylinder leave {cylinders} "
+                "cylinders; check it"
+            )
+        edges = np.round(np.linspace(0, cylinders, len(lengths) + 1)).astype(int)
+        zones = [
+            plain_zone(int(end - first), int(length), *self._skews(int(length)), first=int(first))
+            for first, end, length in zip(edges[:-1], edges[1:], lengths, strict=True)
+        ]
+        return geometry(zones, self.heads, serpentine=False)
+
+    @property
+    def _next_cylinder(self) -> float:
+        return max(self.track_seek, self.head_switch) + self.write_settle
+
+    def _lengths(self) -> np.ndarray:
+        """Sectors of a track of each zone."""
+        grain = GRAINS[self.sector_bytes]
+        given = list(self._rates().values())
+        if len(given) == 1:
+            rates, turns = np.array(given), 1.0
+        else:
+            rates = np.linspace(given[0], given[1], ZONES)
+            lost = (self.heads - 1) * self.head_switch + self._next_cylinder
+            turns = 1 + lost / self.heads / self.revolution
+        lengths = np.round(rates * turns * self.revolution / units.SECTOR / grain) * grain
+        return np.maximum(lengths, grain).astype(int)
+
+    def _skews(self, length: int) -> tuple[int, int]:
+        per_second = length / self.revolution
+        return math.ceil(self.head_switch * per_second), math.ceil(self._next_cylinder * per_second)

@@ -1,0 +1,89 @@
+"""Drives from data sheets: what a sheet prints comes back, of drives large and small."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from storagekit.dispatch import Hashing
+from storagekit.drive import Drive
+from storagekit.drive.seek import mean_seek
+from storagekit.engine import Scenario, System
+from storagekit.errors import InputError
+from storagekit.metrics import simulate
+from storagekit.placement import Replicas
+from storagekit.schedule import FCFS
+from storagekit.units import KB, SECTOR
+from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
+
+SHEET = {
+    "rpm": 7200,
+    "track_seek": 1e-3,
+    "average_seek": 8.5e-3,
+    "full_seek": 17e-3,
+    "capacity": 20e12,
+    "outer_rate": 285e6,
+    "inner_rate": 130e6,
+    "heads": 20,
+    "sector_bytes": 4096,
+}
+REVOLUTION = 60 / 7200
+
+
+@pytest.fixture(scope="module")
+def nearline() -> Drive:
+    return Drive.from_datasheet(**SHEET)
+
+
+@pytest.mark.parametrize("capacity", [1e12, 20e12, 32e12])
+def test_capacity_seek_and_rates_come_back(capacity):
+    """Within 0.2%: the average over all pairs of cylinders, as makers take it; the rates of 100 MB at either end."""
+    drive = Drive.from_datasheet(**{**SHEET, "capacity": capacity})
+    assert drive.capacity * SECTOR == pytest.approx(capacity, rel=2e-3)
+    assert mean_seek(drive.seek, drive.cylinders) == pytest.approx(8.5e-3, rel=2e-3)
+    assert float(drive.seek(np.array(drive.cylinders - 1))) == pytest.approx(17e-3, rel=1e-3)
+    many = 200_000
+    for first, rate in ((0, 285e6), (drive.capacity - many, 130e6)):
+        taken = float(drive.locate(np.array(first), np.array(many)).transfer)
+        assert many * SECTOR / taken == pytest.approx(rate, rel=2e-3)
+
+
+def test_simulated_at_depth_1_it_serves_what_its_seek_and_rotation_allow(nearline):
+    """1 / (average seek + half a revolution + transfer) within 2%: of uniform sectors fewer are far apart, because the outer
+    tracks hold more."""
+    requests = RandomRequests(FixedSize(4 * KB), 1.0)
+    loop = Scenario(System(nearline, Replicas(1), Hashing(), FCFS(), slots=8), ClosedLoop(requests, 1))
+    seen = simulate(loop, requests=20_000)
+    expected = 1 / (8.5e-3 + REVOLUTION / 2 + 4 * KB / 200e6)
+    assert float(seen.throughput) == pytest.approx(expected, rel=0.02)
+
+
+def test_4_kb_sectors_are_read_whole_and_written_in_part_a_revolution_later(nearline):
+    """Sectors 0 to 7 are one on the platter. A write of some of them, or of some of the first and last of several, waits a
+    revolution between reading and writing; an aligned one does not."""
+    sector, count = np.array([0, 8, 3, 8, 6]), np.array([8, 16, 2, 15, 10])
+    target = nearline.locate(sector, count)
+    length = int(nearline.geometry.sectors_per_track[0])
+    np.testing.assert_allclose(target.transfer, np.array([8, 16, 8, 16, 16]) / length * REVOLUTION, rtol=1e-6)
+    assert target.partial.tolist() == [False, False, True, True, True]
+    arm = nearline.locate(np.array(0), np.array(1)).end
+    found = [nearline.positioning(arm, jnp.float32(0.5), target, jnp.full(5, read)).rotation for read in (True, False)]
+    np.testing.assert_allclose(found[1] - found[0], np.array([0, 0, 1, 1, 1]) * REVOLUTION, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"media_rate": 2e8}, "media_rate and outer_rate and inner_rate: give media_rate alone"),
+        ({"inner_rate": None}, "outer_rate: give media_rate alone, or outer_rate and inner_rate"),
+        ({"outer_rate": None, "inner_rate": None}, "no rate: give media_rate alone"),
+        ({"outer_rate": 1e8}, "inner_rate 130000000 bytes/s above an outer_rate of 100000000"),
+        ({"inner_rate": 0}, "inner_rate 0: it must be above 0"),
+        ({"sector_bytes": 1024}, "sector_bytes 1024: it must be 512 or 4096"),
+        ({"head_switch": -1e-3}, r"head_switch -0\.001 s: it must be 0 or more"),
+        ({"capacity": 1e8}, "capacity 100000000 bytes: .* check it"),
+        ({"average_seek": 16e-3}, "average seek 0.016 s"),
+    ],
+)
+def test_figures_that_contradict_one_another_are_refused(changed, said):
+    with pytest.raises(InputError, match=said):
+        Drive.from_datasheet(**{**SHEET, **changed})
