@@ -7,6 +7,7 @@ by side in its vector registers: measured on the inner loop it is 2.4 times as f
 """
 
 from collections.abc import Callable
+from functools import partial
 from reprlib import repr as shortened
 from typing import cast
 
@@ -18,6 +19,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Num, PyTree, Shaped, UInt32
 
 from storagekit.arrays import AnyArray
+from storagekit.checks import require
 from storagekit.errors import InputError
 
 # Times closer than this are one instant, seconds: relative times of a few ms keep 1 ns in float32, of a second 0.1 us.
@@ -26,6 +28,8 @@ INSTANT = 1e-7
 HALVINGS = 3
 # The largest whole number of an int32.
 MOST_WHOLE = 2**31 - 1
+# Beyond the largest address: float64 tells apart all below.
+MOST_ADDRESS = 2**52
 
 
 def real(value: ArrayLike) -> Float[AnyArray, "..."]:
@@ -52,6 +56,20 @@ def whole(value: ArrayLike) -> Int[AnyArray, "..."]:
     if given.size and np.min(given) < -MOST_WHOLE:
         raise InputError(f"{np.min(given):.0f} is more than 32 bits hold; give at least {-MOST_WHOLE}")
     return cast(Array, given.astype(np.int32))
+
+
+def addresses(value: ArrayLike) -> Int[AnyArray, "..."]:
+    """Whole numbers that may be too large for 32 bits, as int32 where these hold them, else as int64. Raises InputError for
+    anything else."""
+    if isinstance(value, Tracer):
+        return value
+    given = np.asarray(value)
+    if np.max(np.abs(given), initial=0) <= MOST_WHOLE:
+        return whole(given)
+    if given.dtype.kind not in "biu" and not np.all(np.isfinite(given) & (given == np.round(given))):
+        raise InputError(f"{value} is not a whole number; give one")
+    require(np.abs(given) < MOST_ADDRESS, "a number of", given, f"below {MOST_ADDRESS}", "sectors")
+    return cast(Array, given.astype(np.int64))
 
 
 def rows(count: int, like: Shaped[Array, "..."]) -> Int[Array, "row *ones"]:
@@ -96,7 +114,7 @@ def nth_least(values: Float[Array, "row *lanes"], number: Int[Array, "1 *lanes"]
 
 def count(condition: Bool[Array, "row *lanes"]) -> Int[Array, "1 *lanes"]:
     """How many entries down the first axis hold."""
-    return fold(jnp.add, jnp.sum, condition.astype(jnp.int32))
+    return fold(jnp.add, partial(jnp.sum, dtype=jnp.int32), condition.astype(jnp.int32))
 
 
 def some(condition: Bool[Array, "row *lanes"]) -> Bool[Array, "1 *lanes"]:
@@ -154,9 +172,9 @@ def put(
     def one_by_one(values, index, new):
         def one(lane, values):
             here = jax.lax.dynamic_slice_in_dim(new, lane, 1, axis + 1)
-            return jax.lax.dynamic_update_slice(values, here, (*[0] * axis, index[0, lane], lane))
+            return jax.lax.dynamic_update_slice(values, here, (*[jnp.int32(0)] * axis, index[0, lane], lane))
 
-        return jax.lax.fori_loop(0, values.shape[-1], one, values)
+        return jax.lax.fori_loop(jnp.int32(0), jnp.int32(values.shape[-1]), one, values)
 
     def side_by_side(values, index, new):
         index = jnp.broadcast_to(index, new.shape)

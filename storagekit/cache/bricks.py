@@ -1,6 +1,6 @@
 """A memory in every brick, no block in two of them; or one memory for all."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -27,7 +27,7 @@ from storagekit.lanes import bit, index_of, lowest, pick, real, whole
 from storagekit.moments import Entered, Sizes, Stopped, Taken
 from storagekit.workload import Requests
 
-# bits of a block's number; those above tell the generations of a brick's memory apart
+# bits of a block's number, 32 more where addresses have 64; those above tell the generations of a brick's memory apart
 BLOCK_BITS = 28
 WAYS, SECTORS = 16, 16
 
@@ -126,10 +126,10 @@ class BrickLRU(AbstractCache):
             raise InputError(f"{drives} bricks, of which {self.bricks} have a cache: raise BrickLRU.bricks")
 
     def init(self, sizes: Sizes) -> Contents:
-        table = jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, jnp.int32)
-        nothing = jnp.zeros((sizes.slots, *sizes.lanes), jnp.int32)
+        table = jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, int)
+        first, count = (jnp.zeros((sizes.slots, *sizes.lanes), kind) for kind in (int, jnp.int32))
         lost = jnp.zeros((sizes.drives, *sizes.lanes), jnp.int32) if sizes.stops else None
-        return Contents(table, nothing + EMPTY, nothing, lost)
+        return Contents(table, first + EMPTY, count, lost)
 
     def memory(self, brick: Int[Array, "1 *lanes"]) -> Memory:
         """How many blocks a brick's memory holds, and its first set; of all together if there is a central one."""
@@ -221,7 +221,7 @@ class BrickLRU(AbstractCache):
             tag = block
             if private.lost is not None:
                 lost = jnp.where(central, 0, pick(private.lost, brick))
-                tag = block + (lost << BLOCK_BITS)
+                tag = block + (lost.astype(int) << _block_bits(table))
             touches, keeps, drops = (now & (mask & here != 0) for mask in (wanted | kept, kept, dropped))
             found, table = touched(self.ways, table, Touch(tag, *place, touches, keeps, drops))
             return table, jnp.where(now & ~found, held & ~here, held), left & ~here, block, now
@@ -242,6 +242,10 @@ def _sets_needed(capacities, ways: int, sectors: int) -> int:
     return sum(max(1, sets_for(np.max(one), ways, sectors)) for one in capacities)
 
 
+def _block_bits(table: Any) -> int:
+    return BLOCK_BITS + (32 if table.dtype.itemsize > 4 else 0)
+
+
 def _overlap(
     private: Contents, first: Int[Array, "1 *lanes"], count: Int[Array, "1 *lanes"]
 ) -> Bool[Array, "slot *lanes"]:
@@ -251,6 +255,7 @@ def _overlap(
 def blocks_held(cache: BrickLRU, private: Contents, lane: int = 0) -> list[np.ndarray]:
     """The blocks in the memory of each brick (of a central one: all in the first) of one lane, as NumPy arrays."""
     table = np.asarray(private.table).reshape(cache.sets, cache.ways, -1)[:, :, lane]
+    bits = _block_bits(table)
 
     def of_lane(leaf) -> int:
         values = np.ravel(leaf)
@@ -262,5 +267,5 @@ def blocks_held(cache: BrickLRU, private: Contents, lane: int = 0) -> list[np.nd
         first, sets = of_lane(memory.first), of_lane(memory.sets(cache.ways))
         held = table[first : first + sets].ravel() if brick == 0 or not of_lane(cache.central) else table[:0, 0]
         now = 0 if private.lost is None or of_lane(cache.central) else of_lane(private.lost[brick])
-        found.append(held[(held != EMPTY) & (held >> BLOCK_BITS == now)] & (2**BLOCK_BITS - 1))
+        found.append(held[(held != EMPTY) & (held >> bits == now)] & (2**bits - 1))
     return found

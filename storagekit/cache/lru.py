@@ -78,7 +78,7 @@ class LRU(AbstractCache):
         return self.sectors * units.SECTOR
 
     def init(self, sizes: Sizes) -> Int[Array, "row *lanes"]:
-        return jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, jnp.int32)
+        return jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, int)
 
     def look_up(self, private, request: Requests, entering: Bool[Array, "1 *lanes"], sought):
         first, count = blocks_of(request, self.sectors)
@@ -96,4 +96,4 @@ class LRU(AbstractCache):
 
         # as many look-ups as the longest of the lanes' requests has blocks, none at all where nothing enters
         private, hit = jax.lax.fori_loop(0, jnp.max(count), touch, (private, looks & request.read))
-        return Found(hit, jnp.zeros_like(first)), private
+        return Found(hit, jnp.zeros_like(count)), private

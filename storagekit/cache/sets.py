@@ -52,7 +52,7 @@ class Memory(NamedTuple):
         """
         sets = self.sets(ways)
         turn = (scramble(block // sets) % sets.astype(jnp.uint32)).astype(jnp.int32)
-        of_set = (block % sets + turn) % sets
+        of_set = ((block % sets).astype(jnp.int32) + turn) % sets
         share = jnp.broadcast_to(self.held // sets + (of_set < self.held % sets), block.shape)
         return (self.first + of_set) * ways, share
 
@@ -60,7 +60,7 @@ class Memory(NamedTuple):
 def blocks_of(request: Requests, sectors: int) -> tuple[Int[Array, "1 *lanes"], Int[Array, "1 *lanes"]]:
     """The first block of `sectors` sectors that a request touches, and how many it touches."""
     first = request.sector // sectors
-    return first, (request.sector + request.sectors - 1) // sectors - first + 1
+    return first, ((request.sector + request.sectors - 1) // sectors - first + 1).astype(jnp.int32)
 
 
 def check_hit_time(hit_time) -> None:
@@ -100,18 +100,19 @@ def one_by_one(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
     grid, touch = jax.tree.map(lambda leaf: leaf.reshape(leaf.shape[0], -1), (table, touch))
 
     def one(lane, carry):
-        mine: Touch = jax.tree.map(lambda leaf: jax.lax.dynamic_slice(leaf, (0, lane), (1, 1))[0], touch)
+        here = (jnp.int32(0), lane)
+        mine: Touch = jax.tree.map(lambda leaf: jax.lax.dynamic_slice(leaf, here, (1, 1))[0], touch)
 
         def made(carry):
             grid, held = carry
             corner = (mine.row[0], lane)
             found, after = brought_to_front(jax.lax.dynamic_slice(grid, corner, (ways, 1))[:, 0], mine)
             grid = jax.lax.dynamic_update_slice(grid, after[:, None], corner)
-            return grid, jax.lax.dynamic_update_slice(held, found[:, None], (0, lane))
+            return grid, jax.lax.dynamic_update_slice(held, found[:, None], here)
 
         return jax.lax.cond((mine.touched | mine.drops)[0], made, lambda carry: carry, carry)
 
-    grid, held = jax.lax.fori_loop(0, grid.shape[1], one, (grid, jnp.zeros_like(touch.touched)))
+    grid, held = jax.lax.fori_loop(jnp.int32(0), jnp.int32(grid.shape[1]), one, (grid, jnp.zeros_like(touch.touched)))
     return held.reshape(1, *table.shape[1:]), grid.reshape(table.shape)
 
 

@@ -4,7 +4,8 @@ Requests of a chunk are drawn before it and sums are put away after it, so that 
 else, and sums in float32 stay short.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from storagekit.engine.record import NoLog, Record, Tally
 from storagekit.engine.state import State, phases, random_phases, start
 from storagekit.engine.system import AS_NEEDED, Scenario
 from storagekit.errors import InputError
+from storagekit.lanes import addresses
 
 CHUNK = 128
 BY_LANE = PartitionSpec(None, "lane")
@@ -150,28 +152,45 @@ class Runner:
         self.static = Static(static)
         self.record = record
         self.devices = _divisor(key.shape[1], len(jax.devices())) if key.ndim > 1 else 1
+        self.wide = scenario.system.wide
         # put in place once: a trace is large
         mesh = lane_mesh(self.devices)
-        self.arrays = jax.tree.map(
-            lambda leaf: jax.device_put(_narrow(leaf), NamedSharding(mesh, lane_spec(leaf))), arrays
-        )
         seed = jnp.asarray(key)
-        run = _begin(self.arrays, self.static, seed, random_phases(seed, scenario.system.drives))
-        spread = jax.tree.map(lambda leaf: NamedSharding(mesh, last_spec(leaf)), run)
-        self.run = jax.device_put(run, spread) if self.devices > 1 else run
+        drawn = random_phases(seed, scenario.system.drives)
+        with addressed(self.wide):
+            self.arrays = jax.tree.map(
+                lambda leaf: jax.device_put(_narrow(leaf), NamedSharding(mesh, lane_spec(leaf))), arrays
+            )
+            run = _begin(self.arrays, self.static, seed, drawn)
+            spread = jax.tree.map(lambda leaf: NamedSharding(mesh, last_spec(leaf)), run)
+            self.run = jax.device_put(run, spread) if self.devices > 1 else run
 
     def advance(self, count: int) -> tuple[Tally, Any]:
         """`count` chunks more: sums `[chunk, row, *lanes]` and the log, as NumPy arrays."""
-        self.run, told = _advance(self.arrays, self.static, self.record, count, self.devices, self.run)
+        with addressed(self.wide):
+            self.run, told = _advance(self.arrays, self.static, self.record, count, self.devices, self.run)
         return jax.tree.map(np.asarray, told)
 
 
+@contextmanager
+def addressed(wide: bool) -> Iterator[None]:
+    """Where a system is simulated: with `wide` addresses, of 64 bits. They are what is computed `.astype(int)`, and meet
+    numbers of 32 bits; everything else says how many it has."""
+    if not wide:
+        yield
+        return
+    with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
+        yield
+
+
 def _narrow(leaf: ArrayLike) -> np.ndarray:
-    """A leaf as the engine computes with it: float32 or int32."""
+    """A leaf as the engine computes with it: float32, or int32 unless it is an address that needs more."""
     array = np.asarray(leaf)
     if array.dtype.kind == "f":
         return array.astype(np.float32, copy=False)
-    return array.astype(np.int32, copy=False) if array.dtype.kind in "iu" and array.dtype != np.uint32 else array
+    if array.dtype.kind not in "iu" or array.dtype == np.uint32:
+        return array
+    return np.asarray(addresses(array))
 
 
 def _divisor(lanes: int, devices: int) -> int:

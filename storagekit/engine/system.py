@@ -12,14 +12,15 @@ from storagekit.dispatch import AbstractDispatch
 from storagekit.drive import AbstractDrive
 from storagekit.engine.condition import Condition
 from storagekit.errors import InputError
-from storagekit.lanes import whole
+from storagekit.lanes import MOST_ADDRESS, whole
 from storagekit.placement import MOST_PARTS, AbstractPlacement, Grouping
 from storagekit.queue import AbstractQueue, Everything
 from storagekit.schedule import AbstractSchedule
 from storagekit.workload import AbstractArrivals
 from storagekit.write import AbstractWrite, AllCopies
 
-MOST_SECTORS = 2**31
+# beyond the largest capacity, and the largest whose addresses 32 bits hold
+MOST_SECTORS, MOST_NARROW = MOST_ADDRESS, 2**31
 # slots: whoever simulates finds out how many
 AS_NEEDED = -1
 
@@ -103,6 +104,11 @@ class System(eqx.Module):
         sizes, each = self.placement.brick_sizes, self.placement.drives_a_brick
         return Grouping((each,) * (self.drives // each) if sizes is None else sizes)
 
+    @property
+    def wide(self) -> bool:
+        """Whether its addresses need 64 bits, in any lane: known before anything is compiled."""
+        return bool(np.any(np.asarray(self.placement.capacity(self.drive)) >= MOST_NARROW))
+
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
         """The number of the brick that a drive is in."""
         return self.placement.brick_of(drive)
@@ -126,7 +132,7 @@ class System(eqx.Module):
         capacity = np.asarray(self.placement.capacity(self.drive))
         if not np.all((capacity > 0) & (capacity < MOST_SECTORS)):
             wrong = capacity[~((capacity > 0) & (capacity < MOST_SECTORS))].ravel()[0]
-            raise InputError(f"a capacity of {wrong:.0f} sectors: the engine addresses 1 to {MOST_SECTORS - 1} (1 TB)")
+            raise InputError(f"a capacity of {wrong:.0f} sectors: the engine addresses 1 to {MOST_SECTORS - 1}")
         self._check_members(used, parts)
 
     def _check_members(self, used: int, parts: int) -> None:

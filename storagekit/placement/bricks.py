@@ -114,7 +114,7 @@ class Bricks(AbstractPlacement):
     def locate(self, drive: AbstractLayout, requests: Requests) -> Inside:
         unit = requests.sector // self.unit
         first = unit // self.disks * self.unit + requests.sector % self.unit
-        return Inside(self.across.locate(drive, requests._replace(sector=first)), unit % self.disks)
+        return Inside(self.across.locate(drive, requests._replace(sector=first)), (unit % self.disks).astype(jnp.int32))
 
     def replica(
         self,

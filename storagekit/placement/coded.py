@@ -51,11 +51,11 @@ class Coded(OneReplica):
         if isinstance(self.data, np.ndarray | np.generic):
             # on the host beyond what the engine addresses, to be refused there
             return self.data.astype(np.int64) * drive.capacity
-        return self.data * drive.capacity
+        return self.data.astype(int) * drive.capacity
 
     def sectors_of(self, part: Int[AnyArray, "*#row"], place: Location, sectors: Int[AnyArray, "*#row"]):
         return (sectors + self.data - 1) // self.data
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Location:
         size = (requests.sectors + self.data - 1) // self.data
-        return Location(drive.locate(requests.sector // self.data, size), jnp.zeros_like(requests.sector))
+        return Location(drive.locate(requests.sector // self.data, size), jnp.zeros_like(requests.sectors))

@@ -9,7 +9,7 @@ from storagekit import units
 from storagekit.arrays import AnyArray
 from storagekit.drive import AbstractLayout
 from storagekit.errors import InputError
-from storagekit.lanes import whole
+from storagekit.lanes import addresses, whole
 from storagekit.placement.base import MOST_PARTS, Location
 from storagekit.placement.replicas import OneReplica
 from storagekit.workload import Requests
@@ -30,7 +30,7 @@ class Declustered(OneReplica):
 
     bricks: Int[AnyArray, "..."] = eqx.field(converter=whole, default=2)
     copies: Int[AnyArray, "..."] = eqx.field(converter=whole, default=2)
-    data: Int[AnyArray, "..."] = eqx.field(converter=whole, default=0)
+    data: Int[AnyArray, "..."] = eqx.field(converter=addresses, default=0)
     extent: int = eqx.field(static=True, default=units.MB // units.SECTOR)
 
     def __check_init__(self):
@@ -65,11 +65,9 @@ class Declustered(OneReplica):
 
     def capacity(self, drive: AbstractLayout):
         rows = self._places(drive) // self.copies
-        if isinstance(rows, np.ndarray | np.generic):
-            # on the host beyond what the engine addresses, to be refused there
-            rows = rows.astype(np.int64)
-        choose = np.where if isinstance(self.data, np.ndarray | np.generic) else jnp.where
-        return choose(self.data > 0, self.data, rows * self.bricks * self.extent)
+        on_host = isinstance(rows, np.ndarray | np.generic) and isinstance(self.data, np.ndarray | np.generic)
+        choose, kind = (np.where, np.int64) if on_host else (jnp.where, int)
+        return choose(self.data > 0, self.data, rows.astype(kind) * self.bricks * self.extent)
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Location:
         # an extent on a brick stands in a row of the brick's `copies` extents, told apart by their first bricks: of any
@@ -80,7 +78,8 @@ class Declustered(OneReplica):
         used = (self.capacity(drive) // self.extent // self.bricks + 1) * self.copies
         apart = jnp.where(jnp.asarray(self.data) > 0, jnp.maximum(places // used, 1), 1)
         place = (row * self.copies + home % self.copies) * apart % places
-        return Location(drive.locate(place * self.extent + requests.sector % self.extent, requests.sectors), home)
+        target = drive.locate(place * self.extent + requests.sector % self.extent, requests.sectors)
+        return Location(target, home.astype(np.int32))
 
     def _places(self, drive: AbstractLayout) -> int:
         """Extents that a drive holds; its last is kept free for the end of a request that begins in the one before."""

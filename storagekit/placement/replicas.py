@@ -52,7 +52,7 @@ class Replicas(OneReplica):
         return drive.capacity
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Location:
-        return Location(drive.locate(requests.sector, requests.sectors), requests.sector * 0)
+        return Location(drive.locate(requests.sector, requests.sectors), requests.sectors * 0)
 
     @property
     def drives(self):

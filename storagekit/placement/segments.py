@@ -202,7 +202,7 @@ class Segments(OneReplica):
             drives.append(on)
             parities.append(parity)
         numbers = drives + (parities if self._parity else []) + [asked.needed]
-        return Pieces(tuple(targets), asked.sectors, self._packed(numbers))
+        return Pieces(tuple(targets), asked.sectors, self._packed([one.astype(np.int32) for one in numbers]))
 
     def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
         ranges = zip(self.nodes, pairwise(self._firsts), strict=True)

@@ -44,8 +44,9 @@ def strips(drive: AbstractLayout, ranges: Iterable[tuple[Int[Array, "*#row"], In
     targets, lengths, masks = [], [], []
     for number, (start, stop) in enumerate(ranges):
         there = stop > start
-        lengths.append(stop - start)
-        targets.append(drive.locate(jnp.where(there, start, 0), jnp.where(there, stop - start, 1)))
+        length = (stop - start).astype(np.int32)
+        lengths.append(length)
+        targets.append(drive.locate(jnp.where(there, start, 0), jnp.where(there, length, 1)))
         masks.append(jnp.where(there, jnp.uint32(1 << number), jnp.uint32(0)))
     return Strips(tuple(targets), tuple(lengths), reduce(jnp.bitwise_or, masks))
 
@@ -197,15 +198,13 @@ class RAID5(OneReplica):
     def capacity(self, drive: AbstractLayout):
         # a unit short of the drive's end, so that the last request has room
         rows = drive.capacity // self.unit - 1
-        return (
-            (self.disks - 1) * np.int64(rows * self.unit)
-            if isinstance(self.disks, np.ndarray)
-            else ((self.disks - 1) * (rows * self.unit))
-        )
+        kind = np.int64 if isinstance(self.disks, np.ndarray) else int
+        return (self.disks - 1).astype(kind) * (rows * self.unit)
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Paired:
         address, data, parity = left_symmetric(requests.sector, self.disks, self.unit)
         target = drive.locate(address, requests.sectors)
+        data, parity = (drive.astype(np.int32) for drive in (data, parity))
         return Paired(target, data, parity, jnp.where(requests.read, jnp.uint32(1), jnp.uint32(3)))
 
     def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):

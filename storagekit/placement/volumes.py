@@ -12,7 +12,7 @@ from storagekit.arrays import AnyArray
 from storagekit.checks import require_whole
 from storagekit.drive import AbstractLayout
 from storagekit.errors import InputError
-from storagekit.lanes import whole
+from storagekit.lanes import addresses, whole
 from storagekit.placement.base import MOST_PARTS, Location
 from storagekit.placement.replicas import OneReplica
 from storagekit.placement.striped import UNIT, CutUp, Strips, rank, strips
@@ -123,7 +123,8 @@ class Volumes(AbstractVolumes):
         columns = [(volume, on[column % len(on)]) for volume, on in enumerate(self.bricks) for column in range(most)]
         table = [[brick for _, brick in columns], [begins[column] for column in columns]]
         home, begin = looked_up(table, volume * most + unit - row * width)
-        return Location(drive.locate(begin + row * self.unit + inside % self.unit, requests.sectors), home)
+        target = drive.locate(begin + row * self.unit + inside % self.unit, requests.sectors)
+        return Location(target, home.astype(np.int32))
 
 
 class SplitVolumes(AbstractVolumes, CutUp):
@@ -160,4 +161,4 @@ class SplitVolumes(AbstractVolumes, CutUp):
 def looked_up(table: Sequence | np.ndarray, number: Int[AnyArray, "*row"]) -> Int[Array, "field *row"]:
     """The numbered column of a table that is known beforehand."""
     # one table and one look-up: what is looked up by itself, XLA looks up again wherever it is used
-    return jnp.take(jnp.asarray(np.asarray(table, np.int32)), number, axis=1, mode="clip")
+    return jnp.take(jnp.asarray(addresses(np.asarray(table))), number, axis=1, mode="clip")

@@ -55,8 +55,22 @@ def below(word: UInt32[AnyArray, "*row"], limit: Int[AnyArray, "..."]) -> Int[Ar
     return product(word, jnp.asarray(limit).astype(jnp.uint32)).high.astype(jnp.int32)
 
 
+def anywhere(
+    word: UInt32[AnyArray, "*row"], finer: UInt32[AnyArray, "*row"], limit: Int[AnyArray, "..."]
+) -> Int[Array, "*row"]:
+    """`below`, for a limit of up to 2^52 where addresses have 64 bits: there `finer` is a second word, and the result stays
+    the same but for what the first alone could not tell apart."""
+    if jnp.asarray(limit).astype(int).dtype.itemsize == 4:
+        return below(word, limit)
+    fine = word.astype(float) + finer.astype(float) * 2.0**-32
+    return jnp.minimum(jnp.floor(fine * 2.0**-32 * jnp.asarray(limit, float)).astype(int), jnp.asarray(limit, int) - 1)
+
+
 def scramble(value: Integer[AnyArray, "*row"]) -> UInt32[AnyArray, "*row"]:
-    """A fixed hash of a 32-bit number: multiply and fold, twice (MurmurHash3's finalizer); NumPy's arrays stay NumPy's."""
+    """A fixed hash of a whole number: multiply and fold, twice (MurmurHash3's finalizer), the upper half of 64 bits folded in
+    before; NumPy's arrays stay NumPy's."""
+    if value.dtype.itemsize > 4:
+        value = value ^ (value >> 32)
     x = value.astype(np.uint32)
     x = (x ^ (x >> 16)) * np.uint32(0x85EBCA6B)
     x = (x ^ (x >> 13)) * np.uint32(0xC2B2AE35)

@@ -5,7 +5,7 @@ import numpy as np
 
 from storagekit import units
 from storagekit.errors import InputError
-from storagekit.lanes import real
+from storagekit.lanes import addresses, real
 from storagekit.workload.arrivals import RecordedArrivals
 from storagekit.workload.randomness import scramble
 from storagekit.workload.requests import Requests
@@ -31,11 +31,11 @@ def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0, unit: int =
     gap = np.append(np.diff(trace.time), np.inf)
     requests = Requests(
         number=number,
-        sector=jnp.asarray(sector, jnp.int32),
+        sector=addresses(sector),
         sectors=jnp.asarray(sectors, jnp.int32),
         read=jnp.asarray(trace.read),
         receiving=scramble(number + len(trace)),
-        address_hash=scramble(jnp.asarray(sector // unit, jnp.int32)),
+        address_hash=jnp.asarray(scramble(addresses(sector // unit))),
         asynchronous=jnp.asarray(asynchronous & ~trace.read),
         stream=jnp.zeros_like(number),
         client=jnp.zeros_like(number),

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.errors import InputError
 from storagekit.lanes import real
-from storagekit.workload.randomness import below, fraction, scramble, words
+from storagekit.workload.randomness import anywhere, fraction, scramble, words
 from storagekit.workload.sizes import AbstractSize
 
 
@@ -18,7 +18,8 @@ class Requests(NamedTuple):
     """Requests down the first axis.
 
     number: position in the workload, from 0.
-    sector, sectors: logical address and length, in sectors of 512 bytes.
+    sector, sectors: logical address and length, in sectors of 512 bytes. An address has 32 bits, in a system of 1 TB and more
+    64.
     receiving: a random word that says which brick the client sends it to.
     address_hash: a hash of its address, equal for equal addresses.
     asynchronous: a write that nobody waits for. stream, client: for whom it is, and who sent it (of `Threads` the thread).
@@ -38,7 +39,9 @@ class Requests(NamedTuple):
 def nothing_asked(lanes: tuple[int, ...]) -> Requests:
     """Requests `[1, *lanes]` for the first sector, where somebody has to know what a request consists of."""
     nothing, words = jnp.zeros((1, *lanes), jnp.int32), jnp.zeros((1, *lanes), jnp.uint32)
-    return Requests(nothing, nothing, nothing + 1, nothing == 0, words, words, nothing != 0, nothing, nothing)
+    return Requests(
+        nothing, nothing.astype(int), nothing + 1, nothing == 0, words, words, nothing != 0, nothing, nothing
+    )
 
 
 class RandomRequests(eqx.Module):
@@ -92,9 +95,9 @@ class RandomRequests(eqx.Module):
     ) -> Requests:
         """The requests that two pairs of random words make, numbered so, within `capacity` sectors."""
         (where, size), (operation, receiving) = one, other
-        reached = (jnp.asarray(capacity, jnp.float32) / self.locality).astype(jnp.int32)
+        reached = (jnp.asarray(capacity, float) / self.locality).astype(int)
         places = (jnp.minimum(reached, capacity) - self.size.largest) // self.alignment
-        position = below(where, jnp.maximum(places, 1))
+        position = anywhere(where, scramble(receiving ^ scramble(where)), jnp.maximum(places, 1))
         return Requests(
             number=number,
             sector=position * self.alignment,

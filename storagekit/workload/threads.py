@@ -228,7 +228,7 @@ class Threads(AbstractClients):
         of_group = [
             (0,) * group.most if group.volumes is None else group.volumes[: group.most] for group in self.groups
         ]
-        return jnp.asarray(np.asarray(sum(of_group, ()), np.int64) * volume, jnp.int32)
+        return jnp.asarray(np.asarray(sum(of_group, ()), np.int64) * volume, int)
 
     def sent(self, private: Thinking, request: Requests, admitted: Bool[Array, "1 *lanes"]) -> Thinking:
         its = (rows(self._provided, private.due) == request.client) & admitted

@@ -73,8 +73,8 @@ class VolumeRequests(RandomRequests):
     ) -> Requests:
         _, receiving = other
         volume = self._volume(scramble(receiving ^ jnp.uint32(_VOLUME)))
-        begins = jnp.asarray([0, *accumulate(self.volumes)][:-1], jnp.int32)
-        sizes = jnp.asarray(self.volumes, jnp.int32)
+        begins = jnp.asarray(np.asarray([0, *accumulate(self.volumes)][:-1]), int)
+        sizes = jnp.asarray(np.asarray(self.volumes), int)
         found = super().drawn(jnp.take(sizes, volume), one, other, number)
         sector = jnp.take(begins, volume) + found.sector
         return found._replace(

@@ -106,7 +106,7 @@ class Background(AbstractWrite):
         return True
 
     def init(self, sizes: Sizes) -> Delayed:
-        slot = numbers(sizes.slots, sizes)
+        slot = numbers(sizes.slots, sizes, 0, int)
         # whatever is in a slot may still come to be a row
         left = backlog(Copies, self.most + sizes.slots, sizes)
         return Delayed(numbers(sizes.slots, sizes, 0, jnp.uint32), slot, slot, left, numbers(1, sizes))

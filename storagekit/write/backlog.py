@@ -96,10 +96,13 @@ class Backlog(NamedTuple):
 
 
 def backlog(kind: type, length: int, sizes: Sizes) -> Backlog:
-    """An empty backlog of at least `length` rows of this kind; fields of its own are whole numbers."""
+    """An empty backlog of at least `length` rows of this kind; fields of its own are whole numbers, `start` and `stop`
+    addresses."""
     one = numbers(1, sizes)
     start = Clock(one, numbers(1, sizes, 0, jnp.float32))
+    address = numbers(1, sizes, 0, int)
     common = {"place": sizes.place, "born": start, "left": numbers(1, sizes, 0, jnp.uint32)}
+    common |= {"start": address, "stop": address}
     row = kind(**{name: common.get(name, one) for name in kind._fields})
     return Backlog(empty(row, length, sizes.lanes), numbers(sizes.drives, sizes, FIRST), start)
 

@@ -8,27 +8,35 @@ before: XLA then writes in place, where it would copy it in every event otherwis
 
 import math
 from collections.abc import Callable
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PyTree
+from jaxtyping import Array, Bool, Int, PyTree, Shaped
 
 from storagekit.lanes import put, rows
 
 # rows that are read at once
 BLOCK = 16
+# bytes
+WORD = 4
 
 Found = TypeVar("Found")
 
 
 class Form(NamedTuple):
-    """What a row is: a pytree of so many numbers, of 32 bits each."""
+    """What a row is: a pytree of so many numbers, of 32 bits each or, where addresses are so long, of 64."""
 
     tree: Any
     kinds: tuple[np.dtype, ...]
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Words of 32 bits of each number."""
+        return tuple(kind.itemsize // WORD for kind in self.kinds)
 
 
 class Table(eqx.Module):
@@ -89,14 +97,21 @@ class Table(eqx.Module):
 
     def in_use(self) -> Any:
         """The rows in use, of a single lane: NumPy arrays `[row]`."""
-        words = np.asarray(self.words).reshape(len(self.form.kinds), -1)[:, : int(self.size[0])]
-        return jax.tree.unflatten(
-            self.form.tree, [row.view(kind) for row, kind in zip(words, self.form.kinds, strict=True)]
-        )
+        words = np.asarray(self.words).reshape(sum(self.form.widths), -1)[:, : int(self.size[0])]
+        leaves = [
+            np.ascontiguousarray(np.moveaxis(number, 0, -1)).view(kind)[..., 0]
+            for number, kind in zip(self._numbers(words), self.form.kinds, strict=True)
+        ]
+        return jax.tree.unflatten(self.form.tree, leaves)
 
     @property
     def _box(self) -> Int[Array, "word row *lanes"]:
-        return self.words.reshape((len(self.form.kinds), -1, *self.words.shape[1:]))
+        return self.words.reshape((sum(self.form.widths), -1, *self.words.shape[1:]))
+
+    def _numbers(self, words: Any) -> list[Any]:
+        """The words of each number of a row."""
+        ends = [*accumulate(self.form.widths, initial=0)]
+        return [words[first:end] for first, end in pairwise(ends)]
 
     def _column(self, at: Int[Array, "1 *lanes"]) -> Int[Array, "word 1 *lanes"]:
         at = jnp.clip(at, 0, self._box.shape[1] - 1)
@@ -105,10 +120,11 @@ class Table(eqx.Module):
         return jnp.take_along_axis(self._box, at[None], axis=1, mode="clip")
 
     def _packed(self, row: Any) -> Int[Array, "word 1 *lanes"]:
-        return jnp.stack([jax.lax.bitcast_convert_type(leaf, jnp.int32) for leaf in jax.tree.leaves(row)])
+        return jnp.concatenate([_words(leaf) for leaf in jax.tree.leaves(row)])
 
     def _unpacked(self, words: Int[Array, "word row *lanes"]) -> Any:
-        leaves = [jax.lax.bitcast_convert_type(*of_kind) for of_kind in zip(words, self.form.kinds, strict=True)]
+        kinds = zip(self._numbers(words), self.form.kinds, strict=True)
+        leaves = [jax.lax.bitcast_convert_type(_joined(number), kind) for number, kind in kinds]
         return jax.tree.unflatten(self.form.tree, leaves)
 
 
@@ -116,5 +132,17 @@ def empty(row: PyTree, length: int, lanes: tuple[int, ...]) -> Table:
     """A table of at least `length` rows such as this one."""
     leaves, tree = jax.tree.flatten(row)
     length = math.ceil(length / BLOCK) * BLOCK
-    words = jnp.zeros((len(leaves) * length, *lanes), jnp.int32)
-    return Table(words, jnp.zeros((1, *lanes), jnp.int32), Form(tree, tuple(leaf.dtype for leaf in leaves)))
+    form = Form(tree, tuple(leaf.dtype for leaf in leaves))
+    words = jnp.zeros((sum(form.widths) * length, *lanes), jnp.int32)
+    return Table(words, jnp.zeros((1, *lanes), jnp.int32), form)
+
+
+def _words(leaf: Shaped[Array, "1 *lanes"]) -> Int[Array, "half 1 *lanes"]:
+    """A number as one or two words."""
+    words = jax.lax.bitcast_convert_type(leaf, jnp.int32)
+    return words[None] if words.ndim == leaf.ndim else jnp.moveaxis(words, -1, 0)
+
+
+def _joined(words: Int[Array, "half row *lanes"]) -> Int[Array, "row *lanes_and_half"]:
+    """What `bitcast_convert_type` makes one number of: a word, or two side by side."""
+    return words[0] if words.shape[0] == 1 else jnp.moveaxis(words, 0, -1)

@@ -1,0 +1,149 @@
+"""Systems whose addresses need 64 bits: the same answers as with 32, and places where they belong."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storagekit.cache import LRU, BrickLRU
+from storagekit.dispatch import ARS, DSPTF, Hashing, NearestIdle
+from storagekit.drive import Drive, load_drive
+from storagekit.engine import Scenario, System, system
+from storagekit.engine.run import addressed
+from storagekit.errors import InputError
+from storagekit.metrics import replay, simulate
+from storagekit.placement import RAID5, Coded, Declustered, Replicas, SRMirror, Striped
+from storagekit.resources import data_path
+from storagekit.schedule import FCFS, SATF
+from storagekit.units import KB, MS, SECTOR
+from storagekit.workload import ClosedLoop, FixedSize, RandomRequests, Threads
+from storagekit.workload.randomness import anywhere, below
+from storagekit.workload.trace import read, request_trace
+from storagekit.write import Background, FirstCopy
+
+ATLAS = load_drive("atlas10k")
+NEARLINE = Drive.from_datasheet(
+    rpm=7200,
+    track_seek=1 * MS,
+    average_seek=8.5 * MS,
+    full_seek=17 * MS,
+    capacity=20e12,
+    outer_rate=285e6,
+    inner_rate=130e6,
+    heads=20,
+)
+REQUESTS = RandomRequests(FixedSize(4 * KB), 0.7)
+CACHE = BrickLRU.sized(1e6, bricks=8)
+
+
+def delayed(drive: Drive) -> System:
+    return System(drive, SRMirror(2, 2, 2), NearestIdle(), SATF(), Background(8, most=64), slots=16)
+
+
+SYSTEMS = {
+    "mirrors, delayed writes": delayed,
+    "RAID 5": lambda drive: System(drive, RAID5(4), Hashing(), SATF(), slots=16),
+    "stripes, a memory": lambda drive: System(drive, Striped(3), Hashing(), SATF(), cache=LRU(1e6, sets=8), slots=16),
+    "declustered, memories": lambda drive: System(drive, Declustered(8, 2), Hashing(), SATF(), cache=CACHE, slots=16),
+    "copies, D-SPTF": lambda drive: System(drive, Replicas(3), DSPTF(1e-4), SATF(), FirstCopy(), slots=32),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_64_bits_answer_as_32_do(name, monkeypatch):
+    """The same trace on the same drives, as if these were too large for 32 bits: the same response times."""
+    trace = read(data_path("samples", "small.spc")).take(np.arange(400))
+    narrow = replay(trace, SYSTEMS[name](ATLAS), scale=0.5)
+    monkeypatch.setattr(system, "MOST_NARROW", 1)
+    assert SYSTEMS[name](ATLAS).wide
+    wide = replay(trace, SYSTEMS[name](ATLAS), scale=0.5)
+    np.testing.assert_allclose(wide.response_time, narrow.response_time, rtol=1e-5)
+    assert float(wide.throughput) == pytest.approx(float(narrow.throughput), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_system_of_large_drives_runs(name):
+    """Whatever keeps addresses keeps those of 64 bits; seeks are over drives of 8.5 ms, half of them where data is mirrored
+    and replicated."""
+    its = SYSTEMS[name](NEARLINE)
+    assert its.wide
+    seen = simulate(Scenario(its, ClosedLoop(REQUESTS, 4)), requests=1000)
+    assert 3.5 * MS < float(seen.seek) < 10 * MS
+
+
+def test_clients_ask_for_the_whole_of_large_drives():
+    its = System(NEARLINE, Replicas(2), ARS(), SATF(), slots=16)
+    seen = simulate(Scenario(its, Threads(REQUESTS, threads=4, think=0.01)), requests=1000)
+    assert 6 * MS < float(seen.seek) < 9.5 * MS
+
+
+def test_a_request_at_the_end_of_a_large_drive_seeks_there():
+    """Two requests an age apart, the first where the arm is and the second on the last cylinder: a full stroke in two."""
+    end = NEARLINE.capacity * SECTOR - 4 * KB
+    trace = request_trace([0.0, 9.0], [0, 0], [0, end - 4 * KB], [4 * KB, 4 * KB], [True, True])
+    seen = replay(trace, System(NEARLINE, Replicas(1), Hashing(), FCFS()))
+    assert float(seen.seek) == pytest.approx(17 * MS / 2, rel=1e-4)
+
+
+def test_a_thousand_large_drives():
+    """20 PB in one layout, of which every drive is asked: 3.9e13 sectors."""
+    its = System(NEARLINE, Declustered(1000, 2), Hashing(), FCFS(), slots=64)
+    assert int(its.placement.capacity(its.drive)) > 1.9e13
+    seen = simulate(Scenario(its, ClosedLoop(REQUESTS, 64)), requests=3000)
+    assert float((seen.utilization > 0).mean()) > 0.8
+    assert 7 * MS < float(seen.seek) < 9.5 * MS
+
+
+def test_what_no_engine_addresses_is_refused():
+    with pytest.raises(InputError, match=r"a capacity of \d+ sectors: the engine addresses 1 to 4503599627370495"):
+        System(NEARLINE, Declustered(1_000_000, 2), Hashing(), FCFS())
+
+
+LAYOUTS = [Replicas(2), SRMirror(4, 2, 1), Striped(5), RAID5(5), Declustered(10, 2), Coded(4, 6)]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: type(layout).__name__)
+def test_capacities_are_the_same_compiled(layout):
+    """On the host, where whole numbers have 64 bits anyway, and where the engine is compiled."""
+    host = int(layout.capacity(NEARLINE))
+    assert host > 2**32
+    with addressed(True):
+        assert int(jax.jit(lambda its: its.capacity(NEARLINE))(layout)) == host
+
+
+WORDS = st.integers(0, 2**32 - 1)
+
+
+@settings(max_examples=100, derandomize=True)
+@given(word=WORDS, finer=WORDS, limit=st.integers(1, 2**52 - 1))
+def test_a_place_is_below_its_limit_and_where_its_word_says(word, finer, limit):
+    with addressed(True):
+        place = int(anywhere(jnp.uint32(word), jnp.uint32(finer), jnp.asarray(limit, int)))
+    exact = (word * 2**32 + finer) * limit // 2**64
+    assert 0 <= place < limit
+    # 53 bits of the words are looked at
+    assert abs(place - exact) <= 1 + limit // 2**50
+
+
+@settings(max_examples=100, derandomize=True)
+@given(word=WORDS, finer=WORDS, limit=st.integers(1, 2**31 - 1))
+def test_of_few_places_both_find_the_same(word, finer, limit):
+    """Within one: the second word may carry over."""
+    narrow = int(below(jnp.uint32(word), jnp.int32(limit)))
+    assert int(anywhere(jnp.uint32(word), jnp.uint32(finer), jnp.int32(limit))) == narrow
+    with addressed(True):
+        assert 0 <= int(anywhere(jnp.uint32(word), jnp.uint32(finer), jnp.asarray(limit, int))) - narrow <= 1
+
+
+def test_random_addresses_reach_everywhere_and_the_lowest_bits_too():
+    """Means of 20,000 places, four standard errors: of the place, and of its remainder after division by 1,000."""
+    count, places = 20_000, NEARLINE.capacity // 8
+    key = np.array([[3], [7]], np.uint32)
+    with addressed(True):
+        drawn = REQUESTS.draw(NEARLINE.capacity, jnp.asarray(key), jnp.zeros((1, 1), jnp.int32), count)
+        place = np.asarray(drawn.sector).ravel() // 8
+    for value, most in ((place, places), (place % 1000, 1000)):
+        assert abs(value.mean() / most - 0.5) < 4 / np.sqrt(12 * count)
+    assert place.max() < places and len(np.unique(place)) > count - 5
