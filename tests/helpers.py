@@ -1,8 +1,10 @@
 """What tests of several rooms share: refusals, charts looked into, requests made by hand, answers read off events."""
 
 import itertools
+import os
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,15 @@ import pytest
 from storagekit.errors import InputError
 from storagekit.units import MS
 from storagekit.workload import RecordedArrivals, Requests
+
+
+def shared(*parts: str) -> Path:
+    """A file or folder of what may not be redistributed, and so is not in the repository; the test is skipped without it."""
+    named = os.environ.get("STORAGEKIT_SHARED")
+    path = (Path(named) if named else Path(__file__).resolve().parents[2] / "shared").joinpath(*parts)
+    if not path.exists():
+        pytest.skip(f"no {path}; set STORAGEKIT_SHARED to the folder that has {parts[0]}/")
+    return path
 
 
 def assert_refused(ask: Callable[[], object], says: str):

@@ -17,6 +17,8 @@ from storagekit.drive.base import Arm as Arm
 from storagekit.drive.base import OneKind as OneKind
 from storagekit.drive.base import Positioning as Positioning
 from storagekit.drive.base import Target as Target
+from storagekit.drive.electronics import Electronics as Electronics
+from storagekit.drive.electronics import load_electronics as load_electronics
 from storagekit.drive.geometry import Geometry as Geometry
 from storagekit.drive.library import drive_from_facts as drive_from_facts
 from storagekit.drive.library import drive_names as drive_names

@@ -1,16 +1,14 @@
 """Memory in every brick: hashed apart against exact LRU, block for block against a list in each brick."""
 
-import os
 from collections import OrderedDict
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import assert_refused
+from helpers import assert_refused, shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +32,6 @@ BLOCK = SECTORS * units.SECTOR
 SERVER = RateServer(1000)
 # what a hash tells apart, sectors: 64 KB
 UNIT = 128
-TRACES = Path(os.environ.get("STORAGEKIT_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "traces"
 REAL = "spc-financial1-10k/Financial1.first10000.spc.xz"
 
 
@@ -129,9 +126,7 @@ def financial() -> RequestTrace:
 
 @lru_cache
 def real() -> RequestTrace:
-    if not (TRACES / REAL).exists():
-        pytest.skip(f"no {TRACES / REAL}; set STORAGEKIT_SHARED to the folder that has traces/")
-    return read(TRACES / REAL)
+    return read(shared("traces", REAL))
 
 
 def in_units(trace) -> tuple[Requests, RequestTrace]:

@@ -1,15 +1,13 @@
 """The LRU cache against a plain list of blocks, and, in sets, against the stack distances of workload.reuse."""
 
-import os
 from collections import OrderedDict
 from functools import partial
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import assert_refused
+from helpers import assert_refused, shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +20,6 @@ from storagekit.workload.trace import read, request_trace
 
 BLOCK = 8192
 SECTORS = 16
-TRACES = Path(os.environ.get("STORAGEKIT_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "traces"
 REAL = (
     "spc-financial1-10k/Financial1.first10000.spc.xz",
     "hplajw-1992/ajw.1week.srt.xz",
@@ -170,9 +167,7 @@ def test_sets_cost_less_than_half_a_point(hits, stream):
 @pytest.mark.parametrize("name", REAL)
 def test_real_traces_hit_as_exact_lru_does(hits, name):
     """Within a point of what exact LRU with a tenth less or more memory answers: the traces' curves have cliffs."""
-    if not (TRACES / name).exists():
-        pytest.skip(f"no {TRACES / name}; set STORAGEKIT_SHARED to the folder that has traces/")
-    trace = read(TRACES / name)
+    trace = read(shared("traces", name))
     requests = recorded(trace, 2**31 - 2**20).requests
     columns = [np.asarray(column) for column in (requests.sector, requests.sectors, requests.read)]
     sector, sectors, reads = columns

@@ -1,10 +1,8 @@
 """Measured service times against the drive model: a stream worked by hand, and three real drives where their traces are."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
+from helpers import shared
 
 from storagekit.drive import ideal_drive, load_drive
 from storagekit.errors import InputError
@@ -13,7 +11,6 @@ from storagekit.metrics.measured_drive import REACH, Controller, measured_stream
 from storagekit.resources import data_path
 from storagekit.workload.trace import read, request_trace
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 SECTOR = 512
 MS = 1e-3
 # 1 ms a cylinder, 10 ms a turn, 0.01 ms a sector
@@ -34,14 +31,6 @@ def stream(rows=STREAM, **more):
         reads,
         **{"measured_response": MEASURED[:count], "think": think * MS, **more},
     )
-
-
-def shared(*parts) -> Path:
-    named = os.environ.get("STORAGEKIT_SHARED")
-    path = (Path(named) if named else REPOSITORY.parent / "shared").joinpath(*parts)
-    if not path.exists():
-        pytest.skip(f"no {path}; set STORAGEKIT_SHARED to the folder that has {parts[0]}/")
-    return path
 
 
 def test_mechanics_alone_by_hand():

@@ -1,0 +1,149 @@
+"""What stands between a drive's platters and its host, as measured: the controller's overheads, the bus, the buffer.
+
+Figures alone, in the terms of DiskSim 4.0's parameters, from the drive files that have them; `Drive` is arm and platter.
+"""
+
+import json
+import math
+from typing import Any, NamedTuple
+
+from storagekit.errors import InputError
+from storagekit.resources import data_path
+from storagekit.units import MS
+
+
+class Overheads(NamedTuple):
+    """The controller's times, seconds; `after` says what the request before was.
+
+    read_hit, read_miss, write_hit, write_miss: from the arrival of a request until data moves, or the arm; a write is a hit
+    where it is answered from the buffer (`Buffer.writes_behind`). disconnect: until the bus is given up. first_reselect:
+    until it is had again; other_reselect: after an extra disconnect. preparation: before data moves on the bus. completion:
+    of the answer. least_seek: a write's arm movement takes at least so long.
+    """
+
+    read_hit_after_read: float = 0.0
+    read_hit_after_write: float = 0.0
+    read_miss_after_read: float = 0.0
+    read_miss_after_write: float = 0.0
+    write_hit_after_read: float = 0.0
+    write_hit_after_write: float = 0.0
+    write_miss_after_read: float = 0.0
+    write_miss_after_write: float = 0.0
+    read_disconnect_after_read: float = 0.0
+    read_disconnect_after_write: float = 0.0
+    write_disconnect: float = 0.0
+    first_reselect: float = 0.0
+    other_reselect: float = 0.0
+    preparation: float = 0.0
+    read_completion: float = 0.0
+    write_completion: float = 0.0
+    least_seek: float = 0.0
+
+
+class ExtraDisconnect(NamedTuple):
+    """What a write that does not go on from the write before does in place of its overhead and disconnect, seconds: command,
+    first disconnect, a pause; then it reselects, and when its data has come disconnects a second time. The arm moves `seek`
+    after the command."""
+
+    command: float
+    first: float
+    pause: float
+    second: float
+    seek: float
+
+
+class Bus(NamedTuple):
+    """read, write: seconds of a sector on the bus. held: it is not given up within a read whose data has begun to move; never
+    given up: not at all, from a request's arrival on."""
+
+    read: float
+    write: float
+    held: bool = False
+    never_given_up: bool = False
+
+
+class Buffer(NamedTuple):
+    """The drive's memory: `segments` of `sectors` each.
+
+    read_ahead: how far the drive reads on after a read: 0 not at all, 1 to the end of the track, 2 of the cylinder, 3 as far
+    as `most_ahead` says, 4 to the end of the track, or of the next one (DiskSim's continuous read modes). most_ahead:
+    sectors; 0 for as many as the segment has room for. over_requested: these after the request's end, not its beginning.
+    ahead_on_hit: a read that is all in the buffer starts the drive reading on. stops_in_sector: a request that arrives need
+    not wait for the end of the sector that is read ahead. zero_latency_read, zero_latency_write: of a request whose middle
+    the head comes upon, that part is read or written first. writes_behind: a write is answered when its data is in the
+    buffer. combines: a write that goes on from one under way joins it. hits_written: reads are answered from what writes
+    left. write_segment: one segment is for writes alone. high_water: the share of a read that is in the buffer before the
+    bus is asked for.
+    """
+
+    segments: int
+    sectors: int
+    read_ahead: int = 0
+    most_ahead: int = 0
+    over_requested: bool = False
+    ahead_on_hit: bool = False
+    stops_in_sector: bool = False
+    zero_latency_read: bool = False
+    zero_latency_write: bool = False
+    writes_behind: bool = False
+    combines: bool = True
+    hits_written: bool = True
+    write_segment: bool = False
+    high_water: float = 0.0
+
+
+class Electronics(NamedTuple):
+    """Controller, bus and buffer of a drive; extra: None where writes do not disconnect twice."""
+
+    overheads: Overheads
+    bus: Bus
+    buffer: Buffer
+    extra: ExtraDisconnect | None
+
+
+def load_electronics(name: str) -> Electronics:
+    """Those of a drive of `drive_names()` whose file has them. Raises InputError where it has not, or a figure is impossible.
+
+    >>> from storagekit.drive import load_electronics
+    >>> atlas = load_electronics("atlas10k")
+    >>> atlas.buffer.segments, atlas.buffer.sectors, f"{atlas.bus.read * 1e3:.3f} ms a sector"
+    (10, 374, '0.099 ms a sector')
+    """
+    path = data_path("drives", f"{name}.json")
+    facts = json.loads(path.read_text()).get("electronics") if path.is_file() else None
+    if facts is None:
+        raise InputError(
+            f"drive {name!r}: nothing is known of its controller, bus and buffer; name one that was measured"
+        )
+    return electronics(facts, str(path))
+
+
+def electronics(facts: dict[str, Any], source: str) -> Electronics:
+    """From the `electronics` of a drive file, times in ms where their names end in `_ms`; `source` names it in errors."""
+
+    def of(kind: Any, group: str) -> Any:
+        given = facts.get(group)
+        if not isinstance(given, dict):
+            raise InputError(f"drive file {source}: electronics: {group!r} is missing or no object; add it")
+        names = {name.removesuffix("_ms"): name for name in given}
+        unknown = names.keys() - set(kind._fields)
+        missing = set(kind._fields) - names.keys() - kind._field_defaults.keys()
+        if unknown or missing:
+            wrong, what = (min(unknown), "unknown; it is one of") if unknown else (min(missing), "missing; give")
+            raise InputError(
+                f"drive file {source}: electronics: {group}: {wrong!r} is {what} {', '.join(kind._fields)}"
+            )
+        return kind(**{name: _figure(given[field], field, group, source) for name, field in names.items()})
+
+    extra = of(ExtraDisconnect, "extra_disconnect") if "extra_disconnect" in facts else None
+    return Electronics(of(Overheads, "overheads"), of(Bus, "bus"), of(Buffer, "buffer"), extra)
+
+
+def _figure(value: Any, field: str, group: str, source: str) -> Any:
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise InputError(
+            f"drive file {source}: electronics: {group}: {field!r} is {value!r}; it must be 0 or more and finite"
+        )
+    return value * MS if field.endswith("_ms") else value

@@ -1,0 +1,70 @@
+"""Controllers, buses and buffers of measured drives: every one that ships, and figures that cannot be."""
+
+import copy
+import json
+
+import pytest
+from helpers import assert_refused
+
+from storagekit.drive import drive_names, load_electronics
+from storagekit.drive.electronics import electronics
+from storagekit.errors import InputError
+from storagekit.resources import data_path
+
+# of drives put together from published figures nothing is known of these
+UNMEASURED = {"cheetah15k3", "deskstar7k400"}
+
+
+@pytest.fixture
+def facts() -> dict:
+    return json.loads(data_path("drives", "hp_c2247a.json").read_text())["electronics"]
+
+
+@pytest.mark.parametrize("name", sorted(set(drive_names()) - UNMEASURED))
+def test_those_of_a_measured_drive_are_what_such_things_take(name):
+    """Overheads below 4 ms, a bus of 2.5 MB/s or more, a buffer of 28 KB to 281 KB in each segment."""
+    overheads, bus, buffer, extra = load_electronics(name)
+    assert all(0 <= time < 4e-3 for time in overheads) and max(overheads) > 0
+    assert 0 <= bus.read <= 0.2e-3 and 0 <= bus.write <= 0.2e-3
+    assert buffer.segments >= 1 and 57 <= buffer.sectors <= 561 and 1 <= buffer.read_ahead <= 4
+    assert (extra is not None) == name.startswith("hp_c224")
+
+
+def test_figures_are_in_seconds():
+    """The C2247A's, as its parameters have them."""
+    overheads, bus, buffer, extra = load_electronics("hp_c2247a")
+    assert overheads.read_miss_after_read == pytest.approx(0.55821e-3) and bus.write == pytest.approx(0.18686e-3)
+    assert (buffer.segments, buffer.sectors, buffer.high_water, bus.held) == (2, 256, 0.75, True)
+    assert extra is not None and extra.pause == pytest.approx(0.42885e-3)
+
+
+@pytest.mark.parametrize("name", [*sorted(UNMEASURED), "atlas11k"])
+def test_a_drive_without_them_is_refused(name):
+    assert_refused(lambda: load_electronics(name), f"drive '{name}': nothing is known of its controller")
+
+
+@pytest.mark.parametrize(
+    ("group", "field", "value", "says"),
+    [
+        ("buffer", "segments", None, "buffer: 'segments' is missing; give"),
+        ("bus", "read_ms", -0.1, "bus: 'read_ms' is -0.1; it must be 0 or more and finite"),
+        ("bus", "read_ms", "fast", "bus: 'read_ms' is 'fast'"),
+        ("overheads", "read_hit_after_read_ms", float("nan"), "'read_hit_after_read_ms' is nan"),
+        ("extra_disconnect", "second_ms", None, "extra_disconnect: 'second' is missing"),
+    ],
+)
+def test_an_impossible_figure_is_named(facts, group, field, value, says):
+    wrong = copy.deepcopy(facts)
+    wrong[group] = {name: given for name, given in wrong[group].items() if name != field}
+    if value is not None:
+        wrong[group][field] = value
+    with pytest.raises(InputError, match=says):
+        electronics(wrong, "x.json")
+
+
+def test_an_unknown_field_and_a_missing_group_are_named(facts):
+    with pytest.raises(InputError, match="bus: 'speed' is unknown; it is one of read, write"):
+        electronics({**facts, "bus": {**facts["bus"], "speed_ms": 1.0}}, "x.json")
+    del facts["buffer"]
+    with pytest.raises(InputError, match="'buffer' is missing or no object"):
+        electronics(facts, "x.json")
