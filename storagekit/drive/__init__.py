@@ -32,4 +32,5 @@ from storagekit.drive.seek import SeekFit as SeekFit
 from storagekit.drive.seek import SeekTable as SeekTable
 from storagekit.drive.seek import fit_seek as fit_seek
 from storagekit.drive.server import RateServer as RateServer
+from storagekit.drive.sheet_file import drive_from_sheet as drive_from_sheet
 from storagekit.drive.slowed import Slowed as Slowed

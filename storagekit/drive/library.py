@@ -2,6 +2,7 @@
 
 import json
 import math
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from storagekit import units
 from storagekit.drive.geometry import Geometry, geometry, plain_zone
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import LinearSeek, SeekTable, seek_table
+from storagekit.drive.sheet_file import drive_from_sheet, is_sheet
 from storagekit.errors import InputError
 from storagekit.resources import data_path
 
@@ -45,7 +47,8 @@ def drive_names() -> list[str]:
 
 
 def load_drive(name: str | Path) -> Drive:
-    """The drive of that name (`drive_names()`), or of a JSON file with the same fields.
+    """The drive of that name (`drive_names()`), or of a file: JSON with the same fields, or a data sheet, TOML or JSON
+    (`drive_from_sheet`).
 
     Raises InputError where the name is unknown, the file unreadable, or a field missing or impossible.
 
@@ -60,9 +63,13 @@ def load_drive(name: str | Path) -> Drive:
             f"drive {str(name)!r}: not known; give a path to a drive file or one of {', '.join(drive_names())}"
         )
     try:
-        facts = json.loads(path.read_text())
+        text = path.read_text()
+        facts = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (OSError, ValueError) as fault:
-        raise InputError(f"drive file {path}: {fault}; it must be one JSON object") from fault
+        kind = "TOML" if path.suffix == ".toml" else "one JSON object"
+        raise InputError(f"drive file {path}: {fault}; it must be {kind}") from fault
+    if isinstance(facts, dict) and is_sheet(facts):
+        return drive_from_sheet(facts, str(path))
     return drive_from_facts(facts, str(path))
 
 

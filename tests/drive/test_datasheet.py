@@ -1,11 +1,14 @@
 """Drives from data sheets: what a sheet prints comes back, of drives large and small."""
 
+import json
+import tomllib
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from storagekit.dispatch import Hashing
-from storagekit.drive import Drive
+from storagekit.drive import Drive, load_drive
 from storagekit.drive.seek import mean_seek
 from storagekit.engine import Scenario, System
 from storagekit.errors import InputError
@@ -68,6 +71,61 @@ def test_4_kb_sectors_are_read_whole_and_written_in_part_a_revolution_later(near
     arm = nearline.locate(np.array(0), np.array(1)).end
     found = [nearline.positioning(arm, jnp.float32(0.5), target, jnp.full(5, read)).rotation for read in (True, False)]
     np.testing.assert_allclose(found[1] - found[0], np.array([0, 0, 1, 1, 1]) * REVOLUTION, atol=1e-8)
+
+
+FILE = """
+name = "a nearline drive"
+source = "its data sheet"
+rpm = 7200
+capacity_tb = 20
+track_seek_ms = 1.0
+average_seek_ms = 8.5
+full_seek_ms = 17
+outer_rate_mb_s = 285
+inner_rate_mb_s = 130
+heads = 20
+sector_bytes = 4096
+"""
+FIGURES = tomllib.loads(FILE)
+
+
+@pytest.mark.parametrize(("suffix", "text"), [(".toml", FILE), (".json", json.dumps(FIGURES))])
+def test_a_data_sheet_may_be_a_file(tmp_path, nearline, suffix, text):
+    path = (tmp_path / "mine").with_suffix(suffix)
+    path.write_text(text)
+    drive = load_drive(path)
+    assert drive.name == "a nearline drive"
+    assert (drive.capacity, drive.cylinders, drive.grain) == (nearline.capacity, nearline.cylinders, 8)
+    assert float(drive.seek(np.array(1000))) == pytest.approx(float(nearline.seek(np.array(1000))))
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"rpm": None}, "field 'rpm' is missing; add it"),
+        ({"full_seek_ms": None}, "field 'full_seek_ms' is missing"),
+        ({"capacity_tb": None}, "no or two capacities; give one of capacity_tb and capacity_gb"),
+        ({"capacity_gb": 5}, "no or two capacities"),
+        ({"average_seek_ms": "fast"}, "field 'average_seek_ms' is 'fast'; it must be a number"),
+        ({"heads": 2.5}, "field 'heads' is 2.5; it must be a whole number"),
+        ({"speed": 5}, "field 'speed' is unknown"),
+        ({"rpm": -7200}, "data sheet .*rpm -7200: it must be above 0"),
+        ({"inner_rate_mb_s": 300}, "data sheet .*swap the two"),
+    ],
+)
+def test_a_data_sheet_file_that_cannot_be_is_refused(tmp_path, changed, says):
+    path = tmp_path / "mine.json"
+    figures = FIGURES | changed
+    path.write_text(json.dumps({field: value for field, value in figures.items() if value is not None}))
+    with pytest.raises(InputError, match=says):
+        load_drive(path)
+
+
+def test_a_file_that_is_not_toml_is_refused(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("rpm = = 7200")
+    with pytest.raises(InputError, match=r"mine\.toml.*it must be TOML"):
+        load_drive(path)
 
 
 @pytest.mark.parametrize(
