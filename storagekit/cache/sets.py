@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Int
 from storagekit import units
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
-from storagekit.lanes import least, rows
+from storagekit.lanes import least, rows, short
 from storagekit.workload import Requests, scramble
 
 EMPTY = -1
@@ -100,7 +100,7 @@ def one_by_one(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
     grid, touch = jax.tree.map(lambda leaf: leaf.reshape(leaf.shape[0], -1), (table, touch))
 
     def one(lane, carry):
-        here = (jnp.int32(0), lane)
+        here = (short(0), lane)
         mine: Touch = jax.tree.map(lambda leaf: jax.lax.dynamic_slice(leaf, here, (1, 1))[0], touch)
 
         def made(carry):
@@ -112,7 +112,7 @@ def one_by_one(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
 
         return jax.lax.cond((mine.touched | mine.drops)[0], made, lambda carry: carry, carry)
 
-    grid, held = jax.lax.fori_loop(jnp.int32(0), jnp.int32(grid.shape[1]), one, (grid, jnp.zeros_like(touch.touched)))
+    grid, held = jax.lax.fori_loop(short(0), short(grid.shape[1]), one, (grid, jnp.zeros_like(touch.touched)))
     return held.reshape(1, *table.shape[1:]), grid.reshape(table.shape)
 
 
