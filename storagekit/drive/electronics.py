@@ -4,9 +4,9 @@ Figures alone, in the terms of DiskSim 4.0's parameters, from the drive files th
 """
 
 import json
-import math
 from typing import Any, NamedTuple
 
+from storagekit.drive.fields import Rule, checked, field
 from storagekit.errors import InputError
 from storagekit.resources import data_path
 from storagekit.units import MS
@@ -119,31 +119,47 @@ def load_electronics(name: str) -> Electronics:
 
 
 def electronics(facts: dict[str, Any], source: str) -> Electronics:
-    """From the `electronics` of a drive file, times in ms where their names end in `_ms`; `source` names it in errors."""
+    """From the `electronics` of a drive file, times in ms under names that end in `_ms`; `source` names it in errors."""
 
     def of(kind: Any, group: str) -> Any:
-        given = facts.get(group)
+        where = f"drive file {source}: electronics: {group}"
+        given = field(facts, group, f"drive file {source}: electronics")
         if not isinstance(given, dict):
-            raise InputError(f"drive file {source}: electronics: {group!r} is missing or no object; add it")
-        names = {name.removesuffix("_ms"): name for name in given}
-        unknown = names.keys() - set(kind._fields)
-        missing = set(kind._fields) - names.keys() - kind._field_defaults.keys()
-        if unknown or missing:
-            wrong, what = (min(unknown), "unknown; it is one of") if unknown else (min(missing), "missing; give")
-            raise InputError(
-                f"drive file {source}: electronics: {group}: {wrong!r} is {what} {', '.join(kind._fields)}"
-            )
-        return kind(**{name: _figure(given[field], field, group, source) for name, field in names.items()})
+            raise InputError(f"{where} is {given!r}; it must be an object")
+        known = {_written(name, one): (name, one) for name, one in kind.__annotations__.items()}
+        unknown = sorted(given.keys() - known.keys())
+        if unknown:
+            raise InputError(f"{where}: field {unknown[0]!r} is unknown; it is one of {', '.join(known)}")
+        asked = {name for name, (own, _) in known.items() if own not in kind._field_defaults} | given.keys()
+        values = {known[name][0]: checked(given, name, _rule(*known[name]), where) for name in sorted(asked)}
+        return kind(
+            **{
+                name: value * MS if _timed(name, kind.__annotations__[name]) else value
+                for name, value in values.items()
+            }
+        )
 
     extra = of(ExtraDisconnect, "extra_disconnect") if "extra_disconnect" in facts else None
     return Electronics(of(Overheads, "overheads"), of(Bus, "bus"), of(Buffer, "buffer"), extra)
 
 
-def _figure(value: Any, field: str, group: str, source: str) -> Any:
-    if isinstance(value, bool):
-        return value
-    if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-        raise InputError(
-            f"drive file {source}: electronics: {group}: {field!r} is {value!r}; it must be 0 or more and finite"
-        )
-    return value * MS if field.endswith("_ms") else value
+# of a buffer: counts that are at least 1, the highest of DiskSim's modes, and a share
+_RULES = {
+    "segments": Rule(int, 1),
+    "sectors": Rule(int, 1),
+    "read_ahead": Rule(int, 0, 4),
+    "high_water": Rule(float, 0, 1),
+}
+
+
+def _timed(name: str, kind: type) -> bool:
+    return kind is float and name not in _RULES
+
+
+def _written(name: str, kind: type) -> str:
+    """A field's name in a file."""
+    return f"{name}_ms" if _timed(name, kind) else name
+
+
+def _rule(name: str, kind: type) -> Rule:
+    return _RULES.get(name, Rule(kind))

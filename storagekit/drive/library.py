@@ -1,14 +1,13 @@
 """Drives by name, from a file, and the idealized drive of the formulas."""
 
 import json
-import math
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from storagekit import units
+from storagekit.drive.fields import Rule, checked, field
 from storagekit.drive.geometry import Geometry, geometry, plain_zone
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import LinearSeek, SeekTable, seek_table
@@ -16,29 +15,29 @@ from storagekit.drive.sheet_file import drive_from_sheet, is_sheet
 from storagekit.errors import InputError
 from storagekit.resources import data_path
 
-# field: (type, least, most); times in ms
+# times in ms
 _FIELDS = {
-    "rpm": (float, 60.0, 1e6),
-    "cylinders": (int, 2, 10**8),
-    "heads": (int, 1, 1000),
-    "head_switch_ms": (float, 0.0, 1e3),
+    "rpm": Rule(float, 60.0, 1e6),
+    "cylinders": Rule(int, 2, 10**8),
+    "heads": Rule(int, 1, 1000),
+    "head_switch_ms": Rule(float, 0.0, 1e3),
     # below 0 where a drive writes before it has settled as it must for reading
-    "write_settle_ms": (float, -1e3, 1e3),
-    "overhead_ms": (float, 0.0, 1e4),
+    "write_settle_ms": Rule(float, -1e3, 1e3),
+    "overhead_ms": Rule(float, 0.0, 1e4),
 }
 _ZONE_FIELDS = {
-    "first_cylinder": (int, 0, 10**8),
-    "cylinders": (int, 1, 10**8),
-    "sectors_per_track": (int, 1, 10**7),
-    "track_skew": (int, 0, 10**7),
-    "cylinder_skew": (int, 0, 10**7),
-    "first_offset": (int, -(10**7), 10**7),
-    "reserved": (int, 0, 10**9),
-    "spares": (int, 0, 10**9),
-    "sparing_cylinders": (int, 1, 10**8),
+    "first_cylinder": Rule(int, 0, 10**8),
+    "cylinders": Rule(int, 1, 10**8),
+    "sectors_per_track": Rule(int, 1, 10**7),
+    "track_skew": Rule(int, 0, 10**7),
+    "cylinder_skew": Rule(int, 0, 10**7),
+    "first_offset": Rule(int, -(10**7), 10**7),
+    "reserved": Rule(int, 0, 10**9),
+    "spares": Rule(int, 0, 10**9),
+    "sparing_cylinders": Rule(int, 1, 10**8),
 }
 # those that most drives have none of, and files may leave out
-_ZONE_EXTRAS = {"track_spares": (int, 0, 10**7)}
+_ZONE_EXTRAS = {"track_spares": Rule(int, 0, 10**7)}
 
 
 def drive_names() -> list[str]:
@@ -77,9 +76,9 @@ def drive_from_facts(facts: object, source: str) -> Drive:
     """A drive from the fields of a drive file; `source` names it in errors."""
     if not isinstance(facts, dict):
         raise InputError(f"drive file {source}: a {type(facts).__name__}; it must be one JSON object")
-    value = {name: _checked(facts, name, rule, source) for name, rule in _FIELDS.items()}
+    value = {name: checked(facts, name, rule, f"drive file {source}") for name, rule in _FIELDS.items()}
     zones = _zones(facts, value["cylinders"], value["heads"], source)
-    points = _field(facts, "seek_ms", source)
+    points = field(facts, "seek_ms", f"drive file {source}")
     try:
         seek = seek_table(np.asarray(points, float) * [1, units.MS], value["cylinders"])
     except (ValueError, TypeError) as fault:
@@ -133,9 +132,7 @@ def _quickest(seek: SeekTable, value: dict) -> float:
 
 
 def _geometry(facts: dict, zones: list[dict], heads: int, source: str) -> Geometry:
-    serpentine = facts.get("serpentine", False)
-    if not isinstance(serpentine, bool):
-        raise InputError(f"drive file {source}: field 'serpentine' is {serpentine!r}; it must be true or false")
+    serpentine = "serpentine" in facts and checked(facts, "serpentine", Rule(bool), f"drive file {source}")
     shape = geometry(zones, heads, serpentine)
     ends = [*shape.first_sector[1:], shape.capacity]
     if any(end <= first for first, end in zip(shape.first_sector, ends, strict=True)):
@@ -143,38 +140,17 @@ def _geometry(facts: dict, zones: list[dict], heads: int, source: str) -> Geomet
     return shape
 
 
-def _field(facts: dict, name: str, source: str) -> Any:
-    if name not in facts:
-        raise InputError(f"drive file {source}: field {name!r} is missing; add it")
-    return facts[name]
-
-
-def _checked(facts: dict, name: str, rule: tuple, source: str) -> Any:
-    kind, least, most = rule
-    value = _field(facts, name, source)
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not number or (kind is int and int(value) != value):
-        raise InputError(
-            f"drive file {source}: field {name!r} is {value!r}; it must be {'a whole' if kind is int else 'a'} number"
-        )
-    if not least <= value <= most:
-        raise InputError(
-            f"drive file {source}: field {name!r} is {value:g}; it must lie between {least:g} and {most:g}"
-        )
-    return kind(value)
-
-
 def _zones(facts: dict, cylinders: int, heads: int, source: str) -> list[dict]:
-    zones = _field(facts, "zones", source)
+    zones = field(facts, "zones", f"drive file {source}")
     if not isinstance(zones, list) or not zones or not all(isinstance(zone, dict) for zone in zones):
         raise InputError(f"drive file {source}: field 'zones' must be a list of at least one zone")
-    checked = []
+    found = []
     end = 0
     for number, zone in enumerate(zones):
         where = f"{source}, zone {number}"
         rules = _ZONE_FIELDS | {name: rule for name, rule in _ZONE_EXTRAS.items() if name in zone}
         fields = dict.fromkeys(_ZONE_EXTRAS, 0) | {
-            name: _checked(zone, name, rule, where) for name, rule in rules.items()
+            name: checked(zone, name, rule, f"drive file {where}") for name, rule in rules.items()
         }
         last = fields["first_cylinder"] + fields["cylinders"]
         if fields["first_cylinder"] < end or last > cylinders:
@@ -190,5 +166,5 @@ def _zones(facts: dict, cylinders: int, heads: int, source: str) -> list[dict]:
         if fields["spares"] >= fields["sparing_cylinders"] * heads * track:
             raise InputError(f"drive file {where}: {fields['spares']} spares leave no room for data; lower 'spares'")
         end = last
-        checked.append(fields)
-    return checked
+        found.append(fields)
+    return found

@@ -1,38 +1,43 @@
 """Data sheets as small files, in the units that data sheets print."""
 
-import math
 from typing import Any
 
 from storagekit import units
+from storagekit.drive.fields import Rule, checked
 from storagekit.drive.mechanical import Drive
 from storagekit.errors import InputError
 
-_RATE, _GB, _TB = 1e6, 1e9, 1e12
-# field: what it is of a drive, and in which unit
+_MB, _GB, _TB = 1e6, 1e9, 1e12
+_TIME, _RATE = Rule(float, 0, 1e4), Rule(float, 0, 1e5)
+# field: what it is of a drive, in which unit, and what it may be
 _NEEDED = {
-    "rpm": ("rpm", 1.0),
-    "track_seek_ms": ("track_seek", units.MS),
-    "average_seek_ms": ("average_seek", units.MS),
-    "full_seek_ms": ("full_seek", units.MS),
+    "rpm": ("rpm", 1, Rule(float, 60, 1e6)),
+    "track_seek_ms": ("track_seek", units.MS, _TIME),
+    "average_seek_ms": ("average_seek", units.MS, _TIME),
+    "full_seek_ms": ("full_seek", units.MS, _TIME),
 }
-_CAPACITIES = {"capacity_tb": ("capacity", _TB), "capacity_gb": ("capacity", _GB)}
+_CAPACITIES = {
+    "capacity_tb": ("capacity", _TB, Rule(float, 0, 1000)),
+    "capacity_gb": ("capacity", _GB, Rule(float, 0, 1e6)),
+}
+_RATES = {
+    "media_rate_mb_s": ("media_rate", _MB, _RATE),
+    "outer_rate_mb_s": ("outer_rate", _MB, _RATE),
+    "inner_rate_mb_s": ("inner_rate", _MB, _RATE),
+}
 _OPTIONAL = {
-    "media_rate_mb_s": ("media_rate", _RATE),
-    "outer_rate_mb_s": ("outer_rate", _RATE),
-    "inner_rate_mb_s": ("inner_rate", _RATE),
-    "head_switch_ms": ("head_switch", units.MS),
-    "write_settle_ms": ("write_settle", units.MS),
-    "overhead_ms": ("overhead", units.MS),
-    "heads": ("heads", 1),
-    "sector_bytes": ("sector_bytes", 1),
+    "head_switch_ms": ("head_switch", units.MS, _TIME),
+    "write_settle_ms": ("write_settle", units.MS, _TIME),
+    "overhead_ms": ("overhead", units.MS, _TIME),
+    "heads": ("heads", 1, Rule(int, 1, 1000)),
+    "sector_bytes": ("sector_bytes", 1, Rule(int, 1)),
 }
-_WHOLE = ("heads", "sector_bytes")
 _WORDS = ("name", "source")
 
 
 def is_sheet(facts: dict[str, Any]) -> bool:
     """Whether these are the fields of a data sheet, not of a drive file."""
-    only_here = (_NEEDED.keys() - {"rpm"}) | _CAPACITIES.keys() | {name for name in _OPTIONAL if "rate" in name}
+    only_here = (_NEEDED.keys() - {"rpm"}) | _CAPACITIES.keys() | _RATES.keys()
     return "zones" not in facts and not only_here.isdisjoint(facts)
 
 
@@ -44,30 +49,15 @@ def drive_from_sheet(facts: dict[str, Any], source: str) -> Drive:
     head_switch_ms, write_settle_ms, overhead_ms; name and source. See `Drive.from_datasheet`. Raises InputError where a field
     is missing, unknown or impossible.
     """
-    known = _NEEDED | _CAPACITIES | _OPTIONAL
+    where, known = f"data sheet {source}", _NEEDED | _CAPACITIES | _RATES | _OPTIONAL
     unknown = sorted(facts.keys() - known.keys() - set(_WORDS))
     if unknown:
-        raise InputError(f"data sheet {source}: field {unknown[0]!r} is unknown; it is one of {', '.join(known)}")
-    for field in _NEEDED:
-        if field not in facts:
-            raise InputError(f"data sheet {source}: field {field!r} is missing; add it")
-    if sum(field in facts for field in _CAPACITIES) != 1:
-        raise InputError(f"data sheet {source}: no or two capacities; give one of {' and '.join(_CAPACITIES)}")
-    figures: dict[str, Any] = {
-        name: _figure(facts[field], field, source) * unit for field, (name, unit) in known.items() if field in facts
-    }
-    for name in _WHOLE:
-        if name in figures:
-            figures[name] = int(figures[name])
+        raise InputError(f"{where}: field {unknown[0]!r} is unknown; it is one of {', '.join(known)}")
+    if sum(name in facts for name in _CAPACITIES) != 1:
+        raise InputError(f"{where}: no or two capacities; give one of {' and '.join(_CAPACITIES)}")
+    asked = [name for name in known if name in _NEEDED or name in facts]
+    figures = {known[name][0]: checked(facts, name, known[name][2], where) * known[name][1] for name in asked}
     try:
         return Drive.from_datasheet(**figures, name=str(facts.get("name", source)))
     except InputError as fault:
-        raise InputError(f"data sheet {source}: {fault}") from fault
-
-
-def _figure(value: Any, field: str, source: str) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not number or (field in _WHOLE and value != int(value)):
-        kind = "a whole number" if field in _WHOLE else "a number"
-        raise InputError(f"data sheet {source}: field {field!r} is {value!r}; it must be {kind}")
-    return value
+        raise InputError(f"{where}: {fault}") from fault

@@ -9,7 +9,7 @@ import xarray as xr
 from jaxtyping import Array, Bool, Float
 
 from storagekit import units
-from storagekit.drive import Arm, OneKind, Target
+from storagekit.drive import Arm, Electronics, OneKind, Target
 from storagekit.errors import InputError
 from storagekit.metrics.demerit import demerit
 from storagekit.metrics.provenance import made_by
@@ -39,6 +39,12 @@ class Controller(NamedTuple):
     read_after_read: float = 0.0
     read_after_write: float = 0.0
     write: float = 0.0
+
+    @classmethod
+    def of(cls, electronics: Electronics) -> "Controller":
+        """What a drive's figures say of reads; its writes are left to whoever knows how they are answered."""
+        overheads = electronics.overheads
+        return cls(electronics.bus.read, overheads.read_miss_after_read, overheads.read_miss_after_write)
 
 
 class Access(NamedTuple):

@@ -46,11 +46,16 @@ def test_a_drive_without_them_is_refused(name):
 @pytest.mark.parametrize(
     ("group", "field", "value", "says"),
     [
-        ("buffer", "segments", None, "buffer: 'segments' is missing; give"),
-        ("bus", "read_ms", -0.1, "bus: 'read_ms' is -0.1; it must be 0 or more and finite"),
-        ("bus", "read_ms", "fast", "bus: 'read_ms' is 'fast'"),
+        ("buffer", "segments", None, "buffer: field 'segments' is missing; add it"),
+        ("buffer", "segments", 0, "buffer: field 'segments' is 0; it must lie at or above 1"),
+        ("buffer", "read_ahead", 5, "field 'read_ahead' is 5; it must lie between 0 and 4"),
+        ("buffer", "high_water", 1.5, "field 'high_water' is 1.5; it must lie between 0 and 1"),
+        ("buffer", "ahead_on_hit", 1, "field 'ahead_on_hit' is 1; it must be true or false"),
+        ("bus", "read_ms", -0.1, "bus: field 'read_ms' is -0.1; it must lie at or above 0"),
+        ("bus", "read_ms", True, "bus: field 'read_ms' is True; it must be a number"),
+        ("bus", "read_ms", "fast", "bus: field 'read_ms' is 'fast'"),
         ("overheads", "read_hit_after_read_ms", float("nan"), "'read_hit_after_read_ms' is nan"),
-        ("extra_disconnect", "second_ms", None, "extra_disconnect: 'second' is missing"),
+        ("extra_disconnect", "second_ms", None, "extra_disconnect: field 'second_ms' is missing"),
     ],
 )
 def test_an_impossible_figure_is_named(facts, group, field, value, says):
@@ -63,8 +68,8 @@ def test_an_impossible_figure_is_named(facts, group, field, value, says):
 
 
 def test_an_unknown_field_and_a_missing_group_are_named(facts):
-    with pytest.raises(InputError, match="bus: 'speed' is unknown; it is one of read, write"):
+    with pytest.raises(InputError, match="bus: field 'speed_ms' is unknown; it is one of read_ms, write_ms"):
         electronics({**facts, "bus": {**facts["bus"], "speed_ms": 1.0}}, "x.json")
     del facts["buffer"]
-    with pytest.raises(InputError, match="'buffer' is missing or no object"):
+    with pytest.raises(InputError, match="electronics: field 'buffer' is missing"):
         electronics(facts, "x.json")

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.dispatch import Hashing
-from storagekit.drive import load_drive
+from storagekit.drive import load_drive, load_electronics
 from storagekit.engine import Scenario, System
 from storagekit.metrics import Measurement, interval, sweep
 from storagekit.metrics.measured_drive import Controller, measured_stream
@@ -18,7 +18,7 @@ from storagekit.papers.srarray.loops import loop
 from storagekit.placement import Replicas
 from storagekit.resources import data_path, real_traces
 from storagekit.schedule import FCFS, LOOK, SATF, ByNumber
-from storagekit.units import KB, MS, SECTOR
+from storagekit.units import KB, SECTOR
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.workload.trace import read
 
@@ -28,12 +28,8 @@ READ_SHARES = (1.0, 0.5)
 DEPTHS = (1, 2, 4, 8, 16)
 # DiskSim's names for them
 POLICIES = {"FCFS": "FCFS", "LOOK": "ELEVATOR_LBN", "SPTF": "SPTF_OPT"}
-# measured streams of a folder of real traces, and DiskSim 4.0's parameters of what stands before the mechanics: a sector's
-# time on the bus, the overheads of a read miss after a read and after a write
-STREAMS = {
-    "atlas10k": ("atlas10k.trace.xz", Controller(0.099 * MS)),
-    "cheetah9lp": ("cheetah9LP.trace.xz", Controller(0.105 * MS, 0.28362 * MS, 0.08673 * MS)),
-}
+# measured streams of a folder of real traces
+STREAMS = {"atlas10k": "atlas10k.trace.xz", "cheetah9lp": "cheetah9LP.trace.xz"}
 
 
 def array_loop(queue: int, read_share: float) -> Scenario:
@@ -119,10 +115,10 @@ def _disk(effort: ArrayEffort, depths: Sequence[int]) -> xr.Dataset:
 def measured_drives(folder: str | Path = "") -> dict[str, float]:
     """The demerit (seconds) of our drives against streams measured on real ones, where `real_traces(folder)` has them."""
     found = {}
-    for name, (file, controller) in STREAMS.items():
+    for name, file in STREAMS.items():
         path = real_traces(folder) / "disksim-valid" / file
         if path.exists():
-            stream = measured_stream(read(path), load_drive(name), controller)
+            stream = measured_stream(read(path), load_drive(name), Controller.of(load_electronics(name)))
             found[name] = float(stream.demerit)
     return found
 
