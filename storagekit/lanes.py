@@ -72,11 +72,6 @@ def addresses(value: ArrayLike) -> Int[AnyArray, "..."]:
     return cast(Array, given.astype(np.int64))
 
 
-def short(number: int) -> int | Int[Array, ""]:
-    """A whole number known beforehand, such as the end of a loop over lanes, with 32 bits where addresses have 64."""
-    return number if jax.dtypes.canonicalize_dtype(int).itemsize == 4 else jnp.int32(number)
-
-
 def rows(count: int, like: Shaped[Array, "..."]) -> Int[Array, "row *ones"]:
     """The numbers 0 to count-1 down the first axis, ready to be compared with `like` (any `[*, *lanes]` array)."""
     return jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (like.ndim - 1))
@@ -176,10 +171,12 @@ def put(
 
     def one_by_one(values, index, new):
         def one(lane, values):
+            # a loop counts with 64 bits where addresses have them
+            lane = lane.astype(index.dtype)
             here = jax.lax.dynamic_slice_in_dim(new, lane, 1, axis + 1)
-            return jax.lax.dynamic_update_slice(values, here, (*[short(0)] * axis, index[0, lane], lane))
+            return jax.lax.dynamic_update_slice(values, here, (*[lane * 0] * axis, index[0, lane], lane))
 
-        return jax.lax.fori_loop(short(0), short(values.shape[-1]), one, values)
+        return jax.lax.fori_loop(0, values.shape[-1], one, values)
 
     def side_by_side(values, index, new):
         index = jnp.broadcast_to(index, new.shape)

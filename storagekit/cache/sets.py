@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Int
 from storagekit import units
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
-from storagekit.lanes import least, rows, short
+from storagekit.lanes import least, rows
 from storagekit.workload import Requests, scramble
 
 EMPTY = -1
@@ -100,7 +100,9 @@ def one_by_one(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
     grid, touch = jax.tree.map(lambda leaf: leaf.reshape(leaf.shape[0], -1), (table, touch))
 
     def one(lane, carry):
-        here = (short(0), lane)
+        # a loop counts with 64 bits where addresses have them
+        lane = lane.astype(touch.row.dtype)
+        here = (lane * 0, lane)
         mine: Touch = jax.tree.map(lambda leaf: jax.lax.dynamic_slice(leaf, here, (1, 1))[0], touch)
 
         def made(carry):
@@ -112,7 +114,7 @@ def one_by_one(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
 
         return jax.lax.cond((mine.touched | mine.drops)[0], made, lambda carry: carry, carry)
 
-    grid, held = jax.lax.fori_loop(short(0), short(grid.shape[1]), one, (grid, jnp.zeros_like(touch.touched)))
+    grid, held = jax.lax.fori_loop(0, grid.shape[1], one, (grid, jnp.zeros_like(touch.touched)))
     return held.reshape(1, *table.shape[1:]), grid.reshape(table.shape)
 
 

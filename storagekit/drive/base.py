@@ -26,7 +26,8 @@ class Target(NamedTuple):
     angle: where its first sector begins, in turns from the drive's index mark, in [0, 1).
     transfer: seconds from its first sector to the end of its last, track and cylinder crossings included.
     end: where the arm is when the last sector has passed.
-    partial: whether the first or the last physical sector is not asked for as a whole; None where each is one of 512 bytes.
+    again: turns between reading and writing, for a write of a part of a physical sector, which has to be read first: 1, or
+    0 of whole ones; None where each is one of 512 bytes.
     """
 
     cylinder: Int[AnyArray, "*#row"]
@@ -34,7 +35,7 @@ class Target(NamedTuple):
     angle: Float[AnyArray, "*#row"]
     transfer: Float[AnyArray, "*#row"]
     end: Arm
-    partial: Bool[AnyArray, "*#row"] | None = None
+    again: Float[AnyArray, "*#row"] | None = None
 
 
 class Positioning(NamedTuple):
@@ -55,6 +56,11 @@ class AbstractLayout(eqx.Module):
     @abstractmethod
     def capacity(self) -> int:
         """Sectors of 512 bytes that hold data."""
+
+    @property
+    def largest(self) -> int:
+        """Sectors of the largest of its drives: addresses on them may go so far, whatever a system offers."""
+        return self.capacity
 
     @property
     @abstractmethod

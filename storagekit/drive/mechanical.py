@@ -2,10 +2,12 @@
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from storagekit import units
 from storagekit.arrays import AnyArray
+from storagekit.checks import require_not_negative
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.datasheet import GRAINS, Sheet
 from storagekit.drive.geometry import Geometry
@@ -54,7 +56,7 @@ class Drive(OneKind):
         before, behind = sector % self.grain, -(sector + count) % self.grain
         first, whole = sector - before, count + (before + behind).astype(count.dtype)
         target = self.geometry.at(first).locate(first, whole, self.revolution)
-        return target._replace(partial=before + behind > 0)
+        return target._replace(again=(before + behind > 0).astype(np.float32))
 
     def positioning(
         self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]
@@ -66,8 +68,8 @@ class Drive(OneKind):
         ahead = target.angle - (angle + self.turns(seek))
         # a sector that is just there has not passed: without a hair of slack, rounding would cost it a revolution
         ahead = jnp.maximum(ahead - jnp.floor(ahead + SLACK), 0.0)
-        if target.partial is not None:
-            ahead = ahead + jnp.where(target.partial & ~read, 1.0, 0.0)
+        if target.again is not None:
+            ahead = ahead + jnp.where(read, 0.0, target.again)
         return Positioning(seek, ahead * self.revolution)
 
     def at_speed(self, seek: Float[AnyArray, "*#row"], turning: Float[AnyArray, "*#row"]) -> Slowed:
@@ -131,6 +133,7 @@ class Drive(OneKind):
         >>> f"{nearline.capacity * 512 / 1e12:.1f} TB on {nearline.cylinders:,} cylinders"
         '20.0 TB on 387,453 cylinders'
         """
+        require_not_negative("overhead", overhead, "s")
         switch = track_seek if head_switch is None else head_switch
         sheet = Sheet(
             rpm,

@@ -51,6 +51,10 @@ class Mixed(AbstractDrive):
         return min(member.capacity for member in self.members)
 
     @property
+    def largest(self) -> int:
+        return max(member.largest for member in self.members)
+
+    @property
     def cylinders(self) -> int:
         return max(member.cylinders for member in self.members)
 
@@ -83,6 +87,9 @@ class Mixed(AbstractDrive):
             return target_of_kind(self._drives(), target, kind)
         pairs = zip(self.members, target.of_kind, strict=True)
         found = [member.seen(there, which) for member, there in pairs]
+        if any(one.again is not None for one in found):
+            # drives of 512-byte sectors beside others
+            found = [one._replace(again=one.angle * 0 if one.again is None else one.again) for one in found]
         return jax.tree.map(lambda *parts: of_kind(kind, parts), *found)
 
     def locate_on(

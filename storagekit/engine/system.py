@@ -106,8 +106,8 @@ class System(eqx.Module):
 
     @property
     def wide(self) -> bool:
-        """Whether its addresses need 64 bits, in any lane: known before anything is compiled."""
-        return bool(np.any(np.asarray(self.placement.capacity(self.drive)) >= MOST_NARROW))
+        """Whether its addresses, or those on one of its drives, need 64 bits in any lane: known before it is compiled."""
+        return max(self.drive.largest, int(np.max(self.placement.capacity(self.drive)))) >= MOST_NARROW
 
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
         """The number of the brick that a drive is in."""

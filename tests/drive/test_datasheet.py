@@ -67,7 +67,7 @@ def test_4_kb_sectors_are_read_whole_and_written_in_part_a_revolution_later(near
     target = nearline.locate(sector, count)
     length = int(nearline.geometry.sectors_per_track[0])
     np.testing.assert_allclose(target.transfer, np.array([8, 16, 8, 16, 16]) / length * REVOLUTION, rtol=1e-6)
-    assert target.partial.tolist() == [False, False, True, True, True]
+    assert target.again.tolist() == [0, 0, 1, 1, 1]
     arm = nearline.locate(np.array(0), np.array(1)).end
     found = [nearline.positioning(arm, jnp.float32(0.5), target, jnp.full(5, read)).rotation for read in (True, False)]
     np.testing.assert_allclose(found[1] - found[0], np.array([0, 0, 1, 1, 1]) * REVOLUTION, atol=1e-8)
@@ -109,7 +109,9 @@ def test_a_data_sheet_may_be_a_file(tmp_path, nearline, suffix, text):
         ({"average_seek_ms": "fast"}, "field 'average_seek_ms' is 'fast'; it must be a number"),
         ({"heads": 2.5}, "field 'heads' is 2.5; it must be a whole number"),
         ({"speed": 5}, "field 'speed' is unknown"),
-        ({"rpm": -7200}, "data sheet .*rpm -7200: it must be above 0"),
+        ({"rpm": -7200}, "field 'rpm' is -7200; it must lie between 60 and 1e\\+06"),
+        ({"overhead_ms": -1}, "field 'overhead_ms' is -1; it must lie between"),
+        ({"track_seek_ms": 0}, "data sheet .*track_seek 0: it must be above 0"),
         ({"inner_rate_mb_s": 300}, "data sheet .*swap the two"),
     ],
 )

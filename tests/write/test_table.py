@@ -15,7 +15,7 @@ from storagekit.dispatch import DSPTF, NearestIdle
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, keys
 from storagekit.engine.record import AccessLog
-from storagekit.engine.run import Runner, _advance
+from storagekit.engine.run import Runner, _advance, addressed
 from storagekit.lanes import count, least, put
 from storagekit.metrics import replicate, simulate
 from storagekit.placement import SRMirror
@@ -93,6 +93,33 @@ def test_it_holds_what_a_list_holds(steps):
             if at < len(rows):
                 assert followed[len(rows)] == at
     assert contents(jax.tree.map(lambda leaf: leaf[..., 2], beside)) == []
+
+
+@pytest.mark.parametrize("lanes", [(), (2,)])
+def test_numbers_of_64_bits_come_out_as_they_went_in(lanes):
+    """Both halves of an address, beside numbers of 32 bits: read row by row, folded, and taken out."""
+    given = [2**45 + 7, 3, -(2**40), 2**31]
+
+    def wide(number):
+        address = jnp.full((1, *lanes), number, jnp.int64)
+        return Row(address, jnp.full((1, *lanes), number % 8, jnp.float32), jnp.full((1, *lanes), 5, jnp.uint32))
+
+    def listed(found, rows, number, there):
+        del number
+        return found + jnp.sum(jnp.where(there, rows.number, 0), axis=0, keepdims=True)
+
+    with addressed(True):
+        one, always = jnp.zeros((1, *lanes), jnp.int32), jnp.ones((1, *lanes), bool)
+        table = empty(wide(0), LENGTH, lanes)
+        for at, number in enumerate(given):
+            table = table.put(one + at, wide(number), always)
+        assert np.all(table.row(one).number == given[0]) and np.all(table.row(one).mask == 5)
+        total = table.fold(always, listed, jnp.zeros((1, *lanes), jnp.int64))
+        assert np.all(total == sum(given))
+        table = table.without(one + 1, always)
+    single = jax.tree.map(lambda leaf: leaf[..., 0], table) if lanes else table
+    assert single.in_use().number.tolist() == [given[0], given[3], given[2]]
+    assert single.in_use().share.tolist() == [number % 8 for number in (given[0], given[3], given[2])]
 
 
 @settings(max_examples=20, derandomize=True, deadline=None)
