@@ -4,8 +4,10 @@ Figures alone, in the terms of DiskSim 4.0's parameters, from the drive files th
 """
 
 import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from storagekit.drive.disksim_file import disksim_electronics, is_disksim
 from storagekit.drive.fields import Rule, checked, field
 from storagekit.errors import InputError
 from storagekit.resources import data_path
@@ -101,21 +103,34 @@ class Electronics(NamedTuple):
     extra: ExtraDisconnect | None
 
 
-def load_electronics(name: str) -> Electronics:
-    """Those of a drive of `drive_names()` whose file has them. Raises InputError where it has not, or a figure is impossible.
+def load_electronics(name: str | Path) -> Electronics:
+    """Those of a drive of `drive_names()`, or of a drive file, JSON or DiskSim's, that has them. Raises InputError where it
+    has not, or a figure is impossible.
 
     >>> from storagekit.drive import load_electronics
     >>> atlas = load_electronics("atlas10k")
     >>> atlas.buffer.segments, atlas.buffer.sectors, f"{atlas.bus.read * 1e3:.3f} ms a sector"
     (10, 374, '0.099 ms a sector')
     """
-    path = data_path("drives", f"{name}.json")
-    facts = json.loads(path.read_text()).get("electronics") if path.is_file() else None
+    shipped = data_path("drives", f"{name}.json")
+    path = shipped if shipped.is_file() else Path(name)
+    facts = _facts(path) if path.is_file() else None
     if facts is None:
         raise InputError(
-            f"drive {name!r}: nothing is known of its controller, bus and buffer; name one that was measured"
+            f"drive {str(name)!r}: nothing is known of its controller, bus and buffer; name one that was measured"
         )
     return electronics(facts, str(path))
+
+
+def _facts(path: Path) -> Any:
+    if is_disksim(path):
+        return disksim_electronics(path)
+    try:
+        facts = json.loads(path.read_text())
+    except (OSError, ValueError):
+        # whatever else it is, a data sheet for one, it has no such facts
+        return None
+    return facts.get("electronics") if isinstance(facts, dict) else None
 
 
 def electronics(facts: dict[str, Any], source: str) -> Electronics:

@@ -4,40 +4,14 @@ import json
 import tomllib
 from pathlib import Path
 
-import numpy as np
-
-from storagekit import units
-from storagekit.drive.fields import Rule, checked, field
-from storagekit.drive.geometry import Geometry, geometry, plain_zone
+from storagekit.drive.disksim_file import disksim_facts, is_disksim
+from storagekit.drive.facts import drive_from_facts
+from storagekit.drive.geometry import geometry, plain_zone
 from storagekit.drive.mechanical import Drive
-from storagekit.drive.seek import LinearSeek, SeekTable, seek_table
+from storagekit.drive.seek import LinearSeek
 from storagekit.drive.sheet_file import drive_from_sheet, is_sheet
 from storagekit.errors import InputError
 from storagekit.resources import data_path
-
-# times in ms
-_FIELDS = {
-    "rpm": Rule(float, 60.0, 1e6),
-    "cylinders": Rule(int, 2, 10**8),
-    "heads": Rule(int, 1, 1000),
-    "head_switch_ms": Rule(float, 0.0, 1e3),
-    # below 0 where a drive writes before it has settled as it must for reading
-    "write_settle_ms": Rule(float, -1e3, 1e3),
-    "overhead_ms": Rule(float, 0.0, 1e4),
-}
-_ZONE_FIELDS = {
-    "first_cylinder": Rule(int, 0, 10**8),
-    "cylinders": Rule(int, 1, 10**8),
-    "sectors_per_track": Rule(int, 1, 10**7),
-    "track_skew": Rule(int, 0, 10**7),
-    "cylinder_skew": Rule(int, 0, 10**7),
-    "first_offset": Rule(int, -(10**7), 10**7),
-    "reserved": Rule(int, 0, 10**9),
-    "spares": Rule(int, 0, 10**9),
-    "sparing_cylinders": Rule(int, 1, 10**8),
-}
-# those that most drives have none of, and files may leave out
-_ZONE_EXTRAS = {"track_spares": Rule(int, 0, 10**7)}
 
 
 def drive_names() -> list[str]:
@@ -46,8 +20,8 @@ def drive_names() -> list[str]:
 
 
 def load_drive(name: str | Path) -> Drive:
-    """The drive of that name (`drive_names()`), or of a file: JSON with the same fields, or a data sheet, TOML or JSON
-    (`drive_from_sheet`).
+    """The drive of that name (`drive_names()`), or of a file: JSON with the same fields, a data sheet, TOML or JSON
+    (`drive_from_sheet`), or DiskSim's parameters, .diskspecs, .parv or .model (`storagekit.drive.disksim_file`).
 
     Raises InputError where the name is unknown, the file unreadable, or a field missing or impossible.
 
@@ -61,6 +35,8 @@ def load_drive(name: str | Path) -> Drive:
         raise InputError(
             f"drive {str(name)!r}: not known; give a path to a drive file or one of {', '.join(drive_names())}"
         )
+    if is_disksim(path):
+        return drive_from_facts(disksim_facts(path), str(path))
     try:
         text = path.read_text()
         facts = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
@@ -70,34 +46,6 @@ def load_drive(name: str | Path) -> Drive:
     if isinstance(facts, dict) and is_sheet(facts):
         return drive_from_sheet(facts, str(path))
     return drive_from_facts(facts, str(path))
-
-
-def drive_from_facts(facts: object, source: str) -> Drive:
-    """A drive from the fields of a drive file; `source` names it in errors."""
-    if not isinstance(facts, dict):
-        raise InputError(f"drive file {source}: a {type(facts).__name__}; it must be one JSON object")
-    value = {name: checked(facts, name, rule, f"drive file {source}") for name, rule in _FIELDS.items()}
-    zones = _zones(facts, value["cylinders"], value["heads"], source)
-    points = field(facts, "seek_ms", f"drive file {source}")
-    try:
-        seek = seek_table(np.asarray(points, float) * [1, units.MS], value["cylinders"])
-    except (ValueError, TypeError) as fault:
-        raise InputError(f"drive file {source}: field 'seek_ms': {fault}") from fault
-    quickest = _quickest(seek, value)
-    if value["write_settle_ms"] * units.MS + quickest < 0:
-        raise InputError(
-            f"drive file {source}: field 'write_settle_ms' is {value['write_settle_ms']:g}; it must leave something of the "
-            f"quickest move, {quickest / units.MS:g} ms"
-        )
-    return Drive(
-        geometry=_geometry(facts, zones, value["heads"], source),
-        seek=seek,
-        revolution=units.revolution(value["rpm"]),
-        head_switch=value["head_switch_ms"] * units.MS,
-        write_settle=value["write_settle_ms"] * units.MS,
-        overhead=value["overhead_ms"] * units.MS,
-        name=str(facts.get("name", source)),
-    )
 
 
 def ideal_drive(
@@ -122,49 +70,3 @@ def ideal_drive(
         overhead=overhead,
         name="ideal drive",
     )
-
-
-def _quickest(seek: SeekTable, value: dict) -> float:
-    """Seconds of the shortest movement of the arm, a head switch included where that takes any time."""
-    moves = np.asarray(seek.times)[1:].min()
-    switch = value["head_switch_ms"] * units.MS
-    return float(min(moves, switch) if switch > 0 and value["heads"] > 1 else moves)
-
-
-def _geometry(facts: dict, zones: list[dict], heads: int, source: str) -> Geometry:
-    serpentine = "serpentine" in facts and checked(facts, "serpentine", Rule(bool), f"drive file {source}")
-    shape = geometry(zones, heads, serpentine)
-    ends = [*shape.first_sector[1:], shape.capacity]
-    if any(end <= first for first, end in zip(shape.first_sector, ends, strict=True)):
-        raise InputError(f"drive file {source}: spares and reserved sectors leave a zone no room for data; lower them")
-    return shape
-
-
-def _zones(facts: dict, cylinders: int, heads: int, source: str) -> list[dict]:
-    zones = field(facts, "zones", f"drive file {source}")
-    if not isinstance(zones, list) or not zones or not all(isinstance(zone, dict) for zone in zones):
-        raise InputError(f"drive file {source}: field 'zones' must be a list of at least one zone")
-    found = []
-    end = 0
-    for number, zone in enumerate(zones):
-        where = f"{source}, zone {number}"
-        rules = _ZONE_FIELDS | {name: rule for name, rule in _ZONE_EXTRAS.items() if name in zone}
-        fields = dict.fromkeys(_ZONE_EXTRAS, 0) | {
-            name: checked(zone, name, rule, f"drive file {where}") for name, rule in rules.items()
-        }
-        last = fields["first_cylinder"] + fields["cylinders"]
-        if fields["first_cylinder"] < end or last > cylinders:
-            raise InputError(
-                f"drive file {where}: cylinders {fields['first_cylinder']} to {last - 1}; "
-                f"zones must follow one another within 0 to {cylinders - 1}"
-            )
-        track = fields["sectors_per_track"] - fields["track_spares"]
-        if track < 1:
-            raise InputError(
-                f"drive file {where}: {fields['track_spares']} spares a track leave none; lower 'track_spares'"
-            )
-        if fields["spares"] >= fields["sparing_cylinders"] * heads * track:
-            raise InputError(f"drive file {where}: {fields['spares']} spares leave no room for data; lower 'spares'")
-        end = last
-        found.append(fields)
-    return found

@@ -1,0 +1,275 @@
+"""DiskSim 3 and 4 parameter files as drives: what their parameters mean in the fields of a drive file.
+
+Read are one `disksim_disk`, or one `dm_disk` alone, with `dm_layout_g1` and `dm_mech_g1`. Not modelled, and passed over:
+slipped and remapped sectors, an error in the speed of rotation, the scheduler inside the drive, and of its buffer what
+`Buffer` has no field for. Meanings: those of DiskSim 4.0 (Bucy et al., reference manual, CMU-PDL-08-101).
+"""
+
+import math
+from pathlib import Path
+from typing import Any
+
+from storagekit.drive.facts import FIELDS, ZONE_FIELDS
+from storagekit.drive.fields import Rule, checked, field
+from storagekit.drive.parv import Block, Value, read_blocks
+from storagekit.errors import InputError
+
+SUFFIXES = (".parv", ".diskspecs", ".model")
+
+# field of a drive file's `electronics`: parameter of disksim_disk; times in ms, multiplied by the time scale
+_OVERHEADS = {
+    "read_hit_after_read_ms": "Read hit over. after read",
+    "read_hit_after_write_ms": "Read hit over. after write",
+    "read_miss_after_read_ms": "Read miss over. after read",
+    "read_miss_after_write_ms": "Read miss over. after write",
+    "write_hit_after_read_ms": "Write hit over. after read",
+    "write_hit_after_write_ms": "Write hit over. after write",
+    "write_miss_after_read_ms": "Write miss over. after read",
+    "write_miss_after_write_ms": "Write miss over. after write",
+    "read_disconnect_after_read_ms": "Read disconnect afterread",
+    "read_disconnect_after_write_ms": "Read disconnect afterwrite",
+    "write_disconnect_ms": "Write disconnect overhead",
+    "first_reselect_ms": "First reselect overhead",
+    "other_reselect_ms": "Other reselect overhead",
+    "preparation_ms": "Data preparation overhead",
+    "read_completion_ms": "Read completion overhead",
+    "write_completion_ms": "Write completion overhead",
+}
+_EXTRA = {
+    "command_ms": "Extradisc command overhead",
+    "first_ms": "Extradisc disconnect overhead",
+    "second_ms": "Extradisc 2nd disconnect overhead",
+    "seek_ms": "Extradisc seek delta",
+}
+# DiskSim's switches, some of which have several ways of being on
+_SWITCHES = {
+    "over_requested": "Read-ahead over requested",
+    "ahead_on_hit": "Read-ahead on idle hit",
+    "stops_in_sector": "Stop prefetch in sector",
+    "zero_latency_read": "Immediate buffer read",
+    "zero_latency_write": "Immediate buffer write",
+    "writes_behind": "Fast write level",
+    "combines": "Combine seq writes",
+    "write_segment": "Use separate write segment",
+}
+_MODEL = {"cylinders": "Number of cylinders", "heads": "Number of data surfaces"}
+_MECHANICS = {
+    "rpm": "Rotation speed (in rpms)",
+    "head_switch_ms": "Head switch time",
+    "write_settle_ms": "Add. write settling delay",
+}
+_ZONE = {
+    "first_cylinder": "First cylinder number",
+    "sectors_per_track": "Blocks per track",
+    "track_skew": "Skew for track switch",
+    "cylinder_skew": "Skew for cylinder switch",
+    "first_offset": "Offset of first block",
+    "reserved": "Empty space at zone front",
+    "spares": "Number of spares",
+}
+_SCHEMES = (0, 1, 2, 3, 7, 8, 9)
+_TIME, _SWITCH = Rule(float, 0, 1e4), Rule(int, -1, 9)
+
+
+def is_disksim(path: Path) -> bool:
+    """Whether a file's name is that of a DiskSim parameter file."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def disksim_facts(path: Path) -> dict[str, Any]:
+    """The facts of the drive that a parameter file describes, as data/drives has them but for `electronics`.
+
+    Seek types `extracted`, the curve in a file beside it, and `hplplus10`; access time trackSwitchPlusRotation; mapping
+    schemes 0 and 1; sparing schemes 0 to 3 and 7 to 9; skews in sectors. Where zones go on behind the last cylinder that is
+    declared, they count. Raises InputError on anything else, naming file, block and parameter.
+    """
+    blocks = read_blocks(path)
+    disk = _single(blocks, "disksim_disk", path)
+    model = _inner(disk, "Model", "dm_disk") if disk else _single(blocks, "dm_disk", path)
+    if model is None:
+        raise InputError(f"drive file {path}: no block disksim_disk or dm_disk; give a file that describes a disk")
+    layout = _inner(model, "Layout Model", "dm_layout_g1")
+    mechanics = _inner(model, "Mechanical Model", "dm_mech_g1")
+    facts = {name: _number(model, label, FIELDS[name]) for name, label in _MODEL.items()}
+    facts |= {name: _number(mechanics, label, FIELDS[name]) for name, label in _MECHANICS.items()}
+    _chosen(mechanics, "Access time type", ("trackSwitchPlusRotation",))
+    _chosen(layout, "Skew units", ("sectors",), "sectors")
+    zones = _zones(layout)
+    last = zones[-1]["first_cylinder"] + zones[-1]["cylinders"]
+    facts["cylinders"] = max(facts["cylinders"], last)
+    return facts | {
+        "name": (disk or model).name,
+        "source": str(path),
+        "serpentine": _chosen(layout, "LBN-to-PBN mapping scheme", (0, 1)) == 1,
+        "overhead_ms": _scale(disk) * _number(disk, "Per-request overhead time", _TIME, 0.0) if disk else 0.0,
+        "seek_ms": _seek(mechanics, facts["cylinders"]),
+        "zones": zones,
+    }
+
+
+def disksim_electronics(path: Path) -> dict[str, Any] | None:
+    """What a parameter file says of controller, bus and buffer, as the `electronics` of a drive file; None where it has no
+    `disksim_disk`. The bus is the slowest of those in the file, the drive's own transfer of a sector included."""
+    blocks = read_blocks(path)
+    disk = _single(blocks, "disksim_disk", path)
+    if disk is None:
+        return None
+    scale = _scale(disk)
+    found = {
+        "overheads": {name: scale * _number(disk, label, _TIME, 0.0) for name, label in _OVERHEADS.items()},
+        "bus": _bus(disk, [block for block in blocks if block.kind == "disksim_bus"]),
+        "buffer": _buffer(disk),
+    }
+    # of all the times these two are not scaled
+    found["overheads"]["least_seek_ms"] = _number(disk, "Minimum seek delay", _TIME, 0.0)
+    if _number(disk, "Extra write disconnect", _SWITCH, 0):
+        pause = _number(disk, "Extradisc inter-disconnect delay", _TIME)
+        extra = {name: scale * _number(disk, label, _TIME) for name, label in _EXTRA.items()}
+        found["extra_disconnect"] = extra | {"pause_ms": pause}
+    return found
+
+
+def _bus(disk: Block, buses: list[Block]) -> dict[str, Any]:
+    own = _number(disk, "Bulk sector transfer time", _TIME, 0.0)
+    slowest = {
+        f"{way}_ms": max([own, *(_number(bus, f"{way.title()} block transfer time", _TIME, 0.0) for bus in buses)])
+        for way in ("read", "write")
+    }
+    held = _number(disk, "Hold bus entire read xfer", _SWITCH, 0) != 0
+    return slowest | {"held": held, "never_given_up": _number(disk, "Never disconnect", _SWITCH, 0) != 0}
+
+
+def _buffer(disk: Block) -> dict[str, Any]:
+    buffer: dict[str, Any] = {
+        name: _number(disk, label, _SWITCH) != 0 for name, label in _SWITCHES.items() if label in disk.values
+    }
+    caching = _number(disk, "Enable caching in buffer", _SWITCH, 1) != 0
+    ahead = _number(disk, "Buffer continuous read", Rule(int, 0, 4), 0)
+    high_water = _number(disk, "High (read) water mark", Rule(float, 0, 1), 0.0)
+    if high_water:
+        _chosen(disk, "Set watermark by reqsize", (1,))
+    return buffer | {
+        "segments": _number(disk, "Number of buffer segments", Rule(int, 1)),
+        "sectors": _number(disk, "Segment size (in blks)", Rule(int, 1)),
+        # without caching a segment is empty again when its request is done
+        "read_ahead": ahead if caching else 0,
+        "hits_written": caching and _number(disk, "Allow read hits on write data", _SWITCH, 1) != 0,
+        "most_ahead": _number(disk, "Maximum read-ahead (blks)", Rule(int), 0),
+        "high_water": high_water,
+    }
+
+
+def _zones(layout: Block) -> list[dict[str, Any]]:
+    listed = field(layout.values, "Zones", layout.where)
+    if not isinstance(listed, list) or not listed:
+        raise InputError(f"{layout.where}: field 'Zones' must be a list of at least one dm_layout_g1_zone")
+    scheme = _chosen(layout, "Sparing scheme used", _SCHEMES)
+    group = _number(layout, "Rangesize for sparing", ZONE_FIELDS["sparing_cylinders"]) if scheme == 8 else 1
+    zones = [_of_kind(zone, "dm_layout_g1_zone", layout, "Zones") for zone in listed]
+    # errors number the zones, which have no names of their own
+    return [_zone(zone._replace(name=str(number)), scheme, group) for number, zone in enumerate(zones)]
+
+
+def _zone(zone: Block, scheme: int, group: int) -> dict[str, Any]:
+    found = {name: _number(zone, label, ZONE_FIELDS[name]) for name, label in _ZONE.items()}
+    first = found["first_cylinder"]
+    last = _number(zone, "Last cylinder number", Rule(int, first, ZONE_FIELDS["cylinders"].most))
+    cylinders, spares = last - first + 1, found["spares"]
+    # how many spare sectors at the end of how many cylinders; scheme 7 has them behind the last zone, out of sight
+    at_the_end = {
+        1: (spares * found["sectors_per_track"], cylinders),
+        2: (spares, 1),
+        8: (spares, group),
+        9: (spares, cylinders),
+    }
+    some, of = at_the_end.get(scheme, (0, cylinders))
+    sparing = {"spares": some, "sparing_cylinders": of, "track_spares": spares if scheme == 3 else 0}
+    return found | {"cylinders": cylinders} | sparing
+
+
+def _seek(mechanics: Block, cylinders: int) -> list[list[float]]:
+    if _chosen(mechanics, "Seek type", ("extracted", "hplplus10")) == "extracted":
+        named = field(mechanics.values, "Full seek curve", mechanics.where)
+        if not isinstance(named, str):
+            raise InputError(f"{mechanics.where}: field 'Full seek curve' is {named!r}; it must be a file")
+        return _curve(mechanics.file.parent / named, mechanics)
+    division, root, by_root, line, by_line, _ = _numbers(mechanics, "HPL seek equation values", 6)
+    near = _numbers(mechanics, "First ten seek times", 10)
+
+    def far(distance: int) -> float:
+        return root + by_root * math.sqrt(distance) if distance < division else line + by_line * distance
+
+    return [[d, near[d - 1] if d <= 10 else far(d)] for d in range(1, max(cylinders, 3))]
+
+
+def _curve(path: Path, mechanics: Block) -> list[list[float]]:
+    """A seek curve file: `Seek distances measured: N`, then N lines of a distance in cylinders, a comma, a time in ms."""
+    try:
+        lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    except (OSError, ValueError) as fault:
+        why = getattr(fault, "strerror", None) or fault
+        raise InputError(f"{mechanics.where}: field 'Full seek curve' names {path}: {why}; put it there") from fault
+    where = f"seek curve file {path}"
+    try:
+        label, count = lines[0].split(":")
+        points = [[float(part) for part in line.split(",")] for line in lines[1:]]
+        good = label.strip() == "Seek distances measured" and all(len(point) == 2 for point in points)
+        promised = int(count)
+    except (ValueError, IndexError):
+        good = False
+    if not good:
+        raise InputError(
+            f"{where}: it must be 'Seek distances measured: N', then lines of a distance, a comma, a time in ms"
+        )
+    if len(points) != promised:
+        raise InputError(f"{where}: {len(points)} distances where it says {promised}; correct either")
+    return points
+
+
+def _single(blocks: list[Block], kind: str, path: Path) -> Block | None:
+    found = [block for block in blocks if block.kind == kind]
+    if len(found) > 1:
+        names = ", ".join(block.name for block in found[:4])
+        raise InputError(f"drive file {path}: {len(found)} blocks {kind} ({names}); leave the one that is wanted")
+    return found[0] if found else None
+
+
+def _inner(block: Block, label: str, kind: str) -> Block:
+    return _of_kind(field(block.values, label, block.where), kind, block, label)
+
+
+def _of_kind(value: Value, kind: str, block: Block, label: str) -> Block:
+    if not isinstance(value, Block) or value.kind != kind:
+        is_now = value.kind if isinstance(value, Block) else repr(value)[:40]
+        raise InputError(f"{block.where}: field {label!r} is {is_now}; it must be a {kind} block")
+    return value
+
+
+def _number(block: Block, label: str, rule: Rule, otherwise: Any = None) -> Any:
+    """A parameter held against its rule; `otherwise` where it is left out, if that may be."""
+    return (
+        otherwise
+        if otherwise is not None and label not in block.values
+        else checked(block.values, label, rule, block.where)
+    )
+
+
+def _numbers(block: Block, label: str, count: int) -> list[float]:
+    values = field(block.values, label, block.where)
+    if not isinstance(values, list) or len(values) != count or not all(isinstance(one, int | float) for one in values):
+        raise InputError(f"{block.where}: field {label!r} must be a list of {count} numbers")
+    return [float(one) for one in values if isinstance(one, int | float)]
+
+
+def _chosen(block: Block, label: str, known: tuple, otherwise: Any = None) -> Any:
+    value = (
+        otherwise if label not in block.values and otherwise is not None else field(block.values, label, block.where)
+    )
+    if isinstance(value, Block | list) or value not in known:
+        shown = f"a {value.kind} block" if isinstance(value, Block) else repr(value)[:40]
+        raise InputError(f"{block.where}: field {label!r} is {shown}; known are {', '.join(map(str, known))}")
+    return value
+
+
+def _scale(disk: Block) -> float:
+    return _number(disk, "Time scale for overheads", Rule(float, 0, 1e3), 1.0)

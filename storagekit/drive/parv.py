@@ -1,0 +1,205 @@
+"""The syntax of DiskSim 3 and 4 parameter files (.parv, .diskspecs, .model), whatever is said in it.
+
+    TYPE NAME { parameter = value, ... }
+
+A value is a number, a word, a list in brackets, or a block of its own; names of parameters and blocks are words with blanks
+between them; `#` begins a comment; `source FILE` stands for what is in that file, which lies beside the one that names it.
+Facts of the format: what libparam, DiskSim 4.0's own reader, takes for a token, and the files that DiskSim comes with.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from storagekit.errors import InputError
+
+# blocks and lists inside one another, and files that name one another; parameter files have 6 and 3
+DEEPEST = 32
+_TOKEN = re.compile(r"\s+|#.*|(?P<mark>[{}\[\],=;:?])|(?P<word>[^\s{}\[\],=;:?#][^\s{}\[\],=;:?]*)")
+_WHOLE = re.compile(r"-?\d+|-?0[xX][0-9a-fA-F]+")
+_REAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
+_MARKS = frozenset("{}[],=;:?")
+
+
+class Block(NamedTuple):
+    """A block: its type, its name or "" where it has none, its parameters in order, and the file that it stands in."""
+
+    kind: str
+    name: str
+    values: "dict[str, Value]"
+    file: Path
+
+    @property
+    def where(self) -> str:
+        """File and block, as errors name them."""
+        return f"drive file {self.file}: {f'{self.kind} {self.name}'.strip()}"
+
+
+Value: TypeAlias = int | float | str | Block | list[Any]
+
+
+class _Token(NamedTuple):
+    text: str
+    file: Path
+    line: int
+
+
+def read_blocks(path: Path) -> list[Block]:
+    """The blocks of a file and of those that it names, outermost only. What is instantiated, and how things are connected, is
+    passed over. Raises InputError where a file is unreadable or not written so, naming file and line."""
+    return _Parser(list(_tokens(path, ()))).file()
+
+
+def _tokens(path: Path, above: tuple[Path, ...]) -> Iterator[_Token]:
+    """Those of a file, with what it sources in place; `above`: the files that are being read."""
+    tokens = _of_text(_text(path, above), path)
+    for token in tokens:
+        if token.text != "source":
+            yield token
+            continue
+        named = next(tokens, None)
+        if named is None or named.text in _MARKS:
+            raise _fault(token, "'source' without a file", "name one after it")
+        yield from _tokens(path.parent / named.text, (*above, path))
+
+
+def _text(path: Path, above: tuple[Path, ...]) -> str:
+    if path in above or len(above) == DEEPEST:
+        raise InputError(f"drive file {above[-1]}: sources {path}, which is being read already; leave that out")
+    by = f" (sourced by {above[-1]})" if above else ""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError) as fault:
+        why = getattr(fault, "strerror", None) or fault
+        raise InputError(f"drive file {path}: {why}{by}; put it there, or correct the name") from fault
+    if re.search(r"^\s*Disk brand name\s*:", text, re.MULTILINE):
+        raise InputError(f"drive file {path}: written for DiskSim 2; give one in the syntax of DiskSim 3 or 4")
+    return text
+
+
+def _of_text(text: str, path: Path) -> Iterator[_Token]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        for found in _TOKEN.finditer(line):
+            if found["mark"] or found["word"]:
+                yield _Token(found[0], path, number)
+
+
+def _fault(at: _Token, found: str, remedy: str) -> InputError:
+    return InputError(f"drive file {at.file}, line {at.line}: {found}; {remedy}")
+
+
+class _Parser:
+    """Reads tokens one after the other, each rule of the grammar a method."""
+
+    def __init__(self, tokens: list[_Token]):
+        self.tokens = tokens
+        self.at = 0
+
+    @property
+    def next(self) -> str:
+        """Text of the next token; "" at the end."""
+        return self.tokens[self.at].text if self.at < len(self.tokens) else ""
+
+    def take(self) -> _Token:
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def stray(self, wanted: str) -> InputError:
+        if self.next:
+            return _fault(self.tokens[self.at], f"{self.next!r} where {wanted} should be", "put that before it")
+        return _fault(self.tokens[-1], f"the file ends where {wanted} should be", "add what is missing")
+
+    def expect(self, *marks: str) -> str:
+        if self.next not in marks or not self.next:
+            raise self.stray(" or ".join(map(repr, marks)))
+        return self.take().text
+
+    def words(self, wanted: str) -> list[_Token]:
+        """At least one word, and all that follow it."""
+        first = self.at
+        while self.next and self.next not in _MARKS:
+            self.at += 1
+        if self.at == first:
+            raise self.stray(wanted)
+        return self.tokens[first : self.at]
+
+    def file(self) -> list[Block]:
+        blocks = []
+        while self.next:
+            words = self.words("a block")
+            if self.next == "{":
+                blocks.append(self.block(words, 0))
+            else:
+                self.skip_list()
+                if words[0].text == "instantiate":
+                    self.expect("as")
+                    if not self.next or self.next in _MARKS:
+                        raise self.stray("the name of a block")
+                    self.take()
+        return blocks
+
+    def skip_list(self) -> None:
+        """A list in brackets of anything, as `topology` has it."""
+        opened = self.tokens[self.at - 1]
+        self.expect("[")
+        depth = 1
+        while depth:
+            if not self.next:
+                raise _fault(opened, "a list that is never closed", "add ']'")
+            depth += {"[": 1, "]": -1}.get(self.take().text, 0)
+
+    def block(self, words: list[_Token], depth: int) -> Block:
+        opened = words[0]
+        kind, name = opened.text, " ".join(word.text for word in words[1:])
+        self.deeper(opened, depth)
+        self.expect("{")
+        values: dict[str, Value] = {}
+        while self.next != "}":
+            self.unclosed(opened, f"block {f'{kind} {name}'.strip()!r}", "}")
+            label = self.words("a parameter")
+            parameter = " ".join(word.text for word in label)
+            if parameter in values:
+                raise _fault(label[0], f"parameter {parameter!r} a second time", "keep one")
+            self.expect("=")
+            values[parameter] = self.value(depth)
+            self.unclosed(opened, f"block {f'{kind} {name}'.strip()!r}", "}")
+            if self.next != "}":
+                self.expect(",")
+        self.take()
+        return Block(kind, name, values, opened.file)
+
+    def list(self, depth: int) -> list[Value]:
+        opened = self.take()
+        self.deeper(opened, depth)
+        values = []
+        while self.next != "]":
+            self.unclosed(opened, "a list", "]")
+            values.append(self.value(depth))
+            self.unclosed(opened, "a list", "]")
+            if self.next != "]":
+                self.expect(",")
+        self.take()
+        return values
+
+    def value(self, depth: int) -> Value:
+        if self.next == "[":
+            return self.list(depth + 1)
+        words = self.words("a value")
+        if self.next == "{":
+            return self.block(words, depth + 1)
+        return _plain(" ".join(word.text for word in words))
+
+    def unclosed(self, opened: _Token, what: str, mark: str) -> None:
+        if not self.next:
+            raise _fault(opened, f"{what} is never closed", f"add {mark!r}")
+
+    def deeper(self, opened: _Token, depth: int) -> None:
+        if depth >= DEEPEST:
+            raise _fault(opened, f"more than {DEEPEST} blocks and lists inside one another", "leave some out")
+
+
+def _plain(text: str) -> int | float | str:
+    if _WHOLE.fullmatch(text):
+        return int(text, 16 if "x" in text.lower() else 10)
+    return float(text) if _REAL.fullmatch(text) else text

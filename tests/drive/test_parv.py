@@ -1,0 +1,147 @@
+"""The syntax of DiskSim's parameter files: whatever is written comes back, and what cannot be read is refused in a line."""
+
+import re
+from pathlib import Path
+
+import pytest
+from helpers import assert_refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storagekit.drive.parv import DEEPEST, Block, read_blocks
+from storagekit.errors import InputError
+
+NUMBER = re.compile(r"[+-]?[\d.]+([eE][+-]?\d+)?|-?0[xX][\da-fA-F]+")
+BETWEEN = (" ", "\n", "\t ", "\r\n", "  # a note {, = ]\n", " #\n")
+word = st.from_regex(r"[A-Za-z(./][A-Za-z0-9_./()#+-]{0,8}", fullmatch=True).filter(lambda text: text != "source")
+words = st.lists(word, min_size=1, max_size=4).map(" ".join)
+plain = st.one_of(
+    st.integers(-(10**12), 10**12),
+    st.floats(-1e9, 1e9).map(lambda number: float(f"{number:.6f}")),
+    words.filter(lambda text: not NUMBER.fullmatch(text)),
+)
+FILE = Path("blocks.parv")
+
+
+def blocks(values) -> st.SearchStrategy:
+    named = st.dictionaries(words, values, max_size=4)
+    return st.builds(lambda kind, name, inside: Block(kind, name, inside, FILE), word, st.just("") | words, named)
+
+
+value = st.recursive(plain, lambda inner: st.lists(inner, max_size=4) | blocks(inner), max_leaves=12)
+
+
+def tokens(one) -> list[str]:
+    """A value as it is written, token by token; a comma may follow the last of a list or block."""
+    if isinstance(one, Block):
+        inside = [token for name, held in one.values.items() for token in (*name.split(), "=", *tokens(held), ",")]
+        return [one.kind, *one.name.split(), "{", *inside, "}"]
+    if isinstance(one, list):
+        inside = [token for held in one for token in (*tokens(held), ",")]
+        return ["[", *inside[: -1 if len(one) % 2 else None], "]"]
+    return f"{one:.6f}".split() if isinstance(one, float) else str(one).split()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("parv")
+
+
+def read(folder: Path, text: str, name: str = "blocks.parv") -> list[Block]:
+    path = folder / name
+    path.write_text(text, newline="")
+    return read_blocks(path)
+
+
+def without_files(one):
+    """The same with every block in FILE."""
+    if isinstance(one, Block):
+        return one._replace(values={name: without_files(held) for name, held in one.values.items()}, file=FILE)
+    return [without_files(held) for held in one] if isinstance(one, list) else one
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.builds(lambda kind, values: Block(kind, "", values, FILE), word, st.dictionaries(words, value))),
+    st.randoms(),
+)
+def test_what_is_written_comes_back(folder, written, random):
+    text = "".join(token + random.choice(BETWEEN) for block in written for token in tokens(block))
+    found = read(folder, text)
+    assert [without_files(block) for block in found] == written
+    kinds = [[type(held) for held in block.values.values()] for block in written]
+    assert [[type(held) for held in block.values.values()] for block in found] == kinds
+
+
+@given(st.text(alphabet="ab1.- {}[],=;:#\n", max_size=40))
+def test_any_text_is_read_or_refused_in_one_line(folder, text):
+    try:
+        read(folder, text)
+    except InputError as fault:
+        assert "\n" not in str(fault)
+
+
+def test_numbers_are_numbers_and_all_else_is_words(folder):
+    written = "x { a = 1, b = -2.50, c = 1e-3, d = 0x1F, e = 1.2.3, f = 10k rpm, g = disk0 .. disk3, h = 2.0e+2, }"
+    [block] = read(folder, written)
+    assert block.values == {
+        "a": 1,
+        "b": -2.5,
+        "c": 0.001,
+        "d": 31,
+        "e": "1.2.3",
+        "f": "10k rpm",
+        "g": "disk0 .. disk3",
+        "h": 200.0,
+    }
+    assert isinstance(block.values["a"], int)
+
+
+def test_a_comment_ends_with_its_line_and_a_name_may_hold_its_mark(folder):
+    [block] = read(folder, "x NAME { # y {\n a#1 = b, #, c = d\n}# the end")
+    assert (block.name, block.values) == ("NAME", {"a#1": "b"})
+
+
+def test_instances_and_how_they_are_connected_are_passed_over(folder):
+    text = "x { }\ninstantiate [ disk0, disk1 .. disk3 ] as X\ntopology a b [ c d [ e f [] ], g h [] ]\ny { }"
+    assert [block.kind for block in read(folder, text)] == ["x", "y"]
+
+
+def test_a_file_may_name_another(folder):
+    """As a value, and where blocks stand; from the folder of the one that names it."""
+    (folder / "inner").mkdir(exist_ok=True)
+    (folder / "inner" / "leaf.model").write_text("leaf L { n = 2 } # end")
+    (folder / "inner" / "other.diskspecs").write_text("other O { Model = source leaf.model, n = 3 }\n")
+    [first, second] = read(folder, "first { n = 1 }\nsource inner/other.diskspecs")
+    assert (first.kind, second.values["n"]) == ("first", 3)
+    leaf = second.values["Model"]
+    assert isinstance(leaf, Block) and leaf.values == {"n": 2} and leaf.file.name == "leaf.model"
+    assert leaf.where == f"drive file {folder / 'inner' / 'leaf.model'}: leaf L"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x A {\n a = 1", r"line 1: block 'x A' is never closed; add '}'"),
+        ("x A {\n a = [1, 2", r"line 2: a list is never closed; add ']'"),
+        ("x A {\n a = y { b = 1 \n", r"line 2: block 'y' is never closed"),
+        ("x { a = 1 b = 2 }", r"line 1: '=' where ',' should be"),
+        ("x { a = 1, a = 2 }", r"parameter 'a' a second time; keep one"),
+        ("x { a }", r"'}' where '=' should be"),
+        ("x { = 1 }", r"'=' where a parameter should be"),
+        ("x { a = , }", r"',' where a value should be"),
+        ("x { a = ", r"the file ends where a value should be"),
+        ("x : y { }", r"':' where '\[' should be"),
+        ("{ }", r"'{' where a block should be"),
+        ("topology a [ b [ ]", r"a list that is never closed"),
+        ("instantiate [ a ] as", r"ends where the name of a block should be"),
+        ("x { a = source }", r"'source' without a file; name one"),
+        ("source gone.model", r"gone\.model: No such file or directory \(sourced by "),
+        ("source blocks.parv", r"blocks\.parv, which is being read already"),
+        ("Disk brand name: HP_C2247A\nAccess time: -2", r"written for DiskSim 2"),
+        ("x { a = " + "[" * DEEPEST, r"more than 32 blocks and lists inside one another"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_where_it_stands(tmp_path, monkeypatch, text, says):
+    monkeypatch.chdir(tmp_path)
+    assert_refused(lambda: read(Path(), text), says)
