@@ -25,6 +25,7 @@ from storagekit.drive.geometry import Geometry as Geometry
 from storagekit.drive.library import drive_names as drive_names
 from storagekit.drive.library import ideal_drive as ideal_drive
 from storagekit.drive.library import load_drive as load_drive
+from storagekit.drive.library import shipped_facts as shipped_facts
 from storagekit.drive.mechanical import Drive as Drive
 from storagekit.drive.mixed import Mixed as Mixed
 from storagekit.drive.seek import AbstractSeek as AbstractSeek

@@ -3,6 +3,7 @@
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from storagekit.drive.disksim_file import disksim_facts, is_disksim
 from storagekit.drive.facts import drive_from_facts
@@ -15,8 +16,15 @@ from storagekit.resources import data_path
 
 
 def drive_names() -> list[str]:
-    """Names that `load_drive` knows, each a file of data/drives."""
-    return sorted(path.stem for path in data_path("drives").glob("*.json"))
+    """Names that `load_drive` knows, each a file of data/drives: facts of a drive, JSON, or a data sheet, TOML."""
+    return sorted(_shipped())
+
+
+def shipped_facts(name: str) -> dict[str, Any]:
+    """What the file of a drive of `drive_names()` says."""
+    facts = _read(_shipped()[name])
+    assert isinstance(facts, dict)
+    return facts
 
 
 def load_drive(name: str | Path) -> Drive:
@@ -30,22 +38,30 @@ def load_drive(name: str | Path) -> Drive:
     >>> f"{drive.capacity * sk.units.SECTOR / 1e9:.1f} GB, {float(drive.revolution) / sk.units.MS:.1f} ms a revolution"
     '9.2 GB, 6.0 ms a revolution'
     """
-    path = data_path("drives", f"{name}.json") if str(name) in drive_names() else Path(name)
+    path = _shipped().get(str(name), Path(name))
     if len(path.name) > 255 or not path.is_file():
         raise InputError(
             f"drive {str(name)!r}: not known; give a path to a drive file or one of {', '.join(drive_names())}"
         )
     if is_disksim(path):
         return drive_from_facts(disksim_facts(path), str(path))
-    try:
-        text = path.read_text()
-        facts = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except (OSError, ValueError) as fault:
-        kind = "TOML" if path.suffix == ".toml" else "one JSON object"
-        raise InputError(f"drive file {path}: {fault}; it must be {kind}") from fault
+    facts = _read(path)
     if isinstance(facts, dict) and is_sheet(facts):
         return drive_from_sheet(facts, str(path))
     return drive_from_facts(facts, str(path))
+
+
+def _shipped() -> dict[str, Path]:
+    return {path.stem: path for kind in ("json", "toml") for path in data_path("drives").glob(f"*.{kind}")}
+
+
+def _read(path: Path) -> object:
+    try:
+        text = path.read_text()
+        return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except (OSError, ValueError) as fault:
+        kind = "TOML" if path.suffix == ".toml" else "one JSON object"
+        raise InputError(f"drive file {path}: {fault}; it must be {kind}") from fault
 
 
 def ideal_drive(

@@ -32,7 +32,7 @@ _OPTIONAL = {
     "heads": ("heads", 1, Rule(int, 1, 1000)),
     "sector_bytes": ("sector_bytes", 1, Rule(int, 1)),
 }
-_WORDS = ("name", "source")
+_WORDS = ("name", "source", "assumed")
 
 
 def is_sheet(facts: dict[str, Any]) -> bool:
@@ -46,8 +46,8 @@ def drive_from_sheet(facts: dict[str, Any], source: str) -> Drive:
 
     rpm, capacity_tb or capacity_gb, track_seek_ms, average_seek_ms and full_seek_ms of a read; media_rate_mb_s, or
     outer_rate_mb_s and inner_rate_mb_s (TB, GB and MB of 10^12, 10^9 and 10^6 bytes). If known: heads, sector_bytes,
-    head_switch_ms, write_settle_ms, overhead_ms; name and source. See `Drive.from_datasheet`. Raises InputError where a field
-    is missing, unknown or impossible.
+    head_switch_ms, write_settle_ms, overhead_ms; name, source and what is assumed beyond it. See `Drive.from_datasheet`.
+    Raises InputError where a field is missing, unknown or impossible.
     """
     where, known = f"data sheet {source}", _NEEDED | _CAPACITIES | _RATES | _OPTIONAL
     unknown = sorted(facts.keys() - known.keys() - set(_WORDS))

@@ -1,10 +1,7 @@
 """What there is to choose from, by the names that the command line takes."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-
-from storagekit.resources import data_path
 
 
 @dataclass(frozen=True)
@@ -148,10 +145,9 @@ def _exhibits() -> list[Entry]:
 
 
 def _drives() -> list[Entry]:
-    from storagekit.drive import drive_names
+    from storagekit.drive import drive_names, shipped_facts
 
-    files = {name: data_path("drives", f"{name}.json") for name in drive_names()}
-    facts = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in files.items()}
+    facts = {name: shipped_facts(name) for name in drive_names()}
     return [Entry(name, f"{fact['name']}, {fact['rpm']} rpm") for name, fact in facts.items()]
 
 

@@ -1,17 +1,14 @@
 """DiskSim's parameter files as drives: every measured drive that ships, written as such a file, comes back as it is."""
 
-import json
-
 import jax
 import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.drive import drive_names, load_drive, load_electronics
-from storagekit.resources import data_path
+from storagekit.drive import drive_names, load_drive, load_electronics, shipped_facts
 
 # those that are DiskSim's
-MEASURED = sorted(set(drive_names()) - {"cheetah15k3", "deskstar7k400"})
+MEASURED = [name for name in drive_names() if "electronics" in shipped_facts(name)]
 OVERHEADS = {
     "Read hit over. after read": "read_hit_after_read",
     "Read hit over. after write": "read_hit_after_write",
@@ -54,10 +51,6 @@ BUFFER = {
     "Allow read hits on write data": ("hits_written", True),
     "Use separate write segment": ("write_segment", False),
 }
-
-
-def facts_of(name: str) -> dict:
-    return json.loads(data_path("drives", f"{name}.json").read_text())
 
 
 def written(kind: str, values: dict, name: str = "") -> str:
@@ -169,7 +162,7 @@ def write(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", MEASURED)
 def test_a_measured_drive_comes_back(write, name):
     """To the last bit: geometry, seek curve, times; from a .parv controller, bus and buffer as well."""
-    write(facts_of(name))
+    write(shipped_facts(name))
     shipped = load_drive(name)
     for file in ("disk.parv", "disk.diskspecs", "disk.model"):
         drive = load_drive(file)
@@ -180,13 +173,13 @@ def test_a_measured_drive_comes_back(write, name):
 
 
 def test_a_drive_is_called_what_its_block_is(write):
-    write(facts_of("dec_rz26"))
+    write(shipped_facts("dec_rz26"))
     assert (load_drive("disk.diskspecs").name, load_drive("disk.model").name) == ("disk", "model")
 
 
 def test_the_bus_is_the_slowest_on_the_way(write, tmp_path):
     """The drive's own transfer of a sector counts, and alone where no bus is described."""
-    write(facts_of("hp_c2247a"))
+    write(shipped_facts("hp_c2247a"))
     path = tmp_path / "disk.diskspecs"
     path.write_text(path.read_text().replace("Bulk sector transfer time = 0.0", "Bulk sector transfer time = 0.18"))
     assert load_electronics("disk.parv").bus[:2] == pytest.approx((0.18e-3, 0.18686e-3))
@@ -194,7 +187,7 @@ def test_the_bus_is_the_slowest_on_the_way(write, tmp_path):
 
 
 def test_overheads_are_scaled_but_two(write):
-    write(facts_of("hp_c2247a"), scale=2.0)
+    write(shipped_facts("hp_c2247a"), scale=2.0)
     overheads, _, _, extra = load_electronics("disk.parv")
     assert overheads.read_miss_after_read == pytest.approx(2 * 0.55821e-3) and overheads.least_seek == pytest.approx(
         0.6e-3
@@ -204,7 +197,7 @@ def test_overheads_are_scaled_but_two(write):
 
 
 def test_an_overhead_of_every_request_precedes_every_access(write, tmp_path):
-    write(facts_of("dec_rz26"), scale=0.5)
+    write(shipped_facts("dec_rz26"), scale=0.5)
     path = tmp_path / "disk.diskspecs"
     path.write_text(path.read_text().replace("{ # its", "{ Per-request overhead time = 0.6, # its", 1))
     assert float(load_drive(path).overhead) == pytest.approx(0.3e-3)
@@ -220,7 +213,7 @@ HPL = {
 def test_a_seek_formula_takes_over_from_the_first_ten_times(write):
     """The HP C2249A's: 3.81 + 0.33 sqrt(d) below 300 cylinders, 7.75 + 0.0059 d from there on. The drive that ships samples
     it, to within 0.004 ms."""
-    facts = facts_of("hp_c2249a")
+    facts = shipped_facts("hp_c2249a")
     write(facts, HPL)
     drive = load_drive("disk.model")
     far = np.array([1, 10, 11, 100, 299, 300, 2050])
@@ -234,7 +227,7 @@ def test_a_seek_formula_takes_over_from_the_first_ten_times(write):
 @pytest.mark.parametrize(("scheme", "spares", "lost"), [(0, 0, 0), (0, 7, 0), (2, 3, 3 * 2599), (9, 1000, 1000)])
 def test_spares_are_where_the_scheme_has_them(write, tmp_path, scheme, spares, lost):
     """2: at the end of each of 2,599 cylinders; 9: of the zone; 0: nowhere. 14 heads, 58 sectors a track, 23,142 reserved."""
-    write(facts_of("dec_rz26"))
+    write(shipped_facts("dec_rz26"))
     path = tmp_path / "disk.model"
     text = path.read_text().replace("Sparing scheme used = 3", f"Sparing scheme used = {scheme}")
     path.write_text(text.replace("Number of spares = 1", f"Number of spares = {spares}"))
@@ -243,7 +236,7 @@ def test_spares_are_where_the_scheme_has_them(write, tmp_path, scheme, spares, l
 
 def test_zones_may_go_on_behind_the_last_cylinder_that_is_declared(write, tmp_path):
     """The HP C2490A's file declares 2,629 cylinders, and its last zone ends with number 2,629."""
-    write(facts_of("hp_c2490a"))
+    write(shipped_facts("hp_c2490a"))
     path = tmp_path / "disk.model"
     path.write_text(path.read_text().replace("Number of cylinders = 2630", "Number of cylinders = 2629"))
     assert load_drive(path).cylinders == 2630
@@ -317,7 +310,7 @@ def test_zones_may_go_on_behind_the_last_cylinder_that_is_declared(write, tmp_pa
     ],
 )
 def test_a_model_that_cannot_be_is_refused(write, tmp_path, was, becomes, says):
-    write(facts_of("dec_rz26"))
+    write(shipped_facts("dec_rz26"))
     path = tmp_path / "disk.model"
     assert was in path.read_text()
     path.write_text(path.read_text().replace(was, becomes))
@@ -344,7 +337,7 @@ def test_a_model_that_cannot_be_is_refused(write, tmp_path, was, becomes, says):
     ],
 )
 def test_a_controller_that_cannot_be_is_refused(write, tmp_path, was, becomes, says):
-    write(facts_of("dec_rz26"))
+    write(shipped_facts("dec_rz26"))
     path = tmp_path / "disk.diskspecs"
     assert was in path.read_text()
     path.write_text(path.read_text().replace(was, becomes))
@@ -361,7 +354,7 @@ def test_a_controller_that_cannot_be_is_refused(write, tmp_path, was, becomes, s
 )
 def test_what_most_drives_do_may_be_off(write, tmp_path, label, off):
     """Without caching a segment is empty again when its request is done: nothing is read ahead, nor left by writes."""
-    write(facts_of("dec_rz26"))
+    write(shipped_facts("dec_rz26"))
     path = tmp_path / "disk.diskspecs"
     path.write_text(path.read_text().replace(f"{label} = 1", f"{label} = 0"))
     was, is_now = load_electronics("dec_rz26").buffer, load_electronics("disk.parv").buffer
@@ -369,7 +362,7 @@ def test_what_most_drives_do_may_be_off(write, tmp_path, label, off):
 
 
 def test_water_marks_are_by_the_size_of_requests(write, tmp_path):
-    write(facts_of("hp_c2247a"))
+    write(shipped_facts("hp_c2247a"))
     path = tmp_path / "disk.diskspecs"
     path.write_text(path.read_text().replace("reqsize = 1", "reqsize = 0"))
     assert_refused(lambda: load_electronics("disk.parv"), "'Set watermark by reqsize' is 0; known are 1")
@@ -391,11 +384,11 @@ def test_water_marks_are_by_the_size_of_requests(write, tmp_path):
     ],
 )
 def test_a_seek_curve_that_cannot_be_is_refused(write, tmp_path, curve, says):
-    write(facts_of("dec_rz26"))
+    write(shipped_facts("dec_rz26"))
     (tmp_path / "disk.seek").write_text(curve)
     assert_refused(lambda: load_drive("disk.diskspecs"), says)
 
 
 def test_of_a_model_alone_the_controller_is_not_known(write):
-    write(facts_of("dec_rz26"))
+    write(shipped_facts("dec_rz26"))
     assert_refused(lambda: load_electronics("disk.model"), "'disk.model': nothing is known of its controller")

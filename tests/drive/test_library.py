@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 
 from storagekit.analytic import mean_rotation, mean_seek
-from storagekit.drive import Drive, drive_from_facts, drive_names, ideal_drive, load_drive
+from storagekit.dispatch import Hashing
+from storagekit.drive import Drive, drive_from_facts, drive_names, ideal_drive, load_drive, shipped_facts
 from storagekit.drive.seek import mean_seek as mean_over_cylinders
+from storagekit.engine import Scenario, System
 from storagekit.errors import InputError
+from storagekit.metrics import simulate
+from storagekit.placement import Replicas
 from storagekit.resources import data_path
+from storagekit.schedule import FCFS
+from storagekit.units import KB
+from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
 # sectors that the drive itself reports: field block_count of shared/drives, from DiskSim 4.0's diskspecs;
 # of the Cheetah 15K.3 and the Deskstar 7K400 as their files say
@@ -32,6 +39,14 @@ EXACT = {
     "hp_c2490a": 4_165_272,
     "hp_c3323a": 2_056_008,
     "st41601n": 2_676_846,
+}
+# data sheets: label in bytes, average seek, rates of the outermost and the innermost cylinders, as their makers have them,
+# or as the sheet says that it takes them
+SHEETS = {
+    "seagate_exos_x20": (20e12, 7.4e-3, 285e6, 138e6),
+    "toshiba_mg10_20tb": (20e12, 7.4e-3, 281e6, 136e6),
+    "toshiba_mk3001grrb": (300e9, 2.7e-3, 200e6, 147e6),
+    "wd_hc570": (22e12, 7.4e-3, 291e6, 141e6),
 }
 DRAWS = 40_000
 
@@ -57,11 +72,11 @@ def test_the_barracuda_holds_more_than_it_reports():
 
 
 def test_every_drive_file_loads_and_says_where_its_facts_are_from():
-    assert {*NOMINAL, *EXACT, "barracuda"} == set(drive_names())
+    assert {*NOMINAL, *EXACT, "barracuda", *SHEETS} == set(drive_names())
     for name in drive_names():
         drive = load_drive(name)
         assert drive.capacity > 0 and np.all(np.asarray(drive.seek(np.arange(1, drive.cylinders))) > 0)
-        assert json.loads(data_path("drives", f"{name}.json").read_text())["source"]
+        assert shipped_facts(name)["source"]
 
 
 def mechanics(drive, read=True, seed=0):
@@ -144,6 +159,31 @@ def test_the_deskstar_7k400_has_its_published_figures():
     for first, track, sustained in ((0, 1177, 61.4e6), (drive.capacity - 50 * 5710, 571, 29.8e6)):
         assert rate(first, 50 * 10 * track) == pytest.approx(sustained, rel=0.01)
     assert rate(0, 1177) == pytest.approx(1.177 * 61.4e6, rel=0.002)
+
+
+@pytest.mark.parametrize("name", sorted(SHEETS))
+def test_a_named_data_sheet_becomes_a_drive_with_its_figures(name):
+    """Capacity within 0.5% of the label, the average over all pairs of cylinders and the rates of 50 MB at either end within
+    1%; and it says what it assumes."""
+    label, average, outer, inner = SHEETS[name]
+    drive, many = load_drive(name), 100_000
+    assert drive.capacity * 512 == pytest.approx(label, rel=5e-3)
+    assert mean_over_cylinders(drive.seek, drive.cylinders) == pytest.approx(average, rel=0.01)
+    for first, rate in ((0, outer), (drive.capacity - many, inner)):
+        taken = float(drive.locate(np.array(first), np.array(many)).transfer)
+        assert many * 512 / taken == pytest.approx(rate, rel=0.01)
+    assert shipped_facts(name)["assumed"]
+
+
+@pytest.mark.parametrize("name", ["toshiba_mg10_20tb", "wd_hc570"])
+def test_a_named_data_sheet_serves_in_a_system_of_64_bit_addresses(name):
+    """At depth 1: 1 / (average seek + half a revolution + transfer) within 3%; of uniform sectors fewer are far apart."""
+    drive = load_drive(name)
+    assert drive.capacity > 2**31
+    requests = RandomRequests(FixedSize(4 * KB), 1.0)
+    loop = Scenario(System(drive, Replicas(1), Hashing(), FCFS(), slots=8), ClosedLoop(requests, 1))
+    expected = 1 / (7.4e-3 + 60 / 7200 / 2 + 4 * KB / 200e6)
+    assert float(simulate(loop, requests=10_000).throughput) == pytest.approx(expected, rel=0.03)
 
 
 @pytest.mark.parametrize("figure", ["rpm", "track_seek", "capacity", "media_rate", "heads"])
