@@ -131,7 +131,7 @@ class Drive(OneKind):
         ...     outer_rate=285e6, inner_rate=130e6, heads=20, sector_bytes=4096,
         ... )
         >>> f"{nearline.capacity * 512 / 1e12:.1f} TB on {nearline.cylinders:,} cylinders"
-        '20.0 TB on 387,453 cylinders'
+        '20.0 TB on 516,358 cylinders'
         """
         require_not_negative("overhead", overhead, "s")
         switch = track_seek if head_switch is None else head_switch
