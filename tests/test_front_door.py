@@ -1,10 +1,13 @@
-"""`import storagekit as sk`: what it shows, what it costs, and that the examples of its names are true."""
+"""`import storagekit as sk`: what it shows, what it costs, and that every example of a docstring is true."""
 
 import doctest
 import inspect
+import re
 import subprocess
 import sys
+from importlib import import_module
 from operator import attrgetter
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +15,12 @@ import storagekit as sk
 
 FUNCTIONS = [name for name in sk.__all__ if callable(getattr(sk, name)) and not name.endswith("Error")]
 PLANS = ["plan.array", "plan.size", "plan.memory", "plan.shares"]
+ROOT = Path(sk.__file__).parents[1]
+EXAMPLES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for path in Path(sk.__file__).parent.rglob("*.py")
+    if re.search(r"^ *>>> ", path.read_text(encoding="utf-8"), re.MULTILINE)
+)
 ROOMS = [name for name in sk.__all__ if inspect.ismodule(getattr(sk, name))]
 
 
@@ -34,12 +43,17 @@ def test_every_name_is_there_and_no_other():
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *PLANS])
-def test_every_name_has_an_example_that_is_true(name):
+def test_every_name_has_an_example(name):
     found = doctest.DocTestFinder(recurse=False).find(attrgetter(name)(sk), name)
     assert found and found[0].examples, f"sk.{name} shows no example"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_example_is_true(name):
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
-    runner.run(found[0], out=report.append)
+    for one in doctest.DocTestFinder().find(import_module(name)):
+        runner.run(one, out=report.append)
     assert not runner.failures, "".join(report)
 
 

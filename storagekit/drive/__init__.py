@@ -21,6 +21,7 @@ from storagekit.drive.base import Target as Target
 from storagekit.drive.electronics import Electronics as Electronics
 from storagekit.drive.electronics import load_electronics as load_electronics
 from storagekit.drive.facts import drive_from_facts as drive_from_facts
+from storagekit.drive.facts import facts_of as facts_of
 from storagekit.drive.geometry import Geometry as Geometry
 from storagekit.drive.library import drive_names as drive_names
 from storagekit.drive.library import ideal_drive as ideal_drive

@@ -3,14 +3,13 @@
 Figures alone, in the terms of DiskSim 4.0's parameters, from the drive files that have them; `Drive` is arm and platter.
 """
 
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from storagekit.drive.disksim_file import disksim_electronics, is_disksim
 from storagekit.drive.fields import Rule, checked, field
+from storagekit.drive.library import drive_path, file_facts
 from storagekit.errors import InputError
-from storagekit.resources import data_path
 from storagekit.units import MS
 
 
@@ -112,25 +111,13 @@ def load_electronics(name: str | Path) -> Electronics:
     >>> atlas.buffer.segments, atlas.buffer.sectors, f"{atlas.bus.read * 1e3:.3f} ms a sector"
     (10, 374, '0.099 ms a sector')
     """
-    shipped = data_path("drives", f"{name}.json")
-    path = shipped if shipped.is_file() else Path(name)
-    facts = _facts(path) if path.is_file() else None
+    path = drive_path(name)
+    facts = disksim_electronics(path) if is_disksim(path) else file_facts(path).get("electronics")
     if facts is None:
         raise InputError(
             f"drive {str(name)!r}: nothing is known of its controller, bus and buffer; name one that was measured"
         )
     return electronics(facts, str(path))
-
-
-def _facts(path: Path) -> Any:
-    if is_disksim(path):
-        return disksim_electronics(path)
-    try:
-        facts = json.loads(path.read_text())
-    except (OSError, ValueError):
-        # whatever else it is, a data sheet for one, it has no such facts
-        return None
-    return facts.get("electronics") if isinstance(facts, dict) else None
 
 
 def electronics(facts: dict[str, Any], source: str) -> Electronics:

@@ -1,6 +1,10 @@
-"""A drive from the facts that a drive file holds: each held against what it may be, then geometry, seek curve and times."""
+"""A drive from the facts that a drive file holds: each held against what it may be, then geometry, seek curve and times. And
+back."""
+
+from typing import Any, cast
 
 import numpy as np
+from jaxtyping import Array
 
 from storagekit import units
 from storagekit.drive.fields import Rule, checked, field
@@ -34,10 +38,9 @@ ZONE_FIELDS = {
 _ZONE_EXTRAS = {"track_spares": Rule(int, 0, 10**7)}
 
 
-def drive_from_facts(facts: object, source: str) -> Drive:
-    """A drive from the fields of a drive file; `source` names it in errors."""
-    if not isinstance(facts, dict):
-        raise InputError(f"drive file {source}: a {type(facts).__name__}; it must be one JSON object")
+def drive_from_facts(facts: dict[str, Any], source: str) -> Drive:
+    """A drive from the fields of a drive file (data/drives/README.md); `source` names it in errors. Raises InputError where
+    one is missing or impossible."""
     value = {name: checked(facts, name, rule, f"drive file {source}") for name, rule in FIELDS.items()}
     zones = _zones(facts, value["cylinders"], value["heads"], source)
     points = field(facts, "seek_ms", f"drive file {source}")
@@ -60,6 +63,37 @@ def drive_from_facts(facts: object, source: str) -> Drive:
         overhead=value["overhead_ms"] * units.MS,
         name=str(facts.get("name", source)),
     )
+
+
+def facts_of(drive: Drive, source: str) -> dict[str, Any]:
+    """The fields of a drive file that `drive_from_facts` makes this drive of, its seek curve at every distance to the
+    nanosecond; `source`: where they are from. Raises InputError for drives of 4 KB sectors, which such files do not know."""
+    if drive.grain != 1:
+        raise InputError(f"{drive.name}: sectors of {drive.grain * units.SECTOR} bytes; drive files have 512 alone")
+    far = np.arange(1, drive.cylinders)
+    seek = np.asarray(drive.seek(cast(Array, far)), float) / units.MS
+    return {
+        "name": drive.name,
+        "source": source,
+        "rpm": units.MINUTE / float(drive.revolution),
+        "cylinders": drive.cylinders,
+        "heads": drive.heads,
+        "serpentine": bool(np.any(drive.geometry.serpentine)),
+        "head_switch_ms": float(drive.head_switch) / units.MS,
+        "write_settle_ms": float(drive.write_settle) / units.MS,
+        "overhead_ms": float(drive.overhead) / units.MS,
+        "seek_ms": [[int(at), round(float(time), 6)] for at, time in zip(far, seek, strict=True)],
+        "zones": _facts_of_zones(drive.geometry),
+    }
+
+
+def _facts_of_zones(shape: Geometry) -> list[dict[str, int]]:
+    same = [name for name in [*ZONE_FIELDS, *_ZONE_EXTRAS] if hasattr(shape, name)]
+    columns = {name: getattr(shape, name) for name in same}
+    track = shape.sectors_per_track - shape.track_spares
+    columns["spares"] = shape.group_tracks * track - shape.group_sectors
+    columns["sparing_cylinders"] = shape.group_tracks // shape.heads
+    return [{name: int(column[at]) for name, column in columns.items()} for at in range(shape.first_sector.size)]
 
 
 def _quickest(seek: SeekTable, value: dict) -> float:

@@ -137,9 +137,7 @@ class Geometry(eqx.Module):
         columns = [getattr(self, name) for name in _OF_ZONE]
         if isinstance(sector, np.ndarray | np.integer):
             return Zone(*(column[zone] for column in columns), heads=self.heads)
-        # one table and one look-up: each look-up by itself costs a D-SPTF event half a percent
-        table = jnp.stack([jnp.asarray(column) for column in columns])
-        return Zone(*jnp.take(table, zone, axis=1, mode="clip"), heads=self.heads)
+        return Zone(*_looked_up([jnp.asarray(column) for column in columns], zone), heads=self.heads)
 
 
 def zone_numbers(shapes: Sequence[Geometry], sector: Int[AnyArray, "*row"]) -> list[Int[AnyArray, "*row"]]:
@@ -154,9 +152,13 @@ def zones_numbered(shapes: Sequence[Geometry], number: Int[Array, "*row"]) -> Zo
     def column(name: str) -> Int[Array, "zone"]:
         return jnp.concatenate([jnp.broadcast_to(getattr(one, name), one.first_sector.shape) for one in shapes])
 
-    # one table and one look-up: what is looked up by itself, XLA looks up again wherever it is used
-    table = jnp.stack([column(name) for name in Zone._fields])
-    return Zone(*jnp.take(table, number, axis=1, mode="clip"))
+    return Zone(*_looked_up([column(name) for name in Zone._fields], number))
+
+
+def _looked_up(columns: list[Array], number: Int[AnyArray, "*row"]) -> Int[Array, "column *row"]:
+    # one table and one look-up: what is looked up by itself, XLA looks up again wherever it is used, and each such costs a
+    # D-SPTF event half a percent
+    return jnp.take(jnp.stack(columns), number, axis=1, mode="clip")
 
 
 def geometry(zones: list[dict], heads: int, serpentine: bool) -> Geometry:

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,7 @@ def drive_names() -> list[str]:
 
 def shipped_facts(name: str) -> dict[str, Any]:
     """What the file of a drive of `drive_names()` says."""
-    facts = _read(_shipped()[name])
-    assert isinstance(facts, dict)
-    return facts
+    return file_facts(_shipped()[name])
 
 
 def load_drive(name: str | Path) -> Drive:
@@ -38,30 +37,37 @@ def load_drive(name: str | Path) -> Drive:
     >>> f"{drive.capacity * sk.units.SECTOR / 1e9:.1f} GB, {float(drive.revolution) / sk.units.MS:.1f} ms a revolution"
     '9.2 GB, 6.0 ms a revolution'
     """
+    path = drive_path(name)
+    facts = disksim_facts(path) if is_disksim(path) else file_facts(path)
+    return drive_from_sheet(facts, str(path)) if is_sheet(facts) else drive_from_facts(facts, str(path))
+
+
+def drive_path(name: str | Path) -> Path:
+    """The file of the drive of that name, or at that path. Raises InputError where there is none."""
     path = _shipped().get(str(name), Path(name))
     if len(path.name) > 255 or not path.is_file():
+        near = ", ".join(get_close_matches(path.name[:40], drive_names(), cutoff=0.0))
         raise InputError(
-            f"drive {str(name)!r}: not known; give a path to a drive file or one of {', '.join(drive_names())}"
+            f"drive {str(name)[:40]!r}: not known; give a path to a drive file, or a name of `storagekit list`, as {near}"
         )
-    if is_disksim(path):
-        return drive_from_facts(disksim_facts(path), str(path))
-    facts = _read(path)
-    if isinstance(facts, dict) and is_sheet(facts):
-        return drive_from_sheet(facts, str(path))
-    return drive_from_facts(facts, str(path))
+    return path
 
 
 def _shipped() -> dict[str, Path]:
     return {path.stem: path for kind in ("json", "toml") for path in data_path("drives").glob(f"*.{kind}")}
 
 
-def _read(path: Path) -> object:
+def file_facts(path: Path) -> dict[str, Any]:
+    """The fields of a drive file or a data sheet. Raises InputError where it is no TOML, or no JSON object."""
+    toml = path.suffix == ".toml"
     try:
-        text = path.read_text()
-        return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        text = path.read_text(encoding="utf-8")
+        facts = tomllib.loads(text) if toml else json.loads(text)
     except (OSError, ValueError) as fault:
-        kind = "TOML" if path.suffix == ".toml" else "one JSON object"
-        raise InputError(f"drive file {path}: {fault}; it must be {kind}") from fault
+        raise InputError(f"drive file {path}: {fault}; it must be {'TOML' if toml else 'one JSON object'}") from fault
+    if not isinstance(facts, dict):
+        raise InputError(f"drive file {path}: a {type(facts).__name__}; it must be one JSON object")
+    return facts
 
 
 def ideal_drive(

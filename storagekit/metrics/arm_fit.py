@@ -81,7 +81,7 @@ def fit_arm(moves: Moves, guess: Float[ndarray, "distance"], revolution: float) 
     rises = np.maximum(np.diff(first), 0.0)
     start = np.array([first[0], *rises, *(others[name] for name in kept)]) / revolution
     bounds = [(0.0, None)] * knots.size + [(-0.5, 1.0) if name == "settle" else (0.0, 1.0) for name in kept]
-    fit = _Likelihood(matrix, moves.wait[told] / revolution)
+    fit = WaitLikelihood(matrix, moves.wait[told] / revolution)
     found, blur = _likeliest(fit, start, bounds, knots.size)
     value, spread = found * revolution, fit.covariance(found, blur) * revolution**2
     sums = np.tril(np.ones((knots.size, knots.size)))
@@ -133,7 +133,7 @@ def _columns(moves: Moves, knots: ndarray, scale: AbstractSeek) -> tuple[dict[st
     return columns, {name: int(np.count_nonzero(column)) for name, column in columns.items() if name != "curve"}
 
 
-class _Likelihood(NamedTuple):
+class WaitLikelihood(NamedTuple):
     """Waits in revolutions, of which `matrix @ figures` is what each request needs at least."""
 
     matrix: ndarray
@@ -165,7 +165,7 @@ class _Likelihood(NamedTuple):
         return inverse @ (slopes.T @ slopes) @ inverse
 
 
-def _likeliest(fit: _Likelihood, start: ndarray, bounds: list, knots: int) -> tuple[ndarray, float]:
+def _likeliest(fit: WaitLikelihood, start: ndarray, bounds: list, knots: int) -> tuple[ndarray, float]:
     """Figures, in revolutions, and blur: from a wide blur, which sees edges from afar, to the finest resolved."""
     finest = RESOLVED * knots / fit.wait.size
     figures = start
@@ -180,7 +180,7 @@ def _likeliest(fit: _Likelihood, start: ndarray, bounds: list, knots: int) -> tu
         # a figure of few requests may have settled on the wrong side of some of them
         for way in ways:
             rows = fit.matrix @ way != 0
-            part = _Likelihood(fit.matrix[rows], fit.wait[rows])
+            part = WaitLikelihood(fit.matrix[rows], fit.wait[rows])
             tried = np.clip(figures + np.linspace(-0.1, 0.1, 41)[:, None] * way, *limits)
             figures = min(tried, key=lambda one, part=part, blur=blur: part.against(one, blur)[0])
     return optimize.minimize(fit.against, figures, (finest,), "L-BFGS-B", jac=True, bounds=bounds).x, float(finest)

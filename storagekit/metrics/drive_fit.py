@@ -7,10 +7,10 @@ import xarray as xr
 from jaxtyping import Array
 
 from storagekit import units
-from storagekit.drive import Drive, SeekTable, Target
+from storagekit.drive import Drive, SeekTable, Target, facts_of
 from storagekit.errors import InputError
 from storagekit.metrics.arm_fit import SAMPLES, ArmFit, Estimate, Knots, Moves, fit_arm
-from storagekit.metrics.measured_drive import Controller, _apart
+from storagekit.metrics.measured_drive import Controller, lies_apart, measured_service
 from storagekit.metrics.provenance import made_by
 from storagekit.metrics.spindle_fit import SEARCHED, Completions, Spindle, fit_spindle
 from storagekit.workload.trace import RequestTrace
@@ -45,26 +45,9 @@ class FittedDrive(NamedTuple):
         return "\n".join(lines)
 
     def facts(self) -> dict[str, Any]:
-        """The fields of a drive file: written as JSON, `load_drive` reads it. Raises InputError for drives of 4 KB sectors,
-        which drive files do not know."""
-        drive = self.drive
-        if drive.grain != 1:
-            raise InputError(f"{drive.name}: sectors of {drive.grain * units.SECTOR} bytes; drive files have 512 alone")
-        far = np.arange(1, drive.cylinders)
-        seek = _seconds(drive, far) / units.MS
-        return {
-            "name": drive.name,
-            "source": f"fitted to {self.table.attrs['trace']}, on the geometry of {self.table.attrs['start']}",
-            "rpm": units.MINUTE / float(drive.revolution),
-            "cylinders": drive.cylinders,
-            "heads": drive.heads,
-            "serpentine": bool(np.any(drive.geometry.serpentine)),
-            "head_switch_ms": float(drive.head_switch) / units.MS,
-            "write_settle_ms": float(drive.write_settle) / units.MS,
-            "overhead_ms": float(drive.overhead) / units.MS,
-            "seek_ms": [[int(at), round(float(time), 6)] for at, time in zip(far, seek, strict=True)],
-            "zones": _zones(drive),
-        }
+        """The fields of a drive file: written as JSON, `load_drive` reads it. Raises InputError as `facts_of` does."""
+        table = self.table
+        return facts_of(self.drive, f"fitted to {table.attrs['trace']}, on the geometry of {table.attrs['start']}")
 
 
 def fit_drive(trace: RequestTrace, start: Drive, controller: Controller | None = None) -> FittedDrive:
@@ -82,20 +65,17 @@ def fit_drive(trace: RequestTrace, start: Drive, controller: Controller | None =
     Raises InputError for a log without service times or offsets, of several devices or outstanding requests, larger than the
     drive, or with fewer than 400 requests that move the arm and wait for the platter.
     """
-    _check(trace, start)
+    service = _checked(trace, start)
     sectors = -(-trace.size // units.SECTOR)
     # on the host, where addresses have 64 bits
     target = start.locate(cast(Array, trace.offset // units.SECTOR), cast(Array, sectors))
     turn = float(start.revolution)
-    service = np.asarray(trace.measured_response, float)
     turns = np.asarray(target.transfer, float) / turn
-    log = Completions(
-        trace.time, trace.time + service, np.asarray(target.angle, float), turns, sectors * 1.0, trace.read
-    )
+    log = Completions(trace.time, trace.time + service, np.asarray(target.angle, float), turns, sectors, trace.read)
     spindle = fit_spindle(log, turn)
     bus = (controller or Controller()).sector
     if spindle is None:
-        wait, usable = service - log.crossing(turn, bus), _apart(trace) & trace.read
+        wait, usable = service - log.crossing(turn, bus), lies_apart(trace) & trace.read
     else:
         # behind a request that did not wait for the platter the arm may be anywhere
         turn, bus, wait = spindle.revolution, spindle.bus, spindle.wait
@@ -118,27 +98,20 @@ def fit_drive(trace: RequestTrace, start: Drive, controller: Controller | None =
     )
 
 
-def _check(trace: RequestTrace, start: Drive) -> None:
-    name = trace.source.name
-    if trace.measured_response is None:
-        raise InputError(f"{name}: measured_response is missing; give a log of service times (disksim-validate)")
-    if len(trace.devices) != 1:
-        raise InputError(f"{name}: {len(trace.devices)} devices; select one of them")
+def _checked(trace: RequestTrace, start: Drive) -> np.ndarray:
+    """Its service times."""
+    name, service = trace.source.name, measured_service(trace, start)
     if np.unique(trace.offset).size < 2:
         raise InputError(f"{name}: offset is the same for all requests; log their offsets (fio: log_offset=1)")
     if np.size(start.revolution) != 1:
         raise InputError(f"start: a drive of {np.size(start.revolution)} revolutions; give one of a single drive")
-    end, held = int(trace.ends()[0]), start.capacity * units.SECTOR
-    if end > held:
-        raise InputError(
-            f"{name}: a request ends at byte {end}, the drive holds {held}; give the drive that was measured"
-        )
-    early = np.mean(np.diff(trace.time) < trace.measured_response[:-1] - units.US)
+    early = np.mean(np.diff(trace.time) < service[:-1] - units.US)
     if early > OVERLAPPING:
         raise InputError(
             f"{name}: {early:.0%} of requests come before the one before is complete, at most {OVERLAPPING:.0%} may; "
             "measure with one request outstanding"
         )
+    return service
 
 
 def _seconds(drive: Drive, distance: np.ndarray) -> np.ndarray:
@@ -246,22 +219,3 @@ def _table(
             "noise_seconds": spindle.noise if spindle else np.nan,
         },
     )
-
-
-def _zones(drive: Drive) -> list[dict[str, int]]:
-    """The zones as a drive file has them."""
-    shape = drive.geometry
-    track = shape.sectors_per_track - shape.track_spares
-    columns = {
-        "first_cylinder": shape.first_cylinder,
-        "cylinders": shape.cylinders,
-        "sectors_per_track": shape.sectors_per_track,
-        "track_skew": shape.track_skew,
-        "cylinder_skew": shape.cylinder_skew,
-        "first_offset": shape.first_offset,
-        "reserved": shape.reserved,
-        "track_spares": shape.track_spares,
-        "spares": shape.group_tracks * track - shape.group_sectors,
-        "sparing_cylinders": shape.group_tracks // shape.heads,
-    }
-    return [{name: int(column[at]) for name, column in columns.items()} for at in range(np.size(shape.first_cylinder))]

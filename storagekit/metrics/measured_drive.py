@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from storagekit import units
 from storagekit.drive import Arm, Electronics, OneKind, Target
@@ -42,7 +42,8 @@ class Controller(NamedTuple):
 
     @classmethod
     def of(cls, electronics: Electronics) -> "Controller":
-        """What a drive's figures say of reads; its writes are left to whoever knows how they are answered."""
+        """Bus and read misses of a drive's figures; `write` is 0, for a write's overhead hangs on whether it is written
+        behind, which is not modelled here."""
         overheads = electronics.overheads
         return cls(electronics.bus.read, overheads.read_miss_after_read, overheads.read_miss_after_write)
 
@@ -71,15 +72,16 @@ def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller 
 
     Raises InputError for a trace without measured service and think times, of several devices, or larger than the drive.
     """
-    _check(trace, drive)
+    if trace.think is None:
+        raise InputError(f"{trace.source.name}: no measured service and think times; give a disksim-validate trace")
+    measured = measured_service(trace, drive)
     controller = controller or Controller()
     seek, rotation, transfer = (
         np.asarray(part, float) for part in _through(drive, _accesses(trace, drive, controller))
     )
     service = seek + rotation + transfer
-    apart = _apart(trace)
+    apart = lies_apart(trace)
     compared = apart & trace.read
-    measured = np.asarray(trace.measured_response)
     if not compared.any():
         raise InputError(f"{trace.source.name}: no read lies apart from the requests before it; give a longer stream")
     parts = {"measured": measured, "service": service, "seek": seek, "rotation": rotation, "transfer": transfer}
@@ -102,9 +104,13 @@ def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller 
     )
 
 
-def _check(trace: RequestTrace, drive: OneKind) -> None:
-    if trace.measured_response is None or trace.think is None:
-        raise InputError(f"{trace.source.name}: no measured service and think times; give a disksim-validate trace")
+def measured_service(trace: RequestTrace, drive: OneKind) -> Float[np.ndarray, "request"]:
+    """Seconds that each request took on the drive that the trace was measured on. Raises InputError for a trace without them,
+    of several devices, or larger than this drive."""
+    if trace.measured_response is None:
+        raise InputError(
+            f"{trace.source.name}: measured_response is missing: no service times; give a disksim-validate trace"
+        )
     if len(trace.devices) != 1:
         raise InputError(f"{trace.source.name}: {len(trace.devices)} devices; select one of them")
     end = int(trace.ends()[0])
@@ -113,6 +119,7 @@ def _check(trace: RequestTrace, drive: OneKind) -> None:
             f"{trace.source.name}: a request ends at byte {end}, the drive holds {drive.capacity * units.SECTOR}; "
             "give the drive that was measured"
         )
+    return trace.measured_response
 
 
 def _accesses(trace: RequestTrace, drive: OneKind, controller: Controller) -> Access:
@@ -120,8 +127,7 @@ def _accesses(trace: RequestTrace, drive: OneKind, controller: Controller) -> Ac
     # on the host, where addresses have 64 bits
     target = drive.locate(cast(Array, trace.offset // units.SECTOR), cast(Array, count))
     off_platter = np.asarray(target.transfer)
-    # the bus follows the platter: it ends a sector after the platter, or is itself the slower from the first sector on
-    on_bus = np.maximum(off_platter + controller.sector, off_platter / count + count * controller.sector)
+    on_bus = bus_follows(off_platter, count, controller.sector)
     after_read = np.append(True, trace.read[:-1])
     before_read = np.where(after_read, controller.read_after_read, controller.read_after_write)
     return Access(
@@ -131,6 +137,15 @@ def _accesses(trace: RequestTrace, drive: OneKind, controller: Controller) -> Ac
         crossing=_narrow(np.where(trace.read, on_bus, off_platter)),
         think=_narrow(trace.think),
     )
+
+
+def bus_follows(
+    off_platter: Float[np.ndarray, "*row"], sectors: Int[np.ndarray, "*row"], sector: float
+) -> Float[np.ndarray, "*row"]:
+    """Seconds from a read's first sector under the head to its last one's end on the bus. off_platter: how long its `sectors`
+    take to pass; sector: how long one takes on the bus. The bus ends a sector after the platter, or is itself the slower from
+    the first on."""
+    return np.maximum(off_platter + sector, off_platter / sectors + sectors * sector)
 
 
 def _narrow(column) -> Array:
@@ -158,7 +173,7 @@ def _through(drive: OneKind, accesses: Access) -> tuple[Array, Array, Array]:
     return jax.lax.scan(serve, start, accesses)[1]
 
 
-def _apart(trace: RequestTrace) -> np.ndarray:
+def lies_apart(trace: RequestTrace) -> Bool[np.ndarray, "request"]:
     """Which requests lie more than REACH sectors from each of the RECENT before them, the first one not: `[request]`."""
     reach = REACH * units.SECTOR
     begin, end = trace.offset, trace.offset + trace.size

@@ -7,9 +7,11 @@ geometry knows. Modulo a revolution all completions, less their angles, coincide
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from scipy import optimize, stats
+
+from storagekit.metrics.measured_drive import bus_follows
 
 # a drive turns within so much of what it is said to
 SEARCHED = 0.01
@@ -25,20 +27,19 @@ TIED = 0.5
 
 class Completions(NamedTuple):
     """When requests came and were complete (seconds), and where they lie: `angle` of the first sector and `turns` from there
-    to the end of the last (both in turns), `sectors`, and whether each is a read."""
+    to the end of the last (both in turns), their number, and whether each is a read."""
 
     arrival: Float[ndarray, "request"]
     end: Float[ndarray, "request"]
     angle: Float[ndarray, "request"]
     turns: Float[ndarray, "request"]
-    sectors: Float[ndarray, "request"]
+    sectors: Int[ndarray, "request"]
     read: Bool[ndarray, "request"]
 
     def crossing(self, revolution: float, bus: float) -> Float[ndarray, "request"]:
         """Seconds from a first sector to the completion: a read's bus follows the platter, or is the slower itself."""
         platter = self.turns * revolution
-        on_bus = np.maximum(platter + bus, platter / self.sectors + self.sectors * bus)
-        return np.where(self.read, on_bus, platter)
+        return np.where(self.read, bus_follows(platter, self.sectors, bus), platter)
 
     def some(self, which: ndarray) -> "Completions":
         return Completions(*(column[which] for column in self))

@@ -159,6 +159,19 @@ def write(tmp_path, monkeypatch):
     return files
 
 
+@pytest.fixture
+def change(write, tmp_path):
+    """Writes a drive as DiskSim's files, something that stands in one of them replaced."""
+
+    def one(file: str, was: str, becomes: str, drive: str = "dec_rz26") -> None:
+        write(shipped_facts(drive))
+        text = (tmp_path / file).read_text()
+        assert was in text
+        (tmp_path / file).write_text(text.replace(was, becomes))
+
+    return one
+
+
 @pytest.mark.parametrize("name", MEASURED)
 def test_a_measured_drive_comes_back(write, name):
     """To the last bit: geometry, seek curve, times; from a .parv controller, bus and buffer as well."""
@@ -309,11 +322,8 @@ def test_zones_may_go_on_behind_the_last_cylinder_that_is_declared(write, tmp_pa
         ("dm_disk ", "dm_disk B {}\ndm_disk ", r"2 blocks dm_disk \(B, model\); leave the one that is wanted"),
     ],
 )
-def test_a_model_that_cannot_be_is_refused(write, tmp_path, was, becomes, says):
-    write(shipped_facts("dec_rz26"))
-    path = tmp_path / "disk.model"
-    assert was in path.read_text()
-    path.write_text(path.read_text().replace(was, becomes))
+def test_a_model_that_cannot_be_is_refused(change, was, becomes, says):
+    change("disk.model", was, becomes)
     assert_refused(lambda: load_drive("disk.model"), says)
 
 
@@ -336,11 +346,8 @@ def test_a_model_that_cannot_be_is_refused(write, tmp_path, was, becomes, says):
         ),
     ],
 )
-def test_a_controller_that_cannot_be_is_refused(write, tmp_path, was, becomes, says):
-    write(shipped_facts("dec_rz26"))
-    path = tmp_path / "disk.diskspecs"
-    assert was in path.read_text()
-    path.write_text(path.read_text().replace(was, becomes))
+def test_a_controller_that_cannot_be_is_refused(change, was, becomes, says):
+    change("disk.diskspecs", was, becomes)
     assert_refused(lambda: load_electronics("disk.parv"), says)
 
 
@@ -352,19 +359,15 @@ def test_a_controller_that_cannot_be_is_refused(write, tmp_path, was, becomes, s
         ("Enable caching in buffer", {"hits_written", "read_ahead"}),
     ],
 )
-def test_what_most_drives_do_may_be_off(write, tmp_path, label, off):
+def test_what_most_drives_do_may_be_off(change, label, off):
     """Without caching a segment is empty again when its request is done: nothing is read ahead, nor left by writes."""
-    write(shipped_facts("dec_rz26"))
-    path = tmp_path / "disk.diskspecs"
-    path.write_text(path.read_text().replace(f"{label} = 1", f"{label} = 0"))
+    change("disk.diskspecs", f"{label} = 1", f"{label} = 0")
     was, is_now = load_electronics("dec_rz26").buffer, load_electronics("disk.parv").buffer
     assert is_now == was._replace(**dict.fromkeys(off, 0))
 
 
-def test_water_marks_are_by_the_size_of_requests(write, tmp_path):
-    write(shipped_facts("hp_c2247a"))
-    path = tmp_path / "disk.diskspecs"
-    path.write_text(path.read_text().replace("reqsize = 1", "reqsize = 0"))
+def test_water_marks_are_by_the_size_of_requests(change):
+    change("disk.diskspecs", "reqsize = 1", "reqsize = 0", drive="hp_c2247a")
     assert_refused(lambda: load_electronics("disk.parv"), "'Set watermark by reqsize' is 0; known are 1")
 
 

@@ -39,7 +39,14 @@ def test_figures_are_in_seconds():
     assert extra is not None and extra.pause == pytest.approx(0.42885e-3)
 
 
-@pytest.mark.parametrize("name", [*sorted(UNMEASURED), "atlas11k"])
+def test_a_drive_that_is_not_there_is_refused():
+    assert_refused(
+        lambda: load_electronics("atlas11k"),
+        "drive 'atlas11k': not known; give a path to a drive file, or a name .* as atlas10k",
+    )
+
+
+@pytest.mark.parametrize("name", sorted(UNMEASURED))
 def test_a_drive_without_them_is_refused(name):
     assert_refused(lambda: load_electronics(name), f"drive '{name}': nothing is known of its controller")
 

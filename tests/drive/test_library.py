@@ -3,13 +3,15 @@
 import copy
 import json
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import assert_refused
 
 from storagekit.analytic import mean_rotation, mean_seek
 from storagekit.dispatch import Hashing
-from storagekit.drive import Drive, drive_from_facts, drive_names, ideal_drive, load_drive, shipped_facts
+from storagekit.drive import Drive, drive_from_facts, drive_names, facts_of, ideal_drive, load_drive, shipped_facts
 from storagekit.drive.seek import mean_seek as mean_over_cylinders
 from storagekit.engine import Scenario, System
 from storagekit.errors import InputError
@@ -159,6 +161,19 @@ def test_the_deskstar_7k400_has_its_published_figures():
     for first, track, sustained in ((0, 1177, 61.4e6), (drive.capacity - 50 * 5710, 571, 29.8e6)):
         assert rate(first, 50 * 10 * track) == pytest.approx(sustained, rel=0.01)
     assert rate(0, 1177) == pytest.approx(1.177 * 61.4e6, rel=0.002)
+
+
+@pytest.mark.parametrize("name", sorted(set(drive_names()) - SHEETS.keys()))
+def test_a_drive_written_down_is_the_same_drive(name):
+    drive = load_drive(name)
+    again = drive_from_facts(json.loads(json.dumps(facts_of(drive, "itself"))), "x.json")
+    jax.tree.map(lambda was, now: np.testing.assert_allclose(now, was, rtol=1e-6, atol=1e-9), drive, again)
+
+
+def test_a_drive_of_4_kb_sectors_is_not_written_down():
+    assert_refused(
+        lambda: facts_of(load_drive("wd_hc570"), "itself"), "sectors of 4096 bytes; drive files have 512 alone"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(SHEETS))
