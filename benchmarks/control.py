@@ -76,12 +76,7 @@ class Slots(NamedTuple):
 def layout(drive) -> Layout:
     """The layout of a `storagekit.drive.Drive` without reserved sectors, offsets or overhead."""
     zones = drive.geometry
-    assert (
-        not np.any(zones.reserved)
-        and not np.any(zones.first_offset)
-        and np.all(zones.serpentine == zones.serpentine[0])
-        and drive.overhead == 0
-    )
+    assert not np.any(zones.reserved) and not np.any(zones.first_offset) and drive.overhead == 0
     return Layout(
         *(np.asarray(field, np.int64) for field in (zones.first_sector, zones.first_cylinder, zones.sectors_per_track)),
         *(np.asarray(field, np.int64) for field in (zones.track_skew, zones.cylinder_skew)),
@@ -89,7 +84,7 @@ def layout(drive) -> Layout:
         zones.heads,
         drive.capacity,
         *(float(time) for time in (drive.revolution, drive.head_switch, drive.write_settle)),
-        bool(zones.serpentine[0]),
+        bool(zones.serpentine),
     )
 
 

@@ -78,7 +78,7 @@ def facts_of(drive: Drive, source: str) -> dict[str, Any]:
         "rpm": units.MINUTE / float(drive.revolution),
         "cylinders": drive.cylinders,
         "heads": drive.heads,
-        "serpentine": bool(np.any(drive.geometry.serpentine)),
+        "serpentine": bool(drive.geometry.serpentine),
         "head_switch_ms": float(drive.head_switch) / units.MS,
         "write_settle_ms": float(drive.write_settle) / units.MS,
         "overhead_ms": float(drive.overhead) / units.MS,

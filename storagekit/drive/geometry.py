@@ -6,11 +6,12 @@ of the zone's c-th cylinder begins at
     angle = ([h + (heads-1) c] track_skew + c cylinder_skew + s + first_offset) / sectors_per_track   (mod 1 turn)
 
 so that a transfer which crosses to the next track, or cylinder, meets its data one skew later. A serpentine layout uses
-the heads of odd cylinders in reverse. Slipped and remapped sectors are not modelled: 64 of the Atlas 10K's 17.9 million.
+the heads of odd cylinders in reverse. A transfer that crosses to the next zone, where tracks have another length and begin
+elsewhere, waits there for its data. Slipped and remapped sectors are not modelled: 64 of the Atlas 10K's 17.9 million.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple, cast
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -21,76 +22,82 @@ from jaxtyping import Array, Float, Int
 from storagekit.arrays import AnyArray
 from storagekit.drive.base import Arm, Target
 
+# turns; under a tenth of a sector
+SLACK = 1e-5
+
 
 class Place(NamedTuple):
-    """A sector's cylinder and head, its track's order in the zone, how many spare sectors the platter turns past on the way
-    to it, and where it begins in turns after angle 0."""
+    """A sector's cylinder and head, how many sectors' worth the platter turns from the zone's first to it (skews and spares
+    included), and where it begins in turns after angle 0."""
 
     cylinder: Int[AnyArray, "*#row"]
     head: Int[AnyArray, "*#row"]
-    track: Int[AnyArray, "*#row"]
-    spared: Int[AnyArray, "*#row"]
+    passed: Int[AnyArray, "*#row"]
     angle: Float[AnyArray, "*#row"]
 
 
 class Zone(NamedTuple):
     """The zone that each sector lies in: its numbers and those of its drive, see `Geometry`."""
 
-    first_sector: Int[AnyArray, "*#row"]
+    origin: Int[AnyArray, "*#row"]
     first_cylinder: Int[AnyArray, "*#row"]
     sectors_per_track: Int[AnyArray, "*#row"]
     track_spares: Int[AnyArray, "*#row"]
     track_skew: Int[AnyArray, "*#row"]
     cylinder_skew: Int[AnyArray, "*#row"]
     first_offset: Int[AnyArray, "*#row"]
-    reserved: Int[AnyArray, "*#row"]
     group_tracks: Int[AnyArray, "*#row"]
     group_sectors: Int[AnyArray, "*#row"]
     group_spares: Int[AnyArray, "*#row"]
-    serpentine: Int[AnyArray, "*#row"]
+    begin: Int[AnyArray, "*#row"]
+    close: Int[AnyArray, "*#row"]
+    onward: Int[AnyArray, "*#row"]
     heads: int | Int[AnyArray, "*#row"]
+    serpentine: int | Int[AnyArray, "*#row"]
 
     def locate(
         self,
-        sector: Int[AnyArray, "*#row"],
-        count: Int[AnyArray, "*#row"],
+        ends: Int[AnyArray, "2 *#row"],
         revolution: Float[AnyArray, "..."],
+        step: Callable[[Int[AnyArray, "*row"]], Float[AnyArray, "*row"]],
     ) -> Target:
-        """Where a request lies on a platter that turns once in `revolution` seconds. One that crosses into the next zone is
-        timed with the track length it began with."""
-        offset = sector - self.first_sector
-        start, end = self.place(offset), self.place(offset + count - 1)
-        swept = (count + self.crossing(start, end)).astype(np.float32) / self.sectors_per_track.astype(np.float32)
+        """Where requests lie whose first and last sectors are `ends` (see `first_and_last`), of which these are the zones, on
+        a platter that turns once in `revolution` seconds. One that reaches into the next zone waits there, after the
+        `step(cylinders)` seconds that the arm takes, until its data come round; it may reach no further."""
+        place = self.place(ends)
+        start, end = place.passed
+        first, last = self.sectors_per_track.astype(np.float32)
+        within = (end - start + 1).astype(np.float32) / first
+        here, there = (self.close[0] - start).astype(np.float32), (end - self.begin[1] + 1).astype(np.float32)
+        least = here / first + step(self.onward[0]) / revolution + there / last
+        # the platter ends where the last sector does: from where the first began, so far and some whole turns
+        turned = place.angle[1] + 1 / last - place.angle[0]
+        across = turned + jnp.ceil(least - turned - SLACK)
+        swept = jnp.where(self.origin[0] == self.origin[1], within, across)
         # addresses may have 64 bits, what the event loop carries has 32
-        at, till = (Arm(one.cylinder.astype(np.int32), one.head.astype(np.int32)) for one in (start, end))
-        return Target(*at, start.angle, swept * revolution, till)
+        cylinder, head = place.cylinder.astype(np.int32), place.head.astype(np.int32)
+        return Target(cylinder[0], head[0], place.angle[0], swept * revolution, Arm(cylinder[1], head[1]))
 
-    def place(self, offset: Int[AnyArray, "*#row"]) -> Place:
-        """Where data sector `offset` of the zone lies. Spares are skipped at the end of each track and of each group of
-        cylinders."""
+    def place(self, sector: Int[AnyArray, "*#row"]) -> Place:
+        """Where a sector of the zone lies. Spares are skipped at the end of each track and of each group of cylinders."""
         length = self.sectors_per_track
-        offset = offset + self.reserved
+        offset = sector - self.origin
         group, within = _divided(offset, self.group_sectors)
-        track_in_group, sector = _divided(within, length - self.track_spares)
+        track_in_group, on_track = _divided(within, length - self.track_spares)
         track = group * self.group_tracks + track_in_group
         cylinder, order = _divided(track, self.heads)
         reverse = (cylinder % 2) * self.serpentine
         head = order + reverse * (self.heads - 1 - 2 * order)
-        skew = (order + (self.heads - 1) * cylinder) * self.track_skew + cylinder * self.cylinder_skew
-        _, ahead = _divided(skew + sector + self.first_offset, length)
+        skew = (track - cylinder) * self.track_skew + cylinder * self.cylinder_skew
+        _, ahead = _divided(skew + on_track + self.first_offset, length)
         angle = ahead.astype(np.float32) / length.astype(np.float32)
         spared = track * self.track_spares + group * self.group_spares
-        return Place(self.first_cylinder + cylinder, head, track, spared, angle)
-
-    def crossing(self, start: Place, end: Place) -> Int[AnyArray, "*#row"]:
-        """Sectors' worth of rotation lost to skew and spares between two places of the zone."""
-        cylinders = end.cylinder - start.cylinder
-        tracks = end.track - start.track - cylinders
-        return tracks * self.track_skew + cylinders * self.cylinder_skew + end.spared - start.spared
+        # may wrap on a drive near 2^31 sectors; what is asked is a difference, which holds
+        return Place(self.first_cylinder + cylinder, head, offset + skew + spared, angle)
 
 
 # fields of which a geometry has one number for each zone
-_OF_ZONE = Zone._fields[:-1]
+_OF_ZONE = Zone._fields[:-2]
 
 
 def _facts(values: ArrayLike) -> Int[AnyArray, "zone"]:
@@ -99,12 +106,13 @@ def _facts(values: ArrayLike) -> Int[AnyArray, "zone"]:
 
 
 class Geometry(eqx.Module):
-    """Zones of equal track length: one number for each, but for the drive's `heads`, `capacity` in sectors and `span` in
-    cylinders.
+    """Zones of equal track length: one number for each, but for the drive's `heads`, `capacity` in sectors, `span` in
+    cylinders and whether it is `serpentine`.
 
     track_spares: sectors at the end of each track that hold no data. group_tracks, group_sectors: tracks of a group of
     cylinders with spares of its own, and the sectors of it that hold data; group_spares: those of its spares that lie on a
-    track with data, which the platter has to turn past.
+    track with data, which the platter has to turn past. begin, close: how far the platter turns (`Place.passed`) to the
+    zone's first data and to the end of its last; onward: cylinders from there to the next zone's data, past spare ones.
     """
 
     first_sector: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
@@ -119,10 +127,18 @@ class Geometry(eqx.Module):
     group_tracks: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     group_sectors: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     group_spares: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
-    serpentine: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    begin: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    close: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
+    onward: Int[AnyArray, "zone"] = eqx.field(converter=_facts)
     heads: int = eqx.field(static=True)
+    serpentine: int = eqx.field(static=True)
     capacity: int = eqx.field(static=True)
     span: int = eqx.field(static=True)
+
+    @property
+    def origin(self) -> Int[AnyArray, "zone"]:
+        """The address that the first of a zone's sectors would have, reserved ones included."""
+        return self.first_sector - self.reserved
 
     def zone_of(self, sector: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
         """Index of the zone that holds each sector."""
@@ -136,8 +152,16 @@ class Geometry(eqx.Module):
         zone = self.zone_of(sector)
         columns = [getattr(self, name) for name in _OF_ZONE]
         if isinstance(sector, np.ndarray | np.integer):
-            return Zone(*(column[zone] for column in columns), heads=self.heads)
-        return Zone(*_looked_up([jnp.asarray(column) for column in columns], zone), heads=self.heads)
+            found: Any = [column[zone] for column in columns]
+        else:
+            found = _looked_up([jnp.asarray(column) for column in columns], zone)
+        return Zone(*found, heads=self.heads, serpentine=self.serpentine)
+
+
+def first_and_last(sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Int[AnyArray, "2 *row"]:
+    """First and last of the `count` sectors from `sector` on."""
+    space: Any = np if isinstance(sector, np.ndarray | np.integer) else jnp
+    return space.stack(space.broadcast_arrays(sector, sector + count - 1))
 
 
 def zone_numbers(shapes: Sequence[Geometry], sector: Int[AnyArray, "*row"]) -> list[Int[AnyArray, "*row"]]:
@@ -169,23 +193,41 @@ def geometry(zones: list[dict], heads: int, serpentine: bool) -> Geometry:
     group_sectors = group_tracks * track - field["spares"]
     groups = field["cylinders"] // field["sparing_cylinders"]
     rest = (field["cylinders"] - groups * field["sparing_cylinders"]) * heads * track
-    held = groups * group_sectors + rest - field["reserved"]
+    held = _facts(groups * group_sectors + rest - field["reserved"])
     first = np.concatenate([[0], np.cumsum(held)])
-    return Geometry(
-        first_sector=first[:-1],
-        first_cylinder=field["first_cylinder"],
-        cylinders=field["cylinders"],
-        sectors_per_track=field["sectors_per_track"],
-        track_spares=field["track_spares"],
-        track_skew=field["track_skew"],
-        cylinder_skew=field["cylinder_skew"],
-        first_offset=field["first_offset"],
-        reserved=field["reserved"],
-        group_tracks=group_tracks,
-        group_sectors=group_sectors,
-        group_spares=field["spares"] % track,
-        serpentine=np.full(len(zones), int(serpentine)),
+    given = {
+        "first_cylinder": field["first_cylinder"],
+        "sectors_per_track": field["sectors_per_track"],
+        "track_spares": field["track_spares"],
+        "track_skew": field["track_skew"],
+        "cylinder_skew": field["cylinder_skew"],
+        "first_offset": field["first_offset"],
+        "group_tracks": group_tracks,
+        "group_sectors": group_sectors,
+        "group_spares": field["spares"] % track,
+    }
+    columns = {name: _facts(column) for name, column in given.items()}
+    first_sector, unknown = first[:-1], held * 0
+    zone = Zone(
+        **columns,
+        origin=_facts(first_sector - field["reserved"]),
+        begin=unknown,
+        close=unknown,
+        onward=unknown,
         heads=heads,
+        serpentine=int(serpentine),
+    )
+    begin, end = zone.place(_facts(first_sector)), zone.place(_facts(first[1:] - 1))
+    return Geometry(
+        **columns,
+        first_sector=first_sector,
+        reserved=field["reserved"],
+        cylinders=field["cylinders"],
+        begin=begin.passed,
+        close=end.passed + 1,
+        onward=np.append(begin.cylinder[1:] - end.cylinder[:-1], 0),
+        heads=heads,
+        serpentine=int(serpentine),
         capacity=int(first[-1]),
         span=int((field["first_cylinder"] + field["cylinders"]).max()),
     )

@@ -10,13 +10,10 @@ from storagekit.arrays import AnyArray
 from storagekit.checks import require_not_negative
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.datasheet import GRAINS, Sheet
-from storagekit.drive.geometry import Geometry
+from storagekit.drive.geometry import SLACK, Geometry, first_and_last
 from storagekit.drive.seek import AbstractSeek, ScaledSeek
 from storagekit.drive.slowed import Slowed
 from storagekit.lanes import real
-
-# turns; under a tenth of a sector
-SLACK = 1e-5
 
 
 class Drive(OneKind):
@@ -52,11 +49,18 @@ class Drive(OneKind):
 
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Target:
         if self.grain == 1:
-            return self.geometry.at(sector).locate(sector, count, self.revolution)
+            return self._passed(first_and_last(sector, count))
         before, behind = sector % self.grain, -(sector + count) % self.grain
-        first, whole = sector - before, count + (before + behind).astype(count.dtype)
-        target = self.geometry.at(first).locate(first, whole, self.revolution)
+        whole = count + (before + behind).astype(count.dtype)
+        target = self._passed(first_and_last(sector - before, whole))
         return target._replace(again=(before + behind > 0).astype(np.float32))
+
+    def _passed(self, ends: Int[AnyArray, "2 *row"]) -> Target:
+        return self.geometry.at(ends).locate(ends, self.revolution, self.step)
+
+    def step(self, cylinders: Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
+        """Seconds from the last track of a zone to the first of the next, so many cylinders on."""
+        return jnp.maximum(self.head_switch, self.seek(cylinders))
 
     def positioning(
         self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]

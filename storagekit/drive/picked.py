@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, Num
 
 from storagekit.arrays import AnyArray
 from storagekit.drive.base import AbstractMechanics, Arm, Positioning, Target
-from storagekit.drive.geometry import Place, zone_numbers, zones_numbered
+from storagekit.drive.geometry import Place, first_and_last, zone_numbers, zones_numbered
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import AbstractSeek, SeekTable
 from storagekit.drive.slowed import Slowed
@@ -51,7 +51,7 @@ def start_on_each(drives: Sequence[Drive], sector: Int[Array, "*row"], count: In
     """Where requests begin on each of the drives."""
     shapes = [drive.geometry for drive in drives]
     zone = zones_numbered(shapes, jnp.stack(zone_numbers(shapes, sector)))
-    start = zone.place(sector[None] - zone.first_sector)
+    start = zone.place(sector[None])
     places = _packed(start, drives)
     return Starts(sector, count, tuple(Start(places[kind], start.angle[kind]) for kind in range(len(drives))))
 
@@ -65,7 +65,7 @@ def start_on_one(
     """Where requests begin, each on a drive of kind `kind`."""
     shapes = [drive.geometry for drive in drives]
     zone = zones_numbered(shapes, of_kind(kind, zone_numbers(shapes, sector)))
-    start = zone.place(sector - zone.first_sector)
+    start = zone.place(sector)
     return Starts(sector, count, (Start(_packed(start, drives), start.angle),))
 
 
@@ -77,9 +77,28 @@ def target_of_kind(drives: Sequence[Drive], starts: Starts, kind: Int[AnyArray, 
     """Where requests lie on a drive of kind `kind`."""
     start = jax.tree.map(lambda *parts: of_kind(kind, parts), *starts.of_kind)
     shapes, bits = [drive.geometry for drive in drives], head_bits(drives)
-    zone = zones_numbered(shapes, of_kind(kind, zone_numbers(shapes, starts.sector)))
-    target = zone.locate(starts.sector, starts.count, of_kind(kind, [drive.revolution for drive in drives]))
+    ends = first_and_last(starts.sector, starts.count)
+    zone = zones_numbered(shapes, of_kind(kind, zone_numbers(shapes, ends)))
+    drive = picked_drive(drives, kind)
+    target = zone.locate(ends, drive.revolution, drive.step)
     return target._replace(cylinder=start.place >> bits, head=start.place & (2**bits - 1), angle=start.angle)
+
+
+def picked_drive(drives: Sequence[Drive], kind: Int[AnyArray, "*#row"]) -> Drive:
+    """A drive with the numbers of kind `kind`; it locates nothing."""
+
+    def picked(name: str) -> Float[AnyArray, "*#row"]:
+        return of_kind(kind, [getattr(drive, name) for drive in drives])
+
+    return Drive(
+        geometry=drives[0].geometry,
+        seek=picked_seek(kind, [drive.seek for drive in drives]),
+        revolution=picked("revolution"),
+        head_switch=picked("head_switch"),
+        write_settle=picked("write_settle"),
+        overhead=picked("overhead"),
+        name="picked by kind",
+    )
 
 
 class Picked(AbstractMechanics):
@@ -90,19 +109,7 @@ class Picked(AbstractMechanics):
     drive: Drive
 
     def __init__(self, drives: Sequence[Drive], kind: Int[AnyArray, "*#row"]):
-        def picked(name: str) -> Float[AnyArray, "*#row"]:
-            return of_kind(kind, [getattr(drive, name) for drive in drives])
-
-        self.drives, self.kind = tuple(drives), kind
-        self.drive = Drive(
-            geometry=drives[0].geometry,
-            seek=picked_seek(kind, [drive.seek for drive in drives]),
-            revolution=picked("revolution"),
-            head_switch=picked("head_switch"),
-            write_settle=picked("write_settle"),
-            overhead=picked("overhead"),
-            name="picked by kind",
-        )
+        self.drives, self.kind, self.drive = tuple(drives), kind, picked_drive(drives, kind)
 
     def positioning(
         self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]

@@ -44,6 +44,7 @@ class Platters:
         shape = drive.geometry
         self.revolution, self.seek = float(drive.revolution), np.asarray(drive.seek.times, float)
         self.switch, self.settle, self.heads = float(drive.head_switch), float(drive.write_settle), shape.heads
+        self.serpentine = shape.serpentine
         self.edges = [int(first) for first in shape.first_sector] + [shape.capacity]
         self.zones = [
             {field: int(getattr(shape, field)[zone]) for field in vars(shape) if np.ndim(getattr(shape, field))}
@@ -60,7 +61,7 @@ class Platters:
         row, on_track = divmod(within, data)
         cylinder, order = divmod(group * zone["group_tracks"] + row, self.heads)
         skew = (order + (self.heads - 1) * cylinder) * zone["track_skew"] + cylinder * zone["cylinder_skew"]
-        head = self.heads - 1 - order if zone["serpentine"] and cylinder % 2 else order
+        head = self.heads - 1 - order if self.serpentine and cylinder % 2 else order
         together = min(data - on_track, zone["group_sectors"] - within, self.edges[number + 1] - sector)
         angle = (skew + on_track + zone["first_offset"]) % length / length
         return Spot((zone["first_cylinder"] + cylinder, head), angle, on_track, length, together)

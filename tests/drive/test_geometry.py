@@ -51,8 +51,7 @@ ANGLE = np.concatenate([ZONE_0, ZONE_1])
 REVOLUTION = 10e-3
 
 
-@pytest.fixture(scope="module")
-def tiny():
+def _tiny(seek_ms):
     return drive_from_facts(
         {
             "rpm": 6000,
@@ -62,11 +61,16 @@ def tiny():
             "head_switch_ms": 0.5,
             "write_settle_ms": 0.25,
             "overhead_ms": 0.0,
-            "seek_ms": [[1, 1.0], [3, 3.0]],
+            "seek_ms": seek_ms,
             "zones": ZONES,
         },
         "tiny",
     )
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return _tiny([[1, 1.0], [3, 3.0]])
 
 
 def test_the_layout_worked_by_hand(tiny):
@@ -84,6 +88,8 @@ def test_the_layout_worked_by_hand(tiny):
         (2, 2, 3 / 4),  # 3/4 to 4/4, a sector of track skew, 5/4 to 6/4
         (18, 2, 3 / 3),  # 1/3 to 2/3, a sector of cylinder skew, 3/3 to 4/3
         (16, 6, 7 / 3),  # a track, a sector of skew, a track
+        (12, 2, 1 / 4 + 7 / 12 + 1 / 3),  # 2/4 to 3/4; the arm is there after 1/10, the data are at 4/3
+        (10, 9, 3 / 4 + 7 / 12 + 7 / 3),  # a track of the first zone; two of the next, with its sector of skew between
     ],
 )
 def test_a_transfer_waits_out_the_skews_it_crosses(tiny, sector, count, turns):
@@ -91,6 +97,12 @@ def test_a_transfer_waits_out_the_skews_it_crosses(tiny, sector, count, turns):
     np.testing.assert_allclose(target.transfer, turns * REVOLUTION, rtol=1e-6)
     last = sector + count - 1
     assert (target.end.cylinder, target.end.head) == (CYLINDER[last], HEAD[last])
+
+
+def test_an_arm_too_late_for_the_next_zone_waits_a_turn_more():
+    """The platter stands at 3/4 after sector 12 and sector 13 begins at 4/3, 5.83 ms later."""
+    transfer = [float(_tiny([[1, ms], [3, 7.0]]).locate(np.array(12), np.array(2)).transfer) for ms in (5.8, 5.9)]
+    np.testing.assert_allclose(np.array(transfer) / REVOLUTION, [7 / 6, 13 / 6], rtol=1e-6)
 
 
 def test_spares_at_the_end_of_each_track_worked_by_hand():
@@ -146,6 +158,31 @@ def test_a_transfer_ends_where_its_last_sector_does(name, data):
     ends = drive.locate(np.array([first, first + count - grain]), np.array([grain, grain])).angle
     apart = turns - (ends[1] - ends[0] + grain / shape.sectors_per_track[zone])
     assert apart == pytest.approx(round(float(apart)), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", sorted(set(drive_names()) - {"dec_rz26"}))  # which has one zone
+@settings(max_examples=20, derandomize=True)
+@given(data=st.data())
+def test_a_transfer_over_a_zones_end_takes_as_long_as_its_sectors_one_by_one(name, data):
+    """From each to the next the platter turns to the next one's angle, and into the next zone only once the arm is there.
+    Counts of up to two tracks, so that no group of cylinders ends but the zone's last."""
+    drive = load_drive(name)
+    shape, grain, revolution = drive.geometry, drive.grain, float(drive.revolution)
+    zone = data.draw(st.integers(0, shape.first_sector.size - 2))
+    edge, length = int(shape.first_sector[zone + 1]), int(shape.sectors_per_track[zone]) // grain
+    first = edge - data.draw(st.integers(1, length)) * grain
+    count = edge - first + data.draw(st.integers(1, length)) * grain
+    sector = np.arange(first, first + count, grain)
+    each = drive.locate(sector, np.full_like(sector, grain))
+    turn = np.asarray(each.transfer, float) / revolution
+    gap = (each.angle[1:] - each.angle[:-1] - turn[:-1] + 1e-5) % 1 - 1e-5
+    over = sector[1:] == edge
+    moved = int((each.cylinder[1:] - each.cylinder[:-1])[over][0])
+    step = max(float(drive.head_switch), float(drive.seek(moved))) / revolution
+    gap[over] += gap[over] < step
+    assert float(drive.locate(np.array(first), np.array(count)).transfer) / revolution == pytest.approx(
+        float(turn.sum() + gap.sum()), abs=1e-3
+    )
 
 
 @pytest.mark.parametrize("name", ["atlas10k", "cheetah9lp", "cheetah4lp", "ibm18es"])
