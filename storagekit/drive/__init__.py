@@ -19,14 +19,15 @@ from storagekit.drive.base import OneKind as OneKind
 from storagekit.drive.base import Positioning as Positioning
 from storagekit.drive.base import Target as Target
 from storagekit.drive.electronics import Electronics as Electronics
+from storagekit.drive.electronics import known_electronics as known_electronics
 from storagekit.drive.electronics import load_electronics as load_electronics
 from storagekit.drive.facts import drive_from_facts as drive_from_facts
 from storagekit.drive.facts import facts_of as facts_of
 from storagekit.drive.geometry import Geometry as Geometry
+from storagekit.drive.library import drive_facts as drive_facts
 from storagekit.drive.library import drive_names as drive_names
 from storagekit.drive.library import ideal_drive as ideal_drive
 from storagekit.drive.library import load_drive as load_drive
-from storagekit.drive.library import shipped_facts as shipped_facts
 from storagekit.drive.mechanical import Drive as Drive
 from storagekit.drive.mixed import Mixed as Mixed
 from storagekit.drive.seek import AbstractSeek as AbstractSeek

@@ -111,13 +111,21 @@ def load_electronics(name: str | Path) -> Electronics:
     >>> atlas.buffer.segments, atlas.buffer.sectors, f"{atlas.bus.read * 1e3:.3f} ms a sector"
     (10, 374, '0.099 ms a sector')
     """
-    path = drive_path(name)
-    facts = disksim_electronics(path) if is_disksim(path) else file_facts(path).get("electronics")
-    if facts is None:
+    known = known_electronics(name)
+    if known is None:
         raise InputError(
             f"drive {str(name)!r}: nothing is known of its controller, bus and buffer; name one that was measured"
         )
-    return electronics(facts, str(path))
+    return known
+
+
+def known_electronics(name: str | Path) -> Electronics | None:
+    """As `load_electronics`; None of a drive of which nothing is known."""
+    path = drive_path(name)
+    facts = disksim_electronics(path) if is_disksim(path) else file_facts(path).get("electronics")
+    if not isinstance(facts, dict | None):
+        raise InputError(f"drive file {path}: field 'electronics' is {facts!r}; it must be an object")
+    return None if facts is None else electronics(facts, str(path))
 
 
 def electronics(facts: dict[str, Any], source: str) -> Electronics:

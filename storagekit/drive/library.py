@@ -21,11 +21,6 @@ def drive_names() -> list[str]:
     return sorted(_shipped())
 
 
-def shipped_facts(name: str) -> dict[str, Any]:
-    """What the file of a drive of `drive_names()` says."""
-    return file_facts(_shipped()[name])
-
-
 def load_drive(name: str | Path) -> Drive:
     """The drive of that name (`drive_names()`), or of a file: JSON with the same fields, a data sheet, TOML or JSON
     (`drive_from_sheet`), or DiskSim's parameters, .diskspecs, .parv or .model (`storagekit.drive.disksim_file`).
@@ -38,8 +33,14 @@ def load_drive(name: str | Path) -> Drive:
     '9.2 GB, 6.0 ms a revolution'
     """
     path = drive_path(name)
-    facts = disksim_facts(path) if is_disksim(path) else file_facts(path)
+    facts = drive_facts(path)
     return drive_from_sheet(facts, str(path)) if is_sheet(facts) else drive_from_facts(facts, str(path))
+
+
+def drive_facts(name: str | Path) -> dict[str, Any]:
+    """What the file of a drive that `load_drive` takes says: its fields, those of DiskSim's parameters under our names."""
+    path = drive_path(name)
+    return disksim_facts(path) if is_disksim(path) else file_facts(path)
 
 
 def drive_path(name: str | Path) -> Path:

@@ -3,6 +3,10 @@
 from storagekit.metrics.confidence import interval as interval
 from storagekit.metrics.confidence import ratio as ratio
 from storagekit.metrics.demerit import demerit as demerit
+from storagekit.metrics.drive_check import demerit_by_class as demerit_by_class
+from storagekit.metrics.drive_figures import figures as figures
+from storagekit.metrics.drive_figures import seek_curve as seek_curve
+from storagekit.metrics.drive_figures import zone_map as zone_map
 from storagekit.metrics.experiment import replicate as replicate
 from storagekit.metrics.experiment import run as run
 from storagekit.metrics.experiment import simulate as simulate

@@ -145,9 +145,9 @@ def _exhibits() -> list[Entry]:
 
 
 def _drives() -> list[Entry]:
-    from storagekit.drive import drive_names, shipped_facts
+    from storagekit.drive import drive_facts, drive_names
 
-    facts = {name: shipped_facts(name) for name in drive_names()}
+    facts = {name: drive_facts(name) for name in drive_names()}
     return [Entry(name, f"{fact['name']}, {fact['rpm']} rpm") for name, fact in facts.items()]
 
 

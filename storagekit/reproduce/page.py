@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from storagekit.errors import InputError
 from storagekit.reproduce.claims import load_claims, load_exhibits
-from storagekit.reproduce.files import replacing, write_text
+from storagekit.reproduce.files import replacing, write_chart, write_text
 from storagekit.reproduce.report import html_table, summary
 from storagekit.reproduce.scorecard import Measurement, Row, score
 
@@ -60,11 +60,7 @@ class Page:
         from IPython.display import SVG
 
         self._write_dataset(name, dataset)
-        with replacing(self.folder / f"{name}.png") as path:
-            chart.save(str(path), format="png", scale_factor=2)
-        picture = self.folder / f"{name}.svg"
-        with replacing(picture) as path:
-            chart.save(str(path), format="svg")
+        _, picture = write_chart(self.folder, name, chart)
         alt = self._shows.get(f"{self.paper}.{name}", name)
         return SVG(data=picture.read_text(encoding="utf-8"), metadata={"alt": alt})
 

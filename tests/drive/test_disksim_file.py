@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.drive import drive_names, load_drive, load_electronics, shipped_facts
+from storagekit.drive import drive_facts, drive_names, load_drive, load_electronics
 
 # those that are DiskSim's
-MEASURED = [name for name in drive_names() if "electronics" in shipped_facts(name)]
+MEASURED = [name for name in drive_names() if "electronics" in drive_facts(name)]
 OVERHEADS = {
     "Read hit over. after read": "read_hit_after_read",
     "Read hit over. after write": "read_hit_after_write",
@@ -164,7 +164,7 @@ def change(write, tmp_path):
     """Writes a drive as DiskSim's files, something that stands in one of them replaced."""
 
     def one(file: str, was: str, becomes: str, drive: str = "dec_rz26") -> None:
-        write(shipped_facts(drive))
+        write(drive_facts(drive))
         text = (tmp_path / file).read_text()
         assert was in text
         (tmp_path / file).write_text(text.replace(was, becomes))
@@ -175,7 +175,7 @@ def change(write, tmp_path):
 @pytest.mark.parametrize("name", MEASURED)
 def test_a_measured_drive_comes_back(write, name):
     """To the last bit: geometry, seek curve, times; from a .parv controller, bus and buffer as well."""
-    write(shipped_facts(name))
+    write(drive_facts(name))
     shipped = load_drive(name)
     for file in ("disk.parv", "disk.diskspecs", "disk.model"):
         drive = load_drive(file)
@@ -186,13 +186,13 @@ def test_a_measured_drive_comes_back(write, name):
 
 
 def test_a_drive_is_called_what_its_block_is(write):
-    write(shipped_facts("dec_rz26"))
+    write(drive_facts("dec_rz26"))
     assert (load_drive("disk.diskspecs").name, load_drive("disk.model").name) == ("disk", "model")
 
 
 def test_the_bus_is_the_slowest_on_the_way(write, tmp_path):
     """The drive's own transfer of a sector counts, and alone where no bus is described."""
-    write(shipped_facts("hp_c2247a"))
+    write(drive_facts("hp_c2247a"))
     path = tmp_path / "disk.diskspecs"
     path.write_text(path.read_text().replace("Bulk sector transfer time = 0.0", "Bulk sector transfer time = 0.18"))
     assert load_electronics("disk.parv").bus[:2] == pytest.approx((0.18e-3, 0.18686e-3))
@@ -200,7 +200,7 @@ def test_the_bus_is_the_slowest_on_the_way(write, tmp_path):
 
 
 def test_overheads_are_scaled_but_two(write):
-    write(shipped_facts("hp_c2247a"), scale=2.0)
+    write(drive_facts("hp_c2247a"), scale=2.0)
     overheads, _, _, extra = load_electronics("disk.parv")
     assert overheads.read_miss_after_read == pytest.approx(2 * 0.55821e-3) and overheads.least_seek == pytest.approx(
         0.6e-3
@@ -210,7 +210,7 @@ def test_overheads_are_scaled_but_two(write):
 
 
 def test_an_overhead_of_every_request_precedes_every_access(write, tmp_path):
-    write(shipped_facts("dec_rz26"), scale=0.5)
+    write(drive_facts("dec_rz26"), scale=0.5)
     path = tmp_path / "disk.diskspecs"
     path.write_text(path.read_text().replace("{ # its", "{ Per-request overhead time = 0.6, # its", 1))
     assert float(load_drive(path).overhead) == pytest.approx(0.3e-3)
@@ -226,7 +226,7 @@ HPL = {
 def test_a_seek_formula_takes_over_from_the_first_ten_times(write):
     """The HP C2249A's: 3.81 + 0.33 sqrt(d) below 300 cylinders, 7.75 + 0.0059 d from there on. The drive that ships samples
     it, to within 0.004 ms."""
-    facts = shipped_facts("hp_c2249a")
+    facts = drive_facts("hp_c2249a")
     write(facts, HPL)
     drive = load_drive("disk.model")
     far = np.array([1, 10, 11, 100, 299, 300, 2050])
@@ -240,7 +240,7 @@ def test_a_seek_formula_takes_over_from_the_first_ten_times(write):
 @pytest.mark.parametrize(("scheme", "spares", "lost"), [(0, 0, 0), (0, 7, 0), (2, 3, 3 * 2599), (9, 1000, 1000)])
 def test_spares_are_where_the_scheme_has_them(write, tmp_path, scheme, spares, lost):
     """2: at the end of each of 2,599 cylinders; 9: of the zone; 0: nowhere. 14 heads, 58 sectors a track, 23,142 reserved."""
-    write(shipped_facts("dec_rz26"))
+    write(drive_facts("dec_rz26"))
     path = tmp_path / "disk.model"
     text = path.read_text().replace("Sparing scheme used = 3", f"Sparing scheme used = {scheme}")
     path.write_text(text.replace("Number of spares = 1", f"Number of spares = {spares}"))
@@ -249,7 +249,7 @@ def test_spares_are_where_the_scheme_has_them(write, tmp_path, scheme, spares, l
 
 def test_zones_may_go_on_behind_the_last_cylinder_that_is_declared(write, tmp_path):
     """The HP C2490A's file declares 2,629 cylinders, and its last zone ends with number 2,629."""
-    write(shipped_facts("hp_c2490a"))
+    write(drive_facts("hp_c2490a"))
     path = tmp_path / "disk.model"
     path.write_text(path.read_text().replace("Number of cylinders = 2630", "Number of cylinders = 2629"))
     assert load_drive(path).cylinders == 2630
@@ -387,11 +387,11 @@ def test_water_marks_are_by_the_size_of_requests(change):
     ],
 )
 def test_a_seek_curve_that_cannot_be_is_refused(write, tmp_path, curve, says):
-    write(shipped_facts("dec_rz26"))
+    write(drive_facts("dec_rz26"))
     (tmp_path / "disk.seek").write_text(curve)
     assert_refused(lambda: load_drive("disk.diskspecs"), says)
 
 
 def test_of_a_model_alone_the_controller_is_not_known(write):
-    write(shipped_facts("dec_rz26"))
+    write(drive_facts("dec_rz26"))
     assert_refused(lambda: load_electronics("disk.model"), "'disk.model': nothing is known of its controller")

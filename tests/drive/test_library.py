@@ -11,7 +11,7 @@ from helpers import assert_refused
 
 from storagekit.analytic import mean_rotation, mean_seek
 from storagekit.dispatch import Hashing
-from storagekit.drive import Drive, drive_from_facts, drive_names, facts_of, ideal_drive, load_drive, shipped_facts
+from storagekit.drive import Drive, drive_facts, drive_from_facts, drive_names, facts_of, ideal_drive, load_drive
 from storagekit.drive.seek import mean_seek as mean_over_cylinders
 from storagekit.engine import Scenario, System
 from storagekit.errors import InputError
@@ -78,7 +78,7 @@ def test_every_drive_file_loads_and_says_where_its_facts_are_from():
     for name in drive_names():
         drive = load_drive(name)
         assert drive.capacity > 0 and np.all(np.asarray(drive.seek(np.arange(1, drive.cylinders))) > 0)
-        assert shipped_facts(name)["source"]
+        assert drive_facts(name)["source"]
 
 
 def mechanics(drive, read=True, seed=0):
@@ -187,7 +187,7 @@ def test_a_named_data_sheet_becomes_a_drive_with_its_figures(name):
     for first, rate in ((0, outer), (drive.capacity - many, inner)):
         taken = float(drive.locate(np.array(first), np.array(many)).transfer)
         assert many * 512 / taken == pytest.approx(rate, rel=0.01)
-    assert shipped_facts(name)["assumed"]
+    assert drive_facts(name)["assumed"]
 
 
 @pytest.mark.parametrize("name", ["toshiba_mg10_20tb", "wd_hc570"])

@@ -1,0 +1,115 @@
+"""A drive drawn: its seek curve, its zones, and its service times beside a model's."""
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import NamedTuple
+
+import altair as alt
+import pandas as pd
+import xarray as xr
+
+from storagekit.charts.marks import Layered
+from storagekit.charts.panels import headed
+from storagekit.charts.theme import COLOURS, HEIGHT, WIDTH, finished
+
+_MS, _MB, _GB = 1e3, 1e-6, 1e-9
+# the panel of short seeks shows this share of the longest distance, and so many cylinders at least
+SHORT, SHORTEST = 0.05, 20
+# what lies beyond this share of the requests would press the rest together
+SHOWN = 0.995
+
+
+def seek_curve(curve: xr.Dataset) -> alt.TopLevelMixin:
+    """Arm movement by distance, of reads and writes, over all distances and over the short ones (`metrics.seek_curve`)."""
+    wide = (curve[["read", "write"]] * _MS).to_dataframe().reset_index()
+    rows = wide.melt("distance", ["read", "write"], "kind", "ms")
+    short = rows.loc[rows.distance <= max(SHORT * rows.distance.max(), SHORTEST), :]
+    panels = [_seeks(part, heading) for part, heading in ((rows, "All distances"), (short, "Short distances"))]
+    average = f"a read's mean over all pairs of cylinders: {curve.attrs['average_seek'] * _MS:.2f} ms"
+    return finished(_row(panels), f"Seek curve: {curve.attrs['drive']}", average)
+
+
+def zone_map(zones: xr.Dataset) -> alt.TopLevelMixin:
+    """Rates by place in the address space: within a track, and over whole cylinders (`metrics.zone_map`)."""
+    ends = zones.first_byte + zones["size"]
+    named = {"media_rate": "within a track", "sustained_rate": "over whole cylinders"}
+    # a zone's level from its beginning to its end: neighbours meet in a step
+    steps = [
+        pd.DataFrame({"at": at.values * _GB, "rate": zones[name].values * _MB, "kind": said, "zone": zones.zone.values})
+        for name, said in named.items()
+        for at in (zones.first_byte, ends)
+    ]
+    rows = pd.concat(steps).sort_values(["zone", "at"], kind="stable")
+    rows["order"] = range(len(rows))
+    whole = alt.Scale(domain=[0, float(ends[-1]) * _GB], nice=False)
+    drawn = _lines(
+        rows,
+        alt.X("at:Q", title="Place in the address space (GB)", scale=whole),
+        alt.Y("rate:Q", title="Rate (MB/s)", scale=_from_zero(rows.rate)),
+        _Series("kind", list(named.values())),
+        alt.Order("order:Q"),
+    ).properties(width=WIDTH)
+    lengths = list(dict.fromkeys(f"{int(zones.sectors_per_track[end]):,}" for end in (0, -1)))
+    count = f"{len(zones.zone)} zone{'s' if len(zones.zone) > 1 else ''}"
+    says = f"{count}, {' to '.join(lengths)} sectors of 512 bytes a track"
+    return finished(drawn, f"Zones: {zones.attrs['drive']}", says)
+
+
+def service_times(times: xr.DataArray) -> alt.TopLevelMixin:
+    """Cumulative distributions of measured and modelled service times, reads and writes apart (`metrics.distributions`)."""
+    rows = (times * _MS).rename("ms").reset_coords(drop=True).to_dataframe().reset_index()
+    rows["percent"] = 100 * rows.share
+    last = float(times.sel(share=SHOWN, method="nearest").max()) * _MS
+
+    def panel(kind: str) -> Layered:
+        named = f"{kind.capitalize()}s"
+        drawn = _lines(
+            rows.loc[rows.kind == kind, :],
+            alt.X("ms:Q", title="Service time (ms)", scale=alt.Scale(domain=[0, last])),
+            alt.Y("percent:Q", title=f"{named} that took no longer (%)", scale=alt.Scale(domain=[0, 100])),
+            _Series("basis", ["measured", "modelled"]),
+            alt.Order("share:Q"),
+        )
+        return headed(drawn, named)
+
+    heading = f"Measured and modelled: {PurePath(times.attrs['trace']).name}"
+    panels = [panel(kind) for kind in times.kind.values.tolist()]
+    return finished(_row(panels), heading, f"through the model of {times.attrs['drive']}")
+
+
+class _Series(NamedTuple):
+    """The two lines of a panel: the column that tells them apart, their names in the legend's order, its title."""
+
+    field: str
+    names: list[str]
+    title: str | None = None
+
+
+def _seeks(rows: pd.DataFrame, heading: str) -> Layered:
+    across = alt.Scale(domain=[0, int(rows.distance.max())], nice=False)
+    whole = alt.Axis(format=",d", tickCount=6, tickMinStep=1)
+    drawn = _lines(
+        rows,
+        alt.X("distance:Q", title="Distance (cylinders)", scale=across, axis=whole),
+        alt.Y("ms:Q", title="Seek time (ms)", scale=_from_zero(rows.ms)),
+        _Series("kind", ["read", "write"], "Seek of a"),
+    )
+    return headed(drawn, heading)
+
+
+def _lines(rows: pd.DataFrame, x: alt.X, y: alt.Y, series: _Series, *order: alt.Order) -> Layered:
+    """A line for each of the series, with a dash of its own: the two may lie on top of one another."""
+    same = {"shorthand": f"{series.field}:N", "title": series.title, "sort": series.names}
+    colour = alt.Color(**same, scale=alt.Scale(domain=series.names, range=COLOURS[:2]))
+    dash = alt.StrokeDash(**same, scale=alt.Scale(domain=series.names, range=[[1, 0], [6, 3]]))
+    line = alt.Chart(rows).mark_line(strokeWidth=2, clip=True).encode(x, y, colour, dash, *order)
+    return alt.layer(line).properties(height=HEIGHT)
+
+
+def _from_zero(heights: pd.Series) -> alt.Scale:
+    """From 0 to a little above the highest, whose line would be cut in two at the edge."""
+    return alt.Scale(domain=[0, 1.05 * float(heights.max())])
+
+
+def _row(panels: Sequence[Layered]) -> alt.HConcatChart:
+    return alt.hconcat(*panels, spacing=30).resolve_scale(color="shared", strokeDash="shared")

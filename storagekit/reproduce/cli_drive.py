@@ -1,0 +1,330 @@
+"""The commands about drives: which there are, what one is, and how near its model comes to what was measured on it."""
+
+import json
+import math
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from storagekit.errors import InputError
+
+if TYPE_CHECKING:
+    from storagekit.drive import Drive, Electronics
+    from storagekit.metrics.drive_figures import Figures
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
+Charts = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder to write charts to, as PNG and SVG.")]
+Format = Annotated[str | None, typer.Option("--format", help="Format; recognized by content if not given.")]
+
+drive_app = typer.Typer(help="Look into drives, and check them.", rich_markup_mode=None, no_args_is_help=True)
+_MS, _MB, _GB = 1e3, 1e-6, 1e-9
+# what a line of `show` says: label, figure, factor, form, unit
+_LINES = (
+    ("capacity", "capacity", _GB, ",.3f", "GB"),
+    ("physical sector", "sector_bytes", 1, ",d", "bytes"),
+    ("cylinders", "cylinders", 1, ",d", ""),
+    ("heads", "heads", 1, ",d", ""),
+    ("zones", "zones", 1, ",d", ""),
+    ("spindle", "rpm", 1, ",.0f", "rpm"),
+    ("revolution", "revolution", _MS, ",.3f", "ms"),
+    ("seek, track to track", "track_seek", _MS, ",.3f", "ms"),
+    ("seek, average", "average_seek", _MS, ",.3f", "ms, over all pairs of cylinders"),
+    ("seek, full stroke", "full_seek", _MS, ",.3f", "ms"),
+    ("head switch", "head_switch", _MS, ",.3f", "ms"),
+    ("write settle", "write_settle", _MS, ",.3f", "ms more than a read's"),
+    ("overhead", "overhead", _MS, ",.3f", "ms of every access"),
+    ("rate, outermost zone", "outer_media_rate", _MB, ",.2f", "MB/s within a track"),
+    ("", "outer_sustained_rate", _MB, ",.2f", "MB/s over whole cylinders"),
+    ("rate, innermost zone", "inner_media_rate", _MB, ",.2f", "MB/s within a track"),
+    ("", "inner_sustained_rate", _MB, ",.2f", "MB/s over whole cylinders"),
+)
+
+
+def join(app: typer.Typer) -> None:
+    """Add these commands to the command line."""
+    app.add_typer(drive_app, name="drive")
+
+
+@drive_app.command("list")
+def list_(as_json: Json = False) -> None:
+    """List the drives that come with storagekit: capacity, geometry, seek, rates, and whose electronics are known."""
+    from storagekit.drive import drive_names
+    from storagekit.metrics import figures
+
+    found = []
+    for name in drive_names():
+        drive, electronics, words = _known(name)
+        facts = _plain(figures(drive))
+        found.append({"drive": name, "name": drive.name, "electronics": electronics is not None} | facts | words)
+    if as_json:
+        print(json.dumps(found, indent=1))
+        return
+    heads = ("drive", "GB", "rpm", "cylinders", "heads", "seek ms", "outer MB/s", "inner MB/s", "electronics", "name")
+    rows: list[tuple[str, ...]] = [
+        (
+            one["drive"],
+            f"{one['capacity_bytes'] * _GB:.2f}",
+            f"{one['rpm']:.0f}",
+            f"{one['cylinders']:,}",
+            f"{one['heads']}",
+            f"{one['average_seek_ms']:.2f}",
+            f"{one['outer_media_rate_bytes_per_s'] * _MB:.1f}",
+            f"{one['inner_media_rate_bytes_per_s'] * _MB:.1f}",
+            "known" if one["electronics"] else "-",
+            one["name"],
+        )
+        for one in found
+    ]
+    print("\n".join(_aligned([heads, *rows], left={0, 8, 9})))
+    print(
+        "\nGB and MB of 10^9 and 10^6 bytes; seek: a read's, mean of all pairs of cylinders; rates within a track; "
+        "electronics:\ncontroller, bus and buffer. `storagekit drive show DRIVE` says more."
+    )
+
+
+@drive_app.command()
+def show(
+    drive: Annotated[str, typer.Argument(metavar="DRIVE", help="A drive by name, or a drive file.")],
+    charts: Charts = None,
+    as_json: Json = False,
+) -> None:
+    """Print a drive's figures and zones; with --charts DIR, draw its seek curve and its zones."""
+    from storagekit.metrics import figures, seek_curve, zone_map
+
+    model, electronics, words = _known(drive)
+    found, zones = figures(model), zone_map(model)
+    written: list[str] = []
+    if charts is not None:
+        from storagekit.charts import drives as draw
+
+        key = Path(drive).stem
+        pictures = {f"{key}_seek_curve": draw.seek_curve(seek_curve(model)), f"{key}_zone_map": draw.zone_map(zones)}
+        written = _written(charts, pictures)
+    if as_json:
+        listed = {name: zones[name].values.tolist() for name in zones}
+        per_zone = [dict(zip(listed, row, strict=True)) for row in zip(*listed.values(), strict=True)]
+        told: dict[str, Any] = {"name": model.name} | words | _plain(found) | {"zones": per_zone}
+        told["electronics"] = None if electronics is None else _figures_of(electronics)
+        print(json.dumps(told | {"charts": written}, indent=1))
+        return
+    print("\n".join([model.name, *_lines(found), "", *_electronics_lines(electronics), "", *_zone_lines(zones)]))
+    for label, text in words.items():
+        print("", fill(f"{label}: {text}", 110, subsequent_indent="  "), sep="\n")
+    _say_written(written)
+
+
+@drive_app.command()
+def check(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Requests with the times that the drive took.")],
+    drive: Annotated[str, typer.Option(help="The drive that was measured, by name, or a drive file.")],
+    charts: Charts = None,
+    form: Format = None,
+    as_json: Json = False,
+) -> None:
+    """Hold a drive's model against service times measured on it: the demerit of reads and writes.
+
+    TRACE is a disksim-validate file: one request outstanding, the service and think time of each. The demerit is the root
+    mean square distance between the distributions of the measured and the modelled times.
+    """
+    from storagekit.metrics.drive_check import demerit_by_class, distributions, modelled
+    from storagekit.metrics.measured_drive import Controller, measured_stream
+    from storagekit.workload.trace import read
+
+    model, electronics, _ = _known(drive)
+    stream = measured_stream(read(trace, form), model, electronics and Controller.of(electronics))
+    found = demerit_by_class(stream)
+    written: list[str] = []
+    if charts is not None:
+        from storagekit.charts import drives as draw
+
+        key = f"{trace.name.partition('.')[0]}_service_times"
+        written = _written(charts, {key: draw.service_times(distributions(stream))})
+    if as_json:
+        told = {"trace": stream.attrs["trace"], "drive": stream.attrs["drive"], "model": modelled(stream)}
+        print(json.dumps(told | {"classes": _classes(found), "charts": written}, indent=1))
+        return
+    print(f"{stream.attrs['trace']} through the model of {stream.attrs['drive']}")
+    print(fill(f"model: {modelled(stream)}", 110, subsequent_indent="  "), end="\n\n")
+    print("\n".join(_check_lines(found)))
+    if "read apart" in found.kind:
+        recent, reach = stream.attrs["recent_requests"], stream.attrs["reach_sectors"]
+        print(f"\nread apart: more than {reach:,} sectors from each of the {recent} requests before, so in no buffer")
+    _say_written(written)
+
+
+@drive_app.command()
+def fit(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Requests with the times that the drive took.")],
+    start: Annotated[str, typer.Option(help="The drive whose geometry it has, by name, or a drive file.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Drive file to write, JSON; --drive takes it.")],
+    form: Format = None,
+) -> None:
+    """Fit the timing of a drive whose geometry is known to service times measured on it, and write a drive file.
+
+    TRACE is as for `check`, of some thousand requests all over the drive. Fitted are revolution, seek curve, head switch,
+    settling and overhead; each is printed with its standard error, or with why it could not be.
+    """
+    from storagekit.metrics.drive_fit import fit_drive
+    from storagekit.metrics.measured_drive import Controller
+    from storagekit.reproduce.files import write_text
+    from storagekit.workload.trace import read
+
+    if out.suffix != ".json":
+        raise InputError(f"--out {str(out)!r}: a drive file is JSON; give it a name that ends in .json")
+    model, electronics, _ = _known(start)
+    fitted = fit_drive(read(trace, form), model, electronics and Controller.of(electronics))
+    text = json.dumps(fitted.facts(), indent=1) + "\n"
+    print(fitted)
+    try:
+        write_text(out, text)
+    except OSError as fault:
+        raise InputError(
+            f"--out {str(out)!r}: {fault.strerror or fault}; name a file in a folder to write to"
+        ) from fault
+    print(f"\ndrive file: {out}")
+
+
+def _known(drive: str) -> "tuple[Drive, Electronics | None, dict[str, str]]":
+    """A drive, what is known of its electronics, and where its facts are from and what is assumed beyond them."""
+    from storagekit.drive import drive_facts, known_electronics, load_drive
+
+    model, facts = load_drive(drive), drive_facts(drive)
+    return model, known_electronics(drive), {name: str(facts[name]) for name in ("source", "assumed") if name in facts}
+
+
+def _plain(found: "Figures") -> dict[str, float]:
+    """Figures under names that say their units."""
+    ms = {"revolution", "track_seek", "average_seek", "full_seek", "head_switch", "write_settle", "overhead"}
+    told = {}
+    for name, value in found._asdict().items():
+        if name == "capacity":
+            told["capacity_bytes"] = value
+        elif name.endswith("_rate"):
+            told[f"{name}_bytes_per_s"] = value
+        else:
+            told[f"{name}_ms" if name in ms else name] = value * _MS if name in ms else value
+    return told
+
+
+def _lines(found: "Figures") -> list[str]:
+    return [
+        f"  {label:<22}{format(getattr(found, name) * factor, form):>14}  {unit}".rstrip()
+        for label, name, factor, form, unit in _LINES
+    ]
+
+
+def _figures_of(electronics: "Electronics") -> dict[str, Any]:
+    """Electronics in groups, times in ms under names that say so; what a drive has not is left out."""
+    groups = {name: group for name, group in electronics._asdict().items() if group is not None}
+    return {
+        name: {
+            f"{field}_ms" if _timed(field, value) else field: value * _MS if _timed(field, value) else value
+            for field, value in group._asdict().items()
+            if value
+        }
+        for name, group in groups.items()
+    }
+
+
+def _timed(field: str, value: object) -> bool:
+    return isinstance(value, float) and field != "high_water"
+
+
+def _electronics_lines(electronics: "Electronics | None") -> list[str]:
+    if electronics is None:
+        return ["controller, bus and buffer: not known"]
+    lines = []
+    titles = {"overheads": "controller", "extra": "extra disconnect of writes"}
+    for group, fields in _figures_of(electronics).items():
+        lines.append(f"{titles.get(group, group)}:")
+        for field, value in fields.items():
+            unit = "ms" if field.endswith("_ms") else ""
+            label = field.removesuffix("_ms").replace("_", " ")
+            shown = "yes" if value is True else f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"
+            lines.append(f"  {label:<30}{shown:>6}  {unit}".rstrip())
+    return lines
+
+
+def _zone_lines(zones) -> list[str]:
+    rows = [
+        (
+            "zone",
+            "from GB",
+            "GB",
+            "from cylinder",
+            "cylinders",
+            "sectors/track",
+            "MB/s within a track",
+            "over cylinders",
+        )
+    ]
+    for number in zones.zone.values.tolist():
+        one = zones.isel(zone=number)
+        rows.append(
+            (
+                f"{number}",
+                f"{float(one.first_byte) * _GB:.3f}",
+                f"{float(one['size']) * _GB:.3f}",
+                f"{int(one.first_cylinder):,}",
+                f"{int(one.cylinders):,}",
+                f"{int(one.sectors_per_track):,}",
+                f"{float(one.media_rate) * _MB:.2f}",
+                f"{float(one.sustained_rate) * _MB:.2f}",
+            )
+        )
+    return _aligned(rows, left=set())
+
+
+def _classes(found) -> dict[str, dict[str, float | int | None]]:
+    """By class what `check` prints, times in ms."""
+    told = {}
+    for kind in found.kind.values.tolist():
+        one = found.sel(kind=kind)
+        times = {f"{name}_ms": float(one[name]) * _MS for name in ("measured", "modelled", "demerit")}
+        numbers = times | {"share_of_mean": float(one.share)}
+        told[kind] = {"requests": int(one.requests)} | {
+            name: None if math.isnan(value) else value for name, value in numbers.items()
+        }
+    return told
+
+
+def _check_lines(found) -> list[str]:
+    def shown(value: float | int | None, form: str) -> str:
+        return "-" if value is None else format(value, form)
+
+    rows: list[tuple[str, ...]] = [("", "requests", "measured ms", "modelled ms", "demerit ms", "of the measured mean")]
+    for kind, one in _classes(found).items():
+        times = [shown(one[f"{name}_ms"], ".3f") for name in ("measured", "modelled", "demerit")]
+        rows.append((kind, shown(one["requests"], ",d"), *times, shown(one["share_of_mean"], ".1%")))
+    return _aligned(rows, left={0})
+
+
+def _aligned(rows: list[tuple[str, ...]], left: set[int]) -> list[str]:
+    """Columns as wide as their widest entry, set to the left or else to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            f"{cell:<{width}}" if at in left else f"{cell:>{width}}"
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _written(folder: Path, pictures: dict[str, Any]) -> list[str]:
+    from tqdm import tqdm
+
+    from storagekit.reproduce.files import write_chart
+
+    try:
+        shown = tqdm(pictures.items(), desc="charts", unit="chart", delay=2, leave=False)
+        return [str(path) for name, chart in shown for path in write_chart(folder, name, chart)]
+    except OSError as fault:
+        raise InputError(f"charts {str(folder)!r}: {fault.strerror or fault}; name a folder to write to") from fault
+
+
+def _say_written(paths: list[str]) -> None:
+    if paths:
+        print("\ncharts: " + ", ".join(paths))
