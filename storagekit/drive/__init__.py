@@ -1,8 +1,9 @@
 """One spindle: where the arm and the platter are, how long until the data has passed.
 
-A disk is described once, as a `Drive` (`load_drive` by name or from a file, `Drive.from_datasheet`, `ideal_drive`): a layout,
-where a request lies, and mechanics, how long arm and platter take. What is known of its controller, bus and buffer is apart
-from that (`load_electronics`). Formulas see less of it, each in a view of its own:
+A disk is described once, as a `Drive` (`load_drive` by name or from a file, `Drive.from_datasheet`, `ideal_drive`): a
+layout, where a request lies, and mechanics, how long arm and platter take. What is known of its controller, bus and buffer is
+apart from that (`load_electronics`), and so is what these do (`storagekit.drive.buffer`). Formulas see less of it, each in a
+view of its own:
 
     analytic.array.positioning.spindle(drive)         the planner's seeks: mean, square, best of several
     analytic.forkjoin.Disk.like(drive)                mean seek, mean rotation, rate

@@ -82,14 +82,14 @@ class Zone(NamedTuple):
         """Where a sector of the zone lies. Spares are skipped at the end of each track and of each group of cylinders."""
         length = self.sectors_per_track
         offset = sector - self.origin
-        group, within = _divided(offset, self.group_sectors)
-        track_in_group, on_track = _divided(within, length - self.track_spares)
+        group, within = divided(offset, self.group_sectors)
+        track_in_group, on_track = divided(within, length - self.track_spares)
         track = group * self.group_tracks + track_in_group
-        cylinder, order = _divided(track, self.heads)
+        cylinder, order = divided(track, self.heads)
         reverse = (cylinder % 2) * self.serpentine
         head = order + reverse * (self.heads - 1 - 2 * order)
         skew = (track - cylinder) * self.track_skew + cylinder * self.cylinder_skew
-        _, ahead = _divided(skew + on_track + self.first_offset, length)
+        _, ahead = divided(skew + on_track + self.first_offset, length)
         angle = ahead.astype(np.float32) / length.astype(np.float32)
         spared = track * self.track_spares + group * self.group_spares
         # may wrap on a drive near 2^31 sectors; what is asked is a difference, which holds
@@ -251,7 +251,7 @@ def plain_zone(
     }
 
 
-def _divided(
+def divided(
     number: Int[AnyArray, "*#row"], by: int | Int[AnyArray, "*#row"]
 ) -> tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]:
     """Quotient, rounded down, and remainder; `by` at least 1.

@@ -1,6 +1,6 @@
 """A measured drive beside its model: the same requests, one at a time, and how far apart the service times lie."""
 
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,8 @@ import xarray as xr
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit import units
-from storagekit.drive import Arm, Electronics, OneKind, Target
+from storagekit.drive import Arm, Drive, Electronics, OneKind, Target
+from storagekit.drive.buffer import Memory, Request, Segments, serve
 from storagekit.errors import InputError
 from storagekit.metrics.demerit import demerit
 from storagekit.metrics.provenance import made_by
@@ -72,19 +73,39 @@ def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller 
 
     Raises InputError for a trace without measured service and think times, of several devices, or larger than the drive.
     """
-    if trace.think is None:
-        raise InputError(f"{trace.source.name}: no measured service and think times; give a disksim-validate trace")
-    measured = measured_service(trace, drive)
+    measured = _measured(trace, drive)
     controller = controller or Controller()
     seek, rotation, transfer = (
         np.asarray(part, float) for part in _through(drive, _accesses(trace, drive, controller))
     )
     service = seek + rotation + transfer
+    parts = {"measured": measured, "service": service, "seek": seek, "rotation": rotation, "transfer": transfer}
+    return _beside(trace, drive, parts, controller._asdict())
+
+
+def buffered_stream(trace: RequestTrace, drive: Drive, electronics: Electronics) -> xr.Dataset:
+    """A stream measured on a real drive, one request outstanding, through the model of that drive with its controller, its
+    bus and its buffer (`storagekit.drive.buffer`): hits, reading ahead, writing behind.
+
+    As `measured_stream`, without the parts of the service time; the attribute `model` says what is modelled. Raises
+    InputError as that does, and for a drive of more than 2^31 sectors or with sectors of 4 KB.
+    """
+    measured, segments = _measured(trace, drive), Segments(drive, electronics)
+    service = np.asarray(_through_buffer(segments, _requests(trace), _narrow(trace.think)), float)
+    buffer = electronics.buffer
+    size = f"{buffer.segments} segment{'s' if buffer.segments > 1 else ''} of {buffer.sectors} sectors"
+    model = f"arm and platter, controller and bus, and a buffer of {size}: hits, reading ahead"
+    model += " and writing behind" if buffer.writes_behind else "; writes are answered from the platter"
+    return _beside(trace, drive, {"measured": measured, "service": service}, {"model": model})
+
+
+def _beside(trace: RequestTrace, drive: OneKind, parts: dict[str, np.ndarray], attrs: dict[str, Any]) -> xr.Dataset:
+    """Measured and modelled times by request, and how far they are apart."""
     apart = lies_apart(trace)
     compared = apart & trace.read
     if not compared.any():
         raise InputError(f"{trace.source.name}: no read lies apart from the requests before it; give a longer stream")
-    parts = {"measured": measured, "service": service, "seek": seek, "rotation": rotation, "transfer": transfer}
+    measured, service = parts["measured"], parts["service"]
     return xr.Dataset(
         {
             **{name: ("request", part, {"units": "s", "long_name": MEANINGS[name]}) for name, part in parts.items()},
@@ -97,11 +118,18 @@ def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller 
         | {
             "trace": trace.source.name,
             "drive": getattr(drive, "name", type(drive).__name__),
-            **controller._asdict(),
+            **attrs,
             "recent_requests": RECENT,
             "reach_sectors": REACH,
         },
     )
+
+
+def _measured(trace: RequestTrace, drive: OneKind) -> Float[np.ndarray, "request"]:
+    """As `measured_service`, of a stream that tells its think times too."""
+    if trace.think is None:
+        raise InputError(f"{trace.source.name}: no measured service and think times; give a disksim-validate trace")
+    return measured_service(trace, drive)
 
 
 def measured_service(trace: RequestTrace, drive: OneKind) -> Float[np.ndarray, "request"]:
@@ -171,6 +199,27 @@ def _through(drive: OneKind, accesses: Access) -> tuple[Array, Array, Array]:
     first = jax.tree.map(lambda column: column[0], accesses.target)
     start = (Arm(first.cylinder, first.head), jnp.float32(0))
     return jax.lax.scan(serve, start, accesses)[1]
+
+
+def _requests(trace: RequestTrace) -> Request:
+    count = -(-trace.size // units.SECTOR)
+    return Request(*(_narrow(column) for column in (trace.read, trace.offset // units.SECTOR, count)))
+
+
+@jax.jit
+def _through_buffer(segments: Segments, requests: Request, think: Float[Array, "request"]) -> Float[Array, "request"]:
+    """Seconds that each request takes."""
+
+    def serve_next(state: tuple[Memory, Array], asked: tuple[Request, Array]):
+        (memory, angle), (request, pause) = state, asked
+        request, pause = jax.tree.map(lambda column: column[None], request), pause[None]
+        taken, memory = serve(segments, memory, angle, request)
+        # separately: their sum, rounded, would lose what a long pause leaves of a turn
+        angle = angle + segments.drive.drift(taken) + segments.drive.drift(pause)
+        return (memory.elapse(taken).elapse(pause), angle - jnp.floor(angle)), taken[0]
+
+    start = segments.init(()), jnp.zeros(1, jnp.float32)
+    return jax.lax.scan(serve_next, start, (requests, think))[1]
 
 
 def lies_apart(trace: RequestTrace) -> Bool[np.ndarray, "request"]:

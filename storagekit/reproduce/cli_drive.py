@@ -129,11 +129,12 @@ def check(
     mean square distance between the distributions of the measured and the modelled times.
     """
     from storagekit.metrics.drive_check import demerit_by_class, distributions, modelled
-    from storagekit.metrics.measured_drive import Controller, measured_stream
+    from storagekit.metrics.measured_drive import buffered_stream, measured_stream
     from storagekit.workload.trace import read
 
     model, electronics, _ = _known(drive)
-    stream = measured_stream(read(trace, form), model, electronics and Controller.of(electronics))
+    requests = read(trace, form)
+    stream = buffered_stream(requests, model, electronics) if electronics else measured_stream(requests, model)
     found = demerit_by_class(stream)
     written: list[str] = []
     if charts is not None:

@@ -78,8 +78,8 @@ class Platters:
         return 0.0 if ahead > 1 - HAIR else ahead * self.revolution
 
     def inside(self, spot: Spot, at: float) -> float:
-        """Sectors that the head stands behind the beginning of one."""
-        return (at / self.revolution - spot.angle) % 1.0 * spot.length
+        """Sectors that the head stands behind the beginning of one; 0 if it is just there."""
+        return (at / self.revolution - spot.angle) % 1.0 * spot.length if self.wait(spot, at) > 0 else 0.0
 
 
 class Segment:
@@ -215,7 +215,9 @@ class BufferedDrive:
         whole = [one for one in there if sector + count <= one.end]
         if whole:
             return self._hit(at, max(whole, key=lambda one: one.used), sector, count)
-        return self._partly(at, there[-1], sector, count) if there else self._miss(at, sector, count)
+        if there:
+            return self._partly(at, max(there, key=lambda one: one.used), sector, count)
+        return self._miss(at, sector, count)
 
     def _hit(self, at: float, segment: Segment, sector: int, count: int) -> float:
         self._use(segment, False)
@@ -271,7 +273,8 @@ class BufferedDrive:
 
     def _miss(self, at: float, sector: int, count: int) -> float:
         residue = self._stop(at)
-        segment = min([one for one in self._for_reads if not one.holds] or self._for_reads, key=lambda one: one.used)
+        free = [one for one in self._for_reads if not one.writing] or self._for_reads
+        segment = min([one for one in free if not one.holds] or free, key=lambda one: one.used)
         segment.start = segment.end = sector
         segment.holds = True
         self._use(segment, False)
@@ -285,8 +288,8 @@ class BufferedDrive:
         return self._across(at, arrived, ready)
 
     def _pass_over(self, at: float, sector: int, count: int) -> tuple[list[float], float]:
-        """When each of these sectors is in the buffer, in their order, and when the last has passed."""
-        arrived, end = [], sector + count
+        """When each of these sectors is in the buffer, in their order, and when the head is at what follows them."""
+        arrived, end, follows = [], sector + count, at
         while sector < end:
             spot = self.platters.spot(sector)
             at += self.platters.move(spot.track, True)
@@ -299,7 +302,9 @@ class BufferedDrive:
                 first = math.ceil(behind - HAIR)
             arrived += [begins + min(number + 1, first) * each for number in range(most)]
             at, sector = begins + first * each, sector + most
-        return arrived, at
+            # what follows on this track comes round once the tail has passed again
+            follows = begins + most * each if most < spot.together else at
+        return arrived, follows
 
     def _across(self, at: float, arrived: list[float], ready: float | None) -> float:
         """When a read is answered whose sectors are in the buffer at these times. ready: when the bus is had, if kept."""
@@ -362,12 +367,13 @@ class BufferedDrive:
         choices = self._for_writes
         held = [one for one in choices if one.holds and one.overlaps(sector, count)]
         empty = [one for one in choices if not one.holds]
-        segment = (held or empty or [min(choices, key=lambda one: one.used)])[0]
+        segment = min(held or empty or choices, key=lambda one: one.used)
         again = segment.written and segment.used == self.uses and sector != segment.end
         for one in self.segments:
             if one is not segment and one.holds and one.overlaps(sector, count):
                 one.holds = False
-        segment.start, segment.end, segment.limit = sector, sector + count, sector + count
+        segment.end = segment.limit = sector + count
+        segment.start = max(sector, segment.end - self.buffer.sectors)
         segment.holds, segment.writing = False, True
         self._use(segment, True)
         return segment, again

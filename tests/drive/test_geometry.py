@@ -21,7 +21,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from storagekit.drive import drive_from_facts, drive_names, load_drive
-from storagekit.drive.geometry import _divided
+from storagekit.drive.geometry import divided
 
 SHAPE = {"track_skew": 1, "reserved": 0, "first_offset": 0, "spares": 0, "cylinders": 2}
 ZONES = [
@@ -233,7 +233,7 @@ def test_quotients_are_those_of_whole_numbers(number, by, beside):
     number = np.tile(number, 3)
     multiples = np.clip(number // by * by + beside, -LARGEST, LARGEST)
     for column in (number, multiples, np.full_like(number, LARGEST)):
-        ours = _divided(jnp.asarray(column, jnp.int32), jnp.asarray(by, jnp.int32))
+        ours = divided(jnp.asarray(column, jnp.int32), jnp.asarray(by, jnp.int32))
         np.testing.assert_array_equal(np.stack(ours), np.stack(divmod(column, by)))
 
 

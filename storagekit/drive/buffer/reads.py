@@ -1,0 +1,217 @@
+"""Reads through a buffer: hits, reads that a segment holds the beginning of, and misses; then the drive reads on."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from storagekit.drive.base import Arm
+from storagekit.drive.buffer.segments import (
+    HAIR,
+    LONG_AGO,
+    NOBODY,
+    Memory,
+    Reached,
+    Request,
+    Segments,
+    Stopped,
+    located,
+)
+from storagekit.drive.buffer.stretch import Stretch, stretch
+from storagekit.lanes import first_min, pick, some, where_tree
+
+# what no segment's number of uses comes near
+NEVER = 2**30
+
+
+class Found(NamedTuple):
+    """Where a read's data is: all of it (`hit`) or its beginning (`part`) in `segment`, or nowhere, and then that is the
+    segment it takes. start, end: what that holds of use; there: how many of the request's sectors are in it. runs: it is
+    being read ahead."""
+
+    hit: Bool[Array, "1 *lanes"]
+    part: Bool[Array, "1 *lanes"]
+    segment: Int[Array, "1 *lanes"]
+    start: Int[Array, "1 *lanes"]
+    end: Int[Array, "1 *lanes"]
+    there: Int[Array, "1 *lanes"]
+    runs: Bool[Array, "1 *lanes"]
+
+    @property
+    def miss(self) -> Bool[Array, "1 *lanes"]:
+        return ~self.hit & ~self.part
+
+
+class Media(NamedTuple):
+    """The platter's part in a read.
+
+    piece: the sectors from which the head reads without a pause, beginning at `since`, the arm on their track from `landing`
+    on. ends: when the last sector of a miss has passed. first, most: of the request's sectors on the first track `first` come
+    last, those behind them up to `most` having been read before (zero-latency access); first is `most` where all come in
+    their order.
+    """
+
+    piece: Stretch
+    since: Float[Array, "1 *lanes"]
+    landing: Float[Array, "1 *lanes"]
+    ends: Float[Array, "1 *lanes"]
+    first: Int[Array, "1 *lanes"]
+    most: Int[Array, "1 *lanes"]
+
+
+def find(segments: Segments, memory: Memory, request: Request) -> Found:
+    """The segment that a read is served from."""
+    number = memory.number
+    usable = (number >= int(segments.apart)) & (number != memory.dirty)
+    there = usable & (memory.start <= request.sector) & (request.sector < memory.end)
+    whole = there & (request.end <= memory.end)
+    hit, begun = some(whole), some(there)
+    fits = jnp.where(hit, whole, there)
+    held, _ = first_min(jnp.where(fits, -memory.used, 1))
+    # an empty segment before the one that was not used for longest
+    age = jnp.where(memory.end > memory.start, memory.used, memory.used - NEVER)
+    oldest, _ = first_min(jnp.where(usable, age, NEVER))
+    segment = jnp.where(begun, held, oldest)
+    start = jnp.where(begun, pick(memory.start, segment), request.sector)
+    end = jnp.where(begun, pick(memory.end, segment), request.sector)
+    in_it = jnp.clip(end - request.sector, 0, request.count)
+    return Found(hit, begun & ~hit, segment, start, end, in_it, begun & (memory.ahead == segment))
+
+
+def limit_ahead(segments: Segments, found: Found, request: Request) -> Int[Array, "1 *lanes"]:
+    """How far the drive reads on after a read."""
+    buffer, geometry = segments.electronics.buffer, segments.drive.geometry
+    if buffer.read_ahead == 0:
+        return request.end
+    if buffer.read_ahead == 4:
+        piece = stretch(geometry, request.end)
+        begins, ends = piece.track(piece.sector)
+        length = piece.zone.sectors_per_track
+        return jnp.minimum(jnp.where(found.start < begins, ends + length, ends), geometry.capacity)
+    if buffer.most_ahead > 0:
+        limit = request.end + buffer.most_ahead
+    else:
+        limit = (request.end if buffer.over_requested else request.sector) + buffer.sectors
+    limit = jnp.minimum(limit, geometry.capacity)
+    if buffer.read_ahead < 3:
+        piece = stretch(geometry, jnp.where(found.hit, found.end, request.end - 1))
+        _, track_end = piece.track(piece.sector)
+        limit = jnp.minimum(limit, track_end if buffer.read_ahead == 1 else piece.cylinder_end(piece.sector))
+    return jnp.maximum(limit, request.end)
+
+
+def read(
+    segments: Segments, stopped: Stopped, angle: Float[Array, "1 *lanes"], request: Request
+) -> tuple[Float[Array, "1 *lanes"], Memory]:
+    """When a read that arrives now is answered, and the buffer from then on."""
+    memory, buffer = stopped.memory, segments.electronics.buffer
+    found = find(segments, memory, request)
+    media = _media(segments, stopped, angle, request, found)
+    answer = _answer(segments, memory, request, found, media)
+    old = jnp.where(found.miss, 0, pick(memory.limit, found.segment))
+    limit = jnp.maximum(old, limit_ahead(segments, found, request))
+    reads_on = ~found.hit | _starts(segments, memory, media.piece, found.end < limit)
+    limit = jnp.where(found.hit & ~found.runs & ~reads_on, old, limit)
+    end = jnp.where(found.hit, found.end, request.end)
+    here = memory.number == found.segment
+    over = found.miss & (request.end > media.piece.limit)
+    # in the next zone the head reads on from the request's end
+    base = jnp.where(over, request.end, jnp.where(found.runs, memory.base, media.piece.sector))
+    place = stretch(segments.drive.geometry, request.end - 1).place(request.end - 1)
+    uses = memory.uses + 1
+    return answer, memory._replace(
+        start=jnp.where(here, jnp.maximum(found.start, end - buffer.sectors), memory.start),
+        end=jnp.where(here, end, memory.end),
+        limit=jnp.where(here, limit, memory.limit),
+        used=jnp.where(here, uses, memory.used),
+        ahead=jnp.where(found.runs | reads_on, found.segment, NOBODY),
+        base=base,
+        since=jnp.where(over, media.ends, media.since),
+        landing=media.landing,
+        last=found.segment,
+        uses=uses,
+        after_read=request.read,
+        arm=where_tree(found.hit, memory.arm, Arm(place.cylinder, place.head)),
+    )
+
+
+def _starts(
+    segments: Segments, memory: Memory, piece: Stretch, further: Bool[Array, "1 *lanes"]
+) -> Bool[Array, "1 *lanes"]:
+    """Whether a hit has the drive read on, where there is `further` to go, from the beginning of `piece`."""
+    buffer, place = segments.electronics.buffer, piece.place(piece.sector)
+    if not buffer.ahead_on_hit:
+        return jnp.zeros_like(further)
+    leaves = jnp.zeros_like(further)
+    if buffer.read_ahead in (1, 2):
+        leaves = place.cylinder != memory.arm.cylinder
+    if buffer.read_ahead == 1:
+        leaves = leaves | (place.head != memory.arm.head)
+    return further & ~leaves
+
+
+def _media(
+    segments: Segments, stopped: Stopped, angle: Float[Array, "1 *lanes"], request: Request, found: Found
+) -> Media:
+    """What the head reads: what it is reading ahead, or from where the segment ends on."""
+    memory, drive = stopped.memory, segments.drive
+    piece = stretch(drive.geometry, jnp.where(found.runs, memory.base, found.end))
+    begins = jnp.maximum(segments.after("read_miss", memory) + stopped.residue, memory.settled)
+    target = drive.locate(piece.sector, jnp.ones_like(piece.sector))
+    reached = segments.reach(memory.arm, angle, begins, target, read=True)
+    most = jnp.minimum(piece.track(piece.sector)[1] - piece.sector, request.count)
+    first = most
+    if segments.electronics.buffer.zero_latency_read:
+        behind = segments.behind(piece, reached)
+        skipped = jnp.maximum(jnp.ceil(behind - HAIR), 1.0).astype(jnp.int32)
+        first = jnp.where(found.miss & (behind > 0) & (skipped < most), skipped, most)
+    kept = Reached(memory.landing, memory.since)
+    landing, since = where_tree(found.runs, kept, reached)
+    ends = since + located(drive, request).transfer
+    return Media(piece, since, landing, ends, first, most)
+
+
+def _there_at(
+    segments: Segments, request: Request, found: Found, media: Media, number: Int[Array, "1 *lanes"]
+) -> Float[Array, "1 *lanes"]:
+    """When the request's sector of that number, from 1 on, is in the buffer; long ago if it was before."""
+    number = jnp.where((number > media.first) & (number <= media.most) & found.miss, media.first, number)
+    piece = media.piece
+    within = media.since + segments.drive.seconds(piece.turns(request.sector + number - piece.sector))
+    # those of the next zone come one after the other; as if its tracks were as long
+    beyond = media.ends - segments.drive.seconds((request.count - number) / piece.length)
+    time = jnp.where(found.miss & (request.sector + number > piece.limit), beyond, within)
+    return jnp.where(number <= found.there, LONG_AGO, time)
+
+
+def _answer(
+    segments: Segments, memory: Memory, request: Request, found: Found, media: Media
+) -> Float[Array, "1 *lanes"]:
+    """When a read is answered: each sector crosses the bus once it is there, the bus is had, and those before it are over."""
+    overheads, bus, buffer = segments.electronics.overheads, segments.electronics.bus, segments.electronics.buffer
+    hit_overhead, overhead, disconnect = (
+        segments.after(what, memory) for what in ("read_hit", "read_miss", "read_disconnect")
+    )
+    given_up, again = overhead + disconnect, overheads.first_reselect + overheads.preparation
+    water = (jnp.minimum(buffer.sectors, request.count) * np.float32(buffer.high_water)).astype(jnp.int32)
+    water = jnp.minimum(jnp.maximum(water, 1), request.count)
+    had = jnp.maximum(given_up, _there_at(segments, request, found, media, water)) + again
+    had = jnp.where(found.part & (memory.settled <= 0), hit_overhead + overheads.preparation, had)
+    if bus.never_given_up:
+        had = jnp.where(found.miss, overhead + overheads.preparation, had)
+    # of sectors that follow one another on a track the first or the last decides, of tracks the first or the last
+    _, track_end = media.piece.track(jnp.minimum(request.sector + found.there, media.piece.limit - 1))
+    last_track, _ = media.piece.track(jnp.minimum(request.end, media.piece.limit) - 1)
+    deciding = [found.there + 1, media.first, track_end - request.sector, track_end - request.sector + 1]
+    deciding += [last_track - request.sector, last_track - request.sector + 1]
+    deciding += [media.piece.limit - request.sector + 1, request.count]
+    sent = had + request.count * np.float32(bus.read)
+    for number in deciding:
+        number = jnp.clip(number, 1, request.count)
+        crosses = (request.count - number + 1) * np.float32(bus.read)
+        sent = jnp.maximum(sent, _there_at(segments, request, found, media, number) + crosses)
+    busy = jnp.maximum(given_up, memory.settled) + again
+    whole = jnp.where(memory.settled > 0, busy, hit_overhead + overheads.preparation)
+    crossed = jnp.where(found.hit, whole + request.count * np.float32(bus.read), sent)
+    return crossed + overheads.read_completion

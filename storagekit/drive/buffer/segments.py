@@ -1,0 +1,222 @@
+"""A drive as its host sees it: arm and platter behind a controller, a bus and a buffer in segments, one request at a time.
+
+What happens is what DiskSim 4.0 says that its parameters mean (reference manual, disk module). A request arrives when the one
+before has been answered. A read whose sectors are all in a segment is a hit: overhead, the bus, the completion. One that
+begins in a segment gets the rest from the platter, without moving the arm if that is being read ahead. Any other is a miss:
+reading ahead stops, and a segment that nothing waits in is emptied for it. After a read the drive reads on, up to a limit,
+until a request needs the arm. A write crosses the bus while the arm moves; what is not there when the head comes by waits for
+a revolution. Written behind, it is answered once its data is in the buffer, and holds the arm, but not the host, until it is
+on the platter.
+
+Left out: sectors in the buffer beyond the segment's room while a request is under way; the lowest amount read ahead; a bus
+given up in the middle of a read costs nothing more (on all drives that ship nothing, or it is held).
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from storagekit.arrays import AnyArray
+from storagekit.drive.base import Arm, Target
+from storagekit.drive.buffer.stretch import Stretch, stretch
+from storagekit.drive.electronics import Electronics
+from storagekit.drive.mechanical import Drive
+from storagekit.errors import InputError
+from storagekit.lanes import MOST_WHOLE, pick, rows, where_tree
+
+NOBODY = -1
+# seconds; what lies further back is over
+LONG_AGO = -10.0
+# sectors; of a place on a track less than this behind a sector's beginning the head is there
+HAIR = 1e-3
+
+
+class Request(NamedTuple):
+    """What the host asks for: `count` sectors from `sector` on."""
+
+    read: Bool[Array, "1 *lanes"]
+    sector: Int[Array, "1 *lanes"]
+    count: Int[Array, "1 *lanes"]
+
+    @property
+    def end(self) -> Int[Array, "1 *lanes"]:
+        return self.sector + self.count
+
+
+class Memory(NamedTuple):
+    """The buffer, and what the drive does of its own accord; times are seconds from now.
+
+    start, end: what each segment holds, nothing where they are equal. limit: how far it is to be read ahead. used: when it
+    was last, counted in requests. ahead: the segment that is read ahead, or NOBODY; `base` is then the sector from which the
+    head has read without a pause, `since` when it was at its beginning, `landing` when the arm was on its track. dirty: the
+    segment that is written behind, or NOBODY; settled: when the arm is free of that. last: the segment of the request before,
+    and after_read: whether that was a read. arm: where the last access ended.
+    """
+
+    start: Int[Array, "segment *lanes"]
+    end: Int[Array, "segment *lanes"]
+    limit: Int[Array, "segment *lanes"]
+    used: Int[Array, "segment *lanes"]
+    ahead: Int[Array, "1 *lanes"]
+    base: Int[Array, "1 *lanes"]
+    since: Float[Array, "1 *lanes"]
+    landing: Float[Array, "1 *lanes"]
+    dirty: Int[Array, "1 *lanes"]
+    settled: Float[Array, "1 *lanes"]
+    last: Int[Array, "1 *lanes"]
+    after_read: Bool[Array, "1 *lanes"]
+    uses: Int[Array, "1 *lanes"]
+    arm: Arm
+
+    @property
+    def number(self) -> Int[Array, "segment *ones"]:
+        """The segments' numbers."""
+        return rows(self.start.shape[0], self.start)
+
+    def elapse(self, time: Float[Array, "1 *lanes"]) -> "Memory":
+        later = (jnp.maximum(one - time, LONG_AGO) for one in (self.since, self.landing, self.settled))
+        since, landing, settled = later
+        return self._replace(since=since, landing=landing, settled=settled)
+
+    def reads_on(self) -> Bool[Array, "1 *lanes"]:
+        """Whether it reads ahead."""
+        return self.ahead != NOBODY
+
+
+class Stopped(NamedTuple):
+    """A buffer at this moment, and seconds until the arm may move for a request that stops reading ahead."""
+
+    memory: Memory
+    residue: Float[Array, "1 *lanes"]
+
+
+class Reached(NamedTuple):
+    """When the arm is on the track of a sector, and when that begins to pass."""
+
+    landing: Float[Array, "1 *lanes"]
+    begins: Float[Array, "1 *lanes"]
+
+
+class Segments(eqx.Module):
+    """The buffer of a drive, with its controller and its bus; `electronics` are the drive's (`load_electronics`).
+
+    Raises InputError for a drive of more than 2^31 sectors, or with physical sectors of 4 KB.
+    """
+
+    drive: Drive
+    electronics: Electronics = eqx.field(static=True)
+
+    def __check_init__(self):
+        if self.drive.capacity > MOST_WHOLE:
+            raise InputError(f"a buffer for {self.drive.capacity} sectors: modelled are drives of up to {MOST_WHOLE}")
+        if self.drive.grain != 1:
+            raise InputError(f"a buffer for sectors of {self.drive.grain * 512} bytes: modelled are those of 512")
+
+    def init(self, lanes: tuple[int, ...]) -> Memory:
+        """Empty, the arm on cylinder 0, before any request."""
+        size = self.electronics.buffer.segments
+        nothing, nobody = jnp.zeros((size, *lanes), jnp.int32), jnp.full((1, *lanes), NOBODY, jnp.int32)
+        first = jnp.zeros((1, *lanes), jnp.int32)
+        long_ago = jnp.full((1, *lanes), LONG_AGO, jnp.float32)
+        return Memory(
+            *[nothing] * 4,
+            ahead=nobody,
+            base=first,
+            since=long_ago,
+            landing=long_ago,
+            dirty=nobody,
+            settled=long_ago,
+            last=nobody,
+            after_read=first == 0,
+            uses=first,
+            arm=Arm(first, first),
+        )
+
+    @property
+    def apart(self) -> bool:
+        """Whether one segment is for writes alone, the first, and others are for reads."""
+        return self.electronics.buffer.write_segment and self.electronics.buffer.segments > 1
+
+    def after(self, what: str, memory: Memory) -> Float[Array, "1 *lanes"]:
+        """An overhead that depends on whether the request before was a read."""
+        overheads = self.electronics.overheads
+        return jnp.where(
+            memory.after_read, getattr(overheads, f"{what}_after_read"), getattr(overheads, f"{what}_after_write")
+        )
+
+    def reach(
+        self,
+        arm: Arm,
+        angle: Float[Array, "1 *lanes"],
+        at: Float[Array, "1 *lanes"],
+        target: Target,
+        read: bool,
+        least: float | Float[Array, "1 *lanes"] = 0.0,
+    ) -> Reached:
+        """From `arm` to a target, for an arm that may move from `at` on and moves for at least `least` seconds; the platter
+        stands at `angle` now."""
+        drive = self.drive
+        way = drive.positioning(arm, angle + drive.turns(at), target, jnp.full(at.shape, read))
+        late = jnp.maximum(least - way.seek, 0.0)
+        # the head lands later: what it had to wait for may have passed
+        missed = jnp.ceil(jnp.maximum(drive.turns(late - way.rotation), 0.0))
+        landing = at + way.seek + late
+        return Reached(landing, landing + way.rotation - late + drive.seconds(missed))
+
+    def behind(self, piece: Stretch, reached: Reached) -> Float[Array, "1 *lanes"]:
+        """Sectors that a head that has landed stands behind the beginning of a stretch; 0 if it is just there."""
+        wait = self.drive.turns(reached.begins - reached.landing)
+        return jnp.where(wait > 0, (1.0 - wait) * piece.length, 0.0)
+
+    def now(self, memory: Memory) -> Stopped:
+        """The buffer with what has been read ahead and written behind by now."""
+        drive, buffer = self.drive, self.electronics.buffer
+        piece, runs = stretch(drive.geometry, memory.base), memory.reads_on()
+        room = jnp.maximum(jnp.where(runs, pick(memory.limit, memory.ahead), 0) - memory.base, 0)
+        came = jnp.where(runs, jnp.minimum(piece.reached(-drive.turns(memory.since)), room), 0)
+        over = came >= jnp.minimum(room, piece.room)
+        next_ = memory.base + came
+        place = piece.place(jnp.minimum(next_, memory.base + jnp.maximum(room - 1, 0)))
+        here = memory.number == memory.ahead
+        end = jnp.where(here, jnp.maximum(memory.end, next_), memory.end)
+        start = jnp.where(here, jnp.maximum(memory.start, end - buffer.sectors), memory.start)
+        written = (memory.dirty != NOBODY) & (memory.settled <= 0)
+        if not buffer.hits_written:
+            end = jnp.where(written & (memory.number == memory.dirty), start, end)
+        stopped = memory._replace(
+            start=start,
+            end=end,
+            ahead=jnp.where(over, NOBODY, memory.ahead),
+            dirty=jnp.where(written, NOBODY, memory.dirty),
+            arm=where_tree(runs, Arm(place.cylinder, place.head), memory.arm),
+        )
+        return Stopped(stopped, jnp.where(runs & ~over, self._residue(memory, piece, came), 0.0))
+
+    def _residue(self, memory: Memory, piece: Stretch, came: Int[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
+        """Seconds to the end of what the drive is at as it reads ahead: a move of the arm, and unless it stops in the sector,
+        the wait for the next one or that sector."""
+        drive, next_ = self.drive, memory.base + came
+        before, after = piece.place(next_ - 1), piece.place(next_)
+        crosses = (before.cylinder != after.cylinder) | (before.head != after.head)
+        switch = jnp.where(before.head != after.head, drive.head_switch, 0.0)
+        move = jnp.maximum(switch, drive.seek(jnp.abs(after.cylinder - before.cylinder)))
+        left = memory.since + drive.seconds(piece.turns(came))
+        landing = jnp.where(came == 0, memory.landing, jnp.where(crosses, left + move, LONG_AGO))
+        if self.electronics.buffer.stops_in_sector:
+            return jnp.maximum(landing, 0.0)
+        ends = memory.since + drive.seconds(piece.turns(came + 1))
+        begins = ends - drive.seconds(1 / piece.length)
+        pending = jnp.where(begins > drive.seconds(HAIR / piece.length), begins, jnp.maximum(ends, 0.0))
+        return jnp.where(landing > 0, landing, pending)
+
+
+def located(drive: Drive, request: Request) -> Target:
+    """Where all of a request lies."""
+    return drive.locate(request.sector, request.count)
+
+
+def whole_turns(turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
+    """The whole revolutions that a wait of so many turns, if any, takes."""
+    return jnp.where(turns > 0, jnp.ceil(turns), 0.0)

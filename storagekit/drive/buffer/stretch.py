@@ -1,0 +1,89 @@
+"""What passes under a head that reads on: how many sectors after so many turns, and how many turns for so many sectors."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from storagekit.arrays import AnyArray
+from storagekit.drive.geometry import Geometry, Place, Zone, divided
+
+# sectors; what rounding may take from a whole one
+HAIR = 1e-3
+
+
+class Stretch(NamedTuple):
+    """The sectors from `sector` to the end of its zone, `limit`, as a head passes over them that is at the beginning of the
+    first at angle `angle` and follows the skews: `passed` is that one's `Place.passed`."""
+
+    zone: Zone
+    sector: Int[AnyArray, "*#row"]
+    limit: Int[AnyArray, "*#row"]
+    passed: Int[AnyArray, "*#row"]
+    angle: Float[AnyArray, "*#row"]
+
+    @property
+    def length(self) -> Float[AnyArray, "*#row"]:
+        """Sectors of a revolution."""
+        return self.zone.sectors_per_track.astype(np.float32)
+
+    @property
+    def room(self) -> Int[AnyArray, "*#row"]:
+        """Its sectors."""
+        return self.limit - self.sector
+
+    def turns(self, count: Int[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
+        """Turns until the first `count` of them have passed; 0 for none."""
+        last = self.zone.place(self.sector + jnp.clip(count, 1, self.room) - 1)
+        return jnp.where(count > 0, (last.passed - self.passed + 1) / self.length, 0.0)
+
+    def reached(self, turns: Float[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
+        """How many of them have passed whole after so many turns: the inverse of `turns`."""
+        zone = self.zone
+        data, track = zone.sectors_per_track - zone.track_spares, zone.sectors_per_track + zone.track_skew
+        skew = zone.cylinder_skew - zone.track_skew
+        cylinders, _ = divided(zone.group_tracks, zone.heads)
+        # in sectors' worth of rotation, from the beginning of one group of cylinders to that of the next
+        group_turn = cylinders * (zone.heads * track + skew) + zone.group_spares
+        group_turn = group_turn - (zone.group_tracks * data - zone.group_sectors)
+        swept = jnp.floor(jnp.maximum(turns, 0.0) * self.length + HAIR).astype(np.int32)
+        group, rest = divided(self.passed + swept, group_turn)
+        cylinder, rest = divided(rest, zone.heads * track + skew)
+        order, _ = divided(rest, track)
+        order = jnp.minimum(order, zone.heads - 1)
+        on_track = jnp.minimum(rest - order * track, data)
+        within = jnp.minimum((cylinder * zone.heads + order) * data + on_track, zone.group_sectors)
+        return jnp.clip(zone.origin + group * zone.group_sectors + within - self.sector, 0, self.room)
+
+    def place(self, sector: Int[AnyArray, "*#row"]) -> Place:
+        """Where one of them lies."""
+        return self.zone.place(jnp.clip(sector, self.sector, self.limit - 1))
+
+    def track(self, sector: Int[AnyArray, "*#row"]) -> tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]:
+        """The first sector of the track that one of them is on, and the one behind its last."""
+        data = self.zone.sectors_per_track - self.zone.track_spares
+        _, within = divided(sector - self.zone.origin, self.zone.group_sectors)
+        _, on_track = divided(within, data)
+        together = jnp.minimum(data - on_track, self.zone.group_sectors - within)
+        return sector - on_track, jnp.minimum(sector + together, self.limit)
+
+    def cylinder_end(self, sector: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
+        """The sector behind the last of the cylinder that one of them is on."""
+        data = self.zone.sectors_per_track - self.zone.track_spares
+        _, within = divided(sector - self.zone.origin, self.zone.group_sectors)
+        track, _ = divided(within, data)
+        _, order = divided(track, self.zone.heads)
+        _, behind = self.track(sector)
+        return jnp.minimum(behind + (self.zone.heads - 1 - order) * data, self.limit)
+
+
+def stretch(geometry: Geometry, sector: Int[AnyArray, "*#row"]) -> Stretch:
+    """The stretch that begins at a sector of the drive; at its last one for those beyond."""
+    sector = jnp.clip(sector, 0, geometry.capacity - 1)
+    zone = geometry.at(sector)
+    limit = jnp.full_like(sector, geometry.capacity)
+    for first in geometry.first_sector[:0:-1]:
+        limit = jnp.where(sector < first, jnp.asarray(first, sector.dtype), limit)
+    place = zone.place(sector)
+    return Stretch(zone, sector, limit, place.passed, place.angle)

@@ -1,0 +1,186 @@
+"""A drive's buffer: what passes under the head, timelines worked by hand, and what is refused."""
+
+from typing import cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import assert_refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jaxtyping import Array
+
+from storagekit.drive import Drive, drive_names, load_drive, load_electronics
+from storagekit.drive.buffer import Request, Segments, serve
+from storagekit.drive.buffer.stretch import stretch
+from storagekit.units import MS
+
+NARROW = [name for name in drive_names() if load_drive(name).capacity < 2**31]
+
+
+@pytest.mark.parametrize("name", NARROW)
+@settings(max_examples=20, derandomize=True)
+@given(data=st.data())
+def test_what_has_passed_is_what_a_transfer_takes(name, data):
+    """Around the ends of tracks, cylinders and groups of cylinders: so many sectors have passed after the time that the drive
+    needs for them, and one less a tenth of a sector sooner."""
+    drive = load_drive(name)
+    shape = drive.geometry
+    zone = data.draw(st.integers(0, shape.first_sector.size - 1))
+    group = int(shape.group_sectors[zone]) * data.draw(st.integers(0, 3))
+    near = data.draw(st.lists(st.integers(-2000, 2000), min_size=16, max_size=16))
+    sector = np.clip(int(shape.first_sector[zone]) + group + np.array(near), 0, drive.capacity - 1)
+    count = np.array(data.draw(st.lists(st.integers(1, 3000), min_size=16, max_size=16)))
+    piece = stretch(shape, jnp.asarray(sector, jnp.int32))
+    count = jnp.minimum(jnp.asarray(count, jnp.int32), piece.room)
+    turns = piece.turns(count)
+    takes = np.asarray(drive.locate(piece.sector, count).transfer) / float(drive.revolution)
+    np.testing.assert_allclose(turns, takes, rtol=1e-6)
+    assert piece.reached(turns).tolist() == count.tolist()
+    assert piece.reached(turns - 0.1 / piece.length).tolist() == (count - 1).tolist()
+    assert piece.turns(jnp.zeros_like(count)).tolist() == [0.0] * 16 == piece.reached(-turns).tolist()
+
+
+class Served:
+    """A drive that serves requests at times of a clock, ms."""
+
+    def __init__(self, name: str, **buffer):
+        """buffer: what is otherwise with its buffer."""
+        known = load_electronics(name)
+        self.segments = Segments(load_drive(name), known._replace(buffer=known.buffer._replace(**buffer)))
+        self.memory, self.now = self.segments.init(()), 0.0
+        self.step = jax.jit(serve)
+
+    def __call__(self, at: float, read: bool, sector: int, count: int) -> float:
+        """Milliseconds that a request arriving at `at` takes."""
+        self.pass_until(at)
+        angle = jnp.asarray([at * MS / float(self.segments.drive.revolution) % 1], jnp.float32)
+        request = Request(jnp.array([read]), jnp.array([sector], jnp.int32), jnp.array([count], jnp.int32))
+        taken, self.memory = self.step(self.segments, self.memory, angle, request)
+        return float(taken[0]) / MS
+
+    def pass_until(self, at: float) -> None:
+        self.memory = self.memory.elapse(jnp.array([(at - self.now) * MS], jnp.float32))
+        self.now = at
+
+
+# the Atlas 10K: 0.184 ms of a hit, 0.099 ms a sector on the bus, 334 sectors a track, of which the outermost has sector 0
+REVOLUTION = 60_000 / 10_025
+SECTOR = REVOLUTION / 334
+BUS, HIT = 0.099, 0.184
+
+
+def test_reads_from_the_segment_that_is_read_ahead():
+    """At angle 0 and time 0 sector 0 is under the head: it is in the buffer a sector later, and crosses the bus. The drive
+    reads on: 1 ms later it has read 55 sectors, so that the next 20 are a hit. Of 100 from sector 50 on all are there at
+    150 sectors' time; they cross one after the other, as the bus takes five times as long as the platter."""
+    drive = Served("atlas10k")
+    assert drive(0, True, 0, 1) == pytest.approx(SECTOR + BUS, rel=1e-4)
+    assert drive(1, True, 1, 20) == pytest.approx(HIT + 20 * BUS, rel=1e-4)
+    assert drive(1.1, True, 50, 100) == pytest.approx(HIT + 100 * BUS, rel=1e-4)
+    # it has read to the end of the track, no further: hits leave arm and platter alone
+    assert drive(50, True, 200, 134) == pytest.approx(HIT + 134 * BUS, rel=1e-4)
+    assert drive(70, True, 330, 4) == pytest.approx(HIT + 4 * BUS, rel=1e-4)
+    assert not bool(drive.memory.reads_on()[0])
+
+
+def test_a_miss_stops_reading_ahead_and_its_arm_may_come_too_late():
+    """On the track below, sector 381 stands at the angle of 63 sectors of skew and 47. Sector 100 passes as its request
+    arrives: from the end of that the arm switches, for 0.176 ms, 9.8 sectors, and comes too late by one."""
+    drive = Served("atlas10k")
+    drive(0, True, 0, 1)
+    arrives = 100.1 * SECTOR
+    assert drive(arrives, True, 334 + 47, 1) == pytest.approx(
+        REVOLUTION + (63 + 47) * SECTOR - arrives + SECTOR + BUS, rel=1e-4
+    )
+
+
+def test_a_write_is_answered_from_the_buffer_and_holds_the_arm():
+    """Overhead 0.186 ms after a read, then the bus. The 8 sectors of the track below go to the platter as their angle comes
+    by, the arm having switched and settled, 0.176 + 0.487 ms. A write that goes on from it joins it, what is read next waits
+    for it."""
+    drive = Served("atlas10k")
+    drive(0, True, 0, 1)
+    at = 30 * REVOLUTION
+    assert drive(at, False, 334, 8) == pytest.approx(0.186 + 8 * BUS, rel=1e-4)
+    landed = 0.186 + 0.176 + 0.487
+    written = landed + (63 * SECTOR - landed) % REVOLUTION + 8 * SECTOR
+    assert float(drive.memory.settled[0]) / MS == pytest.approx(written, rel=1e-4)
+    before = drive.memory
+    # a write after a write: 0.187 ms; the platter takes its 4 sectors in the same pass
+    assert drive(at + 1, False, 342, 4) == pytest.approx(0.187 + 4 * BUS, abs=2e-3)
+    assert float(drive.memory.settled[0]) / MS == pytest.approx(written + 4 * SECTOR - 1, rel=1e-3)
+    # back to the track above, with what was read of it forgotten: sector 75 has just passed when the arm is there
+    drive.memory, drive.now = before._replace(end=before.end.at[0].set(before.start[0])), at
+    assert written < 75 * SECTOR < written + 0.176
+    assert drive(at + 1, True, 75, 1) == pytest.approx(REVOLUTION + 76 * SECTOR + BUS - 1, rel=1e-4)
+
+
+def test_a_write_takes_what_it_covers_out_of_the_buffer():
+    drive = Served("atlas10k")
+    drive(0, True, 0, 1)
+    drive(50, True, 5_000_000, 8)
+    drive(100, False, 100, 8)
+    held = [(int(a), int(b)) for a, b in zip(drive.memory.start, drive.memory.end, strict=True) if a < b]
+    assert (100, 108) in held and not any(start <= 50 < end for start, end in held)
+    # to the buffer it is as good as what was read
+    assert drive(150, True, 100, 8) == pytest.approx(0.184 + 8 * BUS, abs=5e-3)
+
+
+def test_what_was_written_is_no_hit_where_reads_are_not_answered_from_it():
+    drive = Served("atlas10k", hits_written=False)
+    drive(0, False, 8_000_000, 8)
+    assert drive(60, True, 8_000_000, 8) > 2 * (HIT + 8 * BUS)
+
+
+def test_a_segment_that_waits_for_the_platter_is_not_given_to_a_read():
+    """After a write whose data is still to be written, a miss takes another segment, and the data stays a hit."""
+    drive = Served("atlas10k")
+    drive(0, False, 8_000_000, 8)
+    assert float(drive.memory.settled[0]) > 1 * MS
+    dirty = int(drive.memory.dirty[0])
+    drive(0.9, True, 3_000_000, 8)
+    assert int(drive.memory.last[0]) != dirty
+    assert drive(60, True, 8_000_000, 8) == pytest.approx(HIT + 8 * BUS, abs=5e-3)
+
+
+def test_lanes_are_runs_of_their_own():
+    """Three streams side by side take what each takes alone."""
+    segments = Segments(load_drive("cheetah9lp"), load_electronics("cheetah9lp"))
+    random = np.random.default_rng(5)
+    reads = random.random((40, 1, 3)) < 0.6
+    sectors, counts = random.integers(0, 3000, (40, 1, 3)), random.integers(1, 40, (40, 1, 3))
+    pauses = random.exponential(3 * MS, (40, 1, 3)).astype(np.float32)
+
+    def through(lanes: tuple[int, ...], columns: list[Array]) -> Array:
+        def step(state, asked):
+            (memory, angle), (*request, pause) = state, asked
+            taken, memory = serve(segments, memory, angle, Request(*request))
+            angle = angle + segments.drive.drift(taken) + segments.drive.drift(pause)
+            return (memory.elapse(taken).elapse(pause), angle - jnp.floor(angle)), taken
+
+        start = segments.init(lanes), jnp.zeros((1, *lanes), jnp.float32)
+        return jax.lax.scan(step, start, tuple(columns))[1]
+
+    columns = [
+        cast(Array, jnp.asarray(one)) for one in (reads, sectors.astype(np.int32), counts.astype(np.int32), pauses)
+    ]
+    together = np.asarray(through((3,), columns))
+    for lane in range(3):
+        np.testing.assert_allclose(together[..., lane], through((), [one[..., lane] for one in columns]), rtol=1e-6)
+
+
+def test_drives_that_are_not_modelled_are_refused():
+    electronics = load_electronics("atlas10k")
+    assert_refused(lambda: Segments(load_drive("wd_hc570"), electronics), "modelled are drives of up to 2147483647")
+    small = Drive.from_datasheet(
+        rpm=7200,
+        track_seek=1e-3,
+        average_seek=8.5e-3,
+        full_seek=17e-3,
+        capacity=1e11,
+        media_rate=2e8,
+        sector_bytes=4096,
+    )
+    assert_refused(lambda: Segments(small, electronics), "sectors of 4096 bytes: modelled are those of 512")
