@@ -84,7 +84,7 @@ def test_requests_over_a_zones_end_take_as_long_as_in_the_scalar_program(name):
     as sectors of the next zone are timed with the track length of the first."""
     drive = load_drive(name)
     random, edges = np.random.default_rng(3), drive.geometry.first_sector[1:]
-    before, behind = random.integers(1, 30, (2, 2, edges.size))
+    before, behind = random.integers(1, 150, (2, edges.size)), random.integers(1, 30, (2, edges.size))
     first, sectors = (edges - before).ravel(), (before + behind).ravel()
     reads = np.repeat([True, False], edges.size)
     trace = stream_of(first, sectors, reads, random.exponential(20 * MS, first.size).astype(np.float32))

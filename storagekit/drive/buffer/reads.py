@@ -204,8 +204,7 @@ def _answer(
     _, track_end = media.piece.track(jnp.minimum(request.sector + found.there, media.piece.limit - 1))
     last_track, _ = media.piece.track(jnp.minimum(request.end, media.piece.limit) - 1)
     deciding = [found.there + 1, media.first, track_end - request.sector, track_end - request.sector + 1]
-    deciding += [last_track - request.sector, last_track - request.sector + 1]
-    deciding += [media.piece.limit - request.sector + 1, request.count]
+    deciding += [last_track - request.sector, last_track - request.sector + 1, request.count]
     sent = had + request.count * np.float32(bus.read)
     for number in deciding:
         number = jnp.clip(number, 1, request.count)
