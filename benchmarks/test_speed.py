@@ -16,7 +16,7 @@ from benchmarks import control, fair_control
 from benchmarks.operations import operations
 from storagekit.devices import cores
 from storagekit.dispatch import DSPTF, Hashing, NearestIdle, central
-from storagekit.drive import Mixed, load_drive
+from storagekit.drive import Mixed, load_buffered, load_drive
 from storagekit.engine import Record, Scenario, System, execute, keys, stack
 from storagekit.engine.run import CHUNK, Runner, _advance
 from storagekit.metrics import STANDARD
@@ -25,11 +25,11 @@ from storagekit.papers.dsfq import bricks as dsfq
 from storagekit.papers.dsptf.brick_group import SLOTS, group
 from storagekit.papers.srarray.disk import paper_drive
 from storagekit.papers.srarray.disk_array import placed
-from storagekit.placement import Declustered
+from storagekit.placement import Declustered, Replicas
 from storagekit.plan import Layout
 from storagekit.schedule import RSATF, SATF
 from storagekit.units import KB
-from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests, recorded
+from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, RandomRequests, recorded
 from storagekit.workload.standin import CELLO_BASE, generate
 from storagekit.write import Background
 
@@ -113,16 +113,18 @@ def test_fair_queues(against):
     against(f"figure 9 of dsfq, {lanes} lanes, all cores", engine(stacked, lanes, 64), theirs)
 
 
+def clocked(work):
+    """Processor time that it takes, seconds."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
 @pytest.mark.parametrize("outstanding", [32, 64])
 def test_kinds_of_drives(benchmark, note, outstanding):
     """30 bricks with drives of four kinds, as a multiple of one kind: processor time of an event, 64 lanes a core."""
     drives, bricks, lanes = [load_drive(name) for name in KINDS], 30, 64 * cores()
     mixed = Mixed(drives, [brick % len(drives) for brick in range(bricks)])
-
-    def seconds(work):
-        began = time.process_time()
-        work()
-        return time.process_time() - began
 
     def run(drive):
         system = System(drive, Declustered(bricks, copies=2), Hashing(), SATF(), slots=outstanding)
@@ -134,11 +136,33 @@ def test_kinds_of_drives(benchmark, note, outstanding):
     works, taken = [run(drives[0]), run(mixed)], []
     for work in works:
         work()  # compiled
-    benchmark.pedantic(lambda: taken.append([seconds(work) for work in works]), rounds=9)
+    benchmark.pedantic(lambda: taken.append([clocked(work) for work in works]), rounds=9)
     one, four = np.min(taken, axis=0) / (CHUNK * 16 * lanes) * 1e9
     ratio = np.median([several / single for single, several in taken])
     text = f"{ratio:.2f} x ({four:.0f} against {one:.0f} ns an event and lane)"
     note(f"four kinds on 30 drives over one kind, {outstanding} slots", text)
+
+
+@pytest.mark.parametrize("bricks", [1, 8])
+@pytest.mark.parametrize("outstanding", [16, 64])
+def test_buffers(benchmark, note, bricks, outstanding):
+    """Atlas 10Ks with their buffers of ten segments, as a share of the speed without; 128 lanes."""
+
+    def run(drive):
+        system = System(drive, Replicas(bricks), Hashing(), SATF(), slots=outstanding)
+        scenario, _ = stack(
+            [Scenario(system, ClosedLoop(RandomRequests(FixedSize(4 * KB), 0.9), outstanding))], range(128)
+        )
+        return engine(scenario, 128, 16)
+
+    without, buffered = run(load_drive("atlas10k")), run(load_buffered("atlas10k"))
+    taken = []
+    without(), buffered()  # compiled
+    benchmark.pedantic(lambda: taken.append([clocked(without), clocked(buffered)]), rounds=9)
+    ratio = np.median([none / ten for none, ten in taken])
+    none, ten = np.min(taken, axis=0) / (CHUNK * 16 * 128) * 1e9
+    text = f"{ratio:.2f} ({ten:.0f} against {none:.0f} ns an event and lane)"
+    note(f"ten segments over none, {bricks} bricks, {outstanding} slots", text)
 
 
 def test_a_day_of_delayed_writes(against):

@@ -2,7 +2,8 @@
 
 A disk is described once, as a `Drive` (`load_drive` by name or from a file, `Drive.from_datasheet`, `ideal_drive`): a
 layout, where a request lies, and mechanics, how long arm and platter take. What is known of its controller, bus and buffer is
-apart from that (`load_electronics`), and so is what these do (`storagekit.drive.buffer`). Formulas see less of it, each in a
+apart from that (`load_electronics`), and so is what these do (`storagekit.drive.buffer`); `Buffered` (`load_buffered` by
+name) is the two together, a drive for a system like any other. Formulas see less of it, each in a
 view of its own:
 
     analytic.array.positioning.spindle(drive)         the planner's seeks: mean, square, best of several
@@ -12,13 +13,18 @@ view of its own:
 `DriveFigures`, `Disk`, `HeadTracking` and `Access` also take plain figures, where a paper gives no more.
 """
 
+from storagekit.drive.base import AbstractBuffer as AbstractBuffer
 from storagekit.drive.base import AbstractDrive as AbstractDrive
 from storagekit.drive.base import AbstractLayout as AbstractLayout
 from storagekit.drive.base import AbstractMechanics as AbstractMechanics
+from storagekit.drive.base import Access as Access
 from storagekit.drive.base import Arm as Arm
+from storagekit.drive.base import NoBuffer as NoBuffer
 from storagekit.drive.base import OneKind as OneKind
 from storagekit.drive.base import Positioning as Positioning
 from storagekit.drive.base import Target as Target
+from storagekit.drive.buffered import Buffered as Buffered
+from storagekit.drive.buffered import load_buffered as load_buffered
 from storagekit.drive.electronics import Electronics as Electronics
 from storagekit.drive.electronics import known_electronics as known_electronics
 from storagekit.drive.electronics import load_electronics as load_electronics

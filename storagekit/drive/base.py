@@ -8,7 +8,7 @@ from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import equinox as eqx
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.arrays import AnyArray
 
@@ -28,6 +28,7 @@ class Target(NamedTuple):
     end: where the arm is when the last sector has passed.
     again: turns between reading and writing, for a write of a part of a physical sector, which has to be read first: 1, or
     0 of whole ones; None where each is one of 512 bytes.
+    sector, count: its address and how many sectors it has; None unless a buffer has to know.
     """
 
     cylinder: Int[AnyArray, "*#row"]
@@ -36,6 +37,8 @@ class Target(NamedTuple):
     transfer: Float[AnyArray, "*#row"]
     end: Arm
     again: Float[AnyArray, "*#row"] | None = None
+    sector: Int[AnyArray, "*#row"] | None = None
+    count: Int[AnyArray, "*#row"] | None = None
 
 
 class Positioning(NamedTuple):
@@ -120,8 +123,95 @@ class AbstractMechanics(eqx.Module):
         """How far the platter's angle has moved after `seconds`, in turns and in [0, 1), however long they are."""
 
 
+class Access(NamedTuple):
+    """An access as its host sees it, seconds. transfer: from the end of its positioning to its answer. after: the buffer from
+    its beginning on, at which its times count from now."""
+
+    positioning: Positioning
+    transfer: Float[AnyArray, "*#row"]
+    after: Any
+
+
+class AbstractBuffer(eqx.Module):
+    """What stands between a drive's platters and its host: who finds data there, and when the host has its answer.
+
+    What the buffers of a system's drives hold is private, a pytree that the event loop carries (`init`, `elapse`); `of` picks
+    that of the drive which chooses. The drive has one request at a time, the next when the host has its answer.
+    """
+
+    @property
+    def remembers(self) -> bool:
+        """Whether what a drive did before decides what it does now."""
+        return True
+
+    @abstractmethod
+    def init(self, drives: int, lanes: tuple[int, ...]) -> Any:
+        """Before the first request."""
+
+    @abstractmethod
+    def elapse(self, private: Any, time: Float[Array, "1 *lanes"]) -> Any:
+        """The same `time` seconds later."""
+
+    @abstractmethod
+    def of(self, private: Any, which: Int[Array, "1 *lanes"]) -> Any:
+        """That of drive `which`, as it is now."""
+
+    @abstractmethod
+    def seen(self, own: Any, mechanics: AbstractMechanics) -> AbstractMechanics:
+        """The mechanics of that drive as a scheduler sees them: what its buffer holds is there at once, and the arm is where
+        the drive has moved it of its own accord."""
+
+    @abstractmethod
+    def access(
+        self,
+        own: Any,
+        angle: Float[Array, "1 *lanes"],
+        target: Target,
+        read: Bool[Array, "1 *lanes"],
+        positioning: Positioning,
+        transfer: Float[Array, "1 *lanes"],
+    ) -> Access:
+        """The access of that drive which begins now, the platter at `angle` turns. positioning: as `seen`; transfer: what the
+        platter takes after it."""
+
+    @abstractmethod
+    def keep(self, private: Any, where: Bool[Array, "drive *lanes"], after: Any) -> Any:
+        """Private state once the drive marked in `where`, if any, has begun an access."""
+
+
+class NoBuffer(AbstractBuffer):
+    """Nothing: the host waits for the platter, and the drive for the host."""
+
+    @property
+    def remembers(self):
+        return False
+
+    def init(self, drives, lanes):
+        return None
+
+    def elapse(self, private, time):
+        return None
+
+    def of(self, private, which):
+        return None
+
+    def seen(self, own, mechanics):
+        return mechanics
+
+    def access(self, own, angle, target, read, positioning, transfer):
+        return Access(positioning, transfer, None)
+
+    def keep(self, private, where, after):
+        return None
+
+
 class AbstractDrive(AbstractLayout):
-    """The drives of a system: a layout, and the mechanics of each brick."""
+    """The drives of a system: a layout, the mechanics of each brick, and what is between them and the host."""
+
+    @property
+    def buffer(self) -> AbstractBuffer:
+        """Controller, bus and buffer; by default none."""
+        return NoBuffer()
 
     def check(self, bricks: int) -> None:
         """Raises InputError where it cannot be the drive of so many bricks."""

@@ -42,6 +42,10 @@ class Mixed(AbstractDrive):
     def __check_init__(self):
         if not self.members:
             raise InputError("no kinds of drives: give at least one")
+        if any(member.buffer.remembers for member in self.members):
+            raise InputError(
+                "drives with a buffer among several kinds: not modelled; give drives without (`load_drive`)"
+            )
         for kind in self.kinds:
             known = (np.asarray(kind) >= 0) & (np.asarray(kind) < len(self.members))
             require(known, "a brick with a drive of kind", kind, f"from 0 to {len(self.members) - 1}")

@@ -145,6 +145,7 @@ def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *lanes"]) -> 
             phase=phase - jnp.floor(phase),
             free=drives.free - time,
             plan=drives.plan._replace(finish=drives.plan.finish - time),
+            buffer=system.drive.buffer.elapse(drives.buffer, time),
         ),
         arrived=state.arrived - time,
         arrivals=scenario.arrivals.elapse(state.arrivals, time),

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.claims import Claim, Verdict
-from storagekit.drive import Positioning, Target
+from storagekit.drive import Access, Positioning, Target
 from storagekit.engine.answer import Part, count_end, size, still_serving, when_taken
 from storagekit.engine.state import NOBODY, Plan, Slots, State, mechanics, tell, time_of
 from storagekit.engine.system import Scenario, System
@@ -24,7 +24,6 @@ from storagekit.lanes import (
     where_tree,
 )
 from storagekit.moments import Ended, Taken
-from storagekit.placement import nearest_replica
 from storagekit.schedule import Choice
 from storagekit.write import Offer
 
@@ -119,7 +118,8 @@ class Best(NamedTuple):
 
     found: there is something. slot: that of the request, unless the part is `late`. target: where the part lies. start: when
     the access goes to the disk; finish: when it ends. idle_until: where nothing is found, when something will be. candidates:
-    parts there were to choose from; unanswered: those among them of requests that nobody has answered yet.
+    parts there were to choose from; unanswered: those among them of requests that nobody has answered yet. buffer: the
+    drive's own, from the beginning of the access on.
     """
 
     found: Bool[Array, "1 *lanes"]
@@ -134,6 +134,7 @@ class Best(NamedTuple):
     idle_until: Float[Array, "1 *lanes"]
     candidates: Int[Array, "1 *lanes"]
     unanswered: Int[Array, "1 *lanes"]
+    buffer: Any
 
     @property
     def takes(self) -> Float[Array, "1 *lanes"]:
@@ -175,6 +176,7 @@ def choose(
             plan=where_tree(planner, plan, drives.plan),
             planned=jnp.where(chooser, kept, drives.planned) & ~rival,
             idle=jnp.where(chooser, ~best.found, drives.idle),
+            buffer=system.drive.buffer.keep(drives.buffer, planner, best.buffer),
         ),
         claims=claims,
     )
@@ -209,7 +211,8 @@ def best_part(
     """What the scheduler of drive `which` takes next, in lanes in which it `chooses`."""
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
-    as_now = mechanics(scenario, state, which)
+    own = system.drive.buffer.of(drives.buffer, which)
+    as_now = system.drive.buffer.seen(own, mechanics(scenario, state, which))
     free, phase, arm = pick_tree((drives.free, drives.phase, drives.arm), which)
     begins = system.claims.begins(free)
     angle = phase + as_now.turns(begins)
@@ -223,25 +226,35 @@ def best_part(
     slot, lowest = cheapest(cost)
     chosen, later = _or_later(scenario, state, choice, _of_slot(slots, choice, slot), lowest, chooses)
     found = (jnp.isfinite(lowest) | chosen.late) & chooses
-    read, part = chosen.read, chosen.part
-    # of the one alone, because where it ends may have to be computed
-    target = _on_drive(system, chosen.place, part, which)
-    reach = nearest_replica(placement, system.drive, as_now, arm, angle, target, read, part, chosen.usable)
-    transfer = time_of(scenario, as_now, target, read, which)
+    target, replica, access = _access(scenario, choice, own, chosen)
     return Best(
         found=found,
         slot=slot,
         chosen=chosen,
         target=target,
-        replica=reach.replica,
-        positioning=reach.positioning,
-        transfer=transfer,
-        start=system.claims.issues(begins, reach.positioning.rotation),
-        finish=begins + reach.positioning.total + transfer,
+        replica=replica,
+        positioning=access.positioning,
+        transfer=access.transfer,
+        start=system.claims.issues(begins, access.positioning.rotation),
+        finish=begins + access.positioning.total + access.transfer,
         idle_until=least(choosable_from),
         candidates=jnp.where(found, count(cost < jnp.inf) + later, 0),
         unanswered=jnp.where(found, count((cost < jnp.inf) & ~slots.answered & (slots.answer > 0)), 0),
+        buffer=access.after,
     )
+
+
+def _access(
+    scenario: Scenario, choice: Choice, own: Any, chosen: Chosen
+) -> tuple[Target, Int[Array, "1 *lanes"], Access]:
+    """Where what is chosen lies, which replica of it is nearest, and the access. own: the drive's buffer."""
+    system, read, part = scenario.system, chosen.read, chosen.part
+    # of the one alone, because where it ends may have to be computed
+    target = _on_drive(system, chosen.place, part, choice.which)
+    reach = choice._replace(target=target, read=read, part=part, usable=chosen.usable).reach()
+    transfer = time_of(scenario, choice.mechanics, target, read, choice.which)
+    access = system.drive.buffer.access(own, choice.angle, target, read, reach.positioning, transfer)
+    return target, reach.replica, access
 
 
 def _given(

@@ -92,6 +92,7 @@ class Drives(NamedTuple):
     planned: Bool[Array, "drive *lanes"]
     idle: Bool[Array, "drive *lanes"]
     last: Int[Array, "drive *lanes"] | None
+    buffer: Any
 
 
 class State(NamedTuple):
@@ -254,6 +255,7 @@ def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *lanes"]) ->
         planned=drive(False, bool),
         idle=drive(True, bool),
         last=drive(NOBODY, jnp.int32) if several and not isinstance(claims, NoClaims) else None,
+        buffer=scenario.system.drive.buffer.init(phase.shape[0], phase.shape[1:]),
     )
 
 

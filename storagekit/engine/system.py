@@ -143,6 +143,7 @@ class System(eqx.Module):
         self.condition.check(int(self.bricks.of(whole(used - 1))) + 1, int(np.min(self.placement.spare)))
         if self.condition.stops and self.write.leaves:
             raise InputError("bricks that stop under delayed writes: not modelled; write all copies at once")
+        self._check_buffer()
         policy, layout = type(self.write).__name__, type(self.placement).__name__
         if self.write.one_for_all and not self.placement.alike:
             raise InputError(f"{policy} writes on {layout}, whose parts are not copies of one another: use AllCopies()")
@@ -155,6 +156,22 @@ class System(eqx.Module):
         self.queue.check(isinstance(self.claims, NoClaims), withdraws, late, self.condition.stops)
         replicas = int(np.max(self.placement.replicas))
         self.write.check(float(np.max(self.claims.lead)), parts, replicas)
+
+    def _check_buffer(self) -> None:
+        """A drive with a buffer has one request at a time, which nobody takes away, at one place."""
+        if not self.drive.buffer.remembers:
+            return
+        sweep = self.placement.sweep(self.drive.mechanics_of(whole(0)), whole(0))
+        refused = {
+            f"{type(self.claims).__name__} claims": not isinstance(self.claims, NoClaims),
+            "bricks that stop or are slower": self.condition.varies,
+            "writes that are delayed": self.write.leaves,
+            "several replicas on a drive": self.placement.most_replicas > 1,
+            "writes that come after a read (parity)": np.any(sweep > 0),
+        }
+        wrong = [what for what, found in refused.items() if found]
+        if wrong:
+            raise InputError(f"drives with a buffer and {wrong[0]}: not modelled; give drives without (`load_drive`)")
 
 
 def _require_kinds(parts: dict[type, object]) -> None:

@@ -91,7 +91,7 @@ def buffered_stream(trace: RequestTrace, drive: Drive, electronics: Electronics)
     InputError as that does, and for a drive of more than 2^31 sectors or with sectors of 4 KB.
     """
     measured, segments = _measured(trace, drive), Segments(drive, electronics)
-    service = np.asarray(_through_buffer(segments, _requests(trace), _narrow(trace.think)), float)
+    service = np.asarray(_through_buffer(segments, _requests(trace, drive), _narrow(trace.think)), float)
     buffer = electronics.buffer
     size = f"{buffer.segments} segment{'s' if buffer.segments > 1 else ''} of {buffer.sectors} sectors"
     model = f"arm and platter, controller and bus, and a buffer of {size}: hits, reading ahead"
@@ -151,9 +151,8 @@ def measured_service(trace: RequestTrace, drive: OneKind) -> Float[np.ndarray, "
 
 
 def _accesses(trace: RequestTrace, drive: OneKind, controller: Controller) -> Access:
-    count = -(-trace.size // units.SECTOR)
-    # on the host, where addresses have 64 bits
-    target = drive.locate(cast(Array, trace.offset // units.SECTOR), cast(Array, count))
+    sector, count = _sectors(trace)
+    target = drive.locate(cast(Array, sector), cast(Array, count))
     off_platter = np.asarray(target.transfer)
     on_bus = bus_follows(off_platter, count, controller.sector)
     after_read = np.append(True, trace.read[:-1])
@@ -201,9 +200,14 @@ def _through(drive: OneKind, accesses: Access) -> tuple[Array, Array, Array]:
     return jax.lax.scan(serve, start, accesses)[1]
 
 
-def _requests(trace: RequestTrace) -> Request:
-    count = -(-trace.size // units.SECTOR)
-    return Request(*(_narrow(column) for column in (trace.read, trace.offset // units.SECTOR, count)))
+def _sectors(trace: RequestTrace) -> tuple[Int[np.ndarray, "request"], Int[np.ndarray, "request"]]:
+    """Where requests begin, and how many sectors they have; on the host, where addresses have 64 bits."""
+    return trace.offset // units.SECTOR, -(-trace.size // units.SECTOR)
+
+
+def _requests(trace: RequestTrace, drive: Drive) -> Request:
+    read, sector, count = (cast(Array, column) for column in (trace.read, *_sectors(trace)))
+    return jax.tree.map(_narrow, Request(read, sector, count, drive.locate(sector, count)))
 
 
 @jax.jit

@@ -109,7 +109,8 @@ def test_the_packages_buffer_serves_random_reads_as_shipped():
 
     def step(state, place):
         memory, angle = state
-        taken, memory = serve(segments, memory, angle, Request(place >= 0, place, jnp.full_like(place, 8)))
+        ends = place, jnp.full_like(place, 8)
+        taken, memory = serve(segments, memory, angle, Request(place >= 0, *ends, segments.drive.locate(*ends)))
         angle = angle + segments.drive.drift(taken)
         return (memory.elapse(taken), angle - jnp.floor(angle)), taken
 

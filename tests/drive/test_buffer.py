@@ -56,7 +56,8 @@ class Served:
         """Milliseconds that a request arriving at `at` takes."""
         self.pass_until(at)
         angle = jnp.asarray([at * MS / float(self.segments.drive.revolution) % 1], jnp.float32)
-        request = Request(jnp.array([read]), jnp.array([sector], jnp.int32), jnp.array([count], jnp.int32))
+        ends = jnp.array([sector], jnp.int32), jnp.array([count], jnp.int32)
+        request = Request(jnp.array([read]), *ends, self.segments.drive.locate(*ends))
         taken, self.memory = self.step(self.segments, self.memory, angle, request)
         return float(taken[0]) / MS
 
@@ -156,7 +157,8 @@ def test_lanes_are_runs_of_their_own():
     def through(lanes: tuple[int, ...], columns: list[Array]) -> Array:
         def step(state, asked):
             (memory, angle), (*request, pause) = state, asked
-            taken, memory = serve(segments, memory, angle, Request(*request))
+            target = segments.drive.locate(*request[1:])
+            taken, memory = serve(segments, memory, angle, Request(*request, target))
             angle = angle + segments.drive.drift(taken) + segments.drive.drift(pause)
             return (memory.elapse(taken).elapse(pause), angle - jnp.floor(angle)), taken
 

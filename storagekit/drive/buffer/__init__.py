@@ -1,12 +1,15 @@
 """Between platter and host: a controller, a bus and a buffer in segments (`Segments`), one request at a time."""
 
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from storagekit.drive.buffer.reads import read
+from storagekit.drive.buffer.reads import find, read
 from storagekit.drive.buffer.segments import Memory as Memory
 from storagekit.drive.buffer.segments import Request as Request
 from storagekit.drive.buffer.segments import Segments as Segments
-from storagekit.drive.buffer.writes import write
+from storagekit.drive.buffer.segments import Stopped as Stopped
+from storagekit.drive.buffer.stretch import stretch
+from storagekit.drive.buffer.writes import take, ways_of, write
 from storagekit.lanes import where_tree
 
 
@@ -15,6 +18,22 @@ def serve(
 ) -> tuple[Float[Array, "1 *lanes"], Memory]:
     """Seconds until a request that arrives now is answered, and the buffer from then on, its times from now. The platter
     stands at `angle` now, turns."""
-    stopped = segments.now(memory)
-    reads, writes = read(segments, stopped, angle, request), write(segments, stopped, angle, request)
+    return served(segments, segments.now(memory), angle, request)
+
+
+def served(
+    segments: Segments, stopped: Stopped, angle: Float[Array, "1 *lanes"], request: Request
+) -> tuple[Float[Array, "1 *lanes"], Memory]:
+    """As `serve`, of a buffer as it is now (`Segments.now`)."""
+    memory, read_begins = stopped.memory, segments.begins_read(stopped)
+    found, taken = find(segments, memory, request), take(segments, memory, request)
+    ways = ways_of(segments, stopped, taken)
+    # one way of the arm, computed once: to what is read next, or to the beginning of what is written
+    next_read = jnp.where(found.runs, memory.base, found.end)
+    piece = stretch(segments.drive.geometry, jnp.where(request.read, next_read, request.sector))
+    begins = jnp.where(request.read, read_begins, ways.begins)
+    least = jnp.where(request.read | taken.joins, 0.0, segments.electronics.overheads.least_seek)
+    reached = segments.reach(memory.arm, angle, begins, piece, request.read, least)
+    reads = read(segments, memory, request, found, piece, reached)
+    writes = write(segments, memory, request, taken, ways, piece, reached)
     return where_tree(request.read, reads, writes)

@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.drive.base import Arm
 from storagekit.drive.buffer.segments import (
     HAIR,
     LONG_AGO,
@@ -15,8 +14,6 @@ from storagekit.drive.buffer.segments import (
     Reached,
     Request,
     Segments,
-    Stopped,
-    located,
 )
 from storagekit.drive.buffer.stretch import Stretch, stretch
 from storagekit.lanes import first_min, pick, some, where_tree
@@ -62,8 +59,7 @@ class Media(NamedTuple):
 
 def find(segments: Segments, memory: Memory, request: Request) -> Found:
     """The segment that a read is served from."""
-    number = memory.number
-    usable = (number >= int(segments.apart)) & (number != memory.dirty)
+    usable = segments.readable(memory)
     there = usable & (memory.start <= request.sector) & (request.sector < memory.end)
     whole = there & (request.end <= memory.end)
     hit, begun = some(whole), some(there)
@@ -102,12 +98,11 @@ def limit_ahead(segments: Segments, found: Found, request: Request) -> Int[Array
 
 
 def read(
-    segments: Segments, stopped: Stopped, angle: Float[Array, "1 *lanes"], request: Request
+    segments: Segments, memory: Memory, request: Request, found: Found, piece: Stretch, reached: Reached
 ) -> tuple[Float[Array, "1 *lanes"], Memory]:
-    """When a read that arrives now is answered, and the buffer from then on."""
-    memory, buffer = stopped.memory, segments.electronics.buffer
-    found = find(segments, memory, request)
-    media = _media(segments, stopped, angle, request, found)
+    """When a read that arrives now is answered, and the buffer from then on. The arm reaches a stretch of what it needs."""
+    buffer = segments.electronics.buffer
+    media = _media(segments, memory, request, found, piece, reached)
     answer = _answer(segments, memory, request, found, media)
     old = jnp.where(found.miss, 0, pick(memory.limit, found.segment))
     limit = jnp.maximum(old, limit_ahead(segments, found, request))
@@ -118,7 +113,6 @@ def read(
     over = found.miss & (request.end > media.piece.limit)
     # in the next zone the head reads on from the request's end
     base = jnp.where(over, request.end, jnp.where(found.runs, memory.base, media.piece.sector))
-    place = stretch(segments.drive.geometry, request.end - 1).place(request.end - 1)
     uses = memory.uses + 1
     return answer, memory._replace(
         start=jnp.where(here, jnp.maximum(found.start, end - buffer.sectors), memory.start),
@@ -132,7 +126,7 @@ def read(
         last=found.segment,
         uses=uses,
         after_read=request.read,
-        arm=where_tree(found.hit, memory.arm, Arm(place.cylinder, place.head)),
+        arm=where_tree(found.hit, memory.arm, request.target.end),
     )
 
 
@@ -152,14 +146,9 @@ def _starts(
 
 
 def _media(
-    segments: Segments, stopped: Stopped, angle: Float[Array, "1 *lanes"], request: Request, found: Found
+    segments: Segments, memory: Memory, request: Request, found: Found, piece: Stretch, reached: Reached
 ) -> Media:
     """What the head reads: what it is reading ahead, or from where the segment ends on."""
-    memory, drive = stopped.memory, segments.drive
-    piece = stretch(drive.geometry, jnp.where(found.runs, memory.base, found.end))
-    begins = jnp.maximum(segments.after("read_miss", memory) + stopped.residue, memory.settled)
-    target = drive.locate(piece.sector, jnp.ones_like(piece.sector))
-    reached = segments.reach(memory.arm, angle, begins, target, read=True)
     most = jnp.minimum(piece.track(piece.sector)[1] - piece.sector, request.count)
     first = most
     if segments.electronics.buffer.zero_latency_read:
@@ -168,7 +157,7 @@ def _media(
         first = jnp.where(found.miss & (behind > 0) & (skipped < most), skipped, most)
     kept = Reached(memory.landing, memory.since)
     landing, since = where_tree(found.runs, kept, reached)
-    ends = since + located(drive, request).transfer
+    ends = since + request.target.transfer
     return Media(piece, since, landing, ends, first, most)
 
 

@@ -34,11 +34,12 @@ HAIR = 1e-3
 
 
 class Request(NamedTuple):
-    """What the host asks for: `count` sectors from `sector` on."""
+    """What the host asks for: `count` sectors from `sector` on, which lie at `target`."""
 
     read: Bool[Array, "1 *lanes"]
     sector: Int[Array, "1 *lanes"]
     count: Int[Array, "1 *lanes"]
+    target: Target
 
     @property
     def end(self) -> Int[Array, "1 *lanes"]:
@@ -146,19 +147,44 @@ class Segments(eqx.Module):
             memory.after_read, getattr(overheads, f"{what}_after_read"), getattr(overheads, f"{what}_after_write")
         )
 
+    def begins_read(self, stopped: Stopped) -> Float[Array, "1 *lanes"]:
+        """When the arm may move for a read that arrives now."""
+        memory = stopped.memory
+        return jnp.maximum(self.after("read_miss", memory) + stopped.residue, memory.settled)
+
+    def begins_write(self, stopped: Stopped) -> Float[Array, "1 *lanes"]:
+        """When the arm may move for a write that arrives now and neither joins the one before nor disconnects twice."""
+        overhead = self.after("write_hit" if self.electronics.buffer.writes_behind else "write_miss", stopped.memory)
+        settled = stopped.memory.settled
+        return jnp.where(settled > 0, jnp.maximum(settled, overhead), overhead + stopped.residue)
+
+    def readable(self, memory: Memory) -> Bool[Array, "segment *lanes"]:
+        """The segments from which reads may be answered."""
+        return (memory.number >= int(self.apart)) & (memory.number != memory.dirty)
+
+    def holds(self, memory: Memory, sector: Int[Array, "row *lanes"]) -> Bool[Array, "row *lanes"]:
+        """Whether reads that begin at these sectors find the first in a segment."""
+        usable, held = self.readable(memory), jnp.zeros(sector.shape, bool)
+        for number in range(self.electronics.buffer.segments):
+            own = slice(number, number + 1)
+            held = held | usable[own] & (memory.start[own] <= sector) & (sector < memory.end[own])
+        return held
+
     def reach(
         self,
         arm: Arm,
         angle: Float[Array, "1 *lanes"],
         at: Float[Array, "1 *lanes"],
-        target: Target,
-        read: bool,
+        piece: Stretch,
+        read: Bool[Array, "1 *lanes"],
         least: float | Float[Array, "1 *lanes"] = 0.0,
     ) -> Reached:
-        """From `arm` to a target, for an arm that may move from `at` on and moves for at least `least` seconds; the platter
-        stands at `angle` now."""
-        drive = self.drive
-        way = drive.positioning(arm, angle + drive.turns(at), target, jnp.full(at.shape, read))
+        """From `arm` to the beginning of a stretch, for an arm that may move from `at` on and moves for at least `least`
+        seconds; the platter stands at `angle` now."""
+        drive, place = self.drive, piece.place(piece.sector)
+        here = Arm(place.cylinder, place.head)
+        target = Target(*here, place.angle, jnp.zeros_like(place.angle), here)
+        way = drive.positioning(arm, angle + drive.turns(at), target, read)
         late = jnp.maximum(least - way.seek, 0.0)
         # the head lands later: what it had to wait for may have passed
         missed = jnp.ceil(jnp.maximum(drive.turns(late - way.rotation), 0.0))
@@ -210,11 +236,6 @@ class Segments(eqx.Module):
         begins = ends - drive.seconds(1 / piece.length)
         pending = jnp.where(begins > drive.seconds(HAIR / piece.length), begins, jnp.maximum(ends, 0.0))
         return jnp.where(landing > 0, landing, pending)
-
-
-def located(drive: Drive, request: Request) -> Target:
-    """Where all of a request lies."""
-    return drive.locate(request.sector, request.count)
 
 
 def whole_turns(turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:

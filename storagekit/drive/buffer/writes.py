@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.drive.base import Arm
 from storagekit.drive.buffer.reads import NEVER
 from storagekit.drive.buffer.segments import (
     HAIR,
@@ -17,10 +16,9 @@ from storagekit.drive.buffer.segments import (
     Request,
     Segments,
     Stopped,
-    located,
     whole_turns,
 )
-from storagekit.drive.buffer.stretch import Stretch, stretch
+from storagekit.drive.buffer.stretch import Stretch
 from storagekit.lanes import first_min, pick
 
 # sectors that must be there before a write goes to the platter, of drives that disconnect twice: of short ones, of others
@@ -71,14 +69,12 @@ def _overlaps(
 
 
 def write(
-    segments: Segments, stopped: Stopped, angle: Float[Array, "1 *lanes"], request: Request
+    segments: Segments, memory: Memory, request: Request, taken: Taken, ways: Ways, piece: Stretch, reached: Reached
 ) -> tuple[Float[Array, "1 *lanes"], Memory]:
-    """When a write that arrives now is answered, and the buffer from then on."""
-    memory, overheads, buffer = stopped.memory, segments.electronics.overheads, segments.electronics.buffer
-    taken = take(segments, memory, request)
-    ways = _ways(segments, stopped, taken)
+    """When a write that arrives now is answered, and the buffer from then on. The arm reaches its beginning."""
+    overheads, buffer = segments.electronics.overheads, segments.electronics.buffer
     crosses = request.count * np.float32(segments.electronics.bus.write)
-    settled, arm = _under(segments, memory, angle, request, taken, ways)
+    settled = _under(segments, request, taken, ways, piece, reached)
     if buffer.writes_behind:
         answer = ways.bus + crosses
     else:
@@ -101,18 +97,18 @@ def write(
         last=taken.segment,
         uses=uses,
         after_read=request.read,
-        arm=arm,
+        arm=request.target.end,
     )
 
 
-def _ways(segments: Segments, stopped: Stopped, taken: Taken) -> Ways:
+def ways_of(segments: Segments, stopped: Stopped, taken: Taken) -> Ways:
     """What precedes a write on the arm and on the bus."""
     memory, overheads, extra = stopped.memory, segments.electronics.overheads, segments.electronics.extra
     busy = memory.settled > 0
     overhead = segments.after("write_hit" if segments.electronics.buffer.writes_behind else "write_miss", memory)
     prepared = overhead + overheads.preparation
     again = overheads.first_reselect + overheads.preparation
-    begins, bus = overhead + stopped.residue, prepared
+    begins, bus = segments.begins_write(stopped), prepared
     disconnect, reselect = overheads.write_disconnect, overheads.first_reselect
     if extra is not None:
         twice = taken.again & ~busy
@@ -121,7 +117,6 @@ def _ways(segments: Segments, stopped: Stopped, taken: Taken) -> Ways:
         disconnect = jnp.where(twice, extra.second, disconnect)
         reselect = jnp.where(twice, overheads.other_reselect, reselect)
     # the arm is at a write before: the bus is given up until that is on the platter
-    begins = jnp.where(busy, jnp.maximum(memory.settled, overhead), begins)
     bus = jnp.where(busy, jnp.maximum(memory.settled, overhead + overheads.write_disconnect) + again, bus)
     return Ways(
         jnp.where(taken.joins, memory.settled, begins), jnp.where(taken.joins, prepared, bus), disconnect, reselect
@@ -129,22 +124,14 @@ def _ways(segments: Segments, stopped: Stopped, taken: Taken) -> Ways:
 
 
 def _under(
-    segments: Segments,
-    memory: Memory,
-    angle: Float[Array, "1 *lanes"],
-    request: Request,
-    taken: Taken,
-    ways: Ways,
-) -> tuple[Float[Array, "1 *lanes"], Arm]:
-    """When a write is on the platter, and where the arm is then.
+    segments: Segments, request: Request, taken: Taken, ways: Ways, piece: Stretch, reached: Reached
+) -> Float[Array, "1 *lanes"]:
+    """When a write is on the platter.
 
     A sector that has not crossed the bus when the head comes by waits for a revolution, and those behind it. One that joins
     another write has all its data in time.
     """
-    drive, target = segments.drive, located(segments.drive, request)
-    piece = stretch(drive.geometry, request.sector)
-    least = jnp.where(taken.joins, 0.0, segments.electronics.overheads.least_seek)
-    reached = segments.reach(memory.arm, angle, ways.begins, target, read=False, least=least)
+    drive, target = segments.drive, request.target
     there = _crossed(segments, request, taken, ways, request.count)
     _, track_end = piece.track(request.sector)
     on_track = jnp.minimum(track_end - request.sector, request.count)
@@ -162,7 +149,7 @@ def _under(
     settled = reached.begins + target.transfer + drive.seconds(turns)
     if segments.electronics.buffer.zero_latency_write:
         settled = _in_any_order(segments, request, piece, reached, there, (late[0], late[2], settled))
-    return settled, target.end
+    return settled
 
 
 def _crossed(

@@ -1,0 +1,150 @@
+"""A drive with its controller, its bus and its buffer, as a member of a system."""
+
+from functools import reduce
+from pathlib import Path
+from typing import cast
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Shaped
+
+from storagekit.arrays import AnyArray
+from storagekit.drive.base import AbstractBuffer, AbstractDrive, AbstractMechanics, Access, Arm, Positioning, Target
+from storagekit.drive.buffer import Memory, Request, Segments, Stopped, served
+from storagekit.drive.electronics import Electronics, load_electronics
+from storagekit.drive.library import load_drive
+from storagekit.drive.mechanical import Drive
+from storagekit.lanes import stored
+
+
+class Buffered(AbstractDrive):
+    """A drive behind a controller, a bus and a buffer in segments (`storagekit.drive.buffer`): reads that a segment holds are
+    answered without arm and platter, and so may writes be; then the drive reads ahead, or writes, while the host thinks.
+
+    The drive has one request at a time; schedulers see what its buffer holds. Raises InputError for a drive of more than 2^31
+    sectors, or with physical sectors of 4 KB.
+
+    >>> import storagekit as sk
+    >>> drive = sk.drive.load_buffered("atlas10k")
+    >>> drive.electronics.buffer.segments
+    10
+    """
+
+    drive: Drive
+    electronics: Electronics = eqx.field(static=True)
+
+    def __check_init__(self):
+        _ = self.buffer
+
+    @property
+    def name(self) -> str:
+        return f"{self.drive.name}, buffered"
+
+    @property
+    def buffer(self) -> "SegmentBuffer":
+        return SegmentBuffer(Segments(self.drive, self.electronics))
+
+    @property
+    def capacity(self) -> int:
+        return self.drive.capacity
+
+    @property
+    def cylinders(self) -> int:
+        return self.drive.cylinders
+
+    @property
+    def heads(self) -> int:
+        return self.drive.heads
+
+    def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Target:
+        return self.drive.locate(sector, count)._replace(sector=sector, count=count)
+
+    def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:
+        return self.drive
+
+    def seen(self, target: Target, which: Int[AnyArray, "*#row"]) -> Target:
+        return target
+
+
+def load_buffered(name: str | Path) -> Buffered:
+    """The drive that `load_drive` knows by that name, or in that file, with its controller, bus and buffer. Raises InputError
+    as that does, and where nothing is known of these."""
+    return Buffered(load_drive(name), load_electronics(name))
+
+
+class SegmentBuffer(AbstractBuffer):
+    """A buffer in segments. Private: a `Memory` for each drive, `[segment, drive, *lanes]` and `[1, drive, *lanes]`."""
+
+    segments: Segments
+
+    def init(self, drives: int, lanes: tuple[int, ...]) -> Memory:
+        return self.segments.init((drives, *lanes))
+
+    def elapse(self, private: Memory, time: Float[Array, "1 *lanes"]) -> Memory:
+        return private.elapse(time[None])
+
+    def of(self, private: Memory, which: Int[Array, "1 *lanes"]) -> Stopped:
+        def own(leaf: Shaped[Array, "segment drive *lanes"]) -> Shaped[Array, "segment *lanes"]:
+            # by comparing: a CPU looks up one lane after the other
+            return reduce(
+                lambda found, drive: jnp.where(which == drive, leaf[:, drive], found),
+                range(1, leaf.shape[1]),
+                jnp.broadcast_to(leaf[:, 0], leaf[:, 0].shape),
+            )
+
+        return self.segments.now(jax.tree.map(own, private))
+
+    def seen(self, own: Stopped, mechanics: AbstractMechanics) -> "Seen":
+        return Seen(mechanics, self.segments, own)
+
+    def access(
+        self,
+        own: Stopped,
+        angle: Float[Array, "1 *lanes"],
+        target: Target,
+        read: Bool[Array, "1 *lanes"],
+        positioning: Positioning,
+        transfer: Float[Array, "1 *lanes"],
+    ) -> Access:
+        assert target.sector is not None and target.count is not None
+        answer, after = served(self.segments, own, angle, Request(read, target.sector, target.count, target))
+        # of what is answered from the buffer the host waits for neither arm nor platter
+        seek = jnp.minimum(positioning.seek, answer)
+        rotation = jnp.minimum(positioning.rotation, answer - seek)
+        return Access(Positioning(seek, rotation), answer - seek - rotation, after)
+
+    def keep(self, private: Memory, where: Bool[Array, "drive *lanes"], after: Memory) -> Memory:
+        return jax.tree.map(lambda old, new: jnp.where(where[None], new[:, None], old), private, stored(after))
+
+
+class Seen(AbstractMechanics):
+    """Arm and platter as a scheduler sees them that knows the buffer: what a segment holds needs neither."""
+
+    mechanics: AbstractMechanics
+    segments: Segments
+    stopped: Stopped
+
+    def positioning(
+        self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]
+    ) -> Positioning:
+        begins = jnp.where(read, self.segments.begins_read(self.stopped), self.segments.begins_write(self.stopped))
+        angle = angle + self.mechanics.turns(begins)
+        way = self.mechanics.positioning(self.stopped.memory.arm, angle, target, read)
+        held = read & self.segments.holds(self.stopped.memory, cast(Array, target.sector))
+        return Positioning(jnp.where(held, 0.0, begins + way.seek), jnp.where(held, 0.0, way.rotation))
+
+    def transfer(self, target: Target) -> Float[AnyArray, "*#row"]:
+        return self.mechanics.transfer(target)
+
+    def at_speed(self, seek: Float[AnyArray, "*#row"], turning: Float[AnyArray, "*#row"]) -> AbstractMechanics:
+        return self.mechanics.at_speed(seek, turning)
+
+    def turns(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
+        return self.mechanics.turns(seconds)
+
+    def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
+        return self.mechanics.seconds(turns)
+
+    def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
+        return self.mechanics.drift(seconds)
