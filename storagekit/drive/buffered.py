@@ -132,7 +132,9 @@ class Seen(AbstractMechanics):
         angle = angle + self.mechanics.turns(begins)
         way = self.mechanics.positioning(self.stopped.memory.arm, angle, target, read)
         held = read & self.segments.holds(self.stopped.memory, cast(Array, target.sector))
-        return Positioning(jnp.where(held, 0.0, begins + way.seek), jnp.where(held, 0.0, way.rotation))
+        # what is there waits for a write to be on the platter all the same
+        wait = jnp.maximum(self.stopped.memory.settled, 0.0)
+        return Positioning(jnp.where(held, wait, begins + way.seek), jnp.where(held, 0.0, way.rotation))
 
     def transfer(self, target: Target) -> Float[AnyArray, "*#row"]:
         return self.mechanics.transfer(target)

@@ -131,6 +131,12 @@ def known_electronics(name: str | Path) -> Electronics | None:
 def electronics(facts: dict[str, Any], source: str) -> Electronics:
     """From the `electronics` of a drive file, times in ms under names that end in `_ms`; `source` names it in errors."""
 
+    groups = ("overheads", "bus", "buffer", "extra_disconnect")
+    for group in sorted(facts.keys() - set(groups)):
+        raise InputError(
+            f"drive file {source}: electronics: group {group!r} is unknown; it is one of {', '.join(groups)}"
+        )
+
     def of(kind: Any, group: str) -> Any:
         where = f"drive file {source}: electronics: {group}"
         given = field(facts, group, f"drive file {source}: electronics")
@@ -153,13 +159,16 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
     return Electronics(of(Overheads, "overheads"), of(Bus, "bus"), of(Buffer, "buffer"), extra)
 
 
-# of a buffer: counts that are at least 1, the highest of DiskSim's modes, and a share
+# of a buffer: counts with the most that any drive comes near (4,096 segments, 8 GB), the highest of DiskSim's modes, and a
+# share; times are at most 10 s, as in DiskSim's files
 _RULES = {
-    "segments": Rule(int, 1),
-    "sectors": Rule(int, 1),
+    "segments": Rule(int, 1, 4096),
+    "sectors": Rule(int, 1, 2**24),
+    "most_ahead": Rule(int, 0, 2**24),
     "read_ahead": Rule(int, 0, 4),
     "high_water": Rule(float, 0, 1),
 }
+_LONGEST = 1e4
 
 
 def _timed(name: str, kind: type) -> bool:
@@ -172,4 +181,4 @@ def _written(name: str, kind: type) -> str:
 
 
 def _rule(name: str, kind: type) -> Rule:
-    return _RULES.get(name, Rule(kind))
+    return _RULES.get(name, Rule(kind, most=_LONGEST) if _timed(name, kind) else Rule(kind))

@@ -79,6 +79,11 @@ def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller 
         np.asarray(part, float) for part in _through(drive, _accesses(trace, drive, controller))
     )
     service = seek + rotation + transfer
+    if not (lies_apart(trace) & trace.read).any():
+        raise InputError(
+            f"{trace.source.name}: no read lies more than {REACH} sectors from the {RECENT} requests before it, which alone "
+            "arm and platter explain; give a stream with such reads"
+        )
     parts = {"measured": measured, "service": service, "seek": seek, "rotation": rotation, "transfer": transfer}
     return _beside(trace, drive, parts, controller._asdict())
 
@@ -87,8 +92,9 @@ def buffered_stream(trace: RequestTrace, drive: Drive, electronics: Electronics)
     """A stream measured on a real drive, one request outstanding, through the model of that drive with its controller, its
     bus and its buffer (`storagekit.drive.buffer`): hits, reading ahead, writing behind.
 
-    As `measured_stream`, without the parts of the service time; the attribute `model` says what is modelled. Raises
-    InputError as that does, and for a drive of more than 2^31 sectors or with sectors of 4 KB.
+    As `measured_stream`, without the parts of the service time, the arm on cylinder 0 at first; where no reads lie apart
+    `compared` is 0 and `demerit` NaN. The attribute `model` says what is modelled. Raises InputError as that does otherwise,
+    and for a drive of more than 2^31 sectors or with sectors of 4 KB.
     """
     measured, segments = _measured(trace, drive), Segments(drive, electronics)
     service = np.asarray(_through_buffer(segments, _requests(trace, drive), _narrow(trace.think)), float)
@@ -103,16 +109,15 @@ def _beside(trace: RequestTrace, drive: OneKind, parts: dict[str, np.ndarray], a
     """Measured and modelled times by request, and how far they are apart."""
     apart = lies_apart(trace)
     compared = apart & trace.read
-    if not compared.any():
-        raise InputError(f"{trace.source.name}: no read lies apart from the requests before it; give a longer stream")
-    measured, service = parts["measured"], parts["service"]
+    measured, service = parts["measured"][compared], parts["service"][compared]
+    far = demerit(measured, service) if compared.any() else np.nan
     return xr.Dataset(
         {
             **{name: ("request", part, {"units": "s", "long_name": MEANINGS[name]}) for name, part in parts.items()},
             "read": ("request", trace.read, {"long_name": "whether a request is a read"}),
             "apart": ("request", apart, {"long_name": "whether a request lies apart from those just before it"}),
             "compared": ((), int(compared.sum()), {"units": "requests", "long_name": "reads apart"}),
-            "demerit": ((), demerit(measured[compared], service[compared]), {"units": "s", "long_name": "demerit"}),
+            "demerit": ((), far, {"units": "s", "long_name": "demerit"}),
         },
         attrs=made_by("trace")
         | {

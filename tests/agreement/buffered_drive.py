@@ -5,10 +5,9 @@ validation files). It shares no code with the engine: what that makes of a drive
 
 A request arrives at `at`. A read whose sectors are all in a segment is a hit: overhead, the bus, the completion. One that
 begins in a segment waits for the rest of it, without moving the arm if that is being read ahead. Any other is a miss: reading
-ahead stops, overhead, arm and platter; the bus is given up and asked for again once the share `high_water` of the read is
-there. After a read the drive reads on, up to the segment's limit, until a request needs the arm. A write crosses the bus
-while the arm moves; sectors that are not there when the head comes by wait for a revolution. Written behind, it is answered
-when its data is in the buffer, and holds the arm, but not the host, until it is on the platter.
+ahead stops, overhead, arm and platter. After a read the drive reads on, up to the segment's limit, until a request needs the
+arm. A write crosses the bus while the arm moves; sectors that are not there in time wait for a revolution. Written behind, it
+is answered when its data is in the buffer, and holds the arm, but not the host, until it is on the platter.
 """
 
 import math
@@ -259,11 +258,8 @@ class BufferedDrive:
             spot = self.platters.spot(segment.end)
             if spot.track != self.platters.track or self.fresh:
                 landing = self.since + self.platters.move(spot.track, True)
-                self.since, self.platters.track, self.fresh = (
-                    landing + self.platters.wait(spot, landing),
-                    spot.track,
-                    False,
-                )
+                self.since = landing + self.platters.wait(spot, landing)
+                self.platters.track, self.fresh = spot.track, False
             count, sector = min(spot.together, until - segment.end), self.platters.revolution / spot.length
             arrived += [self.since + (number + 1) * sector for number in range(count)]
             segment.end, self.since = segment.end + count, self.since + count * sector
@@ -276,7 +272,7 @@ class BufferedDrive:
         free = [one for one in self._for_reads if not one.writing] or self._for_reads
         segment = min([one for one in free if not one.holds] or free, key=lambda one: one.used)
         segment.start = segment.end = sector
-        segment.holds = True
+        segment.holds, segment.writing = True, False
         self._use(segment, False)
         segment.limit = self._limit(segment, sector, count)
         begins = max(at + self._after("read_miss") + residue, self.settled)
@@ -331,17 +327,18 @@ class BufferedDrive:
         residue, before = self._stop(at), self.settled
         crosses = count * self.bus.write
         overhead = self._after("write_hit" if self.buffer.writes_behind else "write_miss")
+        begins, bus = at + overhead + residue, at + overhead + self.overheads.preparation
+        arrived = [bus + (number + 1) * self.bus.write for number in range(count)]
         going = [one for one in self._for_writes if one.writing and one.end == sector and before > at]
         if going and self.buffer.writes_behind and self.buffer.combines:
             segment = going[0]
             self._use(segment, True)
             segment.end += count
             segment.start = max(segment.start, segment.end - self.buffer.sectors)
-            self.settled = self._pass_under(before, sector, count, 0.0, [before] * count)
-            return at + overhead + self.overheads.preparation + crosses + self.overheads.write_completion
+            self.settled = self._pass_under(before, sector, count, 0.0, arrived)
+            return bus + crosses + self.overheads.write_completion
         segment, again = self._taken(sector, count)
         disconnect, reselect = self.overheads.write_disconnect, self.overheads.first_reselect
-        begins, bus = at + overhead + residue, at + overhead + self.overheads.preparation
         if before > at:
             begins = max(before, at + overhead)
             bus = max(before, at + overhead + disconnect) + reselect + self.overheads.preparation
@@ -374,7 +371,7 @@ class BufferedDrive:
                 one.holds = False
         segment.end = segment.limit = sector + count
         segment.start = max(sector, segment.end - self.buffer.sectors)
-        segment.holds, segment.writing = False, True
+        segment.holds, segment.writing = self.buffer.hits_written, True
         self._use(segment, True)
         return segment, again
 

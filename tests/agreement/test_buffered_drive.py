@@ -11,6 +11,7 @@ from helpers import shared
 from storagekit.drive import drive_names, known_electronics, load_drive, load_electronics
 from storagekit.drive.buffer import Request, Segments, serve
 from storagekit.metrics.demerit import demerit
+from storagekit.metrics.drive_check import demerit_by_class
 from storagekit.metrics.measured_drive import buffered_stream
 from storagekit.units import MS, US
 from storagekit.workload.trace import RequestTrace, read, request_trace
@@ -90,6 +91,15 @@ def test_requests_over_a_zones_end_take_as_long_as_in_the_scalar_program(name):
     trace = stream_of(first, sectors, reads, random.exponential(20 * MS, first.size).astype(np.float32))
     ours = buffered_stream(trace, drive, load_electronics(name)).service.values
     np.testing.assert_allclose(ours, BufferedDrive(name).through(trace), atol=0.3 * MS, rtol=0)
+
+
+def test_a_stream_of_writes_alone_has_a_demerit():
+    """No read lies apart, which a model with a buffer does not need."""
+    count = 40
+    trace = stream_of(np.arange(count) * 5000, np.full(count, 8), np.zeros(count, bool), np.full(count, 0.01))
+    stream = buffered_stream(trace, load_drive("cheetah9lp"), load_electronics("cheetah9lp"))
+    assert int(stream.compared) == 0 and np.isnan(stream.demerit)
+    assert float(demerit_by_class(stream).demerit.sel(kind="write")) > 0
 
 
 def test_random_reads_as_shipped_come_out_as_in_disksim():

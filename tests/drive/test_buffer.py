@@ -109,9 +109,12 @@ def test_a_write_is_answered_from_the_buffer_and_holds_the_arm():
     written = landed + (63 * SECTOR - landed) % REVOLUTION + 8 * SECTOR
     assert float(drive.memory.settled[0]) / MS == pytest.approx(written, rel=1e-4)
     before = drive.memory
-    # a write after a write: 0.187 ms; the platter takes its 4 sectors in the same pass
-    assert drive(at + 1, False, 342, 4) == pytest.approx(0.187 + 4 * BUS, abs=2e-3)
-    assert float(drive.memory.settled[0]) / MS == pytest.approx(written + 4 * SECTOR - 1, rel=1e-3)
+    # a write after a write: 0.187 ms; if its 4 sectors have crossed in time, the platter takes them in the same pass
+    for late, turns in ((0.5, 0), (1.0, 1)):
+        drive.memory, drive.now = before, at
+        assert drive(at + late, False, 342, 4) == pytest.approx(0.187 + 4 * BUS, abs=2e-3)
+        after = written + 4 * SECTOR + turns * REVOLUTION - late
+        assert float(drive.memory.settled[0]) / MS == pytest.approx(after, rel=1e-3)
     # back to the track above, with what was read of it forgotten: sector 75 has just passed when the arm is there
     drive.memory, drive.now = before._replace(end=before.end.at[0].set(before.start[0])), at
     assert written < 75 * SECTOR < written + 0.176
@@ -127,6 +130,31 @@ def test_a_write_takes_what_it_covers_out_of_the_buffer():
     assert (100, 108) in held and not any(start <= 50 < end for start, end in held)
     # to the buffer it is as good as what was read
     assert drive(150, True, 100, 8) == pytest.approx(0.184 + 8 * BUS, abs=5e-3)
+
+
+def test_a_read_of_what_is_being_written_waits_for_the_platter_and_no_longer():
+    """Atlas 10K: the arm is at the write until it is on the platter; then the bus is had, and the data crosses it."""
+    drive = Served("atlas10k")
+    drive(0, False, 8_000_000, 8)
+    settled = float(drive.memory.settled[0]) / MS
+    assert settled > 5
+    assert drive(1, True, 8_000_000, 8) == pytest.approx(settled - 1 + 8 * BUS, abs=0.05)
+
+
+def test_of_two_writes_neither_is_a_hit_where_reads_are_not_answered_from_them():
+    drive = Served("atlas10k", hits_written=False)
+    for number, sector in enumerate((8_000_000, 4_000_000)):
+        drive(number, False, sector, 8)
+    taken = [drive(at, True, sector, 8) for at, sector in ((100, 8_000_000), (200, 4_000_000))]
+    assert min(taken) > HIT + 8 * BUS + 0.5
+
+
+def test_what_is_read_into_the_only_segment_while_it_is_written_stays():
+    """With one segment a read takes it from the write under way; what follows is a hit."""
+    drive = Served("atlas10k", hits_written=False, segments=1)
+    drive(0, False, 8_000_000, 8)
+    drive(1, True, 100, 8)
+    assert drive(100, True, 108, 8) == pytest.approx(HIT + 8 * BUS, abs=5e-3)
 
 
 def test_what_was_written_is_no_hit_where_reads_are_not_answered_from_it():

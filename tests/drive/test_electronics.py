@@ -55,11 +55,11 @@ def test_a_drive_without_them_is_refused(name):
     ("group", "field", "value", "says"),
     [
         ("buffer", "segments", None, "buffer: field 'segments' is missing; add it"),
-        ("buffer", "segments", 0, "buffer: field 'segments' is 0; it must lie at or above 1"),
+        ("buffer", "segments", 0, "buffer: field 'segments' is 0; it must lie between 1 and 4096"),
         ("buffer", "read_ahead", 5, "field 'read_ahead' is 5; it must lie between 0 and 4"),
         ("buffer", "high_water", 1.5, "field 'high_water' is 1.5; it must lie between 0 and 1"),
         ("buffer", "ahead_on_hit", 1, "field 'ahead_on_hit' is 1; it must be true or false"),
-        ("bus", "read_ms", -0.1, "bus: field 'read_ms' is -0.1; it must lie at or above 0"),
+        ("bus", "read_ms", -0.1, "bus: field 'read_ms' is -0.1; it must lie between 0 and 10000"),
         ("bus", "read_ms", True, "bus: field 'read_ms' is True; it must be a number"),
         ("bus", "read_ms", "fast", "bus: field 'read_ms' is 'fast'"),
         ("overheads", "read_hit_after_read_ms", float("nan"), "'read_hit_after_read_ms' is nan"),
@@ -73,6 +73,25 @@ def test_an_impossible_figure_is_named(facts, group, field, value, says):
         wrong[group][field] = value
     with pytest.raises(InputError, match=says):
         electronics(wrong, "x.json")
+
+
+@pytest.mark.parametrize(
+    "group, field, value",
+    [
+        ("buffer", "segments", 10**9),
+        ("buffer", "sectors", 10**12),
+        ("buffer", "most_ahead", 2**31 - 1),
+        ("bus", "read_ms", 1e30),
+        ("overheads", "write_disconnect_ms", 1e5),
+    ],
+)
+def test_figures_that_no_drive_comes_near_are_refused(facts, group, field, value):
+    wrong = {**facts, group: {**facts[group], field: value}}
+    assert_refused(lambda: electronics(wrong, "x.json"), f"{group}: field '{field}' is .*; it must lie between")
+
+
+def test_an_unknown_group_is_named(facts):
+    assert_refused(lambda: electronics({**facts, "nonsense": 1}, "x.json"), "group 'nonsense' is unknown; it is one of")
 
 
 def test_an_unknown_field_and_a_missing_group_are_named(facts):

@@ -7,19 +7,16 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.drive.buffer.segments import (
-    HAIR,
     LONG_AGO,
+    NEVER,
     NOBODY,
     Memory,
     Reached,
     Request,
     Segments,
 )
-from storagekit.drive.buffer.stretch import Stretch, stretch
+from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
 from storagekit.lanes import first_min, pick, some, where_tree
-
-# what no segment's number of uses comes near
-NEVER = 2**30
 
 
 class Found(NamedTuple):
@@ -59,15 +56,14 @@ class Media(NamedTuple):
 
 def find(segments: Segments, memory: Memory, request: Request) -> Found:
     """The segment that a read is served from."""
-    usable = segments.readable(memory)
-    there = usable & (memory.start <= request.sector) & (request.sector < memory.end)
+    there = segments.readable(memory) & (memory.start <= request.sector) & (request.sector < memory.end)
     whole = there & (request.end <= memory.end)
     hit, begun = some(whole), some(there)
     fits = jnp.where(hit, whole, there)
     held, _ = first_min(jnp.where(fits, -memory.used, 1))
     # an empty segment before the one that was not used for longest
     age = jnp.where(memory.end > memory.start, memory.used, memory.used - NEVER)
-    oldest, _ = first_min(jnp.where(usable, age, NEVER))
+    oldest, _ = first_min(jnp.where(segments.free(memory), age, NEVER))
     segment = jnp.where(begun, held, oldest)
     start = jnp.where(begun, pick(memory.start, segment), request.sector)
     end = jnp.where(begun, pick(memory.end, segment), request.sector)
@@ -120,6 +116,8 @@ def read(
         limit=jnp.where(here, limit, memory.limit),
         used=jnp.where(here, uses, memory.used),
         ahead=jnp.where(found.runs | reads_on, found.segment, NOBODY),
+        # where there is no other a miss takes the segment that is written behind
+        dirty=jnp.where(found.miss & (found.segment == memory.dirty), NOBODY, memory.dirty),
         base=base,
         since=jnp.where(over, media.ends, media.since),
         landing=media.landing,

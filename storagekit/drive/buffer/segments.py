@@ -9,7 +9,10 @@ a revolution. Written behind, it is answered once its data is in the buffer, and
 on the platter.
 
 Left out: sectors in the buffer beyond the segment's room while a request is under way; the lowest amount read ahead; a bus
-given up in the middle of a read costs nothing more (on all drives that ship nothing, or it is held).
+given up in the middle of a read costs nothing more (on all drives that ship nothing, or it is held), and one that is never
+given up is one for misses alone; zero-latency reading beyond a request's first track; reading ahead over a zone's end, where
+it stops, and of reads that begin in a segment the wait for the next zone's data; reading ahead for more than 10 s without a
+pause; of a write that joins another, whether the segment has room for it.
 """
 
 from typing import NamedTuple
@@ -20,7 +23,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.arrays import AnyArray
 from storagekit.drive.base import Arm, Target
-from storagekit.drive.buffer.stretch import Stretch, stretch
+from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
 from storagekit.drive.electronics import Electronics
 from storagekit.drive.mechanical import Drive
 from storagekit.errors import InputError
@@ -29,8 +32,8 @@ from storagekit.lanes import MOST_WHOLE, pick, rows, where_tree
 NOBODY = -1
 # seconds; what lies further back is over
 LONG_AGO = -10.0
-# sectors; of a place on a track less than this behind a sector's beginning the head is there
-HAIR = 1e-3
+# what no segment's number of uses comes near
+NEVER = 2**30
 
 
 class Request(NamedTuple):
@@ -158,9 +161,15 @@ class Segments(eqx.Module):
         settled = stopped.memory.settled
         return jnp.where(settled > 0, jnp.maximum(settled, overhead), overhead + stopped.residue)
 
-    def readable(self, memory: Memory) -> Bool[Array, "segment *lanes"]:
-        """The segments from which reads may be answered."""
+    def free(self, memory: Memory) -> Bool[Array, "segment *lanes"]:
+        """The segments that a read may take."""
         return (memory.number >= int(self.apart)) & (memory.number != memory.dirty)
+
+    def readable(self, memory: Memory) -> Bool[Array, "segment *lanes"]:
+        """The segments from which reads may be answered: that which is written behind too, if what writes left is."""
+        if not self.electronics.buffer.hits_written:
+            return self.free(memory)
+        return memory.number >= int(self.apart)
 
     def holds(self, memory: Memory, sector: Int[Array, "row *lanes"]) -> Bool[Array, "row *lanes"]:
         """Whether reads that begin at these sectors find the first in a segment."""

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from storagekit.arrays import AnyArray
 from storagekit.drive.geometry import Geometry, Place, Zone, divided
 
-# sectors; what rounding may take from a whole one
+# sectors; what rounding may take from a whole one, or put a head behind its beginning that is just there
 HAIR = 1e-3
 
 

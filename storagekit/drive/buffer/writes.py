@@ -6,10 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.drive.buffer.reads import NEVER
 from storagekit.drive.buffer.segments import (
-    HAIR,
-    LONG_AGO,
+    NEVER,
     NOBODY,
     Memory,
     Reached,
@@ -18,7 +16,7 @@ from storagekit.drive.buffer.segments import (
     Stopped,
     whole_turns,
 )
-from storagekit.drive.buffer.stretch import Stretch
+from storagekit.drive.buffer.stretch import HAIR, Stretch
 from storagekit.lanes import first_min, pick
 
 # sectors that must be there before a write goes to the platter, of drives that disconnect twice: of short ones, of others
@@ -81,8 +79,11 @@ def write(
         answer = jnp.maximum(settled, ways.bus + crosses + ways.disconnect) + ways.reselect
     over, _ = _overlaps(segments, memory, request)
     here = memory.number == taken.segment
-    # what others hold of these sectors is gone
-    end = jnp.where(here, request.end, jnp.where(over & ~taken.joins, memory.start, memory.end))
+    # what others hold of these sectors is gone; a segment that is read ahead too, where DiskSim lets it keep them
+    gone = over
+    if not buffer.hits_written:
+        gone = gone | (memory.number == memory.dirty)
+    end = jnp.where(here, request.end, jnp.where(gone & ~taken.joins, memory.start, memory.end))
     start = jnp.where(taken.joins, pick(memory.start, taken.segment), request.sector)
     start = jnp.maximum(start, request.end - buffer.sectors)
     uses = memory.uses + 1
@@ -128,8 +129,7 @@ def _under(
 ) -> Float[Array, "1 *lanes"]:
     """When a write is on the platter.
 
-    A sector that has not crossed the bus when the head comes by waits for a revolution, and those behind it. One that joins
-    another write has all its data in time.
+    A sector that has not crossed the bus when the head comes by waits for a revolution, and those behind it.
     """
     drive, target = segments.drive, request.target
     there = _crossed(segments, request, taken, ways, request.count)
@@ -158,9 +158,8 @@ def _crossed(
     """When the request's sector of that number, from 1 on, has crossed the bus, and may go to the platter."""
     if segments.electronics.extra is not None:
         fewest = jnp.where(request.count < LONG, jnp.minimum(request.count, FEW), MANY)
-        number = jnp.maximum(number, fewest)
-    crossed = ways.bus + number * np.float32(segments.electronics.bus.write)
-    return jnp.where(taken.joins, LONG_AGO, crossed)
+        number = jnp.where(taken.joins, number, jnp.maximum(number, fewest))
+    return ways.bus + number * np.float32(segments.electronics.bus.write)
 
 
 def _in_any_order(
