@@ -17,16 +17,19 @@ from storagekit.drive import (
     Slowed,
     Target,
     ideal_drive,
+    load_buffered,
     load_drive,
 )
 from storagekit.drive.mixed import OfKind
 from storagekit.drive.picked import Picked
 
 ATLAS, IDEAL, SERVER = load_drive("atlas10k"), ideal_drive(full_seek=8e-3, revolution=7e-3), RateServer(1000)
+BUFFERED = load_buffered("atlas10k")
 DRIVES = {
     "drive": ATLAS,
     "ideal": IDEAL,
     "server": SERVER,
+    "buffered": BUFFERED,
     "mixed": Mixed((ATLAS, IDEAL), (0, 1)),
     "mixed with a server": Mixed((SERVER, ATLAS), (1, 0)),
     "mixed of mixed": Mixed((Mixed((ATLAS, IDEAL), (1, 0)), SERVER), (0, 0)),
@@ -39,8 +42,10 @@ COUNT = jnp.asarray([1, 8, 400], jnp.int32)
 
 
 def mechanics() -> dict[str, AbstractMechanics]:
-    """Those of a brick of every drive, at full speed, slowed, and slowed twice."""
+    """Those of a brick of every drive, at full speed, slowed, and slowed twice; and as seen through an empty buffer."""
     full = {name: drive.mechanics_of(WHICH) for name, drive in DRIVES.items()}
+    buffer = BUFFERED.buffer
+    full["buffered, seen"] = buffer.seen(buffer.of(buffer.init(2, ()), WHICH), full["buffered"])
     slow = {f"{name}, slowed": one.at_speed(HALF, HALF) for name, one in full.items()}
     twice = {f"{name} twice": one.at_speed(HALF, HALF) for name, one in slow.items()}
     return full | slow | twice
