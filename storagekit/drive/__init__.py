@@ -3,8 +3,7 @@
 A disk is described once, as a `Drive` (`load_drive` by name or from a file, `Drive.from_datasheet`, `ideal_drive`): a
 layout, where a request lies, and mechanics, how long arm and platter take. What is known of its controller, bus and buffer is
 apart from that (`load_electronics`), and so is what these do (`storagekit.drive.buffer`); `Buffered` (`load_buffered` by
-name) is the two together, a drive for a system like any other. Formulas see less of it, each in a
-view of its own:
+name) is the two together, a drive for a system like any other. Formulas see less of it, each in a view of its own:
 
     analytic.array.positioning.spindle(drive)         the planner's seeks: mean, square, best of several
     analytic.forkjoin.Disk.like(drive)                mean seek, mean rotation, rate
@@ -17,8 +16,8 @@ from storagekit.drive.base import AbstractBuffer as AbstractBuffer
 from storagekit.drive.base import AbstractDrive as AbstractDrive
 from storagekit.drive.base import AbstractLayout as AbstractLayout
 from storagekit.drive.base import AbstractMechanics as AbstractMechanics
-from storagekit.drive.base import Access as Access
 from storagekit.drive.base import Arm as Arm
+from storagekit.drive.base import HostAccess as HostAccess
 from storagekit.drive.base import NoBuffer as NoBuffer
 from storagekit.drive.base import OneKind as OneKind
 from storagekit.drive.base import Positioning as Positioning

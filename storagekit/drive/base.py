@@ -123,7 +123,22 @@ class AbstractMechanics(eqx.Module):
         """How far the platter's angle has moved after `seconds`, in turns and in [0, 1), however long they are."""
 
 
-class Access(NamedTuple):
+class Through(AbstractMechanics):
+    """Mechanics behind something that does not change how the platter of `mechanics` turns."""
+
+    mechanics: eqx.AbstractVar[AbstractMechanics]
+
+    def turns(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
+        return self.mechanics.turns(seconds)
+
+    def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
+        return self.mechanics.seconds(turns)
+
+    def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
+        return self.mechanics.drift(seconds)
+
+
+class HostAccess(NamedTuple):
     """An access as its host sees it, seconds. transfer: from the end of its positioning to its answer. after: the buffer from
     its beginning on, at which its times count from now."""
 
@@ -146,7 +161,7 @@ class AbstractBuffer(eqx.Module):
 
     @abstractmethod
     def init(self, drives: int, lanes: tuple[int, ...]) -> Any:
-        """Before the first request."""
+        """Of so many drives, before the first request; lanes: `()` for a single run."""
 
     @abstractmethod
     def elapse(self, private: Any, time: Float[Array, "1 *lanes"]) -> Any:
@@ -154,7 +169,7 @@ class AbstractBuffer(eqx.Module):
 
     @abstractmethod
     def of(self, private: Any, which: Int[Array, "1 *lanes"]) -> Any:
-        """That of drive `which`, as it is now."""
+        """That of drive `which`, as it is now: the `own` of what follows."""
 
     @abstractmethod
     def seen(self, own: Any, mechanics: AbstractMechanics) -> AbstractMechanics:
@@ -170,9 +185,9 @@ class AbstractBuffer(eqx.Module):
         read: Bool[Array, "1 *lanes"],
         positioning: Positioning,
         transfer: Float[Array, "1 *lanes"],
-    ) -> Access:
-        """The access of that drive which begins now, the platter at `angle` turns. positioning: as `seen`; transfer: what the
-        platter takes after it."""
+    ) -> HostAccess:
+        """The access of that drive which begins now, the platter at `angle` turns. positioning: as `seen`; transfer: seconds
+        that the platter takes after it."""
 
     @abstractmethod
     def keep(self, private: Any, where: Bool[Array, "drive *lanes"], after: Any) -> Any:
@@ -199,7 +214,7 @@ class NoBuffer(AbstractBuffer):
         return mechanics
 
     def access(self, own, angle, target, read, positioning, transfer):
-        return Access(positioning, transfer, None)
+        return HostAccess(positioning, transfer, None)
 
     def keep(self, private, where, after):
         return None

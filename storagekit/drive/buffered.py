@@ -10,7 +10,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from storagekit.arrays import AnyArray
-from storagekit.drive.base import AbstractBuffer, AbstractDrive, AbstractMechanics, Access, Arm, Positioning, Target
+from storagekit.drive.base import (
+    AbstractBuffer,
+    AbstractDrive,
+    AbstractMechanics,
+    Arm,
+    HostAccess,
+    Positioning,
+    Target,
+    Through,
+)
 from storagekit.drive.buffer import Memory, Request, Segments, Stopped, served
 from storagekit.drive.electronics import Electronics, load_electronics
 from storagekit.drive.library import load_drive
@@ -35,6 +44,7 @@ class Buffered(AbstractDrive):
     electronics: Electronics = eqx.field(static=True)
 
     def __check_init__(self):
+        # what a buffer is not modelled for, it says
         _ = self.buffer
 
     @property
@@ -90,7 +100,7 @@ class SegmentBuffer(AbstractBuffer):
             return reduce(
                 lambda found, drive: jnp.where(which == drive, leaf[:, drive], found),
                 range(1, leaf.shape[1]),
-                jnp.broadcast_to(leaf[:, 0], leaf[:, 0].shape),
+                leaf[:, 0],
             )
 
         return self.segments.now(jax.tree.map(own, private))
@@ -106,19 +116,19 @@ class SegmentBuffer(AbstractBuffer):
         read: Bool[Array, "1 *lanes"],
         positioning: Positioning,
         transfer: Float[Array, "1 *lanes"],
-    ) -> Access:
+    ) -> HostAccess:
         assert target.sector is not None and target.count is not None
         answer, after = served(self.segments, own, angle, Request(read, target.sector, target.count, target))
         # of what is answered from the buffer the host waits for neither arm nor platter
         seek = jnp.minimum(positioning.seek, answer)
         rotation = jnp.minimum(positioning.rotation, answer - seek)
-        return Access(Positioning(seek, rotation), answer - seek - rotation, after)
+        return HostAccess(Positioning(seek, rotation), answer - seek - rotation, after)
 
     def keep(self, private: Memory, where: Bool[Array, "drive *lanes"], after: Memory) -> Memory:
         return jax.tree.map(lambda old, new: jnp.where(where[None], new[:, None], old), private, stored(after))
 
 
-class Seen(AbstractMechanics):
+class Seen(Through):
     """Arm and platter as a scheduler sees them that knows the buffer: what a segment holds needs neither."""
 
     mechanics: AbstractMechanics
@@ -141,12 +151,3 @@ class Seen(AbstractMechanics):
 
     def at_speed(self, seek: Float[AnyArray, "*#row"], turning: Float[AnyArray, "*#row"]) -> AbstractMechanics:
         return self.mechanics.at_speed(seek, turning)
-
-    def turns(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        return self.mechanics.turns(seconds)
-
-    def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        return self.mechanics.seconds(turns)
-
-    def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        return self.mechanics.drift(seconds)

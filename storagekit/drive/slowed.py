@@ -3,10 +3,10 @@
 from jaxtyping import Bool, Float
 
 from storagekit.arrays import AnyArray
-from storagekit.drive.base import AbstractMechanics, Arm, Positioning, Target
+from storagekit.drive.base import AbstractMechanics, Arm, Positioning, Target, Through
 
 
-class Slowed(AbstractMechanics):
+class Slowed(Through):
     """Mechanics slower than those that the targets were located for, whose transfers are stretched.
 
     mechanics: with their times as they are now. turning: the platter's speed, 1 at full speed.
@@ -25,12 +25,3 @@ class Slowed(AbstractMechanics):
 
     def at_speed(self, seek: Float[AnyArray, "*#row"], turning: Float[AnyArray, "*#row"]) -> "Slowed":
         return Slowed(self.mechanics.at_speed(seek, turning), self.turning)
-
-    def turns(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        return self.mechanics.turns(seconds)
-
-    def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        return self.mechanics.seconds(turns)
-
-    def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        return self.mechanics.drift(seconds)

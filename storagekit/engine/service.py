@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.claims import Claim, Verdict
-from storagekit.drive import Access, Positioning, Target
+from storagekit.drive import HostAccess, Positioning, Target
 from storagekit.engine.answer import Part, count_end, size, still_serving, when_taken
 from storagekit.engine.state import NOBODY, Plan, Slots, State, mechanics, tell, time_of
 from storagekit.engine.system import Scenario, System
@@ -246,7 +246,7 @@ def best_part(
 
 def _access(
     scenario: Scenario, choice: Choice, own: Any, chosen: Chosen
-) -> tuple[Target, Int[Array, "1 *lanes"], Access]:
+) -> tuple[Target, Int[Array, "1 *lanes"], HostAccess]:
     """Where what is chosen lies, which replica of it is nearest, and the access. own: the drive's buffer."""
     system, read, part = scenario.system, chosen.read, chosen.part
     # of the one alone, because where it ends may have to be computed

@@ -166,7 +166,7 @@ class System(eqx.Module):
             f"{type(self.claims).__name__} claims": not isinstance(self.claims, NoClaims),
             "bricks that stop or are slower": self.condition.varies,
             "writes that are delayed": self.write.leaves,
-            "several replicas on a drive": self.placement.most_replicas > 1,
+            "several replicas on a drive": np.any(self.placement.replicas > 1),
             "writes that come after a read (parity)": np.any(sweep > 0),
         }
         wrong = [what for what, found in refused.items() if found]

@@ -74,16 +74,16 @@ def measured_stream(trace: RequestTrace, drive: OneKind, controller: Controller 
     Raises InputError for a trace without measured service and think times, of several devices, or larger than the drive.
     """
     measured = _measured(trace, drive)
-    controller = controller or Controller()
-    seek, rotation, transfer = (
-        np.asarray(part, float) for part in _through(drive, _accesses(trace, drive, controller))
-    )
-    service = seek + rotation + transfer
     if not (lies_apart(trace) & trace.read).any():
         raise InputError(
             f"{trace.source.name}: no read lies more than {REACH} sectors from the {RECENT} requests before it, which alone "
             "arm and platter explain; give a stream with such reads"
         )
+    controller = controller or Controller()
+    seek, rotation, transfer = (
+        np.asarray(part, float) for part in _through(drive, _accesses(trace, drive, controller))
+    )
+    service = seek + rotation + transfer
     parts = {"measured": measured, "service": service, "seek": seek, "rotation": rotation, "transfer": transfer}
     return _beside(trace, drive, parts, controller._asdict())
 

@@ -57,7 +57,7 @@ def test_a_scheduler_sees_what_the_buffer_holds(unfold, recorded):
     found = {}
     for schedule in (FCFS(), SATF()):
         system = System(load_buffered("atlas10k"), Replicas(1), sk.dispatch.Hashing(), schedule, drives=1, slots=8)
-        _, reports = unfold(Scenario(system, arrivals))
+        _, reports = unfold(Scenario(system, arrivals), phase=[0.0])
         ended = responses(reports)
         found[type(schedule)] = {
             number: at + ended[number] for number, at in zip(range(4), (0, 30, 31, 31.5), strict=True)
@@ -109,6 +109,8 @@ def test_what_buffers_are_not_modelled_with_is_refused():
     refused = {
         "DSPTF": lambda: System(drive, pair, sk.dispatch.DSPTF(50e-6), satf),
         "slower": lambda: System(drive, pair, hashing, satf, condition=Condition(Spell(0, 0.5))),
+        "replicas": lambda: System(drive, sk.placement.SRMirror(1, 2), hashing, satf),
+        "parity": lambda: System(drive, sk.placement.RAID5(4), hashing, satf),
         "delayed": lambda: System(drive, pair, hashing, satf, sk.write.Background(64)),
     }
     for what, build in refused.items():
