@@ -60,6 +60,14 @@ def write_validate(rows):
     return "".join(f"{'R' if r else 'W'} Hit {b:8d} {n:3d} {w}.00000 {t}.5\n" for t, _, b, n, r, w in rows).encode()
 
 
+def write_fio(rows) -> bytes:
+    """With priorities and the times of issue."""
+    return b"".join(
+        b"%d, %d, %d, %d, %d, 0x0000, %d\n" % ((t + w) // 1000, w * 1000, not r, n * 512, b * 512, t * 1000)
+        for t, _, b, n, r, w in rows
+    )
+
+
 WRITERS = {
     "spc": write_spc,
     "msr": write_msr,
@@ -78,7 +86,7 @@ rows = st.lists(
 ).map(sorted)  # fmt: skip
 
 ROWS = [(0, 0, 8, 2, True, 5), (1500, 11, 16, 8, False, 70), (2000, 2, 24, 1, True, 900)]
-ALL = {**WRITERS, "validate": write_validate}
+ALL = {**WRITERS, "validate": write_validate, "fio": write_fio}
 
 
 def save(folder, data, name="sample"):
@@ -152,6 +160,20 @@ def test_validate_arrivals_follow_service_and_think_times(tmp_path):
     np.testing.assert_allclose(trace.think, [45422e-6, 2000.5e-6, 0], rtol=1e-15)
 
 
+def test_fio_logs_tell_when_requests_were_issued(tmp_path):
+    """5 us and 25 us after the start; without that the entry's time less the latency, and of the second a millisecond less
+    70 us."""
+    issued = b"0, 700000, 0, 4096, 8192, 0, 5000\n1, 70000, 1, 512, 0, 0, 25000\n"
+    trace = read(save(tmp_path, issued))
+    assert trace.source.format == "fio" and trace.devices == ("0",)
+    np.testing.assert_allclose(trace.time, [0, 20e-6], rtol=1e-15)
+    np.testing.assert_allclose(trace.measured_response, [0.7e-3, 0.07e-3], rtol=1e-15)
+    assert (trace.offset.tolist(), trace.size.tolist(), trace.read.tolist()) == ([8192, 0], [4096, 512], [True, False])
+    for rest in (b"", b", 0"):
+        short = b"".join(line.rsplit(b", ", 2)[0] + rest + b"\n" for line in issued.splitlines())
+        assert read(save(tmp_path, short)).time == pytest.approx([0, 1.63e-3])
+
+
 def test_srt_flags_and_sectors(tmp_path):
     trace = read(save(tmp_path, write_srt13(ROWS)))
     assert trace.source.format == "srt" and trace.devices == ("0", "2", "11")
@@ -181,7 +203,7 @@ def test_what_is_written_is_read_back(tmp_path, kind, rows):
     checked(trace)
 
 
-@pytest.mark.parametrize("kind", ["spc", "msr", "disksim", "validate"])
+@pytest.mark.parametrize("kind", ["spc", "msr", "disksim", "validate", "fio"])
 @anytime
 @given(rows=rows)
 def test_line_by_line_equals_whole_blocks(tmp_path, kind, rows):
@@ -191,7 +213,7 @@ def test_line_by_line_equals_whole_blocks(tmp_path, kind, rows):
     assert_same(fast, slow)
 
 
-@pytest.mark.parametrize("kind", ["spc", "msr", "disksim", "validate"])
+@pytest.mark.parametrize("kind", ["spc", "msr", "disksim", "validate", "fio"])
 @pytest.mark.parametrize("which", range(7))
 @anytime
 @given(token=st.text("0123456789+-._eExXrRwWadinf \t\r\x00\xff,", max_size=24))
@@ -308,6 +330,9 @@ FAULTS = [
     ("disksim", b"1.0 0 5 1 zz\n", r"line 1 has flags 'zz', must be a hexadecimal"),
     ("disksim", b"1.0 0 5 0 1\n", r"line 1 has blocks '0'"),
     ("disksim-validate", b"R Hit 5 1 -3.0 1\n", r"line 1 has service '-3\.0'"),
+    ("fio", b"1, 2, 0, 512\n", r"has lines of 4 fields: no offsets; log them \(fio: log_offset=1\)"),
+    ("fio", b"1, 2, 2, 512, 0\n", r"line 1 has direction '2', must be '0' or '1'"),
+    ("fio", b"1, 2, 0, 512, 0, 0\n1, 2, 0, 512, 0\n", r"line 2 has 5 fields .*must have 6: time, value"),
     ("spc", b"# nothing\n\n", r"holds no request"),
     ("spc", b"1" * 3_000_000, r"line 1 is longer than 65536 bytes"),
     ("spc", SRT_HEADERS["1.7"], r"line 1 holds"),
@@ -380,7 +405,7 @@ def test_a_damaged_first_line_does_not_hide_the_format(tmp_path):
 
 @pytest.mark.parametrize("data", [b"hello world\n", b"\x00\xff" * 500, b"1,2\n3,4\n"])
 def test_no_format_is_a_clear_error(tmp_path, data):
-    with pytest.raises(InputError, match="none of srt, spc, msr, disksim, disksim-validate"):
+    with pytest.raises(InputError, match="none of srt, spc, msr, disksim, disksim-validate, fio"):
         read(save(tmp_path, data))
 
 

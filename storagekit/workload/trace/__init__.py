@@ -1,11 +1,11 @@
-"""Block traces: read them in any of five formats, cut them, say what workload they hold.
+"""Block traces: read them in any of six formats, cut them, say what workload they hold.
 
 >>> trace = read("Financial1.spc.xz")                      # doctest: +SKIP
 >>> characteristics(trace.window(0, 3600)).read_share      # doctest: +SKIP
 
 ====================  ================================================================
 read, chunks          a whole file at once; a file of any length, chunk by chunk
-FORMATS               the formats: SPC, MSR, SRT, DISKSIM, DISKSIM_VALIDATE
+FORMATS               the formats: SPC, MSR, SRT, DISKSIM, DISKSIM_VALIDATE, FIO
 RequestTrace          what both give: equal-length arrays in SI units
 request_trace         the same from arrays of your own, checked
 characteristics       rate, mix, sizes, burstiness, locality (TraceCharacteristics, UNITS)
@@ -18,6 +18,7 @@ from storagekit.workload.trace.characteristics import (
     characteristics,
 )
 from storagekit.workload.trace.disksim import DISKSIM, DISKSIM_VALIDATE
+from storagekit.workload.trace.fio import FIO
 from storagekit.workload.trace.msr import MSR
 from storagekit.workload.trace.reading import FORMATS, chunks, read
 from storagekit.workload.trace.records import RequestTrace, TraceSource, request_trace
@@ -27,6 +28,7 @@ from storagekit.workload.trace.srt import SRT
 __all__ = [
     "DISKSIM",
     "DISKSIM_VALIDATE",
+    "FIO",
     "FORMATS",
     "MSR",
     "SPC",

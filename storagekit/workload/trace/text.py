@@ -21,7 +21,7 @@ from storagekit.workload.trace.fields import Field, Fields
 from storagekit.workload.trace.formats import Records, TraceFormat
 from storagekit.workload.trace.streams import ByteStream
 
-__all__ = ["TextFormat"]
+__all__ = ["TextFormat", "first_lines"]
 
 BLOCK = 2 * 1024 * 1024  # bytes; about 65,536 lines of 32 bytes
 MAX_LINE = 65_536  # bytes
@@ -34,6 +34,11 @@ class Block(NamedTuple):
     first: int
     data: bytes
     cut: bool
+
+
+def first_lines(head: bytes) -> Iterator[str]:
+    """What a file's first lines say, of 20 those that say anything."""
+    yield from filter(None, map(_bare, head[:4096].split(b"\n")[:20]))
 
 
 class TextFormat(TraceFormat):
@@ -53,11 +58,7 @@ class TextFormat(TraceFormat):
 
     def recognises(self, head: bytes) -> bool:
         # A damaged first line must not hide the format, or its number could not be reported.
-        for line in head[:4096].split(b"\n")[:20]:
-            text = _bare(line)
-            if text and self._parses(text):
-                return True
-        return False
+        return any(self._parses(text) for text in first_lines(head))
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
         for block in _blocks(stream):

@@ -1,0 +1,72 @@
+"""Latency logs of fio: what it measured of each request (`write_lat_log`, with `log_offset=1` and without `log_avg_msec`).
+
+One request a line, `time, value, direction, size, offset[, priority[, issue time]]`: milliseconds since the start when it was
+logged, its latency in nanoseconds, 0 for a read or 1 for a write, bytes, byte offset; with `log_issue_time=1` nanoseconds
+since the start when it was issued. Without that the arrival is the entry's time less the latency, good to a millisecond.
+Source: fio's manual, section Log File Formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from storagekit.errors import InputError
+from storagekit.workload.trace.fields import Choice, Decimal, Integer, Word
+from storagekit.workload.trace.formats import Records
+from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
+from storagekit.workload.trace.streams import ByteStream
+from storagekit.workload.trace.text import TextFormat, first_lines
+
+__all__ = ["FIO", "Fio"]
+
+FIELDS = (
+    Integer("time", 0, 2**53),
+    Decimal("value", 1e15),
+    Choice("direction", {"0": True, "1": False}),
+    Integer("size", 1, MAX_SIZE),
+    Integer("offset", 0, MAX_OFFSET),
+    Word("priority"),
+    Integer("issue time", 0, 2**62),
+)
+SHORTEST = 5
+# nanoseconds of the entry's time
+ENTRY = 1_000_000
+
+
+class Fio(TextFormat):
+    """fio's log of latencies, with offsets; its one device is named `0`."""
+
+    name = "fio"
+    ticks_per_second = 1e9
+
+    def __init__(self, columns: int = SHORTEST):
+        self.fields = FIELDS[:columns]
+
+    def recognises(self, head: bytes) -> bool:
+        return any(TextFormat.recognises(Fio(columns), head) for columns in range(SHORTEST, len(FIELDS) + 1))
+
+    def records(self, stream: ByteStream) -> Iterator[Records]:
+        """As many fields as the first line has, all lines must have."""
+        columns = next(first_lines(stream.head), "").count(",") + 1
+        if columns == SHORTEST - 1:
+            raise InputError(f"{stream.name} has lines of {columns} fields: no offsets; log them (fio: log_offset=1)")
+        return TextFormat.records(Fio(min(max(columns, SHORTEST), len(FIELDS))), stream)
+
+    def convert(self, values: Sequence[np.ndarray], position: np.ndarray) -> Records:
+        entry, latency, read, size, offset = values[:SHORTEST]
+        issued = values[-1] if len(values) == len(FIELDS) else entry * float(ENTRY) - latency
+        return Records(
+            clock=issued,
+            device=np.zeros(len(read), np.int32),
+            names=("0",),
+            offset=offset,
+            size=size,
+            read=read,
+            position=position,
+            measured_response=latency / self.ticks_per_second,
+        )
+
+
+FIO = Fio()
