@@ -41,6 +41,7 @@ from storagekit.drive.seek import LinearSeek as LinearSeek
 from storagekit.drive.seek import SeekFit as SeekFit
 from storagekit.drive.seek import SeekTable as SeekTable
 from storagekit.drive.seek import fit_seek as fit_seek
+from storagekit.drive.server import Flash as Flash
 from storagekit.drive.server import RateServer as RateServer
 from storagekit.drive.sheet_file import drive_from_sheet as drive_from_sheet
 from storagekit.drive.slowed import Slowed as Slowed

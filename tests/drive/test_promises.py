@@ -12,6 +12,7 @@ import storagekit
 from storagekit.drive import (
     AbstractLayout,
     AbstractMechanics,
+    Flash,
     Mixed,
     RateServer,
     Slowed,
@@ -25,10 +26,12 @@ from storagekit.drive.picked import Picked
 
 ATLAS, IDEAL, SERVER = load_drive("atlas10k"), ideal_drive(full_seek=8e-3, revolution=7e-3), RateServer(1000)
 BUFFERED = load_buffered("atlas10k")
+FLASH = Flash(rate=1e6, read_page=60e-6, program_page=600e-6, erase_block=5e-3)
 DRIVES = {
     "drive": ATLAS,
     "ideal": IDEAL,
     "server": SERVER,
+    "flash": FLASH,
     "buffered": BUFFERED,
     "mixed": Mixed((ATLAS, IDEAL), (0, 1)),
     "mixed with a server": Mixed((SERVER, ATLAS), (1, 0)),
