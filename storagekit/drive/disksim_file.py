@@ -1,8 +1,9 @@
 """DiskSim 3 and 4 parameter files as drives: what their parameters mean in the fields of a drive file.
 
 Read are one `disksim_disk`, or one `dm_disk` alone, with `dm_layout_g1` and `dm_mech_g1`. Not modelled, and passed over:
-slipped and remapped sectors, an error in the speed of rotation, the scheduler inside the drive, and of its buffer what
-`Buffer` has no field for. Meanings: those of DiskSim 4.0 (Bucy et al., reference manual, CMU-PDL-08-101).
+slipped and remapped sectors, an error in the speed of rotation, the scheduler inside the drive, a low water mark, reading of
+free blocks, and what matters for several requests at a time alone. What a buffer may do in other ways than it does here is
+refused. Meanings: those of DiskSim 4.0 (Bucy et al., reference manual, CMU-PDL-08-101).
 """
 
 import math
@@ -51,6 +52,19 @@ _SWITCHES = {
     "writes_behind": "Fast write level",
     "combines": "Combine seq writes",
     "write_segment": "Use separate write segment",
+}
+# of a buffer what is modelled in one way alone: DiskSim's parameter, and the values that mean it
+_ONE_WAY = {
+    "Minimum read-ahead (blks)": (0,),
+    "Allow almost read hits": (0,),
+    "Allow sneaky full read hits": (0,),
+    "Allow sneaky partial read hits": (0,),
+    "Allow sneaky intermediate read hits": (0,),
+    "Preseeking level": (0,),
+    "Disconnect write if seek": (0,),
+    "Write hit stop prefetch": (1,),
+    "Read directly to buffer": (1,),
+    "Immediate transfer partial hit": (1,),
 }
 _MODEL = {"cylinders": "Number of cylinders", "heads": "Number of data surfaces"}
 _MECHANICS = {
@@ -143,6 +157,8 @@ def _buffer(disk: Block) -> dict[str, Any]:
     buffer: dict[str, Any] = {
         name: _number(disk, label, _SWITCH) != 0 for name, label in _SWITCHES.items() if label in disk.values
     }
+    for label, known in _ONE_WAY.items():
+        _chosen(disk, label, known, known[0])
     caching = _number(disk, "Enable caching in buffer", _SWITCH, 1) != 0
     ahead = _number(disk, "Buffer continuous read", Rule(int, 0, 4), 0)
     high_water = _number(disk, "High (read) water mark", Rule(float, 0, 1), 0.0)
@@ -151,9 +167,11 @@ def _buffer(disk: Block) -> dict[str, Any]:
     return buffer | {
         "segments": _number(disk, "Number of buffer segments", Rule(int, 1)),
         "sectors": _number(disk, "Segment size (in blks)", Rule(int, 1)),
-        # without caching a segment is empty again when its request is done
+        "keeps": caching,
+        "discards_read": _number(disk, "Read-ahead over requested", _SWITCH, 0) < 0,
+        # what nobody may have is not read
         "read_ahead": ahead if caching else 0,
-        "hits_written": caching and _number(disk, "Allow read hits on write data", _SWITCH, 1) != 0,
+        "hits_written": _number(disk, "Allow read hits on write data", _SWITCH, 1) != 0,
         "most_ahead": _number(disk, "Maximum read-ahead (blks)", Rule(int), 0),
         "high_water": high_water,
     }

@@ -74,7 +74,7 @@ class Buffer(NamedTuple):
     the head comes upon, that part is read or written first. writes_behind: a write is answered when its data is in the
     buffer. combines: a write that goes on from one under way joins it. hits_written: reads are answered from what writes
     left. write_segment: one segment is for writes alone. high_water: the share of a read that is in the buffer before the
-    bus is asked for.
+    bus is asked for. keeps: what requests leave in a segment may answer others; discards_read: but for what a read was given.
     """
 
     segments: int
@@ -91,6 +91,8 @@ class Buffer(NamedTuple):
     hits_written: bool = True
     write_segment: bool = False
     high_water: float = 0.0
+    keeps: bool = True
+    discards_read: bool = False
 
 
 class Electronics(NamedTuple):
@@ -157,6 +159,24 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
 
     extra = of(ExtraDisconnect, "extra_disconnect") if "extra_disconnect" in facts else None
     return Electronics(of(Overheads, "overheads"), of(Bus, "bus"), of(Buffer, "buffer"), extra)
+
+
+def electronics_facts(known: Electronics) -> dict[str, Any]:
+    """The `electronics` of a drive file, as `electronics` reads them: groups of figures, times in ms under names that say so;
+    what a drive has not is left out, as are figures that are what they are where none is given."""
+    groups = {
+        "extra_disconnect" if name == "extra" else name: group for name, group in known._asdict().items() if group
+    }
+
+    def told(group: Any) -> dict[str, Any]:
+        kinds, usual = group.__annotations__, group._field_defaults
+        return {
+            _written(name, kinds[name]): value / MS if _timed(name, kinds[name]) else value
+            for name, value in group._asdict().items()
+            if name not in usual or value != usual[name]
+        }
+
+    return {name: told(group) for name, group in groups.items()}
 
 
 # of a buffer: counts with the most that any drive comes near (4,096 segments, 8 GB), the highest of DiskSim's modes, and a

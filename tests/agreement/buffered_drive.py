@@ -1,13 +1,10 @@
 """A scalar program of a drive as its host sees it: arm and platter, controller, bus and a buffer that reads ahead.
 
-One request at a time, each handled as DiskSim 4.0 says that its parameters mean (reference manual, disk module; its
-validation files). It shares no code with the engine: what that makes of a drive's electronics is held against it.
+One request at a time, handled as DiskSim 4.0 says that its parameters mean (reference manual, disk module). It shares no
+code with the engine: what that makes of a drive's electronics is held against it.
 
-A request arrives at `at`. A read whose sectors are all in a segment is a hit: overhead, the bus, the completion. One that
-begins in a segment waits for the rest of it, without moving the arm if that is being read ahead. Any other is a miss: reading
-ahead stops, overhead, arm and platter. After a read the drive reads on, up to the segment's limit, until a request needs the
-arm. A write crosses the bus while the arm moves; sectors that are not there in time wait for a revolution. Written behind, it
-is answered when its data is in the buffer, and holds the arm, but not the host, until it is on the platter.
+A read that a segment holds is a hit; one that begins in it waits for the rest; any other is a miss; then the drive reads on.
+A write crosses the bus while the arm moves, and is answered when it is on the platter or, written behind, before.
 """
 
 import math
@@ -122,6 +119,8 @@ class BufferedDrive:
             if segment.writing and self.settled <= at:
                 segment.writing, segment.holds = False, self.buffer.hits_written
         done = (self._read if read else self._write)(at, sector, count)
+        if read and self.buffer.discards_read:
+            max(self.segments, key=lambda one: one.used).start = sector + count
         self.after_read = read
         return done
 

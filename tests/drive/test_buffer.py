@@ -2,6 +2,7 @@
 
 from typing import cast
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -50,7 +51,7 @@ class Served:
         known = load_electronics(name)
         self.segments = Segments(load_drive(name), known._replace(buffer=known.buffer._replace(**buffer)))
         self.memory, self.now = self.segments.init(()), 0.0
-        self.step = jax.jit(serve)
+        self.step = eqx.filter_jit(serve)
 
     def __call__(self, at: float, read: bool, sector: int, count: int) -> float:
         """Milliseconds that a request arriving at `at` takes."""
@@ -172,6 +173,23 @@ def test_a_segment_that_waits_for_the_platter_is_not_given_to_a_read():
     drive(0.9, True, 3_000_000, 8)
     assert int(drive.memory.last[0]) != dirty
     assert drive(60, True, 8_000_000, 8) == pytest.approx(HIT + 8 * BUS, abs=5e-3)
+
+
+def test_what_is_not_kept_is_no_hit():
+    """Atlas 10K, the same 8 sectors twice, the second time half a turn before they come by."""
+    for kept, takes in ((True, HIT + 8 * BUS), (False, REVOLUTION / 2 + SECTOR + 8 * BUS)):
+        drive = Served("atlas10k", keeps=kept, read_ahead=0)
+        assert drive(0, True, 0, 8) == pytest.approx(SECTOR + 8 * BUS, rel=1e-3)
+        assert drive(20.5 * REVOLUTION, True, 0, 8) == pytest.approx(takes, rel=1e-3)
+
+
+def test_what_a_read_was_given_may_be_discarded():
+    """Atlas 10K: what was read ahead is there, what the reads were given no longer."""
+    drive = Served("atlas10k", discards_read=True)
+    drive(0, True, 0, 8)
+    assert drive(50, True, 8, 20) == pytest.approx(HIT + 20 * BUS, rel=1e-3)
+    assert drive(100, True, 28, 20) == pytest.approx(HIT + 20 * BUS, rel=1e-3)
+    assert drive(150, True, 8, 20) > HIT + 20 * BUS + 0.5
 
 
 def test_lanes_are_runs_of_their_own():

@@ -1,5 +1,7 @@
 """DiskSim's parameter files as drives: every measured drive that ships, written as such a file, comes back as it is."""
 
+import re
+
 import jax
 import numpy as np
 import pytest
@@ -126,6 +128,7 @@ def disk_text(electronics: dict, scale: float = 1.0) -> str:
         "Set watermark by reqsize": 1,
         "Enable caching in buffer": 1,
         **{label: buffer.get(name, default) for label, (name, default) in BUFFER.items()},
+        "Read-ahead over requested": -1 if buffer.get("discards_read") else buffer.get("over_requested", False),
         **{label: overheads.get(f"{name}_ms", 0.0) for label, name in OVERHEADS.items()},
         "Extra write disconnect": int(extra is not None),
         **{label: (extra or {}).get(f"{name}_ms", 0.0) for label, name in EXTRA.items()},
@@ -356,14 +359,41 @@ def test_a_controller_that_cannot_be_is_refused(change, was, becomes, says):
     [
         ("Combine seq writes", {"combines"}),
         ("Allow read hits on write data", {"hits_written"}),
-        ("Enable caching in buffer", {"hits_written", "read_ahead"}),
+        ("Enable caching in buffer", {"keeps", "read_ahead"}),
     ],
 )
 def test_what_most_drives_do_may_be_off(change, label, off):
-    """Without caching a segment is empty again when its request is done: nothing is read ahead, nor left by writes."""
     change("disk.diskspecs", f"{label} = 1", f"{label} = 0")
     was, is_now = load_electronics("dec_rz26").buffer, load_electronics("disk.parv").buffer
     assert is_now == was._replace(**dict.fromkeys(off, 0))
+
+
+def test_what_was_read_may_be_discarded(change):
+    change("disk.diskspecs", "over requested = 1", "over requested = -1")
+    was, is_now = load_electronics("dec_rz26").buffer, load_electronics("disk.parv").buffer
+    assert is_now == was._replace(discards_read=True)
+
+
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [
+        ("Minimum read-ahead (blks)", 16),
+        ("Allow almost read hits", 1),
+        ("Allow sneaky full read hits", 1),
+        ("Allow sneaky partial read hits", 1),
+        ("Allow sneaky intermediate read hits", 1),
+        ("Preseeking level", 1),
+        ("Disconnect write if seek", 1),
+        ("Write hit stop prefetch", 0),
+        ("Read directly to buffer", 0),
+        ("Immediate transfer partial hit", 0),
+    ],
+)
+def test_what_a_buffer_does_in_one_way_alone_is_refused_in_others(change, label, value):
+    change("disk.diskspecs", "Extra write disconnect", f"{label} = {1 - bool(value)},\nExtra write disconnect")
+    assert load_electronics("disk.parv") == load_electronics("dec_rz26")
+    change("disk.diskspecs", "Extra write disconnect", f"{label} = {value},\nExtra write disconnect")
+    assert_refused(lambda: load_electronics("disk.parv"), rf"field '{re.escape(label)}' is {value}; known are")
 
 
 def test_water_marks_are_by_the_size_of_requests(change):

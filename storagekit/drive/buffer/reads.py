@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.drive.buffer.segments import (
@@ -16,7 +15,7 @@ from storagekit.drive.buffer.segments import (
     Segments,
 )
 from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
-from storagekit.lanes import first_min, pick, some, where_tree
+from storagekit.lanes import first_min, pick, real, some, where_tree
 
 
 class Found(NamedTuple):
@@ -81,11 +80,9 @@ def limit_ahead(segments: Segments, found: Found, request: Request) -> Int[Array
         begins, ends = piece.track(piece.sector)
         length = piece.zone.sectors_per_track
         return jnp.minimum(jnp.where(found.start < begins, ends + length, ends), geometry.capacity)
-    if buffer.most_ahead > 0:
-        limit = request.end + buffer.most_ahead
-    else:
-        limit = (request.end if buffer.over_requested else request.sector) + buffer.sectors
-    limit = jnp.minimum(limit, geometry.capacity)
+    room = (request.end if buffer.over_requested else request.sector) + buffer.sectors
+    most = jnp.asarray(buffer.most_ahead, jnp.int32)
+    limit = jnp.minimum(jnp.where(most > 0, request.end + most, room), geometry.capacity)
     if buffer.read_ahead < 3:
         piece = stretch(geometry, jnp.where(found.hit, found.end, request.end - 1))
         _, track_end = piece.track(piece.sector)
@@ -105,13 +102,14 @@ def read(
     reads_on = ~found.hit | _starts(segments, memory, media.piece, found.end < limit)
     limit = jnp.where(found.hit & ~found.runs & ~reads_on, old, limit)
     end = jnp.where(found.hit, found.end, request.end)
+    start = request.end if buffer.discards_read else jnp.maximum(found.start, end - buffer.sectors)
     here = memory.number == found.segment
     over = found.miss & (request.end > media.piece.limit)
     # in the next zone the head reads on from the request's end
     base = jnp.where(over, request.end, jnp.where(found.runs, memory.base, media.piece.sector))
     uses = memory.uses + 1
     return answer, memory._replace(
-        start=jnp.where(here, jnp.maximum(found.start, end - buffer.sectors), memory.start),
+        start=jnp.where(here, start, memory.start),
         end=jnp.where(here, end, memory.end),
         limit=jnp.where(here, limit, memory.limit),
         used=jnp.where(here, uses, memory.used),
@@ -181,7 +179,7 @@ def _answer(
         segments.after(what, memory) for what in ("read_hit", "read_miss", "read_disconnect")
     )
     given_up, again = overhead + disconnect, overheads.first_reselect + overheads.preparation
-    water = (jnp.minimum(buffer.sectors, request.count) * np.float32(buffer.high_water)).astype(jnp.int32)
+    water = (jnp.minimum(buffer.sectors, request.count) * real(buffer.high_water)).astype(jnp.int32)
     water = jnp.minimum(jnp.maximum(water, 1), request.count)
     had = jnp.maximum(given_up, _there_at(segments, request, found, media, water)) + again
     had = jnp.where(found.part & (memory.settled <= 0), hit_overhead + overheads.preparation, had)
@@ -192,12 +190,12 @@ def _answer(
     last_track, _ = media.piece.track(jnp.minimum(request.end, media.piece.limit) - 1)
     deciding = [found.there + 1, media.first, track_end - request.sector, track_end - request.sector + 1]
     deciding += [last_track - request.sector, last_track - request.sector + 1, request.count]
-    sent = had + request.count * np.float32(bus.read)
+    sent = had + request.count * real(bus.read)
     for number in deciding:
         number = jnp.clip(number, 1, request.count)
-        crosses = (request.count - number + 1) * np.float32(bus.read)
+        crosses = (request.count - number + 1) * real(bus.read)
         sent = jnp.maximum(sent, _there_at(segments, request, found, media, number) + crosses)
     busy = jnp.maximum(given_up, memory.settled) + again
     whole = jnp.where(memory.settled > 0, busy, hit_overhead + overheads.preparation)
-    crossed = jnp.where(found.hit, whole + request.count * np.float32(bus.read), sent)
+    crossed = jnp.where(found.hit, whole + request.count * real(bus.read), sent)
     return crossed + overheads.read_completion

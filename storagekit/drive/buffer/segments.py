@@ -104,13 +104,15 @@ class Reached(NamedTuple):
 
 
 class Segments(eqx.Module):
-    """The buffer of a drive, with its controller and its bus; `electronics` are the drive's (`load_electronics`).
+    """The buffer of a drive, with its controller and its bus; `electronics` are the drive's (`load_electronics`). Its times,
+    and `most_ahead`, may be arrays `[1, *lanes]`; everything else is a Python number and known when this is
+    compiled, so that who compiles it does so with `equinox.filter_jit`.
 
     Raises InputError for a drive of more than 2^31 sectors, or with physical sectors of 4 KB.
     """
 
     drive: Drive
-    electronics: Electronics = eqx.field(static=True)
+    electronics: Electronics
 
     def __check_init__(self):
         if self.drive.capacity > MOST_WHOLE:
@@ -167,6 +169,8 @@ class Segments(eqx.Module):
 
     def readable(self, memory: Memory) -> Bool[Array, "segment *lanes"]:
         """The segments from which reads may be answered: that which is written behind too, if what writes left is."""
+        if not self.electronics.buffer.keeps:
+            return jnp.zeros_like(memory.number, bool)
         if not self.electronics.buffer.hits_written:
             return self.free(memory)
         return memory.number >= int(self.apart)

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.drive.buffer.segments import (
@@ -17,7 +16,7 @@ from storagekit.drive.buffer.segments import (
     whole_turns,
 )
 from storagekit.drive.buffer.stretch import HAIR, Stretch
-from storagekit.lanes import first_min, pick
+from storagekit.lanes import first_min, pick, real
 
 # sectors that must be there before a write goes to the platter, of drives that disconnect twice: of short ones, of others
 FEW, LONG, MANY = 10, 45, 15
@@ -71,7 +70,7 @@ def write(
 ) -> tuple[Float[Array, "1 *lanes"], Memory]:
     """When a write that arrives now is answered, and the buffer from then on. The arm reaches its beginning."""
     overheads, buffer = segments.electronics.overheads, segments.electronics.buffer
-    crosses = request.count * np.float32(segments.electronics.bus.write)
+    crosses = request.count * real(segments.electronics.bus.write)
     settled = _under(segments, request, taken, ways, piece, reached)
     if buffer.writes_behind:
         answer = ways.bus + crosses
@@ -159,7 +158,7 @@ def _crossed(
     if segments.electronics.extra is not None:
         fewest = jnp.where(request.count < LONG, jnp.minimum(request.count, FEW), MANY)
         number = jnp.where(taken.joins, number, jnp.maximum(number, fewest))
-    return ways.bus + number * np.float32(segments.electronics.bus.write)
+    return ways.bus + number * real(segments.electronics.bus.write)
 
 
 def _in_any_order(
@@ -176,7 +175,7 @@ def _in_any_order(
     otherwise: how late the first and the last sector are, and when all is on the platter if it is written in its order.
     """
     late_first, late_last, settled = otherwise
-    sector, each = segments.drive.seconds(1 / piece.length), np.float32(segments.electronics.bus.write)
+    sector, each = segments.drive.seconds(1 / piece.length), real(segments.electronics.bus.write)
     _, track_end = piece.track(request.sector)
     whole = request.end <= track_end
     behind = segments.behind(piece, reached)
