@@ -10,13 +10,10 @@ from storagekit import units
 from storagekit.drive import Drive, SeekTable, Target, facts_of
 from storagekit.errors import InputError
 from storagekit.metrics.arm_fit import SAMPLES, ArmFit, Estimate, Knots, Moves, fit_arm
-from storagekit.metrics.measured_drive import Controller, lies_apart, measured_service
+from storagekit.metrics.measured_drive import Controller, lies_apart, measured_service, thinks
 from storagekit.metrics.provenance import made_by
 from storagekit.metrics.spindle_fit import SEARCHED, Completions, Spindle, fit_spindle
 from storagekit.workload.trace import RequestTrace
-
-# requests that came before the one before them was complete: noise has some do so, several outstanding requests have most
-OVERLAPPING = 0.1
 
 
 class FittedDrive(NamedTuple):
@@ -105,12 +102,7 @@ def _checked(trace: RequestTrace, start: Drive) -> np.ndarray:
         raise InputError(f"{name}: offset is the same for all requests; log their offsets (fio: log_offset=1)")
     if np.size(start.revolution) != 1:
         raise InputError(f"start: a drive of {np.size(start.revolution)} revolutions; give one of a single drive")
-    early = np.mean(np.diff(trace.time) < service[:-1] - units.US)
-    if early > OVERLAPPING:
-        raise InputError(
-            f"{name}: {early:.0%} of requests come before the one before is complete, at most {OVERLAPPING:.0%} may; "
-            "measure with one request outstanding"
-        )
+    thinks(trace)
     return service
 
 

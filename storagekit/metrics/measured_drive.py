@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple, cast
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,6 +20,8 @@ from storagekit.workload.trace import RequestTrace
 # a read is taken to need the arm if it lies more than REACH sectors from all of the RECENT requests before it
 RECENT = 32
 REACH = 1024
+# requests that come before the one before them is answered: noise has some do so, several outstanding requests have most
+OVERLAPPING = 0.1
 MEANINGS = {
     "measured": "service time that the drive took",
     "service": "service time of the model",
@@ -96,13 +99,30 @@ def buffered_stream(trace: RequestTrace, drive: Drive, electronics: Electronics)
     `compared` is 0 and `demerit` NaN. The attribute `model` says what is modelled. Raises InputError as that does otherwise,
     and for a drive of more than 2^31 sectors or with sectors of 4 KB.
     """
-    measured, segments = _measured(trace, drive), Segments(drive, electronics)
-    service = np.asarray(_through_buffer(segments, _requests(trace, drive), _narrow(trace.think)), float)
+    measured = _measured(trace, drive)
+    service = buffered_service(trace, drive, electronics)[:, 0]
     buffer = electronics.buffer
     size = f"{buffer.segments} segment{'s' if buffer.segments > 1 else ''} of {buffer.sectors} sectors"
     model = f"arm and platter, controller and bus, and a buffer of {size}: hits, reading ahead"
     model += " and writing behind" if buffer.writes_behind else "; writes are answered from the platter"
     return _beside(trace, drive, {"measured": measured, "service": service}, {"model": model})
+
+
+def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics) -> Float[np.ndarray, "request lane"]:
+    """Seconds that each request of such a stream takes, as `buffered_stream` has them, with several electronics at once: each
+    of their times, and `most_ahead`, is a number or one for each lane `[lane]`; one lane where all are numbers."""
+    buffer = electronics.buffer._replace(most_ahead=np.asarray(electronics.buffer.most_ahead, np.int32))
+    electronics = jax.tree.map(_single, electronics._replace(buffer=buffer))
+    _, *lanes = np.broadcast_shapes((1, 1), *(leaf.shape for leaf in jax.tree.leaves(electronics) if np.ndim(leaf)))
+    taken = _through_buffer(Segments(drive, electronics), _requests(trace, drive), _narrow(thinks(trace)), tuple(lanes))
+    return np.asarray(taken, float)
+
+
+def _single(figure: Any) -> Any:
+    """Times as arrays, which may change without compiling again, `[1, lane]` of lanes; counts and switches as they are."""
+    if not isinstance(figure, float | np.ndarray | np.floating):
+        return figure
+    return _narrow(np.atleast_2d(figure) if np.ndim(figure) else figure)
 
 
 def _beside(trace: RequestTrace, drive: OneKind, parts: dict[str, np.ndarray], attrs: dict[str, Any]) -> xr.Dataset:
@@ -131,10 +151,26 @@ def _beside(trace: RequestTrace, drive: OneKind, parts: dict[str, np.ndarray], a
 
 
 def _measured(trace: RequestTrace, drive: OneKind) -> Float[np.ndarray, "request"]:
-    """As `measured_service`, of a stream that tells its think times too."""
-    if trace.think is None:
-        raise InputError(f"{trace.source.name}: no measured service and think times; give a disksim-validate trace")
-    return measured_service(trace, drive)
+    """As `measured_service`, of a stream of one outstanding request."""
+    measured = measured_service(trace, drive)
+    thinks(trace)
+    return measured
+
+
+def thinks(trace: RequestTrace) -> Float[np.ndarray, "request"]:
+    """Seconds from each answer to the next arrival, of a log that was measured one request at a time; 0 for the last. Raises
+    InputError where more than OVERLAPPING of its requests come before the one before them is answered."""
+    if trace.think is not None:
+        return trace.think
+    assert trace.measured_response is not None
+    pause = np.diff(trace.time) - trace.measured_response[:-1]
+    early = np.mean(pause < -units.US) if pause.size else 0.0
+    if early > OVERLAPPING:
+        raise InputError(
+            f"{trace.source.name}: {early:.0%} of requests come before the one before is complete, at most {OVERLAPPING:.0%} "
+            "may; measure with one request outstanding and exact arrivals (fio: iodepth=1, log_issue_time=1)"
+        )
+    return np.append(np.maximum(pause, 0.0), 0.0)
 
 
 def measured_service(trace: RequestTrace, drive: OneKind) -> Float[np.ndarray, "request"]:
@@ -142,7 +178,7 @@ def measured_service(trace: RequestTrace, drive: OneKind) -> Float[np.ndarray, "
     of several devices, or larger than this drive."""
     if trace.measured_response is None:
         raise InputError(
-            f"{trace.source.name}: measured_response is missing: no service times; give a disksim-validate trace"
+            f"{trace.source.name}: measured_response is missing: no service times; give a disksim-validate file or a fio log"
         )
     if len(trace.devices) != 1:
         raise InputError(f"{trace.source.name}: {len(trace.devices)} devices; select one of them")
@@ -167,7 +203,7 @@ def _accesses(trace: RequestTrace, drive: OneKind, controller: Controller) -> Ac
         read=_narrow(trace.read),
         before=_narrow(np.where(trace.read, before_read, controller.write)),
         crossing=_narrow(np.where(trace.read, on_bus, off_platter)),
-        think=_narrow(trace.think),
+        think=_narrow(thinks(trace)),
     )
 
 
@@ -215,19 +251,21 @@ def _requests(trace: RequestTrace, drive: Drive) -> Request:
     return jax.tree.map(_narrow, Request(read, sector, count, drive.locate(sector, count)))
 
 
-@jax.jit
-def _through_buffer(segments: Segments, requests: Request, think: Float[Array, "request"]) -> Float[Array, "request"]:
+@eqx.filter_jit
+def _through_buffer(
+    segments: Segments, requests: Request, think: Float[Array, "request"], lanes: tuple[int, ...]
+) -> Float[Array, "request *lanes"]:
     """Seconds that each request takes."""
 
     def serve_next(state: tuple[Memory, Array], asked: tuple[Request, Array]):
         (memory, angle), (request, pause) = state, asked
-        request, pause = jax.tree.map(lambda column: column[None], request), pause[None]
+        request, pause = jax.tree.map(lambda column: jnp.broadcast_to(column, (1, *lanes)), (request, pause))
         taken, memory = serve(segments, memory, angle, request)
         # separately: their sum, rounded, would lose what a long pause leaves of a turn
         angle = angle + segments.drive.drift(taken) + segments.drive.drift(pause)
         return (memory.elapse(taken).elapse(pause), angle - jnp.floor(angle)), taken[0]
 
-    start = segments.init(()), jnp.zeros(1, jnp.float32)
+    start = segments.init(lanes), jnp.zeros((1, *lanes), jnp.float32)
     return jax.lax.scan(serve_next, start, (requests, think))[1]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
@@ -91,6 +92,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Print a drive's figures and zones; with --charts DIR, draw its seek curve and its zones."""
+    from storagekit.drive.electronics import electronics_facts
     from storagekit.metrics import figures, seek_curve, zone_map
 
     model, electronics, words = _known(drive)
@@ -106,7 +108,7 @@ def show(
         listed = {name: zones[name].values.tolist() for name in zones}
         per_zone = [dict(zip(listed, row, strict=True)) for row in zip(*listed.values(), strict=True)]
         told: dict[str, Any] = {"name": model.name} | words | _plain(found) | {"zones": per_zone}
-        told["electronics"] = None if electronics is None else _figures_of(electronics)
+        told["electronics"] = None if electronics is None else electronics_facts(electronics)
         print(json.dumps(told | {"charts": written}, indent=1))
         return
     print("\n".join([model.name, *_lines(found), "", *_electronics_lines(electronics), "", *_zone_lines(zones)]))
@@ -125,8 +127,8 @@ def check(
 ) -> None:
     """Hold a drive's model against service times measured on it: the demerit of reads and writes.
 
-    TRACE is a disksim-validate file: one request outstanding, the service and think time of each. The demerit is the root
-    mean square distance between the distributions of the measured and the modelled times.
+    TRACE is a disksim-validate file, or a fio log with offsets and times of issue: one request outstanding, the service time
+    of each. The demerit is the root mean square distance between the distributions of the measured and the modelled times.
     """
     from storagekit.metrics.drive_check import demerit_by_class, distributions, modelled
     from storagekit.metrics.measured_drive import buffered_stream, measured_stream
@@ -160,30 +162,45 @@ def fit(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Requests with the times that the drive took.")],
     start: Annotated[str, typer.Option(help="The drive whose geometry it has, by name, or a drive file.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="Drive file to write, JSON; --drive takes it.")],
+    keep_arm: Annotated[bool, typer.Option("--keep-arm", help="Fit controller, bus and buffer alone.")] = False,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Fit to the first half, and say how near the second is.")
+    ] = False,
     form: Format = None,
 ) -> None:
     """Fit the timing of a drive whose geometry is known to service times measured on it, and write a drive file.
 
     TRACE is as for `check`, of some thousand requests all over the drive. Fitted are revolution, seek curve, head switch,
-    settling and overhead; each is printed with its standard error, or with why it could not be.
+    settling and overhead; then, where the start has them, the times of controller and bus, and what the buffer does. Each is
+    printed with its standard error, or with why it could not be.
     """
-    from storagekit.metrics.drive_fit import fit_drive
-    from storagekit.metrics.measured_drive import Controller
+    from storagekit.metrics.own_drive import fit_log, judged
     from storagekit.reproduce.files import write_text
     from storagekit.workload.trace import read
 
     if out.suffix != ".json":
         raise InputError(f"--out {str(out)!r}: a drive file is JSON; give it a name that ends in .json")
+    folder = next(one for one in out.absolute().parents if one.exists())
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise InputError(f"--out {str(out)!r}: cannot write in {str(folder)!r}; name a file in a folder to write to")
     model, electronics, _ = _known(start)
-    fitted = fit_drive(read(trace, form), model, electronics and Controller.of(electronics))
-    text = json.dumps(fitted.facts(), indent=1) + "\n"
+    if keep_arm and electronics is None:
+        raise InputError(
+            f"--keep-arm: nothing is known of the electronics of {start!r}; leave it out, or name another start"
+        )
+    requests = read(trace, form)
+    half = len(requests) // 2
+    fitted = fit_log(requests.take(slice(0, half)) if judge else requests, model, electronics, keep_arm)
     print(fitted)
     try:
-        write_text(out, text)
+        write_text(out, json.dumps(fitted.facts(), indent=1) + "\n")
     except OSError as fault:
         raise InputError(
             f"--out {str(out)!r}: {fault.strerror or fault}; name a file in a folder to write to"
         ) from fault
+    if judge:
+        found = judged(requests.take(slice(half, None)), (model, electronics), (fitted.drive, fitted.electronics))
+        print("\nthe second half, before and after:", *_check_lines(found[0]), *_check_lines(found[1])[1:], sep="\n")
     print(f"\ndrive file: {out}")
 
 
@@ -216,34 +233,26 @@ def _lines(found: "Figures") -> list[str]:
     ]
 
 
-def _figures_of(electronics: "Electronics") -> dict[str, Any]:
-    """Electronics in groups, times in ms under names that say so; what a drive has not is left out."""
-    groups = {name: group for name, group in electronics._asdict().items() if group is not None}
-    return {
-        name: {
-            f"{field}_ms" if _timed(field, value) else field: value * _MS if _timed(field, value) else value
-            for field, value in group._asdict().items()
-            if value
-        }
-        for name, group in groups.items()
-    }
-
-
-def _timed(field: str, value: object) -> bool:
-    return isinstance(value, float) and field != "high_water"
-
-
 def _electronics_lines(electronics: "Electronics | None") -> list[str]:
+    from storagekit.drive.electronics import electronics_facts
+
     if electronics is None:
         return ["controller, bus and buffer: not known"]
     lines = []
-    titles = {"overheads": "controller", "extra": "extra disconnect of writes"}
-    for group, fields in _figures_of(electronics).items():
+    titles = {"overheads": "controller", "extra_disconnect": "extra disconnect of writes"}
+    for group, fields in electronics_facts(electronics).items():
         lines.append(f"{titles.get(group, group)}:")
         for field, value in fields.items():
             unit = "ms" if field.endswith("_ms") else ""
             label = field.removesuffix("_ms").replace("_", " ")
-            shown = "yes" if value is True else f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"
+            words = {True: "yes", False: "no"}
+            shown = (
+                words[value]
+                if isinstance(value, bool)
+                else f"{value:,.4g}"
+                if isinstance(value, float)
+                else f"{value:,}"
+            )
             lines.append(f"  {label:<30}{shown:>6}  {unit}".rstrip())
     return lines
 

@@ -42,6 +42,7 @@ def info(file: File, form: Format = None, as_json: Json = False) -> None:
 def replay(
     file: File,
     drive: Annotated[str, typer.Option(help="A drive by name (see `storagekit list`) or a drive file.")] = "atlas10k",
+    buffered: Annotated[bool, typer.Option("--buffered", help="With the drive's controller, bus and buffer.")] = False,
     replicas: Annotated[int, typer.Option(help="Bricks, each with a copy of every block.")] = 2,
     layout: Annotated[
         str | None, typer.Option(help="D_s x D_r x D_m, as 2x3x1: an SR-Mirror in the place of bricks.")
@@ -69,29 +70,25 @@ def replay(
     On an SR-Mirror (--layout) reads and first copies go to the nearest idle head, and the rest of a write follows when there
     is time; --replicas, --dispatch, --write, --latency, --cache-mb, --slow and --stop have no say there.
     """
-    from storagekit.drive import load_drive
+    from storagekit.drive import load_buffered, load_drive
     from storagekit.engine import System
     from storagekit.metrics import replay as run
     from storagekit.placement import Replicas
-    from storagekit.reproduce.catalogue import dispatchers, schedulers, writes
+    from storagekit.reproduce.catalogue import schedulers, writes
     from storagekit.workload.trace import read
 
-    model = load_drive(drive)
+    arm = load_drive(drive)
+    model = load_buffered(drive) if buffered else arm
     if layout is not None:
         system = _array(model, layout, _chosen("schedule", schedule, schedulers())(), slots)
         _print_replay(run(read(file, form), system, scale=scale, seed=seed), as_json)
         return
     condition, speeds = _condition(slow or [], stop or [], replicas)
-    chosen, trace = _chosen("dispatch", dispatch, dispatchers()), read(file, form)
-    arguments = {
-        "dsptf": lambda: (latency * 1e-3,),
-        "weighted-hashing": lambda: (speeds,),
-        "least-completion": lambda: (_service(model, float(trace.size.mean()), speeds),),
-    }
+    trace = read(file, form)
     system = System(
         model,
         Replicas(replicas),
-        chosen(*arguments.get(dispatch, tuple)()),
+        _dispatcher(dispatch, latency * 1e-3, speeds, lambda: _service(arm, float(trace.size.mean()), speeds)),
         _chosen("schedule", schedule, schedulers())(),
         _chosen("write", write, writes())(),
         cache=_memory(cache_mb, replicas, dispatch) if cache_mb else None,
@@ -100,6 +97,18 @@ def replay(
         slots=slots,
     )
     _print_replay(run(trace, system, scale=scale, seed=seed), as_json)
+
+
+def _dispatcher(name: str, latency: float, speeds: list[float], service: Callable[[], tuple[float, ...]]):
+    """The dispatcher of that name, told what it has to know: seconds to clients, the bricks' speeds, their service times."""
+    from storagekit.reproduce.catalogue import dispatchers
+
+    told = {
+        "dsptf": lambda: (latency,),
+        "weighted-hashing": lambda: (speeds,),
+        "least-completion": lambda: (service(),),
+    }
+    return _chosen("dispatch", name, dispatchers())(*told.get(name, tuple)())
 
 
 def _service(drive, size: float, speeds: list[float]) -> tuple[float, ...]:

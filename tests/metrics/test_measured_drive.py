@@ -7,7 +7,7 @@ from helpers import shared
 from storagekit.drive import ideal_drive, load_drive
 from storagekit.errors import InputError
 from storagekit.metrics.demerit import demerit
-from storagekit.metrics.measured_drive import REACH, Controller, measured_stream
+from storagekit.metrics.measured_drive import REACH, Controller, measured_stream, thinks
 from storagekit.resources import data_path
 from storagekit.workload.trace import read, request_trace
 
@@ -91,10 +91,23 @@ def test_the_distance_apart_counts_from_both_ends():
     np.testing.assert_array_equal(measured_stream(stream(rows[:1:-1]), DRIVE).apart, [False, True])
 
 
+def test_pauses_are_what_lies_between_an_answer_and_the_next_arrival():
+    """Requests a second apart, answered after 1, 10, 1 and 1 ms, one of which came 50 ns early."""
+    trace = stream(think=None)
+    np.testing.assert_allclose(thinks(trace), [0.999, 0.99, 0.999, 0.0], rtol=1e-12)
+    early = stream(think=None, measured_response=np.array([1 + 50e-9, 0.5, 0.5, 0.5]))
+    np.testing.assert_allclose(thinks(early), [0.0, 0.5, 0.5, 0.0], rtol=1e-12)
+    np.testing.assert_array_equal(thinks(stream()), stream().think)
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda: measured_stream(stream(think=None), DRIVE), "no measured service and think times; give a disksim-val"),
+        (lambda: measured_stream(stream(measured_response=None), DRIVE), "no service times; give a disksim-validate"),
+        (
+            lambda: measured_stream(stream(think=None, measured_response=np.full(4, 1.5)), DRIVE),
+            "100% of requests come before the one before is complete, at most 10% may; measure with one request outst",
+        ),
         (lambda: measured_stream(stream([(9950, 51, True, 1.0)]), DRIVE), "the drive holds 5120000"),
     ],
 )

@@ -191,7 +191,7 @@ def test_a_drive_is_fitted_from_a_curve_that_is_wrong(storagekit, tmp_path):
         (["check", "{trace}"], "Missing option '--drive'"),
         (["check", "{trace}", "--drive", "nope"], "drive 'nope': not known"),
         (["check", "nowhere.trace", "--drive", "atlas10k"], "nowhere.trace does not exist; check the path"),
-        (["check", "{sample}", "--drive", "atlas10k"], "no measured service and think times; give a disksim-validate"),
+        (["check", "{sample}", "--drive", "atlas10k"], "no service times; give a disksim-validate"),
         (["check", "{trace}", "--drive", "dec_rz26"], "give the drive that was measured"),
         (["fit", "{trace}", "--start", "atlas10k", "--out", "mine.toml"], "a name that ends in .json"),
         (["fit", "{trace}", "--start", "atlas10k", "--out", "mine.json"], "a seek curve takes 400; give a longer log"),

@@ -54,6 +54,15 @@ def test_a_brick_that_is_down_serves_nothing():
     assert found["requests"] == 2000 and found["utilization"][0] == 0 and found["utilization"][1] > 0
 
 
+def test_a_drive_with_its_buffer_answers_writes_sooner_and_is_no_drive_of_claims():
+    """Two fifths are writes, behind which the arm is held longer than the host."""
+    plain, buffered = told("--dispatch", "hashing"), told("--dispatch", "hashing", "--buffered")
+    assert buffered["service_mean_ms"] < plain["service_mean_ms"]
+    assert buffered["drive"] == plain["drive"] + ", buffered"
+    result = run("--buffered")
+    assert isinstance(result.exception, InputError) and "buffer" in str(result.exception)
+
+
 class Built(Exception):
     """A system that `replay` would run."""
 
