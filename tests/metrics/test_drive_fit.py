@@ -172,7 +172,7 @@ def test_logs_that_tell_nothing_are_refused():
     assert_refused(
         lambda: fit_drive(replace(log, offset=log.offset + START.capacity * SECTOR), START), "the drive holds"
     )
-    together = replace(log, time=log.time / 4)
+    together = replace(log, time=log.time / 4, think=None)
     assert_refused(lambda: fit_drive(together, START), "measure with one request outstanding")
     assert_refused(lambda: fit_drive(replace(log, devices=("a", "b")), START), "2 devices; select one")
 
