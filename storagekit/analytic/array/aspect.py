@@ -51,6 +51,26 @@ class Layouts:
         """Copies of a block, those on one disk and those on others."""
         return self.replicas * self.mirrors
 
+    @property
+    def heads(self) -> NDArray:
+        """See `Shapes`: any disk of a mirror can serve a read."""
+        return self.mirrors
+
+    @property
+    def written(self) -> NDArray:
+        """See `Shapes`: a write occupies every disk of a mirror."""
+        return self.mirrors
+
+    @property
+    def turned(self) -> NDArray:
+        """See `Shapes`: the replicas of a disk pass one arc after another."""
+        return 1 - 1 / self.replicas
+
+    @property
+    def room(self) -> NDArray:
+        """See `Shapes`."""
+        return self.copies
+
     def where(self, chosen: NDArray) -> "Layouts":
         """Those that a mask or numbers choose."""
         return Layouts(self.striping[chosen], self.replicas[chosen], self.mirrors[chosen])

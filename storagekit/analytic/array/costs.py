@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array import equations
-from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.closed_loop import busy_share, shape_of, staffed, waiting_at_choice
-from storagekit.analytic.array.elevator import Scheduler
-from storagekit.analytic.array.positioning import Numbers, Spindle
+from storagekit.analytic.array.elevator import Scheduler, crowding_of
+from storagekit.analytic.array.positioning import ALONE, Numbers, Spindle
+from storagekit.analytic.array.shapes import Shapes
 from storagekit.checks import require, require_number
 
 # by what share of a queue its service is differenced
@@ -82,30 +82,29 @@ class Costs:
         return np.asarray(disks, float) * self.busy / self.disk_time
 
 
-def costs(spindle: Spindle, load: Load, layouts: Layouts, disks: Numbers, used: NDArray, scheduler: Scheduler) -> Costs:
+def costs(spindle: Spindle, load: Load, layouts: Shapes, disks: Numbers, used: NDArray, scheduler: Scheduler) -> Costs:
     """The costs where a disk's data and its replicas take a share `used` of the cylinders (0 to 1, last axis: layout)."""
     reach = spindle.reach(used / np.asarray(load.locality))
     disk_time, busy = _occupied(spindle, load, layouts, disks, reach, scheduler)
     return Costs(_latency(spindle, load, layouts, reach), disk_time, busy)
 
 
-def used_share(load: Load, layouts: Layouts, disks: Numbers) -> NDArray:
+def used_share(load: Load, layouts: Shapes, disks: Numbers) -> NDArray:
     """Cylinders of a disk that hold data or replicas, above 1 where the layout does not fit."""
-    return np.multiply(load.data, layouts.copies) / np.asarray(disks, float)
+    return np.multiply(load.data, layouts.room) / np.asarray(disks, float)
 
 
-def _latency(spindle: Spindle, load: Load, layouts: Layouts, reach: NDArray) -> NDArray:
+def _latency(spindle: Spindle, load: Load, layouts: Shapes, reach: NDArray) -> NDArray:
     arc = np.divide(spindle.revolution, layouts.replicas)
     p = load.unpropagated
-    first = spindle.least(reach, arc, layouts.mirrors)
-    # the other replicas of a disk pass one arc after another
-    last = spindle.most(reach, arc, layouts.mirrors) + spindle.revolution - arc
+    first = spindle.least(reach, arc, layouts.heads)
+    last = spindle.most(reach, arc, layouts.written) + spindle.revolution * layouts.turned
     settle = (1 - np.asarray(load.read_share)) * spindle.write_settle
     return spindle.overhead + settle + p * first + (1 - p) * last
 
 
 def _occupied(
-    spindle: Spindle, load: Load, layouts: Layouts, disks: Numbers, reach: NDArray, scheduler: Scheduler
+    spindle: Spindle, load: Load, layouts: Shapes, disks: Numbers, reach: NDArray, scheduler: Scheduler
 ) -> tuple[NDArray, NDArray]:
     """Disk seconds of a request, and the share of the time that a disk works.
 
@@ -113,18 +112,21 @@ def _occupied(
     waits at all of them, and a write always does, among what the others have left. Positioning times spread about their
     mean as uniform ones do, by a third of its square.
     """
-    p, mirrors = load.unpropagated, layouts.mirrors
+    p, heads, written = load.unpropagated, layouts.heads, layouts.written
     arc = np.divide(spindle.revolution, layouts.replicas)
+    turned = spindle.revolution * layouts.turned
     alone = spindle.mean_seek(reach) + arc / 2
-    places, outstanding = np.divide(disks, mirrors), np.multiply(disks, load.queue)
-    seen, reads = visible(p, mirrors)
+    places, outstanding = np.divide(disks, heads), np.multiply(disks, load.queue)
+    seen, reads = visible(p, heads, written)
+    # each head makes all writes, and no other has taken some before it
+    crowding = reads * crowding_of(heads) + (1 - reads) * ALONE
 
     def chosen_among(crowd: NDArray) -> NDArray:
-        others = np.maximum(seen * crowd - (mirrors - 1) * reads, 1)
-        return scheduler.positioning(spindle, reach, arc, np.where(mirrors > 1, others, crowd))
+        others = np.maximum(seen * crowd - (heads - 1) * reads, 1)
+        return scheduler.positioning(spindle, reach, arc, np.where(written > 1, others, crowd), crowding)
 
     def total(read: NDArray, chosen: NDArray) -> NDArray:
-        write = spindle.overhead + chosen + spindle.revolution - arc
+        write = spindle.overhead + chosen + turned
         return occupied(load, layouts, spindle.overhead + read, write, spindle.write_settle)
 
     # how fast a disk gets with its queue, as if that were not so; then the queue as it is
@@ -134,34 +136,36 @@ def _occupied(
     chosen = chosen_among(waiting_at_choice(places, outstanding, shape))
     # what a mean queue leaves idle, then what a read gains from the choice among idle heads
     first = total(chosen, chosen)
-    square = chosen**2 / 3 + p * (1 - p) * (spindle.revolution - arc) ** 2
-    variation = square * ((p + (1 - p) * mirrors) / first) ** 2
-    busy = busy_share(places, load.queue * mirrors * seen, variation, shape)
-    if np.all(mirrors == 1):
+    square = chosen**2 / 3 + p * (1 - p) * turned**2
+    variation = square * ((p + (1 - p) * written) / first) ** 2
+    busy = busy_share(places, load.queue * heads * seen, variation, shape)
+    if np.all(heads == 1):
         return first, busy
     # a read keeps one disk of its mirror busy, a write all of them
-    busy = (1 - reads) * busy + reads * np.minimum(busy, staffed(places, outstanding, mirrors))
-    idle = np.where(mirrors > 1, 1 - busy, 0)
-    none = (1 - idle) ** mirrors
-    nearest = spindle.least(reach, arc, mirrors, idle) - none * alone
-    return total(np.where(mirrors > 1, nearest + none * chosen, chosen), chosen), busy
+    shared = (1 - reads) * busy + reads * np.minimum(busy, staffed(places, outstanding, heads))
+    busy = np.where(heads > 1, shared, busy)
+    idle = np.where(heads > 1, 1 - busy, 0)
+    none = (1 - idle) ** heads
+    nearest = spindle.least(reach, arc, heads, idle) - none * alone
+    return total(np.where(heads > 1, nearest + none * chosen, chosen), chosen), busy
 
 
-def visible(p: Numbers, mirrors: NDArray) -> tuple[NDArray, NDArray]:
-    """Of the requests of a mirror the share that waits at one of its disks, and the share of reads in its accesses.
+def visible(p: Numbers, heads: NDArray, written: NDArray) -> tuple[NDArray, NDArray]:
+    """Requests that wait at a disk for each of those of its mirror, and the share of reads in its accesses.
 
-    A request that waits T at a disk is gone after T/D_m if it is a read, which the first disk takes, and after H T if it
-    is a write, which the last one ends: H = 1 + 1/2 + ... + 1/D_m for exponential times.
+    A request that waits T at a disk is gone after T/h if it is a read, which the first of h heads takes, and after H T if it
+    is a write of w accesses, which the last of them ends: H = 1 + 1/2 + ... + 1/w for exponential times. So a read is at one
+    disk for T in all, and a write for w T.
     """
-    harmonic = np.cumsum(1 / np.arange(1, int(np.max(mirrors)) + 1))[mirrors - 1]
-    waits = p / mirrors + (1 - p)
-    return waits / (p / mirrors + (1 - p) * harmonic), p / (p + (1 - p) * mirrors)
+    harmonic = np.cumsum(1 / np.arange(1, int(np.max(written)) + 1))[written - 1]
+    accesses = p + (1 - p) * written
+    return accesses / heads / (p / heads + (1 - p) * harmonic), p / accesses
 
 
-def occupied(load: Load, layouts: Layouts, read: NDArray, write: NDArray, settle: Numbers) -> NDArray:
-    """Disk seconds of a mean request: one access `read`, or D_m accesses `write` where all copies are written at once."""
+def occupied(load: Load, layouts: Shapes, read: NDArray, write: NDArray, settle: Numbers) -> NDArray:
+    """Disk seconds of a mean request: one access `read`, or as many accesses `write` as disks are written at once."""
     p = load.unpropagated
-    return p * read + load.settled_once * settle + (1 - p) * layouts.mirrors * (write + settle)
+    return p * read + load.settled_once * settle + (1 - p) * layouts.written * (write + settle)
 
 
 def _within(label: str, values: Numbers, least: float, most: float, rule: str) -> None:

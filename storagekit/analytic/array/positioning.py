@@ -18,6 +18,8 @@ from storagekit.drive import Drive
 from storagekit.errors import InputError
 
 Numbers = float | NDArray
+# how much denser requests are before an elevator that has them for itself than elsewhere
+ALONE = 1.5
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,13 @@ class Spindle(ABC):
         """Mean square of such a seek."""
 
     @abstractmethod
-    def stroke(self, reach: Numbers, waiting: Numbers) -> NDArray:
+    def stroke(self, reach: Numbers, waiting: Numbers, crowding: Numbers = ALONE) -> NDArray:
         """Mean seek, seconds, of an elevator to the next of `waiting` (1 or more) places that keep their number.
 
         Going up, it finds at u the requests of the time since it was there last, in proportion to u; going down, to 1 - u.
         So there are always a third as many as are served on a round of twice the reach: 2/3n of the reach from one to the
-        next where n are many, and 1/3 where n is 1. 2/3(n + 1) has both, and is at most 7% low between.
+        next where n are many, and 1/3 where n is 1. 2/3(n + 1) has both, and is at most 7% low between. crowding: that 3/2,
+        or c in its place (`elevator.crowding_of`): 1/(c (n - 1) + 3) of the reach.
         """
 
     @abstractmethod
@@ -108,8 +111,8 @@ class Linear(Spindle):
     def mean_square_seek(self, reach):
         return self.hop(reach) ** 2 / 6
 
-    def stroke(self, reach, waiting):
-        return self.hop(reach) * 2 / (3 * (np.asarray(waiting) + 1))
+    def stroke(self, reach, waiting, crowding=ALONE):
+        return self.hop(reach) / (crowding * (np.asarray(waiting) - 1) + 3)
 
     def least(self, reach, arc, copies, idle=1.0):
         return nearest_of_several.least_linear(self.hop(reach), arc, copies, idle)
@@ -154,9 +157,9 @@ class Curve(Spindle):
     def mean_square_seek(self, reach):
         return (self._samples(reach) ** 2).mean(axis=-1)
 
-    def stroke(self, reach, waiting):
+    def stroke(self, reach, waiting, crowding=ALONE):
         # distances with the density (1 - d)^k: the mean is the elevator's, and exact for one request
-        samples = nearest_of_several.distances((3 * np.asarray(waiting, float) + 1) / 2)
+        samples = nearest_of_several.distances(crowding * (np.asarray(waiting, float) - 1) + 2)
         return self.hop(np.asarray(reach, float)[..., None] * samples).mean(axis=-1)
 
     def least(self, reach, arc, copies, idle=1.0):

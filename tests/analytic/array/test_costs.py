@@ -31,8 +31,10 @@ def disk_time(mirrors: int, outstanding: int, read_share: float) -> float:
     ],
 )
 def test_a_disk_chooses_among_the_reads_that_the_others_have_left(mirrors, outstanding, among):
-    """An elevator's 2/3(n + 1) of the stroke and half a revolution, once for each read."""
-    expected = OVERHEAD + S * 2 / (3 * (among + 1)) + R / 2
+    """Half a revolution, and 1/(c (n - 1) + 3) of the stroke, once for each read: requests are c = 3/2 times as dense before
+    an elevator as elsewhere, 6/5 times before one of two that take from among the same, (h + 1)(h + 2)/h(h + 3) of h."""
+    crowding = {1: 3 / 2, 2: 6 / 5, 3: 10 / 9, 4: 15 / 14}[mirrors]
+    expected = OVERHEAD + S / (crowding * (among - 1) + 3) + R / 2
     assert disk_time(mirrors, outstanding, 1.0) == pytest.approx(expected, rel=1e-4)
 
 
