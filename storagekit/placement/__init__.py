@@ -13,6 +13,7 @@ from storagekit.placement.grouping import Grouping as Grouping
 from storagekit.placement.nodes import Node as Node
 from storagekit.placement.nodes import Volume as Volume
 from storagekit.placement.nodes import laid_out as laid_out
+from storagekit.placement.parity import ParityGroups as ParityGroups
 from storagekit.placement.replicas import Replicas as Replicas
 from storagekit.placement.segments import Segments as Segments
 from storagekit.placement.segments import cut as cut
