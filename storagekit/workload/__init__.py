@@ -26,6 +26,7 @@ from storagekit.workload.requests import nothing_asked as nothing_asked
 from storagekit.workload.sizes import AbstractSize as AbstractSize
 from storagekit.workload.sizes import ExponentialSize as ExponentialSize
 from storagekit.workload.sizes import FixedSize as FixedSize
+from storagekit.workload.sizes import MixedSizes as MixedSizes
 from storagekit.workload.sizes import UniformSize as UniformSize
 from storagekit.workload.threads import Group as Group
 from storagekit.workload.threads import Threads as Threads

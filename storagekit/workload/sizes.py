@@ -1,6 +1,7 @@
 """How large requests are, in sectors of 512 bytes."""
 
 from abc import abstractmethod
+from functools import reduce
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -40,7 +41,7 @@ class FixedSize(AbstractSize):
 
     @property
     def largest(self) -> Int[AnyArray, "..."]:
-        return jnp.ceil(self.size / units.SECTOR).astype(jnp.int32)
+        return _sectors(self.size)
 
 
 class ExponentialSize(AbstractSize):
@@ -84,7 +85,40 @@ class UniformSize(AbstractSize):
 
     @property
     def largest(self) -> Int[AnyArray, "..."]:
-        return jnp.ceil(self.high / units.SECTOR).astype(jnp.int32)
+        return _sectors(self.high)
+
+
+class MixedSizes(AbstractSize):
+    """One of several sizes, bytes, each drawn in proportion to its share."""
+
+    sizes: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=lambda sizes: tuple(real(one) for one in sizes))
+    shares: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=lambda shares: tuple(real(one) for one in shares))
+
+    def __check_init__(self):
+        if not self.sizes or len(self.sizes) != len(self.shares):
+            raise InputError(
+                f"{len(self.sizes)} request sizes with {len(self.shares)} shares: give one share for each size"
+            )
+        for size, share in zip(self.sizes, self.shares, strict=True):
+            _require_possible(size)
+            share = np.asarray(share)
+            require((share > 0) & np.isfinite(share), "share of a request size", share, "above 0 and finite")
+
+    def sectors(self, uniform: Float[AnyArray, "*row"]) -> Int[Array, "*row"]:
+        edge, total = jnp.zeros_like(uniform), sum(self.shares[1:], start=self.shares[0])
+        drawn = jnp.broadcast_to(_sectors(self.sizes[0]), uniform.shape)
+        for before, size in zip(self.shares[:-1], self.sizes[1:], strict=True):
+            edge = edge + before / total
+            drawn = jnp.where(uniform >= edge, _sectors(size), drawn)
+        return drawn
+
+    @property
+    def largest(self) -> Int[AnyArray, "..."]:
+        return reduce(jnp.maximum, (_sectors(size) for size in self.sizes))
+
+
+def _sectors(size: Float[AnyArray, "..."]) -> Int[AnyArray, "..."]:
+    return jnp.ceil(size / units.SECTOR).astype(jnp.int32)
 
 
 def _require_possible(size) -> None:

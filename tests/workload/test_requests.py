@@ -5,7 +5,17 @@ import pytest
 from helpers import assert_refused
 
 from storagekit.engine import keys
-from storagekit.workload import ExponentialSize, FixedSize, RandomRequests, UniformSize, fraction, scramble, words
+from storagekit.errors import InputError
+from storagekit.workload import (
+    ExponentialSize,
+    FixedSize,
+    MixedSizes,
+    RandomRequests,
+    UniformSize,
+    fraction,
+    scramble,
+    words,
+)
 from storagekit.workload.randomness import below
 
 COUNT = 40_000
@@ -131,3 +141,24 @@ def test_words_by_counter_are_independent_of_how_they_are_drawn():
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_all_reads_and_all_writes(share):
     assert np.mean(np.asarray(draw(RandomRequests(FixedSize(512), share)).read)) == share
+
+
+def test_sizes_are_mixed_by_their_shares():
+    """4 KB, 64 KB and 512 bytes as 5 to 3 to 2, of evenly spaced numbers exactly."""
+    mixed = MixedSizes((4096.0, 65536.0, 512.0), (5.0, 3.0, 2.0))
+    found = np.asarray(mixed.sectors((np.arange(1000, dtype=np.float32) + 0.5) / 1000))
+    assert {size: int((found == size).sum()) for size in (8, 128, 1)} == {8: 500, 128: 300, 1: 200}
+    assert int(mixed.largest) == 128
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shares", "says"),
+    [
+        ((), (), "0 request sizes with 0 shares"),
+        ((512.0,), (1.0, 2.0), "1 request sizes with 2"),
+        ((512.0,), (0.0,), "share of"),
+    ],
+)
+def test_an_impossible_mix_is_refused(sizes, shares, says):
+    with pytest.raises(InputError, match=says):
+        MixedSizes(sizes, shares)
