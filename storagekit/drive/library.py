@@ -12,6 +12,7 @@ from storagekit.drive.geometry import geometry, plain_zone
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import LinearSeek
 from storagekit.drive.sheet_file import drive_from_sheet, is_sheet
+from storagekit.drive.sheet_words import is_words, sheet_facts
 from storagekit.errors import InputError
 from storagekit.resources import data_path
 
@@ -23,7 +24,8 @@ def drive_names() -> list[str]:
 
 def load_drive(name: str | Path) -> Drive:
     """The drive of that name (`drive_names()`), or of a file: JSON with the same fields, a data sheet, TOML or JSON
-    (`drive_from_sheet`), or DiskSim's parameters, .diskspecs, .parv or .model (`storagekit.drive.disksim_file`).
+    (`drive_from_sheet`), or DiskSim's parameters, .diskspecs, .parv or .model (`storagekit.drive.disksim_file`); or a data
+    sheet in a line, `rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB` (`storagekit.drive.sheet_words`).
 
     Raises InputError where the name is unknown, the file unreadable, or a field missing or impossible.
 
@@ -32,6 +34,8 @@ def load_drive(name: str | Path) -> Drive:
     >>> f"{drive.capacity * sk.units.SECTOR / 1e9:.1f} GB, {float(drive.revolution) / sk.units.MS:.1f} ms a revolution"
     '9.2 GB, 6.0 ms a revolution'
     """
+    if is_words(str(name)):
+        return drive_from_sheet(sheet_facts(str(name)), "in a line")
     path = drive_path(name)
     facts = drive_facts(path)
     return drive_from_sheet(facts, str(path)) if is_sheet(facts) else drive_from_facts(facts, str(path))
@@ -39,6 +43,8 @@ def load_drive(name: str | Path) -> Drive:
 
 def drive_facts(name: str | Path) -> dict[str, Any]:
     """What the file of a drive that `load_drive` takes says: its fields, those of DiskSim's parameters under our names."""
+    if is_words(str(name)):
+        return sheet_facts(str(name))
     path = drive_path(name)
     return disksim_facts(path) if is_disksim(path) else file_facts(path)
 

@@ -1,0 +1,73 @@
+"""A data sheet in a line: `rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB`."""
+
+import re
+from typing import Any
+
+from storagekit.errors import InputError
+
+_TIMES = {"us": 1e-3, "ms": 1.0, "s": 1e3}
+_SIZES = {"GB": 1e-3, "TB": 1.0}
+_RATES = {"KB/s": 1e-3, "MB/s": 1.0, "GB/s": 1e3}
+_EXAMPLE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
+# field of a data sheet file, for what is called so here, with its units
+_TIMED = {"switch": "head_switch_ms", "settle": "write_settle_ms", "overhead": "overhead_ms"}
+_COUNTED = {"heads": "heads", "sector": "sector_bytes"}
+_KNOWN = ("rpm", "seek", "rate", "size", *_TIMED, *_COUNTED)
+# of a drive's outermost tracks, where a data sheet prints one rate
+INNER = 0.5
+
+
+def is_words(name: str) -> bool:
+    """Whether this is a data sheet in a line, and no name or path of a drive."""
+    return re.match(r"[a-z]+=", name) is not None
+
+
+def sheet_facts(line: str) -> dict[str, Any]:
+    """The fields of a data sheet file that a line says.
+
+    rpm; seek: track to track, average and full stroke of a read; rate: sustained, of the outermost and the innermost tracks,
+    or of the outermost alone, and the innermost are taken to have half of it; size. If known: heads, sector (512 or 4096,
+    which is taken of drives above 2 TB), switch (of heads), settle (of writes beyond reads), overhead. Raises InputError for
+    what it cannot read.
+    """
+    given: dict[str, str] = {}
+    for part in line.split(","):
+        word, mark, value = part.strip().partition("=")
+        if not mark or word not in _KNOWN or word in given:
+            wrong = "given twice" if word in given else "not known"
+            raise InputError(f"drive: {part.strip()[:40]!r} is {wrong}; write {', '.join(_KNOWN)}, as in {_EXAMPLE}")
+        given[word] = value.strip()
+    for word in ("rpm", "seek", "rate", "size"):
+        if word not in given:
+            raise InputError(f"drive: {word} is not given; write it as in {_EXAMPLE}")
+    seeks = _numbers("seek", given["seek"], 3, _TIMES)
+    rates = _numbers("rate", given["rate"], given["rate"].count("/") or 1, _RATES)
+    size = _numbers("size", given["size"], 1, _SIZES)[0]
+    facts: dict[str, Any] = {
+        "name": line,
+        "rpm": _plain("rpm", given["rpm"]),
+        "capacity_tb": size,
+        "outer_rate_mb_s": rates[0],
+        "inner_rate_mb_s": rates[-1] * (INNER if len(rates) == 1 else 1),
+        **dict(zip(("track_seek_ms", "average_seek_ms", "full_seek_ms"), seeks, strict=True)),
+        **{field: _numbers(word, given[word], 1, _TIMES)[0] for word, field in _TIMED.items() if word in given},
+        **{field: int(_plain(word, given[word])) for word, field in _COUNTED.items() if word in given},
+    }
+    return {"sector_bytes": 4096 if size > 2 else 512} | facts
+
+
+def _numbers(word: str, value: str, count: int, units: dict[str, float]) -> list[float]:
+    """So many numbers with a slash between them and a unit behind, in the first unit that is 1."""
+    unit = next((one for one in sorted(units, key=len, reverse=True) if value.lower().endswith(one.lower())), None)
+    parts = value[: -len(unit)].split("/") if unit else []
+    if unit is None or len(parts) != count:
+        many = "one number" if count == 1 else f"{count} numbers with a slash between them"
+        raise InputError(f"drive: {word}={value[:40]}: give {many} and a unit ({', '.join(units)}), as in {_EXAMPLE}")
+    return [_plain(word, part) * units[unit] for part in parts]
+
+
+def _plain(word: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError(f"drive: {word}={value[:40]!r} is not a number; write it as in {_EXAMPLE}") from None
