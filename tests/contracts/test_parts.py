@@ -22,7 +22,7 @@ from storagekit.engine import Condition, Record, Scenario, System, execute, stac
 from storagekit.engine.condition import NEVER
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
-from storagekit.placement import RAID5, Coded, Node, Replicas, Segments, SplitVolumes, Striped, Volume, Volumes
+from storagekit.placement import RAID5, Coded, Node, ParityGroups, Replicas, Segments, SplitVolumes, Striped, Volume, Volumes
 from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AllCopies, AtOnce, Claimed, Committed, FirstCopy
@@ -50,9 +50,10 @@ VOLUMES = ((0, 1), (2,), (3, 0, 1, 2), (2,))
 NODES = Segments(
     (Node(1), Node(3, True)), (Volume(2**16, 2**12, 2), Volume(2**16, 2**12, 2, 2), Volume(2**16, 2**12, 1))
 )
-WHOLE = (Striped(4, 4), RAID5(4, 8), Coded(3, 3), SplitVolumes(4096, VOLUMES, 4), Volumes(4096, VOLUMES, 512), NODES)
-# with RAID 5 nothing may be left for later
-LEFT_OVER = tuple(layout for layout in WHOLE if not isinstance(layout, RAID5))
+PARITY = RAID5(4, 8), ParityGroups(4, 2, 1, 8)
+WHOLE = (Striped(4, 4), *PARITY, Coded(3, 3), SplitVolumes(4096, VOLUMES, 4), Volumes(4096, VOLUMES, 512), NODES)
+# with parity nothing may be left for later
+LEFT_OVER = tuple(layout for layout in WHOLE if layout not in PARITY)
 LOOP = ClosedLoop(RandomRequests(ExponentialSize(8192), 0.6), 6)
 WANTED, SLOTS, DRIVES = 400, 12, 4
 

@@ -14,7 +14,7 @@ from storagekit.engine import Scenario, System, system
 from storagekit.engine.run import addressed
 from storagekit.errors import InputError
 from storagekit.metrics import replay, simulate
-from storagekit.placement import RAID5, Coded, Declustered, Replicas, SRMirror, Striped
+from storagekit.placement import RAID5, Coded, Declustered, ParityGroups, Replicas, SRMirror, Striped
 from storagekit.resources import data_path
 from storagekit.schedule import FCFS, SATF
 from storagekit.units import KB, MS, SECTOR
@@ -132,7 +132,7 @@ def test_what_no_engine_addresses_is_refused():
         System(NEARLINE, Declustered(1_000_000, 2), Hashing(), FCFS())
 
 
-LAYOUTS = [Replicas(2), SRMirror(4, 2, 1), Striped(5), RAID5(5), Declustered(10, 2), Coded(4, 6)]
+LAYOUTS = [Replicas(2), SRMirror(4, 2, 1), Striped(5), RAID5(5), ParityGroups(6, 2, 2), Declustered(10, 2), Coded(4, 6)]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: type(layout).__name__)
