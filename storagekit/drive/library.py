@@ -13,12 +13,12 @@ from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import LinearSeek
 from storagekit.drive.sheet_file import drive_from_sheet, is_sheet
 from storagekit.errors import InputError
-from storagekit.resources import data_path
+from storagekit.resources import drive_files
 
 
 def drive_names() -> list[str]:
     """Names that `load_drive` knows, each a file of data/drives: facts of a drive, JSON, or a data sheet, TOML."""
-    return sorted(_shipped())
+    return sorted(drive_files())
 
 
 def load_drive(name: str | Path) -> Drive:
@@ -45,17 +45,13 @@ def drive_facts(name: str | Path) -> dict[str, Any]:
 
 def drive_path(name: str | Path) -> Path:
     """The file of the drive of that name, or at that path. Raises InputError where there is none."""
-    path = _shipped().get(str(name), Path(name))
+    path = drive_files().get(str(name), Path(name))
     if len(path.name) > 255 or not path.is_file():
         near = ", ".join(get_close_matches(path.name[:40], drive_names(), cutoff=0.0))
         raise InputError(
             f"drive {str(name)[:40]!r}: not known; give a path to a drive file, or a name of `storagekit list`, as {near}"
         )
     return path
-
-
-def _shipped() -> dict[str, Path]:
-    return {path.stem: path for kind in ("json", "toml") for path in data_path("drives").glob(f"*.{kind}")}
 
 
 def file_facts(path: Path) -> dict[str, Any]:

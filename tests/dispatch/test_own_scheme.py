@@ -128,8 +128,8 @@ class AtRandom(AsManyAsNeeded):
 
 
 def test_random_of_two_shortens_queues_as_sampling_two_does():
-    """Four servers, busy four fifths of the time: mean responses, paired over common requests. The own scheme does as `ShortestQueue(2)` does,
-    within four standard errors of independent draws, and both far better than one at random (Mitzenmacher 2001)."""
+    """Four servers, busy four fifths of the time, mean responses: the own scheme does as `ShortestQueue(2)` does, within
+    four standard errors of independent draws, and both far better than one at random (Mitzenmacher 2001)."""
     names, schemes = ["one", "two", "library"], (AtRandom(), RandomOfTwo(), ShortestQueue(2))
 
     def build(scheme):
