@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from storagekit.checks import require_seconds
 from storagekit.drive.disksim_file import disksim_facts, is_disksim
 from storagekit.drive.facts import drive_from_facts
 from storagekit.drive.geometry import geometry, plain_zone
@@ -78,8 +79,14 @@ def ideal_drive(
     """The drive of the closed forms: one head, tracks of equal length, a seek linear in distance, no settling, no skew.
 
     full_seek is S (seconds end to end), revolution is R. Uniform addresses then give a mean seek of S/3 and a mean
-    rotation of R/2 (srarray, section 2).
+    rotation of R/2 (srarray, section 2). Raises InputError for times that no drive takes.
     """
+    for label, time, meaning in (
+        ("full_seek", full_seek, "seek"),
+        ("revolution", revolution, "revolution"),
+        ("overhead", overhead, "overhead"),
+    ):
+        require_seconds(label, time, meaning)
     return Drive(
         geometry=geometry([plain_zone(cylinders, sectors_per_track)], 1, serpentine=False),
         seek=LinearSeek(full_seek, cylinders),
