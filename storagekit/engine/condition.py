@@ -75,8 +75,8 @@ class Condition(Member):
     spells: see `Spell`; without any all bricks are at their best, and nothing is computed. seeking, turning: how far a
     brick's speed concerns its arm and its platter: 1 and 1 (the default), all of a service takes 1 / speed as long; 0 and
     1, only the platter turns more slowly; 1 and 0, only the arm moves more slowly ("half the speed" in dsptf, section
-    5.2, may be any of them). timeout: seconds, 600 at most, after which a client sends a request again that nobody has answered and nobody
-    is serving (dsptf, section 3; the paper gives no figure).
+    5.2, may be any of them). timeout: seconds, 600 at most, after which a client sends a request again that nobody has
+    answered and nobody is serving (dsptf, section 3; the paper gives no figure).
     """
 
     spells: tuple[Spell, ...]

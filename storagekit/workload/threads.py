@@ -33,9 +33,9 @@ class Group(eqx.Module):
     """Threads that are alike.
 
     requests: what they ask. threads: how many there are, a number or an `AbstractCount`. think: mean seconds of thought,
-    exponential, before each request, 15 at most. stream: for whom they ask, from 0. volumes: the logical volume of each thread, from 0
-    (see `Threads`); None: they share the whole address space. most: threads that the engine provides for, by default as many
-    as there ever are (more lets settings with different numbers share one compilation).
+    exponential, before each request, 15 at most. stream: for whom they ask, from 0. volumes: the logical volume of each
+    thread, from 0 (see `Threads`); None: they share the whole address space. most: threads that the engine provides for, by
+    default as many as there ever are (more lets settings with different numbers share one compilation).
     """
 
     requests: RandomRequests
