@@ -8,7 +8,6 @@ by side in its vector registers: measured on the inner loop it is 2.4 times as f
 
 from collections.abc import Callable
 from functools import partial
-from reprlib import repr as shortened
 from typing import cast
 
 import jax
@@ -19,7 +18,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Num, PyTree, Shaped, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require
+from storagekit.checks import require, shown
 from storagekit.errors import InputError
 
 # Times closer than this are one instant, seconds: relative times of a few ms keep 1 ns in float32, of a second 0.1 us.
@@ -41,7 +40,7 @@ def real(value: ArrayLike) -> Float[AnyArray, "..."]:
     except jax.errors.TracerArrayConversionError:
         raise
     except (TypeError, ValueError):
-        raise InputError(f"{shortened(value)} is not a number; give one, or one for each lane") from None
+        raise InputError(f"{shown(value)} is not a number; give one, or one for each lane") from None
 
 
 def whole(value: ArrayLike) -> Int[AnyArray, "..."]:
@@ -49,13 +48,23 @@ def whole(value: ArrayLike) -> Int[AnyArray, "..."]:
     if isinstance(value, Tracer):
         return value
     given = np.asarray(value)
-    if given.dtype.kind not in "biu" and not np.all(np.isfinite(given) & (given == np.round(given))):
-        raise InputError(f"{value} is not a whole number; give one")
+    if not _are_whole(given):
+        raise InputError(f"{shown(value)} is not a whole number; give one")
     if given.size and np.max(given) > MOST_WHOLE:
         raise InputError(f"{np.max(given):.0f} is more than 32 bits hold; give at most {MOST_WHOLE}")
     if given.size and np.min(given) < -MOST_WHOLE:
         raise InputError(f"{np.min(given):.0f} is more than 32 bits hold; give at least {-MOST_WHOLE}")
     return cast(Array, given.astype(np.int32))
+
+
+def _are_whole(given: np.ndarray) -> bool:
+    """Whether these are whole numbers, not all of which NumPy has a type for."""
+    if given.dtype.kind in "biu":
+        return True
+    try:
+        return bool(np.all(np.isfinite(given.astype(float)) & (given == np.round(given)))) and given.dtype.kind in "fO"
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def addresses(value: ArrayLike) -> Int[AnyArray, "..."]:
@@ -66,8 +75,8 @@ def addresses(value: ArrayLike) -> Int[AnyArray, "..."]:
     given = np.asarray(value)
     if np.max(np.abs(given), initial=0) <= MOST_WHOLE:
         return whole(given)
-    if given.dtype.kind not in "biu" and not np.all(np.isfinite(given) & (given == np.round(given))):
-        raise InputError(f"{value} is not a whole number; give one")
+    if not _are_whole(given):
+        raise InputError(f"{shown(value)} is not a whole number; give one")
     require(np.abs(given) < MOST_ADDRESS, "a number of", given, f"below {MOST_ADDRESS}", "sectors")
     return cast(Array, given.astype(np.int64))
 

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
+from storagekit.checks import require_kind
 from storagekit.errors import InputError
 from storagekit.lanes import whole
 from storagekit.placement import AbstractPlacement
@@ -192,10 +193,13 @@ class OneOf(Member):
 
     members: tuple[Any, ...]
     index: Int[AnyArray, "..."] = eqx.field(converter=whole, default=0)
-    # what a member is called
+    # what a member is called, and what it has to be
     called: ClassVar[str] = "member"
+    kind: ClassVar[type] = Member
 
     def __check_init__(self):
+        for member in self.members:
+            require_kind(f"a {self.called} of several", member, self.kind, f"members that are {self.kind.__name__}")
         index = np.asarray(self.index)
         wrong = index[(index < 0) | (index >= len(self.members))]
         if wrong.size:

@@ -14,6 +14,11 @@ def data_path(*parts: str) -> Path:
     return _folder("data").joinpath(*parts)
 
 
+def drive_files() -> dict[str, Path]:
+    """The files of the drives that come with the package, by name: facts of a drive, JSON, or a data sheet, TOML."""
+    return {path.stem: path for kind in ("json", "toml") for path in data_path("drives").glob(f"*.{kind}")}
+
+
 def reproductions_path() -> Path:
     """The folder of the reproduction notebooks."""
     return _folder("reproductions")

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from storagekit.checks import (
+    MOST_SECONDS,
     require,
     require_each_positive,
+    require_kind,
     require_not_negative,
     require_positive,
+    require_seconds,
     require_share,
     require_whole,
     written,
@@ -56,6 +59,35 @@ def test_of_many_values_the_first_that_fails_is_named_with_its_unit():
         require_each_positive("rate", np.array([1.0, np.nan, -1.0], np.float32), "a second")
     with pytest.raises(InputError, match=r"^data 3: it must be at most D_s$"):
         require(np.array([True, False]), "data", 3.0, "at most D_s")
+
+
+@pytest.mark.parametrize("meaning", MOST_SECONDS)
+def test_milliseconds_given_as_seconds_are_caught_with_the_remedy(meaning):
+    """What is built takes some ms of all these, but for thought and time-outs, which take seconds."""
+    most = MOST_SECONDS[meaning]
+    require_seconds("it", np.array([0.0, most, -1.0, np.nan]), meaning)
+    with pytest.raises(InputError) as refused:
+        require_seconds("it", np.array([[0.0], [2 * most]]), meaning)
+    ms = written(2 * most)
+    assert str(refused.value) == (
+        f"it {ms} s: it must be at most {most:g}; times are in seconds, {ms} ms are {ms} * sk.units.MS"
+    )
+
+
+def test_what_is_no_member_is_told_by_what_it_is():
+    assert require_kind("it", 3, int, "a number") == 3
+    for value, says in (
+        ("three", "it: given 'three'; give a number, as 3"),
+        (int, "it: given the class int; give one that it makes, int(...)"),
+        (float, "it: given the class float; give a number, as 3"),
+        (len, "it: given the function len; give a number, as 3"),
+        (written, "it: given the function written; give one that it makes, written(...)"),
+        (np.array([1, 2]), "it: given ndarray of numpy; give a number, as 3"),
+        (None, "it: given None; give a number, as 3"),
+    ):
+        with pytest.raises(InputError) as refused:
+            require_kind("it", value, int, "a number, as 3")
+        assert str(refused.value) == says
 
 
 def test_whole_numbers_are_written_in_full():

@@ -12,6 +12,7 @@ class ByNumber(OneOf, AbstractClaims):
     """The way `members[index]`, see `OneOf`."""
 
     called: ClassVar[str] = "claims"
+    kind: ClassVar[type] = AbstractClaims
 
     def check(self, needed):
         for member in self.members:

@@ -20,7 +20,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require
+from storagekit.checks import require, require_kind, require_seconds
 from storagekit.claims.base import AbstractClaims, Claim, Verdict, better_bid, slot_mask
 from storagekit.errors import InputError
 from storagekit.lanes import INSTANT, bit, held, pick, real, whole
@@ -110,12 +110,14 @@ class DSPTF(AbstractClaims):
         self.latency = real(latency)
         self.bound = real(latency if bound is None else bound)
         self.waits = whole(waits)
-        self.delivery = Reliable() if delivery is None else delivery
+        give = "whether claims arrive, as sk.claims.Lossy(0.05)"
+        self.delivery = require_kind("delivery", delivery or Reliable(), AbstractDelivery, give)
 
     def __check_init__(self):
         for label, time in (("network latency", self.latency), ("latency bound", self.bound)):
             time = np.asarray(time)
             require((time >= 0) & np.isfinite(time), label, time, "0 or more and finite", "s")
+            require_seconds(label, time, "latency")
         require(np.isin(np.asarray(self.waits), (0, 1)), "waits", self.waits, "0 or 1")
 
     def check(self, needed):

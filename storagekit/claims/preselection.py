@@ -13,7 +13,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require
+from storagekit.checks import require, require_seconds
 from storagekit.claims.base import AbstractClaims, Claim, Verdict, better_bid
 from storagekit.lanes import INSTANT, bit, count, held, least, nth_least, pick, real, rows, whole
 from storagekit.moments import Entered, Sizes, Stopped
@@ -70,6 +70,7 @@ class Preselection(AbstractClaims):
         for label, time in (("network latency", self.latency), ("time to choose ahead", self.ahead)):
             time = np.asarray(time)
             require((time >= 0) & np.isfinite(time), label, time, "0 or more and finite", "s")
+            require_seconds(label, time, "latency")
         require(np.isin(np.asarray(self.waits), (0, 1)), "waits", self.waits, "0 or 1")
 
     @property

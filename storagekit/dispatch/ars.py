@@ -10,7 +10,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require_each_positive, require_whole
+from storagekit.checks import require_each_positive, require_seconds, require_whole
 from storagekit.dispatch.base import AsManyAsNeeded, View
 from storagekit.dispatch.interval_pool import Pool, pool
 from storagekit.dispatch.nodes import node_count
@@ -78,6 +78,7 @@ class ARS(AsManyAsNeeded):
     def __check_init__(self):
         require_each_positive("a window of", self.window, "s")
         require_each_positive("a patience of", self.patience, "s")
+        require_seconds("a patience of", self.patience, "time-out")
         require_whole("sectors of a block", self.block)
         require_whole("clients", self.clients)
         require_whole("intervals in a pool", self.pool)

@@ -28,6 +28,9 @@ class View(NamedTuple):
     which drives each has.
     reach: seconds in which each drive, were it free, would have the entering request under its head; takes: in which it would
     be done with it; functions, so that they cost only those who ask.
+    word: a random word of the entering request, the same under every scheme and setting, another for each request and each
+    seed. It costs those who read it, and gives several draws: `workload.below(view.word, n)` is a number below n,
+    `workload.scramble(view.word + k)` a further word for each k.
     """
 
     waiting: UInt32[Array, "slot *lanes"]
@@ -40,6 +43,7 @@ class View(NamedTuple):
     bricks: Grouping
     reach: Callable[[], Float[Array, "drive *lanes"]]
     takes: Callable[[], Float[Array, "drive *lanes"]]
+    word: UInt32[Array, "1 *lanes"]
 
     @property
     def parts(self) -> Int[AnyArray, "..."]:

@@ -14,6 +14,7 @@ class ByNumber(OneOf, AbstractDispatch):
     """The dispatcher `members[index]`, with its claims, see `OneOf`."""
 
     called: ClassVar[str] = "dispatcher"
+    kind: ClassVar[type] = AbstractDispatch
 
     def check(self, drives, placement):
         for member in self.members:

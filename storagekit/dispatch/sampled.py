@@ -10,17 +10,15 @@ from storagekit.checks import require, require_whole
 from storagekit.dispatch.base import AbstractDispatch, AsManyAsNeeded, View
 from storagekit.lanes import bit, first_min, index_of, lowest, pick, rows
 from storagekit.placement import MOST_PARTS
-from storagekit.workload import Requests, scramble
+from storagekit.workload import scramble
 
 
-def drawn(
-    request: Requests, view: View, count: int
-) -> Iterator[tuple[Int[Array, "1 *lanes"], UInt32[Array, "1 *lanes"]]]:
+def drawn(view: View, count: int) -> Iterator[tuple[Int[Array, "1 *lanes"], UInt32[Array, "1 *lanes"]]]:
     """`count` drives that hold the entering request, one after the other and none twice, and the part that each has; fewer
     where fewer hold it (the last again). They are the same under every protocol."""
     drive = rows(view.busy.shape[0], view.busy)
-    # one word of the request, mixed with the drive's number: the order of the words is a random one of the drives
-    lot = scramble(request.receiving + scramble(drive)).astype(jnp.float32)
+    # the word of the request, mixed with the drive's number: the order of the words is a random one of the drives
+    lot = scramble(view.word + scramble(drive)).astype(jnp.float32)
     lot = jnp.where(view.holders(), lot, jnp.inf)
     for _ in range(count):
         chosen, _ = first_min(lot)
@@ -46,7 +44,7 @@ class ShortestQueue(AsManyAsNeeded):
 
     def route(self, private, request, entering, view):
         load = view.load()
-        (drive, part), *others = drawn(request, view, self.choices)
+        (drive, part), *others = drawn(view, self.choices)
         least = pick(load, drive)
         for drive, other in others:
             part = jnp.where(pick(load, drive) < least, other, part)
@@ -83,6 +81,6 @@ class Redundant(AbstractDispatch):
 
     def route(self, private, request, entering, view):
         asked = jnp.zeros(request.number.shape, jnp.uint32)
-        for _, part in drawn(request, view, self.choices):
+        for _, part in drawn(view, self.choices):
             asked = asked | part
         return asked, private

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from storagekit import units
-from storagekit.checks import require, require_not_negative, written
+from storagekit.checks import require, require_not_negative, require_seconds, written
 from storagekit.drive.geometry import Geometry, geometry, plain_zone
 from storagekit.drive.seek import SeekFit, seek_from_three
 from storagekit.errors import InputError
@@ -15,6 +15,14 @@ from storagekit.errors import InputError
 ZONES = 16
 # sectors of 512 bytes in a physical one
 GRAINS = {512: 1, 4096: 8}
+# what each time of a data sheet means
+_MEANINGS = {
+    "track_seek": "track seek",
+    "average_seek": "seek",
+    "full_seek": "seek",
+    "head_switch": "head switch",
+    "write_settle": "settling",
+}
 
 
 class Sheet(NamedTuple):
@@ -50,6 +58,8 @@ class Sheet(NamedTuple):
         }
         for label, figure in positive.items():
             require(0 < figure < math.inf, label, figure, "above 0 and finite; take it from the data sheet")
+        for label, meaning in _MEANINGS.items():
+            require_seconds(label, getattr(self, label), meaning)
         if self.sector_bytes not in GRAINS:
             known = " or ".join(map(str, GRAINS))
             raise InputError(f"sector_bytes {self.sector_bytes}: it must be {known} (4Kn and 512e: 4096)")

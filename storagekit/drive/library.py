@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from storagekit.checks import require_seconds
 from storagekit.drive.disksim_file import disksim_facts, is_disksim
 from storagekit.drive.facts import drive_from_facts
 from storagekit.drive.geometry import geometry, plain_zone
@@ -14,12 +15,12 @@ from storagekit.drive.seek import LinearSeek
 from storagekit.drive.sheet_file import drive_from_sheet, is_sheet
 from storagekit.drive.sheet_words import is_words, sheet_facts
 from storagekit.errors import InputError
-from storagekit.resources import data_path
+from storagekit.resources import drive_files
 
 
 def drive_names() -> list[str]:
     """Names that `load_drive` knows, each a file of data/drives: facts of a drive, JSON, or a data sheet, TOML."""
-    return sorted(_shipped())
+    return sorted(drive_files())
 
 
 def load_drive(name: str | Path) -> Drive:
@@ -51,17 +52,13 @@ def drive_facts(name: str | Path) -> dict[str, Any]:
 
 def drive_path(name: str | Path) -> Path:
     """The file of the drive of that name, or at that path. Raises InputError where there is none."""
-    path = _shipped().get(str(name), Path(name))
+    path = drive_files().get(str(name), Path(name))
     if len(path.name) > 255 or not path.is_file():
         near = ", ".join(get_close_matches(path.name[:40], drive_names(), cutoff=0.0))
         raise InputError(
             f"drive {str(name)[:40]!r}: not known; give a path to a drive file, or a name of `storagekit list`, as {near}"
         )
     return path
-
-
-def _shipped() -> dict[str, Path]:
-    return {path.stem: path for kind in ("json", "toml") for path in data_path("drives").glob(f"*.{kind}")}
 
 
 def file_facts(path: Path) -> dict[str, Any]:
@@ -88,8 +85,14 @@ def ideal_drive(
     """The drive of the closed forms: one head, tracks of equal length, a seek linear in distance, no settling, no skew.
 
     full_seek is S (seconds end to end), revolution is R. Uniform addresses then give a mean seek of S/3 and a mean
-    rotation of R/2 (srarray, section 2).
+    rotation of R/2 (srarray, section 2). Raises InputError for times that no drive takes.
     """
+    for label, time, meaning in (
+        ("full_seek", full_seek, "seek"),
+        ("revolution", revolution, "revolution"),
+        ("overhead", overhead, "overhead"),
+    ):
+        require_seconds(label, time, meaning)
     return Drive(
         geometry=geometry([plain_zone(cylinders, sectors_per_track)], 1, serpentine=False),
         seek=LinearSeek(full_seek, cylinders),

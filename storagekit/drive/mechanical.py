@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 
 from storagekit import units
 from storagekit.arrays import AnyArray
-from storagekit.checks import require_not_negative
+from storagekit.checks import require_not_negative, require_seconds
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.datasheet import GRAINS, Sheet
 from storagekit.drive.geometry import SLACK, Geometry, first_and_last
@@ -138,6 +138,7 @@ class Drive(OneKind):
         '20.0 TB on 516,358 cylinders'
         """
         require_not_negative("overhead", overhead, "s")
+        require_seconds("overhead", overhead, "overhead")
         switch = track_seek if head_switch is None else head_switch
         sheet = Sheet(
             rpm,

@@ -3,18 +3,26 @@
 from typing import Any
 
 from storagekit import units
+from storagekit.checks import MOST_SECONDS
 from storagekit.drive.fields import Rule, checked
 from storagekit.drive.mechanical import Drive
 from storagekit.errors import InputError
 
 _MB, _GB, _TB = 1e6, 1e9, 1e12
-_TIME, _RATE = Rule(float, 0, 1e4), Rule(float, 0, 1e5)
+_RATE = Rule(float, 0, 1e5)
+
+
+def _time(meaning: str) -> Rule:
+    """What a time in ms of that meaning may be."""
+    return Rule(float, 0, MOST_SECONDS[meaning] / units.MS)
+
+
 # field: what it is of a drive, in which unit, and what it may be
 _NEEDED = {
     "rpm": ("rpm", 1, Rule(float, 60, 1e6)),
-    "track_seek_ms": ("track_seek", units.MS, _TIME),
-    "average_seek_ms": ("average_seek", units.MS, _TIME),
-    "full_seek_ms": ("full_seek", units.MS, _TIME),
+    "track_seek_ms": ("track_seek", units.MS, _time("track seek")),
+    "average_seek_ms": ("average_seek", units.MS, _time("seek")),
+    "full_seek_ms": ("full_seek", units.MS, _time("seek")),
 }
 _CAPACITIES = {
     "capacity_tb": ("capacity", _TB, Rule(float, 0, 1000)),
@@ -26,9 +34,9 @@ _RATES = {
     "inner_rate_mb_s": ("inner_rate", _MB, _RATE),
 }
 _OPTIONAL = {
-    "head_switch_ms": ("head_switch", units.MS, _TIME),
-    "write_settle_ms": ("write_settle", units.MS, _TIME),
-    "overhead_ms": ("overhead", units.MS, _TIME),
+    "head_switch_ms": ("head_switch", units.MS, _time("head switch")),
+    "write_settle_ms": ("write_settle", units.MS, _time("settling")),
+    "overhead_ms": ("overhead", units.MS, _time("overhead")),
     "heads": ("heads", 1, Rule(int, 1, 1000)),
     "sector_bytes": ("sector_bytes", 1, Rule(int, 1)),
 }

@@ -44,6 +44,7 @@ def admit(
     state: State,
     request: Requests,
     place: Any,
+    word: UInt32[Array, "1 *lanes"],
     arrival: Float[Array, "1 *lanes"],
     entry: Float[Array, "1 *lanes"],
     into: Bool[Array, "slot *lanes"],
@@ -51,15 +52,15 @@ def admit(
 ) -> tuple[State, Admission]:
     """A request enters the slot marked in `into`, is sent to the drives that may serve it, and wakes those that are idle.
 
-    arrival, entry: seconds from now until it arrives, and until it enters, which is later where it waits outside for a slot.
-    Returns the state, and what became of the request.
+    word: a random one, for its dispatcher. arrival, entry: seconds from now until it arrives, and until it enters, which is
+    later where it waits outside for a slot. Returns the state, and what became of the request.
     """
     system, drives = scenario.system, state.drives
     placement = system.placement
     part = placement.part_on(rows(system.drives, drives.wake), place)
     usable = system.write.usable(state.write, request, admitted, placement)
     usable_at = None if usable is None else of_part(usable, part, placement)
-    view = view_for(scenario, state, request, place, entry, part, usable_at)
+    view = view_for(scenario, state, request, place, word, entry, part, usable_at)
     routed, dispatch = system.dispatch.route(state.dispatch, request, admitted, view)
     sending = sending_of(scenario, state, request, part, place, _wanted(scenario, request, place, routed, arrival))
     asked = _asked(scenario, request, place, sending, part, usable_at)
@@ -184,6 +185,7 @@ def view_for(
     state: State,
     request: Requests,
     place: Any,
+    word: UInt32[Array, "1 *lanes"],
     entry: Float[Array, "1 *lanes"],
     part: Int[Array, "drive *lanes"],
     usable_at: UInt32[Array, "drive *lanes"] | None,
@@ -218,6 +220,7 @@ def view_for(
         system.bricks,
         lambda: access()[0],
         lambda: access()[1],
+        word,
     )
 
 

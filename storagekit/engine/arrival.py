@@ -16,11 +16,13 @@ from storagekit.workload import AbstractClients, Requests
 
 
 class Incoming(NamedTuple):
-    """Requests in the order they will enter, where each lies, and the seconds from each to the next."""
+    """Requests in the order they will enter, where each lies, the seconds from each to the next, and a random word of each
+    for whoever distributes them."""
 
     requests: Requests
     place: Any
     gap: Float[Array, "row *lanes"]
+    word: UInt32[Array, "row *lanes"]
 
 
 class Next(NamedTuple):
@@ -150,14 +152,14 @@ def _sent(scenario: Scenario, state: State, request: Requests, admitted: Bool[Ar
     return state._replace(arrivals=clients.sent(state.arrivals, request, admitted))
 
 
-def _next_one(scenario: Scenario, incoming: Incoming, state: State) -> tuple[Requests, Any, Float[Array, "1 *lanes"]]:
-    """The next request, where it lies, and the seconds to the one after it."""
-    request, place, gap = pick_tree(incoming, state.taken)
+def _next_one(scenario: Scenario, incoming: Incoming, state: State) -> Incoming:
+    """The next request: one row of what is incoming."""
+    coming = pick_tree(incoming, state.taken)
     system, clients = scenario.system, scenario.arrivals
     if not isinstance(clients, AbstractClients):
-        return request, place, gap
-    request = clients.request(state.arrivals, system.placement.capacity(system.drive), request.number)
-    return request, system.placement.locate(system.drive, request), gap
+        return coming
+    request = clients.request(state.arrivals, system.placement.capacity(system.drive), coming.requests.number)
+    return coming._replace(requests=request, place=system.placement.locate(system.drive, request))
 
 
 def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Passage]:
@@ -187,13 +189,13 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         answer=jnp.where(gone, jnp.inf, slots.answer),
         answered=slots.answered | gone,
     )
-    request, place, gap = _next_one(scenario, incoming, state)
+    request, place, gap, word = _next_one(scenario, incoming, state)
     state = _leaving(scenario, state._replace(slots=slots), coming, leaves)
     # the request that enters may take the slot of the one that leaves
     state = tell(scenario, _left(scenario, state, coming, leaves), "answered", answered)
     taken = (row == slot) & admitted
     vacant = least(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.answer, since)))
-    state, admission = admit(scenario, state, request, place, coming.arrival, entry, taken, admitted)
+    state, admission = admit(scenario, state, request, place, word, coming.arrival, entry, taken, admitted)
     state = _sent(scenario, state, request, admitted)._replace(
         arrived=jnp.where(admitted, coming.arrival, state.arrived),
         gap=jnp.where(admitted, gap, state.gap),

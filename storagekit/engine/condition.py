@@ -9,7 +9,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_each_positive
+from storagekit.checks import require, require_each_positive, require_kind, require_seconds
 from storagekit.drive import AbstractMechanics
 from storagekit.errors import InputError
 from storagekit.lanes import real, whole
@@ -75,8 +75,8 @@ class Condition(Member):
     spells: see `Spell`; without any all bricks are at their best, and nothing is computed. seeking, turning: how far a
     brick's speed concerns its arm and its platter: 1 and 1 (the default), all of a service takes 1 / speed as long; 0 and
     1, only the platter turns more slowly; 1 and 0, only the arm moves more slowly ("half the speed" in dsptf, section
-    5.2, may be any of them). timeout: seconds after which a client sends a request again that nobody has answered and nobody
-    is serving (dsptf, section 3; the paper gives no figure).
+    5.2, may be any of them). timeout: seconds, 600 at most, after which a client sends a request again that nobody has
+    answered and nobody is serving (dsptf, section 3; the paper gives no figure).
     """
 
     spells: tuple[Spell, ...]
@@ -85,7 +85,8 @@ class Condition(Member):
     timeout: Float[AnyArray, "..."]
 
     def __init__(self, *spells: Spell, seeking: ArrayLike = 1.0, turning: ArrayLike = 1.0, timeout: ArrayLike = 1.0):
-        self.spells = spells
+        give = "a Spell(brick, speed), or stopped(brick)"
+        self.spells = tuple(require_kind("a spell of a condition", spell, Spell, give) for spell in spells)
         self.seeking, self.turning, self.timeout = real(seeking), real(turning), real(timeout)
 
     def __check_init__(self):
@@ -94,6 +95,7 @@ class Condition(Member):
             limit = "from 0, speed does not concern it, to 1, it does in full"
             require((given >= 0) & (given <= 1), name, given, limit)
         require_each_positive("client timeout", self.timeout, "s")
+        require_seconds("client timeout", self.timeout, "time-out")
 
     def check(self, bricks: int, spare: int) -> None:
         """Raises InputError where a spell has no brick, or more bricks stop at once than the layout can spare."""

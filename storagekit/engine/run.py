@@ -26,8 +26,11 @@ from storagekit.engine.state import State, phases, random_phases, start
 from storagekit.engine.system import AS_NEEDED, Scenario
 from storagekit.errors import InputError
 from storagekit.lanes import addresses
+from storagekit.workload import words
 
 CHUNK = 128
+# the block of random words that dispatchers draw from; workloads have the first ones, threads three each
+OF_DISPATCH = 2**31 - 1
 BY_LANE = PartitionSpec(None, "lane")
 
 
@@ -49,11 +52,13 @@ def begin(
 
 
 def incoming(scenario: Scenario, run: Run) -> Incoming:
-    """The requests that a chunk may admit, and where they lie: `[CHUNK, *lanes]`."""
+    """The requests that a chunk may admit, where they lie, and a random word of each: `[CHUNK, *lanes]`. Where no dispatcher
+    looks at the words they are not drawn, because XLA leaves out what nobody reads."""
     system = scenario.system
     window = scenario.arrivals.window(system.placement.capacity(system.drive), run.key, run.first, CHUNK)
     place = system.placement.locate(system.drive, window.requests)
-    return Incoming(window.requests, place, window.gap)
+    word, _ = words(run.key, run.first, CHUNK, OF_DISPATCH)
+    return Incoming(window.requests, place, window.gap, word)
 
 
 def chunk(scenario: Scenario, run: Run, record: Record) -> tuple[Run, tuple[Tally, Any]]:

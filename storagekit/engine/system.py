@@ -7,6 +7,7 @@ from jaxtyping import Int
 
 from storagekit.arrays import AnyArray
 from storagekit.cache import AbstractCache, NoCache
+from storagekit.checks import require_kind
 from storagekit.claims import AbstractClaims, NoClaims
 from storagekit.dispatch import AbstractDispatch
 from storagekit.drive import AbstractDrive
@@ -74,9 +75,7 @@ class System(eqx.Module):
         slots: int | None = None,
         synchronized: ArrayLike = 0,
     ):
-        _require_kinds(
-            {AbstractDrive: drive, AbstractPlacement: placement, AbstractDispatch: dispatch, AbstractSchedule: schedule}
-        )
+        _require_members(drive=drive, placement=placement, dispatch=dispatch, schedule=schedule)
         self.write = AllCopies() if write is None else write
         self.drive = drive
         self.placement = placement.on(drive)
@@ -86,14 +85,8 @@ class System(eqx.Module):
         self.queue = Everything() if queue is None else queue
         self.cache = NoCache() if cache is None else cache
         self.condition = Condition() if condition is None else condition
-        _require_kinds(
-            {
-                AbstractWrite: self.write,
-                AbstractClaims: self.claims,
-                AbstractQueue: self.queue,
-                AbstractCache: self.cache,
-            }
-        )
+        _require_members(write=self.write, claims=self.claims, queue=self.queue, cache=self.cache)
+        _require_members(condition=self.condition)
         self.synchronized = whole(synchronized)
         self.drives = int(np.max(placement.drives)) if drives is None else drives
         self.slots = AS_NEEDED if slots is None else slots
@@ -174,19 +167,27 @@ class System(eqx.Module):
             raise InputError(f"drives with a buffer and {wrong[0]}: not modelled; give drives without (`load_drive`)")
 
 
-def _require_kinds(parts: dict[type, object]) -> None:
-    for kind, part in parts.items():
-        if not isinstance(part, kind):
-            what = kind.__name__.removeprefix("Abstract").lower()
-            shown = (
-                f"a {type(part).__module__.rpartition('.')[0]} {type(part).__name__}"
-                if isinstance(part, eqx.Module)
-                else part
-            )
-            raise InputError(
-                f"{shown} as a system's {what}: give a member of storagekit.{what}; the order is drive, placement, "
-                "dispatch, schedule"
-            )
+# what a system's arguments have to be, and what to give
+_MEMBERS: dict[str, tuple[type, str]] = {
+    "drive": (AbstractDrive, 'a drive, as sk.load_drive("atlas10k")'),
+    "placement": (AbstractPlacement, "a placement, as sk.placement.Replicas(2)"),
+    "dispatch": (AbstractDispatch, "a dispatcher, as sk.dispatch.Hashing()"),
+    "schedule": (AbstractSchedule, "a scheduler, as sk.schedule.SATF()"),
+    "write": (AbstractWrite, "a policy for writes, as sk.write.AllCopies()"),
+    "claims": (AbstractClaims, "claims, as sk.claims.NoClaims()"),
+    "queue": (AbstractQueue, "a queue, as sk.queue.Everything()"),
+    "cache": (AbstractCache, "memory, as sk.cache.NoCache()"),
+    "condition": (Condition, "a condition, as sk.engine.Condition(...)"),
+}
+_FIRST = ("drive", "placement", "dispatch", "schedule", "write")
+_ORDER = f"; System takes {', '.join(_FIRST)} in this order"
+
+
+def _require_members(**given: object) -> None:
+    for name, member in given.items():
+        kind, give = _MEMBERS[name]
+        order = _ORDER if name in _FIRST else ""
+        require_kind(f"a system's {name}", member, kind, give + order)
 
 
 class Scenario(eqx.Module):
@@ -202,6 +203,10 @@ class Scenario(eqx.Module):
     arrivals: AbstractArrivals
 
     def __check_init__(self):
+        order = "; Scenario takes system and arrivals in this order"
+        require_kind("a scenario's system", self.system, System, f"a System(...){order}")
+        arrivals = "arrivals, as sk.workload.ClosedLoop(...)"
+        require_kind("a scenario's arrivals", self.arrivals, AbstractArrivals, arrivals + order)
         most = self.arrivals.most_outstanding
         slots = self.system.slots
         if most is not None and slots != AS_NEEDED and most > slots:

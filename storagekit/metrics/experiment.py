@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
+from storagekit.checks import require_kind, shown
 from storagekit.engine import Outcome, Record, Scenario, batches, execute, stack
 from storagekit.errors import InputError
 from storagekit.metrics.extent import Extent, extent
@@ -18,6 +19,9 @@ from storagekit.metrics.measures import Measure, counted, measured, sums_of
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import Roomed, groups, with_room
 from storagekit.metrics.standard import beside
+
+# before the name of an axis that is that of a measure
+AXIS = "axis_"
 
 
 def simulate(
@@ -105,7 +109,8 @@ def sweep(
 ) -> xr.Dataset:
     """`build(**point)` simulated at every point of the grid that `axes` spans, each with every seed.
 
-    axes: name of a parameter of `build` to the values it takes. seeds: how many independent runs of each point, or the
+    axes: name of a parameter of `build` to the values it takes; one that is called as a measure is, say `throughput`, is the
+    dimension `axis_throughput` of the result. seeds: how many independent runs of each point, or the
     seeds themselves. requests, seconds, warm_up, allow_held_up, measures: as in `simulate`. Points that differ in numbers
     only, their number of drives among them, run as one batch, and all points meet the same requests, so that differences
     between them are sharper than the values. Returns the measures with one dimension for each axis and `seed`. Raises
@@ -184,17 +189,16 @@ def _batch(scenarios: list[Scenario], seeds: list[int], measured_for: Extent, me
 
 
 def grid(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
-    """The dimension `point` as the grid that `axes` span, the last varying fastest."""
+    """The dimension `point` as the grid that `axes` span, the last varying fastest. An axis that is called as a variable is
+    becomes the dimension `axis_` and its name."""
     shape = tuple(len(values) for values in axes.values())
+    along = {AXIS * (name in flat.data_vars) + name: list(values) for name, values in axes.items()}
     variables = {}
     for name, variable in flat.data_vars.items():
         moved = variable.transpose("point", ...)
         values = moved.values.reshape(*shape, *moved.shape[1:])
-        variables[name] = ((*axes, *moved.dims[1:]), values, variable.attrs)
-    return xr.Dataset(
-        variables,
-        coords={**{name: list(values) for name, values in axes.items()}, **_others(flat)},
-    )
+        variables[name] = ((*along, *moved.dims[1:]), values, variable.attrs)
+    return xr.Dataset(variables, coords={**along, **_others(flat)})
 
 
 def _others(flat: xr.Dataset) -> dict:
@@ -222,15 +226,15 @@ def listed(seeds: int | Sequence[int]) -> list[int]:
 
 
 def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure], others: Sequence[str] = ()) -> None:
-    """Raises InputError where an axis is called what results call something else, or has no list of values.
+    """Raises InputError where an axis is called as a dimension of results is, or has no list of values. One that is called as
+    a measure is gets another name in them, see `grid`.
 
     others: dimensions of the result besides.
     """
-    names = {measure.name for measure in measures}
     own = {word for one in sums_of(measures) for word in one.along}
     for name, values in axes.items():
-        if name in names:
-            raise InputError(f"an axis named {name!r}: that is the name of a measure; choose another name")
+        if AXIS + name in axes:
+            raise InputError(f"axes named {name!r} and {AXIS + name!r}: results may call both the latter; rename one")
         if name in ("seed", "brick", "statistic", *own, *others):
             raise InputError(f"an axis named {name!r}: that is a dimension of the result; choose another name")
         if isinstance(values, str) or not hasattr(values, "__len__"):
@@ -239,13 +243,14 @@ def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure], o
 
 def built(build: Callable[..., Scenario], point: dict[str, Any]) -> Scenario:
     """The scenario of a point. An axis that `build` does not take is the caller's mistake, not a fault inside it."""
+    if not callable(build):
+        raise InputError(
+            f"what builds a sweep's scenarios: given {shown(build)}; give a function of the axes, as lambda depth: ..."
+        )
     try:
         inspect.signature(build).bind(**point)
     except TypeError as fault:
         raise InputError(
             f"the sweep's axes {', '.join(point) or '(none)'}: {fault}; name them as build's parameters"
         ) from fault
-    built = build(**point)
-    if not isinstance(built, Scenario):
-        raise InputError(f"a {type(built).__name__} to simulate: give a Scenario(system, arrivals)")
-    return built
+    return require_kind("what is simulated", build(**point), Scenario, "a Scenario(system, arrivals)")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from storagekit.checks import require_takes
+from storagekit.checks import require_kind, require_takes
 from storagekit.engine import Sum, Tally
 from storagekit.errors import InputError
 
@@ -67,6 +67,8 @@ def sums_of(measures: Iterable[Measure]) -> tuple[Sum, ...]:
 
 def together(measures: Sequence[Measure]) -> tuple[Measure, ...]:
     """The measures, for one result. Raises InputError where two share a name, or a dimension has two sets of labels."""
+    for one in measures:
+        require_kind("a measure of a run", one, Measure, "one, as sk.metrics.Measure(...)")
     names = [measure.name for measure in measures]
     labels: dict[str, list[float]] = {}
     for one in sums_of(measures):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from storagekit.checks import require_kind
 from storagekit.engine import NOBODY, Record, ResponseLog, Scenario, System, keys
 from storagekit.metrics.experiment import run
 from storagekit.metrics.extent import extent
@@ -40,6 +41,9 @@ def replay(
     >>> f"{float(seen.response) / sk.units.MS:.0f} ms on average, 99% within {float(slow) / sk.units.MS:.0f} ms"
     '11 ms on average, 99% within 29 ms'
     """
+    order = "; replay takes a trace and a system in this order"
+    require_kind("the trace of a replay", trace, RequestTrace, f'a trace, as sk.read_trace("trace.spc"){order}')
+    require_kind("the system of a replay", system, System, f"a System(...){order}")
     capacity = int(system.placement.capacity(system.drive))
     scenario = Scenario(system, recorded(trace, capacity, scale))
     asked = beside(measures)

@@ -12,7 +12,7 @@ from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.costs import Load, costs, occupied, used_share
 from storagekit.analytic.array.elevator import RLOOK
 from storagekit.analytic.array.positioning import Spindle
-from storagekit.checks import require_positive
+from storagekit.checks import require_positive, require_seconds
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,10 @@ class Reached:
 
 
 class Goal(ABC):
-    """A goal of an array."""
+    """A goal of an array; `rate`: requests a second that it is to serve."""
 
     what: ClassVar[str]
+    rate: float
 
     @property
     @abstractmethod
@@ -53,7 +54,8 @@ class Goal(ABC):
 
 @dataclass(frozen=True)
 class ResponseGoal(Goal):
-    """A mean response time of at most `response` seconds at `rate` requests a second (Poisson arrivals)."""
+    """A mean response time of at most `response` seconds, 5 or less, at `rate` requests a second (Poisson arrivals). A job
+    that may take longer is asked for by what it needs a second, a `ThroughputGoal`."""
 
     response: float
     rate: float
@@ -62,6 +64,7 @@ class ResponseGoal(Goal):
 
     def __post_init__(self):
         require_positive("response", self.response, "s")
+        require_seconds("response", self.response, "response")
         require_positive("rate", self.rate)
 
     @property

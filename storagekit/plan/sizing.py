@@ -21,6 +21,9 @@ from storagekit.plan.checking import check_size
 from storagekit.plan.goal import Goal, ResponseGoal, latency_floor
 from storagekit.plan.question import Question
 
+# disks up to which to look where nothing else is said
+FAR = 256
+
 
 @dataclass(frozen=True)
 class _Best:
@@ -47,15 +50,16 @@ def size_array(
     overhead: float | None = None,
     price: float | None = None,
     budget: float | None = None,
-    most_disks: int = 256,
+    most_disks: int = FAR,
     most_replicas: int = MOST_REPLICAS,
 ) -> SizeAnswer:
     """The fewest disks, and their layout, that meet a `ResponseGoal` or a `ThroughputGoal`.
 
-    mirrors: copies of a block on different disks, exactly (2 survive the loss of one disk); price of one disk and budget
-    in any currency; most_disks: how far to look; the rest as in `best_sr_array`. An impossible question has
-    `feasible` False and in `binding` what fails, by how much, and a remedy. Raises InputError for values that no array
-    can have, and for a budget without a price.
+    mirrors: copies of a block on different disks, exactly (2 survive the loss of one disk); most_disks: the disks that
+    there may be, a budget without a price; price of one disk and budget in any currency; the rest as in `best_sr_array`. An
+    impossible question has `feasible` False and in `binding` what fails, by how much, and a remedy, which is how many disks
+    would do where twice as many are enough. Raises InputError for values that no array can have, and for a budget without a
+    price.
 
     >>> import storagekit as sk
     >>> goal = sk.plan.ResponseGoal(0.015, rate=2000)
@@ -110,21 +114,35 @@ def _answer(
         if goal.response <= floor:
             remedy = "no number of disks gets there: allow more time, or take a drive with less overhead or rotation"
             return None, Binding("mechanical floor, s", goal.response, floor, remedy)
-    best, closest = _fewest(question, timing)
+    least = least_possible(question, timing)
+    best, closest = _fewest(question, timing, least, most)
     if best is None:
-        remedy = f"allow more than {most} disks, or relax the goal"
+        more, _ = _fewest(question, timing, max(most + 1, least), max(FAR, 2 * most))
+        remedy = f"{more.disks} disks meet the goal" if more else f"allow more than {most} disks, or relax the goal"
         if closest is None:
-            least = least_possible(question, timing)
             return None, Binding(f"disks: the goal needs more than {most}", most, least, remedy)
-        return None, Binding(f"{goal.what}, of the best layout up to {most} disks", closest.figure, goal.wanted, remedy)
+        return None, _missed(goal, closest, f"of the best layout up to {_disks(most)}", remedy)
     if best.disks > affordable:
         cost = best.disks * (price or 0)
-        return None, Binding(f"budget: {best.disks} disks are needed", cost, budget, f"spend {cost:g}")
+        are = "is" if best.disks == 1 else "are"
+        return None, Binding(f"budget: {_disks(best.disks)} {are} needed", cost, budget, f"spend {cost:g}")
     if closest is None:
         return best, Binding(what, data * mirrors, best.disks, "fewer disks do not hold the data in mirrors")
-    return best, Binding(
-        f"{goal.what}: {closest.disks} disks miss it", closest.figure, goal.wanted, "fewer disks need a looser goal"
-    )
+    remedy = f"fewer than {_disks(best.disks)} need a looser goal"
+    return best, _missed(goal, closest, f"of {_disks(closest.disks)}", remedy)
+
+
+def _missed(goal: Goal, closest: _Best, whose: str, remedy: str) -> Binding:
+    """Why the closest that there is does not reach the goal: it cannot serve as many requests, or it takes too long."""
+    if math.isfinite(closest.figure):
+        return Binding(f"{goal.what}, {whose}", closest.figure, goal.wanted, remedy)
+    are = "is" if closest.disks == 1 else "are"
+    what = f"load: {_disks(closest.disks)} {are} saturated, requests/s asked and served at most"
+    return Binding(what, goal.rate, closest.throughput, remedy)
+
+
+def _disks(number: int) -> str:
+    return f"{number} disk{'s' if number != 1 else ''}"
 
 
 def least_possible(question: Question[Goal], timing: Linear | Curve) -> int:
@@ -133,18 +151,20 @@ def least_possible(question: Question[Goal], timing: Linear | Curve) -> int:
     return max(1, math.ceil(max(data, question.aim.least_disks(timing)) * (1 - 1e-9)))
 
 
-def _fewest(question: Question[Goal], timing: Linear | Curve) -> tuple[_Best | None, _Best | None]:
-    """The first number of disks that meets the goal, if any, and the closest of those before."""
+def _fewest(
+    question: Question[Goal], timing: Linear | Curve, first: int, last: int
+) -> tuple[_Best | None, _Best | None]:
+    """The first number of disks from `first` to `last` that meets the goal, if any, and the closest of those before; of
+    equals, as all are that are saturated, the one that serves most."""
     closest, mirrors = None, question.least_mirrors
-    first = least_possible(question, timing)
     # only multiples of the mirrors can be divided
-    for disks in range(-(-first // mirrors) * mirrors, question.disks + 1, mirrors):
+    for disks in range(-(-first // mirrors) * mirrors, last + 1, mirrors):
         best = _best_of(question, timing, disks)
         if best is None:
             continue
         if best.lack <= 1:
             return best, closest
-        if closest is None or best.lack < closest.lack:
+        if closest is None or (best.lack, -best.throughput) < (closest.lack, -closest.throughput):
             closest = best
     return None, closest
 
@@ -156,7 +176,8 @@ def _best_of(question: Question[Goal], timing: Linear | Curve, disks: int) -> _B
         return None
     reached = question.aim.reached(timing, question.load, every, disks)
     lack = question.aim.lack(reached.figure)
-    best = int(np.argmin(lack))
+    # of layouts that are all saturated the one that serves most
+    best = int(np.lexsort((-reached.throughput, lack))[0])
     figures = (reached.response, reached.throughput, reached.utilization, reached.figure, lack)
     return _Best(disks, every.at(best), *(float(figure[best]) for figure in figures))
 
@@ -166,6 +187,8 @@ def _check(price, budget, mirrors, most_disks, most_replicas) -> None:
         if value is not None:
             require_positive(label, value)
     if budget is not None and price is None:
-        raise InputError(f"budget {budget:g}: give the price of a disk with it")
+        raise InputError(
+            f"budget {budget:g}: give the price of a disk with it, or in its place most_disks, the disks that there may be"
+        )
     for label, value in (("mirrors", mirrors), ("most_disks", most_disks), ("most_replicas", most_replicas)):
         require_whole(label, value)

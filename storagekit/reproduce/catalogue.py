@@ -1,7 +1,16 @@
-"""What there is to choose from, by the names that the command line takes."""
+"""What there is to choose from, by the names that the command line takes.
 
+Names and what they are come from files that are read, not imported (`described`); a member itself is imported when asked for.
+"""
+
+import json
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
+
+from storagekit.reproduce.described import first_line, first_sentence, names_in, value_of
+from storagekit.resources import drive_files, reproduction_path
 
 
 @dataclass(frozen=True)
@@ -12,161 +21,150 @@ class Entry:
     what: str
 
 
+@dataclass(frozen=True)
+class Room:
+    """Members of a room: by the names that the command line takes, what they are called there."""
+
+    name: str
+    members: Mapping[str, str]
+
+    def made(self) -> dict[str, Callable]:
+        """The members; each makes one from the arguments that its own docstring gives."""
+        room = import_module(f"storagekit.{self.name}")
+        return {name: getattr(room, theirs) for name, theirs in self.members.items()}
+
+    def described(self) -> list[Entry]:
+        """The members, none of them imported."""
+        return [Entry(name, first_line(self.name, theirs)) for name, theirs in self.members.items()]
+
+
+SCHEDULERS = Room(
+    "schedule",
+    {
+        "fcfs": "FCFS",
+        "sstf": "SSTF",
+        "look": "LOOK",
+        "clook": "CLOOK",
+        "satf": "SATF",
+        "rlook": "RLOOK",
+        "rsatf": "RSATF",
+    },
+)
+DISPATCHERS = Room(
+    "dispatch",
+    {
+        "central": "central",
+        "dsptf": "DSPTF",
+        "hashing": "Hashing",
+        "weighted-hashing": "WeightedHashing",
+        "lard": "LARD",
+        "nearest-idle": "NearestIdle",
+        "shortest-queue": "ShortestQueue",
+        "redundant": "Redundant",
+        "hedged": "Hedged",
+        "ars": "ARS",
+        "randomized": "Randomized",
+        "least-completion": "Central",
+    },
+)
+PLACEMENTS = Room(
+    "placement",
+    {
+        "replicas": "Replicas",
+        "declustered": "Declustered",
+        "sr-mirror": "SRMirror",
+        "striped": "Striped",
+        "raid5": "RAID5",
+        "coded": "Coded",
+        "bricks": "Bricks",
+        "volumes": "Volumes",
+        "split-volumes": "SplitVolumes",
+        "segments": "Segments",
+    },
+)
+# memory in front of the drives
+CACHES = Room("cache", {"none": "NoCache", "lru": "LRU", "brick-lru": "BrickLRU"})
+# when a write is answered and how it reaches its copies
+WRITES = Room(
+    "write",
+    {
+        "at-once": "AtOnce",
+        "first-copy": "FirstCopy",
+        "receiving-brick": "ReceivingBrick",
+        "all-copies": "AllCopies",
+        "background": "Background",
+        "committed": "Committed",
+        "claimed": "Claimed",
+    },
+)
+# what a brick hands to its drives, and what a fair queue puts a request off for
+QUEUES = Room("queue", {"everything": "Everything", "depth": "Depth", "fair": "FairQueue"})
+DELAYS = Room("queue", {"single": "Single", "total": "Total", "hybrid": "Hybrid", "minimum-only": "MinimumOnly"})
+STAND_INS = ("CELLO_BASE", "CELLO_DISK6", "TPCC", "SAP", "CELLO2002", "WEBSEARCH", "FINANCIAL")
+
+
 def schedulers() -> dict[str, Callable]:
     """Schedulers by name; each value makes one."""
-    from storagekit import schedule as room
-
-    return {
-        "fcfs": room.FCFS,
-        "sstf": room.SSTF,
-        "look": room.LOOK,
-        "clook": room.CLOOK,
-        "satf": room.SATF,
-        "rlook": room.RLOOK,
-        "rsatf": room.RSATF,
-    }
+    return SCHEDULERS.made()
 
 
 def dispatchers() -> dict[str, Callable]:
     """Dispatchers by name; each value makes one from the arguments its own docstring gives."""
-    from storagekit import dispatch as room
-
-    return {
-        "central": room.central,
-        "dsptf": room.DSPTF,
-        "hashing": room.Hashing,
-        "weighted-hashing": room.WeightedHashing,
-        "lard": room.LARD,
-        "nearest-idle": room.NearestIdle,
-        "shortest-queue": room.ShortestQueue,
-        "redundant": room.Redundant,
-        "hedged": room.Hedged,
-        "ars": room.ARS,
-        "randomized": room.Randomized,
-        "least-completion": room.Central,
-    }
-
-
-def placements() -> dict[str, Callable]:
-    """Placements by name; each value makes one from the arguments its own docstring gives."""
-    from storagekit import placement as room
-
-    return {
-        "replicas": room.Replicas,
-        "declustered": room.Declustered,
-        "sr-mirror": room.SRMirror,
-        "striped": room.Striped,
-        "raid5": room.RAID5,
-        "coded": room.Coded,
-        "bricks": room.Bricks,
-        "volumes": room.Volumes,
-        "split-volumes": room.SplitVolumes,
-        "segments": room.Segments,
-    }
-
-
-def caches() -> dict[str, Callable]:
-    """Memories in front of the drives by name; each value makes one from the arguments its own docstring gives."""
-    from storagekit import cache as room
-
-    return {"none": room.NoCache, "lru": room.LRU, "brick-lru": room.BrickLRU}
+    return DISPATCHERS.made()
 
 
 def writes() -> dict[str, Callable]:
     """When a write is answered and how it reaches its copies, by name; each value makes one."""
-    from storagekit import write as room
-
-    return {
-        "at-once": room.AtOnce,
-        "first-copy": room.FirstCopy,
-        "receiving-brick": room.ReceivingBrick,
-        "all-copies": room.AllCopies,
-        "background": room.Background,
-        "committed": room.Committed,
-        "claimed": room.Claimed,
-    }
-
-
-def queues() -> dict[str, Callable]:
-    """What a brick hands to its drives, by name; each value makes one from the arguments its own docstring gives."""
-    from storagekit import queue as room
-
-    return {"everything": room.Everything, "depth": room.Depth, "fair": room.FairQueue}
-
-
-def delays() -> dict[str, Callable]:
-    """What a fair queue puts a request off for, by name; each value makes one."""
-    from storagekit import queue as room
-
-    return {"single": room.Single, "total": room.Total, "hybrid": room.Hybrid, "minimum-only": room.MinimumOnly}
+    return WRITES.made()
 
 
 def catalogue() -> dict[str, list[Entry]]:
-    """Everything `storagekit list` shows, by section."""
+    """Everything `storagekit list` shows, by section. Nothing that needs JAX is imported."""
+    from storagekit.reproduce.claims import load_exhibits, papers
+
+    exhibits = {paper: load_exhibits(paper) for paper in papers()}
     return {
-        "papers": _papers(),
-        "exhibits": _exhibits(),
+        "papers": [_paper(paper, sum(len(one.claims) for one in shown)) for paper, shown in exhibits.items()],
+        "exhibits": [Entry(one.id, one.shows) for shown in exhibits.values() for one in shown],
         "drives": _drives(),
-        "dispatchers": _described(dispatchers()),
-        "schedulers": _described(schedulers()),
-        "placements": _described(placements()),
-        "writes": _described(writes()),
-        "queues": _described(queues()),
-        "delays": _described(delays()),
-        "caches": _described(caches()),
+        "dispatchers": DISPATCHERS.described(),
+        "schedulers": SCHEDULERS.described(),
+        "placements": PLACEMENTS.described(),
+        "writes": WRITES.described(),
+        "queues": QUEUES.described(),
+        "delays": DELAYS.described(),
+        "caches": CACHES.described(),
         "stand-ins": _stand_ins(),
-        "trace formats": _trace_formats(),
+        "trace formats": trace_formats(),
     }
 
 
-def _described(members: Mapping[str, Callable]) -> list[Entry]:
-    return [Entry(name, _first_line(member)) for name, member in members.items()]
+def trace_formats() -> list[Entry]:
+    """The formats in which traces are read."""
+    room = "workload.trace"
+    return [Entry(value_of(room, form, "name"), first_line(room, form)) for form in names_in(room, "FORMATS")]
 
 
-def _first_line(thing: object) -> str:
-    return (thing.__doc__ or "").strip().partition("\n")[0]
-
-
-def _papers() -> list[Entry]:
-    from storagekit.reproduce.claims import load_claims, papers
-    from storagekit.reproduce.runner import available
-
-    notebooks = {paper: "a notebook" for paper in available()}
-    return [
-        Entry(paper, f"{len(load_claims(paper))} claims, {notebooks.get(paper, 'no notebook yet')}")
-        for paper in papers()
-    ]
-
-
-def _exhibits() -> list[Entry]:
-    from storagekit.reproduce.claims import load_exhibits, papers
-
-    return [Entry(e.id, e.shows) for paper in papers() for e in load_exhibits(paper)]
+def _paper(paper: str, claims: int) -> Entry:
+    notebook = "a notebook" if reproduction_path(paper).exists() else "no notebook yet"
+    return Entry(paper, f"{claims} claims, {notebook}")
 
 
 def _drives() -> list[Entry]:
-    from storagekit.drive import drive_facts, drive_names
-
-    facts = {name: drive_facts(name) for name in drive_names()}
-    return [Entry(name, f"{fact['name']}, {fact['rpm']} rpm") for name, fact in facts.items()]
+    found = []
+    for name, path in sorted(drive_files().items()):
+        text = path.read_text(encoding="utf-8")
+        facts = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        found.append(Entry(name, f"{facts['name']}, {facts['rpm']} rpm"))
+    return found
 
 
 def _stand_ins() -> list[Entry]:
-    from storagekit.workload import standin
-
-    models = (
-        standin.CELLO_BASE,
-        standin.CELLO_DISK6,
-        standin.TPCC,
-        standin.SAP,
-        standin.CELLO2002,
-        standin.WEBSEARCH,
-        standin.FINANCIAL,
-    )
-    return [Entry(m.name, f"{m.requests:,} requests at {m.rate:.3g} a second, {m.data / 1e9:.1f} GB") for m in models]
-
-
-def _trace_formats() -> list[Entry]:
-    from storagekit.workload.trace import FORMATS
-
-    return [Entry(form.name, _first_line(form)) for form in FORMATS]
+    room = "workload.standin"
+    return [
+        Entry(
+            value_of(room, one, "name"),
+            f"{int(value_of(room, one, 'requests')):,} requests: {first_sentence(room, one)}",
+        )
+        for one in STAND_INS
+    ]

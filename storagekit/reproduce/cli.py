@@ -16,12 +16,12 @@ import typer
 from typer.exceptions import TyperException
 
 from storagekit.errors import InputError, SimulationError
-from storagekit.reproduce import cli_drive, cli_plan, cli_trace
+from storagekit.reproduce import cli_drive, cli_plan, cli_trace, completing
 
 app = typer.Typer(
     name="storagekit",
     help="Storage systems of many drives: simulated, computed, and held against their papers.",
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -51,7 +51,8 @@ def _common(
 @app.command()
 def reproduce(
     papers: Annotated[
-        list[str] | None, typer.Argument(metavar="[PAPER]...", help="Papers; all if none is given.")
+        list[str] | None,
+        typer.Argument(metavar="[PAPER]...", help="Papers; all if none is given.", autocompletion=completing.papers),
     ] = None,
     profile: Annotated[str, typer.Option(help="quick or full (tighter intervals).")] = "quick",
     jobs: Annotated[
@@ -137,7 +138,7 @@ cli_plan.join(app)
 def main() -> None:
     """Run the command line; bad input is one line on stderr and exit status 2."""
     try:
-        status = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        status = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="storagekit")
         if status == _INTERRUPTED:  # what typer makes of Ctrl-C
             _stop()
         sys.exit(status)

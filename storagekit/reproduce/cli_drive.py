@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from storagekit.errors import InputError
+from storagekit.reproduce import completing
 
 if TYPE_CHECKING:
     from storagekit.drive import Drive, Electronics
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
 Charts = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder to write charts to, as PNG and SVG.")]
-Format = Annotated[str | None, typer.Option("--format", help="Format; recognized by content if not given.")]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="Format; recognized by content if not given.", autocompletion=completing.formats),
+]
 
 drive_app = typer.Typer(help="Look into drives, and check them.", rich_markup_mode=None, no_args_is_help=True)
 _MS, _MB, _GB = 1e3, 1e-6, 1e-9
@@ -87,7 +91,10 @@ def list_(as_json: Json = False) -> None:
 
 @drive_app.command()
 def show(
-    drive: Annotated[str, typer.Argument(metavar="DRIVE", help="A drive by name, or a drive file.")],
+    drive: Annotated[
+        str,
+        typer.Argument(metavar="DRIVE", help="A drive by name, or a drive file.", autocompletion=completing.drives),
+    ],
     charts: Charts = None,
     as_json: Json = False,
 ) -> None:
@@ -120,7 +127,10 @@ def show(
 @drive_app.command()
 def check(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Requests with the times that the drive took.")],
-    drive: Annotated[str, typer.Option(help="The drive that was measured, by name, or a drive file.")],
+    drive: Annotated[
+        str,
+        typer.Option(help="The drive that was measured, by name, or a drive file.", autocompletion=completing.drives),
+    ],
     charts: Charts = None,
     form: Format = None,
     as_json: Json = False,
@@ -160,7 +170,12 @@ def check(
 @drive_app.command()
 def fit(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Requests with the times that the drive took.")],
-    start: Annotated[str, typer.Option(help="The drive whose geometry it has, by name, or a drive file.")],
+    start: Annotated[
+        str,
+        typer.Option(
+            help="The drive whose geometry it has, by name, or a drive file.", autocompletion=completing.drives
+        ),
+    ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="Drive file to write, JSON; --drive takes it.")],
     keep_arm: Annotated[bool, typer.Option("--keep-arm", help="Fit controller, bus and buffer alone.")] = False,
     judge: Annotated[

@@ -6,10 +6,13 @@ from typing import Annotated
 import typer
 
 from storagekit.errors import InputError
+from storagekit.reproduce import completing
 
 Check = Annotated[bool, typer.Option("--check", help="Simulate what is recommended, too.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
-Drive = Annotated[str, typer.Option(help="A drive by name (see `storagekit list`) or a drive file.")]
+Drive = Annotated[
+    str, typer.Option(help="A drive by name (see `storagekit list`) or a drive file.", autocompletion=completing.drives)
+]
 ReadShare = Annotated[float, typer.Option(help="Reads among requests, 0 to 1.")]
 Locality = Annotated[float, typer.Option(help="Seek locality, by which distances are divided.")]
 Background = Annotated[float, typer.Option(help="Share of the writes whose copies are propagated in idle time.")]
@@ -97,8 +100,8 @@ def size(
     overhead_ms: Overhead = None,
     data: Data = 1.0,
     price: Annotated[float | None, typer.Option(help="Price of one disk.")] = None,
-    budget: Annotated[float | None, typer.Option(help="Most to spend.")] = None,
-    most_disks: Annotated[int, typer.Option(help="How far to look.")] = 256,
+    budget: Annotated[float | None, typer.Option(help="Most to spend; give --price too.")] = None,
+    most_disks: Annotated[int, typer.Option(help="Most disks to have: a budget that needs no price.")] = 256,
     check: Check = False,
     as_json: Json = False,
 ) -> None:

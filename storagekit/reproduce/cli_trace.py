@@ -8,10 +8,27 @@ from typing import Annotated
 import typer
 
 from storagekit.errors import InputError
+from storagekit.reproduce import completing
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A trace, plain or compressed (gzip, bzip2, xz).")]
-Format = Annotated[str | None, typer.Option("--format", help="Format; recognized by content if not given.")]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="Format; recognized by content if not given.", autocompletion=completing.formats),
+]
+Drive = Annotated[
+    str, typer.Option(help="A drive by name (see `storagekit list`) or a drive file.", autocompletion=completing.drives)
+]
+Dispatch = Annotated[
+    str, typer.Option(help="Which replica reads (see `storagekit list`).", autocompletion=completing.dispatchers)
+]
+Schedule = Annotated[
+    str, typer.Option(help="Which waiting copy a drive takes next.", autocompletion=completing.schedulers)
+]
+Write = Annotated[
+    str,
+    typer.Option(help="When a write is answered, and how it reaches its copies.", autocompletion=completing.writes),
+]
 
 trace_app = typer.Typer(help="Look into traces.", rich_markup_mode=None, no_args_is_help=True)
 
@@ -41,15 +58,15 @@ def info(file: File, form: Format = None, as_json: Json = False) -> None:
 
 def replay(
     file: File,
-    drive: Annotated[str, typer.Option(help="A drive by name (see `storagekit list`) or a drive file.")] = "atlas10k",
+    drive: Drive = "atlas10k",
     buffered: Annotated[bool, typer.Option("--buffered", help="With the drive's controller, bus and buffer.")] = False,
     replicas: Annotated[int, typer.Option(help="Bricks, each with a copy of every block.")] = 2,
     layout: Annotated[
         str | None, typer.Option(help="D_s x D_r x D_m, as 2x3x1: an SR-Mirror in the place of bricks.")
     ] = None,
-    dispatch: Annotated[str, typer.Option(help="Which replica reads (see `storagekit list`).")] = "dsptf",
-    schedule: Annotated[str, typer.Option(help="Which waiting copy a drive takes next.")] = "satf",
-    write: Annotated[str, typer.Option(help="When a write is answered, and how it reaches its copies.")] = "all-copies",
+    dispatch: Dispatch = "dsptf",
+    schedule: Schedule = "satf",
+    write: Write = "all-copies",
     latency: Annotated[float, typer.Option(help="One-way network latency for dsptf, ms.")] = 0.05,
     cache_mb: Annotated[float, typer.Option(help="LRU memory of each brick, MB (central: of all together).")] = 0.0,
     slow: Annotated[

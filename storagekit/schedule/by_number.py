@@ -12,6 +12,7 @@ class ByNumber(OneOf, AbstractSchedule):
     """The discipline `members[index]`, see `OneOf`."""
 
     called: ClassVar[str] = "scheduler"
+    kind: ClassVar[type] = AbstractSchedule
 
     def cost(self, private, choice: Choice):
         costs = (member.cost(state, choice) for member, state in self.each(private))

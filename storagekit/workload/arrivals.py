@@ -13,11 +13,14 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require_each_positive
+from storagekit.checks import of_kind, require_each_positive
 from storagekit.errors import InputError
 from storagekit.lanes import INSTANT, real, whole
 from storagekit.workload.randomness import fraction, words
 from storagekit.workload.requests import RandomRequests, Requests
+
+# what to give where requests are needed
+REQUESTS = "a model of them, as sk.workload.RandomRequests(...)"
 
 
 class Window(NamedTuple):
@@ -126,7 +129,7 @@ class ClosedLoop(AbstractArrivals):
     candidates, as in DiskSim and in dsptf's figure 1; `replaced_before_choice` makes it N.
     """
 
-    requests: RandomRequests
+    requests: RandomRequests = eqx.field(converter=of_kind("requests of a closed loop", RandomRequests, REQUESTS))
     outstanding: Int[AnyArray, "..."] = eqx.field(converter=whole)
     replaced_before_choice: bool = eqx.field(static=True, default=False)
 
@@ -170,7 +173,7 @@ class ClosedLoop(AbstractArrivals):
 class PoissonArrivals(AbstractArrivals):
     """Independent arrivals, `rate` a second on average."""
 
-    requests: RandomRequests
+    requests: RandomRequests = eqx.field(converter=of_kind("requests of arrivals", RandomRequests, REQUESTS))
     rate: Float[AnyArray, "..."] = eqx.field(converter=real)
 
     def __check_init__(self):

@@ -8,10 +8,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
+from storagekit.checks import of_kind
 from storagekit.errors import InputError
 from storagekit.lanes import real
 from storagekit.workload.randomness import anywhere, fraction, scramble, words
 from storagekit.workload.sizes import AbstractSize
+
+SIZE = "a distribution of bytes, as sk.workload.FixedSize(4096)"
 
 
 class Requests(NamedTuple):
@@ -51,7 +54,7 @@ class RandomRequests(eqx.Module):
     the first 1/L of the capacity, so that seeks are 1/L as long as over all of it.
     """
 
-    size: AbstractSize
+    size: AbstractSize = eqx.field(converter=of_kind("size of requests", AbstractSize, SIZE))
     read_share: Float[AnyArray, "..."] = eqx.field(converter=real)
     locality: Float[AnyArray, "..."] = eqx.field(converter=real, default=1.0)
     alignment: int = eqx.field(static=True, default=8)

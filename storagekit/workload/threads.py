@@ -4,7 +4,7 @@ Thread t's i-th request is drawn by (t, i), so that it is the same whatever the 
 however many of them there are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from math import gcd
 from typing import Any, NamedTuple
@@ -17,10 +17,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_whole
+from storagekit.checks import require, require_kind, require_seconds, require_whole
 from storagekit.errors import InputError
 from storagekit.lanes import INSTANT, first_min, pick, real, rows
-from storagekit.workload.arrivals import AbstractClients, Window
+from storagekit.workload.arrivals import REQUESTS, AbstractClients, Window
 from storagekit.workload.counts import AbstractCount, Steady
 from storagekit.workload.randomness import fraction, scramble, word_at
 from storagekit.workload.requests import RandomRequests, Requests, nothing_asked
@@ -33,9 +33,9 @@ class Group(eqx.Module):
     """Threads that are alike.
 
     requests: what they ask. threads: how many there are, a number or an `AbstractCount`. think: mean seconds of thought,
-    exponential, before each request. stream: for whom they ask, from 0. volumes: the logical volume of each thread, from 0
-    (see `Threads`); None: they share the whole address space. most: threads that the engine provides for, by default as many
-    as there ever are (more lets settings with different numbers share one compilation).
+    exponential, before each request, 15 at most. stream: for whom they ask, from 0. volumes: the logical volume of each
+    thread, from 0 (see `Threads`); None: they share the whole address space. most: threads that the engine provides for, by
+    default as many as there ever are (more lets settings with different numbers share one compilation).
     """
 
     requests: RandomRequests
@@ -55,7 +55,8 @@ class Group(eqx.Module):
         volumes: Sequence[int] | None = None,
         most: int | None = None,
     ):
-        self.requests, self.think, self.stream = requests, real(think), stream
+        self.requests = require_kind("requests of a group", requests, RandomRequests, REQUESTS)
+        self.think, self.stream = real(think), stream
         self.threads = threads if isinstance(threads, AbstractCount) else Steady(threads)
         self.volumes = None if volumes is None else tuple(volumes)
         self.most = int(np.max(self.threads.peak)) if most is None else most
@@ -65,6 +66,7 @@ class Group(eqx.Module):
         require_whole("stream", self.stream, least=0)
         think = np.asarray(self.think)
         require((think >= 0) & np.isfinite(think), "a think time of", think, "0 or more and finite", "s")
+        require_seconds("a think time of", think, "thought")
         peak = int(np.max(self.threads.peak))
         if peak > self.most:
             raise InputError(f"{peak} threads where {self.most} are provided for: raise most")
@@ -120,9 +122,13 @@ class Threads(AbstractClients):
             if threads is None:
                 raise InputError("requests without a number of threads: give one")
             groups = [Group(groups, threads, 0.0 if think is None else think, most=most)]
-        elif any(given is not None for given in (threads, think, most)):
+            threads = think = most = None
+        give = "a Group(...), or requests, as sk.workload.RandomRequests(...)"
+        listed = groups if isinstance(groups, Iterable) else [groups]
+        self.groups = tuple(require_kind("a group of threads", group, Group, give) for group in listed)
+        self.volume = volume
+        if any(given is not None for given in (threads, think, most)):
             raise InputError("threads, think or most beside groups: give each group its own")
-        self.groups, self.volume = tuple(groups), volume
 
     def __check_init__(self):
         if not self.groups:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import pytest
+from own_scheme import RandomOfTwo
 
 from storagekit import units
 from storagekit.cache import BrickLRU
@@ -47,7 +48,8 @@ def dispatchers(bricks: int) -> tuple[AbstractDispatch, ...]:
     weights = 1 + np.arange(bricks) % 2
     one_serves = DSPTF(1e-3), central(), Hashing(), WeightedHashing(weights), LARD(2.0, 4.0), NearestIdle()
     adaptive = ARS(window=0.1), Randomized(), Central((5e-3,) * bricks), Central((5e-3,) * bricks, exact=True)
-    return *one_serves, ShortestQueue(2), Redundant(2), Everyone(), *adaptive
+    # the last: a user's own, from outside the package
+    return *one_serves, ShortestQueue(2), Redundant(2), Everyone(), *adaptive, RandomOfTwo()
 
 
 DISPATCHERS = dispatchers(3)

@@ -55,7 +55,8 @@ def seen(placement: AbstractPlacement, nodes: int, *, first=0, lanes=1, waiting=
     place = Location(None, jnp.full((1, lanes), first, jnp.int32))
     places = Location(None, jnp.zeros(at.shape, jnp.int32))
     bricks = Grouping((1,) * nodes)
-    return View(at, places, working, left, ~working, place, placement, bricks, nothing_known, nothing_known)
+    word = jnp.zeros((1, lanes), jnp.uint32)
+    return View(at, places, working, left, ~working, place, placement, bricks, nothing_known, nothing_known, word)
 
 
 def begun(dispatch: ARS, nodes: int, lanes: int = 1):
@@ -442,7 +443,8 @@ def test_central_counts_the_queue_of_the_drive_that_holds_the_part():
     place = Inside(Location(None, jnp.zeros((1, 1), jnp.int32)), jnp.ones((1, 1), jnp.int32))
     idle = jnp.zeros((4, 1), bool)
     still = jnp.zeros((4, 1), jnp.float32)
-    view = View(waiting, places, idle, still, ~idle, place, layout, Grouping((2, 2)), nothing_known, nothing_known)
+    of_two, word = Grouping((2, 2)), jnp.zeros((1, 1), jnp.uint32)
+    view = View(waiting, places, idle, still, ~idle, place, layout, of_two, nothing_known, nothing_known, word)
     central = Central((5e-3, 5e-3))
     central.check(4, layout)
     assert parts_of(routed(central, None, asking(), view)[0]) == [0]

@@ -38,7 +38,17 @@ def seen(waiting, busy, home=0, first=0, copies=3) -> View:
     busy = jnp.asarray(busy)
     one_each, soon = Grouping((1,) * len(busy)), jnp.zeros(len(busy))
     return View(
-        at, Location(None, homes), busy, soon, ~busy, place, Replicas(copies), one_each, lambda: soon, lambda: soon
+        at,
+        Location(None, homes),
+        busy,
+        soon,
+        ~busy,
+        place,
+        Replicas(copies),
+        one_each,
+        lambda: soon,
+        lambda: soon,
+        jnp.zeros(1, jnp.uint32),
     )
 
 

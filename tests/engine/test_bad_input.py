@@ -4,18 +4,33 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.dispatch import Hashing, WeightedHashing
-from storagekit.drive import RateServer
-from storagekit.engine import Scenario, System, stack
+from storagekit.cache import LRU
+from storagekit.claims import Lossy
+from storagekit.dispatch import ARS, DSPTF, ByNumber, Hashing, Preselection, WeightedHashing, central
+from storagekit.drive import Drive, RateServer, ideal_drive
+from storagekit.engine import Condition, Scenario, Spell, System, stack
 from storagekit.errors import InputError
-from storagekit.metrics import replicate, simulate, sweep
+from storagekit.metrics import Measure, replay, replicate, simulate, sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
-from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, PoissonArrivals, RandomRequests
+from storagekit.workload import (
+    ClosedLoop,
+    ExponentialSize,
+    FixedSize,
+    Group,
+    PoissonArrivals,
+    RandomRequests,
+    Threads,
+)
+from storagekit.workload.trace import request_trace
 from storagekit.write import AtOnce
 
 SERVER = RateServer(1000.0)
-READS = RandomRequests(FixedSize(512), 1.0)
+READS, PAIR = RandomRequests(FixedSize(512), 1.0), Replicas(2)
+TRACE = request_trace(time=[0.0], device=[0], offset=[0], size=[512], read=[True])
+SHEET = {
+    "rpm": 7200, "track_seek": 0.8e-3, "average_seek": 8.5e-3, "full_seek": 17e-3, "capacity": 1e12, "media_rate": 2e8
+}  # fmt: skip
 
 
 def system(copies=1, drives=1, slots=8, dispatch=None, **more) -> System:
@@ -52,12 +67,85 @@ def loop(outstanding=4, slots=8) -> Scenario:
         (lambda: simulate(loop(), requests=10, warm_up=-1), "warm-up of -1 requests: it must be at least 0"),
         (lambda: replicate(loop(), seeds=0), "no seeds: give at least one"),
         (lambda: sweep(loop, {"slots": []}), "an axis of the sweep has no values"),
-        (lambda: sweep(loop, {"outstanding": [1, 2]}, requests=100), "'outstanding'.* is the name of a measure"),
+        (lambda: sweep(loop, {"seed": [1, 2]}, requests=100), "'seed': that is a dimension of the result"),
+        (
+            lambda: sweep(loop, {"outstanding": [1], "axis_outstanding": [1]}),
+            "'outstanding' and 'axis_outstanding': results may call both the latter; rename one",
+        ),
         (lambda: stack([loop(), loop(slots=9)], [0]), "different structure cannot share a batch"),
     ],
 )
 def test_impossible_settings_are_refused(make, complaint):
     assert_refused(make, complaint)
+
+
+WORDS, SECONDS = "; System takes drive, placement, dispatch, schedule, write in this order", "times are in seconds"
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (
+            lambda: System(SERVER, PAIR, Hashing, FCFS()),
+            "a system's dispatch: given the class Hashing; give one that it",
+        ),
+        (
+            lambda: System(SERVER, PAIR, central, FCFS()),
+            "a system's dispatch: given the function central; give one that",
+        ),
+        (
+            lambda: System(SERVER, PAIR, FCFS(), Hashing()),
+            f"dispatch: given FCFS of storagekit.schedule; give a dispatcher, as sk.dispatch.Hashing\\(\\){WORDS}",
+        ),
+        (lambda: System(PAIR, SERVER, Hashing(), FCFS()), f"a system's drive: given Replicas of .*{WORDS}"),
+        (lambda: System("atlas10k", PAIR, Hashing(), FCFS()), "a system's drive: given 'atlas10k'; give a drive, as"),
+        (lambda: System(SERVER, 2, Hashing(), FCFS()), "a system's placement: given 2; give a placement, as"),
+        (lambda: system(cache=LRU), "a system's cache: given the class LRU; give one"),
+        (lambda: system(condition=Spell(0, 0.5)), "a system's condition: given Spell of storagekit.engine; give"),
+        (lambda: Condition(0), "a spell of a condition: given 0; give a Spell"),
+        (
+            lambda: Scenario(ClosedLoop(READS, 4), system()),
+            "a scenario's system: given ClosedLoop of .*takes system and",
+        ),
+        (lambda: Scenario(system(), READS), "a scenario's arrivals: given RandomRequests of storagekit.workload; give"),
+        (lambda: simulate(system()), "what is simulated: given System of storagekit.engine; give a Scenario"),
+        (lambda: sweep(loop(), {"slots": [8]}), "what builds a sweep's scenarios: given Scenario of storagekit.engine"),
+        (lambda: simulate(loop(), measures=[Measure]), "a measure of a run: given the class Measure; give one"),
+        (lambda: replay(system(), TRACE), "the trace of a replay: given System of .*takes a trace and a system in"),
+        (lambda: ClosedLoop(4, READS), "requests of a closed loop: given 4; give a model of them"),
+        (lambda: ClosedLoop(READS, READS), "RandomRequests of storagekit.workload is not a whole number"),
+        (lambda: PoissonArrivals(100.0, READS), "requests of arrivals: given 100.0; give a model of them"),
+        (
+            lambda: RandomRequests(4096, 0.9),
+            "size of requests: given 4096; give a distribution of bytes, as sk.workload",
+        ),
+        (lambda: Threads(4, READS), "a group of threads: given 4; give a Group"),
+        (lambda: Group(FixedSize(512), 4), "requests of a group: given FixedSize of storagekit.workload; give a model"),
+        (lambda: ByNumber((Hashing(), FCFS())), "a dispatcher of several: given FCFS of storagekit.schedule; give"),
+        (lambda: DSPTF(delivery=Lossy), "delivery: given the class Lossy; give one that it makes"),
+    ],
+)
+def test_a_wrong_member_is_named_with_its_argument_and_what_to_give(unchecked, make, complaint):
+    assert_refused(make, complaint)
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: ideal_drive(full_seek=8.0, revolution=6e-3), "full_seek 8 s: it must be at most 1"),
+        (lambda: ideal_drive(full_seek=8e-3, revolution=6.0), "revolution 6 s: it must be at most 1"),
+        (lambda: Drive.from_datasheet(**SHEET | {"track_seek": 0.8}), "track_seek 0.8 s: it must be at most 0.1"),
+        (lambda: Drive.from_datasheet(**SHEET | {"average_seek": 8.5}), "average_seek 8.5 s: it must be at most 1"),
+        (lambda: Drive.from_datasheet(**SHEET, overhead=2.7), "overhead 2.7 s: it must be at most 0.5"),
+        (lambda: DSPTF(50.0), "network latency 50 s: it must be at most 1"),
+        (lambda: Preselection(50.0), "network latency 50 s: it must be at most 1"),
+        (lambda: Threads(READS, 4, think=20.0), "a think time of 20 s: it must be at most 15"),
+        (lambda: Condition(timeout=1000.0), "client timeout 1000 s: it must be at most 600"),
+        (lambda: ARS(patience=1000.0), "a patience of 1000 s: it must be at most 600"),
+    ],
+)
+def test_milliseconds_given_as_seconds_are_refused_with_the_remedy(make, complaint):
+    assert_refused(make, f"^{complaint}; {SECONDS}, .* sk.units.MS$")
 
 
 def test_more_outstanding_than_slots_is_refused():

@@ -11,7 +11,7 @@ from storagekit.dispatch import Hashing, central
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Scenario, System, Tally
 from storagekit.errors import InputError
-from storagekit.metrics import STANDARD, interval, ratio, replicate, simulate, sweep, with_interval
+from storagekit.metrics import STANDARD, history, interval, ratio, replicate, simulate, sweep, with_interval
 from storagekit.metrics.measures import counted, measured, sums_of
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
@@ -136,6 +136,17 @@ def test_a_sweep_puts_every_point_in_its_place():
         ours = data.isel(at)
         np.testing.assert_allclose(ours.response, alone.response, rtol=0.1)
         np.testing.assert_allclose(ours.write_response, alone.write_response, rtol=0.1, atol=1e-9)
+
+
+def test_an_axis_may_be_called_as_a_measure_is():
+    """Points in their places all the same, along a dimension of another name; in a history too."""
+    axes = {"outstanding": [1, 4], "sectors": [4]}
+    data = sweep(scenario, axes, seeds=2, requests=300)
+    assert data.outstanding.dims == ("axis_outstanding", "sectors", "seed")
+    assert data.axis_outstanding.values.tolist() == [1, 4]
+    np.testing.assert_allclose(data.outstanding.mean(["seed", "sectors"]), [1, 4], rtol=0.02)
+    pieces = history(scenario, axes, requests=300, pieces=2).pieces
+    assert pieces.outstanding.dims == ("axis_outstanding", "sectors", "seed", "piece")
 
 
 def test_bricks_that_a_point_does_not_use_are_not_numbers():

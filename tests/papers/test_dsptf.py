@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 import xarray as xr
 from helpers import assert_refused
+from helpers import rows as drawn_rows
+from own_scheme import RandomOfTwo
 
 from storagekit.dispatch import DSPTF, ByNumber
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
-from storagekit.metrics import History, simulate
+from storagekit.metrics import History, interval, simulate
 from storagekit.papers import dsptf
+from storagekit.papers.dsptf import draw
 from storagekit.papers.dsptf.brick_group import once_each
 from storagekit.papers.dsptf.bricks import (
     DEGRADATION,
@@ -40,6 +43,11 @@ TRACES = ("sap", "cello2002", "websearch", "financial")
 def verdicts(findings) -> dict[str, str]:
     ids = {found.id for found in findings}
     return {row.id: row.verdict for row in score([c for c in load_claims("dsptf") if c.id in ids], findings)}
+
+
+def said() -> dict[str, float]:
+    """The paper's numbers."""
+    return {c.id: float(c.expected) for c in load_claims("dsptf") if isinstance(c.expected, int | float)}
 
 
 def whole(times: dict[str, dict[str, float]], hit_rate: float = 0.5) -> History:
@@ -339,6 +347,37 @@ def test_a_network_without_delay_is_the_best_and_hashing_has_none():
     np.testing.assert_allclose(hashed.sel(latency=0.0), hashed.sel(latency=3 * MS), rtol=1e-5)
 
 
+def test_an_exhibit_takes_a_readers_own_row():
+    """Beside the paper's rows, which are what they were, and drawn."""
+    rows = ["Hashing", ("mine", RandomOfTwo())]
+    few = dsptf.Effort(seeds=2, requests=600)
+    data = dsptf.table1(few, schemes=rows, read_shares=[0.9])
+    assert data.scheme.values.tolist() == ["Hashing", "mine"]
+    alone = dsptf.table1(few, schemes=["Hashing"], read_shares=[0.9])
+    np.testing.assert_allclose(data.throughput.sel(scheme=["Hashing"]), alone.throughput, rtol=1e-6)
+    assert float(data.throughput.sel(scheme="mine").mean()) > 0.8 * float(alone.throughput.mean())
+    spec = draw.table1(interval(data).sel(read_share=0.9), said()).to_dict()
+    assert {row["scheme"] for row in drawn_rows(spec) if "mean" in row} == {"Hashing", "mine"}
+    assert {row["scheme"] for row in drawn_rows(spec) if "paper" in row} == {"Hashing"}
+
+
+def test_traces_run_under_a_readers_own_scheme():
+    """As one more member of the dispatcher that is a number, so that the paper's keep theirs; on every system."""
+    own = {"mine": RandomOfTwo()}
+    every = settings(4000, 100.0, schemes=["D-SPTF", "mine"])
+    assert {run.scheme for run in every.values()} == {"D-SPTF", "mine"}
+    assert {"equal: mine", "slow: mine", "slow, service: mine", "changing: mine"} <= set(every)
+    members = dispatcher(every["slow: mine"], 2, own=own)
+    assert int(members.index) == len(NAMES) and members.members[:-1] == dispatcher(Setting("LARD"), 2).members
+    tiny = TraceEffort(seeds=1, requests=2**10)
+    found = dsptf.replays(
+        tiny, trace="financial", pieces=1, systems=("equal",), schemes=["Hashing", *own.items()]
+    ).whole
+    assert found.run.values.tolist() == ["equal: Hashing", "equal: mine"]
+    assert found.scheme.values.tolist() == ["Hashing", "mine"]
+    assert float(found.response.sel(run="equal: mine").mean()) > 0 and bool((found.requests == 2**10).all())
+
+
 def test_systems_are_run_apart_and_gaps_are_the_samples_own():
     runs = settings(4000, 100.0, ("equal", f"changing, {MEANINGS[-1]}"))
     assert {name.split(": ")[0] for name in runs} == {"equal", f"changing, {MEANINGS[-1]}"} and len(runs) == 7
@@ -386,6 +425,12 @@ def test_settings_share_a_structure_and_know_their_schemes():
             lambda: through(source("sap", 512), Bricks(), {"a": Setting("SPTF")}, "sap", [0], 1),
             "scheme 'SPTF': unknown",
         ),
+        (lambda: dsptf.table1(schemes=["SPTF"]), "scheme 'SPTF': unknown; give one of Central SPTF"),
+        (lambda: dsptf.table1(schemes=[("D-SPTF", RandomOfTwo())]), "scheme 'D-SPTF': the paper has that"),
+        (lambda: dsptf.fig5(schemes=[("mine", RandomOfTwo)]), "scheme 'mine': given the class RandomOfTwo; give one"),
+        (lambda: dsptf.replays(schemes=[("mine", SATF())]), "scheme 'mine': given SATF of storagekit.schedule; give a"),
+        (lambda: dsptf.table4(schemes=[RandomOfTwo()]), "scheme RandomOfTwo of own_scheme: give a name, or a pair"),
+        (lambda: dsptf.table4(schemes=["LARD", "LARD"]), "scheme 'LARD' twice: give each row a name of its own"),
         (lambda: dsptf.trace_effort("huge"), "profile 'huge': unknown"),
         (lambda: settings(4000, 100.0, ("broken",)), "systems broken: no runs; some of equal"),
     ],

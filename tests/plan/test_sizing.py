@@ -1,6 +1,7 @@
 """The fewest disks for a goal, and memory against disks."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -123,6 +124,31 @@ def test_an_impossible_goal_says_why(goal, asked, constraint, limit):
     assert answer.binding.remedy in str(answer)
 
 
+def test_disks_that_cannot_serve_so_many_are_said_to_be_saturated_and_how_many_can():
+    """M/G/1 by hand: an access of one disk takes T + S/3 + R/2 = 8.33 ms at most, so that one serves 120 a second, and not
+    500. What the closest serves is its utilization's share of what is asked."""
+    goal = ResponseGoal(20 * MS, 500)
+    answer = size_array(PLAIN, goal, read_share=1)
+    binding = answer.binding
+    assert answer.feasible and binding.remedy == f"fewer than {answer.disks} disks need a looser goal"
+    assert binding.constraint.startswith(f"load: {answer.disks - 1} disks are saturated")
+    assert binding.value == 500 and 400 < binding.limit < 500
+    assert all(math.isfinite(figure) for figure in (binding.value, binding.limit))
+    one = size_array(PLAIN, goal, read_share=1, most_disks=1).binding
+    assert one.constraint.startswith("load: 1 disk is saturated")
+    assert one.limit == pytest.approx(1 / (T + S / 3 + R / 2))
+    assert one.remedy == f"{answer.disks} disks meet the goal"
+
+
+def test_fewer_disks_than_are_needed_say_how_many_are():
+    """Disks that there may be are a budget without a price."""
+    goal = ResponseGoal(9 * MS, 500)
+    needed = size_array(PLAIN, goal, read_share=1).disks
+    short = size_array(PLAIN, goal, read_share=1, most_disks=needed - 1)
+    assert not short.feasible and short.binding.remedy == f"{needed} disks meet the goal"
+    assert short.binding.constraint == f"response, s, of the best layout up to {needed - 1} disks"
+
+
 def test_a_price_is_counted():
     answer = size_array(PLAIN, ResponseGoal(10 * MS, 1000), read_share=1, price=400, budget=1e6)
     assert answer.price == 400 * answer.disks
@@ -140,7 +166,10 @@ def test_a_real_drive_is_sized():
         (lambda: ResponseGoal(-1, 100), "response -1"),
         (lambda: ThroughputGoal(0, 8), "rate 0"),
         (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1.4), "read_share 1.4"),
-        (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, budget=100), "give the price"),
+        (
+            lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, budget=100),
+            "give the price .* or in its place most_disks",
+        ),
         (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, price=-1), "price -1"),
         (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, mirrors=1.5), "mirrors 1.5"),
         (lambda: size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, mirrors=float("nan")), "mirrors nan: give a"),

@@ -117,7 +117,10 @@ def holding_back(dispatch, **more) -> System:
         (lambda: holding_back(Hedged(1e-3)), "a queue of limited depth with claims"),
         (lambda: holding_back(Hashing(), write=Background()), "a queue of limited depth with claims"),
         (lambda: ShortestQueue(33), "choices 33: it must be at most 32"),
-        (lambda: holding_back(Hashing(), claims=DSPTF()), "as a system's claims: give a member of storagekit.claims"),
+        (
+            lambda: holding_back(Hashing(), claims=DSPTF()),
+            "a system's claims: given DSPTF of storagekit.dispatch; give claims",
+        ),
         (lambda: Redundant(2.5), "choices 2.5: give a whole number"),
     ],
 )

@@ -39,6 +39,12 @@ def test_an_array_is_sized_for_a_response_time(storagekit):
     assert found["question"]["goal"] == {"kind": "ResponseGoal", "response": 15e-3, "rate": 500.0}
 
 
+def test_a_saturated_disk_is_said_in_words(storagekit):
+    _, text, _ = storagekit("plan", "size", "--rate", "3000", "--response-ms", "20")
+    assert "12 disks are saturated" in text and "inf" not in text and "1 disks" not in text
+    assert "fewer than 14 disks need a looser goal" in text
+
+
 def test_an_array_is_sized_for_a_throughput(storagekit):
     _, text, _ = storagekit("plan", "size", "--rate", "500", "--queue", "4", "--json")
     found = json.loads(text)
@@ -82,6 +88,7 @@ def test_memory_breaks_even(storagekit):
         (["size", "--response-ms", "1"], "up to 256 disks"),
         (["size", "--response-ms", "1", "--overhead-ms", "2"], "mechanical floor"),
         (["size", "--rate", "5000", "--price", "400", "--budget", "100"], "budget"),
+        (["size", "--rate", "3000", "--response-ms", "20", "--most-disks", "6"], "14 disks meet the goal"),
     ],
 )
 def test_an_impossible_plan_is_printed_with_status_1(storagekit, arguments, why):
@@ -104,7 +111,8 @@ def test_an_impossible_plan_is_printed_with_status_1(storagekit, arguments, why)
         (["--disks", "4", "--drive", "nope"], "drive 'nope'"),
         (["--disks", "4", "--mirrors", "-1"], "mirrors -1"),
         (["size", "--rate", "-5"], "rate -5"),
-        (["size", "--budget", "5"], "give the price"),
+        (["size", "--budget", "5"], "give the price of a disk with it, or in its place most_disks"),
+        (["size", "--response-ms", "20000"], "response 20 s: it must be at most 5"),
         (["memory", "--cache-mb", "0", "--disks", "1", "--disk-mb", "8400"], "cache 0"),
         (["memory"], "Missing option"),
     ],

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array import nearest_of_several
 from storagekit.analytic.array.equations import seek_striped
-from storagekit.checks import require_not_negative, require_positive
+from storagekit.checks import require_not_negative, require_positive, require_seconds
 from storagekit.drive import Drive
 from storagekit.errors import InputError
 
@@ -43,6 +43,9 @@ class DriveFigures:
             require_positive(label, getattr(self, label))
         for label in ("overhead", "write_settle"):
             require_not_negative(label, getattr(self, label))
+        meanings = {"full_seek": "seek", "revolution": "revolution", "overhead": "overhead", "write_settle": "settling"}
+        for label, meaning in meanings.items():
+            require_seconds(label, getattr(self, label), meaning)
 
 
 class Spindle(ABC):

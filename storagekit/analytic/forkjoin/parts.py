@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.checks import require_not_negative, require_positive, require_whole
+from storagekit.checks import require_not_negative, require_positive, require_seconds, require_whole
 from storagekit.drive import Drive
 from storagekit.drive.seek import mean_seek
 from storagekit.units import MB, SECTOR
@@ -32,8 +32,9 @@ class Disk:
     name: str = "disk"
 
     def __post_init__(self):
-        for label in ("seek", "rotation"):
+        for label, meaning in (("seek", "seek"), ("rotation", "revolution")):
             require_not_negative(f"{self.name}: {label}", getattr(self, label), "s")
+            require_seconds(f"{self.name}: {label}", getattr(self, label), meaning)
         require_positive(f"{self.name}: rate", self.rate, "bytes a second")
 
     @classmethod

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from storagekit.lazily import loader
 from storagekit.papers.ars.adapting import adapting as adapting
 from storagekit.papers.ars.cluster import FOUR as FOUR
+from storagekit.papers.ars.cluster import PROTOCOLS as PROTOCOLS
 from storagekit.papers.ars.cluster import effort as effort
 from storagekit.papers.ars.failing import extra as extra
 from storagekit.papers.ars.failing import failing_findings as failing_findings

@@ -1,6 +1,6 @@
 """The paper's cluster: four nodes of unequal disks (table I), two volumes (table II), and who distributes requests."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from storagekit.drive import Arm, Drive, Mixed, load_drive
 from storagekit.engine import Condition, Scenario, System
 from storagekit.errors import InputError
 from storagekit.papers.effort import Effort, of_profile
+from storagekit.papers.rows import Row, chosen
 from storagekit.placement import Node, Segments, Volume, laid_out
 from storagekit.schedule import FCFS, AbstractSchedule
 from storagekit.units import GB, KB, MB, MS, SECTOR
@@ -117,6 +118,12 @@ PROTOCOLS: dict[str, Callable[..., AbstractDispatch]] = {
 }
 # the four of figures 4 to 6; Central knows where the heads are
 FOUR = (RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL)
+
+
+def protocols_on(on: Segments, asked: Sequence[Row]) -> dict[str, AbstractDispatch]:
+    """The dispatchers of the protocols that are asked for on these volumes, by name, a reader's own among them."""
+    names, own = chosen(asked, PROTOCOLS, "protocol")
+    return {name: own[name] if name in own else PROTOCOLS[name](on) for name in names}
 
 
 def writes(dispatch: AbstractDispatch) -> AbstractWrite:

@@ -13,36 +13,38 @@ from storagekit.metrics import Measurement, interval
 from storagekit.papers.ars.cluster import ADAPTIVE, PROTOCOLS, cluster, effort, layout, synthetic
 from storagekit.papers.ars.comparing import swept
 from storagekit.papers.effort import Effort
+from storagekit.papers.rows import Row, chosen
 from storagekit.units import MS
 
 QUICK = effort("quick")
 LATENCIES = tuple(ms * MS for ms in (0.1, 1, 2, 5, 10))
 # what an idle node does with a request, see `claims.Preselection`
 AT_ONCE, WAITING = "D-SPTF, idle nodes begin at once", "D-SPTF, idle nodes wait for claims"
+THREE = (ADAPTIVE, AT_ONCE, WAITING)
 
 
 def fig7(
     effort: Effort = QUICK,
     *,
     latencies: Sequence[float] = LATENCIES,
-    protocols: Sequence[str] = (ADAPTIVE, AT_ONCE, WAITING),
+    protocols: Sequence[Row] = THREE,
     load: float = 1.0,
     on: str = "scaled",
 ) -> xr.Dataset:
     """Response times, half the requests writes, against the one-way latency (figure 7); `load` times the published one.
-    on: how the volumes are put on the nodes, see `fig4`.
+    protocols, and on, how the volumes are put on the nodes: see `fig4`.
 
     Nodes tell one another nothing under ARS, so that it is the same at every latency, by construction.
     """
-
     volumes = layout(on)
+    names, own = chosen(protocols, THREE, "protocol")
+    same = {ADAPTIVE: PROTOCOLS[ADAPTIVE](), **own}
 
     def run(protocol: str, latency: float) -> Scenario:
         settled = Preselection(latency, waits=int(protocol == WAITING))
-        dispatch = PROTOCOLS[ADAPTIVE]() if protocol == ADAPTIVE else settled
-        return cluster(dispatch, synthetic(read_share=0.5, load=load, on=volumes), on=volumes)
+        return cluster(same.get(protocol, settled), synthetic(read_share=0.5, load=load, on=volumes), on=volumes)
 
-    return swept(run, {"protocol": list(protocols), "latency": list(latencies)}, effort, "fig7")
+    return swept(run, {"protocol": names, "latency": list(latencies)}, effort, "fig7")
 
 
 def fig7_findings(data: xr.Dataset, busy: xr.Dataset | None = None) -> list[Measurement]:

@@ -23,11 +23,13 @@ from storagekit.papers.ars.cluster import (
     cluster,
     effort,
     layout,
+    protocols_on,
     synthetic,
 )
 from storagekit.papers.ars.comparing import CLOSE, ahead, beside, close, milliseconds, ranking, shown, swept
 from storagekit.papers.ars.financial import Source, stand_in
 from storagekit.papers.effort import Effort
+from storagekit.papers.rows import Row
 
 QUICK = effort("quick")
 # in what the published load is multiplied by; randomized requests outrun a node at about the last
@@ -37,61 +39,65 @@ LOADS = (1.0, 3.0, 10.0, 20.0, 30.0, 40.0)
 def fig4(
     effort: Effort = QUICK,
     *,
-    protocols: Sequence[str] = tuple(PROTOCOLS),
+    protocols: Sequence[Row] = tuple(PROTOCOLS),
     settings: Sequence[str] = tuple(SETTINGS),
     on: str = "scaled",
     whole_blocks: bool = False,
     slots: int = SLOTS,
 ) -> xr.Dataset:
-    """Response times of reads (figure 4). on: how the volumes are put on the nodes; whole_blocks: a coded read fetches the
-    fragments of whole blocks, where it takes 1/m of what is asked otherwise; the paper says neither. slots: requests held
-    at once, of which this load needs a few."""
+    """Response times of reads (figure 4). protocols: those to run, and your own beside them, each a pair of a name and a
+    dispatcher; what compares protocols finds the paper's by their names. on: how the volumes are put on the nodes;
+    whole_blocks: a coded read fetches the fragments of whole blocks, where it takes 1/m of what is asked otherwise; the paper
+    says neither. slots: requests held at once, of which this load needs a few."""
     volumes = layout(on, whole_blocks)
+    dispatch = protocols_on(volumes, protocols)
 
     def run(protocol: str, volume: str) -> Scenario:
-        return cluster(PROTOCOLS[protocol](volumes), synthetic(volume, on=volumes), on=volumes, slots=slots)
+        return cluster(dispatch[protocol], synthetic(volume, on=volumes), on=volumes, slots=slots)
 
-    return swept(run, {"protocol": list(protocols), "volume": list(settings)}, effort, "fig4")
+    return swept(run, {"protocol": list(dispatch), "volume": list(settings)}, effort, "fig4")
 
 
 def loads(
     effort: Effort = QUICK,
     *,
     loads: Sequence[float] = LOADS,
-    protocols: Sequence[str] = FOUR,
+    protocols: Sequence[Row] = FOUR,
     settings: Sequence[str] = tuple(SETTINGS),
     read_share: float = 1.0,
     on: str = "scaled",
 ) -> xr.Dataset:
-    """Response times of figure 4 at multiples of the published load, up to where randomized requests outrun a node."""
-
+    """Response times of figure 4 at multiples of the published load, up to where randomized requests outrun a node.
+    protocols: as in `fig4`."""
     volumes = layout(on)
+    dispatch = protocols_on(volumes, protocols)
 
     def run(protocol: str, volume: str, load: float) -> Scenario:
-        return cluster(PROTOCOLS[protocol](volumes), synthetic(volume, read_share, load, volumes), on=volumes)
+        return cluster(dispatch[protocol], synthetic(volume, read_share, load, volumes), on=volumes)
 
-    return swept(run, {"protocol": list(protocols), "volume": list(settings), "load": list(loads)}, effort, "loads")
+    return swept(run, {"protocol": list(dispatch), "volume": list(settings), "load": list(loads)}, effort, "loads")
 
 
 def fig5(
     effort: Effort = QUICK,
     *,
-    protocols: Sequence[str] = tuple(PROTOCOLS),
+    protocols: Sequence[Row] = tuple(PROTOCOLS),
     financial: Source | None = None,
     on: str = "scaled",
 ) -> xr.Dataset:
     """Response times of reads and writes, half each, and of Financial, on both volumes (figure 5).
 
-    financial: the hour to run, by default its stand-in, of as many requests as `effort` has. on: how the volumes are put on
-    the nodes, see `fig4`.
+    financial: the hour to run, by default its stand-in, of as many requests as `effort` has. protocols, and on, how the
+    volumes are put on the nodes: see `fig4`.
     """
     source, volumes = stand_in() if financial is None else financial, layout(on)
+    dispatch = protocols_on(volumes, protocols)
 
     def run(protocol: str, trace: str) -> Scenario:
         arrivals = synthetic(read_share=0.5, on=volumes) if trace == "synthetic" else source.arrivals(volumes)
-        return cluster(PROTOCOLS[protocol](volumes), arrivals, on=volumes)
+        return cluster(dispatch[protocol], arrivals, on=volumes)
 
-    data = swept(run, {"protocol": list(protocols), "trace": ["synthetic", "Financial"]}, effort, "fig5")
+    data = swept(run, {"protocol": list(dispatch), "trace": ["synthetic", "Financial"]}, effort, "fig5")
     return data.assign_attrs(basis=source.basis, financial=source.name)
 
 

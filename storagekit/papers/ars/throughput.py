@@ -23,10 +23,12 @@ from storagekit.papers.ars.cluster import (
     cluster,
     effort,
     layout,
+    protocols_on,
     saturating,
 )
 from storagekit.papers.ars.comparing import CLOSE, beside, shown
 from storagekit.papers.effort import Effort
+from storagekit.papers.rows import Row, chosen
 from storagekit.schedule import FCFS, SATF
 
 QUICK = effort("quick")
@@ -51,7 +53,7 @@ WINDOWS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 def fig6(
     effort: Effort = QUICK,
     *,
-    protocols: Sequence[str] = tuple(PROTOCOLS),
+    protocols: Sequence[Row] = tuple(PROTOCOLS),
     mixes: Sequence[str] = tuple(MIXES),
     order: str = "in order",
     on: str = "scaled",
@@ -63,13 +65,14 @@ def fig6(
     volumes = layout(on)
     if order not in ORDERS:
         raise InputError(f"disks serve {order!r}: unknown; it is one of {', '.join(ORDERS)}")
+    dispatch = protocols_on(volumes, protocols)
 
     def run(protocol: str, mix: str) -> Scenario:
         arrivals = saturating(read_share=MIXES[mix], on=volumes)
-        return cluster(PROTOCOLS[protocol](volumes), arrivals, on=volumes, schedule=ORDERS[order])
+        return cluster(dispatch[protocol], arrivals, on=volumes, schedule=ORDERS[order])
 
     def steady(mix: str) -> xr.Dataset:
-        axes, much = {"protocol": list(protocols), "mix": [mix]}, seconds[mix]
+        axes, much = {"protocol": list(dispatch), "mix": [mix]}, seconds[mix]
         # while a buffer is full requests wait outside
         return sweep(run, axes, seeds=effort.seed_list, seconds=much, warm_up=much / 2, allow_held_up=True)
 
@@ -81,12 +84,12 @@ def fig6_readings(
     first: xr.Dataset,
     effort: Effort = QUICK,
     *,
-    protocols: Sequence[str] = FOUR,
+    protocols: Sequence[Row] = FOUR,
     seconds: Mapping[str, float] = SHORTER,
 ) -> xr.Dataset:
     """The same under each of `READINGS` (`reading`). first: of `fig6`, as it stands there; the others run for `seconds`."""
     others = [fig6(effort, protocols=protocols, seconds=seconds, **how) for how in READINGS.values() if how]
-    data = [first.sel(protocol=list(protocols)), *others]
+    data = [first.sel(protocol=chosen(protocols, PROTOCOLS, "protocol").names), *others]
     return xr.concat(data, xr.Variable("reading", list(READINGS)), combine_attrs="drop_conflicts")
 
 

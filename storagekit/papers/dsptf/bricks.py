@@ -13,6 +13,7 @@ from storagekit.drive import load_drive
 from storagekit.engine import Condition, Scenario, Spell, System
 from storagekit.errors import InputError
 from storagekit.papers.dsptf.brick_group import KEYS, LATENCY
+from storagekit.papers.rows import NONE_OWN, Own
 from storagekit.placement import Declustered
 from storagekit.resources import real_traces
 from storagekit.schedule import SATF
@@ -89,10 +90,13 @@ class Setting(NamedTuple):
     slowness: str = DEGRADATION
 
 
-def settings(requests: int, duration: float, systems: Sequence[str] = SYSTEMS) -> dict[str, Setting]:
+def settings(
+    requests: int, duration: float, systems: Sequence[str] = SYSTEMS, schemes: Sequence[str] = NAMES
+) -> dict[str, Setting]:
     """The runs of one trace, by name: equal bricks, one slow, and changing ones, these with LARD's windows too.
 
-    systems: those of `SYSTEMS` to run, or beginnings of the runs' names. Raises InputError where there are no such.
+    systems: those of `SYSTEMS` to run, or beginnings of the runs' names. schemes: those to run. Raises InputError where
+    there are no such.
     """
     quarter = requests // 4
 
@@ -106,9 +110,9 @@ def settings(requests: int, duration: float, systems: Sequence[str] = SYSTEMS) -
     runs = {
         f"{system}: {scheme}": Setting(scheme, spells(system), allocated=float(system != "slow"))
         for system in SYSTEMS
-        for scheme in NAMES
+        for scheme in schemes
     }
-    for scheme in NAMES:
+    for scheme in schemes:
         runs[f"slow, service: {scheme}"] = Setting(scheme, spells("slow", "service"), slowness="service")
     for slowness in MEANINGS:
         for scheme in ("D-SPTF", "Hashing", "LARD") if slowness == "service" else ("D-SPTF", "Hashing"):
@@ -119,7 +123,7 @@ def settings(requests: int, duration: float, systems: Sequence[str] = SYSTEMS) -
             runs[f"changing{ending}: LARD, {window:.3g} of the run"] = Setting(
                 "LARD", spells("changing", slowness), 1.0, window * duration, LARD_LOW, LARD_HIGH, slowness
             )
-    chosen = {name: run for name, run in runs.items() if name.startswith(tuple(systems))}
+    chosen = {name: run for name, run in runs.items() if name.startswith(tuple(systems)) and run.scheme in schemes}
     if not chosen:
         raise InputError(f"systems {', '.join(systems) or 'none'}: no runs; some of {', '.join(SYSTEMS)}")
     return chosen
@@ -152,27 +156,30 @@ def stand_in(name: str, requests: int, seed: int, together: bool) -> tuple[Reque
     return generate(model, seed=seed).concatenated(model.capacity), model.scale
 
 
-def dispatcher(setting: Setting, bricks: int, speed: float = HALF) -> ByNumber:
-    """The schemes as one dispatcher that is a number.
+def dispatcher(setting: Setting, bricks: int, speed: float = HALF, own: Own = NONE_OWN) -> ByNumber:
+    """The schemes as one dispatcher that is a number. own: further ones by name.
 
     speed: what the slow one of two bricks is said to have of the other's. Weighted hashing sends to the two in proportion to
     the speed that slow parts have (`pace`; section 5.2.1: two thirds and one third at half the speed); of more bricks each
-    gets as much. Raises InputError for a scheme that is none of `NAMES`.
+    gets as much. Raises InputError for a scheme that is none of `NAMES` and of one's own.
     """
-    if setting.scheme not in NAMES:
-        raise InputError(f"scheme {setting.scheme!r}: unknown; it is one of {', '.join(NAMES)}")
+    names = (*NAMES, *own)
+    if setting.scheme not in names:
+        raise InputError(f"scheme {setting.scheme!r}: unknown; it is one of {', '.join(names)}")
     weighted = WeightedHashing([1 / pace(setting.slowness, speed), 1.0] if bricks == 2 else [1.0] * bricks)
     lard = LARD(setting.low, setting.high, setting.allocated, setting.window, targets=TARGETS)
-    return ByNumber((central(), DSPTF(LATENCY), Hashing(), lard, weighted), NAMES.index(setting.scheme))
+    papers = (central(), DSPTF(LATENCY), Hashing(), lard, weighted)
+    return ByNumber((*papers, *own.values()), names.index(setting.scheme))
 
 
 class Bricks(NamedTuple):
-    """A system for a trace. memory: bytes of each brick at full scale."""
+    """A system for a trace. memory: bytes of each brick at full scale. own: schemes beside the paper's, by name."""
 
     bricks: int = 2
     replicas: int = 2
     memory: float = BRICK_MEMORY
     slots: int = SLOTS
+    own: Own = NONE_OWN
 
     def arrivals(self, given: Source) -> RecordedArrivals:
         """The trace as this system sees it."""
@@ -190,7 +197,7 @@ class Bricks(NamedTuple):
         system = System(
             load_drive("atlas10k"),
             Declustered(self.bricks, self.replicas, data=self._sectors(given)),
-            dispatcher(setting, self.bricks),
+            dispatcher(setting, self.bricks, own=self.own),
             SATF(),
             AtOnce(),
             cache=self.cache(setting.scheme, given),

@@ -22,10 +22,13 @@ from storagekit.papers.dsptf.brick_group import (
     once_each,
     sweep_loops,
 )
+from storagekit.papers.rows import Row, dispatchers
 from storagekit.schedule import FCFS, SATF
 from storagekit.units import KB, MS
 from storagekit.workload import FixedSize
 
+# of the readings of when a write is answered
+TWO = ("D-SPTF", "Hashing")
 SCHEDULERS = {"FIFO": FCFS(), "SPTF": SATF()}
 # what section 5.1.1 calls the queue length: copies of writes that are answered are left to their bricks
 QUEUE = Measure(
@@ -67,6 +70,7 @@ def fig1(
 def table1(
     effort: Effort = QUICK,
     *,
+    schemes: Sequence[Row] = tuple(SCHEMES),
     replicas: int = 8,
     outstanding: int = 16,
     read_shares: Sequence[float] = (0.6, 0.9, 1.0),
@@ -75,61 +79,75 @@ def table1(
 ) -> xr.Dataset:
     """Throughput per brick, idle time and service time of the four schemes (table 1).
 
-    The table has 90% reads; section 5.1.1 gives idle times at 60% and 100% as well.
+    schemes: those to run, and your own beside them, each a pair of a name and a dispatcher; what compares schemes finds the
+    paper's by their names. The table has 90% reads; section 5.1.1 gives idle times at 60% and 100% as well.
+
+    >>> from storagekit.dispatch import ShortestQueue
+    >>> some = table1(Effort(seeds=2, requests=400), schemes=["Hashing", ("mine", ShortestQueue(2))], read_shares=[0.9])
+    >>> some.scheme.values.tolist()
+    ['Hashing', 'mine']
     """
-    schemes = SCHEMES | {"D-SPTF": DSPTF(latency)}
+    dispatch = dispatchers(schemes, SCHEMES | {"D-SPTF": DSPTF(latency)})
 
     def loop(scheme: str, read_share: float) -> Scenario:
         return group(
-            schemes[scheme], replicas=replicas, outstanding=outstanding, read_share=read_share, reading=reading
+            dispatch[scheme], replicas=replicas, outstanding=outstanding, read_share=read_share, reading=reading
         )
 
-    axes = {"scheme": list(schemes), "read_share": list(read_shares)}
+    axes = {"scheme": list(dispatch), "read_share": list(read_shares)}
     return sweep_loops(loop, axes, effort, "table1", measures=[QUEUE])
 
 
-def table1_readings(effort: Effort = QUICK, *, readings: Sequence[str] = tuple(READINGS)) -> xr.Dataset:
-    """The loop of table 1 under the four readings of when a write is answered."""
+def table1_readings(
+    effort: Effort = QUICK, *, schemes: Sequence[Row] = TWO, readings: Sequence[str] = tuple(READINGS)
+) -> xr.Dataset:
+    """The loop of table 1 under the four readings of when a write is answered. schemes: as in `table1`."""
+    dispatch = dispatchers(schemes, SCHEMES)
 
     def loop(scheme: str, completion: str) -> Scenario:
-        return group(SCHEMES[scheme], reading=completion)
+        return group(dispatch[scheme], reading=completion)
 
-    axes = {"scheme": ["D-SPTF", "Hashing"], "completion": list(readings)}
+    axes = {"scheme": list(dispatch), "completion": list(readings)}
     return sweep_loops(loop, axes, effort, "table1_readings")
 
 
 def fig5(
     effort: Effort = QUICK,
     *,
+    schemes: Sequence[Row] = tuple(SCHEMES),
     replicas: Sequence[int] = (2, 3, 4, 5, 6, 7, 8),
     outstanding: int = 16,
     read_share: float = 0.67,
     reading: str = "receiving brick",
 ) -> xr.Dataset:
-    """Throughput per brick of the four schemes against the number of replicas (figure 5)."""
+    """Throughput per brick of the four schemes against the number of replicas (figure 5). schemes: as in `table1`."""
+    dispatch = dispatchers(schemes, SCHEMES)
 
     def loop(scheme: str, replicas: int) -> Scenario:
         return group(
-            SCHEMES[scheme], replicas=replicas, outstanding=outstanding, read_share=read_share, reading=reading
+            dispatch[scheme], replicas=replicas, outstanding=outstanding, read_share=read_share, reading=reading
         )
 
-    return sweep_loops(loop, {"scheme": list(SCHEMES), "replicas": list(replicas)}, effort, "fig5")
+    return sweep_loops(loop, {"scheme": list(dispatch), "replicas": list(replicas)}, effort, "fig5")
 
 
 def replicas_and_reads(
     effort: Effort = QUICK,
     *,
+    schemes: Sequence[Row] = tuple(SCHEMES),
     replicas: Sequence[int] = (2, 4, 8),
     read_shares: Sequence[float] = (0.67, 0.9, 1.0),
     outstanding: int = 16,
     reading: str = "receiving brick",
     drive: str = "atlas10k",
 ) -> xr.Dataset:
-    """The four schemes over replicas and shares of reads at once: figure 5 in every shade of table 1."""
+    """The four schemes over replicas and shares of reads at once: figure 5 in every shade of table 1. schemes: as in
+    `table1`."""
+    dispatch = dispatchers(schemes, SCHEMES)
 
     def loop(scheme: str, replicas: int, read_share: float) -> Scenario:
         return group(
-            SCHEMES[scheme],
+            dispatch[scheme],
             replicas=replicas,
             outstanding=outstanding,
             read_share=read_share,
@@ -137,19 +155,24 @@ def replicas_and_reads(
             drive=drive,
         )
 
-    axes = {"scheme": list(SCHEMES), "replicas": list(replicas), "read_share": list(read_shares)}
+    axes = {"scheme": list(dispatch), "replicas": list(replicas), "read_share": list(read_shares)}
     return sweep_loops(loop, axes, effort, "what_if")
 
 
 def fig5_readings(
-    effort: Effort = QUICK, *, replicas: Sequence[int] = (2, 3, 8), readings: Sequence[str] = tuple(READINGS)
+    effort: Effort = QUICK,
+    *,
+    schemes: Sequence[Row] = TWO,
+    replicas: Sequence[int] = (2, 3, 8),
+    readings: Sequence[str] = tuple(READINGS),
 ) -> xr.Dataset:
-    """The loop of figure 5 under the four readings of when a write is answered."""
+    """The loop of figure 5 under the four readings of when a write is answered. schemes: as in `table1`."""
+    dispatch = dispatchers(schemes, SCHEMES)
 
     def loop(scheme: str, completion: str, replicas: int) -> Scenario:
-        return group(SCHEMES[scheme], replicas=replicas, read_share=0.67, reading=completion)
+        return group(dispatch[scheme], replicas=replicas, read_share=0.67, reading=completion)
 
-    axes = {"scheme": ["D-SPTF", "Hashing"], "completion": list(readings), "replicas": list(replicas)}
+    axes = {"scheme": list(dispatch), "completion": list(readings), "replicas": list(replicas)}
     return sweep_loops(loop, axes, effort, "fig5_readings")
 
 

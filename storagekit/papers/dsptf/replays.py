@@ -13,6 +13,7 @@ from storagekit.metrics import History, Measurement, history, ratio, with_interv
 from storagekit.papers.dsptf.bricks import LARD_WINDOWS, NAMES, SYSTEMS, Bricks, Setting, Source, settings, source
 from storagekit.papers.dsptf.samples import GAPS, bunched
 from storagekit.papers.effort import Effort, of_profile
+from storagekit.papers.rows import Row, chosen
 from storagekit.units import MS
 
 PIECES = 40
@@ -63,6 +64,7 @@ def replays(
     together: bool = False,
     gaps: str | None = None,
     systems: Sequence[str] = SYSTEMS,
+    schemes: Sequence[Row] = NAMES,
 ) -> History:
     """A trace through two bricks under every scheme and condition, all side by side (figures 6, 7 and 8).
 
@@ -70,15 +72,17 @@ def replays(
     "slow, service" and "changing, service" where it takes twice as long, "changing, rotation" and "changing, seek" where only
     that part does; and `scheme`. together: a stand-in whose popular data lies side by side. gaps: the public sample whose
     gaps between arrivals a stand-in has, "" for Poisson arrivals; by default that of the trace's own name where there is one
-    (`GAPS`). systems: those of `SYSTEMS` to run, or beginnings of the runs' names. The whole run counts, as in the paper:
-    memories are empty at first. Attribute `duplicates`: blocks found in the memories of two bricks at the end.
+    (`GAPS`). systems: those of `SYSTEMS` to run, or beginnings of the runs' names. schemes: those to run, and your own beside
+    them, each a pair of a name and a dispatcher. The whole run counts, as in the paper: memories are empty at first.
+    Attribute `duplicates`: blocks found in the memories of two bricks at the end.
     """
     given = source(trace, effort.requests, effort.first_seed, folder, together)
     sample = GAPS.get(trace, "") if gaps is None else gaps
     if sample and given.basis == "stand-in":
         given = bunched(given, sample, effort.first_seed)
-    runs = settings(len(given.trace), seconds(given), systems)
-    return through(given, system, runs, trace, effort.seed_list, pieces)
+    names, own = chosen(schemes, NAMES)
+    runs = settings(len(given.trace), seconds(given), systems, names)
+    return through(given, system._replace(own=own), runs, trace, effort.seed_list, pieces)
 
 
 def through(
@@ -103,8 +107,8 @@ def through(
         title=name,
     )
     coords = {
-        "system": ("run", [run.split(": ")[0] for run in runs]),
-        "scheme": ("run", [run.split(": ")[-1] for run in runs]),
+        "system": ("run", [run.split(": ", 1)[0] for run in runs]),
+        "scheme": ("run", [run.split(": ", 1)[-1] for run in runs]),
     }
     attrs = {"paper": "dsptf", "trace": name, "basis": given.basis, "scale": given.scale, "duplicates": sum(twice)}
     return History(*(data.assign_coords(coords).assign_attrs(attrs) for data in found))

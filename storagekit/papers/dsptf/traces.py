@@ -18,6 +18,7 @@ from storagekit.papers.dsptf.replays import (
     through,
     time_over,
 )
+from storagekit.papers.rows import Row, chosen
 from storagekit.resources import real_traces
 from storagekit.units import HOUR, KB, MS
 from storagekit.workload.standin import compare, generate
@@ -62,14 +63,20 @@ def table2(
 
 
 def table3(
-    effort: TraceEffort = QUICK, *, traces: Sequence[str] = tuple(TRACES), folder: str | Path = "", bricks: int = 32
+    effort: TraceEffort = QUICK,
+    *,
+    traces: Sequence[str] = tuple(TRACES),
+    folder: str | Path = "",
+    bricks: int = 32,
+    schemes: Sequence[Row] = NAMES[:4],
 ) -> xr.Dataset:
     """Hit rates of reads by scheme and trace: eight replicas, 50 LUNs over 32 bricks of 512 MB (table 3).
 
-    Memories are empty at first, as in the paper's runs. Attribute `duplicates` as in `replays`.
+    Memories are empty at first, as in the paper's runs. schemes and the attribute `duplicates` as in `replays`.
     """
-    system = Bricks(bricks, 8, slots=128)
-    runs = {scheme: Setting(scheme, allocated=1.0) for scheme in NAMES[:4]}
+    names, own = chosen(schemes, NAMES)
+    system = Bricks(bricks, 8, slots=128, own=own)
+    runs = {scheme: Setting(scheme, allocated=1.0) for scheme in names}
     found, twice, basis = [], 0, []
     for name in traces:
         given = source(name, effort.wide, effort.first_seed, folder)
@@ -82,20 +89,25 @@ def table3(
     return joined.assign_attrs(exhibit="dsptf.table3", duplicates=twice)
 
 
-def real(effort: TraceEffort = QUICK, folder: str | Path = "", *, requests: int = 10_000) -> xr.Dataset | None:
+def real(
+    effort: TraceEffort = QUICK, folder: str | Path = "", *, requests: int = 10_000, schemes: Sequence[Row] = NAMES[:4]
+) -> xr.Dataset | None:
     """The head of each real trace that lies in a folder, through two equal bricks (dimensions `trace`, `scheme`, `seed`).
 
     folder: see `resources.real_traces`; None is returned where none of `SAMPLES` is there. Devices lie end to end;
-    memories are of full size, and empty at first.
+    memories are of full size, and empty at first. schemes: as in `replays`.
     """
+    names, own = chosen(schemes, NAMES)
     lying = {name: real_traces(folder) / file for name, file in SAMPLES.items()}
     found = []
     for name, path in lying.items():
         if not path.is_file():
             continue
         given = Source(read(path).take(slice(0, requests)).concatenated(), 1.0, "trace")
-        runs = {scheme: Setting(scheme, allocated=1.0) for scheme in NAMES[:4]}
-        data = through(given, PAIR, runs, name, effort.seed_list, 1).whole.drop_vars(["system", "scheme"])
+        runs = {scheme: Setting(scheme, allocated=1.0) for scheme in names}
+        data = through(given, PAIR._replace(own=own), runs, name, effort.seed_list, 1).whole.drop_vars(
+            ["system", "scheme"]
+        )
         found.append(data.rename(run="scheme").assign_coords(trace=name))
     if not found:
         return None

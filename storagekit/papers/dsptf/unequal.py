@@ -9,6 +9,7 @@ from storagekit.engine import Condition, Scenario, Spell, System
 from storagekit.metrics import Measurement, interval, sweep, with_interval
 from storagekit.papers.dsptf.brick_group import KEYS, QUICK, Effort
 from storagekit.papers.dsptf.bricks import DEGRADATION, HALF, NAMES, SLOW, SLOWNESS, TARGETS, Setting, dispatcher, pace
+from storagekit.papers.rows import Row, chosen
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.units import KB
@@ -25,6 +26,7 @@ LEVEL, SAME = 0.9, 0.05
 def table4(
     effort: Effort = QUICK,
     *,
+    schemes: Sequence[Row] = NAMES,
     speeds: Sequence[float] = SPEEDS,
     slowness: Sequence[str] = tuple(SLOWNESS),
     read_share: float = 0.9,
@@ -32,17 +34,19 @@ def table4(
 ) -> xr.Dataset:
     """Throughput of a fast and a slow replica (dimension `brick`, 0 and 1) under five schemes (table 4).
 
-    speeds: what the slow one is said to have of the other's; the table has 0.5. slowness: what that means, see
-    `bricks.SLOWNESS`. Weighted hashing sends to the two in proportion to the speed that slow parts have (`bricks.pace`).
+    schemes: those to run, and your own beside them, each a pair of a name and a dispatcher. speeds: what the slow one is said
+    to have of the other's; the table has 0.5. slowness: what that means, see `bricks.SLOWNESS`. Weighted hashing sends to the
+    two in proportion to the speed that slow parts have (`bricks.pace`).
     """
     drive = load_drive("atlas10k")
     requests = RandomRequests(ExponentialSize(4 * KB), read_share)
+    names, own = chosen(schemes, NAMES)
 
     def pair(scheme: str, speed: float, slowness: str) -> Scenario:
         system = System(
             drive,
             Replicas(2),
-            dispatcher(Setting(scheme, slowness=slowness), 2, speed),
+            dispatcher(Setting(scheme, slowness=slowness), 2, speed, own),
             SATF(),
             ReceivingBrick(),
             condition=Condition(Spell(SLOW, pace(slowness, speed)), **SLOWNESS[slowness]),
@@ -51,7 +55,7 @@ def table4(
         )
         return Scenario(system, ClosedLoop(requests, outstanding))
 
-    axes = {"scheme": list(NAMES), "speed": list(speeds), "slowness": list(slowness)}
+    axes = {"scheme": names, "speed": list(speeds), "slowness": list(slowness)}
     # long enough for LARD to have allocated its targets
     warm_up = max(effort.requests // 5, 4 * TARGETS)
     data = sweep(

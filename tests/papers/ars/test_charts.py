@@ -38,6 +38,16 @@ def test_figure_4_has_every_bar_in_milliseconds(reads):
     assert "Mean response time (ms)" in titles(spec) and "0.3%" in heading(spec)
 
 
+def test_a_readers_own_protocol_has_a_bar_and_a_colour_of_its_own(reads):
+    names = [*reads.protocol.values[:-1], "mine"]
+    own = interval(reads.assign_coords(protocol=names))
+    figure6 = own[["response"]].rename(response="request_rate", volume="mix")
+    for spec in (draw.fig4(own).to_dict(), draw.fig6(figure6).to_dict()):
+        assert {name for _, name, _ in drawn(spec, "place", "protocol", "mean", "mean")} == set(names)
+        scale = next(one for one in parts(spec, "scale") if "mine" in one.get("domain", []))
+        assert len(set(scale["range"])) == len(scale["domain"]) == len(names)
+
+
 def test_readings_leave_out_what_was_not_run(reads):
     some = reads.sel(volume=["erasure-coded"])
     data = xr.concat([reads, some], dim=xr.Variable("reading", ["scaled", "whole blocks"]), join="outer")

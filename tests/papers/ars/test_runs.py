@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import xarray as xr
 from helpers import assert_refused
+from own_scheme import RandomOfTwo
 
 from storagekit.dispatch.unit_interval import FREE
 from storagekit.papers import ars
 from storagekit.papers.ars import draw
 from storagekit.papers.ars.adapting import HELD, LARGEST, RECOVERS, SLOWS
-from storagekit.papers.ars.cluster import NODES, layout, requests, services
+from storagekit.papers.ars.cluster import NODES, PROTOCOLS, layout, protocols_on, requests, services
 from storagekit.papers.ars.failing import SETTLES
 from storagekit.papers.ars.what_if import what_if
 from storagekit.papers.effort import Effort
@@ -57,6 +58,17 @@ def test_reads_of_each_volume_are_served_where_it_is():
     # nothing waits: what a read takes is what the disks take
     alone = data.service_time.sel(volume="replicated")
     np.testing.assert_allclose(data.response.sel(volume="replicated"), alone, rtol=0.02)
+
+
+def test_a_figure_takes_a_readers_own_row():
+    """Beside the paper's, each of which knows the volumes; its reads are served where they lie."""
+    mine, volumes = RandomOfTwo(), layout()
+    rows = protocols_on(volumes, ["Central", ("mine", mine)])
+    assert list(rows) == ["Central", "mine"] and rows["mine"] is mine
+    assert rows["Central"].service == PROTOCOLS["Central"](volumes).service
+    data = ars.fig4(Effort(seeds=2, requests=100), protocols=[("mine", mine)], settings=["replicated"])
+    assert data.protocol.values.tolist() == ["mine"]
+    np.testing.assert_allclose(data.accesses / data.requests, 1, rtol=0.05)
 
 
 def test_an_interval_is_half_full_at_every_moment_and_gives_way_to_a_slow_node():

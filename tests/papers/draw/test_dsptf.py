@@ -114,6 +114,32 @@ def test_figure_6_has_equal_bricks_only_and_the_papers_ratios_to_our_d_sptf(resp
         assert said == {"sap": sap, "financial": local}.get(trace, rest)
 
 
+def test_a_readers_own_scheme_is_drawn_beside_the_papers(paper):
+    """In figures 1 to 8 and tables 1, 3 and 4; without D-SPTF the paper's ratios to it have nothing to stand beside."""
+    four = [*FIVE[:2], "LARD", "mine"]
+    coords = runs(equal=four, slow=four, changing=[*four, *WINDOWS])
+    response = made(5e-3, 40e-3, trace=TRACES, run=coords["run"]).assign_coords(coords)
+    figures = [draw.fig6(response, STAND_INS, paper), draw.fig7(response, STAND_INS)]
+    for chart in figures:
+        for number in range(len(TRACES)):
+            assert {row["scheme"] for row in panel(chart.to_dict(), number) if "mean" in row} == set(four)
+    own = response.isel(run=[name.split(": ")[1] in ("LARD", "mine") for name in coords["run"]])
+    assert not any("from" in row for row in rows(draw.fig6(own, STAND_INS, paper).to_dict()))
+    piece = xr.DataArray([0.1, 0.9], dims="piece", coords={"piece": [0.1, 0.9]})
+    lines = draw.fig8(response.sel(trace="sap") * (1 + 0 * piece), paper).to_dict()
+    assert "mine" in {row["scheme"] for row in panel(lines, 0) if "scheme" in row}
+    rate = made(60, 80, trace=TRACES, scheme=four).sel(statistic="mean", drop=True).to_dataset(name="hit_rate")
+    table3 = draw.table3(rate.assign_coords(basis=STAND_INS), paper).to_dict()
+    assert {(row["scheme"], row["paper"] is None) for row in rows(table3) if "ours" in row} == {
+        (name, name == "mine") for name in four
+    }
+    pairs = made(20, 200, scheme=four, slowness=["service"], brick=[0, 1])
+    assert {row["scheme"] for row in panel(draw.table4(pairs, paper).to_dict(), 0) if "mean" in row} == set(four)
+    shades = draw.colours_of([*FIVE, "mine", "yours", "theirs"])
+    assert [shades[name] for name in FIVE] == list(draw.COLOUR.values()) and len(shades) == 8
+    assert shades["mine"] not in draw.COLOUR.values()
+
+
 def test_the_range_of_figure_6_is_that_of_the_claim():
     claims = {claim.id: claim.expected for claim in load_claims("dsptf")}
     assert claims["dsptf.fig6.local"] == LOCAL

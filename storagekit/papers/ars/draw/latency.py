@@ -7,7 +7,7 @@ from storagekit.axes import title
 from storagekit.charts.marks import Side, lines
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
-from storagekit.papers.ars.draw.palette import GREEN, PURPLE, RESPONSE, TO_MS, VERMILION
+from storagekit.papers.ars.draw.palette import GREEN, PURPLE, RESPONSE, TO_MS, VERMILION, with_own
 
 # what a legend has room for
 NAMED = {
@@ -22,7 +22,14 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
     at = Side(f"{title('latency')} (ms)", TO_MS)
     panels = [
         headed(
-            lines(_named(one.response), "latency", "protocol", SERIES, (at, Side(RESPONSE, TO_MS)), "Protocol"),
+            lines(
+                _named(one.response),
+                "latency",
+                "protocol",
+                with_own(SERIES, _named(one.response)),
+                (at, Side(RESPONSE, TO_MS)),
+                "Protocol",
+            ),
             heading,
         )
         for one, heading in ((summary, "The published load"), (busy, f"{load:g} times the published load"))

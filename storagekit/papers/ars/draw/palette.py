@@ -1,6 +1,7 @@
 """What the exhibits share: a colour for each protocol and each node, bars side by side."""
 
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Any
 
 import altair as alt
@@ -23,12 +24,20 @@ PROTOCOLS = {
     "Central": BLUE,
     "Central, mean service": SKY,
 }
+# of a reader's own protocols
+FURTHER = (ORANGE, BLACK)
 # as table I numbers them
 NODES = {0: ORANGE, 1: SKY, 2: PURPLE, 3: BLUE}
 DISKS = {0: "2 Atlas 10K", 1: "RAID 5 of 9 Ultrastar", 2: "1 Deskstar", 3: "18 Cheetah"}
 NAMES = {node: f"{node}: {disks}" for node, disks in DISKS.items()}
 BY_NAME = {NAMES[node]: colour for node, colour in NODES.items()}
 UNMAPPED = "#e3e3e3"
+
+
+def with_own(palette: Mapping[str, str], data: xr.DataArray) -> dict[str, str]:
+    """The colours of a palette, and further ones for the protocols of `data` that it does not have: a reader's own."""
+    own = [name for name in data.protocol.values.tolist() if name not in palette]
+    return {**palette, **dict(zip(own, cycle(FURTHER), strict=False))}
 
 
 def grouped(

@@ -6,7 +6,7 @@ import xarray as xr
 from storagekit.charts.marks import Side, lines
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
-from storagekit.papers.ars.draw.palette import PROTOCOLS, RESPONSE, TO_MS, grouped
+from storagekit.papers.ars.draw.palette import PROTOCOLS, RESPONSE, TO_MS, grouped, with_own
 
 IN_MS = Side(RESPONSE, TO_MS)
 VOLUMES = ("replicated", "erasure-coded", "both")
@@ -16,7 +16,8 @@ GROUP = 130
 
 def fig4(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Mean response of reads by volume and protocol. summary: of `fig4`, over `statistic`."""
-    drawn = grouped(summary.response, "volume", "protocol", PROTOCOLS, IN_MS, "Protocol", width=200)
+    colours = with_own(PROTOCOLS, summary.response)
+    drawn = grouped(summary.response, "volume", "protocol", colours, IN_MS, "Protocol", width=200)
     busy = float(summary.utilization.sel(statistic="mean").mean()) if "utilization" in summary else None
     words = "" if busy is None else f"; disks are busy {busy:.1%} of the time"
     return finished(drawn, "Figure 4: reads at the published load", f"8.8 reads a second on 30 disks{words}")
@@ -26,12 +27,12 @@ def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Figure 4 under each `reading` of what the paper leaves open. summary: over `reading` and `statistic`."""
     most = 1.12 * TO_MS * float(summary.response.max())
     side = IN_MS._replace(scale=alt.Scale(domain=[0, most], nice=False))
-    panels = []
+    panels, colours = [], with_own(PROTOCOLS, summary.response)
     for reading in summary.reading.values.tolist():
         # not every reading has all volumes
         present = summary.response.sel(reading=reading, drop=True).dropna("volume", how="all")
         response = present.sel(volume=[volume for volume in VOLUMES if volume in present.volume])
-        drawn = grouped(response, "volume", "protocol", PROTOCOLS, side, "Protocol", width=GROUP)
+        drawn = grouped(response, "volume", "protocol", colours, side, "Protocol", width=GROUP)
         panels.append(headed(drawn, reading.capitalize(), GROUP * response.sizes["volume"]))
     return finished(
         side_by_side(panels, legends="shared"),
@@ -47,11 +48,12 @@ def loads(summary: xr.Dataset) -> alt.TopLevelMixin:
         "Load, times the published one", 1.0, alt.Scale(type="log", nice=False, padding=10), alt.Axis(values=times)
     )
     response = summary.response.sel(statistic=["mean", "low", "high"])
+    colours = with_own(PROTOCOLS, response)
     low, high = (float(one) * TO_MS for one in (response.min(), response.max()))
     height = IN_MS._replace(scale=alt.Scale(type="log", domain=[0.9 * low, 1.1 * high], nice=False))
     panels = [
         headed(
-            lines(response.sel(volume=volume), "load", "protocol", PROTOCOLS, (at, height), "Protocol"),
+            lines(response.sel(volume=volume), "load", "protocol", colours, (at, height), "Protocol"),
             volume.capitalize(),
             270,
         )
@@ -66,9 +68,10 @@ def loads(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 def fig5(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Mean response of both traces by protocol, each on a scale of its own. summary: of `fig5`, over `statistic`."""
+    colours = with_own(PROTOCOLS, summary.response)
     panels = [
         headed(
-            grouped(summary.response.sel(trace=[trace]), "trace", "protocol", PROTOCOLS, IN_MS, "Protocol", width=270),
+            grouped(summary.response.sel(trace=[trace]), "trace", "protocol", colours, IN_MS, "Protocol", width=270),
             heading,
             270,
         )

@@ -6,7 +6,7 @@ import xarray as xr
 from storagekit.charts.marks import Layered, Side, lines
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
-from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, grouped
+from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, grouped, with_own
 
 MIXES = {"reads": "Reads only", "mixed": "Half of them writes"}
 VIEWS = {"each client its own": GREEN, "one for all clients": ORANGE}
@@ -39,7 +39,8 @@ def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def _bars(rate: xr.DataArray, side: Side, width: int) -> Layered:
-    return grouped(rate, "mix", "protocol", PROTOCOLS, side, "Protocol", words=MIXES, form=",.0f", width=width)
+    colours = with_own(PROTOCOLS, rate)
+    return grouped(rate, "mix", "protocol", colours, side, "Protocol", words=MIXES, form=",.0f", width=width)
 
 
 def windows(summary: xr.Dataset) -> alt.TopLevelMixin:

@@ -8,7 +8,7 @@ import xarray as xr
 from storagekit.axes import title
 from storagekit.charts.marks import bars, curves, paper_points
 from storagekit.charts.theme import finished
-from storagekit.papers.dsptf.draw.palette import KEYS, SCHEMES, TO_MS
+from storagekit.papers.dsptf.draw.palette import KEYS, TO_MS, schemes_in
 
 
 def fig1(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
@@ -26,27 +26,29 @@ def fig1(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
 
 def table1(summary: xr.Dataset, paper: Mapping[str, float], read_share: float = 0.9) -> alt.TopLevelMixin:
-    """Throughput, idle time and service time of the four schemes."""
+    """Throughput, idle time and service time of the schemes; of a reader's own the paper says nothing."""
+    schemes = schemes_in(summary)
 
     def said(quantity: str, factor: float = 1.0) -> dict[str, float]:
-        return {scheme: paper[f"dsptf.table1.{KEYS[scheme]}.{quantity}"] * factor for scheme in SCHEMES}
+        papers = [scheme for scheme in schemes if scheme in KEYS]
+        return {scheme: paper[f"dsptf.table1.{KEYS[scheme]}.{quantity}"] * factor for scheme in papers}
 
     panels = [
         bars(
             summary.throughput,
             "scheme",
             titles=("", "Throughput (IO/s per brick)"),
-            order=SCHEMES,
+            order=schemes,
             paper=said("throughput"),
             form=".0f",
         ),
-        bars(summary.idle, "scheme", titles=("", "Idle time (%)"), factor=100, order=SCHEMES, paper=said("idle", 100)),
+        bars(summary.idle, "scheme", titles=("", "Idle time (%)"), factor=100, order=schemes, paper=said("idle", 100)),
         bars(
             summary.service_time,
             "scheme",
             titles=("", "Service time (ms)"),
             factor=TO_MS,
-            order=SCHEMES,
+            order=schemes,
             paper=said("service"),
             form=".2f",
         ),
@@ -69,7 +71,7 @@ def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
             order=order,
             form=".0f",
         ).properties(width=330)
-        for scheme in ("D-SPTF", "Hashing")
+        for scheme in schemes_in(summary)
     ]
     return finished(
         alt.hconcat(*rows).resolve_scale(y="shared"),
@@ -85,7 +87,7 @@ def fig5(summary: xr.Dataset, gain: xr.DataArray, paper: Mapping[str, float]) ->
         "replicas",
         "scheme",
         titles=(title("replicas"), "Throughput (IO/s per brick)", title("scheme")),
-        order=SCHEMES,
+        order=schemes_in(summary),
         y_scale=alt.Scale(zero=False),
     )
     ours = gain.assign_coords(scheme="ours").expand_dims("scheme")

@@ -1,6 +1,7 @@
 """What the exhibits share: names, a colour for each scheme, bars that lie."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 import altair as alt
 import numpy as np
@@ -21,10 +22,25 @@ KEYS = {
 }
 # as `curves` colours the first four
 COLOUR = dict(zip(FIVE, COLOURS, strict=False))
+# what follows one of the paper's schemes in the name of a variant of it, as in "LARD, 0.1 of the run"
+VARIANT = ", "
 TRACES = {"sap": "SAP", "cello2002": "Cello2002", "websearch": "WebSearch", "financial": "Financial"}
 TO_MS, PERCENT = 1e3, 100.0
 RESPONSE = "Response time (ms)"
 ROW, PANEL = 26, 185
+
+
+def schemes_in(data: xr.DataArray | xr.Dataset, papers: Sequence[str] = SCHEMES) -> list[str]:
+    """The schemes of `data` in the order of a chart: those of `papers`, then a reader's own."""
+    there = list(dict.fromkeys(data.scheme.values.tolist()))
+    own = [name for name in there if name.split(VARIANT)[0] not in FIVE]
+    return [name for name in papers if name in there] + own
+
+
+def colours_of(schemes: Sequence[str]) -> dict[str, str]:
+    """A colour for each scheme, those of a reader's own from where the paper's end."""
+    further = cycle(COLOURS[len(FIVE) :])
+    return {name: COLOUR[name] if name in COLOUR else next(further) for name in schemes}
 
 
 def scheme_rows(

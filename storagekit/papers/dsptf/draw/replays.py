@@ -14,10 +14,11 @@ from storagekit.papers.dsptf.draw.palette import (
     FIVE,
     PANEL,
     RESPONSE,
-    SCHEMES,
     TO_MS,
+    colours_of,
     origin,
     scheme_rows,
+    schemes_in,
     trace_names,
 )
 
@@ -37,9 +38,8 @@ def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]
     rows = _on(response, "equal")
     panels = []
     for number, (key, name) in enumerate(trace_names(basis).items()):
-        ours = float(rows.sel(trace=key, scheme="D-SPTF", statistic="mean")) * TO_MS
-        said = [(scheme, ours * low, ours * high) for scheme, low, high in _ratios(key, paper)]
-        drawn = scheme_rows(rows.sel(trace=key), SCHEMES, Side(RESPONSE, TO_MS), said=said, named=number == 0)
+        said = _beside(rows.sel(trace=key, statistic="mean"), _ratios(key, paper))
+        drawn = scheme_rows(rows.sel(trace=key), schemes_in(rows), Side(RESPONSE, TO_MS), said=said, named=number == 0)
         panels.append(headed(drawn, name, PANEL))
     return finished(
         side_by_side(panels, legends="shared"),
@@ -47,6 +47,15 @@ def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]
         f"{origin(basis)}; reads that memory does not answer; grey: the paper's ratios to D-SPTF, a dash for a number, "
         "a stroke for a range",
     )
+
+
+def _beside(times: xr.DataArray, ratios: list[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
+    """What the paper's ratios to D-SPTF make of our time of D-SPTF, of those schemes that ran."""
+    there = times.scheme.values.tolist()
+    if "D-SPTF" not in there:
+        return []
+    ours = float(times.sel(scheme="D-SPTF")) * TO_MS
+    return [(scheme, ours * low, ours * high) for scheme, low, high in ratios if scheme in there]
 
 
 def _ratios(trace: str, paper: Mapping[str, float]) -> list[tuple[str, float, float]]:
@@ -61,8 +70,9 @@ def _ratios(trace: str, paper: Mapping[str, float]) -> list[tuple[str, float, fl
 def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
     """Response time by scheme on a fast and a slow brick, the runs of the system "slow"; a panel for each trace."""
     rows = _on(response, "slow")
+    order = schemes_in(rows, FIVE)
     panels = [
-        headed(scheme_rows(rows.sel(trace=key), FIVE, Side(RESPONSE, TO_MS), named=number == 0), name, PANEL)
+        headed(scheme_rows(rows.sel(trace=key), order, Side(RESPONSE, TO_MS), named=number == 0), name, PANEL)
         for number, (key, name) in enumerate(trace_names(basis).items())
     ]
     return finished(
@@ -80,8 +90,9 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
     """
     rows = _on(response, "changing")
     windows = [name for name in rows.scheme.values.tolist() if name.startswith("LARD,")]
-    left = {name: COLOUR[name] for name in FIVE}
-    middle = {name: COLOUR[name] for name in ("D-SPTF", "LARD")} | dict(zip(windows, COLOURS[5:], strict=False))
+    left = colours_of(schemes_in(rows, FIVE))
+    middle = {name: COLOUR[name] for name in ("D-SPTF", "LARD") if name in rows.scheme}
+    middle |= dict(zip(windows, COLOURS[5:], strict=False))
     right = xr.concat([rows.isel(scheme=[]), *_by_meaning(response)], dim="scheme")
     chosen = xr.concat([rows, right], dim="scheme").sel(statistic="mean")
     most = 1.05 * float(chosen.max()) * TO_MS
@@ -105,8 +116,10 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
 def _by_meaning(response: xr.DataArray) -> list[xr.DataArray]:
     """The runs of D-SPTF and hashing with other slow bricks, which their names say."""
     systems = [name for name in dict.fromkeys(response.system.values.tolist()) if name.startswith("changing, ")]
-    both = ["D-SPTF", "Hashing"]
-    parts = {name.removeprefix("changing, "): _on(response, name).sel(scheme=both) for name in systems}
+    parts = {name.removeprefix("changing, "): _on(response, name) for name in systems}
+    parts = {
+        meaning: part.isel(scheme=part.scheme.isin(["D-SPTF", "Hashing"]).values) for meaning, part in parts.items()
+    }
     return [
         part.assign_coords(scheme=[f"{scheme}, {meaning}" for scheme in part.scheme.values])
         for meaning, part in parts.items()

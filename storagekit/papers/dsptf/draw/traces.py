@@ -1,5 +1,6 @@
 """The traces themselves, drawn: what they are, how often memory answers them, and real ones of their kind."""
 
+import math
 from collections.abc import Mapping
 
 import altair as alt
@@ -17,11 +18,11 @@ from storagekit.papers.dsptf.draw.palette import (
     PERCENT,
     RESPONSE,
     ROW,
-    SCHEMES,
     TO_MS,
     TRACES,
     origin,
     scheme_rows,
+    schemes_in,
     trace_names,
 )
 
@@ -103,14 +104,15 @@ def _errors(compared: xr.Dataset) -> Layered:
 
 def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 bricks of 512 MB") -> alt.TopLevelMixin:
     """Hit rates of reads by scheme, the paper's beside ours; a panel for each trace. placed: where data lies."""
-    panels = []
+    panels, schemes = [], schemes_in(data)
     every = [PERCENT * float(data.hit_rate.min()), PERCENT * float(data.hit_rate.max())]
     every += [PERCENT * value for claim, value in paper.items() if claim.startswith("dsptf.table3.")]
     scale = alt.Scale(domain=[5 * (min(every) // 5), 5 * ((max(every) + 2) // 5 + 1)])
     for number, (key, name) in enumerate(trace_names(data.basis).items()):
-        ours = [PERCENT * float(data.hit_rate.sel(trace=key, scheme=scheme)) for scheme in SCHEMES]
-        said = [PERCENT * paper[f"dsptf.table3.{KEYS[scheme]}[{key}]"] for scheme in SCHEMES]
-        frame = pd.DataFrame({"scheme": SCHEMES, "ours": ours, "paper": said, "series": "paper"})
+        ours = [PERCENT * float(data.hit_rate.sel(trace=key, scheme=scheme)) for scheme in schemes]
+        # of a reader's own the paper says nothing
+        said = [PERCENT * paper.get(f"dsptf.table3.{KEYS.get(scheme)}[{key}]", math.nan) for scheme in schemes]
+        frame = pd.DataFrame({"scheme": schemes, "ours": ours, "paper": said, "series": "paper"})
         panels.append(headed(_rates(frame, scale, named=number == 0), name, PANEL))
     return finished(
         side_by_side(panels, legends="shared"),
@@ -121,7 +123,7 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
 
 def _rates(frame: pd.DataFrame, scale: alt.Scale, named: bool) -> Layered:
     axis = alt.Axis() if named else alt.Axis(labels=False, ticks=False)
-    base = alt.Chart(frame).encode(y=alt.Y("scheme:N", title=None, sort=SCHEMES, axis=axis))
+    base = alt.Chart(frame).encode(y=alt.Y("scheme:N", title=None, sort=list(frame["scheme"]), axis=axis))
     x = alt.X("ours", title="Hits of reads (%)", scale=scale)
     dash = base.mark_tick(thickness=3, height={"band": 0.6}).encode(
         x=alt.X("paper", title="Hits of reads (%)", scale=scale),
@@ -131,17 +133,17 @@ def _rates(frame: pd.DataFrame, scale: alt.Scale, named: bool) -> Layered:
     number = base.mark_text(align="right", fontSize=11).encode(
         x=alt.value(PANEL - 2), text=alt.Text("ours", format=".1f")
     )
-    return alt.layer(dash, point, number).properties(height=ROW * len(SCHEMES))
+    return alt.layer(dash, point, number).properties(height=ROW * len(frame))
 
 
 def traces(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Response time of reads (above) and hit rate (below) of real traces by scheme; a column for each `trace`."""
-    columns = []
+    columns, schemes = [], schemes_in(summary)
     for number, name in enumerate(summary.trace.values.tolist()):
         row = summary.sel(trace=name)
-        time = scheme_rows(row.missed, SCHEMES, Side(RESPONSE, TO_MS), named=number == 0, form=",.3r")
+        time = scheme_rows(row.missed, schemes, Side(RESPONSE, TO_MS), named=number == 0, form=",.3r")
         most = alt.Scale(domain=[0, 100])
-        hits = scheme_rows(row.hit_rate, SCHEMES, Side("Hits of reads (%)", PERCENT, most), named=number == 0)
+        hits = scheme_rows(row.hit_rate, schemes, Side("Hits of reads (%)", PERCENT, most), named=number == 0)
         columns.append(alt.vconcat(headed(time, name, PANEL), hits.properties(width=PANEL)))
     return finished(
         alt.hconcat(*columns, spacing=30),

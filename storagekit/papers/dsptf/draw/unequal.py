@@ -1,6 +1,6 @@
 """Bricks of unequal speed, drawn: table 4, and the sweep of its slow brick."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 import pandas as pd
@@ -10,7 +10,7 @@ from storagekit.axes import title
 from storagekit.charts.marks import Layered, curves, paper_scale, table
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import HEIGHT, finished
-from storagekit.papers.dsptf.draw.palette import FIVE, KEYS, room_for
+from storagekit.papers.dsptf.draw.palette import FIVE, KEYS, room_for, schemes_in
 
 BRICKS = {0: "fast", 1: "slow"}
 MEANINGS = {"service": "all of an access", "rotation": "the rotation", "seek": "the seek"}
@@ -24,16 +24,23 @@ def table4(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
 
     throughput: over `scheme`, `slowness`, `brick` and `statistic`.
     """
-    rows = table(throughput)
+    rows, order = table(throughput), schemes_in(throughput, FIVE)
     rows["slowness"] = [ALL[name] for name in rows["slowness"]]
     said = pd.DataFrame(
-        [(scheme, paper[f"dsptf.table4.{name}[{KEYS[scheme]}]"], name) for scheme in FIVE for name in BRICKS.values()],
+        [
+            (scheme, paper[f"dsptf.table4.{name}[{KEYS[scheme]}]"], name)
+            for scheme in order
+            for name in BRICKS.values()
+            if scheme in KEYS
+        ],
         columns=["scheme", "paper", "brick"],
     )
     top = room_for(rows, *said["paper"])
     panels = [
         headed(
-            _grouped(rows.query("brick == @number"), said.query("brick == @name"), top).properties(height=HEIGHT),
+            _grouped(rows.query("brick == @number"), said.query("brick == @name"), top, order).properties(
+                height=HEIGHT
+            ),
             f"The {name} brick",
             380,
         )
@@ -46,10 +53,10 @@ def table4(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
     )
 
 
-def _grouped(rows: pd.DataFrame, said: pd.DataFrame, top: float) -> Layered:
+def _grouped(rows: pd.DataFrame, said: pd.DataFrame, top: float, order: Sequence[str]) -> Layered:
     """Bars by scheme, side by side for each meaning, and the paper's dash across them."""
     meanings = list(ALL.values())
-    x = alt.X("scheme:N", title=None, sort=FIVE, axis=alt.Axis(labelAngle=0))
+    x = alt.X("scheme:N", title=None, sort=list(order), axis=alt.Axis(labelAngle=0))
     offset = alt.XOffset("slowness:N", sort=meanings)
     shades = alt.Scale(domain=meanings, range=["#6baed6", "#fdbe85", "#a1d99b", "#bcbddc"])
     base = alt.Chart(rows).encode(x=x, xOffset=offset)
@@ -84,7 +91,7 @@ def speeds(throughput: xr.DataArray) -> alt.TopLevelMixin:
                 x_factor=100,
                 x_scale=slower,
                 y_scale=top,
-                order=FIVE,
+                order=schemes_in(throughput, FIVE),
             )
             what = f"as {MEANINGS[slowness]} slows" if slowness in MEANINGS else "degraded as much"
             panels.append(headed(drawn.properties(height=190), f"{name.capitalize()} brick, {what}", 220))

@@ -1,0 +1,53 @@
+"""What a shell is offered to complete: names of drives, schemes, formats and papers, none of them imported.
+
+Where no name begins with what is there already, shells offer files, as they do by themselves.
+"""
+
+from collections.abc import Callable, Iterable
+
+
+def _beginning(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return complete
+
+
+def _drives() -> Iterable[str]:
+    from storagekit.resources import drive_files
+
+    return sorted(drive_files())
+
+
+def _papers() -> Iterable[str]:
+    from storagekit.reproduce.claims import papers
+
+    return papers()
+
+
+def _dispatchers() -> Iterable[str]:
+    from storagekit.reproduce.catalogue import DISPATCHERS
+
+    return DISPATCHERS.members
+
+
+def _schedulers() -> Iterable[str]:
+    from storagekit.reproduce.catalogue import SCHEDULERS
+
+    return SCHEDULERS.members
+
+
+def _writes() -> Iterable[str]:
+    from storagekit.reproduce.catalogue import WRITES
+
+    return WRITES.members
+
+
+def _formats() -> Iterable[str]:
+    from storagekit.reproduce.catalogue import trace_formats
+
+    return [form.name for form in trace_formats()]
+
+
+drives, papers, formats = _beginning(_drives), _beginning(_papers), _beginning(_formats)
+dispatchers, schedulers, writes = _beginning(_dispatchers), _beginning(_schedulers), _beginning(_writes)

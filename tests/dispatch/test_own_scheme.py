@@ -1,0 +1,153 @@
+"""The random word of each request: what a dispatcher of one's own may build on, and what it costs the others."""
+
+import re
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import recorded_requests
+from own_scheme import RandomOfTwo
+from scipy import stats
+
+from storagekit.dispatch import AsManyAsNeeded, ByNumber, Everyone, Hashing, ShortestQueue
+from storagekit.drive import RateServer
+from storagekit.engine import Record, Runner, Scenario, System, keys
+from storagekit.engine import run as engine_run
+from storagekit.engine.run import begin, chunk
+from storagekit.lanes import bit, rows
+from storagekit.metrics import sweep
+from storagekit.moments import Sizes
+from storagekit.placement import Replicas
+from storagekit.schedule import FCFS
+from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests, Threads, below
+
+SERVER = RateServer(1000.0)
+READS = RandomRequests(FixedSize(512), 1.0)
+SEEDS = (3, 8)
+HEARD = 200
+
+
+class Told(AsManyAsNeeded):
+    """What `of` does, with the word of each request in its private state."""
+
+    of: Any
+
+    def init(self, sizes: Sizes):
+        return jnp.zeros((HEARD, *sizes.lanes), jnp.uint32)
+
+    def route(self, private, request, entering, view):
+        routed, _ = self.of.route(None, request, entering, view)
+        now = (rows(HEARD, private) == request.number) & entering
+        return routed, jnp.where(now, view.word, private)
+
+
+def trace() -> Any:
+    draw = np.random.default_rng(0)
+    return recorded_requests(draw, draw.integers(0, 1000, 2 * HEARD), np.ones(2 * HEARD, int), 1.0, 1e-3)
+
+
+ARRIVALS = {
+    "closed loop": ClosedLoop(READS, 6),
+    "open": PoissonArrivals(READS, 500.0),
+    "threads": Threads(READS, 6, think=1e-3),
+    "trace": trace(),
+}
+
+
+def told(arrivals, of) -> np.ndarray:
+    """The words of the first requests, `[request, seed]`."""
+    system = System(SERVER, Replicas(3), Told(of), FCFS(), slots=64)
+    runner = Runner(*batched(Scenario(system, arrivals)), Record())
+    while np.min(runner.run.first) < HEARD:
+        runner.advance(2)
+    return np.asarray(runner.run.state.dispatch)
+
+
+def batched(scenario: Scenario) -> tuple[Scenario, np.ndarray]:
+    leaves = jax.tree.map(lambda leaf: leaf if np.ndim(leaf) else np.full((1, len(SEEDS)), leaf), scenario)
+    return leaves, keys(SEEDS)
+
+
+@pytest.fixture(scope="module", params=ARRIVALS)
+def words(request) -> tuple[np.ndarray, np.ndarray]:
+    """Of a scheme that asks one, and of one that asks all: other requests wait, in another order."""
+    arrivals = ARRIVALS[request.param]
+    return told(arrivals, Hashing()), told(arrivals, Everyone())
+
+
+def test_a_request_has_the_same_word_under_every_scheme(words):
+    one, other = words
+    np.testing.assert_array_equal(one, other)
+
+
+def test_every_request_and_every_seed_has_another_word(words):
+    """Oracle: of 400 words of 32 bits two are alike once in 50,000 times; each of 32 bits is set in half of them."""
+    one, _ = words
+    assert len(np.unique(one)) == one.size == HEARD * len(SEEDS)
+    share = np.unpackbits(one.view(np.uint8).reshape(*one.shape, 4), axis=-1).mean(axis=(0, 1))
+    assert np.all(np.abs(share - 0.5) < 5 * np.sqrt(0.25 / one.size))
+    assert abs(stats.spearmanr(one[:, 0], one[:, 1]).statistic) < 5 / np.sqrt(HEARD)
+
+
+def instructions(dispatch, monkeypatch, drawn: bool) -> int:
+    """How many instructions a compiled chunk has, with the words of the engine or with zeros in their place."""
+    if not drawn:
+        nothing = jnp.zeros((engine_run.CHUNK, 1), jnp.uint32)
+        monkeypatch.setattr(engine_run, "words", lambda *_: (nothing, nothing))
+    scenario = Scenario(System(SERVER, Replicas(2), dispatch, FCFS(), slots=8), ClosedLoop(READS, 4))
+    arrays, rest = eqx.partition(scenario, eqx.is_array_like)
+    arrays = jax.tree.map(lambda leaf: jnp.full((1, 1), leaf), arrays)
+    key = jnp.asarray(keys([0]))
+
+    def advance(arrays, run):
+        return chunk(eqx.combine(arrays, rest), run, Record())
+
+    run = jax.jit(lambda arrays: begin(eqx.combine(arrays, rest), key))(arrays)
+    compiled = jax.jit(advance).lower(arrays, run).compile().as_text()
+    return len(re.findall(r"^\s+(?:ROOT )?%?\S+ = ", compiled, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("dispatch", "reads"), [(Hashing(), False), (ShortestQueue(2), True)], ids=["hashing", "sampled"]
+)
+def test_the_word_costs_nobody_who_does_not_read_it(dispatch, reads, monkeypatch):
+    """Instructions of the compiled program: as many as where there are no words, unless somebody reads them."""
+    with_words = instructions(dispatch, monkeypatch, True)
+    without = instructions(dispatch, monkeypatch, False)
+    assert with_words > without if reads else with_words == without
+
+
+class AtRandom(AsManyAsNeeded):
+    """One of the parts, whoever is busy."""
+
+    def route(self, private, request, entering, view):
+        return bit(below(view.word, view.parts)), private
+
+
+def test_random_of_two_shortens_queues_as_sampling_two_does():
+    """Four servers, busy four fifths of the time, mean responses: the own scheme does as `ShortestQueue(2)` does, within
+    four standard errors of independent draws, and both far better than one at random (Mitzenmacher 2001)."""
+    names, schemes = ["one", "two", "library"], (AtRandom(), RandomOfTwo(), ShortestQueue(2))
+
+    def build(scheme):
+        dispatch = ByNumber(schemes, names.index(scheme))
+        return Scenario(System(SERVER, Replicas(4), dispatch, FCFS(), slots=64), PoissonArrivals(READS, 3200.0))
+
+    found = sweep(build, {"scheme": names}, seeds=16, requests=4000)
+    mean, error = found.response.mean("seed"), found.response.std("seed") / 4
+    apart = abs(float(mean.sel(scheme="two") - mean.sel(scheme="library")))
+    assert apart < 4 * float(np.hypot(*error.sel(scheme=["two", "library"])))
+    assert float(mean.sel(scheme="one")) > 1.5 * float(mean.sel(scheme="two"))
+
+
+def test_a_trace_has_other_draws_for_every_seed():
+    """A server without spindles: of a trace nothing but the draws is left to chance."""
+
+    def build():
+        return Scenario(System(SERVER, Replicas(4), RandomOfTwo(), FCFS(), slots=64), trace())
+
+    response = sweep(build, {}, seeds=4, requests=2 * HEARD).response
+    assert len(np.unique(response)) == 4
