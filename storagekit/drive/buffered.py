@@ -20,7 +20,7 @@ from storagekit.drive.base import (
     Target,
     Through,
 )
-from storagekit.drive.buffer import Memory, Request, Segments, Stopped, served
+from storagekit.drive.buffer import Faster, Memory, Request, Segments, Stopped, faster, served
 from storagekit.drive.electronics import Electronics, load_electronics
 from storagekit.drive.library import load_drive
 from storagekit.drive.mechanical import Drive
@@ -42,6 +42,12 @@ class Buffered(AbstractDrive):
 
     drive: Drive
     electronics: Electronics = eqx.field(static=True)
+    # known before anything is compiled, of the drive as it was given
+    faster: Faster = eqx.field(static=True)
+
+    def __init__(self, drive: Drive, electronics: Electronics):
+        self.drive, self.electronics = drive, electronics
+        self.faster = faster(drive, electronics)
 
     def __check_init__(self):
         # what a buffer is not modelled for, it says
@@ -53,7 +59,7 @@ class Buffered(AbstractDrive):
 
     @property
     def buffer(self) -> "SegmentBuffer":
-        return SegmentBuffer(Segments(self.drive, self.electronics))
+        return SegmentBuffer(Segments(self.drive, self.electronics, self.faster))
 
     @property
     def capacity(self) -> int:

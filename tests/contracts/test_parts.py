@@ -22,7 +22,18 @@ from storagekit.engine import Condition, Record, Scenario, System, execute, stac
 from storagekit.engine.condition import NEVER
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
-from storagekit.placement import RAID5, Coded, Node, ParityGroups, Replicas, Segments, SplitVolumes, Striped, Volume, Volumes
+from storagekit.placement import (
+    RAID5,
+    Coded,
+    Node,
+    ParityGroups,
+    Replicas,
+    Segments,
+    SplitVolumes,
+    Striped,
+    Volume,
+    Volumes,
+)
 from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AllCopies, AtOnce, Claimed, Committed, FirstCopy

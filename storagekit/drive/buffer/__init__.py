@@ -4,10 +4,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from storagekit.drive.buffer.reads import find, read
+from storagekit.drive.buffer.segments import Faster as Faster
 from storagekit.drive.buffer.segments import Memory as Memory
 from storagekit.drive.buffer.segments import Request as Request
 from storagekit.drive.buffer.segments import Segments as Segments
 from storagekit.drive.buffer.segments import Stopped as Stopped
+from storagekit.drive.buffer.segments import faster as faster
 from storagekit.drive.buffer.stretch import stretch
 from storagekit.drive.buffer.writes import take, ways_of, write
 from storagekit.lanes import where_tree

@@ -9,6 +9,7 @@ from storagekit.drive.buffer.segments import (
     LONG_AGO,
     NEVER,
     NOBODY,
+    Faster,
     Memory,
     Reached,
     Request,
@@ -185,13 +186,8 @@ def _answer(
     had = jnp.where(found.part & (memory.settled <= 0), hit_overhead + overheads.preparation, had)
     if bus.never_given_up:
         had = jnp.where(found.miss, overhead + overheads.preparation, had)
-    # of sectors that follow one another on a track the first or the last decides, of tracks the first or the last
-    _, track_end = media.piece.track(jnp.minimum(request.sector + found.there, media.piece.limit - 1))
-    last_track, _ = media.piece.track(jnp.minimum(request.end, media.piece.limit) - 1)
-    deciding = [found.there + 1, media.first, track_end - request.sector, track_end - request.sector + 1]
-    deciding += [last_track - request.sector, last_track - request.sector + 1, request.count]
     sent = had + request.count * real(bus.read)
-    for number in deciding:
+    for number in _deciding(segments, request, found, media):
         number = jnp.clip(number, 1, request.count)
         crosses = (request.count - number + 1) * real(bus.read)
         sent = jnp.maximum(sent, _there_at(segments, request, found, media, number) + crosses)
@@ -199,3 +195,19 @@ def _answer(
     whole = jnp.where(memory.settled > 0, busy, hit_overhead + overheads.preparation)
     crossed = jnp.where(found.hit, whole + request.count * real(bus.read), sent)
     return crossed + overheads.read_completion
+
+
+def _deciding(segments: Segments, request: Request, found: Found, media: Media) -> list[Int[Array, "1 *lanes"]]:
+    """The sectors, by number, one of which is the last to have crossed the bus with all behind it.
+
+    Of sectors that follow one another on a track that is the first or the last, and of tracks it is the first or the last.
+    """
+    # those read before the first on the track wait for these
+    late = [media.first] if segments.electronics.buffer.zero_latency_read else []
+    if segments.faster is Faster.BUS:
+        return [*late, request.count]
+    _, track_end = media.piece.track(jnp.minimum(request.sector + found.there, media.piece.limit - 1))
+    last_track, _ = media.piece.track(jnp.minimum(request.end, media.piece.limit) - 1)
+    ends = [track_end - request.sector, last_track - request.sector]
+    firsts = [found.there + 1, *late, *(end + 1 for end in ends)]
+    return firsts if segments.faster is Faster.PLATTER else [*firsts, *ends, request.count]

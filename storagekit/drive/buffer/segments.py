@@ -15,10 +15,12 @@ it stops, and of reads that begin in a segment the wait for the next zone's data
 pause; of a write that joins another, whether the segment has room for it.
 """
 
+from enum import StrEnum
 from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.arrays import AnyArray
@@ -34,6 +36,14 @@ NOBODY = -1
 LONG_AGO = -10.0
 # what no segment's number of uses comes near
 NEVER = 2**30
+
+
+class Faster(StrEnum):
+    """Which carries a sector in less time, the bus or the platter; either where that depends on the zone."""
+
+    BUS = "bus"
+    PLATTER = "platter"
+    EITHER = "either"
 
 
 class Request(NamedTuple):
@@ -106,13 +116,15 @@ class Reached(NamedTuple):
 class Segments(eqx.Module):
     """The buffer of a drive, with its controller and its bus; `electronics` are the drive's (`load_electronics`). Its times,
     and `most_ahead`, may be arrays `[1, *lanes]`; everything else is a Python number and known when this is
-    compiled, so that who compiles it does so with `equinox.filter_jit`.
+    compiled, so that who compiles it does so with `equinox.filter_jit`. faster: what is
+    known to be faster everywhere, the bus or the platter (`faster`): fewer sectors then decide when a request is over.
 
     Raises InputError for a drive of more than 2^31 sectors, or with physical sectors of 4 KB.
     """
 
     drive: Drive
     electronics: Electronics
+    faster: Faster = eqx.field(static=True, default=Faster.EITHER)
 
     def __check_init__(self):
         if self.drive.capacity > MOST_WHOLE:
@@ -249,6 +261,14 @@ class Segments(eqx.Module):
         begins = ends - drive.seconds(1 / piece.length)
         pending = jnp.where(begins > drive.seconds(HAIR / piece.length), begins, jnp.maximum(ends, 0.0))
         return jnp.where(landing > 0, landing, pending)
+
+
+def faster(drive: Drive, electronics: Electronics) -> Faster:
+    """Which of the two takes less time for a sector wherever it lies, and whether it is read or written."""
+    passes = np.asarray(drive.revolution) / np.asarray(drive.geometry.sectors_per_track)
+    if max(electronics.bus.read, electronics.bus.write) <= np.min(passes):
+        return Faster.BUS
+    return Faster.PLATTER if min(electronics.bus.read, electronics.bus.write) >= np.max(passes) else Faster.EITHER
 
 
 def whole_turns(turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:

@@ -1,5 +1,6 @@
 """Writes through a buffer: across the bus, and onto the platter before or after the host has its answer."""
 
+from functools import reduce
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -8,6 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 from storagekit.drive.buffer.segments import (
     NEVER,
     NOBODY,
+    Faster,
     Memory,
     Reached,
     Request,
@@ -132,22 +134,21 @@ def _under(
     """
     drive, target = segments.drive, request.target
     there = _crossed(segments, request, taken, ways, request.count)
-    _, track_end = piece.track(request.sector)
-    on_track = jnp.minimum(track_end - request.sector, request.count)
+    each, first = drive.seconds(1 / piece.length), jnp.ones_like(request.count)
     # of sectors that follow one another on a track the first or the last is the latest; of tracks the first or the last
+    passing = [(first, 0.0 * each), (request.count, target.transfer - each)]
+    if segments.faster is not Faster.BUS:
+        _, track_end = piece.track(request.sector)
+        on_track = jnp.minimum(track_end - request.sector, request.count)
+        passing.append((on_track, drive.seconds(piece.turns(on_track)) - each))
     late = [
-        _crossed(segments, request, taken, ways, number) - reached.begins - passed
-        for number, passed in (
-            (jnp.ones_like(on_track), 0.0),
-            (on_track, drive.seconds(piece.turns(on_track) - 1 / piece.length)),
-            (request.count, target.transfer - drive.seconds(1 / piece.length)),
-        )
+        _crossed(segments, request, taken, ways, number) - reached.begins - passed - HAIR * each
+        for number, passed in passing
     ]
-    late = [one - drive.seconds(HAIR / piece.length) for one in late]
-    turns = whole_turns(drive.turns(jnp.maximum(jnp.maximum(late[0], late[1]), late[2])))
+    turns = whole_turns(drive.turns(reduce(jnp.maximum, late)))
     settled = reached.begins + target.transfer + drive.seconds(turns)
     if segments.electronics.buffer.zero_latency_write:
-        settled = _in_any_order(segments, request, piece, reached, there, (late[0], late[2], settled))
+        settled = _in_any_order(segments, request, piece, reached, there, (late[0], late[1], settled))
     return settled
 
 
