@@ -83,9 +83,8 @@ def table1(
     paper's by their names. The table has 90% reads; section 5.1.1 gives idle times at 60% and 100% as well.
 
     >>> from storagekit.dispatch import ShortestQueue
-    >>> some = table1(Effort(seeds=2, requests=400), schemes=["Hashing", ("mine", ShortestQueue(2))], read_shares=[0.9])
-    >>> some.scheme.values.tolist()
-    ['Hashing', 'mine']
+    >>> table1(Effort(seeds=2, requests=400), schemes=[("mine", ShortestQueue(2))], read_shares=[0.9]).scheme.item()
+    'mine'
     """
     dispatch = dispatchers(schemes, SCHEMES | {"D-SPTF": DSPTF(latency)})
 
