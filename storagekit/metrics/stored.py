@@ -9,7 +9,9 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
+from threading import Lock
 from typing import Any, ClassVar
 from uuid import uuid4
 
@@ -122,11 +124,13 @@ def _write(data: xr.Dataset, folder: Path) -> None:
     """Whole or not there, also after a crash: written under a name that nobody reads, then given its own."""
     temporary = folder / f".{uuid4().hex}.part"
     try:
-        plain = {one: {"_FillValue": None} for one in data.variables}
-        data.to_netcdf(temporary, engine=_ENGINE, encoding=plain)
-        with temporary.open("r+b") as file:
-            called = hashlib.file_digest(file, "sha256").hexdigest()
-            os.fsync(file.fileno())
+        # to_netcdf would ask a cluster's scheduler for leave to write, wherever there is a client
+        file = xr.backends.H5NetCDFStore.open(str(temporary), mode="w", lock=Lock())
+        with closing(file):
+            data.dump_to_store(file, encoding={one: {"_FillValue": None} for one in data.variables})
+        with temporary.open("r+b") as written:
+            called = hashlib.file_digest(written, "sha256").hexdigest()
+            os.fsync(written.fileno())
         os.replace(temporary, folder / f"{called}.nc")
         _flush(folder)
     finally:

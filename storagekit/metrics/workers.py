@@ -1,10 +1,11 @@
 """Pieces of a sweep on the workers of a Dask cluster, as futures: the extra `distributed`."""
 
 import logging
+import pickle
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 # pieces that are with the workers for each of their threads: one that runs, one that waits, so that scenarios with large
 # traces do not pile up at the scheduler
 AHEAD = 2
-# on a worker: what sweeps asked, by digest, so that a measure of one's own is compiled once
+LOST = "the cluster was closed, or its scheduler lost: what ended before is in the store, if there is one"
+# on a worker: what sweeps asked, by its digest, so that a measure of one's own is compiled once
 _heard: dict[str, Asked] = {}
 
 
@@ -47,7 +49,7 @@ def spread(client: Any, todo: Sequence[Group], asked: Asked) -> Iterator[tuple[G
         while ready or running:
             while ready and len(running) < _room(client):
                 piece = ready.popleft()
-                future = client.submit(_on_a_worker, piece, asked, called, made, pure=False)
+                future = client.submit(_on_a_worker, _packed((piece, asked, called)), made, pure=False)
                 running[future] = piece
                 completed.add(future)
             future = next(completed)
@@ -56,14 +58,24 @@ def spread(client: Any, todo: Sequence[Group], asked: Asked) -> Iterator[tuple[G
             ready.extend(behind.pop(piece.structure, ()))
             yield piece, done
     finally:
-        client.cancel(list(running))
+        with suppress(OSError):
+            client.cancel(list(running))
 
 
-def _on_a_worker(piece: Group, asked: Asked, called: str, made: dict[str, str]) -> Done:
-    """What a worker does: called is the digest of what is asked, made what the sweep's own process is made with."""
+def _packed(work: tuple[Group, Asked, str]) -> bytes:
+    """As it travels. Packed here and not by Dask, which would send a user's classes by names that workers may not know, and
+    wait for ever where they do not; from here they go whole if `__main__` or a file of the command line defines them."""
+    import cloudpickle
+
+    return cloudpickle.dumps(work)
+
+
+def _on_a_worker(packed: bytes, made: dict[str, str]) -> Done:
+    """What a worker does. made: what the sweep's own process is made with."""
     differs = [f"{name} {own} and not {made.get(name)}" for name, own in made_with().items() if own != made.get(name)]
     if differs:
         raise InputError(f"a worker has {', '.join(differs)}: start workers in the environment that the sweep runs in")
+    piece, asked, called = pickle.loads(packed)
     if called not in _heard:
         _heard[called] = replace(asked, own=_linked(asked.own))
     return finished(piece, _heard[called], execute)
@@ -87,7 +99,10 @@ def _completed(client: Any) -> Any:
 
 def _room(client: Any) -> int:
     """How many pieces may be with the workers: they come and go."""
-    return AHEAD * max(1, sum(client.nthreads().values()))
+    try:
+        return AHEAD * max(1, sum(client.nthreads().values()))
+    except OSError as fault:
+        raise SimulationError(LOST) from fault
 
 
 def _result(future: Any) -> Done:
@@ -100,10 +115,8 @@ def _result(future: Any) -> Done:
             "workers were lost one after the other with the same points: do they have enough memory? What ended before is "
             "in the store, if there is one"
         ) from fault
-    except distributed.CancelledError as fault:
-        raise SimulationError(
-            "the cluster was closed, or its scheduler lost: what ended before is in the store, if there is one"
-        ) from fault
+    except (distributed.CancelledError, distributed.comm.CommClosedError) as fault:
+        raise SimulationError(LOST) from fault
     except ModuleNotFoundError as fault:
         raise InputError(f"workers lack {fault.name}: install it, or put it where they find it") from fault
     finally:

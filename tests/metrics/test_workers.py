@@ -17,7 +17,7 @@ from helpers import assert_refused, assert_same_bytes
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import ANSWERED, Scenario, Sum, System, answered
-from storagekit.errors import InputError
+from storagekit.errors import InputError, SimulationError
 from storagekit.metrics import Measure, local_workers, sweep, workers
 from storagekit.metrics import pieces as piecewise
 from storagekit.placement import Replicas
@@ -25,13 +25,25 @@ from storagekit.schedule import FCFS, SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
 
 distributed = pytest.importorskip("distributed", reason="needs the extra `distributed`: Dask is not installed")
+dask = pytest.importorskip("dask")
 ROOT = Path(workers.__file__).parents[2]
 # Dask's own processes and sockets end when they like
 pytestmark = pytest.mark.filterwarnings("default")
 
 LATE = Sum("late", lambda report: answered(report) & (report.answered.response > 0.01), int)
 MISSED = Measure("missed", "1", "share that took long", (LATE, ANSWERED), lambda late, answered: late / answered)
-AXES = {"schedule": [FCFS(), SATF()], "depth": list(range(1, 13))}
+
+
+class Mine(SATF):
+    """A user's own, which workers cannot import."""
+
+    more: float = 1.0
+
+    def check(self) -> float:
+        return 2 * self.more
+
+
+AXES = {"schedule": [FCFS(), Mine()], "depth": list(range(1, 13))}
 EFFORT = {"seeds": 8, "requests": 400, "measures": [MISSED]}
 
 
@@ -181,6 +193,25 @@ def test_workers_with_other_versions_are_refused(cluster, monkeypatch):
         pytest.raises(InputError, match=r"a worker has .* and not 0\.0\.1.*: start workers in"),
     ):
         sweep(build, AXES, **EFFORT, client=client)
+
+
+def test_a_lost_cluster_is_one_line_and_what_ended_is_kept(cluster, small, tmp_path, monkeypatch):
+    """The scheduler is killed after the first of twelve pieces."""
+    result = workers._result
+
+    def killing(future):
+        done = result(future)
+        cluster.running[0].send_signal(signal.SIGKILL)
+        return done
+
+    monkeypatch.setattr(workers, "_result", killing)
+    cluster.worker(devices=1)
+    with (
+        cluster.client(1) as client,
+        pytest.raises(SimulationError, match="the cluster was closed, or its scheduler lost"),
+    ):
+        sweep(build, AXES, **EFFORT, store=tmp_path / "store", client=client)
+    assert len(list((tmp_path / "store").glob("*.nc"))) == 1
 
 
 def test_local_workers_share_the_cores(here, small):
