@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from storagekit.errors import InputError
 from storagekit.units import MS
@@ -28,6 +29,13 @@ def assert_refused(ask: Callable[[], object], says: str):
     with pytest.raises(InputError, match=says) as refused:
         ask()
     assert "\n" not in str(refused.value) and len(str(refused.value)) < 200
+
+
+def assert_same_bytes(left: xr.Dataset, right: xr.Dataset):
+    """Two results with the same names, labels and numbers, to the last bit, whatever made them."""
+    xr.testing.assert_identical(left.drop_attrs(deep=False), right.drop_attrs(deep=False))
+    for name, variable in left.data_vars.items():
+        assert variable.dtype == right[name].dtype and variable.values.tobytes() == right[name].values.tobytes(), name
 
 
 def parts(node, key) -> Iterator:

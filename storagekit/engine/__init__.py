@@ -16,6 +16,7 @@ from storagekit.engine.batch import lanes_of as lanes_of
 from storagekit.engine.batch import stack as stack
 from storagekit.engine.batch import steps as steps
 from storagekit.engine.batch import structure as structure
+from storagekit.engine.batch import width as width
 from storagekit.engine.condition import Condition as Condition
 from storagekit.engine.condition import Spell as Spell
 from storagekit.engine.condition import stopped as stopped

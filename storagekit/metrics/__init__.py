@@ -8,7 +8,6 @@ from storagekit.metrics.drive_figures import figures as figures
 from storagekit.metrics.drive_figures import seek_curve as seek_curve
 from storagekit.metrics.drive_figures import zone_map as zone_map
 from storagekit.metrics.experiment import replicate as replicate
-from storagekit.metrics.experiment import run as run
 from storagekit.metrics.experiment import simulate as simulate
 from storagekit.metrics.experiment import sweep as sweep
 from storagekit.metrics.history import History as History
@@ -17,6 +16,7 @@ from storagekit.metrics.measurement import BASES as BASES
 from storagekit.metrics.measurement import Measurement as Measurement
 from storagekit.metrics.measurement import with_interval as with_interval
 from storagekit.metrics.measures import Measure as Measure
+from storagekit.metrics.pieces import run as run
 from storagekit.metrics.provenance import made_by as made_by
 from storagekit.metrics.replaying import replay as replay
 from storagekit.metrics.standard import STANDARD as STANDARD
@@ -28,3 +28,4 @@ from storagekit.metrics.windows import lasting as lasting
 from storagekit.metrics.windows import logs as logs
 from storagekit.metrics.windows import together as together
 from storagekit.metrics.windows import windows as windows
+from storagekit.metrics.workers import local_workers as local_workers

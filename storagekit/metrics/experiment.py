@@ -4,21 +4,21 @@ import inspect
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import xarray as xr
-from tqdm import tqdm
 
 from storagekit.checks import require_kind, shown
-from storagekit.engine import Outcome, Record, Scenario, batches, execute, stack
+from storagekit.engine import Scenario
 from storagekit.errors import InputError
-from storagekit.metrics.extent import Extent, extent
-from storagekit.metrics.measures import Measure, counted, measured, sums_of
+from storagekit.metrics.extent import extent
+from storagekit.metrics.measures import Measure, sums_of
+from storagekit.metrics.pieces import Asked
 from storagekit.metrics.provenance import provenance
-from storagekit.metrics.provisioning import Roomed, groups, with_room
-from storagekit.metrics.standard import beside
+from storagekit.metrics.stored import NoStore, Store
+from storagekit.metrics.sweeping import simulated
 
 # before the name of an axis that is that of a measure
 AXIS = "axis_"
@@ -106,6 +106,8 @@ def sweep(
     warm_up: float | None = None,
     allow_held_up: bool = False,
     measures: Sequence[Measure] = (),
+    store: str | Path | None = None,
+    client: Any = None,
 ) -> xr.Dataset:
     """`build(**point)` simulated at every point of the grid that `axes` spans, each with every seed.
 
@@ -113,8 +115,17 @@ def sweep(
     dimension `axis_throughput` of the result. seeds: how many independent runs of each point, or the
     seeds themselves. requests, seconds, warm_up, allow_held_up, measures: as in `simulate`. Points that differ in numbers
     only, their number of drives among them, run as one batch, and all points meet the same requests, so that differences
-    between them are sharper than the values. Returns the measures with one dimension for each axis and `seed`. Raises
-    InputError on impossible settings, and where the axes are not `build`'s parameters.
+    between them are sharper than the values.
+
+    store: a folder. Points run in pieces of some hundred lanes, and each piece that ends is written there, whole or not at
+    all. Points that are there, with the same scenario, seeds, extent, measures and versions, are not run again: how many is
+    said on stderr, and in the attributes `points_stored` and `points_run`. client: a `distributed.Client`, whose workers run
+    the pieces; what a lost worker had runs again. Numbers are the same to the last bit with a store, without, after an
+    interruption and with any workers, as long as processors and versions are of one kind: each lane goes through the same
+    program, 64 lanes to a CPU device however many devices a process has, and knows nothing of the lanes beside it.
+
+    Returns the measures with one dimension for each axis and `seed`. Raises InputError on impossible settings, where the axes
+    are not `build`'s parameters, and for a store or client that cannot be used; SimulationError where the cluster is lost.
 
     >>> import storagekit as sk
     >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
@@ -126,66 +137,31 @@ def sweep(
     >>> dict(result.throughput.sizes)
     {'replicas': 2, 'depth': 2, 'seed': 8}
     """
-    seeds = listed(seeds)
-    measured_for = extent(requests, seconds, warm_up)
+    asked = Asked(tuple(listed(seeds)), extent(requests, seconds, warm_up), tuple(measures))
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:
         raise InputError("an axis of the sweep has no values; give each at least one")
-    told = beside(measures)
-    check_axes(axes, told)
+    check_axes(axes, asked.measures)
     scenarios = [built(build, point) for point in points]
     began = time.perf_counter()
-    lanes: list[xr.Dataset | None] = [None] * len(points)
-    for members, alike in groups(scenarios):
-        data, slots = with_room(lambda some: _batch(some, seeds, measured_for, told), alike)
+    shelf = NoStore() if store is None else Store(store)
+    found = []
+    for numbers, done in simulated(scenarios, points, asked, shelf, client):
         if not allow_held_up:
-            _refuse_held_up(float(data.held_up.max()), slots)
-        for place, member in enumerate(members):
-            lanes[member] = data.isel(point=place)
-    flat = xr.concat([lane for lane in lanes if lane is not None], dim="point", join="outer")
-    data = grid(flat, axes).assign_coords(seed=seeds)
-    data.attrs = provenance(scenarios, axes, seeds, measured_for.told, time.perf_counter() - began)
+            _refuse_held_up(float(done.data.held_up.max()), done.slots)
+        found.append((numbers, done.data))
+    most = max(scenario.system.drives for scenario in scenarios)
+    data = grid(_sorted(found, most), axes).assign_coords(seed=list(asked.seeds))
+    wall = time.perf_counter() - began
+    data.attrs = provenance(scenarios, axes, asked.seeds, asked.extent.told, wall) | shelf.told
     return data
 
 
-def run(
-    scenario: Scenario,
-    key: np.ndarray,
-    amount: float,
-    record: Record | None = None,
-    title: str = "simulating",
-    by: str = "answered",
-) -> Outcome:
-    """`execute` with a progress bar on whatever takes longer than two seconds."""
-    unit = "req" if by == "answered" else "s"
-    with tqdm(total=amount, desc=title, unit=unit, delay=2, leave=False) as bar:
-        return execute(
-            scenario,
-            key,
-            amount,
-            record or Record(),
-            lambda done: bar.update(min(done, amount) - bar.n),
-            by,
-        )
-
-
-def _batch(scenarios: list[Scenario], seeds: list[int], measured_for: Extent, measures: Sequence[Measure]) -> Roomed:
-    merged, key = stack(scenarios, seeds)
-    record = Record(sums_of(measures))
-    sums, waited = [], 0.0
-    for part, lane_keys, used in batches(merged, key):
-        told = run(part, lane_keys, measured_for.amount, record, by=measured_for.by).tally
-        waited += float(counted(told, 0, measured_for.amount, measured_for.by)["held_up"][:, :used].sum())
-        tally = counted(told, measured_for.warm_up, measured_for.amount, measured_for.by)
-        sums.append(jax.tree.map(lambda total, used=used: total[:, :used], tally))
-    joined = jax.tree.map(lambda *totals: np.concatenate(totals, axis=1), *sums)
-    bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
-    data = measured(joined, bricks, measures)
-    folded = data.assign_coords(
-        point=("lane", np.repeat(np.arange(len(scenarios)), len(seeds))),
-        seed=("lane", np.tile(np.arange(len(seeds)), len(scenarios))),
-    )
-    return Roomed(folded.set_index(lane=["point", "seed"]).unstack("lane").drop_vars("point"), waited)
+def _sorted(found: Sequence[tuple[Sequence[int], xr.Dataset]], most: int) -> xr.Dataset:
+    """Points as they were found, in the order of their numbers, with so many bricks."""
+    flat = xr.concat([data for _, data in found], dim="point", join="outer")
+    order = np.argsort(np.concatenate([numbers for numbers, _ in found]))
+    return flat.isel(point=order, brick=slice(0, most))
 
 
 def grid(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:

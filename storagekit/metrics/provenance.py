@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import metadata
 from typing import Any
@@ -34,7 +34,7 @@ def made_by(basis: str, seeds: Sequence[int] | None = None, wall: float | None =
 
 def provenance(
     scenarios: Sequence[Scenario],
-    axes: Mapping[str, Sequence[Any]],
+    axes: Iterable[str],
     seeds: Sequence[int],
     extent: Mapping[str, float],
     wall: float,
@@ -76,6 +76,13 @@ def describe(part: Any) -> Any:
     if isinstance(part, tuple):
         return [describe(one) for one in part] if len(part) <= LISTED else None
     return np.asarray(part).item() if np.size(part) == 1 else None
+
+
+def storable(value: Any) -> str | int | float:
+    """An attribute as NetCDF can hold it: numbers and text as they are, the rest as JSON."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return value
+    return json.dumps(value, default=str)
 
 
 def version() -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
 import xarray as xr
 
 from storagekit.engine import AS_NEEDED, Scenario, structure
@@ -15,10 +16,10 @@ GROWTH = 4
 
 
 class Roomed(NamedTuple):
-    """What a run measured, and how many arrivals waited outside, the warm-up's included."""
+    """What a run measured, and how many arrivals waited outside, the warm-up's included: one number or one a point."""
 
     data: xr.Dataset
-    waited: float
+    waited: float | np.ndarray
 
 
 def groups(scenarios: Sequence[Scenario]) -> Iterator[tuple[list[int], list[Scenario]]]:
@@ -35,21 +36,29 @@ def groups(scenarios: Sequence[Scenario]) -> Iterator[tuple[list[int], list[Scen
         yield members, [_with(scenarios[member], drives=drives) for member in members]
 
 
-def with_room(run: Callable[[list[Scenario]], Roomed], scenarios: Sequence[Scenario]) -> tuple[xr.Dataset, int]:
-    """`run` of scenarios of one structure; where System.slots is not given, with more of them until no arrival waits outside,
-    before measuring begins or after. And how many slots there were.
+def with_room(
+    run: Callable[[list[Scenario]], Roomed], scenarios: Sequence[Scenario], rungs: Sequence[int]
+) -> tuple[Roomed, int]:
+    """`run` of scenarios of one structure; where System.slots is not given, with each of these `rungs` in its turn until no
+    arrival waits outside, before measuring begins or after. And how many slots there were.
 
     What comes of it does not depend on that, once they are enough. Where they never are, because more arrives than can be
     served, it is that of the last attempt.
     """
-    if scenarios[0].system.slots != AS_NEEDED:
-        return run(list(scenarios)).data, scenarios[0].system.slots
-    slots = fewest(scenarios)
-    while True:
+    for slots in rungs:
         roomed = run(provided(scenarios, slots))
-        if slots >= MOST or roomed.waited == 0:
-            return roomed.data, slots
-        slots *= GROWTH
+        if not np.any(roomed.waited):
+            break
+    return roomed, slots
+
+
+def rungs(scenarios: Sequence[Scenario]) -> tuple[int, ...]:
+    """How many slots to try: what System.slots gives, or from the `fewest` to the most."""
+    given = scenarios[0].system.slots
+    tried = [fewest(scenarios) if given == AS_NEEDED else given]
+    while given == AS_NEEDED and tried[-1] < MOST:
+        tried.append(tried[-1] * GROWTH)
+    return tuple(tried)
 
 
 def fewest(scenarios: Sequence[Scenario]) -> int:

@@ -8,11 +8,11 @@ import xarray as xr
 
 from storagekit.checks import require_kind
 from storagekit.engine import NOBODY, Record, ResponseLog, Scenario, System, keys
-from storagekit.metrics.experiment import run
 from storagekit.metrics.extent import extent
 from storagekit.metrics.measures import Measure, counted, measured, sums_of
+from storagekit.metrics.pieces import run
 from storagekit.metrics.provenance import provenance
-from storagekit.metrics.provisioning import Roomed, with_room
+from storagekit.metrics.provisioning import Roomed, rungs, with_room
 from storagekit.metrics.standard import beside
 from storagekit.workload import recorded, wrapped
 from storagekit.workload.trace import RequestTrace
@@ -48,7 +48,7 @@ def replay(
     scenario = Scenario(system, recorded(trace, capacity, scale))
     asked = beside(measures)
     began = time.perf_counter()
-    data, _ = with_room(lambda some: _once(some[0], trace, seed, asked), [scenario])
+    (data, _), _ = with_room(lambda some: _once(some[0], trace, seed, asked), [scenario], rungs([scenario]))
     data["wrapped"] = ((), wrapped(trace, capacity), {"units": "1"})
     data.attrs = provenance([scenario], {}, [seed], extent(len(trace), None, 0).told, time.perf_counter() - began) | {
         "basis": "trace",

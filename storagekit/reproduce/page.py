@@ -86,6 +86,8 @@ class Page:
         return {claim.id: float(claim.expected) for claim in self._claims if isinstance(claim.expected, int | float)}
 
     def _write_dataset(self, name: str, dataset: "xr.Dataset") -> None:
+        from storagekit.metrics.provenance import storable
+
         made_by = {
             "paper": self.paper,
             "exhibit": f"{self.paper}.{name}",
@@ -93,7 +95,7 @@ class Page:
             "seed": self.seed,
             "version": version("storagekit"),
         }
-        attributes = {key: _storable(value) for key, value in (made_by | dataset.attrs).items()}
+        attributes = {key: storable(value) for key, value in (made_by | dataset.attrs).items()}
         with replacing(self.folder / f"{name}.nc") as path:
             dataset.assign_attrs(attributes).to_netcdf(path, engine="h5netcdf")
         write_text(self.folder / f"{name}.csv", _tidy(dataset).to_csv(index=False, lineterminator="\n"))
@@ -116,13 +118,6 @@ def _tidy(dataset: "xr.Dataset") -> "pd.DataFrame":
     import pandas as pd
 
     return pd.concat([_tidy(dataset[names].reset_coords(drop=True)) for names in alike.values()], ignore_index=True)
-
-
-def _storable(value):
-    """An attribute as NetCDF can hold it: numbers and text as they are, the rest as JSON."""
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        return value
-    return json.dumps(value, default=str)
 
 
 def load_measurements(out: Path, paper: str) -> list[Measurement]:

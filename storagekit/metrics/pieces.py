@@ -1,0 +1,135 @@
+"""A sweep in pieces, each what is run, kept or lost as one: some points of one structure, with all their seeds.
+
+Which points stand beside one another in a piece changes no number of any, to the last bit: a batch always has `width` lanes,
+64 on each CPU device, and each goes through the same program. So whatever is there already is left out, and workers may have
+any number of devices. Only a sweep's structure with a single lane in all runs alone, at width 1.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+import xarray as xr
+from tqdm import tqdm
+
+from storagekit.engine import Outcome, Record, Scenario, batches, execute, stack, width
+from storagekit.metrics.extent import Extent
+from storagekit.metrics.measures import Measure, counted, measured, sums_of
+from storagekit.metrics.provisioning import Roomed, groups, rungs, with_room
+from storagekit.metrics.standard import beside
+
+# lanes of a piece, or as many as fill the machine that asks: seconds of work, in which a few lanes of padding do not count
+LEAST = 512
+# `run`, or the engine's `execute`
+Execute = Callable[..., Outcome]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of every point: independent runs, how long each is, and measures of one's own."""
+
+    seeds: tuple[int, ...]
+    extent: Extent
+    own: tuple[Measure, ...] = ()
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The standard ones and those. Raises InputError where they clash."""
+        return beside(self.own)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Points of a sweep that can share a batch: all of them, or a piece.
+
+    structure: which of the sweep's. members: which points of the sweep. scenarios: theirs, all with as many drives. rungs:
+    numbers of slots to try. lanes: how many the structure has in all.
+    """
+
+    structure: int
+    members: tuple[int, ...]
+    scenarios: tuple[Scenario, ...]
+    rungs: tuple[int, ...]
+    lanes: int
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a piece measured: `data` over `point` and the seeds' numbers, the slots it was measured with, by point how many
+    arrivals waited outside for one, the warm-up's included, and the seconds that it took."""
+
+    data: xr.Dataset
+    slots: int
+    waited: np.ndarray
+    seconds: float = 0.0
+
+
+def grouped(scenarios: Sequence[Scenario], seeds: int) -> list[Group]:
+    """A sweep's points by structure."""
+    return [
+        Group(structure, tuple(members), tuple(alike), rungs(alike), len(members) * seeds)
+        for structure, (members, alike) in enumerate(groups(scenarios))
+    ]
+
+
+def pieces(group: Group, wanted: Set[int], seeds: int) -> Iterator[Group]:
+    """Those of a group's points that are wanted, in pieces."""
+    each = max(1, max(LEAST, width(group.lanes)) // seeds)
+    places = [place for place, member in enumerate(group.members) if member in wanted]
+    for first in range(0, len(places), each):
+        some = places[first : first + each]
+        members, scenarios = (tuple(of[place] for place in some) for of in (group.members, group.scenarios))
+        yield replace(group, members=members, scenarios=scenarios)
+
+
+def run(
+    scenario: Scenario,
+    key: np.ndarray,
+    amount: float,
+    record: Record | None = None,
+    title: str = "simulating",
+    by: str = "answered",
+) -> Outcome:
+    """`execute` with a progress bar on whatever takes longer than two seconds."""
+    unit = "req" if by == "answered" else "s"
+    with tqdm(total=amount, desc=title, unit=unit, delay=2, leave=False) as bar:
+        return execute(
+            scenario,
+            key,
+            amount,
+            record or Record(),
+            lambda done: bar.update(min(done, amount) - bar.n),
+            by,
+        )
+
+
+def finished(piece: Group, asked: Asked, through: Execute = run) -> Done:
+    """A piece's points, run."""
+    began = time.perf_counter()
+    roomed, slots = with_room(lambda some: _batch(some, piece.lanes, asked, through), piece.scenarios, piece.rungs)
+    return Done(roomed.data, slots, np.asarray(roomed.waited), time.perf_counter() - began)
+
+
+def _batch(scenarios: list[Scenario], lanes: int, asked: Asked, through: Execute) -> Roomed:
+    seeds, extent, points = asked.seeds, asked.extent, len(scenarios)
+    merged, key = stack(scenarios, seeds)
+    record = Record(sums_of(asked.measures))
+    sums: list[Any] = []
+    waited = []
+    for part, lane_keys, used in batches(merged, key, among=lanes):
+        told = through(part, lane_keys, extent.amount, record, by=extent.by).tally
+        waited.append(counted(told, 0, extent.amount, extent.by)["held_up"][:, :used].sum(axis=0))
+        tally = counted(told, extent.warm_up, extent.amount, extent.by)
+        sums.append(jax.tree.map(lambda total, used=used: total[:, :used], tally))
+    joined = jax.tree.map(lambda *totals: np.concatenate(totals, axis=1), *sums)
+    bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
+    data = measured(joined, bricks, asked.measures)
+    folded = data.assign_coords(
+        point=("lane", np.repeat(np.arange(points), len(seeds))),
+        seed=("lane", np.tile(np.arange(len(seeds)), points)),
+    )
+    unfolded = folded.set_index(lane=["point", "seed"]).unstack("lane").drop_vars("point")
+    return Roomed(unfolded, np.concatenate(waited).reshape(points, -1).sum(axis=1))

@@ -1,0 +1,187 @@
+"""The command that runs a sweep from a file: here, on workers of this machine, or on those of a cluster."""
+
+import importlib.util
+import json
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from storagekit.errors import InputError, SimulationError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# what a file may define, and what it must
+_KNOWN = ("build", "axes", "seeds", "requests", "seconds", "warm_up", "allow_held_up", "measures")
+_NEEDED = ("build", "axes")
+_NUMBERS = ("requests", "seconds", "warm_up")
+_MODULE = "storagekit_sweep_file"
+# points that are printed
+_SHOWN = 40
+
+
+def join(app: typer.Typer) -> None:
+    """Add this command to the command line."""
+    app.command("sweep")(sweep)
+
+
+def sweep(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A Python file that defines `build` and `axes`.")],
+    workers: Annotated[int, typer.Option(help="Processes of this machine to run it on.")] = 1,
+    scheduler_file: Annotated[
+        Path | None, typer.Option(metavar="JSON", help="A Dask cluster to run it on, by the file its scheduler wrote.")
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of points: what is there is not run again.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="NC", help="The results, as NetCDF; FILE's name with .nc if not given.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")] = False,
+) -> None:
+    """Simulate every point of a grid, and print and write what was measured.
+
+    FILE is a Python file, which is run: it defines `build`, a function that returns a Scenario, and `axes`, a dictionary from
+    names of its parameters to lists of values; and, if it likes, seeds, requests, seconds, warm_up, allow_held_up, measures
+    (`help(storagekit.sweep)` says what they are). With a --store, a sweep that was stopped goes on where it was.
+    """
+    from storagekit.metrics import sweep as run
+
+    if workers < 1:
+        raise InputError(f"--workers {workers}: give at least 1")
+    if workers > 1 and scheduler_file is not None:
+        raise InputError("--workers starts processes here, --scheduler-file uses a cluster that runs: give one of them")
+    target = Path(f"{file.stem}.nc") if out is None else out
+    with _defined(file) as told, _client(workers, scheduler_file) as client:
+        data = run(**told, store=store, client=client)
+    _write(data, target)
+    rows = _rows(data)
+    if as_json:
+        print(json.dumps({"out": str(target), "points": rows}, indent=1))
+        return
+    print("\n".join(_table(rows[:_SHOWN])))
+    more = len(rows) - _SHOWN
+    print(f"\n{f'{more:,} more points, and ' if more > 0 else ''}all measures of each run: {target}")
+
+
+@contextmanager
+def _defined(file: Path) -> Iterator[dict[str, Any]]:
+    """What a file defines, by name. What fails in it, now or in the block, is one line that says where."""
+    spec = importlib.util.spec_from_file_location(_MODULE, file)
+    if not file.is_file() or spec is None or spec.loader is None:
+        raise InputError(f"{file}: no such Python file; give one that defines `build` and `axes`")
+    module = importlib.util.module_from_spec(spec)
+    folder = str(file.resolve().parent)
+    sys.path.insert(0, folder)
+    sys.modules[_MODULE] = module
+    try:
+        spec.loader.exec_module(module)
+        yield _taken(file, module)
+    except (InputError, SimulationError):
+        raise
+    except SyntaxError as fault:
+        raise InputError(f"{fault.filename}:{fault.lineno}: {fault.msg}") from fault
+    except Exception as fault:
+        steps = traceback.extract_tb(fault.__traceback__)
+        lines = [step.lineno for step in steps if Path(step.filename).resolve() == file.resolve()]
+        if not lines:
+            raise
+        raise InputError(f"{file}:{lines[-1]}: {type(fault).__name__}: {fault}") from fault
+    finally:
+        sys.path.remove(folder)
+        del sys.modules[_MODULE]
+
+
+def _taken(file: Path, module: ModuleType) -> dict[str, Any]:
+    told = {name: getattr(module, name) for name in _KNOWN if hasattr(module, name)}
+    for name in _NEEDED:
+        if name not in told:
+            raise InputError(f"{file}: defines no `{name}`; it needs a function `build` and a dictionary `axes`")
+    if not callable(told["build"]) or not isinstance(told["axes"], dict):
+        raise InputError(f"{file}: `build` must be a function, `axes` a dictionary from its parameters to lists")
+    for name in _NUMBERS:
+        if not isinstance(told.get(name, 0), int | float):
+            raise InputError(
+                f"{file}: `{name}` is a {type(told[name]).__name__}; here that name is for a number; rename it"
+            )
+    return told
+
+
+@contextmanager
+def _client(workers: int, scheduler_file: Path | None) -> Iterator[Any]:
+    """Whose workers run it: None's, here."""
+    from storagekit.metrics import local_workers
+    from storagekit.metrics.workers import client_of, sent_whole
+
+    if workers == 1 and scheduler_file is None:
+        yield None
+        return
+    found = local_workers(workers) if scheduler_file is None else client_of(scheduler_file)
+    with sent_whole(_MODULE), found as client:
+        yield client
+
+
+def _write(data: "xr.Dataset", path: Path) -> None:
+    from storagekit.metrics.provenance import storable
+    from storagekit.reproduce.files import replacing
+
+    plain = data.assign_attrs({name: storable(value) for name, value in data.attrs.items()})
+    named = {name: [_word(one) for one in data[name].values] for name in _axes(data) if data[name].dtype == object}
+    try:
+        with replacing(path) as temporary:
+            plain.assign_coords(named).to_netcdf(temporary, engine="h5netcdf")
+    except OSError as fault:
+        raise InputError(f"--out {path}: {fault.strerror or fault}; name a file that can be written") from fault
+
+
+def _axes(data: "xr.Dataset") -> list[str]:
+    return list(data.response.dims[:-1])
+
+
+def _word(value: Any) -> str | bool | int | float:
+    """A value of an axis for a table or a file: an object by its type."""
+    if hasattr(value, "item"):
+        value = value.item()
+    return value if isinstance(value, str | bool | int | float) else type(value).__name__
+
+
+def _rows(data: "xr.Dataset") -> list[dict[str, Any]]:
+    """For each point what it is, and means with half their 95% intervals; times in ms."""
+    from storagekit.metrics import interval
+
+    shown = data[["request_rate", "response", "throughput"]]
+    told = interval(shown).stack(point=_axes(data)) if _axes(data) else interval(shown).expand_dims("point")
+    rows = []
+    for number in range(told.sizes["point"]):
+        one = told.isel(point=number)
+        row = {name: _word(one[name].values[()]) for name in _axes(data)}
+        for name, called, factor in (
+            ("request_rate", "requests_per_second", 1),
+            ("response", "response_ms", 1e3),
+            ("throughput", "accesses_per_second_and_brick", 1),
+        ):
+            mean, low, high = (factor * float(value) for value in one[name].sel(statistic=["mean", "low", "high"]))
+            row |= {called: mean, f"{called}_plus_minus": None if high != high else (high - low) / 2}
+        rows.append(row)
+    return rows
+
+
+def _table(rows: list[dict[str, Any]]) -> list[str]:
+    names = [name for name in rows[0] if not name.endswith("_plus_minus")]
+    lines = [[name.replace("_", " ") for name in names]]
+    for row in rows:
+        lines.append([_cell(row[name], row.get(f"{name}_plus_minus")) for name in names])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+
+
+def _cell(value: Any, half: float | None) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.4g}" if half is None else f"{value:.4g} ± {half:.2g}"
