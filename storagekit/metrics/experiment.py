@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.engine import Outcome, Record, Scenario, batches, execute, stack
+from storagekit.engine import Outcome, Record, Scenario, execute
 from storagekit.errors import InputError
-from storagekit.metrics.extent import Extent, extent
-from storagekit.metrics.measures import Measure, counted, measured, sums_of
+from storagekit.metrics.course import measured_lanes, of_points, stopped_by
+from storagekit.metrics.extent import BUDGET, Extent, extent, precise
+from storagekit.metrics.measures import QUANTILES, Measure, sums_of
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import Roomed, groups, with_room
 from storagekit.metrics.standard import beside
@@ -29,15 +29,25 @@ def simulate(
     warm_up: float | None = None,
     allow_held_up: bool = False,
     measures: Sequence[Measure] = (),
+    precision: float | Mapping[str, float] | None = None,
+    budget: int = BUDGET,
 ) -> xr.Dataset:
     """One run of a scenario.
 
     requests: at least so many are answered. seconds: in place of these, so much time is simulated. warm_up: how many of them
-    pass before measuring begins, a tenth by default; the cuts fall on chunks of events. allow_held_up: whether arrivals may
-    wait outside for a slot (they are counted, and their wait is part of their response time); by default that is an error.
-    A system without `slots` gets 64, then 256, then 1,024 of them until no arrival waits: an overload is simulated three
-    times before it is refused. measures: of your own (`storagekit.metrics.Measure`), beside `storagekit.metrics.STANDARD`.
-    Returns all of them, in SI units. Raises InputError on impossible settings.
+    pass before measuring begins, by default as many as MSER-5 finds, half of them at most; the cuts fall on chunks of events.
+    allow_held_up: whether arrivals may wait outside for a slot (they are counted, and their wait is part of their response
+    time); by default that is an error. A system without `slots` gets 64, then 256, then 1,024 of them until no arrival waits:
+    an overload is simulated three times before it is refused. measures: of your own (`storagekit.metrics.Measure`), beside
+    `storagekit.metrics.STANDARD`.
+
+    precision: the run goes on, twice as long each time, until the 95% interval of the mean response time is so narrow on
+    either side, as a share of it, or until `budget` requests are answered; {"throughput": 0.005} of another measure, or of
+    several. Here the interval is over 20 parts of the run, with several seeds over these.
+
+    Returns all measures, in SI units; `response_quantile` of all requests that somebody waited for, and of its reads and its
+    writes (dimension `quantile`), within 1.6%; `warm_up`, what was left out; with a precision `response_half_width` and an
+    attribute `stopped_by`. Raises InputError on impossible settings.
 
     >>> import storagekit as sk
     >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
@@ -46,6 +56,8 @@ def simulate(
     >>> seen = sk.simulate(loop, requests=2000)
     >>> f"{float(seen.throughput):.0f} accesses a second and disk, {float(seen.response) / sk.units.MS:.0f} ms"
     '142 accesses a second and disk, 28 ms'
+    >>> f"99% within {float(seen.response_quantile.sel(quantile=0.99)) / sk.units.MS:.0f} ms"
+    '99% within 100 ms'
     """
     data = sweep(
         lambda: scenario,
@@ -56,6 +68,8 @@ def simulate(
         warm_up=warm_up,
         allow_held_up=allow_held_up,
         measures=measures,
+        precision=precision,
+        budget=budget,
     )
     return data.isel(seed=0, drop=True)
 
@@ -69,6 +83,8 @@ def replicate(
     warm_up: float | None = None,
     allow_held_up: bool = False,
     measures: Sequence[Measure] = (),
+    precision: float | Mapping[str, float] | None = None,
+    budget: int = BUDGET,
 ) -> xr.Dataset:
     """Independent runs of a scenario, all at once: as `simulate`, with a dimension `seed`.
 
@@ -89,6 +105,8 @@ def replicate(
         warm_up=warm_up,
         allow_held_up=allow_held_up,
         measures=measures,
+        precision=precision,
+        budget=budget,
     )
 
 
@@ -102,13 +120,16 @@ def sweep(
     warm_up: float | None = None,
     allow_held_up: bool = False,
     measures: Sequence[Measure] = (),
+    precision: float | Mapping[str, float] | None = None,
+    budget: int = BUDGET,
 ) -> xr.Dataset:
     """`build(**point)` simulated at every point of the grid that `axes` spans, each with every seed.
 
     axes: name of a parameter of `build` to the values it takes. seeds: how many independent runs of each point, or the
-    seeds themselves. requests, seconds, warm_up, allow_held_up, measures: as in `simulate`. Points that differ in numbers
-    only, their number of drives among them, run as one batch, and all points meet the same requests, so that differences
-    between them are sharper than the values. Returns the measures with one dimension for each axis and `seed`. Raises
+    seeds themselves. requests, seconds, warm_up, allow_held_up, measures, precision, budget: as in `simulate`, warm-up and
+    precision of each point by itself, its seeds together. Points that differ in numbers only, their number of drives among
+    them, run as one batch, and all points meet the same requests, so that differences between them are sharper than the
+    values. Returns the measures with one dimension for each axis and `seed`. Raises
     InputError on impossible settings, and where the axes are not `build`'s parameters.
 
     >>> import storagekit as sk
@@ -122,7 +143,7 @@ def sweep(
     {'replicas': 2, 'depth': 2, 'seed': 8}
     """
     seeds = listed(seeds)
-    measured_for = extent(requests, seconds, warm_up)
+    measured_for = extent(requests, seconds, warm_up, precise(precision, budget, allow_held_up))
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:
         raise InputError("an axis of the sweep has no values; give each at least one")
@@ -140,6 +161,7 @@ def sweep(
     flat = xr.concat([lane for lane in lanes if lane is not None], dim="point", join="outer")
     data = grid(flat, axes).assign_coords(seed=seeds)
     data.attrs = provenance(scenarios, axes, seeds, measured_for.told, time.perf_counter() - began)
+    data.attrs |= stopped_by(measured_for, data)
     return data
 
 
@@ -165,22 +187,15 @@ def run(
 
 
 def _batch(scenarios: list[Scenario], seeds: list[int], measured_for: Extent, measures: Sequence[Measure]) -> Roomed:
-    merged, key = stack(scenarios, seeds)
-    record = Record(sums_of(measures))
-    sums, waited = [], 0.0
-    for part, lane_keys, used in batches(merged, key):
-        told = run(part, lane_keys, measured_for.amount, record, by=measured_for.by).tally
-        waited += float(counted(told, 0, measured_for.amount, measured_for.by)["held_up"][:, :used].sum())
-        tally = counted(told, measured_for.warm_up, measured_for.amount, measured_for.by)
-        sums.append(jax.tree.map(lambda total, used=used: total[:, :used], tally))
-    joined = jax.tree.map(lambda *totals: np.concatenate(totals, axis=1), *sums)
-    bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
-    data = measured(joined, bricks, measures)
+    data, waited = measured_lanes(scenarios, seeds, measured_for, measures)
     folded = data.assign_coords(
         point=("lane", np.repeat(np.arange(len(scenarios)), len(seeds))),
         seed=("lane", np.tile(np.arange(len(seeds)), len(scenarios))),
     )
-    return Roomed(folded.set_index(lane=["point", "seed"]).unstack("lane").drop_vars("point"), waited)
+    unfolded = folded.set_index(lane=["point", "seed"]).unstack("lane").drop_vars("point")
+    # what all seeds of a point have in common
+    common = {name: unfolded[name].isel(seed=0, drop=True) for name in unfolded if name in of_points(measured_for)}
+    return Roomed(unfolded.assign(common), float(waited.sum()))
 
 
 def grid(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
@@ -189,7 +204,7 @@ def grid(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
     variables = {}
     for name, variable in flat.data_vars.items():
         moved = variable.transpose("point", ...)
-        values = moved.values.reshape(*shape, *moved.shape[1:])
+        values = moved.values.reshape((*shape, *moved.shape[1:]))
         variables[name] = ((*axes, *moved.dims[1:]), values, variable.attrs)
     return xr.Dataset(
         variables,
@@ -226,12 +241,12 @@ def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure], o
 
     others: dimensions of the result besides.
     """
-    names = {measure.name for measure in measures}
+    names = {*(measure.name for measure in measures), *QUANTILES, "warm_up"}
     own = {word for one in sums_of(measures) for word in one.along}
     for name, values in axes.items():
         if name in names:
             raise InputError(f"an axis named {name!r}: that is the name of a measure; choose another name")
-        if name in ("seed", "brick", "statistic", *own, *others):
+        if name in ("seed", "brick", "quantile", "statistic", *own, *others):
             raise InputError(f"an axis named {name!r}: that is a dimension of the result; choose another name")
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise InputError(f"axis {name!r} is {values!r}: give a list of values")
