@@ -17,7 +17,7 @@ from benchmarks.operations import operations
 from storagekit.devices import cores
 from storagekit.dispatch import DSPTF, Hashing, NearestIdle, central
 from storagekit.drive import Mixed, load_buffered, load_drive
-from storagekit.engine import Record, Scenario, System, execute, keys, stack
+from storagekit.engine import Record, ResponseBins, Scenario, System, binned, execute, keys, stack
 from storagekit.engine.run import CHUNK, Runner, _advance
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
@@ -163,6 +163,30 @@ def test_buffers(benchmark, note, bricks, outstanding):
     none, ten = np.min(taken, axis=0) / (CHUNK * 16 * 128) * 1e9
     text = f"{ratio:.2f} ({ten:.0f} against {none:.0f} ns an event and lane)"
     note(f"ten segments over none, {bricks} bricks, {outstanding} slots", text)
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_histogram(benchmark, note, reading):
+    """Response times in bins, counted a million events at a time, over the sums alone: processor time; 64 lanes a core."""
+    lanes, chunks = 64 * cores(), 16
+    stacked, _ = stack([group(DSPTF(LATENCY), reading=reading)], range(lanes))
+    plain, noting = (
+        Runner(stacked, keys(range(lanes)), record) for record in (RECORD, Record(RECORD.sums, ResponseBins()))
+    )
+    held, taken = [], []
+
+    def counting():
+        held.append(noting.advance(chunks)[1][:, :, 0])
+        if sum(codes.size for codes in held) > 2**20:
+            codes = np.concatenate(held)
+            binned(codes, np.ones((len(codes), lanes), bool))
+            held.clear()
+
+    works = [lambda: plain.advance(chunks), counting]
+    for work in works:
+        work()  # compiled
+    benchmark.pedantic(lambda: taken.append([np.sum([clocked(work) for _ in range(8)]) for work in works]), rounds=9)
+    note(f"histogram, {reading}", f"{np.median([noted / without for without, noted in taken]):.3f} x")
 
 
 def test_a_day_of_delayed_writes(against):

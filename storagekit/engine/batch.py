@@ -59,20 +59,24 @@ def width(lanes: int) -> int:
 
 
 def batches(
-    scenario: Scenario, key: np.ndarray, padded: bool = True, among: int | None = None
+    scenario: Scenario, key: np.ndarray, padded: bool = True, together: int = 1, among: int | None = None
 ) -> Iterator[tuple[Scenario, np.ndarray, int]]:
     """A stacked scenario in batches of one width, the last filled up by repetition; and how many of its lanes count.
 
     padded: few lanes too are filled up, to `width`; else only so far that devices have equally many, for long runs, in which
-    that costs more than compiling for as many as there are. among: lanes of the whole, where these are a part of it, so that
-    one that is left goes through the same program as it would have with the others.
+    that costs more than compiling for as many as there are. together: so many lanes, such as the seeds of a point, begin and
+    end with a batch, or with several where they are more than one holds. among: lanes of the whole, where these are a part of
+    it, so that one that is left goes through the same program as it would have with the others.
     """
     lanes, devices = key.shape[1], len(jax.devices())
     most = width(among or lanes)
     wide = most if padded else min(most, -(-lanes // devices) * devices)
-    for first in range(0, lanes, wide):
-        members = np.minimum(np.arange(first, first + wide), lanes - 1)
-        yield lanes_of(scenario, members), key[:, members], min(wide, lanes - first)
+    each = max(1, wide // together) * together
+    for start in range(0, lanes, each):
+        stop = min(start + each, lanes)
+        for first in range(start, stop, wide):
+            members = np.minimum(np.arange(first, first + wide), stop - 1)
+            yield lanes_of(scenario, members), key[:, members], min(wide, stop - first)
 
 
 def execute(

@@ -13,7 +13,8 @@ import xarray as xr
 from storagekit.checks import require_kind, shown
 from storagekit.engine import Scenario
 from storagekit.errors import InputError
-from storagekit.metrics.extent import extent
+from storagekit.metrics.course import stopped_by
+from storagekit.metrics.extent import BUDGET, extent, precise
 from storagekit.metrics.measures import Measure, sums_of
 from storagekit.metrics.pieces import Asked
 from storagekit.metrics.provenance import provenance
@@ -33,15 +34,25 @@ def simulate(
     warm_up: float | None = None,
     allow_held_up: bool = False,
     measures: Sequence[Measure] = (),
+    precision: float | Mapping[str, float] | None = None,
+    budget: int = BUDGET,
 ) -> xr.Dataset:
     """One run of a scenario.
 
     requests: at least so many are answered. seconds: in place of these, so much time is simulated. warm_up: how many of them
-    pass before measuring begins, a tenth by default; the cuts fall on chunks of events. allow_held_up: whether arrivals may
-    wait outside for a slot (they are counted, and their wait is part of their response time); by default that is an error.
-    A system without `slots` gets 64, then 256, then 1,024 of them until no arrival waits: an overload is simulated three
-    times before it is refused. measures: of your own (`storagekit.metrics.Measure`), beside `storagekit.metrics.STANDARD`.
-    Returns all of them, in SI units. Raises InputError on impossible settings.
+    pass before measuring begins, by default as many as MSER-5 finds, half of them at most; the cuts fall on chunks of events.
+    allow_held_up: whether arrivals may wait outside for a slot (they are counted, and their wait is part of their response
+    time); by default that is an error. A system without `slots` gets 64, then 256, then 1,024 of them until no arrival waits:
+    an overload is simulated three times before it is refused. measures: of your own (`storagekit.metrics.Measure`), beside
+    `storagekit.metrics.STANDARD`.
+
+    precision: the run goes on, twice as long each time, until the 95% interval of the mean response time is so narrow on
+    either side, as a share of it, or until `budget` requests are answered; {"throughput": 0.005} of another measure, or of
+    several. Here the interval is over 20 parts of the run, with several seeds over these.
+
+    Returns all measures, in SI units; `response_quantile` of all requests that somebody waited for, and of its reads and its
+    writes (dimension `quantile`), within 1.6%; `warm_up`, what was left out; with a precision `response_half_width` and an
+    attribute `stopped_by`. Raises InputError on impossible settings.
 
     >>> import storagekit as sk
     >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
@@ -50,6 +61,8 @@ def simulate(
     >>> seen = sk.simulate(loop, requests=2000)
     >>> f"{float(seen.throughput):.0f} accesses a second and disk, {float(seen.response) / sk.units.MS:.0f} ms"
     '142 accesses a second and disk, 28 ms'
+    >>> f"99% within {float(seen.response_quantile.sel(quantile=0.99)) / sk.units.MS:.0f} ms"
+    '99% within 100 ms'
     """
     data = sweep(
         lambda: scenario,
@@ -60,6 +73,8 @@ def simulate(
         warm_up=warm_up,
         allow_held_up=allow_held_up,
         measures=measures,
+        precision=precision,
+        budget=budget,
     )
     return data.isel(seed=0, drop=True)
 
@@ -73,6 +88,8 @@ def replicate(
     warm_up: float | None = None,
     allow_held_up: bool = False,
     measures: Sequence[Measure] = (),
+    precision: float | Mapping[str, float] | None = None,
+    budget: int = BUDGET,
 ) -> xr.Dataset:
     """Independent runs of a scenario, all at once: as `simulate`, with a dimension `seed`.
 
@@ -93,6 +110,8 @@ def replicate(
         warm_up=warm_up,
         allow_held_up=allow_held_up,
         measures=measures,
+        precision=precision,
+        budget=budget,
     )
 
 
@@ -106,16 +125,18 @@ def sweep(
     warm_up: float | None = None,
     allow_held_up: bool = False,
     measures: Sequence[Measure] = (),
+    precision: float | Mapping[str, float] | None = None,
+    budget: int = BUDGET,
     store: str | Path | None = None,
     client: Any = None,
 ) -> xr.Dataset:
     """`build(**point)` simulated at every point of the grid that `axes` spans, each with every seed.
 
     axes: name of a parameter of `build` to the values it takes; one that is called as a measure is, say `throughput`, is the
-    dimension `axis_throughput` of the result. seeds: how many independent runs of each point, or the
-    seeds themselves. requests, seconds, warm_up, allow_held_up, measures: as in `simulate`. Points that differ in numbers
-    only, their number of drives among them, run as one batch, and all points meet the same requests, so that differences
-    between them are sharper than the values.
+    dimension `axis_throughput` of the result. seeds: how many independent runs of each point, or the seeds themselves.
+    requests, seconds, warm_up, allow_held_up, measures, precision, budget: as in `simulate`, warm-up and precision of each
+    point by itself, its seeds together. Points that differ in numbers only, their number of drives among them, run as one
+    batch, and all points meet the same requests, so that differences between them are sharper than the values.
 
     store: a folder. Points run in pieces of some hundred lanes, and each piece that ends is written there, whole or not at
     all. Points that are there, with the same scenario, seeds, extent, measures and versions, are not run again: how many is
@@ -137,7 +158,8 @@ def sweep(
     >>> dict(result.throughput.sizes)
     {'replicas': 2, 'depth': 2, 'seed': 8}
     """
-    asked = Asked(tuple(listed(seeds)), extent(requests, seconds, warm_up), tuple(measures))
+    measured_for = extent(requests, seconds, warm_up, precise(precision, budget, allow_held_up))
+    asked = Asked(tuple(listed(seeds)), measured_for, tuple(measures))
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:
         raise InputError("an axis of the sweep has no values; give each at least one")
@@ -154,6 +176,7 @@ def sweep(
     data = grid(_sorted(found, most), axes).assign_coords(seed=list(asked.seeds))
     wall = time.perf_counter() - began
     data.attrs = provenance(scenarios, axes, asked.seeds, asked.extent.told, wall) | shelf.told
+    data.attrs |= stopped_by(measured_for, data)
     return data
 
 
@@ -172,7 +195,7 @@ def grid(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
     variables = {}
     for name, variable in flat.data_vars.items():
         moved = variable.transpose("point", ...)
-        values = moved.values.reshape(*shape, *moved.shape[1:])
+        values = moved.values.reshape((*shape, *moved.shape[1:]))
         variables[name] = ((*along, *moved.dims[1:]), values, variable.attrs)
     return xr.Dataset(variables, coords={**along, **_others(flat)})
 
@@ -211,7 +234,7 @@ def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure], o
     for name, values in axes.items():
         if AXIS + name in axes:
             raise InputError(f"axes named {name!r} and {AXIS + name!r}: results may call both the latter; rename one")
-        if name in ("seed", "brick", "statistic", *own, *others):
+        if name in ("seed", "brick", "quantile", "statistic", *own, *others):
             raise InputError(f"an axis named {name!r}: that is a dimension of the result; choose another name")
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise InputError(f"axis {name!r} is {values!r}: give a list of values")

@@ -5,14 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from jaxtyping import Float
 
 from storagekit.checks import require_kind, require_takes
 from storagekit.engine import Sum, Tally
 from storagekit.errors import InputError
+from storagekit.metrics.stretches import kept
 
 # names that results have beside measures: dimensions, theirs and those on the way to them, and what a replay tells
 DIMENSIONS = ("brick", "lane", "piece", "point", "quantile", "request", "seed", "statistic")
-TAKEN = (*DIMENSIONS, "read", "response_quantile", "response_time", "wrapped")
+QUANTILES = ("response_quantile", "read_response_quantile", "write_response_quantile")
+TAKEN = (*DIMENSIONS, *QUANTILES, "read", "response_time", "warm_up", "wrapped")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,17 +86,19 @@ def together(measures: Sequence[Measure]) -> tuple[Measure, ...]:
     return tuple(measures)
 
 
-def counted(tally: Tally, warm_up: float, amount: float = np.inf, by: str = "answered") -> Tally:
+def counted(
+    tally: Tally,
+    warm_up: float | Float[np.ndarray, "*lanes"],
+    amount: float | Float[np.ndarray, "*lanes"] = np.inf,
+    by: str = "answered",
+) -> Tally:
     """Sums `[row, lane]` over the chunks that begin once a lane has the `warm_up` of the sum `by` and before it has the
     `amount`: what lanes beside it do does not matter, although it runs until the slowest is done.
 
     A lane whose run is so short that no chunk is left is measured whole.
     """
-    done = tally[by].astype(np.float64)
-    before = np.cumsum(done, axis=0) - done
-    kept = (before >= warm_up) & (before < amount)
-    kept |= (done * kept).sum(axis=0) == 0
-    return {name: np.where(kept, sums, 0).sum(axis=0, dtype=np.float64) for name, sums in tally.items()}
+    mask = kept(tally, warm_up, amount, by)[:, None]
+    return {name: np.where(mask, sums, 0).sum(axis=0, dtype=np.float64) for name, sums in tally.items()}
 
 
 def measured(tally: Tally, bricks: np.ndarray, measures: Sequence[Measure]) -> xr.Dataset:

@@ -6,25 +6,22 @@ any number of devices. Only a sweep's structure with a single lane in all runs a
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any
 
-import jax
 import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.engine import Outcome, Record, Scenario, batches, execute, stack, width
+from storagekit.engine import Outcome, Record, Scenario, execute, width
+from storagekit.metrics.course import measured_lanes, of_points
 from storagekit.metrics.extent import Extent
-from storagekit.metrics.measures import Measure, counted, measured, sums_of
+from storagekit.metrics.measures import Measure
 from storagekit.metrics.provisioning import Roomed, groups, rungs, with_room
 from storagekit.metrics.standard import beside
 
 # lanes of a piece, or as many as fill the machine that asks: seconds of work, in which a few lanes of padding do not count
 LEAST = 512
-# `run`, or the engine's `execute`
-Execute = Callable[..., Outcome]
 
 
 @dataclass(frozen=True)
@@ -106,30 +103,21 @@ def run(
         )
 
 
-def finished(piece: Group, asked: Asked, through: Execute = run) -> Done:
-    """A piece's points, run."""
+def finished(piece: Group, asked: Asked, quiet: bool = False) -> Done:
+    """A piece's points, run; quiet: without a progress bar."""
     began = time.perf_counter()
-    roomed, slots = with_room(lambda some: _batch(some, piece.lanes, asked, through), piece.scenarios, piece.rungs)
+    roomed, slots = with_room(lambda some: _batch(some, piece.lanes, asked, quiet), piece.scenarios, piece.rungs)
     return Done(roomed.data, slots, np.asarray(roomed.waited), time.perf_counter() - began)
 
 
-def _batch(scenarios: list[Scenario], lanes: int, asked: Asked, through: Execute) -> Roomed:
-    seeds, extent, points = asked.seeds, asked.extent, len(scenarios)
-    merged, key = stack(scenarios, seeds)
-    record = Record(sums_of(asked.measures))
-    sums: list[Any] = []
-    waited = []
-    for part, lane_keys, used in batches(merged, key, among=lanes):
-        told = through(part, lane_keys, extent.amount, record, by=extent.by).tally
-        waited.append(counted(told, 0, extent.amount, extent.by)["held_up"][:, :used].sum(axis=0))
-        tally = counted(told, extent.warm_up, extent.amount, extent.by)
-        sums.append(jax.tree.map(lambda total, used=used: total[:, :used], tally))
-    joined = jax.tree.map(lambda *totals: np.concatenate(totals, axis=1), *sums)
-    bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
-    data = measured(joined, bricks, asked.measures)
+def _batch(scenarios: list[Scenario], lanes: int, asked: Asked, quiet: bool) -> Roomed:
+    seeds, points = asked.seeds, len(scenarios)
+    data, waited = measured_lanes(scenarios, seeds, asked.extent, asked.measures, among=lanes, quiet=quiet)
     folded = data.assign_coords(
         point=("lane", np.repeat(np.arange(points), len(seeds))),
         seed=("lane", np.tile(np.arange(len(seeds)), points)),
     )
     unfolded = folded.set_index(lane=["point", "seed"]).unstack("lane").drop_vars("point")
-    return Roomed(unfolded, np.concatenate(waited).reshape(points, -1).sum(axis=1))
+    # what all seeds of a point have in common
+    common = {name: unfolded[name].isel(seed=0, drop=True) for name in unfolded if name in of_points(asked.extent)}
+    return Roomed(unfolded.assign(common), waited.reshape(points, -1).sum(axis=1))

@@ -36,7 +36,7 @@ def provenance(
     scenarios: Sequence[Scenario],
     axes: Iterable[str],
     seeds: Sequence[int],
-    extent: Mapping[str, float],
+    extent: Mapping[str, float | str],
     wall: float,
 ) -> dict:
     """Attributes of a simulated result. extent: how long each run was, by name. wall: the seconds it took.

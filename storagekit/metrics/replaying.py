@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -14,10 +15,10 @@ from storagekit.metrics.pieces import run
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import Roomed, rungs, with_room
 from storagekit.metrics.standard import beside
+from storagekit.metrics.tails import from_times
 from storagekit.workload import recorded, wrapped
 from storagekit.workload.trace import RequestTrace
 
-QUANTILES = (0.5, 0.95, 0.99)
 PARTS = ("seek", "rotation", "transfer")
 
 
@@ -27,9 +28,9 @@ def replay(
     """Every request of a trace through a system, at the trace's times divided by `scale`.
 
     Returns the measures of `simulate` over the whole trace, and by request (dimension `request`) `response_time` and
-    `read`; quantiles of the response time (dimension `quantile`) as `response_quantile`; `wrapped`, the share of requests
-    whose address lay beyond the system's capacity. The busiest brick and the largest part of its time are in the
-    attributes `busiest_brick` and `bottleneck`. seed: of the spindles' phases. measures: of your own, beside the standard
+    `read`; quantiles of the response time (dimension `quantile`), exact here, and from the first request on; `wrapped`, the
+    share of requests to addresses beyond the system's capacity. The busiest brick and the largest part of its time are in
+    the attributes `busiest_brick` and `bottleneck`. seed: of the spindles' phases. measures: of your own, beside the standard
     ones. Requests may wait outside for a slot; they are counted in `held_up`, and a system without `slots` gets 64, then 256,
     then 1,024 of them until none does.
 
@@ -57,7 +58,7 @@ def replay(
         "busiest_brick": int(np.argmax(data.utilization.values)),
         "bottleneck": max(PARTS, key=lambda part: float(data[part])),
     }
-    return data.assign_coords(quantile=list(QUANTILES))
+    return data
 
 
 def _once(scenario: Scenario, trace: RequestTrace, seed: int, measures: Sequence[Measure]) -> Roomed:
@@ -67,16 +68,16 @@ def _once(scenario: Scenario, trace: RequestTrace, seed: int, measures: Sequence
     one_lane = {name: total[:, None] for name, total in counted(outcome.tally, 0).items()}
     data = measured(one_lane, np.asarray([bricks]), measures)
     data = data.isel(lane=0).isel(brick=slice(0, bricks))
-    response = _by_request(outcome.log, len(trace))
+    response, waited_for = _by_request(outcome.log, len(trace))
     data["response_time"] = ("request", response, {"units": "s", "long_name": "response time of each request"})
     data["read"] = ("request", trace.read, {"long_name": "whether a request is a read"})
-    data["response_quantile"] = ("quantile", np.quantile(response, QUANTILES), {"units": "s"})
-    return Roomed(data, float(data.held_up))
+    return Roomed(data.merge(from_times(response[waited_for], trace.read[waited_for])), float(data.held_up))
 
 
-def _by_request(log, count: int) -> np.ndarray:
-    """Response times in the order of the requests."""
+def _by_request(log: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Response times in the order of the requests, and of which of them somebody waited for the answer."""
     answered = log.number != NOBODY
-    response = np.full(count, np.nan)
+    response, waited_for = np.full(count, np.nan), np.zeros(count, bool)
     response[log.number[answered]] = log.response[answered]
-    return response
+    waited_for[log.number[answered]] = ~log.asynchronous[answered]
+    return response, waited_for

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from storagekit.devices import cores
-from storagekit.engine import Record, execute
+from storagekit.engine import Record
 from storagekit.errors import InputError, SimulationError
 from storagekit.metrics.contents import Contents, made_with
 from storagekit.metrics.measures import Measure, sums_of
@@ -78,7 +78,7 @@ def _on_a_worker(packed: bytes, made: dict[str, str]) -> Done:
     piece, asked, called = pickle.loads(packed)
     if called not in _heard:
         _heard[called] = replace(asked, own=_linked(asked.own))
-    return finished(piece, _heard[called], execute)
+    return finished(piece, _heard[called], quiet=True)
 
 
 def _linked(own: Sequence[Measure]) -> tuple[Measure, ...]:

@@ -204,7 +204,7 @@ def _print_replay(data, as_json: bool) -> None:
 
 def _report(data) -> dict:
     """What `replay` prints, times in ms."""
-    median, p95, p99 = (1e3 * float(value) for value in data.response_quantile)
+    median, p95, p99, p999 = (1e3 * float(value) for value in data.response_quantile)
     return {
         "trace": data.attrs["trace"],
         "drive": data.attrs["drive"],
@@ -216,6 +216,7 @@ def _report(data) -> dict:
         "response_p50_ms": median,
         "response_p95_ms": p95,
         "response_p99_ms": p99,
+        "response_p999_ms": p999,
         "service_mean_ms": 1e3 * float(data.service_time),
         "queue_depth": float(data.outstanding),
         "candidates": float(data.candidates),

@@ -48,6 +48,11 @@ class AbstractArrivals(eqx.Module):
         """The most requests that are unanswered at once, None where nothing limits them."""
         return None
 
+    @property
+    def total(self) -> int | None:
+        """How many requests come, None where they go on coming."""
+        return None
+
     def check(self, capacity: int | Num[AnyArray, "..."]) -> None:
         """Raises InputError where requests lie beyond `capacity` sectors whatever is drawn."""
 
@@ -225,6 +230,10 @@ class RecordedArrivals(AbstractArrivals):
     @property
     def told_apart(self):
         return self.clients
+
+    @property
+    def total(self):
+        return len(self.gap)
 
     @property
     def stream_count(self):

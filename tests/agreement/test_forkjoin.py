@@ -12,7 +12,7 @@ from storagekit.analytic.forkjoin.striping import Striping
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import Record, ResponseLog, Scenario, System, keys
-from storagekit.metrics.experiment import run
+from storagekit.metrics import run
 from storagekit.metrics.replaying import _by_request
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS

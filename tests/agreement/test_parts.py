@@ -17,8 +17,7 @@ from storagekit.analytic.forkjoin import Stream, completion_times
 from storagekit.dispatch import Everyone, Hedged, Redundant, ShortestQueue
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Record, ResponseLog, Scenario, System, keys
-from storagekit.metrics import replicate
-from storagekit.metrics.experiment import run
+from storagekit.metrics import replicate, run
 from storagekit.metrics.replaying import _by_request
 from storagekit.placement import Coded, Replicas, Striped
 from storagekit.schedule import FCFS

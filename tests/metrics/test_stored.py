@@ -13,8 +13,8 @@ from helpers import assert_refused, assert_same_bytes
 
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer, load_drive
-from storagekit.engine import ANSWERED, Scenario, Sum, System, answered, execute
-from storagekit.metrics import Measure, provisioning, sweep, sweeping
+from storagekit.engine import ANSWERED, Runner, Scenario, Sum, System, answered
+from storagekit.metrics import Measure, course, provisioning, sweep, sweeping
 from storagekit.metrics import pieces as piecewise
 from storagekit.metrics.extent import extent
 from storagekit.placement import Replicas
@@ -74,18 +74,19 @@ def test_which_points_were_there_changes_no_bit(tmp_path, whole, pairs, there):
     assert_same_bytes(resumed, whole)
 
 
-def test_a_single_lane_that_is_left_is_none_that_runs_alone(tmp_path):
+def test_a_single_lane_that_is_left_is_none_that_runs_alone(tmp_path, monkeypatch):
     """Of a sweep with one seed: by itself it would go through another program, whose last digits may be others."""
     asked, widths = piecewise.Asked((3,), extent(200, None, None)), []
 
-    def through(scenario, key, *more, **named):
+    def watched(scenario, key, record):
         widths.append(key.shape[1])
-        return execute(scenario, key, *more, **named)
+        return Runner(scenario, key, record)
 
+    monkeypatch.setattr(course, "Runner", watched)
     for points in ([build(2), build(4)], [build(4)]):
         (group,) = piecewise.grouped(points, seeds=1)
         (piece,) = piecewise.pieces(group, {len(points) - 1}, seeds=1)
-        piecewise.finished(piece, asked, through)
+        piecewise.finished(piece, asked, quiet=True)
     assert widths[0] > widths[1] == 1
 
     axes, effort = {"depth": [2, 4]}, {"seeds": [3], "requests": 200}

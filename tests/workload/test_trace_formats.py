@@ -68,14 +68,28 @@ def write_fio(rows) -> bytes:
     )
 
 
+def write_blkparse(rows) -> bytes:
+    events = [(t, "Q", i) for i, (t, *_) in enumerate(rows)] + [(t + w, "C", i) for i, (t, *_, w) in enumerate(rows)]
+    lines = []
+    for number, (t, action, i) in enumerate(sorted(events, key=lambda event: (event[0], event[1] == "C"))):
+        _, device, block, blocks, is_read, _ = rows[i]
+        tail = "[0]" if action == "C" else "[fio]"
+        lines.append(
+            f"{'8,' + str(device):>5} {number % 4:>4} {number:>8} {t // 10**6:>5}.{t % 10**6 * 1000:09} {77:>5} {action:>2} "
+            f"{'R' if is_read else 'WS':>3} {block} + {blocks} {tail}\n"
+        )
+    return "".join(lines).encode()
+
+
 WRITERS = {
+    "blkparse": write_blkparse,
     "spc": write_spc,
     "msr": write_msr,
     "disksim": write_disksim,
     "srt13": write_srt13,
     "srt17": write_srt17,
 }
-DEVICE_NAME = {"msr": "usr.{}", "srt17": "0x{:08x}"}
+DEVICE_NAME = {"blkparse": "8,{}", "msr": "usr.{}", "srt17": "0x{:08x}"}
 
 rows = st.lists(
     st.tuples(
@@ -198,7 +212,7 @@ def test_what_is_written_is_read_back(tmp_path, kind, rows):
     assert trace.offset.tolist() == [512 * b for b in block]
     assert trace.size.tolist() == [512 * n for n in blocks]
     assert trace.read.tolist() == list(is_read)
-    if kind in ("msr", "srt13", "srt17"):
+    if kind in ("blkparse", "msr", "srt13", "srt17"):
         np.testing.assert_allclose(trace.measured_response, np.divide(response, 1e6), rtol=1e-15)
     checked(trace)
 
@@ -247,6 +261,7 @@ def test_chunks_join_to_what_read_gives(tmp_path, kind, monkeypatch):
     whole = read(path)
     monkeypatch.setattr("storagekit.workload.trace.text.BLOCK", 1000)
     monkeypatch.setattr("storagekit.workload.trace.srt.CHUNK", 37)
+    monkeypatch.setattr("storagekit.workload.trace.blkparse.CHUNK", 37)
     parts = list(chunks(path))
     assert len(parts) > 5
     assert_same(read(path), whole) if kind != "validate" else None
@@ -405,7 +420,7 @@ def test_a_damaged_first_line_does_not_hide_the_format(tmp_path):
 
 @pytest.mark.parametrize("data", [b"hello world\n", b"\x00\xff" * 500, b"1,2\n3,4\n"])
 def test_no_format_is_a_clear_error(tmp_path, data):
-    with pytest.raises(InputError, match="none of srt, spc, msr, disksim, disksim-validate, fio"):
+    with pytest.raises(InputError, match="none of srt, spc, msr, disksim, disksim-validate, fio, blkparse"):
         read(save(tmp_path, data))
 
 

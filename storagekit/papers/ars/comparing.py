@@ -21,7 +21,14 @@ def swept(
 ) -> xr.Dataset:
     """A sweep of the cluster after a warm-up of a tenth; responses are NaN where arrivals outrun the disks, and wait outside
     for a slot."""
-    data = sweep(build, axes, seeds=effort.seed_list, requests=effort.requests, allow_held_up=True)
+    data = sweep(
+        build,
+        axes,
+        seeds=effort.seed_list,
+        requests=effort.requests,
+        warm_up=effort.requests // 10,
+        allow_held_up=True,
+    )
     steady = (data.held_up / data.requests).mean("seed") < 1e-3
     data["response"] = data.response.where(steady)
     data.attrs |= {"paper": "ars", "exhibit": f"ars.{exhibit}"}

@@ -1,17 +1,18 @@
-"""Block traces: read them in any of six formats, cut them, say what workload they hold.
+"""Block traces: read them in any of seven formats, cut them, say what workload they hold.
 
 >>> trace = read("Financial1.spc.xz")                      # doctest: +SKIP
 >>> characteristics(trace.window(0, 3600)).read_share      # doctest: +SKIP
 
 ====================  ================================================================
 read, chunks          a whole file at once; a file of any length, chunk by chunk
-FORMATS               the formats: SPC, MSR, SRT, DISKSIM, DISKSIM_VALIDATE, FIO
+FORMATS               the formats: SPC, MSR, SRT, DISKSIM, DISKSIM_VALIDATE, FIO, BLKPARSE
 RequestTrace          what both give: equal-length arrays in SI units
 request_trace         the same from arrays of your own, checked
 characteristics       rate, mix, sizes, burstiness, locality (TraceCharacteristics, UNITS)
 ====================  ================================================================
 """
 
+from storagekit.workload.trace.blkparse import BLKPARSE
 from storagekit.workload.trace.characteristics import (
     UNITS,
     TraceCharacteristics,
@@ -26,6 +27,7 @@ from storagekit.workload.trace.spc import SPC
 from storagekit.workload.trace.srt import SRT
 
 __all__ = [
+    "BLKPARSE",
     "DISKSIM",
     "DISKSIM_VALIDATE",
     "FIO",

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from storagekit.errors import InputError
+from storagekit.workload.trace.blkparse import BLKPARSE
 from storagekit.workload.trace.disksim import DISKSIM, DISKSIM_VALIDATE
 from storagekit.workload.trace.fio import FIO
 from storagekit.workload.trace.formats import Records, TraceFormat
@@ -21,7 +22,7 @@ from storagekit.workload.trace.streams import ByteStream
 
 __all__ = ["DISORDER_LIMIT", "FORMATS", "chunks", "read"]
 
-FORMATS: tuple[TraceFormat, ...] = (SRT, SPC, MSR, DISKSIM, DISKSIM_VALIDATE, FIO)
+FORMATS: tuple[TraceFormat, ...] = (SRT, SPC, MSR, DISKSIM, DISKSIM_VALIDATE, FIO, BLKPARSE)
 
 DISORDER_LIMIT = 60.0
 """How far behind an earlier record a time may lie, s. Completions logged out of order, as in the

@@ -21,7 +21,7 @@ from storagekit.workload.trace.fields import Field, Fields
 from storagekit.workload.trace.formats import Records, TraceFormat
 from storagekit.workload.trace.streams import ByteStream
 
-__all__ = ["TextFormat", "first_lines"]
+__all__ = ["TextFormat", "blocks", "first_lines"]
 
 BLOCK = 2 * 1024 * 1024  # bytes; about 65,536 lines of 32 bytes
 MAX_LINE = 65_536  # bytes
@@ -61,7 +61,7 @@ class TextFormat(TraceFormat):
         return any(self._parses(text) for text in first_lines(head))
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
-        for block in _blocks(stream):
+        for block in blocks(stream):
             columns, position = self._fast(block) or self._slow(block, stream.name)
             if len(position):
                 yield self.convert(columns, position)
@@ -156,7 +156,7 @@ def _clip(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
-def _blocks(stream: ByteStream) -> Iterator[Block]:
+def blocks(stream: ByteStream) -> Iterator[Block]:
     """The file in blocks of whole lines; raises InputError at a line too long to be text."""
     first, rest = 1, b""
     while data := stream.read(BLOCK):

@@ -1,0 +1,159 @@
+"""What `blkparse` prints of a Linux block layer's events, in its default format (with or without -t).
+
+    device  cpu  sequence  seconds.nanoseconds  process  action  RWBS  sector + sectors [command or error]
+
+A request arrives where it is queued (Q); its measured response ends where a completion (C) of its device and direction covers
+its last sector, that of what it was merged with too. Other actions, flushes, discards and the summary at the end are passed
+over. A request that the file shows no completion of was still under way, and is left out, unless the file has no completions
+at all. A write without the S of RWBS is asynchronous. Source: blkparse(1), and blkparse_fmt.c of blktrace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storagekit.errors import InputError
+from storagekit.workload.trace.formats import CHUNK, Records, TraceFormat, dense
+from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
+from storagekit.workload.trace.streams import ByteStream
+from storagekit.workload.trace.text import blocks, first_lines
+
+__all__ = ["BLKPARSE", "Blkparse"]
+
+SECTOR = 512  # bytes
+EVENT = re.compile(
+    r"(?P<device>\d+,\d+) +\d+ +\d+ +(?P<seconds>\d+)\.(?P<nanoseconds>\d{9}) +\d+ +(?P<action>[A-Z]{1,2}|m) +(?P<rest>.*)",
+    re.ASCII,
+)
+# flushes, and of plugging and messages, have no place
+PLACE = re.compile(r"(?P<rwbs>[A-Z]+) +(?P<sector>\d+) \+ (?P<sectors>\d+)( .*)?", re.ASCII)
+# of each CPU and device, after an empty line
+SUMMARY = re.compile(r"(CPU\d+|Total) \(.*\):?")
+QUEUED, COMPLETED = "Q", "C"
+
+
+@dataclass(slots=True)
+class Queued:
+    """A request: when it arrived (ns), where it lies (sectors), and the nanoseconds until it was over, once it is."""
+
+    clock: int
+    device: str
+    start: int
+    stop: int
+    read: bool
+    asynchronous: bool
+    line: int
+    took: int | None = None
+
+
+class Blkparse(TraceFormat):
+    """blkparse's lines of events; devices are named by their numbers, as `8,0`."""
+
+    name = "blkparse"
+    unit = "line"
+    ticks_per_second = 1e9
+
+    def recognises(self, head: bytes) -> bool:
+        return any(EVENT.fullmatch(line) for line in first_lines(head))
+
+    def records(self, stream: ByteStream) -> Iterator[Records]:
+        waiting: deque[Queued] = deque()
+        under_way: dict[tuple[str, bool], list[Queued]] = {}
+        completions = False
+        for line, action, event in self._events(stream):
+            whose = under_way.setdefault((event.device, event.read), [])
+            if action == QUEUED:
+                waiting.append(event)
+                whose.append(event)
+                continue
+            completions = True
+            for one in _completed(whose, event):
+                one.took = event.clock - one.clock
+                if one.took < 0:
+                    raise self._fault(
+                        stream.name, line, f"completes what line {one.line} queued later", "sort it by time"
+                    )
+                whose.remove(one)
+            if len(waiting) >= CHUNK and waiting[0].took is not None:
+                yield _records(list(_over(waiting)))
+        rest = [one for one in waiting if one.took is not None or not completions]
+        if rest:
+            yield _records(rest)
+
+    def _events(self, stream: ByteStream) -> Iterator[tuple[int, str, Queued]]:
+        """The lines of what is queued and completed: their number, which of the two it is, and the request."""
+        for block in blocks(stream):
+            for number, raw in enumerate(block.data.decode("latin-1").split("\n"), block.first):
+                text = raw.strip(" \t\r")
+                if SUMMARY.fullmatch(text):
+                    return
+                if not text:
+                    continue
+                event = EVENT.fullmatch(text)
+                if event is None:
+                    ends = block.cut and number == block.first + block.data.count(b"\n")
+                    raise self._fault(
+                        stream.name,
+                        number,
+                        f"is no event of blkparse's default format ({text[:40]!r})",
+                        "fetch the file again, it ends in the middle of this line" if ends else "print it without -f",
+                    )
+                if event["action"] in (QUEUED, COMPLETED):
+                    request = self._request(stream.name, number, event)
+                    if request is not None:
+                        yield number, event["action"], request
+
+    def _request(self, name: str, line: int, event: re.Match) -> Queued | None:
+        place = PLACE.fullmatch(event["rest"])
+        if place is None or int(place["sectors"]) == 0 or not re.search("R|W", place["rwbs"]) or "D" in place["rwbs"]:
+            return None
+        start, sectors, read = int(place["sector"]), int(place["sectors"]), "R" in place["rwbs"]
+        if start > MAX_OFFSET // SECTOR or sectors > MAX_SIZE // SECTOR:
+            raise self._fault(name, line, f"has {sectors} sectors at {start}, more than a disk has", "remove it")
+        clock = int(event["seconds"]) * 10**9 + int(event["nanoseconds"])
+        if clock >= 2**63:
+            raise self._fault(name, line, f"has a time of {event['seconds']} s", "remove it")
+        hidden = not read and "S" not in place["rwbs"]
+        return Queued(clock, event["device"], start, start + sectors, read, hidden, line)
+
+    def _fault(self, name: str, line: int, what: str, remedy: str) -> InputError:
+        return InputError(f"{name} line {line} {what}; {remedy}, or name another format (it was read as {self.name})")
+
+
+def _completed(under_way: list[Queued], by: Queued) -> list[Queued]:
+    """The first queued of exactly that place, or else, where requests were merged or cut, all whose last sector it has."""
+    same = [one for one in under_way if (one.start, one.stop) == (by.start, by.stop)]
+    return same[:1] or [one for one in under_way if by.start < one.stop <= by.stop]
+
+
+def _over(waiting: deque[Queued]) -> Iterator[Queued]:
+    """Those at its head that are over, taken from it."""
+    while waiting and waiting[0].took is not None:
+        yield waiting.popleft()
+
+
+def _records(some: Sequence[Queued]) -> Records:
+    def column(values, kind) -> np.ndarray:
+        return np.array(list(values), kind)
+
+    device, names = dense(column((one.device for one in some), "U"), str)
+    took = [one.took for one in some if one.took is not None]
+    return Records(
+        clock=column((one.clock for one in some), np.int64),
+        device=device,
+        names=names,
+        offset=column((one.start * SECTOR for one in some), np.int64),
+        size=column(((one.stop - one.start) * SECTOR for one in some), np.int64),
+        read=column((one.read for one in some), bool),
+        position=column((one.line for one in some), np.int64),
+        asynchronous=column((one.asynchronous for one in some), bool),
+        measured_response=np.array(took) / 1e9 if took else None,
+    )
+
+
+BLKPARSE = Blkparse()

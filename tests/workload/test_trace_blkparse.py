@@ -1,0 +1,119 @@
+"""blkparse's events: what of them is a request, and which completion is whose."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from storagekit.errors import InputError
+from storagekit.workload.trace import read
+
+# a merge of two writes, a read that another CPU completes, a flush, a discard, plugging; the write at the end is under way
+SAMPLE = b"""\
+  8,0    3        1     0.000000000   697  Q  WS 100 + 8 [kworker/3:1]
+  8,0    3        2     0.000001829   697  G  WS 100 + 8 [kworker/3:1]
+  8,0    3        3     0.000002500   697  P   N [kworker/3:1]
+  8,0    3        4     0.000100000   697  Q   W 108 + 16 [fio #1]
+  8,0    3        5     0.000101000   697  M   W 108 + 16 [fio #1]
+  8,0    3        6     0.000102000   697  U   N [fio #1] 1
+  8,0    3        7     0.000110000   697  D  WS 100 + 24 (   8000) [fio #1]
+  8,16   0        1     0.001000000     0  Q   R 5000 + 2 [dd]
+  8,0    3        8     0.001100000   697  Q FWS [jbd2/sda]
+  8,0    3        9     0.001200000   697  Q  DS 900 + 800 [fstrim]
+  8,0    3        0     0.001300000     0  m   N cfq697 insert_request
+  8,16   1        1     0.003500000     0  C   R 5000 + 2 [0]
+  8,0    0       10     0.005000000     0  C  WS 100 + 24 ( 4890000) [0]
+  8,0    0       11     0.006000000   697  Q  WS 300 + 8 [fio #1]
+
+CPU0 (sda):
+ Reads Queued:           0,        0KiB\t Writes Queued:           1,        4KiB
+"""
+anytime = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def save(folder, data):
+    path = folder / "sample"
+    path.write_bytes(data)
+    return path
+
+
+def test_a_sample_by_hand(tmp_path):
+    trace = read(save(tmp_path, SAMPLE))
+    assert trace.source.format == "blkparse" and trace.devices == ("8,0", "8,16")
+    assert trace.time.tolist() == [0.0, 100e-6, 1e-3]
+    assert trace.device.tolist() == [0, 0, 1]
+    assert (trace.offset // 512).tolist() == [100, 108, 5000] and (trace.size // 512).tolist() == [8, 16, 2]
+    assert trace.read.tolist() == [False, False, True]
+    # written back without S: nobody waits
+    assert trace.asynchronous.tolist() == [False, True, False]
+    np.testing.assert_allclose(trace.measured_response, [5e-3, 4.9e-3, 2.5e-3], rtol=1e-12)
+
+
+def test_without_completions_every_request_stays_and_none_is_measured(tmp_path):
+    queued = b"\n".join(line for line in SAMPLE.split(b"\n") if b" C " not in line)
+    trace = read(save(tmp_path, queued))
+    assert len(trace) == 4 and trace.measured_response is None
+
+
+@anytime
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 10**9),
+            st.lists(st.integers(1, 64), min_size=1, max_size=5),
+            st.integers(0, 10**9),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_what_was_merged_is_completed_together_and_nothing_else(tmp_path, requests):
+    """Requests apart from one another, each queued in as many pieces as are merged, 100 ns apart, completed as one."""
+    events, expected = [], []
+    for number, (start, pieces, took, is_read) in enumerate(requests):
+        kind, at = "R" if is_read else "WS", number * 1000
+        for piece, sectors in enumerate(pieces):
+            events.append((start + 100 * piece, 0, f"Q {kind} {at} + {sectors} [a]"))
+            expected.append((start + 100 * piece, at * 512, 500 - 100 * piece + took))
+            at += sectors
+        events.append((start + 500 + took, 1, f"C {kind} {number * 1000} + {sum(pieces)} [0]"))
+    lines = [f"8,0 0 1 {at // 10**9}.{at % 10**9:09} 1 {text}" for at, _, text in sorted(events)]
+    trace = read(save(tmp_path, "\n".join(lines).encode()))
+    first = min(at for at, _, _ in expected)
+    found = zip(np.round(trace.time * 1e9) + first, trace.offset, np.round(trace.measured_response * 1e9), strict=True)
+    assert sorted(tuple(map(int, row)) for row in found) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (b"8,0 3 2 0.000001829 697 Q WS", None),
+        (
+            b"8,0 3 2 0.0001829 697 Q WS 1 + 1 [a]",
+            r"line 2 is no event of blkparse's default format .*print it without -f",
+        ),
+        (b"8,0 3 2 0.000001829 697 ? WS 1 + 1 [a]", "line 2 is no event"),
+        (b"sda 3 2 0.000001829 697 Q WS 1 + 1 [a]", "line 2 is no event"),
+        (
+            b"8,0 3 2 0.000001829 697 Q WS 99999999999999999999 + 1 [a]",
+            "line 2 has 1 sectors at 9{20}, more than a disk has",
+        ),
+        (b"8,0 3 2 99999999999.000001829 697 Q WS 1 + 1 [a]", "line 2 has a time of 99999999999 s"),
+        (b"8,0 3 2 0.000000000 697 C WS 100 + 8 [0]", "line 2 completes what line 1 queued later; sort it by time"),
+    ],
+)
+def test_a_fault_is_named_with_its_line(tmp_path, line, says):
+    first = b"8,0 3 1 0.000000005 697 Q WS 100 + 8 [a]\n"
+    path = save(tmp_path, first + line + b"\n")
+    if says is None:
+        assert len(read(path)) == 1
+        return
+    with pytest.raises(InputError, match=says) as caught:
+        read(path, "blkparse")
+    assert "sample" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_file_that_ends_within_a_line_says_so(tmp_path):
+    with pytest.raises(InputError, match=r"line 2 is no event .*it ends in the middle of this line"):
+        read(save(tmp_path, SAMPLE[:95]))
