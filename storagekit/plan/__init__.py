@@ -1,7 +1,8 @@
 """What a capacity planner imports.
 
 ====================  ====================================================================
-array                 how to lay out given disks: every layout ranked by what it gives
+schemes               which way to keep data on given disks: RAID levels, codes, SR-Arrays, bricks with copies, ranked
+array                 how to lay out given disks: every SR-Array ranked by what it gives
 size                  the fewest disks for a goal
 memory                memory or disks: where their prices break even
 rank_many             the best layout for each of many questions at once
@@ -17,6 +18,23 @@ from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.binding import Binding
 from storagekit.plan.answer import Candidate, Check, LayoutAnswer, SizeAnswer
 from storagekit.plan.goal import ResponseGoal, ThroughputGoal
+from storagekit.plan.keeping import (
+    DSPTFCopies,
+    Hashed,
+    LeastCost,
+    Mirrored,
+    MostSpace,
+    MostThroughput,
+    Parity,
+    ParityRows,
+    ReplicatedBricks,
+    SchemesAnswer,
+    SchemesCheck,
+    ShortestMean,
+    ShortestTail,
+    SRArrays,
+    schemes,
+)
 from storagekit.plan.many import Ranked, rank_many
 from storagekit.plan.memory_or_disks import MemoryAnswer, price_ratio
 from storagekit.plan.memory_or_disks import memory_or_disks as memory
@@ -35,19 +53,33 @@ __all__ = [
     "Binding",
     "Candidate",
     "Check",
+    "DSPTFCopies",
     "DriveFigures",
+    "Hashed",
     "Latency",
     "Layout",
     "LayoutAnswer",
+    "LeastCost",
     "MemoryAnswer",
+    "Mirrored",
+    "MostSpace",
+    "MostThroughput",
+    "Parity",
+    "ParityRows",
     "Question",
     "RandomQuestion",
     "Ranked",
+    "ReplicatedBricks",
     "ResponseGoal",
+    "SRArrays",
+    "SchemesAnswer",
+    "SchemesCheck",
     "Share",
     "SharesAnswer",
     "SharesCheck",
     "SharesRow",
+    "ShortestMean",
+    "ShortestTail",
     "SizeAnswer",
     "Stream",
     "Throughput",
@@ -58,6 +90,7 @@ __all__ = [
     "price_ratio",
     "random_questions",
     "rank_many",
+    "schemes",
     "shares",
     "size",
 ]

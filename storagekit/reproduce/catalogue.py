@@ -75,6 +75,7 @@ PLACEMENTS = Room(
         "sr-mirror": "SRMirror",
         "striped": "Striped",
         "raid5": "RAID5",
+        "parity-groups": "ParityGroups",
         "coded": "Coded",
         "bricks": "Bricks",
         "volumes": "Volumes",

@@ -16,7 +16,7 @@ import typer
 from typer.exceptions import TyperException
 
 from storagekit.errors import InputError, SimulationError
-from storagekit.reproduce import cli_drive, cli_plan, cli_sweep, cli_trace, completing
+from storagekit.reproduce import cli_drive, cli_plan, cli_schemes, cli_sweep, cli_trace, completing
 
 app = typer.Typer(
     name="storagekit",
@@ -134,6 +134,7 @@ cli_trace.join(app)
 cli_drive.join(app)
 cli_plan.join(app)
 cli_sweep.join(app)
+cli_schemes.join(app)
 
 
 def main() -> None:

@@ -1,0 +1,21 @@
+"""Which way to keep data on given disks: RAID levels, codes, SR-Arrays and replicated bricks side by side (`schemes`)."""
+
+from storagekit.plan.keeping.aims import AIMS as AIMS
+from storagekit.plan.keeping.aims import Aim as Aim
+from storagekit.plan.keeping.aims import LeastCost as LeastCost
+from storagekit.plan.keeping.aims import MostSpace as MostSpace
+from storagekit.plan.keeping.aims import MostThroughput as MostThroughput
+from storagekit.plan.keeping.aims import ShortestMean as ShortestMean
+from storagekit.plan.keeping.aims import ShortestTail as ShortestTail
+from storagekit.plan.keeping.answer import SchemesAnswer as SchemesAnswer
+from storagekit.plan.keeping.asking import schemes as schemes
+from storagekit.plan.keeping.checked import SchemesCheck as SchemesCheck
+from storagekit.plan.keeping.families import ARRAYS as ARRAYS
+from storagekit.plan.keeping.families import ParityRows as ParityRows
+from storagekit.plan.keeping.families import ReplicatedBricks as ReplicatedBricks
+from storagekit.plan.keeping.families import SRArrays as SRArrays
+from storagekit.plan.keeping.predicting import Prediction as Prediction
+from storagekit.plan.keeping.scheme import DSPTFCopies as DSPTFCopies
+from storagekit.plan.keeping.scheme import Hashed as Hashed
+from storagekit.plan.keeping.scheme import Mirrored as Mirrored
+from storagekit.plan.keeping.scheme import Parity as Parity

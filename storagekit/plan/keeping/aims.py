@@ -1,0 +1,89 @@
+"""What schemes are ranked by."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from storagekit.plan.keeping.predicting import Prediction
+
+
+class Aim(ABC):
+    """What is wanted most; of equals the one that survives more is better, then the one with more room."""
+
+    name: ClassVar[str]
+    # whether fewer disks than there are may be the answer
+    may_leave_disks: ClassVar[bool] = False
+
+    @abstractmethod
+    def score(self, one: Prediction) -> float:
+        """Less is better."""
+
+    def key(self, one: Prediction) -> tuple[float, ...]:
+        """What predictions are sorted by."""
+        # scores that only rounding tells apart are equal
+        return float(f"{self.score(one):.9g}"), -one.survives, -one.usable
+
+
+@dataclass(frozen=True)
+class MostThroughput(Aim):
+    """The most requests a second: with the outstanding ones, or before the disks are overloaded."""
+
+    name = "throughput"
+
+    def score(self, one):
+        return -one.throughput
+
+
+@dataclass(frozen=True)
+class ShortestMean(Aim):
+    """The least mean response time."""
+
+    name = "mean"
+
+    def score(self, one):
+        return one.mean
+
+
+@dataclass(frozen=True)
+class ShortestTail(Aim):
+    """The least time that 99% of the requests keep within; where a number of requests is kept outstanding, for which no
+    formula says that, the least mean."""
+
+    name = "p99"
+
+    def score(self, one):
+        return one.mean if np.isnan(one.p99) else one.p99
+
+
+@dataclass(frozen=True)
+class LeastCost(Aim):
+    """The fewest disks, then the least mean response time."""
+
+    name = "cost"
+    may_leave_disks = True
+
+    def score(self, one):
+        return one.scheme.disks
+
+    def key(self, one):
+        return float(one.scheme.disks), one.mean, *super().key(one)[1:]
+
+
+@dataclass(frozen=True)
+class MostSpace(Aim):
+    """The most room for data, then the least mean response time."""
+
+    name = "space"
+
+    def score(self, one):
+        return -one.usable
+
+    def key(self, one):
+        return float(f"{-one.usable:.9g}"), one.mean, -one.survives
+
+
+AIMS: dict[str, Aim] = {
+    one.name: one for one in (MostThroughput(), ShortestMean(), ShortestTail(), LeastCost(), MostSpace())
+}

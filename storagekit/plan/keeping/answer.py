@@ -1,0 +1,174 @@
+"""The answer about schemes: what each gives, what was assumed, and how well simulation bears it out."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from storagekit.analytic.array.elevator import Scheduler
+from storagekit.binding import Binding
+from storagekit.errors import InputError
+from storagekit.plan.keeping.aims import Aim
+from storagekit.plan.keeping.checked import SchemesCheck, finite
+from storagekit.plan.keeping.needs import Needs
+from storagekit.plan.keeping.predicting import Prediction
+from storagekit.units import HOUR, KB, MS
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_SHOWN = 10
+_TB = 1e12
+# of a `Prediction`, with units and meaning
+COLUMNS = {
+    "throughput": ("1/s", "requests a second: with those outstanding, or before the disks are overloaded"),
+    "mean": ("s", "mean response time"),
+    "p95": ("s", "response time that 95% of the requests keep within"),
+    "p99": ("s", "response time that 99% of the requests keep within"),
+    "utilization": ("1", "share of the time that a disk works"),
+    "usable": ("bytes", "data that fit"),
+    "survives": ("1", "disks that may be lost, whichever they are"),
+    "cost": ("", "price of the disks"),
+    "degraded": ("1", "utilization of the busiest disk while another is lost"),
+    "rebuild": ("s", "time until a lost disk's data is on another, in what requests leave"),
+    "binds": ("", "what decides the response time"),
+}
+
+
+@dataclass(frozen=True)
+class SchemesAnswer:
+    """Every scheme that meets what is needed, best first (`ranking`); `refused` have room for the data and survive what they
+    have to, and are too slow. binding: why there is none, where `feasible` is False."""
+
+    needs: Needs
+    goal: Aim
+    scheduler: Scheduler
+    ranking: tuple[Prediction, ...]
+    refused: tuple[Prediction, ...]
+    binding: Binding
+    checker: Callable[..., SchemesCheck] = field(repr=False, compare=False)
+
+    @property
+    def feasible(self) -> bool:
+        return bool(self.ranking)
+
+    @property
+    def recommended(self) -> Prediction | None:
+        """The first of the ranking."""
+        return self.ranking[0] if self.ranking else None
+
+    @property
+    def table(self) -> "xr.Dataset":
+        """The ranking as a Dataset over `scheme`, SI units; `table.to_pandas()` is the table of it."""
+        import xarray as xr
+
+        columns = {
+            name: ("scheme", [getattr(one, name) for one in self.ranking], {"units": unit, "long_name": meaning})
+            for name, (unit, meaning) in COLUMNS.items()
+        }
+        names = [str(one.scheme) for one in self.ranking]
+        told = {"basis": "analytic", "goal": self.goal.name, "assumed": "; ".join(self.assumptions)}
+        return xr.Dataset(columns, {"scheme": names}, attrs=told)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the answer rests on, in plain sentences, the data first."""
+        needs = self.needs
+        sizes = ", ".join(f"{share:.0%} of {size / KB:g} KB" for size, share in needs.sizes)
+        lines = [
+            f"{needs.data / _TB:g} TB of data, {needs.data / needs.capacity:.3g} of the {needs.disks} drives' worth, spread "
+            "evenly over the disks, at their outer edge",
+            f"requests of {sizes}, {needs.read_share:.0%} reads, at random over all of the data",
+            "no request is split: a stripe unit holds the largest, and parity is of whole units",
+            "writes are answered when every copy, or data and parity, are on disk; NVRAM would hide that, but not the work",
+            "a small write under parity reads data and parity, and writes them a revolution later",
+        ]
+        if needs.rate is not None:
+            lines.append("requests come by themselves (Poisson), and each disk serves its own in order of arrival")
+        else:
+            lines.append(
+                f"{needs.outstanding} requests are kept outstanding, at disks chosen at random; disks serve them by "
+                f"{self.scheduler.name}: no formula says which time 99% of them keep within (`check` does)"
+            )
+        return (*lines, "a rebuild has the time that requests leave, at the drive's sequential rate")
+
+    def check(self, *, schemes: int = 3, seeds: int = 8, requests: int | None = None) -> SchemesCheck:
+        """The first `schemes` of the ranking simulated: predicted and simulated figures, 95% interval, difference.
+
+        seeds: independent runs, at least 2. requests: of each run, enough for some percent by default. Raises InputError
+        where the question has no answer, and for more than the simulation has room for.
+        """
+        return self.checker(self, schemes=schemes, seeds=seeds, requests=requests)
+
+    def chart(self, check: SchemesCheck | None = None) -> Any:
+        """The ranking drawn (Altair), with what was simulated beside it; check: of `check()`."""
+        from storagekit.plan.keeping.drawing import draw
+
+        if not self.ranking:
+            raise InputError(f"nothing to draw, the question has no answer: {self.binding}")
+        seen = {} if check is None else {row.scheme: row.measures for row in check.rows}
+        return draw(self.needs, self.ranking, self.goal, seen)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; seconds, bytes, requests a second."""
+        asked = {name: value for name, value in vars(self.needs).items() if name not in ("drive", "sizes")}
+        return {
+            "feasible": self.feasible,
+            "recommended": str(self.recommended.scheme) if self.recommended else None,
+            "goal": self.goal.name,
+            "ranking": [_row(one) for one in self.ranking],
+            "refused": [_row(one) for one in self.refused],
+            "binding": self.binding.to_dict(),
+            "assumptions": list(self.assumptions),
+            "question": {"drive": self.needs.drive.name, "sizes": [list(one) for one in self.needs.sizes], **asked},
+        }
+
+    def __str__(self) -> str:
+        needs = self.needs
+        load = f"{needs.rate:g} requests/s" if needs.rate is not None else f"{needs.outstanding} outstanding"
+        lines = [
+            f"{needs.data / _TB:g} TB on {needs.disks} x {needs.drive.name}, {load}, {needs.read_share:.0%} reads, "
+            f"to survive {needs.survive}, for {self.goal.name}"
+        ]
+        best = self.recommended
+        if best is None:
+            return "\n".join([*lines, f"not feasible: {self.binding}", "", *self._assumed()])
+        tail = f", 99% within {best.p99 / MS:.1f} ms" if math.isfinite(best.p99) else ""
+        lines += [
+            f"recommended: {best.scheme} ({best.scheme.disks} disks): mean {best.mean / MS:.1f} ms{tail}, at most "
+            f"{best.throughput:.0f} requests/s, {best.usable / _TB:.4g} TB usable, survives {best.survives}",
+            "",
+            *self._listed(),
+            "",
+            *self._assumed(),
+        ]
+        return "\n".join(lines)
+
+    def _listed(self) -> list[str]:
+        shown = self.ranking[:_SHOWN]
+        wide = 2 + max(len(str(one.scheme)) for one in shown)
+        priced = "" if self.needs.price is None else f"{'cost':>9}"
+        lines = [
+            f"  {'scheme':<{wide}}{'requests/s':>10}{'mean ms':>9}{'p99 ms':>8}{'busy':>6}{'TB':>7}{'survives':>9}"
+            f"{'rebuild h':>10}{priced}   binds"
+        ]
+        for one in shown:
+            tail = f"{one.p99 / MS:>8.1f}" if math.isfinite(one.p99) else f"{'-':>8}"
+            again = {math.inf: "never"}.get(one.rebuild, f"{one.rebuild / HOUR:.1f}" if one.rebuild >= 0 else "-")
+            price = f"{one.cost:>9g}" if priced else ""
+            lines.append(
+                f"  {one.scheme!s:<{wide}}{one.throughput:>10.0f}{one.mean / MS:>9.1f}{tail}{one.utilization:>6.0%}"
+                f"{one.usable / _TB:>7.4g}{one.survives:>9}{again:>10}{price}   {one.binds}"
+            )
+        more = len(self.ranking) - len(shown)
+        rest = [f"  and {more} more"] if more > 0 else []
+        slow = [f"  too slow: {', '.join(str(one.scheme) for one in self.refused[:_SHOWN])}"] if self.refused else []
+        return lines + rest + slow
+
+    def _assumed(self) -> list[str]:
+        return ["assumed:", *(f"  - {line}" for line in self.assumptions)]
+
+
+def _row(one: Prediction) -> dict[str, Any]:
+    figures = {name: getattr(one, name) for name in COLUMNS}
+    return {"scheme": str(one.scheme), "disks": one.scheme.disks, **finite(figures)}

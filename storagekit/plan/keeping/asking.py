@@ -1,0 +1,148 @@
+"""The planner's question: which way to keep data on these disks, and what does each give?"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from storagekit.analytic.array.elevator import RLOOK, Scheduler
+from storagekit.binding import Binding
+from storagekit.checks import require_kind
+from storagekit.drive import Drive
+from storagekit.plan.keeping.aims import Aim, MostThroughput, ShortestMean
+from storagekit.plan.keeping.answer import SchemesAnswer
+from storagekit.plan.keeping.checking import check_schemes
+from storagekit.plan.keeping.families import ARRAYS, Family
+from storagekit.plan.keeping.needs import Needs, sizes_of
+from storagekit.plan.keeping.predicting import Prediction, fits, predict
+from storagekit.plan.keeping.scheme import Scheme
+from storagekit.units import KB
+
+
+def schemes(
+    drive: Drive,
+    disks: int,
+    *,
+    data: float,
+    size: float | Mapping[float, float] = 4 * KB,
+    read_share: float = 1.0,
+    rate: float | None = None,
+    outstanding: int | None = None,
+    goal: Aim | None = None,
+    survive: int = 0,
+    mean: float | None = None,
+    p99: float | None = None,
+    price: float | None = None,
+    budget: float | None = None,
+    families: Sequence[Family] = ARRAYS,
+    scheduler: Scheduler | None = None,
+) -> SchemesAnswer:
+    """Every way to keep `data` bytes on `disks` disks, ranked: RAID 0, 1, 10, 5, 6, 50, 60, codes of m + p, SR-Arrays.
+
+    drive: as `load_drive` makes it. size: bytes of a request, or a mapping of sizes to their shares. read_share: reads among
+    requests. rate: requests a second that come by themselves, or outstanding: requests that are kept at the disks. goal:
+    what is wanted most, by default `MostThroughput()` where a number is kept outstanding and `ShortestMean()` at a rate;
+    else `ShortestTail()`, `LeastCost()`, `MostSpace()`. survive: how many disks may be lost. mean, p99: what the response
+    time must keep within, seconds. price: of a disk; budget: most to spend. families: of schemes to choose from. scheduler:
+    of the disks where a number is kept outstanding, `RLOOK()` (default) or `RSATF()`; requests that come at a rate are
+    served in their order.
+
+    An answer takes milliseconds and prints as a table; `answer.table` is it as a Dataset, `answer.check()` simulates the
+    best three and `answer.chart()` draws both. A question without an answer has `feasible` False and says why in `binding`.
+    Raises InputError for values that nothing can have.
+
+    >>> import storagekit as sk
+    >>> drive = sk.load_drive("toshiba_mg10_20tb")
+    >>> answer = sk.plan.schemes(drive, 12, data=60e12, size=64 * sk.units.KB, read_share=0.7, rate=600, survive=1)
+    >>> str(answer.recommended.scheme)
+    'RAID 10'
+    """
+    needs = Needs(drive, disks, data, sizes_of(size), read_share, rate, outstanding, survive, mean, p99, price, budget)
+    goal = goal or (ShortestMean() if outstanding is None else MostThroughput())
+    scheduler = RLOOK() if scheduler is None else scheduler
+    _check(goal, families, scheduler)
+    found, refused = _found(needs, goal, families, scheduler)
+    return SchemesAnswer(
+        needs=needs,
+        goal=goal,
+        scheduler=scheduler,
+        ranking=tuple(sorted(found, key=goal.key)),
+        refused=tuple(sorted(refused, key=goal.key)),
+        binding=_binding(needs, found, refused, families),
+        checker=check_schemes,
+    )
+
+
+def _check(goal: Aim, families: Sequence[Family], scheduler: Scheduler) -> None:
+    require_kind("goal", goal, Aim, "MostThroughput(), ShortestMean(), ShortestTail(), LeastCost() or MostSpace()")
+    for one in families:
+        require_kind("families", one, Family, "SRArrays(), ParityRows() or ReplicatedBricks()")
+    require_kind("scheduler", scheduler, Scheduler, "RLOOK() or RSATF()")
+
+
+def _found(
+    needs: Needs, goal: Aim, families: Sequence[Family], scheduler: Scheduler
+) -> tuple[list[Prediction], list[Prediction]]:
+    """The schemes that meet what is needed, and those with room for the data that do not; of a goal that may leave disks,
+    those of the fewest with which any does."""
+    most = needs.affordable
+    refused: list[Prediction] = []
+    if most < 1:
+        return [], []
+    for count in range(_least(needs) if goal.may_leave_disks else most, most + 1):
+        found = predict(needs, candidates(needs, count, families), scheduler)
+        met = [one for one in found if meets(needs, one)]
+        if met or count == most:
+            return met, [one for one in found if not meets(needs, one)]
+        refused = found
+    return [], refused
+
+
+def _least(needs: Needs) -> int:
+    return max(1, int(np.ceil(needs.data / needs.capacity * (1 - 1e-9))))
+
+
+def candidates(needs: Needs, disks: int, families: Sequence[Family]) -> list[Scheme]:
+    """The schemes of so many disks that have room for the data and survive what they have to."""
+    every = [one for family in families for one in family.of(disks)]
+    return [one for one in every if one.survives >= needs.survive and fits(needs, one)]
+
+
+def meets(needs: Needs, one: Prediction) -> bool:
+    """Whether a scheme keeps up, and within the limits of response times."""
+    within = np.isfinite(one.mean) and (needs.mean is None or one.mean <= needs.mean)
+    # where no formula tells the quantile nothing is refused for it
+    return bool(within and (needs.tail is None or not one.p99 > needs.tail))
+
+
+def _binding(
+    needs: Needs, found: Sequence[Prediction], refused: Sequence[Prediction], families: Sequence[Family]
+) -> Binding:
+    """What keeps the best from being better, or why there is none."""
+    if found:
+        return Binding("none")
+    if needs.affordable < 1 and needs.price:
+        return Binding("budget: no disk can be bought", needs.budget, needs.price, f"spend {needs.price:g} or more")
+    if refused:
+        best = max(refused, key=lambda one: one.throughput)
+        if needs.rate is not None and best.throughput <= needs.rate:
+            factor = needs.rate / best.throughput / 0.8
+            return Binding(
+                f"requests/s: the disks of {best.scheme} are overloaded",
+                needs.rate,
+                best.throughput,
+                f"take about {int(np.ceil(needs.affordable * factor))} disks, which would be 80% busy, or ask for less",
+            )
+        nearest = min(refused, key=lambda one: one.mean)
+        limit, value = (needs.mean, nearest.mean) if needs.mean else (needs.tail, nearest.p99)
+        return Binding(f"response, s: {nearest.scheme} is the quickest", value, limit, "allow more time, or add disks")
+    every = [one for family in families for one in family.of(needs.affordable) if one.survives >= needs.survive]
+    if not every:
+        return Binding(
+            f"no scheme of {needs.affordable} disks survives the loss of {needs.survive}", remedy="add disks"
+        )
+    room = max(one.usable(needs.capacity) for one in every)
+    best = next(one for one in every if one.usable(needs.capacity) == room)
+    remedy = f"add disks, or survive fewer losses; {best} has the most room"
+    return Binding(
+        f"capacity, TB: {needs.affordable} disks that survive {needs.survive}", needs.data / 1e12, room / 1e12, remedy
+    )

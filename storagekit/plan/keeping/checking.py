@@ -1,0 +1,53 @@
+"""An answer about schemes held against their simulation."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from storagekit.analytic.array.elevator import RLOOK
+from storagekit.checks import require_whole
+from storagekit.errors import InputError
+from storagekit.plan.keeping.answer import SchemesAnswer
+from storagekit.plan.keeping.checked import Checked, SchemeCheck, SchemesCheck
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# where less than this share of what came was served, more came than could be
+_OVERLOAD = 0.97
+
+
+def check_schemes(answer: SchemesAnswer, *, schemes: int, seeds: int, requests: int | None) -> SchemesCheck:
+    """See `SchemesAnswer.check`."""
+    from storagekit.plan.keeping.simulating import enough, simulate_scheme
+
+    if not answer.feasible:
+        raise InputError(f"nothing to check, the question has no answer: {answer.binding}")
+    require_whole("schemes", schemes)
+    require_whole("seeds", seeds, 2, ", for an interval")
+    if requests is not None:
+        require_whole("requests", requests, 100)
+    needs, rows, attrs = answer.needs, [], {}
+    by_look = isinstance(answer.scheduler, RLOOK)
+    for one in answer.ranking[:schemes]:
+        length = requests or enough(needs, one.utilization)
+        found = simulate_scheme(needs, one.scheme, by_look, one.mean, range(seeds), length)
+        overloaded = needs.rate is not None and float(found.request_rate.mean()) < _OVERLOAD * needs.rate
+        measures = {"mean": _checked(one.mean, found.response), "p99": _checked(one.p99, _tail(found))}
+        if needs.rate is None:
+            measures = {"throughput": _checked(one.throughput, found.request_rate)} | measures
+        rows.append(SchemeCheck(str(one.scheme), one.scheme.doubt, measures, overloaded))
+        attrs = dict(found.attrs) | {"requests": length}
+    return SchemesCheck(tuple(rows), attrs)
+
+
+def _tail(found: "xr.Dataset") -> "xr.DataArray":
+    return found.response_quantile.sel(quantile=0.99)
+
+
+def _checked(predicted: float, values: "xr.DataArray") -> Checked:
+    from scipy import stats
+
+    each = np.asarray(values.values, float)
+    half = stats.t.ppf(0.975, each.size - 1) * each.std(ddof=1) / np.sqrt(each.size)
+    return Checked(predicted, float(each.mean()), float(each.mean() - half), float(each.mean() + half))

@@ -1,0 +1,45 @@
+"""The ranking of schemes as a chart."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from storagekit.charts.schemes import Chart, ranking
+from storagekit.plan.keeping.aims import Aim
+from storagekit.plan.keeping.checked import Checked
+from storagekit.plan.keeping.needs import Needs
+from storagekit.plan.keeping.predicting import Prediction
+from storagekit.units import MS
+
+_DRAWN, _TIMES = 16, 8
+# what each goal's bars show, in which unit, and how the axis is called
+_SHOWN = {
+    "throughput": ("throughput", 1.0, "Requests a second"),
+    "mean": ("mean", MS, "Mean response time (ms)"),
+    "p99": ("p99", MS, "99% of the requests answered within (ms)"),
+    "cost": ("mean", MS, "Mean response time (ms)"),
+    "space": ("mean", MS, "Mean response time (ms)"),
+}
+
+
+def draw(needs: Needs, ranked: Sequence[Prediction], goal: Aim, seen: Mapping[str, Mapping[str, Checked]]) -> Chart:
+    """See `SchemesAnswer.chart`. seen: what was simulated of some, by scheme and measure."""
+    measure, factor, title = _SHOWN[goal.name]
+    if math.isnan(getattr(ranked[0], measure)):
+        measure, factor, title = _SHOWN["mean"]
+    best = getattr(ranked[0], measure)
+    # what takes many times as long as the best would press the rest together
+    near = [one for one in ranked if measure == "throughput" or getattr(one, measure) <= _TIMES * best]
+    rows = []
+    for one in near[:_DRAWN]:
+        found = seen.get(str(one.scheme), {}).get(measure)
+        said = (found.simulated, found.low, found.high) if found else (math.nan,) * 3
+        rows.append((str(one.scheme), getattr(one, measure) / factor, *(value / factor for value in said)))
+    table = pd.DataFrame(rows, columns=["scheme", "predicted", "simulated", "low", "high"])
+    heading = f"{needs.data / 1e12:g} TB on {needs.disks} drives: {ranked[0].scheme} is best for {goal.name}"
+    more = len(ranked) - len(rows)
+    subtitle = f"{needs.drive.name}; survives {needs.survive} or more" + (
+        f"; {more} more not drawn" if more > 0 else ""
+    )
+    return ranking(table, title, heading, subtitle)

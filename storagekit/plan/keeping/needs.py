@@ -1,0 +1,125 @@
+"""What a planner asks for: disks, data, requests, and what matters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from jaxtyping import Array
+from numpy.typing import NDArray
+
+from storagekit.checks import (
+    require,
+    require_kind,
+    require_not_negative,
+    require_number,
+    require_positive,
+    require_seconds,
+    require_share,
+    require_whole,
+)
+from storagekit.drive import Drive
+from storagekit.errors import InputError
+from storagekit.units import KB, SECTOR, sectors
+
+# places on the drive at which transfers are timed
+_PLACES = 16
+_LARGEST = 2**26
+_MOST_DISKS = 4096
+
+
+@dataclass(frozen=True)
+class Needs:
+    """disks: how many there are; data: bytes; sizes: of requests, bytes, to the share of each; read_share: reads among
+    requests; rate: requests a second, or None where `outstanding` of them are kept outstanding; survive: disks that may be
+    lost; mean, tail: most seconds of the mean response time, and of that which 99% keep within; price: of a disk; budget:
+    most to spend. See `schemes`."""
+
+    drive: Drive
+    disks: int
+    data: float
+    sizes: tuple[tuple[float, float], ...]
+    read_share: float
+    rate: float | None
+    outstanding: int | None
+    survive: int
+    mean: float | None
+    tail: float | None
+    price: float | None
+    budget: float | None
+
+    def __post_init__(self):
+        require_kind("drive", self.drive, Drive, "one with an arm and a platter, as load_drive(name)")
+        require_whole("disks", self.disks)
+        require(
+            self.disks <= _MOST_DISKS, "disks", self.disks, f"at most {_MOST_DISKS}; plan one of several equal arrays"
+        )
+        require_positive("data", self.data, "bytes")
+        require_share("read_share", self.read_share)
+        if (self.rate is None) == (self.outstanding is None):
+            raise InputError("load: give rate, requests a second, or outstanding, requests at a time, and not both")
+        if self.rate is not None:
+            require_positive("rate", self.rate, "requests/s")
+        else:
+            require_whole("outstanding", self.outstanding)
+        require_whole("survive", self.survive, 0)
+        for label, limit in (("mean", self.mean), ("tail", self.tail)):
+            if limit is not None:
+                require_positive(label, limit, "s")
+                require_seconds(label, limit, "response")
+        if self.price is not None:
+            require_not_negative("price", self.price)
+        if self.budget is not None:
+            require_positive("budget", self.budget)
+            if self.price is None:
+                raise InputError(f"budget {self.budget:g}: give the price of a disk with it")
+
+    @property
+    def capacity(self) -> float:
+        """Bytes of one drive."""
+        return float(self.drive.capacity) * SECTOR
+
+    @property
+    def affordable(self) -> int:
+        """Disks that there are, and that the budget allows."""
+        if self.budget is None or not self.price:
+            return self.disks
+        return min(self.disks, int(self.budget / self.price * (1 + 1e-9)))
+
+    @property
+    def largest(self) -> int:
+        """Sectors of the largest request."""
+        return max(sectors(size) for size, _ in self.sizes)
+
+    def transfers(self, used: float) -> NDArray:
+        """What requests take besides positioning, seconds, on a disk that is filled to a share `used`: transfer and the
+        drive's overhead, `[size, place]`, at places spread evenly over it."""
+        last = max(1, int(min(used, 1.0) * self.drive.capacity) - self.largest)
+        places = np.linspace(0, last, 2 * _PLACES + 1).astype(np.int64)[1::2]
+        counts = [np.full_like(places, sectors(size)) for size, _ in self.sizes]
+        found = [self.drive.locate(cast(Array, places), cast(Array, count)).transfer for count in counts]
+        return np.array(found, float) + float(self.drive.overhead)
+
+    def sequential_rate(self, used: float) -> float:
+        """Bytes a second of long transfers, over a disk that is filled to a share `used`."""
+        count = min(2**13, self.drive.capacity // 64)
+        last = max(1, int(min(used, 1.0) * self.drive.capacity) - count)
+        places = np.linspace(0, last, 2 * _PLACES + 1).astype(np.int64)[1::2]
+        time = np.asarray(
+            self.drive.locate(cast(Array, places), cast(Array, np.full_like(places, count))).transfer, float
+        )
+        return count * SECTOR * _PLACES / float(time.sum())
+
+
+def sizes_of(size: float | Mapping[float, float]) -> tuple[tuple[float, float], ...]:
+    """Request sizes, bytes, with their shares, which add up to 1, from one size or a mapping of sizes to shares."""
+    given = dict(size) if isinstance(size, Mapping) else {size: 1.0}
+    if not given:
+        raise InputError("size: no sizes; give bytes, or a mapping of bytes to shares")
+    for each, share in given.items():
+        require_number("size", each)
+        require(0 < each <= _LARGEST, "size", each, f"above 0 and at most {_LARGEST}: 64 KB are 64 * units.KB", "bytes")
+        require_number("share of a size", share)
+        require(share > 0, f"share of requests of {each / KB:g} KB", share, "above 0")
+    total = sum(given.values())
+    return tuple((float(each), float(share) / total) for each, share in sorted(given.items()))

@@ -1,0 +1,158 @@
+"""What the formulas say that each scheme gives."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storagekit.analytic.array.costs import Load, costs
+from storagekit.analytic.array.elevator import Scheduler
+from storagekit.analytic.array.loaded import Sizes, loaded
+from storagekit.analytic.array.positioning import Curve, Linear, spindle
+from storagekit.analytic.array.shapes import Columns
+from storagekit.plan.keeping.needs import Needs
+from storagekit.plan.keeping.scheme import Scheme
+
+# what a measure may be out by and still be told without a word
+TELLING = 0.05
+_SLACK = 1 + 1e-9
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A scheme and what it gives.
+
+    throughput: requests a second, with the needs' outstanding ones, or, where they come at a rate, at most. mean, p95, p99:
+    response times, seconds; infinite where requests come too fast, and the quantiles nan where a number is kept outstanding.
+    utilization: of a disk. usable: bytes of data that fit. survives: disks that may be lost. cost: nan without a price.
+    degraded: the busiest disk's utilization while one is lost, at the same rate. rebuild: seconds until a lost disk's data is
+    on another, in the time that requests leave, infinite where they leave none; nan where it is lost. parts: seconds of an
+    access by what they go to.
+    """
+
+    scheme: Scheme
+    throughput: float
+    mean: float
+    p95: float
+    p99: float
+    utilization: float
+    usable: float
+    survives: int
+    cost: float
+    degraded: float
+    rebuild: float
+    parts: dict[str, float]
+
+    @property
+    def binds(self) -> str:
+        """What the response time is mostly made of; where a number of requests is outstanding, that of one that is alone."""
+        if self.utilization >= 1:
+            return f"overloaded: {self.throughput:.0f} requests/s at most"
+        shares = dict(self.parts)
+        if not np.isnan(self.p99):
+            shares["waiting"] = max(0.0, self.mean - sum(shares.values()))
+        what = max(shares, key=lambda part: shares[part])
+        return f"{what}, {shares[what] / sum(shares.values()):.0%}"
+
+
+def fits(needs: Needs, scheme: Scheme) -> bool:
+    """Whether the data fits, and the replicas of one disk pass one after another: an arc for each."""
+    if needs.data > scheme.usable(needs.capacity) * _SLACK:
+        return False
+    if scheme.shape.replicas == 1:
+        return True
+    arc = float(needs.drive.revolution) / scheme.shape.replicas
+    longest = needs.transfers(1.0).max() - float(needs.drive.overhead)
+    return longest + float(needs.drive.head_switch) <= arc
+
+
+def predict(needs: Needs, schemes: Sequence[Scheme], scheduler: Scheduler) -> list[Prediction]:
+    """Of schemes that fit; scheduler: of disks, where a number of requests is kept outstanding."""
+    timing = spindle(needs.drive)
+    if needs.rate is None:
+        return [
+            one for count in _counts(schemes) for one in _outstanding(needs, timing, _of(schemes, count), scheduler)
+        ]
+    return [_arriving(needs, timing, one) for one in schemes]
+
+
+def _counts(schemes: Sequence[Scheme]) -> list[int]:
+    return sorted({one.disks for one in schemes})
+
+
+def _of(schemes: Sequence[Scheme], disks: int) -> list[Scheme]:
+    return [one for one in schemes if one.disks == disks]
+
+
+def used_share(needs: Needs, scheme: Scheme) -> float:
+    """The share of each disk that holds data, copies or parity."""
+    return needs.data / scheme.usable(needs.capacity)
+
+
+def _arriving(needs: Needs, timing: Curve | Linear, scheme: Scheme) -> Prediction:
+    assert needs.rate is not None
+    used = used_share(needs, scheme)
+    times = needs.transfers(used)
+    shares = np.repeat([share for _, share in needs.sizes], times.shape[1]) / times.shape[1]
+    reach = float(timing.reach(used))
+    found = loaded(
+        timing,
+        scheme.shape,
+        reach,
+        Sizes(times.ravel(), shares),
+        disks=scheme.disks,
+        rate=needs.rate,
+        reads=needs.read_share,
+    )
+    quantiles = found.quantile(0.95), found.quantile(0.99)
+    figures = (found.saturation, found.mean, *quantiles, found.utilization)
+    return _prediction(needs, timing, scheme, figures, float((times.ravel() * shares).sum()))
+
+
+def _outstanding(
+    needs: Needs, timing: Curve | Linear, schemes: Sequence[Scheme], scheduler: Scheduler
+) -> list[Prediction]:
+    assert needs.outstanding is not None
+    disks = schemes[0].disks
+    used = np.array([used_share(needs, one) for one in schemes])
+    weights = np.array([share for _, share in needs.sizes])
+    overhead = np.array([weights @ needs.transfers(share).mean(axis=1) for share in used])
+    queue = needs.outstanding / disks
+    load = Load(needs.read_share, 0.0, queue, 1.0, needs.data / needs.capacity)
+    shapes = Columns.of([one.shape for one in schemes])
+    found = costs(dataclasses.replace(timing, overhead=overhead), load, shapes, disks, np.minimum(used, 1), scheduler)
+    rates = found.throughput(disks)
+    return [
+        _prediction(needs, timing, one, (rate, needs.outstanding / rate, np.nan, np.nan, min(busy, 1 - 1e-9)), other)
+        for one, rate, busy, other in zip(schemes, rates, found.busy, overhead, strict=True)
+    ]
+
+
+def _prediction(
+    needs: Needs, timing: Curve | Linear, scheme: Scheme, figures: tuple[float, ...], transfer: float
+) -> Prediction:
+    throughput, mean, p95, p99, busy = (float(one) for one in figures)
+    shape, reads, used = scheme.shape, needs.read_share, used_share(needs, scheme)
+    work = reads + (1 - reads) * shape.written
+    degraded = busy * (reads * scheme.degraded + (1 - reads) * shape.written) / work
+    left = max(0.0, 1 - degraded)
+    moved = used * needs.capacity / needs.sequential_rate(used)
+    reach = timing.reach(used)
+    arc = float(needs.drive.revolution) / shape.replicas
+    turned = (1 - reads) * float(needs.drive.revolution) * shape.turned
+    parts = {"transfer": transfer, "seek": float(timing.mean_seek(reach)), "rotation": arc / 2 + turned}
+    return Prediction(
+        scheme,
+        throughput,
+        mean,
+        p95,
+        p99,
+        busy,
+        scheme.usable(needs.capacity),
+        scheme.survives,
+        np.nan if needs.price is None else needs.price * scheme.disks,
+        degraded,
+        np.nan if scheme.survives == 0 else moved / left if left > 0 else np.inf,
+        parts,
+    )

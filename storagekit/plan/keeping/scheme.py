@@ -1,0 +1,243 @@
+"""Ways to keep data on disks, side by side: what each takes of the disks, survives, and is in a simulation."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from storagekit.analytic.array.aspect import Layout
+from storagekit.analytic.array.shapes import Shape
+from storagekit.units import SECTOR
+
+if TYPE_CHECKING:
+    from storagekit.dispatch import AbstractDispatch
+    from storagekit.drive import Drive
+    from storagekit.placement import AbstractPlacement
+
+# bytes of data on one brick before the next follows
+EXTENT = 2**24
+
+
+class Scheme(ABC):
+    """One way to keep data on `disks` disks.
+
+    Requests are not split: a stripe unit, or an extent, holds the largest. Writes are answered when all copies, or data and
+    parity, are on disk.
+    """
+
+    @property
+    @abstractmethod
+    def disks(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def shape(self) -> Shape:
+        """What its requests occupy."""
+
+    @property
+    @abstractmethod
+    def survives(self) -> int:
+        """How many disks may be lost, whichever they are."""
+
+    @property
+    @abstractmethod
+    def degraded(self) -> float:
+        """Reads of the busiest disk while another is lost, over those of before; nan where the data is lost with it."""
+
+    @property
+    @abstractmethod
+    def doubt(self) -> str:
+        """Why predictions may be off."""
+
+    @abstractmethod
+    def __str__(self) -> str: ...
+
+    @abstractmethod
+    def placement(self, drive: "Drive", data: float, unit: int) -> "AbstractPlacement":
+        """Where `data` bytes lie, in stripe units of so many sectors."""
+
+    @abstractmethod
+    def dispatch(self) -> "AbstractDispatch":
+        """Which parts of a request are asked."""
+
+    def usable(self, capacity: float) -> float:
+        """Bytes of data that fit on disks of `capacity` bytes each."""
+        return self.disks * capacity / self.shape.room
+
+
+@dataclass(frozen=True)
+class Mirrored(Scheme):
+    """D_s x D_r x D_m: RAID 0, 1 and 10, and SR-Arrays (srarray, section 2.5); a read goes to the nearest idle head."""
+
+    layout: Layout
+
+    @property
+    def disks(self):
+        return self.layout.disks
+
+    @property
+    def shape(self):
+        copies = self.layout.replicas, self.layout.mirrors
+        return Shape(*copies, copies[1], 1 - 1 / copies[0], float(copies[0] * copies[1]))
+
+    @property
+    def survives(self):
+        return self.layout.mirrors - 1
+
+    @property
+    def degraded(self):
+        mirrors = self.layout.mirrors
+        return mirrors / (mirrors - 1) if mirrors > 1 else np.nan
+
+    @property
+    def doubt(self):
+        if self.layout.mirrors > 1:
+            return (
+                "the heads of a mirror have one queue for reads and one each for writes, between which the formulas mix"
+            )
+        return "successive seeks of a disk are not independent"
+
+    def __str__(self):
+        layout = self.layout
+        if layout.replicas > 1:
+            return f"SR-Array {layout}"
+        if layout.mirrors == 1:
+            return "RAID 0" if layout.disks > 1 else "one disk"
+        kind = "RAID 1" if layout.striping == 1 else "RAID 10"
+        return kind if layout.mirrors == 2 else f"{kind}, {layout.mirrors} copies"
+
+    def placement(self, drive, data, unit):
+        from storagekit.placement import SRMirror
+
+        layout = self.layout
+        full = SRMirror(layout.striping, layout.replicas, layout.mirrors, unit=unit)
+        # the data in the drives' capacities as the layout counts them
+        return replace(full, data=min(float(layout.striping), data / SECTOR / float(full.capacity(drive))))
+
+    def dispatch(self):
+        from storagekit.dispatch import NearestIdle
+
+        return NearestIdle()
+
+
+@dataclass(frozen=True)
+class Parity(Scheme):
+    """`groups` of `group` disks of which `parities` hold parity: RAID 5, 50, 6, 60, and codes of m + p stripe units."""
+
+    group: int
+    parities: int = 1
+    groups: int = 1
+
+    @property
+    def disks(self):
+        return self.group * self.groups
+
+    @property
+    def data(self) -> int:
+        """Disks of a group less those of parity."""
+        return self.group - self.parities
+
+    @property
+    def shape(self):
+        return Shape(written=1 + self.parities, turned=1.0, room=self.group / self.data, group=self.group)
+
+    @property
+    def survives(self):
+        return self.parities
+
+    @property
+    def degraded(self):
+        # what the lost disk would have read is made from as many others as have data
+        return 1 + self.data / (self.group - 1)
+
+    @property
+    def doubt(self):
+        return "the disks of one write get it at the same time, where the formulas have them independent"
+
+    def __str__(self):
+        kind = {1: "RAID 5", 2: "RAID 6"}.get(self.parities, "code")
+        if self.groups > 1:
+            kind = {"RAID 5": "RAID 50", "RAID 6": "RAID 60"}.get(kind, kind)
+        some = f"{self.groups} x " if self.groups > 1 else ""
+        return f"{kind}, {some}{self.data}+{self.parities}"
+
+    def placement(self, drive, data, unit):
+        from storagekit.placement import ParityGroups
+
+        return ParityGroups(self.group, self.parities, self.groups, unit=unit)
+
+    def dispatch(self):
+        from storagekit.dispatch import Everyone
+
+        return Everyone()
+
+
+@dataclass(frozen=True)
+class Copies(Scheme):
+    """`copies` of everything on bricks of one disk each, around a ring (`placement.Declustered`)."""
+
+    bricks: int
+    copies: int
+
+    @property
+    def disks(self):
+        return self.bricks
+
+    @property
+    def survives(self):
+        return self.copies - 1
+
+    @property
+    def degraded(self):
+        # its neighbours on the ring have what it had
+        return 1 + 1 / min(2 * (self.copies - 1), self.bricks - 1)
+
+    def placement(self, drive, data, unit):
+        from storagekit.placement import Declustered
+
+        return Declustered(self.bricks, self.copies, extent=max(unit, EXTENT // SECTOR))
+
+
+@dataclass(frozen=True)
+class Hashed(Copies):
+    """Copies of which the address says which is read (dsptf, section 4)."""
+
+    @property
+    def shape(self):
+        return Shape(written=self.copies, room=float(self.copies), group=min(self.bricks, 2 * self.copies - 1))
+
+    @property
+    def doubt(self):
+        return "the bricks of one write get it at the same time, where the formulas have them independent"
+
+    def __str__(self):
+        return f"{self.copies} copies, hashing"
+
+    def dispatch(self):
+        from storagekit.dispatch import Hashing
+
+        return Hashing()
+
+
+@dataclass(frozen=True)
+class DSPTFCopies(Copies):
+    """Copies of which the brick reads that gets there first (dsptf, section 3), with no time for messages."""
+
+    @property
+    def shape(self):
+        # a brick shares with as many neighbours on either side as there are other copies
+        pool = min(self.bricks, 2 * self.copies - 1)
+        return Shape(heads=self.copies, written=self.copies, room=float(self.copies), pool=pool)
+
+    @property
+    def doubt(self):
+        return "bricks share data with their neighbours, where the formulas have mirrors that share all"
+
+    def __str__(self):
+        return f"{self.copies} copies, D-SPTF"
+
+    def dispatch(self):
+        from storagekit.dispatch import central
+
+        return central()

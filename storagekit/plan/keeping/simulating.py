@@ -1,0 +1,76 @@
+"""Schemes as scenarios of the engine."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from storagekit.engine import Scenario, System
+from storagekit.errors import InputError
+from storagekit.metrics import replicate
+from storagekit.plan.keeping.needs import Needs
+from storagekit.plan.keeping.scheme import Scheme
+from storagekit.schedule import FCFS, LOOK, SATF
+from storagekit.units import SECTOR
+from storagekit.workload import ClosedLoop, MixedSizes, PoissonArrivals, RandomRequests
+from storagekit.write import AllCopies
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# arrays of up to so many disks share a program, and so do those with room for as many requests
+_DISKS = (16, 64, 256, 1024, 4096)
+_SLOTS = (32, 128, 512, 2048, 8192)
+# requests in the array, for each that is there on average
+_ROOM = 3
+_PAGE = 4096 // SECTOR
+# requests of a run: at least, at most, and how many times those that are outstanding, or those in which a queue forgets
+_ENOUGH, _LONGEST, _TIMES, _FORGOTTEN = 6000, 400_000, 12, 6
+_BUSIEST = 0.95
+
+
+def scenario(needs: Needs, scheme: Scheme, by_look: bool, mean: float) -> Scenario:
+    """A scheme under what is asked of it. by_look: whether disks take requests as the elevator does, or the nearest by
+    arm and platter, where a number is kept outstanding; mean: the response time that is expected, seconds."""
+    unit = max(_PAGE, -(-needs.largest // _PAGE) * _PAGE)
+    layout = scheme.placement(needs.drive, needs.data, unit)
+    room = float(layout.capacity(needs.drive)) * SECTOR
+    sizes = MixedSizes(tuple(size for size, _ in needs.sizes), tuple(share for _, share in needs.sizes))
+    # whole units, so that no request lies in two
+    requests = RandomRequests(sizes, needs.read_share, max(1.0, room / needs.data), alignment=unit)
+    wanted = needs.outstanding if needs.rate is None else int(_ROOM * needs.rate * mean) + _SLOTS[0]
+    assert wanted is not None
+    system = System(
+        needs.drive,
+        layout,
+        scheme.dispatch(),
+        FCFS() if needs.rate is not None else LOOK() if by_look else SATF(),
+        AllCopies(),
+        drives=_step(scheme.disks, _DISKS, "disks"),
+        slots=_step(wanted, _SLOTS, "requests at once"),
+    )
+    if needs.rate is not None:
+        return Scenario(system, PoissonArrivals(requests, needs.rate))
+    return Scenario(system, ClosedLoop(requests, wanted))
+
+
+def simulate_scheme(
+    needs: Needs, scheme: Scheme, by_look: bool, mean: float, seeds: Sequence[int], requests: int
+) -> "xr.Dataset":
+    """The measures of `sk.simulate`, by `seed`; a third of the requests pass before measuring begins."""
+    asked = scenario(needs, scheme, by_look, mean)
+    return replicate(asked, seeds=seeds, requests=requests, warm_up=requests // 3, allow_held_up=True)
+
+
+def enough(needs: Needs, busy: float) -> int:
+    """Requests of a run that tells the mean of disks so `busy` to some percent: a queue forgets how it began in about
+    1/(1 - sqrt(busy))^2 services."""
+    if needs.rate is None:
+        assert needs.outstanding is not None
+        return max(_ENOUGH, _TIMES * needs.outstanding)
+    forgets = busy / (1 - min(busy, _BUSIEST) ** 0.5) ** 2
+    return min(_LONGEST, max(_ENOUGH, int(_FORGOTTEN * forgets * needs.disks)))
+
+
+def _step(wanted: int, steps: tuple[int, ...], what: str) -> int:
+    if wanted > steps[-1]:
+        raise InputError(f"{wanted} {what}: at most {steps[-1]} are simulated; check a part of the array")
+    return next(size for size in steps if size >= wanted)

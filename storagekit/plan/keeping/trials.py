@@ -1,0 +1,147 @@
+"""The ranking of schemes held against their simulation, on random questions."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from storagekit.checks import require_whole
+from storagekit.drive import Drive
+from storagekit.errors import InputError
+from storagekit.plan.keeping.asking import schemes
+from storagekit.plan.keeping.needs import Needs
+from storagekit.plan.keeping.predicting import Prediction
+from storagekit.units import KB, MS
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+NEAR = 0.05
+# what is predicted to be so much worse than the best is not simulated, nor more than so many
+_APART, _MOST = 0.4, 8
+_SIZES = tuple(4 * KB * 4**power for power in range(5))
+
+
+def random_drive(generator: np.random.Generator) -> Drive:
+    """A drive of 1 to 20 TB of 5,400 to 15,000 rpm, with seeks and rates that go with that."""
+    rpm = float(generator.choice([5400, 7200, 10_000, 15_000]))
+    average = generator.uniform(6, 11) * (7200 / rpm) ** 0.7
+    size = generator.uniform(1, 20)
+    outer = generator.uniform(150, 290)
+    return Drive.from_datasheet(
+        rpm=rpm,
+        track_seek=generator.uniform(0.1, 0.2) * average * MS,
+        average_seek=average * MS,
+        full_seek=generator.uniform(1.9, 2.2) * average * MS,
+        capacity=size * 1e12,
+        outer_rate=outer * 1e6,
+        inner_rate=outer * generator.uniform(0.45, 0.6) * 1e6,
+        heads=int(np.ceil(size)),
+        sector_bytes=4096,
+        write_settle=generator.uniform(0.2, 0.8) * MS,
+        name=f"{size:.1f} TB, {rpm:.0f} rpm",
+    )
+
+
+def random_needs(count: int, seed: int = 0, *, disks: tuple[int, int] = (8, 200)) -> list[Needs]:
+    """Questions drawn evenly: drives of 1 to 20 TB (`random_drive`), 8 to 200 of them, 5 to 45% of their capacity in data,
+    requests of 4 KB to 1 MB, any share of reads, 0 to 2 losses to survive; half with 1 to 16 requests outstanding for each
+    disk, half at a rate that keeps the best scheme's disks 20 to 80% busy."""
+    require_whole("count", count)
+    generator = np.random.default_rng(seed)
+    return [_one(generator, disks) for _ in range(count)]
+
+
+def _one(generator: np.random.Generator, disks: tuple[int, int]) -> Needs:
+    drive, number = random_drive(generator), int(generator.integers(disks[0], disks[1] + 1))
+    survive = int(generator.integers(0, 3))
+    data = generator.uniform(0.05, 0.45 if survive < 2 else 0.3) * number * drive.capacity * 512
+    size, read_share = float(generator.choice(_SIZES)), float(generator.uniform())
+    given = (drive, number, data, ((size, 1.0),), read_share)
+    outstanding, busy = int(number * generator.uniform(1, 16)), generator.uniform(0.2, 0.8)
+    asked = Needs(*given, None, outstanding, survive, None, None, None, None)
+    if generator.random() < 0.5:
+        return asked
+    trickle = replace(asked, rate=1.0, outstanding=None)
+    most = max((one.throughput for one in answer_to(trickle).ranking), default=1.0)
+    return replace(trickle, rate=busy * most)
+
+
+def answer_to(needs: Needs):
+    """`schemes` for needs."""
+    return schemes(
+        needs.drive,
+        needs.disks,
+        data=needs.data,
+        size=dict(needs.sizes),
+        read_share=needs.read_share,
+        rate=needs.rate,
+        outstanding=needs.outstanding,
+        survive=needs.survive,
+    )
+
+
+def ranking_against_simulation(questions: Sequence[Needs], *, seeds: int = 2) -> "xr.Dataset":
+    """What is ranked near the best of every question simulated.
+
+    Dimension question: chosen, best: the first of the ranking, and what did best in the simulation; shortfall: by what share
+    the chosen one's figure is worse (mean response at a rate, else throughput); predicted, simulated: the chosen one's,
+    seconds or requests a second; error: predicted over simulated, less 1. Dimension scheme of `each_error`: the same of all
+    that was simulated. within: share of the questions with a shortfall of at most 5%.
+    """
+    import xarray as xr
+    from tqdm import tqdm
+
+    if not questions:
+        raise InputError("no questions: give at least one")
+    rows, errors = [], []
+    for needs in tqdm(questions, desc="questions", delay=2, leave=False):
+        answer = answer_to(needs)
+        if not answer.feasible:
+            continue
+        near = [one for one in answer.ranking if _score(needs, one) <= (1 + _APART) * _score(needs, answer.ranking[0])]
+        found = [(one, _simulated(needs, one, seeds)) for one in near[:_MOST]]
+        errors += [_figure(needs, one) / figure - 1 for one, figure in found]
+        (chosen, figure), (best, least) = found[0], min(found, key=lambda pair: _less(needs, pair[1]))
+        short = _less(needs, figure) / _less(needs, least) - 1
+        rows.append(
+            (str(chosen.scheme), str(best.scheme), short, _figure(needs, chosen), figure, needs.rate is not None)
+        )
+    chosen, best, short, said, seen, rated = (list(column) for column in zip(*rows, strict=True))
+    data = xr.Dataset(
+        {
+            "chosen": ("question", chosen),
+            "best": ("question", best),
+            "shortfall": ("question", short, {"units": "1"}),
+            "predicted": ("question", said),
+            "simulated": ("question", seen),
+            "error": ("question", np.array(said) / np.array(seen) - 1, {"units": "1"}),
+            "at_a_rate": ("question", rated),
+            "each_error": ("scheme", errors, {"units": "1"}),
+        }
+    )
+    data["within"] = (data.shortfall <= NEAR).mean()
+    data.attrs = {"basis": "simulated", "seeds": list(range(seeds))}
+    return data
+
+
+def _figure(needs: Needs, one: Prediction) -> float:
+    return one.throughput if needs.rate is None else one.mean
+
+
+def _less(needs: Needs, figure: float) -> float:
+    """A score of a figure: less is better."""
+    return 1 / figure if needs.rate is None else figure
+
+
+def _score(needs: Needs, one: Prediction) -> float:
+    return _less(needs, _figure(needs, one))
+
+
+def _simulated(needs: Needs, one: Prediction, seeds: int) -> float:
+    from storagekit.plan.keeping.simulating import enough, simulate_scheme
+
+    length = enough(needs, one.utilization)
+    found = simulate_scheme(needs, one.scheme, True, one.mean, range(seeds), length)
+    return float(found.request_rate.mean() if needs.rate is None else found.response.mean())

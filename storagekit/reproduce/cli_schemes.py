@@ -1,0 +1,101 @@
+"""`storagekit plan schemes`: RAID levels, codes and SR-Arrays for given disks, side by side."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from storagekit.errors import InputError
+from storagekit.reproduce.cli_plan import Drive, Json, plan_app
+
+_TB, _KB, _MS = 1e12, 1024, 1e-3
+
+
+def size_mix(words: str) -> float | dict[float, float]:
+    """Bytes of a request from KB, "64", or sizes with shares, "4:0.8,1024:0.2". Raises InputError for what is neither."""
+    try:
+        if ":" not in words:
+            return float(words) * _KB
+        pairs = [part.split(":") for part in words.split(",")]
+        return {float(size) * _KB: float(share) for size, share in pairs}
+    except ValueError:
+        raise InputError(
+            f"--size-kb {words[:40]!r}: write KB, as 64, or sizes with shares, as 4:0.8,1024:0.2"
+        ) from None
+
+
+def join(app: typer.Typer) -> None:
+    """Nothing more: `plan` has joined, and this is one of its commands."""
+
+
+@plan_app.command()
+def schemes(
+    disks: Annotated[int, typer.Option(help="Disks that there are.")],
+    data_tb: Annotated[float, typer.Option(help="Data to keep, 10^12 bytes.")],
+    drive: Drive = "cheetah9lp",
+    size_kb: Annotated[str, typer.Option(help="Request size, or sizes with shares: 4:0.8,1024:0.2.")] = "4",
+    read_share: Annotated[float, typer.Option(help="Reads among requests, 0 to 1.")] = 1.0,
+    rate: Annotated[float | None, typer.Option(help="Requests a second.")] = None,
+    outstanding: Annotated[int | None, typer.Option(help="In place of --rate: requests kept outstanding.")] = None,
+    goal: Annotated[str | None, typer.Option(help="throughput, mean, p99, cost or space.")] = None,
+    survive: Annotated[int, typer.Option(help="Disks that may be lost.")] = 0,
+    mean_ms: Annotated[float | None, typer.Option(help="Most of the mean response time.")] = None,
+    p99_ms: Annotated[float | None, typer.Option(help="Most of the time that 99% keep within.")] = None,
+    price: Annotated[float | None, typer.Option(help="Price of one disk.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Most to spend.")] = None,
+    scheduler: Annotated[str, typer.Option(help="RLOOK or RSATF, with --outstanding.")] = "RLOOK",
+    copies: Annotated[bool, typer.Option("--copies", help="Replicated bricks too: hashing, D-SPTF.")] = False,
+    check: Annotated[int, typer.Option(help="Simulate so many of the best.")] = 0,
+    charts: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder to draw the ranking in, PNG and SVG.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """RAID 0 to 60, codes of m + p and SR-Arrays of --disks disks, ranked, with what each gives, survives and costs."""
+    from storagekit.drive import load_drive
+    from storagekit.plan import RLOOK, RSATF
+    from storagekit.plan.keeping import AIMS, ARRAYS, ReplicatedBricks
+    from storagekit.plan.keeping import schemes as ask
+
+    if goal is not None and goal not in AIMS:
+        raise InputError(f"goal {goal!r}: unknown; it is one of {', '.join(AIMS)}")
+    schedulers = {"RLOOK": RLOOK(), "RSATF": RSATF()}
+    if scheduler not in schedulers:
+        raise InputError(f"scheduler {scheduler!r}: unknown; it is one of {', '.join(schedulers)}")
+    answer = ask(
+        load_drive(drive),
+        disks,
+        data=data_tb * _TB,
+        size=size_mix(size_kb),
+        read_share=read_share,
+        rate=rate,
+        outstanding=outstanding,
+        goal=None if goal is None else AIMS[goal],
+        survive=survive,
+        mean=None if mean_ms is None else mean_ms * _MS,
+        p99=None if p99_ms is None else p99_ms * _MS,
+        price=price,
+        budget=budget,
+        families=(*ARRAYS, ReplicatedBricks()) if copies else ARRAYS,
+        scheduler=schedulers[scheduler],
+    )
+    if not answer.feasible:
+        print(json.dumps(answer.to_dict(), indent=1) if as_json else answer)
+        raise typer.Exit(1)
+    checked = answer.check(schemes=check) if check else None
+    drawn = [] if charts is None else _drawn(answer, checked, charts)
+    if as_json:
+        told = answer.to_dict() | {"check": checked.to_dict() if checked else None, "charts": drawn}
+        print(json.dumps(told, indent=1))
+    else:
+        print(answer, *([checked] if checked else []), *([f"charts: {', '.join(drawn)}"] if drawn else []), sep="\n\n")
+
+
+def _drawn(answer, checked, folder: Path) -> list[str]:
+    from storagekit.reproduce.files import write_chart
+
+    try:
+        return [str(path) for path in write_chart(folder, "schemes", answer.chart(checked))]
+    except OSError as fault:
+        raise InputError(f"charts {str(folder)!r}: {fault.strerror or fault}; name a folder to write to") from fault

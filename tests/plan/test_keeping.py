@@ -1,0 +1,199 @@
+"""Schemes side by side: what is asked comes back, what is refused says why, and the ranking is borne out by simulation."""
+
+import json
+import re
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from helpers import assert_refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storagekit.analytic.array.aspect import Layout
+from storagekit.drive import load_drive
+from storagekit.plan import (
+    DSPTFCopies,
+    Hashed,
+    LeastCost,
+    Mirrored,
+    MostSpace,
+    MostThroughput,
+    Parity,
+    ReplicatedBricks,
+    ShortestMean,
+    ShortestTail,
+    schemes,
+)
+from storagekit.plan.keeping import ARRAYS
+from storagekit.plan.keeping.checked import Checked, SchemeCheck
+from storagekit.plan.keeping.trials import random_needs, ranking_against_simulation
+from storagekit.units import KB, MS
+
+TB = 1e12
+DRIVE = load_drive("toshiba_mg10_20tb")
+SCENARIO = {"data": 60 * TB, "size": 64 * KB, "read_share": 0.7}
+AIMS = [MostThroughput(), ShortestMean(), ShortestTail(), LeastCost(), MostSpace()]
+
+
+def names(answer) -> list[str]:
+    return [str(one.scheme) for one in answer.ranking]
+
+
+def test_schemes_are_called_what_planners_call_them_and_hold_what_they_hold():
+    """Usable disks of twelve, losses survived, and reads of the busiest disk once one is lost over those of before."""
+    known = {
+        "RAID 0": (Mirrored(Layout(12, 1, 1)), 12, 0, np.nan),
+        "RAID 10": (Mirrored(Layout(6, 1, 2)), 6, 1, 2),
+        "RAID 1": (Mirrored(Layout(1, 1, 2)), 1, 1, 2),
+        "RAID 10, 3 copies": (Mirrored(Layout(4, 1, 3)), 4, 2, 3 / 2),
+        "SR-Array 4x3x1": (Mirrored(Layout(4, 3, 1)), 4, 0, np.nan),
+        "RAID 5, 11+1": (Parity(12), 11, 1, 2),
+        "RAID 50, 3 x 3+1": (Parity(4, 1, 3), 9, 1, 2),
+        "RAID 6, 10+2": (Parity(12, 2), 10, 2, 1 + 10 / 11),
+        "code, 9+3": (Parity(12, 3), 9, 3, 1 + 9 / 11),
+        "2 copies, hashing": (Hashed(12, 2), 6, 1, 3 / 2),
+        "3 copies, D-SPTF": (DSPTFCopies(12, 3), 4, 2, 5 / 4),
+    }
+    for name, (scheme, usable, survives, degraded) in known.items():
+        assert str(scheme) == name
+        assert scheme.usable(1.0) == pytest.approx(usable)
+        assert scheme.survives == survives
+        np.testing.assert_allclose(scheme.degraded, degraded)
+
+
+@pytest.mark.parametrize("load", [{"rate": 300.0}, {"outstanding": 48}])
+@pytest.mark.parametrize("goal", AIMS, ids=lambda goal: goal.name)
+def test_the_first_is_best_for_the_goal_and_all_meet_what_is_needed(goal, load):
+    answer = schemes(DRIVE, 12, **SCENARIO, **load, goal=goal, survive=1, mean=0.3, price=250.0, budget=3000.0)
+    assert answer.feasible
+    assert [goal.key(one) for one in answer.ranking] == sorted(goal.key(one) for one in answer.ranking)
+    for one in answer.ranking:
+        assert one.survives >= 1 and one.usable >= 60 * TB and one.mean <= 0.3 and one.cost <= 3000
+    assert "60 TB of data" in answer.assumptions[0]
+    json.dumps(answer.to_dict(), allow_nan=False)
+
+
+def test_the_table_has_a_row_for_each_scheme_with_units():
+    answer = schemes(DRIVE, 12, **SCENARIO, rate=300.0)
+    table = answer.table
+    assert list(table.scheme.values) == names(answer)
+    assert table["mean"].attrs["units"] == "s" and table.to_pandas().loc["RAID 0", "survives"] == 0
+    assert np.all(table.p99 > table.p95) and np.all(table.p95 > table["mean"])
+    assert "RAID 0" in str(answer) and "assumed:" in str(answer)
+
+
+def test_least_cost_takes_the_fewest_disks_that_do():
+    answer = schemes(DRIVE, 40, **SCENARIO, rate=600.0, survive=1, mean=0.02, goal=LeastCost())
+    assert answer.recommended is not None
+    fewest = answer.recommended.scheme.disks
+    less = schemes(DRIVE, fewest - 1, **SCENARIO, rate=600.0, survive=1, mean=0.02)
+    assert not less.feasible and fewest < 40
+    assert schemes(DRIVE, fewest, **SCENARIO, rate=600.0, survive=1, mean=0.02).feasible
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"rate": 9000.0}, "RAID 0 are overloaded"),
+        ({"rate": 9000.0}, "disks, which would be 80% busy"),
+        ({"rate": 300.0, "data": 400 * TB}, "capacity, TB: 12 disks that survive 0 .400 against 240"),
+        ({"rate": 300.0, "survive": 4}, "no scheme of 12 disks survives the loss of 4"),
+        ({"rate": 300.0, "mean": 2 * MS}, "response, s: .* is the quickest"),
+        ({"rate": 300.0, "p99": 5 * MS}, "response, s: .* is the quickest"),
+        ({"rate": 300.0, "price": 400.0, "budget": 100.0}, "no disk can be bought"),
+    ],
+)
+def test_a_question_without_an_answer_says_why_and_what_would_help(asked, says):
+    answer = schemes(DRIVE, 12, **(SCENARIO | asked))
+    assert not answer.feasible and not answer.ranking
+    assert re.search(says, str(answer)), str(answer)
+    json.dumps(answer.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({}, "load: give rate, requests a second, or outstanding"),
+        ({"rate": 10.0, "outstanding": 4}, "load: give rate"),
+        ({"rate": -1.0}, "rate -1 requests/s"),
+        ({"rate": 10.0, "data": 0.0}, "data 0 bytes"),
+        ({"rate": 10.0, "data": float("nan")}, "data nan"),
+        ({"rate": 10.0, "size": 64e9}, "size 64000000000 bytes"),
+        ({"rate": 10.0, "size": {4096: 1.0, 512: -1.0}}, "share of requests of 0.5 KB"),
+        ({"rate": 10.0, "size": {}}, "size: no sizes"),
+        ({"rate": 10.0, "read_share": 1.5}, "read_share 1.5"),
+        ({"rate": 10.0, "survive": -1}, "survive -1"),
+        ({"rate": 10.0, "mean": 20.0}, "mean 20 s: it must be at most 5; times are in seconds"),
+        ({"rate": 10.0, "budget": 100.0}, "give the price of a disk"),
+        ({"rate": 10.0, "goal": "speed"}, "goal: given 'speed'; give MostThroughput"),
+        ({"rate": 10.0, "families": ["RAID 5"]}, "families: given 'RAID 5'"),
+        ({"outstanding": 8, "scheduler": "SATF"}, "scheduler: given 'SATF'"),
+        ({"outstanding": 2.5}, "outstanding 2.5"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_what_nothing_can_have_is_refused_in_a_line(asked, says):
+    assert_refused(lambda: schemes(DRIVE, 12, **(SCENARIO | asked)), says)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_other_impossible_disks_are_refused():
+    assert_refused(lambda: schemes(DRIVE, 0, **SCENARIO, rate=1.0), "disks 0")
+    assert_refused(lambda: schemes(DRIVE, 10**6, **SCENARIO, rate=1.0), "disks 1000000: it must be at most 4096")
+    assert_refused(lambda: schemes(cast(Any, object()), 12, **SCENARIO, rate=1.0), "one with an arm and a platter")
+
+
+@settings(max_examples=30)
+@given(
+    st.integers(1, 60), st.floats(0.01, 1.0), st.floats(0, 1), st.sampled_from([4 * KB, 256 * KB]), st.floats(1, 5000)
+)
+def test_figures_are_possible_whatever_is_asked(disks, filled, read_share, size, rate):
+    """More room never loses a scheme; utilization is the rate's share of saturation; no mean is below the bare access."""
+    data = filled * disks * DRIVE.capacity * 512 * 0.99
+    answer = schemes(
+        DRIVE, disks, data=data, size=size, read_share=read_share, rate=rate, families=[*ARRAYS, ReplicatedBricks()]
+    )
+    for one in answer.ranking:
+        assert 0 < one.utilization < 1 and one.throughput > rate
+        assert one.parts["transfer"] < one.mean < one.p95 < one.p99
+        assert one.usable >= data
+        assert np.isnan(one.rebuild) or one.rebuild > 0
+    json.dumps(answer.to_dict(), allow_nan=False)
+
+
+def test_a_check_simulates_the_first_and_says_where_it_differs():
+    answer = schemes(DRIVE, 12, **SCENARIO, rate=300.0, survive=1)
+    check = answer.check(schemes=2, seeds=4)
+    assert [row.scheme for row in check.rows] == names(answer)[:2]
+    for row in check.rows:
+        assert not row.overloaded
+        assert abs(row.measures["mean"].difference) < 0.06 and abs(row.measures["p99"].difference) < 0.15
+    json.dumps(check.to_dict(), allow_nan=False)
+    drawn = answer.chart(check).to_dict()
+    assert "RAID 10 is best for mean" in drawn["title"]["text"]
+    drawn_rows = [row for rows in drawn["datasets"].values() for row in rows]
+    assert any(
+        row.get("simulated") == pytest.approx(check.rows[0].measures["mean"].simulated / MS) for row in drawn_rows
+    )
+
+
+def test_a_check_says_in_words_what_is_off_and_why():
+    off = SchemeCheck("RAID 6", "because", {"mean": Checked(0.012, 0.010, 0.0099, 0.0101)}, overloaded=False)
+    assert off.remarks == ["RAID 6: mean is predicted +20% off: because"]
+    assert SchemeCheck("RAID 6", "", {"mean": Checked(0.012, 0.010, 0.008, 0.013)}, overloaded=False).remarks == []
+    assert "more requests came than were served" in SchemeCheck("RAID 6", "", {}, overloaded=True).remarks[0]
+
+
+def test_the_recommended_scheme_is_near_the_best_simulated():
+    """A reduced version of the hundred questions below."""
+    found = ranking_against_simulation(random_needs(3, 5, disks=(8, 14)), seeds=2)
+    assert float(found.within) == 1.0
+    assert float(abs(found.each_error).max()) < 0.25
+
+
+@pytest.mark.slow
+def test_of_a_hundred_questions_ninety_five_have_the_best_or_nearly():
+    found = ranking_against_simulation(random_needs(100, 7), seeds=2)
+    assert float(found.within) >= 0.95
+    assert float(abs(found.each_error).quantile(0.9)) < 0.15

@@ -1,0 +1,70 @@
+"""`storagekit plan schemes` as a planner meets it: the table, a program's JSON, pictures, exit status, one line an error."""
+
+import json
+
+import pytest
+
+from storagekit.reproduce.cli_schemes import size_mix
+
+DRIVE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
+ASKED = [
+    "plan",
+    "schemes",
+    "--drive",
+    DRIVE,
+    "--disks",
+    "12",
+    "--data-tb",
+    "60",
+    "--size-kb",
+    "64",
+    "--read-share",
+    "0.7",
+]
+
+
+def test_twelve_drives_of_18_tb(storagekit):
+    status, text, _ = storagekit(*ASKED, "--rate", "500", "--survive", "1", "--price", "300")
+    assert status == 0
+    assert "recommended: RAID 10 (12 disks)" in text and "108 TB usable, survives 1" in text
+    assert "60 TB of data, 3.33 of the 12 drives' worth" in text and "RAID 6, 10+2" in text
+
+
+def test_a_program_can_read_the_ranking_and_pictures_are_drawn(storagekit, tmp_path):
+    folder = tmp_path / "drawn"
+    status, text, _ = storagekit(*ASKED, "--outstanding", "48", "--goal", "space", "--json", "--charts", str(folder))
+    found = json.loads(text)
+    assert status == 0 and found["goal"] == "space"
+    assert found["ranking"][0]["usable"] == max(one["usable"] for one in found["ranking"])
+    assert found["ranking"][0]["p99"] is None and found["check"] is None
+    assert {path.suffix for path in folder.iterdir()} == {".png", ".svg"}
+
+
+def test_what_cannot_be_done_says_so_with_status_1(storagekit):
+    status, text, _ = storagekit(*ASKED, "--rate", "50000")
+    assert status == 1 and "overloaded" in text and "disks, which would be 80% busy" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (
+            ["--rate", "500", "--goal", "speed"],
+            "goal 'speed': unknown; it is one of throughput, mean, p99, cost, space",
+        ),
+        (["--rate", "500", "--size-kb", "much"], "--size-kb 'much': write KB, as 64, or sizes with shares"),
+        (["--rate", "500", "--size-kb", "4:1,8"], "--size-kb '4:1,8'"),
+        (["--rate", "500", "--scheduler", "SATF"], "scheduler 'SATF': unknown"),
+        (["--rate", "500", "--drive", "rpm=7200"], "drive: seek is not given"),
+        ([], "load: give rate"),
+    ],
+)
+def test_bad_input_is_one_line_with_status_2(storagekit, more, says):
+    status, text, error = storagekit(*ASKED, *more)
+    assert status == 2 and not text
+    assert says in error and len(error.strip().splitlines()) == 1 and "Traceback" not in error
+
+
+def test_sizes_are_read_with_their_shares():
+    assert size_mix("64") == 65536.0
+    assert size_mix("4:0.8,1024:0.2") == {4096.0: 0.8, 1048576.0: 0.2}
