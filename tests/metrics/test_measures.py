@@ -188,7 +188,6 @@ def nothing(report, *labels):
         ((adding(nothing, along={"response": [1, 2]}),), "sum 'own' along 'response': results have that already"),
         ((DISTRIBUTION, adding(nothing, along={"limit": [1, 2]})), "sums along 'limit' with different labels"),
         ((adding(nothing, along={"copies": [1, 2]}),), "an axis named 'copies': that is a dimension"),
-        ((Measure("copies", "1", "mine", (READS,), lambda reads: reads),), "an axis named 'copies': .* a measure"),
         ((adding(lambda report: report.served),), r"sum 'own' adds \[3, \d+\] to \[1, \d+\]: say by_drive"),
         ((adding(lambda report: report.seek, kind=int),), "sum 'own' is of kind int and adds fractions"),
         ((Measure("mine", "1", "mine", (READS,), lambda reads: 3.0),), "measure 'mine' gives no number for each lane"),
