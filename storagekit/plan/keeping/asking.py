@@ -1,6 +1,8 @@
 """The planner's question: which way to keep data on these disks, and what does each give?"""
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from storagekit.plan.keeping.needs import Needs, sizes_of
 from storagekit.plan.keeping.predicting import Prediction, fits, predict
 from storagekit.plan.keeping.scheme import Scheme
 from storagekit.units import KB
+
+# disks that divide into mirrors and groups of most sizes
+_DIVIDES = 12
 
 
 def schemes(
@@ -84,17 +89,25 @@ def _found(
 ) -> tuple[list[Prediction], list[Prediction]]:
     """The schemes that meet what is needed, and those with room for the data that do not; of a goal that may leave disks,
     those of the fewest with which any does."""
-    most = needs.affordable
-    refused: list[Prediction] = []
+    most, least = needs.affordable, _least(needs)
     if most < 1:
         return [], []
-    for count in range(_least(needs) if goal.may_leave_disks else most, most + 1):
-        found = predict(needs, candidates(needs, count, families), scheduler)
+
+    @cache
+    def of(disks: int) -> tuple[list[Prediction], list[Prediction]]:
+        found = predict(needs, candidates(needs, disks, families), scheduler)
         met = [one for one in found if meets(needs, one)]
-        if met or count == most:
-            return met, [one for one in found if not meets(needs, one)]
-        refused = found
-    return [], refused
+        return met, [one for one in found if one not in met]
+
+    if not goal.may_leave_disks or least > most:
+        return of(most)
+    # more disks are faster and hold more, scheme by scheme, if they divide: numbers that do come first
+    known = range(-(-least // _DIVIDES) * _DIVIDES, most + 1, _DIVIDES)
+    place = bisect_left(known, True, key=lambda disks: bool(of(disks)[0]))
+    last = known[place] if place < len(known) else most
+    first = known[place - 1] + 1 if place else least
+    fewest = next((disks for disks in range(first, last + 1) if of(disks)[0]), last)
+    return of(fewest)
 
 
 def _least(needs: Needs) -> int:

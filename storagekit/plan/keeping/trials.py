@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 NEAR = 0.05
 # what is predicted to be so much worse than the best is not simulated, nor more than so many
-_APART, _MOST = 0.4, 8
+_APART, _MOST = 0.4, 6
+_OUTSTANDING = 500
 _SIZES = tuple(4 * KB * 4**power for power in range(5))
 
 
@@ -46,8 +47,8 @@ def random_drive(generator: np.random.Generator) -> Drive:
 
 def random_needs(count: int, seed: int = 0, *, disks: tuple[int, int] = (8, 200)) -> list[Needs]:
     """Questions drawn evenly: drives of 1 to 20 TB (`random_drive`), 8 to 200 of them, 5 to 45% of their capacity in data,
-    requests of 4 KB to 1 MB, any share of reads, 0 to 2 losses to survive; half with 1 to 16 requests outstanding for each
-    disk, half at a rate that keeps the best scheme's disks 20 to 80% busy."""
+    requests of 4 KB to 1 MB, any share of reads, 0 to 2 losses to survive; half with up to 500 requests outstanding, 1 to 16
+    for each disk, half at a rate that keeps the best scheme's disks 20 to 80% busy."""
     require_whole("count", count)
     generator = np.random.default_rng(seed)
     return [_one(generator, disks) for _ in range(count)]
@@ -59,7 +60,8 @@ def _one(generator: np.random.Generator, disks: tuple[int, int]) -> Needs:
     data = generator.uniform(0.05, 0.45 if survive < 2 else 0.3) * number * drive.capacity * 512
     size, read_share = float(generator.choice(_SIZES)), float(generator.uniform())
     given = (drive, number, data, ((size, 1.0),), read_share)
-    outstanding, busy = int(number * generator.uniform(1, 16)), generator.uniform(0.2, 0.8)
+    outstanding = int(min(_OUTSTANDING, number * generator.uniform(1, 16)))
+    busy = generator.uniform(0.2, 0.8)
     asked = Needs(*given, None, outstanding, survive, None, None, None, None)
     if generator.random() < 0.5:
         return asked
