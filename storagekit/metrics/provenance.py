@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import metadata
 from typing import Any
@@ -34,7 +34,7 @@ def made_by(basis: str, seeds: Sequence[int] | None = None, wall: float | None =
 
 def provenance(
     scenarios: Sequence[Scenario],
-    axes: Mapping[str, Sequence[Any]],
+    axes: Iterable[str],
     seeds: Sequence[int],
     extent: Mapping[str, float | str],
     wall: float,
