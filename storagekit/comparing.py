@@ -13,10 +13,10 @@ from storagekit.errors import InputError
 from storagekit.units import MS
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
     import xarray as xr
 
+    from storagekit.charts.comparison import Drawn
     from storagekit.engine import System
     from storagekit.metrics import Measure
     from storagekit.workload import AbstractArrivals
@@ -114,7 +114,7 @@ class Comparison:
         finally:
             temporary.unlink(missing_ok=True)
 
-    def chart(self) -> "alt.TopLevelMixin":
+    def chart(self) -> "Drawn":
         """Response times with their tails, and differences with their intervals."""
         from storagekit.charts.comparison import comparison
 

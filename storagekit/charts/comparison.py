@@ -8,12 +8,13 @@ from storagekit.charts.marks import Layered
 from storagekit.charts.panels import headed
 from storagekit.charts.theme import COLOURS, PAPER, finished
 
+Drawn = alt.TopLevelMixin
 _MS = 1e3
 # of each scheme, and of what stands around them
 _ROW, _MARGIN = 34, 20
 
 
-def comparison(summary: xr.Dataset, warned: list[str] | None = None) -> alt.TopLevelMixin:
+def comparison(summary: xr.Dataset, warned: list[str] | None = None) -> Drawn:
     """One row for each scheme: mean response with its 95% interval and quantiles beside it, and how much more or less time
     than with the scheme `against` its mean and its 99% take.
 
@@ -50,7 +51,7 @@ def _responses(summary: xr.Dataset, named: dict[str, str], order: list[str]) -> 
     shades = alt.Scale(domain=figures, range=[COLOURS[6], *COLOURS[:4]])
     line = alt.Chart(shown).mark_line(color="#cccccc", strokeWidth=1.5).encode(x, y, detail="scheme:N", order="mean:Q")
     point = alt.Chart(shown).mark_point(filled=True, size=70, opacity=1)
-    legend = alt.Legend(title="Mean, and time within which so many are answered", orient="bottom", columns=5)
+    legend = alt.Legend(title="Mean and quantiles", orient="bottom", columns=5)
     drawn = point.encode(
         x,
         y,

@@ -131,4 +131,4 @@ def _write(found: "Comparison", path: Path) -> None:
         write_text(path, json.dumps(found.to_dict(), indent=1) + "\n")
     else:
         with replacing(path) as temporary:
-            found.chart().save(str(temporary))
+            found.chart().save(str(temporary), scale_factor=2)
