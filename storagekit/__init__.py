@@ -11,6 +11,7 @@ load_drive               a drive by name
 System, Scenario         drives that share work; a system with somebody asking
 simulate, sweep          one run; runs at every point of a grid, as an xarray Dataset
 replay, read_trace       a trace through a system; a trace from a file
+compare                  schemes on one trace or workload, their differences with intervals
 interval, ratio          how sure a mean is, and a ratio of two
 plan.array, plan.size,   how to lay out disks; how many are needed; disks or memory
 plan.memory, plan.shares  what streams get of the bricks they share
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         workload,
         write,
     )
+    from storagekit.comparing import compare
     from storagekit.drive import load_drive
     from storagekit.engine import Scenario, System
     from storagekit.errors import InputError, SimulationError
@@ -65,6 +67,7 @@ __all__ = [
     "cache",
     "charts",
     "claims",
+    "compare",
     "dispatch",
     "drive",
     "engine",
@@ -96,6 +99,7 @@ _HOMES = {
     "Scenario": "engine",
     "SimulationError": "errors",
     "System": "engine",
+    "compare": "comparing",
     "interval": "metrics",
     "load_drive": "drive",
     "ratio": "metrics",

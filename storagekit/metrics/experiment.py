@@ -62,7 +62,7 @@ def simulate(
     >>> f"{float(seen.throughput):.0f} accesses a second and disk, {float(seen.response) / sk.units.MS:.0f} ms"
     '142 accesses a second and disk, 28 ms'
     >>> f"99% within {float(seen.response_quantile.sel(quantile=0.99)) / sk.units.MS:.0f} ms"
-    '99% within 100 ms'
+    '99% within 107 ms'
     """
     data = sweep(
         lambda: scenario,

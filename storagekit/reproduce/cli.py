@@ -1,7 +1,8 @@
 """The command line. Imports stay light: a command imports what it runs.
 
-The commands about traces are in `cli_trace`, about drives in `cli_drive`, those of a planner in `cli_plan`, sweeps in
-`cli_sweep`; a file of further commands joins with `app.add_typer` or `app.command()` at the end of this one.
+The commands about traces are in `cli_trace` and `cli_compare`, about drives in `cli_drive`, those of a planner in `cli_plan` and
+`cli_schemes`, sweeps in `cli_sweep`; a file of further commands joins with `app.add_typer` or `app.command()` at the end of
+this one.
 """
 
 import json
@@ -16,7 +17,15 @@ import typer
 from typer.exceptions import TyperException
 
 from storagekit.errors import InputError, SimulationError
-from storagekit.reproduce import cli_drive, cli_plan, cli_schemes, cli_sweep, cli_trace, completing
+from storagekit.reproduce import (
+    cli_compare,
+    cli_drive,
+    cli_plan,
+    cli_schemes,
+    cli_sweep,
+    cli_trace,
+    completing,
+)
 
 app = typer.Typer(
     name="storagekit",
@@ -131,6 +140,7 @@ def list_(as_json: Json = False) -> None:
 
 
 cli_trace.join(app)
+cli_compare.join(app)
 cli_drive.join(app)
 cli_plan.join(app)
 cli_sweep.join(app)

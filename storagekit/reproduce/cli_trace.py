@@ -97,7 +97,7 @@ def replay(
     arm = load_drive(drive)
     model = load_buffered(drive) if buffered else arm
     if layout is not None:
-        system = _array(model, layout, _chosen("schedule", schedule, schedulers())(), slots)
+        system = array_of(model, layout, chosen("schedule", schedule, schedulers())(), slots)
         _print_replay(run(read(file, form), system, scale=scale, seed=seed), as_json)
         return
     condition, speeds = _condition(slow or [], stop or [], replicas)
@@ -105,9 +105,9 @@ def replay(
     system = System(
         model,
         Replicas(replicas),
-        _dispatcher(dispatch, latency * 1e-3, speeds, lambda: _service(arm, float(trace.size.mean()), speeds)),
-        _chosen("schedule", schedule, schedulers())(),
-        _chosen("write", write, writes())(),
+        dispatcher_of(dispatch, latency * 1e-3, speeds, lambda: service_of(arm, float(trace.size.mean()), speeds)),
+        chosen("schedule", schedule, schedulers())(),
+        chosen("write", write, writes())(),
         cache=_memory(cache_mb, replicas, dispatch) if cache_mb else None,
         condition=condition,
         drives=max(replicas, 1),
@@ -116,7 +116,7 @@ def replay(
     _print_replay(run(trace, system, scale=scale, seed=seed), as_json)
 
 
-def _dispatcher(name: str, latency: float, speeds: list[float], service: Callable[[], tuple[float, ...]]):
+def dispatcher_of(name: str, latency: float, speeds: list[float], service: Callable[[], tuple[float, ...]]):
     """The dispatcher of that name, told what it has to know: seconds to clients, the bricks' speeds, their service times."""
     from storagekit.reproduce.catalogue import dispatchers
 
@@ -125,10 +125,10 @@ def _dispatcher(name: str, latency: float, speeds: list[float], service: Callabl
         "weighted-hashing": lambda: (speeds,),
         "least-completion": lambda: (service(),),
     }
-    return _chosen("dispatch", name, dispatchers())(*told.get(name, tuple)())
+    return chosen("dispatch", name, dispatchers())(*told.get(name, tuple)())
 
 
-def _service(drive, size: float, speeds: list[float]) -> tuple[float, ...]:
+def service_of(drive, size: float, speeds: list[float]) -> tuple[float, ...]:
     """Mean seconds of an access of so many bytes, at any address, on each brick. Nobody knows of one that is down."""
     from storagekit.analytic.forkjoin import Disk
 
@@ -173,10 +173,10 @@ def _pair(given: str, option: str, form: str, left: Callable, right: Callable):
         raise InputError(f"{option} {given!r}: write {form}") from None
 
 
-def _array(drive, name: str, schedule, slots: int):
-    """An SR-Mirror as the paper runs it."""
+def array_of(drive, name: str, schedule, slots: int | None):
+    """An SR-Mirror as the paper runs it; with as many slots as it needs where none are given."""
     from storagekit.dispatch import NearestIdle
-    from storagekit.engine import System
+    from storagekit.engine import AS_NEEDED, System
     from storagekit.placement import SRMirror
     from storagekit.plan import Layout
     from storagekit.write import Background
@@ -189,7 +189,7 @@ def _array(drive, name: str, schedule, slots: int):
         schedule,
         Background(),
         drives=shape.disks,
-        slots=slots,
+        slots=AS_NEEDED if slots is None else slots,
     )
 
 
@@ -226,7 +226,7 @@ def _report(data) -> dict:
     }
 
 
-def _chosen(what: str, name: str, known: dict):
+def chosen(what: str, name: str, known: dict):
     if name not in known:
         raise InputError(f"{what} {name!r}: unknown; it is one of {', '.join(known)}")
     return known[name]

@@ -1,0 +1,134 @@
+"""`storagekit compare`: a trace through several schemes, and how sure their differences are."""
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from storagekit.errors import InputError
+from storagekit.reproduce.cli_trace import File, Format, Json, array_of, chosen, dispatcher_of
+
+if TYPE_CHECKING:
+    from storagekit.comparing import Comparison
+
+CHARTS = (".png", ".svg", ".pdf", ".html")
+WRITTEN = (".nc", ".csv", ".json", *CHARTS)
+LAYOUT = re.compile(r"\d+x\d+x\d+")
+SHORTEST_OF = re.compile(r"jsq(\d+)")
+
+
+def join(app: typer.Typer) -> None:
+    """Add this command to the command line."""
+    app.command()(compare)
+
+
+def compare(
+    file: File,
+    schemes: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,NAME,...",
+            help="Dispatchers (see `storagekit list`), jsqD for the shortest queue of D, or SR-Mirrors as 2x3x1; "
+            "NAME:SCHEDULE for a schedule of its own.",
+        ),
+    ] = "hashing,dsptf,jsq2",
+    drive: Annotated[str, typer.Option(help="A drive by name (see `storagekit list`) or a drive file.")] = "atlas10k",
+    drives: Annotated[int, typer.Option(help="How many drives (of an SR-Mirror its layout says it).")] = 2,
+    copies: Annotated[
+        int | None, typer.Option(help="Copies of each block, on neighbours; on all drives if not given.")
+    ] = None,
+    schedule: Annotated[str, typer.Option(help="Which waiting copy a drive takes next.")] = "satf",
+    write: Annotated[str, typer.Option(help="When a write is answered, and how it reaches its copies.")] = "all-copies",
+    latency: Annotated[float, typer.Option(help="One-way network latency for dsptf, ms.")] = 0.05,
+    seeds: Annotated[int, typer.Option(help="Runs of each scheme; 2 at least for intervals.")] = 8,
+    against: Annotated[
+        str | None, typer.Option(help="The scheme to hold others against; the first if not given.")
+    ] = None,
+    requests: Annotated[int | None, typer.Option(help="So many of the trace's first requests.")] = None,
+    scale: Annotated[float, typer.Option(help="How many times faster than recorded.")] = 1.0,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help=f"Also write it, as the suffix says ({', '.join(WRITTEN)}); repeatable."),
+    ] = None,
+    form: Format = None,
+    as_json: Json = False,
+) -> None:
+    """Run a trace through several schemes: response times and their tails, what disks do, and differences with intervals.
+
+    The schemes meet the same requests on drives with the same phases, drawn anew for each seed.
+    """
+    from storagekit.comparing import compare as run
+    from storagekit.drive import load_drive
+    from storagekit.workload.trace import read
+
+    for path in out or []:
+        if path.suffix not in WRITTEN:
+            raise InputError(f"--out {str(path)!r}: give it a name that ends in {', '.join(WRITTEN)}")
+    names = [name.strip() for name in schemes.split(",") if name.strip()]
+    if len(set(names)) < len(names):
+        raise InputError(f"--schemes {schemes!r}: name each once")
+    arm, trace = load_drive(drive), read(file, form)
+
+    def system(name: str):
+        kind, _, its_own = name.partition(":")
+        discipline = _schedule(its_own or schedule)
+        if LAYOUT.fullmatch(kind):
+            return array_of(arm, kind, discipline, slots=None)
+        return _bricks(arm, _routing(kind, arm, drives, latency, trace), discipline, write, drives, copies)
+
+    found = run(
+        trace,
+        {name: system(name) for name in names},
+        seeds=seeds,
+        against=against,
+        requests=requests,
+        scale=scale,
+    )
+    for path in out or []:
+        _write(found, path)
+    print(json.dumps(found.to_dict(), indent=1) if as_json else found)
+
+
+def _routing(name: str, arm, drives: int, latency: float, trace):
+    """The dispatcher of that name."""
+    from storagekit.dispatch import ShortestQueue
+    from storagekit.reproduce.cli_trace import service_of
+
+    several = SHORTEST_OF.fullmatch(name)
+    if several:
+        return ShortestQueue(int(several[1]))
+    speeds = [1.0] * max(drives, 1)
+    return dispatcher_of(name, latency * 1e-3, speeds, lambda: service_of(arm, float(trace.size.mean()), speeds))
+
+
+def _schedule(name: str):
+    from storagekit.reproduce.catalogue import schedulers
+
+    return chosen("schedule", name, schedulers())()
+
+
+def _bricks(arm, dispatch, schedule, write: str, drives: int, copies: int | None):
+    """Bricks of one drive each, with copies on all of them or on neighbours."""
+    from storagekit.engine import System
+    from storagekit.placement import Declustered, Replicas
+    from storagekit.reproduce.catalogue import writes
+
+    placement = Replicas(drives) if copies in (None, drives) else Declustered(drives, copies)
+    return System(arm, placement, dispatch, schedule, chosen("write", write, writes())())
+
+
+def _write(found: "Comparison", path: Path) -> None:
+    from storagekit.reproduce.files import replacing, write_text
+
+    if path.suffix == ".nc":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        found.to_netcdf(path)
+    elif path.suffix == ".csv":
+        write_text(path, found.to_pandas().to_csv(lineterminator="\n"))
+    elif path.suffix == ".json":
+        write_text(path, json.dumps(found.to_dict(), indent=1) + "\n")
+    else:
+        with replacing(path) as temporary:
+            found.chart().save(str(temporary), scale_factor=2)
