@@ -1,8 +1,8 @@
 """The command line. Imports stay light: a command imports what it runs.
 
-The commands about traces are in `cli_trace` and `cli_compare`, about drives in `cli_drive`, those of a planner in `cli_plan` and
-`cli_schemes`, sweeps in `cli_sweep`; a file of further commands joins with `app.add_typer` or `app.command()` at the end of
-this one.
+The commands about traces are in `cli_trace` and `cli_compare`, about drives in `cli_drive`, those of a planner in `cli_plan`
+and `cli_schemes`, sweeps in `cli_sweep`; a file of further commands joins with `app.add_typer` or `app.command()` at the end
+of this one.
 """
 
 import json
