@@ -102,7 +102,7 @@ def _scenario(asked: Asked) -> Scenario:
         asked.drive,
         _placement(asked.drive, layout, load),
         NearestIdle(),
-        _discipline(asked.scheduler),
+        discipline(asked.scheduler),
         # few, so that a run of some thousand requests pays for all copies of its writes
         Background(room // 2) if delayed else AllCopies(),
         drives=max(_DISKS, layout.disks),
@@ -124,7 +124,8 @@ def _placement(drive: Drive, layout: Layout, load: Load) -> SRMirror:
     return SRMirror(*sizes, most_replicas=most)
 
 
-def _discipline(scheduler: Scheduler | None):
+def discipline(scheduler: Scheduler | None):
+    """The engine's for the formulas' scheduler, FCFS for none. Raises InputError for one that it has not."""
     if scheduler is None:
         return FCFS()
     if isinstance(scheduler, RLOOK):

@@ -18,7 +18,10 @@ def size_mix(words: str) -> float | dict[float, float]:
         if ":" not in words:
             return float(words) * _KB
         pairs = [part.split(":") for part in words.split(",")]
-        return {float(size) * _KB: float(share) for size, share in pairs}
+        found = {float(size) * _KB: float(share) for size, share in pairs}
+        if len(found) < len(pairs):
+            raise InputError(f"--size-kb {words[:40]!r}: a size is given twice; give each once")
+        return found
     except ValueError:
         raise InputError(
             f"--size-kb {words[:40]!r}: write KB, as 64, or sizes with shares, as 4:0.8,1024:0.2"
@@ -44,7 +47,7 @@ def schemes(
     p99_ms: Annotated[float | None, typer.Option(help="Most of the time that 99% keep within.")] = None,
     price: Annotated[float | None, typer.Option(help="Price of one disk.")] = None,
     budget: Annotated[float | None, typer.Option(help="Most to spend.")] = None,
-    scheduler: Annotated[str, typer.Option(help="RLOOK or RSATF, with --outstanding.")] = "RLOOK",
+    scheduler: Annotated[str | None, typer.Option(help="RLOOK or RSATF, with --outstanding.")] = None,
     copies: Annotated[bool, typer.Option("--copies", help="Replicated bricks too: hashing, D-SPTF.")] = False,
     check: Annotated[int, typer.Option(help="Simulate so many of the best.")] = 0,
     charts: Annotated[
@@ -61,7 +64,7 @@ def schemes(
     if goal is not None and goal not in AIMS:
         raise InputError(f"goal {goal!r}: unknown; it is one of {', '.join(AIMS)}")
     schedulers = {"RLOOK": RLOOK(), "RSATF": RSATF()}
-    if scheduler not in schedulers:
+    if scheduler is not None and scheduler not in schedulers:
         raise InputError(f"scheduler {scheduler!r}: unknown; it is one of {', '.join(schedulers)}")
     answer = ask(
         load_drive(drive),
@@ -78,7 +81,7 @@ def schemes(
         price=price,
         budget=budget,
         families=(*ARRAYS, ReplicatedBricks()) if copies else ARRAYS,
-        scheduler=schedulers[scheduler],
+        scheduler=None if scheduler is None else schedulers[scheduler],
     )
     if not answer.feasible:
         print(json.dumps(answer.to_dict(), indent=1) if as_json else answer)

@@ -24,8 +24,8 @@ def holders(layout, sector: int, read: bool = False) -> list[int]:
     found = [int(layout.drive_of(np.array([part]), place)[0]) for part in range(count)]
     for drive in range(int(layout.drives)):
         part = int(layout.part_on(np.array([drive]), place)[0])
-        assert part == (found.index(drive) if drive in found else part)
-        assert (0 <= part < count) == (drive in found) or not read
+        assert (0 <= part < count) == (drive in found)
+        assert drive not in found or part == found.index(drive)
     return found
 
 

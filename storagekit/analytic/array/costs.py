@@ -117,7 +117,7 @@ def _occupied(
     turned = spindle.revolution * layouts.turned
     alone = spindle.mean_seek(reach) + arc / 2
     places, outstanding = np.divide(disks, heads), np.multiply(disks, load.queue)
-    seen, reads = visible(p, heads, written)
+    seen, reads = visible(p, heads, written, *_beside_reads(spindle, layouts, reach, alone, load.queue))
     # each head makes all writes, and no other has taken some before it
     crowding = reads * crowding_of(heads) + (1 - reads) * ALONE
 
@@ -150,16 +150,33 @@ def _occupied(
     return total(np.where(heads > 1, nearest + none * chosen, chosen), chosen), busy
 
 
-def visible(p: Numbers, heads: NDArray, written: NDArray) -> tuple[NDArray, NDArray]:
+def _beside_reads(
+    spindle: Spindle, layouts: Shapes, reach: NDArray, alone: NDArray, queue: Numbers
+) -> tuple[NDArray, NDArray]:
+    """Of writes on disks that are no mirrors, as parity has them: how much longer an access takes than a read's, and how much
+    longer the last of them than any: where nothing waits as much as positioning times differ, where queues are long as much
+    as exponential times do. Of mirrors 1, and that."""
+    own = (layouts.heads == 1) & (layouts.written > 1)
+    read = spindle.overhead + alone
+    write = read + spindle.revolution * layouts.turned + spindle.write_settle
+    arc = np.divide(spindle.revolution, layouts.replicas)
+    harmonic = np.cumsum(1 / np.arange(1, int(np.max(layouts.written)) + 1))[layouts.written - 1]
+    last = 1 + (spindle.most(reach, arc, layouts.written) - alone) / write
+    waiting = np.asarray(queue, float) / (1 + np.asarray(queue, float))
+    return np.where(own, write / read, 1.0), np.where(own, last + (harmonic - last) * waiting, harmonic)
+
+
+def visible(p: Numbers, heads: NDArray, written: NDArray, longer: Numbers, last: Numbers) -> tuple[NDArray, NDArray]:
     """Requests that wait at a disk for each of those of its mirror, and the share of reads in its accesses.
 
     A request that waits T at a disk is gone after T/h if it is a read, which the first of h heads takes, and after H T if it
     is a write of w accesses, which the last of them ends: H = 1 + 1/2 + ... + 1/w for exponential times. So a read is at one
-    disk for T in all, and a write for w T.
+    disk for T in all, and a write for w T. longer: by what factor an access of a write takes longer than one of a read; last:
+    H, or what stands in its place.
     """
-    harmonic = np.cumsum(1 / np.arange(1, int(np.max(written)) + 1))[written - 1]
     accesses = p + (1 - p) * written
-    return accesses / heads / (p / heads + (1 - p) * harmonic), p / accesses
+    present = p + (1 - p) * written * longer
+    return present / heads / (p / heads + (1 - p) * longer * last), p / accesses
 
 
 def occupied(load: Load, layouts: Shapes, read: NDArray, write: NDArray, settle: Numbers) -> NDArray:

@@ -5,10 +5,11 @@ summed by Fourier transform, so that they have a distribution and not a mean alo
 
     W = sum of N residual services,  P(N = n) = (1 - rho) rho^n
 
-exact where services are independent. Three things are approximations. A read that any of h heads may serve waits where none
-is idle, with Erlang's probability of h servers, and for a queue that h heads work off. Where writes occupy them all the heads
-are one: by the share of the time that writes take, the two are mixed. The disks that a write occupies wait alike if they are
-mirrors, and else alike by the share of their work that they have in common, apart by the rest.
+exact where services are independent (above 98% busy the waits are taken to be exponential). Three things are approximations.
+A read that any of h heads may serve waits where none is idle, with Erlang's probability of h servers, and for a queue that h
+heads work off. Where writes occupy them all the heads are one: by the share of the time that writes take, the two are mixed.
+The disks that a write occupies wait alike if they are mirrors, and else alike by the share of their work that they have in
+common, apart by the rest.
 """
 
 from dataclasses import dataclass
@@ -26,16 +27,25 @@ from storagekit.analytic.queueing import response_mmc
 # points of time, and how many mean waits of those that wait they cover
 _POINTS = 8192
 _COVERED = 14.0
-# what a utilization is found to
+# utilization from which on waits are taken to be exponential
+_HEAVY = 0.98
+# in which a utilization is found
 _ROUNDS = 60
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """What transfers and overheads take, seconds, and how often each: both `[size]`, shares adding up to 1."""
+    """What transfers and overheads take, seconds, and how often each: both `[size]`, shares adding up to 1. again: seconds
+    that a write takes besides, where it has to read what it does not cover; 0 by default."""
 
     seconds: NDArray
     shares: NDArray
+    again: NDArray | float = 0.0
+
+    @property
+    def written(self) -> NDArray:
+        """What those of writes take, seconds, `[size]`."""
+        return self.seconds + self.again
 
 
 @dataclass(frozen=True)
@@ -86,9 +96,15 @@ class _Services:
             start=np.zeros_like(time),
         )
 
+    def writes(self, time: NDArray) -> list[tuple[float, NDArray]]:
+        """The share of each size, and the same of its writes on one disk."""
+        later = time - self.turn - self.settle
+        written, shares = self.sizes.written, self.sizes.shares
+        return [(share, self.positioned(later - each)) for each, share in zip(written, shares, strict=True)]
+
     def write(self, time: NDArray) -> NDArray:
-        """The same of a write on one disk."""
-        return self.read(time - self.turn - self.settle, 1)
+        """The same of any write on one disk."""
+        return sum((share * one for share, one in self.writes(time)), start=np.zeros_like(time))
 
 
 def loaded(
@@ -102,7 +118,7 @@ def loaded(
     turn = float(np.asarray(spindle.revolution)) * shape.turned
     arc = float(np.asarray(spindle.revolution)) / shape.replicas
     services = _Services(seeks, arc, sizes, turn, float(np.asarray(spindle.write_settle)))
-    longest = float(seeks.max() + arc + sizes.seconds.max() + turn + services.settle)
+    longest = float(seeks.max() + arc + sizes.written.max() + turn + services.settle)
     fine = np.linspace(0.0, longest, 1025)
     arrivals = rate * (reads + (1 - reads) * shape.written) / disks
     ways = _Ways(shape, reads, services, fine)
@@ -110,8 +126,7 @@ def loaded(
     saturation = rate / (arrivals * ways.moment(1.0, 1))
     if busy >= 1:
         return Loaded(rate / saturation, saturation, np.inf, np.empty(0), np.empty(0))
-    left = ways.moment(busy, 2) / (2 * ways.moment(busy, 1) * (1 - busy))
-    time = np.linspace(0.0, longest + _COVERED * left, _POINTS)
+    time = np.linspace(0.0, longest + _COVERED * ways.left(busy), _POINTS)
     within = _responses(ways, time, busy)
     return Loaded(busy, saturation, float(np.trapezoid(1 - within, time)), time, within)
 
@@ -185,10 +200,14 @@ class _Ways:
         served = [self.services.read(time, max(1, heads)) for heads in range(len(chances))]
         return sum((chance * one for chance, one in zip(chances, served, strict=True)), start=np.zeros_like(time))
 
-    def any(self, time: NDArray, busy: float) -> NDArray:
+    def access(self, time: NDArray, busy: float) -> NDArray:
         """Distribution of the service of any access."""
         share = self.of_reads
         return share * self.read(time, busy) + (1 - share) * self.services.write(time)
+
+    def left(self, busy: float) -> float:
+        """The mean wait of those that wait at one disk, seconds: E S^2 / 2 E S (1 - rho)."""
+        return self.moment(busy, 2) / (2 * self.moment(busy, 1) * (1 - busy))
 
     def busy(self, arrivals: float) -> float:
         """The utilization at which so many accesses a second take as long as they do there; 1 where they never fit."""
@@ -201,7 +220,9 @@ class _Ways:
 def _responses(ways: _Ways, time: NDArray, busy: float) -> NDArray:
     """The share of requests answered within each of evenly spaced times."""
     shape, services = ways.shape, ways.services
-    waiting = _waiting(1 - ways.any(time, busy), busy)
+    # in heavy traffic waits are exponential, and services shorter than the steps between times
+    many = busy > _HEAVY
+    waiting = 1 - np.exp(-time / ways.left(busy)) if many else _waiting(1 - ways.access(time, busy), busy)
     # heads that serve one queue work it off together, but for writes
     faster = ways.together + (1 - ways.together) / ways.pool
     waiting = np.interp(time, time * faster, waiting)
@@ -210,23 +231,25 @@ def _responses(ways: _Ways, time: NDArray, busy: float) -> NDArray:
     read = chances[0] * _sum(waiting, alone)
     for heads, chance in enumerate(chances[1:], 1):
         read = read + chance * services.read(time, heads)
-    write = services.write(time)
-    apart = ((1 - busy) * write + busy * _sum(waiting, write)) ** shape.written
-    last = write**shape.written
-    alike = (1 - busy) * last + busy * _sum(waiting, last)
-    return ways.reads * read + (1 - ways.reads) * (ways.alike * alike + (1 - ways.alike) * apart)
+    write = np.zeros_like(time)
+    # all copies of one write, or its data and parity, have one size
+    for share, one in services.writes(time):
+        last = one**shape.written
+        alike = (1 - busy) * last + busy * _sum(waiting, last)
+        apart = ((1 - busy) * one + busy * _sum(waiting, one)) ** shape.written
+        write = write + share * (ways.alike * alike + (1 - ways.alike) * apart)
+    return ways.reads * read + (1 - ways.reads) * write
 
 
 def _waiting(exceeds: NDArray, busy: float) -> NDArray:
     """The distribution of the waits that are not 0, from how probably a service exceeds each of evenly spaced times."""
-    # as much of a residual service in each step as of its density, whose integral is known at the steps' ends
-    mass = (exceeds[:-1] + exceeds[1:]) / 2
-    mass = np.append(mass, 0.0) / mass.sum()
-    left = np.fft.rfft(mass, 2 * mass.size)
+    # what is left of a service has that density; of each step half lies at either end
+    step = (exceeds[:-1] + exceeds[1:]) / 4
+    mass = np.append(step, 0.0) + np.insert(step, 0, 0.0)
+    left = np.fft.rfft(mass / mass.sum(), 2 * mass.size)
     waits = np.fft.irfft(left * (1 - busy) / (1 - busy * left), 2 * mass.size)[: mass.size]
     steps = np.cumsum(np.maximum(waits, 0.0))
-    # a residual service falls in the middle of its step on average
-    return np.concatenate([[0.0], steps[:-1]]) / max(steps[-1], 1.0)
+    return steps / max(steps[-1], 1.0)
 
 
 def _sum(one: NDArray, other: NDArray) -> NDArray:

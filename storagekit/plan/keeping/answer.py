@@ -66,7 +66,7 @@ class SchemesAnswer:
             name: ("scheme", [getattr(one, name) for one in self.ranking], {"units": unit, "long_name": meaning})
             for name, (unit, meaning) in COLUMNS.items()
         }
-        names = [str(one.scheme) for one in self.ranking]
+        names = [one.name for one in self.ranking]
         told = {"basis": "analytic", "goal": self.goal.name, "assumed": "; ".join(self.assumptions)}
         return xr.Dataset(columns, {"scheme": names}, attrs=told)
 
@@ -81,8 +81,11 @@ class SchemesAnswer:
             f"requests of {sizes}, {needs.read_share:.0%} reads, at random over all of the data",
             "no request is split: a stripe unit holds the largest, and parity is of whole units",
             "writes are answered when every copy, or data and parity, are on disk; NVRAM would hide that, but not the work",
-            "a small write under parity reads data and parity, and writes them a revolution later",
+            "a small write under parity reads data and parity, and writes them a revolution later; requests that take longer "
+            "than that, or than the arc between replicas, are not laid out so",
         ]
+        if needs.again.any():
+            lines.append("a write of a part of a physical sector takes a revolution more")
         if needs.rate is not None:
             lines.append("requests come by themselves (Poisson), and each disk serves its own in order of arrival")
         else:
@@ -90,6 +93,7 @@ class SchemesAnswer:
                 f"{needs.outstanding} requests are kept outstanding, at disks chosen at random; disks serve them by "
                 f"{self.scheduler.name}: no formula says which time 99% of them keep within (`check` does)"
             )
+        lines.append(f"{needs.drive.name}: {needs.drive.heads} heads, sectors of {512 * needs.drive.grain} bytes")
         return (*lines, "a rebuild has the time that requests leave, at the drive's sequential rate")
 
     def check(self, *, schemes: int = 3, seeds: int = 8, requests: int | None = None) -> SchemesCheck:
@@ -114,7 +118,7 @@ class SchemesAnswer:
         asked = {name: value for name, value in vars(self.needs).items() if name not in ("drive", "sizes")}
         return {
             "feasible": self.feasible,
-            "recommended": str(self.recommended.scheme) if self.recommended else None,
+            "recommended": self.recommended.name if self.recommended else None,
             "goal": self.goal.name,
             "ranking": [_row(one) for one in self.ranking],
             "refused": [_row(one) for one in self.refused],
@@ -135,7 +139,7 @@ class SchemesAnswer:
             return "\n".join([*lines, f"not feasible: {self.binding}", "", *self._assumed()])
         tail = f", 99% within {best.p99 / MS:.1f} ms" if math.isfinite(best.p99) else ""
         lines += [
-            f"recommended: {best.scheme} ({best.scheme.disks} disks): mean {best.mean / MS:.1f} ms{tail}, at most "
+            f"recommended: {best.name} ({_disks(best.scheme.disks)}): mean {best.mean / MS:.1f} ms{tail}, at most "
             f"{best.throughput:.0f} requests/s, {best.usable / _TB:.4g} TB usable, survives {best.survives}",
             "",
             *self._listed(),
@@ -146,7 +150,7 @@ class SchemesAnswer:
 
     def _listed(self) -> list[str]:
         shown = self.ranking[:_SHOWN]
-        wide = 2 + max(len(str(one.scheme)) for one in shown)
+        wide = 2 + max(len(one.name) for one in shown)
         priced = "" if self.needs.price is None else f"{'cost':>9}"
         lines = [
             f"  {'scheme':<{wide}}{'requests/s':>10}{'mean ms':>9}{'p99 ms':>8}{'busy':>6}{'TB':>7}{'survives':>9}"
@@ -157,18 +161,22 @@ class SchemesAnswer:
             again = {math.inf: "never"}.get(one.rebuild, f"{one.rebuild / HOUR:.1f}" if one.rebuild >= 0 else "-")
             price = f"{one.cost:>9g}" if priced else ""
             lines.append(
-                f"  {one.scheme!s:<{wide}}{one.throughput:>10.0f}{one.mean / MS:>9.1f}{tail}{one.utilization:>6.0%}"
+                f"  {one.name:<{wide}}{one.throughput:>10.0f}{one.mean / MS:>9.1f}{tail}{one.utilization:>6.0%}"
                 f"{one.usable / _TB:>7.4g}{one.survives:>9}{again:>10}{price}   {one.binds}"
             )
         more = len(self.ranking) - len(shown)
         rest = [f"  and {more} more"] if more > 0 else []
-        slow = [f"  too slow: {', '.join(str(one.scheme) for one in self.refused[:_SHOWN])}"] if self.refused else []
+        slow = [f"  too slow: {', '.join(one.name for one in self.refused[:_SHOWN])}"] if self.refused else []
         return lines + rest + slow
 
     def _assumed(self) -> list[str]:
         return ["assumed:", *(f"  - {line}" for line in self.assumptions)]
 
 
+def _disks(count: int) -> str:
+    return f"{count} disk{'s' if count > 1 else ''}"
+
+
 def _row(one: Prediction) -> dict[str, Any]:
     figures = {name: getattr(one, name) for name in COLUMNS}
-    return {"scheme": str(one.scheme), "disks": one.scheme.disks, **finite(figures)}
+    return {"scheme": one.name, "disks": one.scheme.disks, "spare": one.spare, **finite(figures)}

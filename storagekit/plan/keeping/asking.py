@@ -10,17 +10,20 @@ from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.binding import Binding
 from storagekit.checks import require_kind
 from storagekit.drive import Drive
+from storagekit.errors import InputError
 from storagekit.plan.keeping.aims import Aim, MostThroughput, ShortestMean
 from storagekit.plan.keeping.answer import SchemesAnswer
 from storagekit.plan.keeping.checking import check_schemes
 from storagekit.plan.keeping.families import ARRAYS, Family
 from storagekit.plan.keeping.needs import Needs, sizes_of
-from storagekit.plan.keeping.predicting import Prediction, fits, predict
+from storagekit.plan.keeping.predicting import SLACK, Prediction, fits, predict
 from storagekit.plan.keeping.scheme import Scheme
 from storagekit.units import KB
 
 # disks that divide into mirrors and groups of most sizes
 _DIVIDES = 12
+# disks that may be left over where they do not divide
+_SPARES = 3
 
 
 def schemes(
@@ -38,7 +41,7 @@ def schemes(
     p99: float | None = None,
     price: float | None = None,
     budget: float | None = None,
-    families: Sequence[Family] = ARRAYS,
+    families: Family | Sequence[Family] = ARRAYS,
     scheduler: Scheduler | None = None,
 ) -> SchemesAnswer:
     """Every way to keep `data` bytes on `disks` disks, ranked: RAID 0, 1, 10, 5, 6, 50, 60, codes of m + p, SR-Arrays.
@@ -51,9 +54,9 @@ def schemes(
     of the disks where a number is kept outstanding, `RLOOK()` (default) or `RSATF()`; requests that come at a rate are
     served in their order.
 
-    An answer takes milliseconds and prints as a table; `answer.table` is it as a Dataset, `answer.check()` simulates the
-    best three and `answer.chart()` draws both. A question without an answer has `feasible` False and says why in `binding`.
-    Raises InputError for values that nothing can have.
+    An answer takes tenths of a second and prints as a table; `answer.table` is it as a Dataset, `answer.check()` simulates
+    the best three and `answer.chart()` draws both. A question without an answer has `feasible` False and says why in
+    `binding`. Raises InputError for values that nothing can have.
 
     >>> import storagekit as sk
     >>> drive = sk.load_drive("toshiba_mg10_20tb")
@@ -63,7 +66,12 @@ def schemes(
     """
     needs = Needs(drive, disks, data, sizes_of(size), read_share, rate, outstanding, survive, mean, p99, price, budget)
     goal = goal or (ShortestMean() if outstanding is None else MostThroughput())
+    if scheduler is not None and outstanding is None:
+        raise InputError(
+            "scheduler with rate: requests that come by themselves are served in their order; leave it out"
+        )
     scheduler = RLOOK() if scheduler is None else scheduler
+    families = [families] if isinstance(families, Family) else families
     _check(goal, families, scheduler)
     found, refused = _found(needs, goal, families, scheduler)
     return SchemesAnswer(
@@ -81,6 +89,8 @@ def _check(goal: Aim, families: Sequence[Family], scheduler: Scheduler) -> None:
     require_kind("goal", goal, Aim, "MostThroughput(), ShortestMean(), ShortestTail(), LeastCost() or MostSpace()")
     for one in families:
         require_kind("families", one, Family, "SRArrays(), ParityRows() or ReplicatedBricks()")
+    if not families:
+        raise InputError("families: none; give SRArrays(), ParityRows() or ReplicatedBricks()")
     require_kind("scheduler", scheduler, Scheduler, "RLOOK() or RSATF()")
 
 
@@ -95,29 +105,34 @@ def _found(
 
     @cache
     def of(disks: int) -> tuple[list[Prediction], list[Prediction]]:
-        found = predict(needs, candidates(needs, disks, families), scheduler)
+        found = predict(needs, candidates(needs, disks, families), scheduler, disks)
         met = [one for one in found if meets(needs, one)]
         return met, [one for one in found if one not in met]
 
     if not goal.may_leave_disks or least > most:
         return of(most)
-    # more disks are faster and hold more, scheme by scheme, if they divide: numbers that do come first
+    # more disks are faster, scheme by scheme, if they divide: where those that do are too slow, so are fewer
     known = range(-(-least // _DIVIDES) * _DIVIDES, most + 1, _DIVIDES)
     place = bisect_left(known, True, key=lambda disks: bool(of(disks)[0]))
+    slow = next((disks for disks in reversed(known[:place]) if of(disks)[1]), least - 1)
     last = known[place] if place < len(known) else most
-    first = known[place - 1] + 1 if place else least
-    fewest = next((disks for disks in range(first, last + 1) if of(disks)[0]), last)
-    return of(fewest)
+    return of(next((disks for disks in range(slow + 1, last + 1) if of(disks)[0]), last))
 
 
 def _least(needs: Needs) -> int:
-    return max(1, int(np.ceil(needs.data / needs.capacity * (1 - 1e-9))))
+    return max(1, int(np.ceil(needs.data / needs.capacity / SLACK)))
 
 
 def candidates(needs: Needs, disks: int, families: Sequence[Family]) -> list[Scheme]:
-    """The schemes of so many disks that have room for the data and survive what they have to."""
-    every = [one for family in families for one in family.of(disks)]
-    return [one for one in every if one.survives >= needs.survive and fits(needs, one)]
+    """The schemes of so many disks that have room for the data and survive what they have to; of those that so many do not
+    divide into, the ones of a few less, which leave spares."""
+    every: list[Scheme] = []
+    for count in range(disks, max(0, disks - 1 - _SPARES), -1):
+        some = [one for family in families for one in family.of(count)]
+        some = [one for one in some if one.survives >= needs.survive and fits(needs, one)]
+        known = {one.sort for one in every}
+        every += [one for one in some if one.sort not in known]
+    return every
 
 
 def meets(needs: Needs, one: Prediction) -> bool:
@@ -145,8 +160,12 @@ def _binding(
                 best.throughput,
                 f"take about {int(np.ceil(needs.affordable * factor))} disks, which would be 80% busy, or ask for less",
             )
-        nearest = min(refused, key=lambda one: one.mean)
-        limit, value = (needs.mean, nearest.mean) if needs.mean else (needs.tail, nearest.p99)
+        by_mean = min(refused, key=lambda one: one.mean)
+        if needs.mean is not None and by_mean.mean > needs.mean:
+            nearest, limit, value = by_mean, needs.mean, by_mean.mean
+        else:
+            nearest = min(refused, key=lambda one: one.p99)
+            limit, value = needs.tail, nearest.p99
         return Binding(f"response, s: {nearest.scheme} is the quickest", value, limit, "allow more time, or add disks")
     every = [one for family in families for one in family.of(needs.affordable) if one.survives >= needs.survive]
     if not every:

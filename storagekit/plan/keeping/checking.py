@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from storagekit.analytic.array.elevator import RLOOK
 from storagekit.checks import require_whole
 from storagekit.errors import InputError
 from storagekit.plan.keeping.answer import SchemesAnswer
@@ -28,15 +27,15 @@ def check_schemes(answer: SchemesAnswer, *, schemes: int, seeds: int, requests: 
     if requests is not None:
         require_whole("requests", requests, 100)
     needs, rows, attrs = answer.needs, [], {}
-    by_look = isinstance(answer.scheduler, RLOOK)
+    scheduler = answer.scheduler if needs.rate is None else None
     for one in answer.ranking[:schemes]:
         length = requests or enough(needs, one.utilization)
-        found = simulate_scheme(needs, one.scheme, by_look, one.mean, range(seeds), length)
+        found = simulate_scheme(needs, one.scheme, scheduler, one.mean, range(seeds), length)
         overloaded = needs.rate is not None and float(found.request_rate.mean()) < _OVERLOAD * needs.rate
         measures = {"mean": _checked(one.mean, found.response), "p99": _checked(one.p99, _tail(found))}
         if needs.rate is None:
             measures = {"throughput": _checked(one.throughput, found.request_rate)} | measures
-        rows.append(SchemeCheck(str(one.scheme), one.scheme.doubt, measures, overloaded))
+        rows.append(SchemeCheck(one.name, one.scheme.doubt, measures, overloaded))
         attrs = dict(found.attrs) | {"requests": length}
     return SchemesCheck(tuple(rows), attrs)
 

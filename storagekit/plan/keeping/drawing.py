@@ -33,11 +33,11 @@ def draw(needs: Needs, ranked: Sequence[Prediction], goal: Aim, seen: Mapping[st
     near = [one for one in ranked if measure == "throughput" or getattr(one, measure) <= _TIMES * best]
     rows = []
     for one in near[:_DRAWN]:
-        found = seen.get(str(one.scheme), {}).get(measure)
+        found = seen.get(one.name, {}).get(measure)
         said = (found.simulated, found.low, found.high) if found else (math.nan,) * 3
-        rows.append((str(one.scheme), getattr(one, measure) / factor, *(value / factor for value in said)))
+        rows.append((one.name, getattr(one, measure) / factor, *(value / factor for value in said)))
     table = pd.DataFrame(rows, columns=["scheme", "predicted", "simulated", "low", "high"])
-    heading = f"{needs.data / 1e12:g} TB on {needs.disks} drives: {ranked[0].scheme} is best for {goal.name}"
+    heading = f"{needs.data / 1e12:g} TB on {needs.disks} drives: {ranked[0].name} is best for {goal.name}"
     more = len(ranked) - len(rows)
     subtitle = f"{needs.drive.name}; survives {needs.survive} or more" + (
         f"; {more} more not drawn" if more > 0 else ""

@@ -23,9 +23,10 @@ from storagekit.errors import InputError
 from storagekit.units import KB, SECTOR, sectors
 
 # places on the drive at which transfers are timed
-_PLACES = 16
+_PLACES = 4
 _LARGEST = 2**26
 _MOST_DISKS = 4096
+_MOST_OUTSTANDING = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,14 @@ class Needs:
             self.disks <= _MOST_DISKS, "disks", self.disks, f"at most {_MOST_DISKS}; plan one of several equal arrays"
         )
         require_positive("data", self.data, "bytes")
+        least = self.disks * self.largest * SECTOR
+        require(
+            self.data >= least,
+            "data",
+            self.data,
+            f"at least {least}, a request of the largest size on each disk",
+            "bytes",
+        )
         require_share("read_share", self.read_share)
         if (self.rate is None) == (self.outstanding is None):
             raise InputError("load: give rate, requests a second, or outstanding, requests at a time, and not both")
@@ -62,6 +71,12 @@ class Needs:
             require_positive("rate", self.rate, "requests/s")
         else:
             require_whole("outstanding", self.outstanding)
+            assert self.outstanding is not None
+            require(
+                self.outstanding <= _MOST_OUTSTANDING, "outstanding", self.outstanding, f"at most {_MOST_OUTSTANDING}"
+            )
+            if self.tail is not None:
+                raise InputError("p99 with outstanding: no formula says that; give rate in its place, or mean")
         require_whole("survive", self.survive, 0)
         for label, limit in (("mean", self.mean), ("tail", self.tail)):
             if limit is not None:
@@ -99,6 +114,18 @@ class Needs:
         counts = [np.full_like(places, sectors(size)) for size, _ in self.sizes]
         found = [self.drive.locate(cast(Array, places), cast(Array, count)).transfer for count in counts]
         return np.array(found, float) + float(self.drive.overhead)
+
+    @property
+    def again(self) -> NDArray:
+        """What writes of each size take besides, seconds: a revolution where they cover a part of a physical sector."""
+        grain = self.drive.grain
+        partly = [sectors(size) % grain > 0 for size, _ in self.sizes]
+        return np.array(partly, float) * float(self.drive.revolution)
+
+    @property
+    def longest(self) -> float:
+        """Seconds of the longest transfer."""
+        return float(self.transfers(1.0).max()) - float(self.drive.overhead)
 
     def sequential_rate(self, used: float) -> float:
         """Bytes a second of long transfers, over a disk that is filled to a share `used`."""

@@ -16,22 +16,24 @@ from storagekit.plan.keeping.scheme import Scheme
 
 # what a measure may be out by and still be told without a word
 TELLING = 0.05
-_SLACK = 1 + 1e-9
+# drives hold a little less or more than their makers say
+SLACK = 1 + 1e-6
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """A scheme and what it gives.
+    """A scheme and what it gives, and how many disks it leaves as spares.
 
     throughput: requests a second, with the needs' outstanding ones, or, where they come at a rate, at most. mean, p95, p99:
     response times, seconds; infinite where requests come too fast, and the quantiles nan where a number is kept outstanding.
     utilization: of a disk. usable: bytes of data that fit. survives: disks that may be lost. cost: nan without a price.
     degraded: the busiest disk's utilization while one is lost, at the same rate. rebuild: seconds until a lost disk's data is
-    on another, in the time that requests leave, infinite where they leave none; nan where it is lost. parts: seconds of an
-    access by what they go to.
+    on another, in the time that requests leave, infinite where they leave none. Both are nan where the data is lost, and
+    where a number of requests is kept outstanding, which makes way. parts: seconds of an access by what they go to.
     """
 
     scheme: Scheme
+    spare: int
     throughput: float
     mean: float
     p95: float
@@ -45,36 +47,43 @@ class Prediction:
     parts: dict[str, float]
 
     @property
+    def name(self) -> str:
+        """What the scheme is called, and what it leaves."""
+        return f"{self.scheme}, {self.spare} spare" if self.spare else str(self.scheme)
+
+    @property
     def binds(self) -> str:
-        """What the response time is mostly made of; where a number of requests is outstanding, that of one that is alone."""
+        """What the mean response time is mostly made of."""
         if self.utilization >= 1:
             return f"overloaded: {self.throughput:.0f} requests/s at most"
-        shares = dict(self.parts)
-        if not np.isnan(self.p99):
-            shares["waiting"] = max(0.0, self.mean - sum(shares.values()))
+        shares = self.parts | {"waiting": max(0.0, self.mean - sum(self.parts.values()))}
         what = max(shares, key=lambda part: shares[part])
         return f"{what}, {shares[what] / sum(shares.values()):.0%}"
 
 
 def fits(needs: Needs, scheme: Scheme) -> bool:
-    """Whether the data fits, and the replicas of one disk pass one after another: an arc for each."""
-    if needs.data > scheme.usable(needs.capacity) * _SLACK:
+    """Whether the data fits, and what is written on one disk can follow itself there: replicas pass one after another, an arc
+    for each, and parity comes by a revolution after it was read."""
+    if needs.data > scheme.usable(needs.capacity) * SLACK:
         return False
-    if scheme.shape.replicas == 1:
-        return True
-    arc = float(needs.drive.revolution) / scheme.shape.replicas
-    longest = needs.transfers(1.0).max() - float(needs.drive.overhead)
-    return longest + float(needs.drive.head_switch) <= arc
+    shape = scheme.shape
+    if shape.replicas > 1:
+        return needs.longest + float(needs.drive.head_switch) <= float(needs.drive.revolution) / shape.replicas
+    return not shape.turned or needs.longest <= float(needs.drive.revolution)
 
 
-def predict(needs: Needs, schemes: Sequence[Scheme], scheduler: Scheduler) -> list[Prediction]:
-    """Of schemes that fit; scheduler: of disks, where a number of requests is kept outstanding."""
+def predict(needs: Needs, schemes: Sequence[Scheme], scheduler: Scheduler, disks: int) -> list[Prediction]:
+    """Of schemes that fit, of up to so many disks, of which they leave the others as spares; scheduler: of disks, where a
+    number of requests is kept outstanding."""
     timing = spindle(needs.drive)
     if needs.rate is None:
-        return [
+        found = [
             one for count in _counts(schemes) for one in _outstanding(needs, timing, _of(schemes, count), scheduler)
         ]
-    return [_arriving(needs, timing, one) for one in schemes]
+    else:
+        found = [_arriving(needs, timing, one) for one in schemes]
+    price = np.nan if needs.price is None else needs.price * disks
+    return [dataclasses.replace(one, spare=disks - one.scheme.disks, cost=price) for one in found]
 
 
 def _counts(schemes: Sequence[Scheme]) -> list[int]:
@@ -87,20 +96,21 @@ def _of(schemes: Sequence[Scheme], disks: int) -> list[Scheme]:
 
 def used_share(needs: Needs, scheme: Scheme) -> float:
     """The share of each disk that holds data, copies or parity."""
-    return needs.data / scheme.usable(needs.capacity)
+    return min(1.0, needs.data / scheme.usable(needs.capacity))
 
 
 def _arriving(needs: Needs, timing: Curve | Linear, scheme: Scheme) -> Prediction:
     assert needs.rate is not None
     used = used_share(needs, scheme)
     times = needs.transfers(used)
-    shares = np.repeat([share for _, share in needs.sizes], times.shape[1]) / times.shape[1]
+    each = times.shape[1]
+    shares = np.repeat([share for _, share in needs.sizes], each) / each
     reach = float(timing.reach(used))
     found = loaded(
         timing,
         scheme.shape,
         reach,
-        Sizes(times.ravel(), shares),
+        Sizes(times.ravel(), shares, np.repeat(needs.again, each)),
         disks=scheme.disks,
         rate=needs.rate,
         reads=needs.read_share,
@@ -121,7 +131,9 @@ def _outstanding(
     queue = needs.outstanding / disks
     load = Load(needs.read_share, 0.0, queue, 1.0, needs.data / needs.capacity)
     shapes = Columns.of([one.shape for one in schemes])
-    found = costs(dataclasses.replace(timing, overhead=overhead), load, shapes, disks, np.minimum(used, 1), scheduler)
+    settle = timing.write_settle + weights @ needs.again
+    own = dataclasses.replace(timing, overhead=overhead, write_settle=settle)
+    found = costs(own, load, shapes, disks, np.minimum(used, 1), scheduler)
     rates = found.throughput(disks)
     return [
         _prediction(needs, timing, one, (rate, needs.outstanding / rate, np.nan, np.nan, min(busy, 1 - 1e-9)), other)
@@ -134,16 +146,18 @@ def _prediction(
 ) -> Prediction:
     throughput, mean, p95, p99, busy = (float(one) for one in figures)
     shape, reads, used = scheme.shape, needs.read_share, used_share(needs, scheme)
-    work = reads + (1 - reads) * shape.written
-    degraded = busy * (reads * scheme.degraded + (1 - reads) * shape.written) / work
-    left = max(0.0, 1 - degraded)
+    seek, arc = float(timing.mean_seek(timing.reach(used))), float(needs.drive.revolution) / shape.replicas
+    read = transfer + seek + arc / 2
+    plain = (
+        read + float(np.asarray(timing.write_settle)) + float(np.dot([share for _, share in needs.sizes], needs.again))
+    )
+    write = plain + float(needs.drive.revolution) * shape.turned
+    degraded = busy * scheme.degraded(reads, read, write, plain) if needs.rate is not None else np.nan
+    left = max(0.0, 1 - degraded) if np.isfinite(degraded) else np.nan
     moved = used * needs.capacity / needs.sequential_rate(used)
-    reach = timing.reach(used)
-    arc = float(needs.drive.revolution) / shape.replicas
-    turned = (1 - reads) * float(needs.drive.revolution) * shape.turned
-    parts = {"transfer": transfer, "seek": float(timing.mean_seek(reach)), "rotation": arc / 2 + turned}
     return Prediction(
         scheme,
+        0,
         throughput,
         mean,
         p95,
@@ -151,8 +165,8 @@ def _prediction(
         busy,
         scheme.usable(needs.capacity),
         scheme.survives,
-        np.nan if needs.price is None else needs.price * scheme.disks,
+        np.nan,
         degraded,
-        np.nan if scheme.survives == 0 else moved / left if left > 0 else np.inf,
-        parts,
+        np.inf if left == 0 else moved / left,
+        {"transfer": transfer, "seek": seek, "rotation": arc / 2 + (1 - reads) * (write - plain)},
     )

@@ -40,10 +40,18 @@ class Scheme(ABC):
     def survives(self) -> int:
         """How many disks may be lost, whichever they are."""
 
+    @abstractmethod
+    def degraded(self, reads: float, read: float, write: float, plain: float) -> float:
+        """Work of the busiest disk while another is lost, over that of before; nan where the data is lost with it.
+
+        reads: their share of the requests; read, write, plain: seconds of an access for a read, for a write, and for one that
+        has not to read before.
+        """
+
     @property
     @abstractmethod
-    def degraded(self) -> float:
-        """Reads of the busiest disk while another is lost, over those of before; nan where the data is lost with it."""
+    def sort(self) -> tuple:
+        """What it has in common with the same scheme of other numbers of disks."""
 
     @property
     @abstractmethod
@@ -86,9 +94,16 @@ class Mirrored(Scheme):
         return self.layout.mirrors - 1
 
     @property
-    def degraded(self):
+    def sort(self):
+        return type(self), self.layout.replicas, self.layout.mirrors
+
+    def degraded(self, reads, read, write, plain):
         mirrors = self.layout.mirrors
-        return mirrors / (mirrors - 1) if mirrors > 1 else np.nan
+        if mirrors == 1:
+            return np.nan
+        # the others of its mirror make its reads, and the writes that they made before
+        writes = (1 - reads) * mirrors * write
+        return (reads * read * mirrors / (mirrors - 1) + writes) / (reads * read + writes)
 
     @property
     def doubt(self):
@@ -147,9 +162,18 @@ class Parity(Scheme):
         return self.parities
 
     @property
-    def degraded(self):
+    def sort(self):
+        return type(self), self.parities
+
+    def degraded(self, reads, read, write, plain):
+        disks, data, parities = self.group, self.data, self.parities
+        before = reads * read + (1 - reads) * (1 + parities) * write
         # what the lost disk would have read is made from as many others as have data
-        return 1 + self.data / (self.group - 1)
+        more = reads * read * (1 + data / (disks - 1))
+        # of writes whose data was there the others are read, and parity is written; of those whose parity was it is left out
+        there = (data - 1) * read + parities * plain
+        left = (there + parities * parities * write + (disks - 1 - parities) * (1 + parities) * write) / (disks - 1)
+        return (more + (1 - reads) * left) / before
 
     @property
     def doubt(self):
@@ -189,9 +213,14 @@ class Copies(Scheme):
         return self.copies - 1
 
     @property
-    def degraded(self):
-        # its neighbours on the ring have what it had
-        return 1 + 1 / min(2 * (self.copies - 1), self.bricks - 1)
+    def sort(self):
+        return type(self), self.copies
+
+    def degraded(self, reads, read, write, plain):
+        # of what a neighbour on the ring shares with it the other copies have its reads: most has the next one on either side
+        more = 1 + 1 / (self.copies if self.bricks >= 2 * self.copies - 1 else self.copies - 1)
+        writes = (1 - reads) * self.copies * write
+        return (reads * read * more + writes) / (reads * read + writes)
 
     def placement(self, drive, data, unit):
         from storagekit.placement import Declustered
@@ -232,7 +261,7 @@ class DSPTFCopies(Copies):
 
     @property
     def doubt(self):
-        return "bricks share data with their neighbours, where the formulas have mirrors that share all"
+        return "bricks share data with their neighbours only: where they are busy, formulas are up to 40% off"
 
     def __str__(self):
         return f"{self.copies} copies, D-SPTF"

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from storagekit.analytic.array.elevator import Scheduler
 from storagekit.engine import Scenario, System
 from storagekit.errors import InputError
 from storagekit.metrics import replicate
 from storagekit.plan.keeping.needs import Needs
 from storagekit.plan.keeping.scheme import Scheme
-from storagekit.schedule import FCFS, LOOK, SATF
+from storagekit.plan.simulating import discipline
 from storagekit.units import SECTOR
 from storagekit.workload import ClosedLoop, MixedSizes, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies
@@ -27,9 +28,9 @@ _ENOUGH, _LONGEST, _TIMES, _FORGOTTEN = 6000, 400_000, 12, 6
 _BUSIEST = 0.95
 
 
-def scenario(needs: Needs, scheme: Scheme, by_look: bool, mean: float) -> Scenario:
-    """A scheme under what is asked of it. by_look: whether disks take requests as the elevator does, or the nearest by
-    arm and platter, where a number is kept outstanding; mean: the response time that is expected, seconds."""
+def scenario(needs: Needs, scheme: Scheme, scheduler: Scheduler | None, mean: float) -> Scenario:
+    """A scheme under what is asked of it. scheduler: of the disks, None for the order of arrival; mean: the response time
+    that is expected, seconds."""
     unit = max(_PAGE, -(-needs.largest // _PAGE) * _PAGE)
     layout = scheme.placement(needs.drive, needs.data, unit)
     room = float(layout.capacity(needs.drive)) * SECTOR
@@ -42,7 +43,7 @@ def scenario(needs: Needs, scheme: Scheme, by_look: bool, mean: float) -> Scenar
         needs.drive,
         layout,
         scheme.dispatch(),
-        FCFS() if needs.rate is not None else LOOK() if by_look else SATF(),
+        discipline(scheduler),
         AllCopies(),
         drives=_step(scheme.disks, _DISKS, "disks"),
         slots=_step(wanted, _SLOTS, "requests at once"),
@@ -53,10 +54,10 @@ def scenario(needs: Needs, scheme: Scheme, by_look: bool, mean: float) -> Scenar
 
 
 def simulate_scheme(
-    needs: Needs, scheme: Scheme, by_look: bool, mean: float, seeds: Sequence[int], requests: int
+    needs: Needs, scheme: Scheme, scheduler: Scheduler | None, mean: float, seeds: Sequence[int], requests: int
 ) -> "xr.Dataset":
     """The measures of `sk.simulate`, by `seed`; a third of the requests pass before measuring begins."""
-    asked = scenario(needs, scheme, by_look, mean)
+    asked = scenario(needs, scheme, scheduler, mean)
     return replicate(asked, seeds=seeds, requests=requests, warm_up=requests // 3, allow_held_up=True)
 
 

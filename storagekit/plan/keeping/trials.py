@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from storagekit.analytic.array.elevator import RLOOK
 from storagekit.checks import require_whole
 from storagekit.drive import Drive
 from storagekit.errors import InputError
@@ -85,7 +86,8 @@ def answer_to(needs: Needs):
 
 
 def ranking_against_simulation(questions: Sequence[Needs], *, seeds: int = 2) -> "xr.Dataset":
-    """What is ranked near the best of every question simulated.
+    """What is ranked near the best of every question simulated: up to six schemes whose figures are predicted within 40% of
+    the best, so that a scheme which the formulas think much worse of is taken to be worse.
 
     Dimension question: chosen, best: the first of the ranking, and what did best in the simulation; shortfall: by what share
     the chosen one's figure is worse (mean response at a rate, else throughput); predicted, simulated: the chosen one's,
@@ -144,6 +146,6 @@ def _score(needs: Needs, one: Prediction) -> float:
 def _simulated(needs: Needs, one: Prediction, seeds: int) -> float:
     from storagekit.plan.keeping.simulating import enough, simulate_scheme
 
-    length = enough(needs, one.utilization)
-    found = simulate_scheme(needs, one.scheme, True, one.mean, range(seeds), length)
+    length, scheduler = enough(needs, one.utilization), RLOOK() if needs.rate is None else None
+    found = simulate_scheme(needs, one.scheme, scheduler, one.mean, range(seeds), length)
     return float(found.request_rate.mean() if needs.rate is None else found.response.mean())
