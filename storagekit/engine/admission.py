@@ -55,8 +55,7 @@ def admit(
     word: a random one, for its dispatcher. arrival, entry: seconds from now until it arrives, and until it enters, which is
     later where it waits outside for a slot. Returns the state, and what became of the request.
     """
-    system, drives = scenario.system, state.drives
-    placement = system.placement
+    system, drives, placement = scenario.system, state.drives, scenario.system.placement
     part = placement.part_on(rows(system.drives, drives.wake), place)
     usable = system.write.usable(state.write, request, admitted, placement)
     usable_at = None if usable is None else of_part(usable, part, placement)
@@ -209,19 +208,8 @@ def view_for(
     free = ~busy & ~(drives.idle & (drives.wake <= start + INSTANT))
     falls_free = jnp.where(busy, drives.plan.finish - start, 0.0)
     slots, placement = state.slots, system.placement
-    return View(
-        slots.waiting,
-        slots.place,
-        busy,
-        falls_free,
-        free,
-        place,
-        placement,
-        system.bricks,
-        lambda: access()[0],
-        lambda: access()[1],
-        word,
-    )
+    known = slots.waiting, slots.place, busy, falls_free, free, place, placement, system.bricks
+    return View(*known, lambda: access()[0], lambda: access()[1], word)
 
 
 def under_way(scenario: Scenario, state: State, request: Requests) -> Float[AnyArray, "..."]:

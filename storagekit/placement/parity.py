@@ -3,18 +3,16 @@
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
-from storagekit.drive import AbstractLayout, AbstractMechanics
-from storagekit.lanes import mask_of, real, whole
+from storagekit.drive import AbstractLayout
+from storagekit.lanes import mask_of, whole
 from storagekit.placement.base import MOST_PARTS
-from storagekit.placement.replicas import OneReplica
-from storagekit.placement.striped import UNIT
+from storagekit.placement.striped import UNIT, WithParity
 from storagekit.workload import Requests
 
 
@@ -29,13 +27,12 @@ class Row(NamedTuple):
     touched: UInt32[AnyArray, "*#row"]
 
 
-class ParityGroups(OneReplica):
+class ParityGroups(WithParity):
     """`groups` of `disks` drives, in each row of whose stripe units `parities` hold parity: the data survive the loss of any
     so many drives of a group. Parity moves from row to row as on `RAID5`, which this is with one group and one parity.
 
-    A read is one part. A small write is 1 + parities: data and parity are read where they are, and written a revolution later
-    (`RAID5`); a request is taken to be one, so that it should lie within a stripe unit. Units go round the groups. With a
-    drive lost the layout cannot be simulated.
+    A read is one part. A write is taken to be a small one, of 1 + parities, so that it should lie within a stripe unit. Units
+    go round the groups. With a drive lost the layout cannot be simulated.
 
     disks: of a group, those with parity included. unit: sectors. Raises InputError for fewer than two drives of data a group.
     """
@@ -61,20 +58,6 @@ class ParityGroups(OneReplica):
     @property
     def parts(self):
         return self.parities + 1
-
-    @property
-    def alike(self):
-        return False
-
-    @property
-    def spare(self):
-        return whole(0)
-
-    def parts_of(self, place: Row):
-        return place.touched
-
-    def needed_of(self, place: Row):
-        return jax.lax.population_count(place.touched).astype(jnp.int32)
 
     def part_on(self, drive: Int[AnyArray, "*#row"], place: Row):
         inside = drive - place.first
@@ -106,6 +89,3 @@ class ParityGroups(OneReplica):
         )
         every = jnp.broadcast_to(mask_of(self.parts), first.shape)
         return Row(target, first, parity, holder, jnp.where(requests.read, jnp.uint32(1), every))
-
-    def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
-        return mechanics.seconds(real(1))

@@ -138,6 +138,29 @@ def left_symmetric(
     return row * unit + sector % unit, (parity + 1 + column) % disks, parity
 
 
+class WithParity(OneReplica):
+    """A layout whose parts are data and its parity, at one address on drives of their own, so that none stands for another;
+    its places say which parts a request has, `touched`. A small write reads data and parity where they are and writes both a
+    revolution later (Patterson, Gibson and Katz, SIGMOD 1988)."""
+
+    @property
+    def alike(self):
+        return False
+
+    @property
+    def spare(self):
+        return whole(0)
+
+    def parts_of(self, place: Any):
+        return place.touched
+
+    def needed_of(self, place: Any):
+        return jax.lax.population_count(place.touched).astype(jnp.int32)
+
+    def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
+        return mechanics.seconds(real(1))
+
+
 class Paired(NamedTuple):
     """Where requests lie of which a write has two parts, data and parity, at one address: that, the drive of each, and the
     parts that the request has."""
@@ -148,12 +171,11 @@ class Paired(NamedTuple):
     touched: UInt32[AnyArray, "*#row"]
 
 
-class RAID5(OneReplica):
+class RAID5(WithParity):
     """Rotated parity, left-symmetric: a read is one part, on the drive of its first sector; a write is two.
 
-    A small write reads data and parity where they are and writes both a revolution later (Patterson, Gibson and Katz,
-    SIGMOD 1988): a request is taken to be one, so that it should lie within a stripe unit. Whether the old data has arrived
-    before the parity comes by again is not asked. With a drive lost the layout cannot be simulated.
+    A request that writes is taken to be a small write, so that it should lie within a stripe unit. Whether the old data has
+    arrived before the parity comes by again is not asked. With a drive lost the layout cannot be simulated.
 
     disks: with the one in each row that holds parity. unit: sectors.
     """
@@ -175,20 +197,6 @@ class RAID5(OneReplica):
     def parts(self):
         return whole(2)
 
-    @property
-    def alike(self):
-        return False
-
-    @property
-    def spare(self):
-        return whole(0)
-
-    def parts_of(self, place: Paired):
-        return place.touched
-
-    def needed_of(self, place: Paired):
-        return jax.lax.population_count(place.touched).astype(jnp.int32)
-
     def part_on(self, drive: Int[AnyArray, "*#row"], place: Paired):
         return jnp.where(drive == place.data, 0, jnp.where(drive == place.parity, 1, -1))
 
@@ -206,6 +214,3 @@ class RAID5(OneReplica):
         target = drive.locate(address, requests.sectors)
         data, parity = (drive.astype(np.int32) for drive in (data, parity))
         return Paired(target, data, parity, jnp.where(requests.read, jnp.uint32(1), jnp.uint32(3)))
-
-    def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
-        return mechanics.seconds(real(1))

@@ -78,14 +78,8 @@ def compare(
             return array_of(arm, kind, discipline, slots=None)
         return _bricks(arm, _routing(kind, arm, drives, latency, trace), discipline, write, drives, copies)
 
-    found = run(
-        trace,
-        {name: system(name) for name in names},
-        seeds=seeds,
-        against=against,
-        requests=requests,
-        scale=scale,
-    )
+    asked = {name: system(name) for name in names}
+    found = run(trace, asked, seeds=seeds, against=against, requests=requests, scale=scale)
     for path in out or []:
         _write(found, path)
     print(json.dumps(found.to_dict(), indent=1) if as_json else found)
