@@ -20,7 +20,8 @@ Overhead = Annotated[float | None, typer.Option("--overhead-ms", help="Overhead 
 Data = Annotated[float, typer.Option(help="Size of the data set, in capacities of one drive.")]
 
 plan_app = typer.Typer(
-    help="Lay out an array of --disks disks; size one for a goal; weigh memory against disks. Exit status: 0 an answer, "
+    help="Rank schemes (RAID levels, codes, SR-Arrays) for disks and data; lay out an array of --disks disks; size one for a "
+    "goal; weigh memory against disks; promise sessions. Exit status: 0 an answer, "
     "1 none is possible (and why), 2 bad input.",
     rich_markup_mode=None,
     invoke_without_command=True,
