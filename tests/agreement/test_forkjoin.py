@@ -66,7 +66,7 @@ def test_request_for_request(recorded, disks, load):
     drive = TimedServer(1.0, table=Table(jnp.asarray(seconds, jnp.float32)))
     system = System(drive, Replicas(disks), Hashing(), FCFS(), AllCopies(), drives=disks, slots=64)
     outcome = run(Scenario(system, arrivals), keys([0])[:, 0], requests, Record(log=ResponseLog()))
-    engine = _by_request(outcome.log, requests)
+    engine, _ = _by_request(outcome.log, requests)
     assert np.all(np.isfinite(engine))
     np.testing.assert_allclose(recursion(gap, seconds), engine, rtol=1e-5, atol=2e-6)
 

@@ -177,9 +177,9 @@ def test_nothing_copies_the_table(lanes):
 def test_a_lane_is_a_run_of_its_own(schedule):
     """Rows that are covered, moved and forced in some lanes and not in others."""
     scenario = written_over(420, table=20, schedule=schedule)
-    batch = replicate(scenario, seeds=4, requests=2000, allow_held_up=True)
+    batch = replicate(scenario, seeds=4, requests=2000, warm_up=200, allow_held_up=True)
     for seed in range(4):
-        alone = simulate(scenario, seed=seed, requests=2000, allow_held_up=True)
+        alone = simulate(scenario, seed=seed, requests=2000, warm_up=200, allow_held_up=True)
         for name in ("throughput", "response", "seek", "rotation"):
             np.testing.assert_allclose(float(batch[name].sel(seed=seed)), float(alone[name]), rtol=2e-4, err_msg=name)
 

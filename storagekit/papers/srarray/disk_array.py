@@ -185,7 +185,8 @@ def over_windows(
             allow_held_up=True,
         )
         found.append(data)
-    joined = xr.concat(found, dim="seed", combine_attrs="override")
+    # what the seeds of a window have in common too, such as its warm-up
+    joined = xr.concat(found, dim="seed", data_vars="all", combine_attrs="override")
     coords = {name: ("run", [getattr(run, name) for run in runs]) for name in ("layout", "scale", "memory")}
     return joined.assign_coords(coords).assign_attrs(
         paper="srarray",
