@@ -1,5 +1,6 @@
 """A data sheet in a line: `rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB`."""
 
+import math
 import re
 from typing import Any
 
@@ -13,6 +14,8 @@ _EXAMPLE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
 _TIMED = {"switch": "head_switch_ms", "settle": "write_settle_ms", "overhead": "overhead_ms"}
 _COUNTED = {"heads": "heads", "sector": "sector_bytes"}
 _KNOWN = ("rpm", "seek", "rate", "size", *_TIMED, *_COUNTED)
+# TB of drives that are taken to have sectors of 4 KB, and a head for each TB
+_LARGE = 2
 # of a drive's outermost tracks, where a data sheet prints one rate
 INNER = 0.5
 
@@ -26,9 +29,9 @@ def sheet_facts(line: str) -> dict[str, Any]:
     """The fields of a data sheet file that a line says.
 
     rpm; seek: track to track, average and full stroke of a read; rate: sustained, of the outermost and the innermost tracks,
-    or of the outermost alone, and the innermost are taken to have half of it; size. If known: heads, sector (512 or 4096,
-    which is taken of drives above 2 TB), switch (of heads), settle (of writes beyond reads), overhead. Raises InputError for
-    what it cannot read.
+    or of the outermost alone, and the innermost are taken to have half of it; size. If known: heads and sector (of drives
+    above 2 TB a head for each TB and 4096 bytes are taken), switch (of heads), settle (of writes beyond reads), overhead.
+    Raises InputError for what it cannot read.
     """
     given: dict[str, str] = {}
     for part in line.split(","):
@@ -53,7 +56,8 @@ def sheet_facts(line: str) -> dict[str, Any]:
         **{field: _numbers(word, given[word], 1, _TIMES)[0] for word, field in _TIMED.items() if word in given},
         **{field: int(_plain(word, given[word])) for word, field in _COUNTED.items() if word in given},
     }
-    return {"sector_bytes": 4096 if size > 2 else 512} | facts
+    large = {"sector_bytes": 4096, "heads": math.ceil(size)}
+    return (large if size > _LARGE else {"sector_bytes": 512}) | facts
 
 
 def _numbers(word: str, value: str, count: int, units: dict[str, float]) -> list[float]:

@@ -16,7 +16,7 @@ def test_figures_come_back():
     drive = load_drive(LINE)
     assert drive.capacity * 512 == pytest.approx(18e12, rel=1e-3)
     assert float(drive.revolution) == pytest.approx(60 / 7200)
-    assert sheet_facts(LINE)["inner_rate_mb_s"] == 125 and drive.grain == 8
+    assert sheet_facts(LINE)["inner_rate_mb_s"] == 125 and drive.grain == 8 and drive.heads == 18
 
 
 def test_it_is_the_drive_of_the_file():

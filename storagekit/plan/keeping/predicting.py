@@ -49,7 +49,7 @@ class Prediction:
     @property
     def name(self) -> str:
         """What the scheme is called, and what it leaves."""
-        return f"{self.scheme}, {self.spare} spare" if self.spare else str(self.scheme)
+        return f"{self.scheme}, {self.spare} spare{'s' * (self.spare > 1)}" if self.spare else str(self.scheme)
 
     @property
     def binds(self) -> str:
