@@ -105,7 +105,8 @@ def _disk(effort: ArrayEffort, depths: Sequence[int]) -> xr.Dataset:
         )
 
     axes = {"policy": range(len(POLICIES)), "depth": list(depths)}
-    data = sweep(disk, axes, seeds=effort.seed_list, requests=5 * effort.loop_requests)
+    length = 5 * effort.loop_requests
+    data = sweep(disk, axes, seeds=effort.seed_list, requests=length, warm_up=length // 10)
     known = disksim()
     theirs = [[known.get((name, depth), np.nan) for depth in depths] for name in POLICIES.values()]
     found = xr.Dataset({"disk": interval(data).throughput, "disk_witness": (("policy", "depth"), theirs)})
