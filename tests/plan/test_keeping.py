@@ -133,6 +133,9 @@ def test_disks_that_do_not_divide_leave_spares():
     assert answer.recommended is not None
     assert answer.recommended.name == "RAID 10, 1 spare" and answer.recommended.cost == 2900
     assert {one.scheme.disks + one.spare for one in answer.ranking} == {29}
+    # what they lack then is room, not a way to survive
+    full = schemes(DRIVE, 29, **(SCENARIO | {"data": 560 * TB}), rate=300.0, survive=1)
+    assert full.binding.constraint.startswith("capacity, TB: 29 disks")
 
 
 def test_what_comes_too_fast_for_the_mean_is_refused_up_to_saturation():
@@ -158,6 +161,7 @@ def test_partly_written_sectors_and_mixed_sizes_are_as_simulated():
         ({"rate": 9000.0}, "RAID 0 are overloaded"),
         ({"rate": 9000.0}, "disks, which would be 80% busy"),
         ({"rate": 300.0, "data": 400 * TB}, "capacity, TB: 12 disks that survive 0 .400 against 240"),
+        ({"rate": 300.0, "survive": 2, "data": 230 * TB}, "capacity, TB: 12 disks that survive 2 .230 against 200"),
         ({"rate": 300.0, "survive": 4}, "no scheme of 12 disks survives the loss of 4"),
         ({"rate": 300.0, "mean": 2 * MS}, "response, s: .* is the quickest"),
         ({"rate": 300.0, "p99": 5 * MS}, "response, s: .* is the quickest"),

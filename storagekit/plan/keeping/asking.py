@@ -1,12 +1,13 @@
 """The planner's question: which way to keep data on these disks, and what does each give?"""
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 import numpy as np
 
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
+from storagekit.analytic.array.positioning import spindle
 from storagekit.binding import Binding
 from storagekit.checks import require_kind
 from storagekit.drive import Drive
@@ -103,9 +104,11 @@ def _found(
     if most < 1:
         return [], []
 
+    timing = spindle(needs.drive)
+
     @cache
     def of(disks: int) -> tuple[list[Prediction], list[Prediction]]:
-        found = predict(needs, candidates(needs, disks, families), scheduler, disks)
+        found = predict(needs, timing, candidates(needs, disks, families), scheduler, disks)
         met = [one for one in found if meets(needs, one)]
         return met, [one for one in found if one not in met]
 
@@ -127,12 +130,17 @@ def candidates(needs: Needs, disks: int, families: Sequence[Family]) -> list[Sch
     """The schemes of so many disks that have room for the data and survive what they have to; of those that so many do not
     divide into, the ones of a few less, which leave spares."""
     every: list[Scheme] = []
-    for count in range(disks, max(0, disks - 1 - _SPARES), -1):
-        some = [one for family in families for one in family.of(count)]
-        some = [one for one in some if one.survives >= needs.survive and fits(needs, one)]
+    for some in _surviving(needs, disks, families):
+        some = [one for one in some if fits(needs, one)]
         known = {one.sort for one in every}
         every += [one for one in some if one.sort not in known]
     return every
+
+
+def _surviving(needs: Needs, disks: int, families: Sequence[Family]) -> Iterator[list[Scheme]]:
+    """Those that survive what they have to, of so many disks, and then of one less each time, as spares allow."""
+    for count in range(disks, max(0, disks - 1 - _SPARES), -1):
+        yield [one for family in families for one in family.of(count) if one.survives >= needs.survive]
 
 
 def meets(needs: Needs, one: Prediction) -> bool:
@@ -167,7 +175,7 @@ def _binding(
             nearest = min(refused, key=lambda one: one.p99)
             limit, value = needs.tail, nearest.p99
         return Binding(f"response, s: {nearest.scheme} is the quickest", value, limit, "allow more time, or add disks")
-    every = [one for family in families for one in family.of(needs.affordable) if one.survives >= needs.survive]
+    every = [one for some in _surviving(needs, needs.affordable, families) for one in some]
     if not every:
         return Binding(
             f"no scheme of {needs.affordable} disks survives the loss of {needs.survive}", remedy="add disks"

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from storagekit.checks import require_whole
 from storagekit.errors import InputError
 from storagekit.plan.keeping.answer import SchemesAnswer
@@ -18,6 +16,7 @@ _OVERLOAD = 0.97
 
 def check_schemes(answer: SchemesAnswer, *, schemes: int, seeds: int, requests: int | None) -> SchemesCheck:
     """See `SchemesAnswer.check`."""
+    from storagekit.metrics import interval
     from storagekit.plan.keeping.simulating import enough, simulate_scheme
 
     if not answer.feasible:
@@ -32,21 +31,15 @@ def check_schemes(answer: SchemesAnswer, *, schemes: int, seeds: int, requests: 
         length = requests or enough(needs, one.utilization)
         found = simulate_scheme(needs, one.scheme, scheduler, one.mean, range(seeds), length)
         overloaded = needs.rate is not None and float(found.request_rate.mean()) < _OVERLOAD * needs.rate
-        measures = {"mean": _checked(one.mean, found.response), "p99": _checked(one.p99, _tail(found))}
+        told = interval(found)
+        tail = told.response_quantile.sel(quantile=0.99)
+        measures = {"mean": _checked(one.mean, told.response), "p99": _checked(one.p99, tail)}
         if needs.rate is None:
-            measures = {"throughput": _checked(one.throughput, found.request_rate)} | measures
+            measures = {"throughput": _checked(one.throughput, told.request_rate)} | measures
         rows.append(SchemeCheck(one.name, one.scheme.doubt, measures, overloaded))
         attrs = dict(found.attrs) | {"requests": length}
     return SchemesCheck(tuple(rows), attrs)
 
 
-def _tail(found: "xr.Dataset") -> "xr.DataArray":
-    return found.response_quantile.sel(quantile=0.99)
-
-
-def _checked(predicted: float, values: "xr.DataArray") -> Checked:
-    from scipy import stats
-
-    each = np.asarray(values.values, float)
-    half = stats.t.ppf(0.975, each.size - 1) * each.std(ddof=1) / np.sqrt(each.size)
-    return Checked(predicted, float(each.mean()), float(each.mean() - half), float(each.mean() + half))
+def _checked(predicted: float, summary: "xr.DataArray") -> Checked:
+    return Checked(predicted, *(float(summary.sel(statistic=one)) for one in ("mean", "low", "high")))

@@ -9,7 +9,7 @@ import numpy as np
 from storagekit.analytic.array.costs import Load, costs
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.loaded import Sizes, loaded
-from storagekit.analytic.array.positioning import Curve, Linear, spindle
+from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.analytic.array.shapes import Columns
 from storagekit.plan.keeping.needs import Needs
 from storagekit.plan.keeping.scheme import Scheme
@@ -72,10 +72,11 @@ def fits(needs: Needs, scheme: Scheme) -> bool:
     return not shape.turned or needs.longest <= float(needs.drive.revolution)
 
 
-def predict(needs: Needs, schemes: Sequence[Scheme], scheduler: Scheduler, disks: int) -> list[Prediction]:
-    """Of schemes that fit, of up to so many disks, of which they leave the others as spares; scheduler: of disks, where a
-    number of requests is kept outstanding."""
-    timing = spindle(needs.drive)
+def predict(
+    needs: Needs, timing: Curve | Linear, schemes: Sequence[Scheme], scheduler: Scheduler, disks: int
+) -> list[Prediction]:
+    """Of schemes that fit, of up to so many disks, of which they leave the others as spares; timing: the drive's `spindle`;
+    scheduler: of disks, where a number of requests is kept outstanding."""
     if needs.rate is None:
         found = [
             one for count in _counts(schemes) for one in _outstanding(needs, timing, _of(schemes, count), scheduler)
@@ -133,7 +134,7 @@ def _outstanding(
     shapes = Columns.of([one.shape for one in schemes])
     settle = timing.write_settle + weights @ needs.again
     own = dataclasses.replace(timing, overhead=overhead, write_settle=settle)
-    found = costs(own, load, shapes, disks, np.minimum(used, 1), scheduler)
+    found = costs(own, load, shapes, disks, used, scheduler)
     rates = found.throughput(disks)
     return [
         _prediction(needs, timing, one, (rate, needs.outstanding / rate, np.nan, np.nan, min(busy, 1 - 1e-9)), other)
