@@ -1,8 +1,11 @@
 """The rows of an exhibit that compares dispatchers: the paper's by name, and a reader's own beside them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import wraps
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+
+import xarray as xr
 
 from storagekit.checks import require_kind, shown
 from storagekit.dispatch import AbstractDispatch
@@ -47,6 +50,34 @@ def dispatchers(asked: Sequence[Row], known: Mapping[str, AbstractDispatch]) -> 
     names, own = chosen(asked, known)
     every = {**known, **own}
     return {name: every[name] for name in names}
+
+
+Others = ParamSpec("Others")
+Found = TypeVar("Found")
+Findings = Callable[Concatenate[xr.Dataset, Others], Found]
+
+
+def judging(dimension: str, names: Collection[str]) -> Callable[[Findings[Others, Found]], Findings[Others, Found]]:
+    """Of findings that hold the paper's rows against one another: `names` must be in the first Dataset along `dimension`.
+
+    What it makes raises InputError where one is not, as where only a reader's own rows were run.
+    """
+
+    def checking(findings: Findings[Others, Found]) -> Findings[Others, Found]:
+        @wraps(findings)
+        def checked(data: xr.Dataset, /, *others: Others.args, **named: Others.kwargs) -> Found:
+            there = data[dimension].values.tolist()
+            lacking = [name for name in names if name not in there]
+            if lacking:
+                raise InputError(
+                    f"{findings.__name__} judges the paper's rows; not run: {', '.join(map(repr, lacking))}; run the "
+                    f"exhibit with these besides {', '.join(map(repr, there))}"
+                )
+            return findings(data, *others, **named)
+
+        return checked
+
+    return checking
 
 
 def _own(one: object, known: Collection[str], own: dict[str, AbstractDispatch], what: str) -> str:

@@ -49,6 +49,12 @@ def schemes(
     budget: Annotated[float | None, typer.Option(help="Most to spend.")] = None,
     scheduler: Annotated[str | None, typer.Option(help="RLOOK or RSATF, with --outstanding.")] = None,
     copies: Annotated[bool, typer.Option("--copies", help="Replicated bricks too: hashing, D-SPTF.")] = False,
+    simulated: Annotated[
+        bool,
+        typer.Option(
+            "--simulated", help="Also what has no formula, half a minute each: ARS, the shorter queue, split requests."
+        ),
+    ] = False,
     check: Annotated[int, typer.Option(help="Simulate so many of the best.")] = 0,
     charts: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder to draw the ranking in, PNG and SVG.")
@@ -58,7 +64,7 @@ def schemes(
     """RAID 0 to 60, codes of m + p and SR-Arrays of --disks disks, ranked, with what each gives, survives and costs."""
     from storagekit.drive import load_drive
     from storagekit.plan import RLOOK, RSATF
-    from storagekit.plan.keeping import AIMS, ARRAYS, ReplicatedBricks
+    from storagekit.plan.keeping import AIMS, ARRAYS, Protocols, ReplicatedBricks, SplitTransfers
     from storagekit.plan.keeping import schemes as ask
 
     if goal is not None and goal not in AIMS:
@@ -66,6 +72,7 @@ def schemes(
     schedulers = {"RLOOK": RLOOK(), "RSATF": RSATF()}
     if scheduler is not None and scheduler not in schedulers:
         raise InputError(f"scheduler {scheduler!r}: unknown; it is one of {', '.join(schedulers)}")
+    others = ([ReplicatedBricks()] if copies else []) + ([Protocols(), SplitTransfers()] if simulated else [])
     answer = ask(
         load_drive(drive),
         disks,
@@ -80,7 +87,7 @@ def schemes(
         p99=None if p99_ms is None else p99_ms * _MS,
         price=price,
         budget=budget,
-        families=(*ARRAYS, ReplicatedBricks()) if copies else ARRAYS,
+        families=[*ARRAYS, *others],
         scheduler=None if scheduler is None else schedulers[scheduler],
     )
     if not answer.feasible:

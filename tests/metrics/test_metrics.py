@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import xarray as xr
+from helpers import assert_refused
 from scipy import stats
 
 from storagekit.dispatch import Hashing, central
@@ -185,3 +186,9 @@ def test_utilization_law():
     )
     np.testing.assert_allclose(data.throughput * data.service_time, data.utilization.mean("brick"), rtol=1e-5)
     np.testing.assert_allclose(data.service_time, 4e-3, rtol=1e-5)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_sweep_says_what_was_given_in_the_wrong_place():
+    assert_refused(lambda: sweep({"copies": [1]}, scenario), "build: given")
+    assert_refused(lambda: sweep(scenario, scenario), "axes: given the function scenario")

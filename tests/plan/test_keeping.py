@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit.analytic.array.aspect import Layout
+from storagekit.dispatch import Hashing
 from storagekit.drive import load_drive
 from storagekit.plan import (
     DSPTFCopies,
@@ -21,9 +22,13 @@ from storagekit.plan import (
     MostThroughput,
     Parity,
     ParityRows,
+    Protocols,
     ReplicatedBricks,
     ShortestMean,
+    ShortestP95,
     ShortestTail,
+    SplitTransfers,
+    SRArrays,
     schemes,
 )
 from storagekit.plan.keeping import ARRAYS
@@ -34,7 +39,7 @@ from storagekit.units import KB, MS
 TB = 1e12
 DRIVE = load_drive("toshiba_mg10_20tb")
 SCENARIO = {"data": 60 * TB, "size": 64 * KB, "read_share": 0.7}
-AIMS = [MostThroughput(), ShortestMean(), ShortestTail(), LeastCost(), MostSpace()]
+AIMS = [MostThroughput(), ShortestMean(), ShortestP95(), ShortestTail(), LeastCost(), MostSpace()]
 
 
 def names(answer) -> list[str]:
@@ -107,6 +112,44 @@ def test_the_table_has_a_row_for_each_scheme_with_units():
     assert table["mean"].attrs["units"] == "s" and table.to_pandas().loc["RAID 0", "survives"] == 0
     assert np.all(table.p99 > table.p95) and np.all(table.p95 > table["mean"])
     assert "RAID 0" in str(answer) and "assumed:" in str(answer)
+
+
+def test_what_has_no_formula_is_simulated_and_stands_beside_what_has():
+    """A dispatcher that has one, simulated: both say the same."""
+    mine = Protocols(dispatchers=(("mine", Hashing()),))
+    asked = SCENARIO | {"data": 20 * TB, "rate": 100.0, "survive": 1}
+    answer = schemes(DRIVE, 4, **asked, families=[ReplicatedBricks(copies=2), mine])
+    known, seen = (
+        next(one for one in answer.ranking if one.name == f"2 copies, {name}") for name in ("hashing", "mine")
+    )
+    assert (known.basis, seen.basis) == ("analytic", "simulated")
+    for measure in ("mean", "p95", "p99", "utilization", "throughput"):
+        assert getattr(seen, measure) == pytest.approx(getattr(known, measure), rel=0.06), measure
+    assert (
+        seen.usable == known.usable and seen.survives == 1 and seen.degraded == pytest.approx(known.degraded, rel=0.03)
+    )
+    assert any("simulated" in line and "mine" in line for line in answer.assumptions)
+    assert answer.table.basis.sel(scheme=seen.name) == "simulated"
+
+
+@pytest.mark.slow
+def test_large_requests_alone_are_answered_sooner_by_several_disks():
+    """Half of a request takes half the transfer, and the slower of two positionings, R/6 and S/5 or so more on average."""
+    asked = {"data": 20 * TB, "size": 4096 * KB, "rate": 1.0}
+    answer = schemes(DRIVE, 4, **asked, families=[SRArrays(replicas=1, mirrors=1), SplitTransfers(ways=(2,))])
+    named = {one.name: one for one in answer.ranking}
+    whole, split = named["RAID 0"], named["RAID 0, requests split over 2 disks"]
+    assert 0.5 * whole.parts["transfer"] == pytest.approx(split.parts["transfer"], rel=0.01)
+    slower = split.mean - (whole.mean - whole.parts["transfer"] / 2)
+    assert 0 < slower < float(DRIVE.revolution) / 6 + whole.parts["seek"] / 3
+    assert split.survives == 0 and np.isnan(split.degraded)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_impossible_families_are_refused_in_a_line():
+    assert_refused(lambda: SplitTransfers(ways=(3,)), "ways 3: a request is split in 2, 4 or 8")
+    assert_refused(lambda: Protocols(dispatchers=(("mine", cast(Any, Hashing)),)), "dispatcher 'mine'")
+    assert Protocols().of(62) == [] and SplitTransfers().of(64) == []
 
 
 def test_least_cost_takes_the_fewest_disks_that_do():

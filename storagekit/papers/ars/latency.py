@@ -13,7 +13,7 @@ from storagekit.metrics import Measurement, interval
 from storagekit.papers.ars.cluster import ADAPTIVE, PROTOCOLS, cluster, effort, layout, synthetic
 from storagekit.papers.ars.comparing import swept
 from storagekit.papers.effort import Effort
-from storagekit.papers.rows import Row, chosen
+from storagekit.papers.rows import Row, chosen, judging
 from storagekit.units import MS
 
 QUICK = effort("quick")
@@ -47,6 +47,7 @@ def fig7(
     return swept(run, {"protocol": names, "latency": list(latencies)}, effort, "fig7")
 
 
+@judging("protocol", THREE)
 def fig7_findings(data: xr.Dataset, busy: xr.Dataset | None = None) -> list[Measurement]:
     """Figure 7: from the least latency to the largest. busy: at a higher load."""
     response = data.response

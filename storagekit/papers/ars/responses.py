@@ -29,7 +29,7 @@ from storagekit.papers.ars.cluster import (
 from storagekit.papers.ars.comparing import CLOSE, ahead, beside, close, milliseconds, ranking, shown, swept
 from storagekit.papers.ars.financial import Source, stand_in
 from storagekit.papers.effort import Effort
-from storagekit.papers.rows import Row
+from storagekit.papers.rows import Row, judging
 
 QUICK = effort("quick")
 # in what the published load is multiplied by; randomized requests outrun a node at about the last
@@ -101,6 +101,7 @@ def fig5(
     return data.assign_attrs(basis=source.basis, financial=source.name)
 
 
+@judging("protocol", FOUR)
 def fig4_findings(data: xr.Dataset, busy: xr.Dataset) -> list[Measurement]:
     """Figure 4. busy: of `loads`, for what becomes of the order."""
     response = data.response
@@ -167,6 +168,7 @@ def _orders(response: xr.DataArray) -> dict[tuple[str, str], int]:
     return signs
 
 
+@judging("protocol", FOUR)
 def fig5_findings(data: xr.Dataset, wrapped: xr.Dataset | None = None) -> list[Measurement]:
     """Figure 5, whose Financial is what the Dataset says. wrapped: the same with volumes wrapped around the nodes.
 

@@ -28,7 +28,7 @@ from storagekit.papers.ars.cluster import (
 )
 from storagekit.papers.ars.comparing import CLOSE, beside, shown
 from storagekit.papers.effort import Effort
-from storagekit.papers.rows import Row, chosen
+from storagekit.papers.rows import Row, chosen, judging
 from storagekit.schedule import FCFS, SATF
 
 QUICK = effort("quick")
@@ -113,6 +113,7 @@ def windows(
     return data.assign_attrs(paper="ars", exhibit="ars.windows")
 
 
+@judging("protocol", FOUR)
 def fig6_findings(data: xr.Dataset, readings: xr.Dataset | None = None) -> list[Measurement]:
     """Figure 6, with disks that serve in order. readings: of `fig6_readings`."""
     rate = data.request_rate

@@ -22,7 +22,7 @@ from storagekit.papers.dsptf.brick_group import (
     once_each,
     sweep_loops,
 )
-from storagekit.papers.rows import Row, dispatchers
+from storagekit.papers.rows import Row, dispatchers, judging
 from storagekit.schedule import FCFS, SATF
 from storagekit.units import KB, MS
 from storagekit.workload import FixedSize
@@ -213,6 +213,7 @@ def fig1_findings(data: xr.Dataset) -> list[Measurement]:
     ]
 
 
+@judging("scheme", list(KEYS.values())[:4])
 def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measurement]:
     """Table 1 at one share of reads, and the idle times of section 5.1.1 at others. data: of `table1`."""
     summary = interval(data).sel(read_share=read_share)
@@ -259,6 +260,7 @@ def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measureme
     ]
 
 
+@judging("scheme", ("Central SPTF", "D-SPTF", "Hashing", "LARD"))
 def fig5_findings(data: xr.Dataset, shares: xr.Dataset) -> list[Measurement]:
     """Figure 5, and the largest gain: of reads alone on table 1's system. shares: its loops by share of reads."""
     throughput = data.throughput

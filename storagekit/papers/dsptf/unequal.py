@@ -9,7 +9,7 @@ from storagekit.engine import Condition, Scenario, Spell, System
 from storagekit.metrics import Measurement, interval, sweep, with_interval
 from storagekit.papers.dsptf.brick_group import KEYS, QUICK, Effort
 from storagekit.papers.dsptf.bricks import DEGRADATION, HALF, NAMES, SLOW, SLOWNESS, TARGETS, Setting, dispatcher, pace
-from storagekit.papers.rows import Row, chosen
+from storagekit.papers.rows import Row, chosen, judging
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.units import KB
@@ -69,6 +69,7 @@ def table4(
     return data.assign_attrs(paper="dsptf", exhibit="dsptf.table4")
 
 
+@judging("scheme", KEYS.values())
 def table4_findings(data: xr.Dataset, slowness: str = DEGRADATION) -> list[Measurement]:
     """Table 4 and the sweep. slowness: the meaning of half the speed that is judged, by default the degradation by 50% that
     section 5.2.2 calls it; notes give the others."""

@@ -6,6 +6,7 @@ from storagekit.plan.keeping.aims import LeastCost as LeastCost
 from storagekit.plan.keeping.aims import MostSpace as MostSpace
 from storagekit.plan.keeping.aims import MostThroughput as MostThroughput
 from storagekit.plan.keeping.aims import ShortestMean as ShortestMean
+from storagekit.plan.keeping.aims import ShortestP95 as ShortestP95
 from storagekit.plan.keeping.aims import ShortestTail as ShortestTail
 from storagekit.plan.keeping.answer import SchemesAnswer as SchemesAnswer
 from storagekit.plan.keeping.asking import schemes as schemes
@@ -19,3 +20,5 @@ from storagekit.plan.keeping.scheme import DSPTFCopies as DSPTFCopies
 from storagekit.plan.keeping.scheme import Hashed as Hashed
 from storagekit.plan.keeping.scheme import Mirrored as Mirrored
 from storagekit.plan.keeping.scheme import Parity as Parity
+from storagekit.plan.keeping.unformulated import Protocols as Protocols
+from storagekit.plan.keeping.unformulated import SplitTransfers as SplitTransfers

@@ -58,6 +58,16 @@ class ShortestTail(Aim):
 
 
 @dataclass(frozen=True)
+class ShortestP95(Aim):
+    """The same of 95% of the requests."""
+
+    name = "p95"
+
+    def score(self, one):
+        return one.mean if np.isnan(one.p95) else one.p95
+
+
+@dataclass(frozen=True)
 class LeastCost(Aim):
     """The fewest disks, then the least mean response time."""
 
@@ -85,5 +95,5 @@ class MostSpace(Aim):
 
 
 AIMS: dict[str, Aim] = {
-    one.name: one for one in (MostThroughput(), ShortestMean(), ShortestTail(), LeastCost(), MostSpace())
+    one.name: one for one in (MostThroughput(), ShortestMean(), ShortestP95(), ShortestTail(), LeastCost(), MostSpace())
 }

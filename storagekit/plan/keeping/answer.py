@@ -32,6 +32,7 @@ COLUMNS = {
     "degraded": ("1", "utilization of the busiest disk while another is lost"),
     "rebuild": ("s", "time until a lost disk's data is on another, in what requests leave"),
     "binds": ("", "what decides the response time"),
+    "basis": ("", "a formula, or simulation where none holds"),
 }
 
 
@@ -67,7 +68,8 @@ class SchemesAnswer:
             for name, (unit, meaning) in COLUMNS.items()
         }
         names = [one.name for one in self.ranking]
-        told = {"basis": "analytic", "goal": self.goal.name, "assumed": "; ".join(self.assumptions)}
+        bases = dict.fromkeys(one.basis for one in self.ranking)
+        told = {"basis": " and ".join(bases), "goal": self.goal.name, "assumed": "; ".join(self.assumptions)}
         return xr.Dataset(columns, {"scheme": names}, attrs=told)
 
     @property
@@ -79,7 +81,7 @@ class SchemesAnswer:
             f"{needs.data / _TB:g} TB of data, {needs.data / needs.capacity:.3g} of the {needs.disks} drives' worth, spread "
             "evenly over the disks, at their outer edge",
             f"requests of {sizes}, {needs.read_share:.0%} reads, at random over all of the data",
-            "no request is split: a stripe unit holds the largest, and parity is of whole units",
+            "no request is split, unless its scheme says so: a stripe unit holds the largest, and parity is of whole units",
             "writes are answered when every copy, or data and parity, are on disk; NVRAM would hide that, but not the work",
             "a small write under parity reads data and parity, and writes them a revolution later; requests that take longer "
             "than that, or than the arc between replicas, are not laid out so",
@@ -92,6 +94,12 @@ class SchemesAnswer:
             lines.append(
                 f"{needs.outstanding} requests are kept outstanding, at disks chosen at random; disks serve them by "
                 f"{self.scheduler.name}: no formula says which time 99% of them keep within (`check` does)"
+            )
+        simulated = [one.name for one in (*self.ranking, *self.refused) if one.basis == "simulated"]
+        if simulated:
+            lines.append(
+                f"simulated, as no formula holds: {'; '.join(simulated)}; at a rate, at most as many requests as would keep "
+                "the disks busy all the time"
             )
         lines.append(f"{needs.drive.name}: {needs.drive.heads} heads, sectors of {512 * needs.drive.grain} bytes")
         return (*lines, "a rebuild has the time that requests leave, at the drive's sequential rate")

@@ -25,6 +25,7 @@ from storagekit.units import KB
 _DIVIDES = 12
 # disks that may be left over where they do not divide
 _SPARES = 3
+_FAMILIES = "SRArrays(), ParityRows(), ReplicatedBricks(), Protocols() or SplitTransfers()"
 
 
 def schemes(
@@ -47,13 +48,13 @@ def schemes(
 ) -> SchemesAnswer:
     """Every way to keep `data` bytes on `disks` disks, ranked: RAID 0, 1, 10, 5, 6, 50, 60, codes of m + p, SR-Arrays.
 
-    drive: as `load_drive` makes it. size: bytes of a request, or a mapping of sizes to their shares. read_share: reads among
-    requests. rate: requests a second that come by themselves, or outstanding: requests that are kept at the disks. goal:
-    what is wanted most, by default `MostThroughput()` where a number is kept outstanding and `ShortestMean()` at a rate;
-    else `ShortestTail()`, `LeastCost()`, `MostSpace()`. survive: how many disks may be lost. mean, p99: what the response
-    time must keep within, seconds. price: of a disk; budget: most to spend. families: of schemes to choose from. scheduler:
-    of the disks where a number is kept outstanding, `RLOOK()` (default) or `RSATF()`; requests that come at a rate are
-    served in their order.
+    drive: as `load_drive` makes it. size: bytes of a request, or a mapping of sizes to their shares. read_share: reads
+    among requests. rate: requests a second that come by themselves, or outstanding: requests that are kept at the disks.
+    goal: what is wanted most, by default `MostThroughput()` where a number is kept outstanding and `ShortestMean()` at a
+    rate; else `ShortestTail()`, `ShortestP95()`, `LeastCost()`, `MostSpace()`. survive: how many disks may be lost. mean,
+    p99: what the response time must keep within, seconds. price: of a disk; budget: most to spend. families: of schemes
+    to choose from. scheduler: of the disks where a number is kept outstanding, `RLOOK()` (default) or `RSATF()`; requests
+    that come at a rate are served in their order.
 
     An answer takes tenths of a second and prints as a table; `answer.table` is it as a Dataset, `answer.check()` simulates
     the best three and `answer.chart()` draws both. A question without an answer has `feasible` False and says why in
@@ -87,11 +88,13 @@ def schemes(
 
 
 def _check(goal: Aim, families: Sequence[Family], scheduler: Scheduler) -> None:
-    require_kind("goal", goal, Aim, "MostThroughput(), ShortestMean(), ShortestTail(), LeastCost() or MostSpace()")
+    require_kind(
+        "goal", goal, Aim, "MostThroughput(), ShortestMean(), ShortestP95(), ShortestTail(), LeastCost() or MostSpace()"
+    )
     for one in families:
-        require_kind("families", one, Family, "SRArrays(), ParityRows() or ReplicatedBricks()")
+        require_kind("families", one, Family, _FAMILIES)
     if not families:
-        raise InputError("families: none; give SRArrays(), ParityRows() or ReplicatedBricks()")
+        raise InputError(f"families: none; give {_FAMILIES}")
     require_kind("scheduler", scheduler, Scheduler, "RLOOK() or RSATF()")
 
 

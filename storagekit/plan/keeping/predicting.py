@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.analytic.array.shapes import Columns
 from storagekit.plan.keeping.needs import Needs
 from storagekit.plan.keeping.scheme import Scheme
+from storagekit.plan.keeping.unformulated import Unformulated
 
 # what a measure may be out by and still be told without a word
 TELLING = 0.05
@@ -20,9 +22,20 @@ TELLING = 0.05
 SLACK = 1 + 1e-6
 
 
+class Figures(NamedTuple):
+    """What a scheme gives, see `Prediction`."""
+
+    throughput: float
+    mean: float
+    p95: float
+    p99: float
+    utilization: float
+
+
 @dataclass(frozen=True)
 class Prediction:
-    """A scheme and what it gives, and how many disks it leaves as spares.
+    """A scheme and what it gives, and how many disks it leaves as spares; basis: "analytic", or "simulated" where no formula
+    holds.
 
     throughput: requests a second, with the needs' outstanding ones, or, where they come at a rate, at most. mean, p95, p99:
     response times, seconds; infinite where requests come too fast, and the quantiles nan where a number is kept outstanding.
@@ -45,6 +58,7 @@ class Prediction:
     degraded: float
     rebuild: float
     parts: dict[str, float]
+    basis: str = "analytic"
 
     @property
     def name(self) -> str:
@@ -77,12 +91,12 @@ def predict(
 ) -> list[Prediction]:
     """Of schemes that fit, of up to so many disks, of which they leave the others as spares; timing: the drive's `spindle`;
     scheduler: of disks, where a number of requests is kept outstanding."""
+    known = [one for one in schemes if not isinstance(one, Unformulated)]
     if needs.rate is None:
-        found = [
-            one for count in _counts(schemes) for one in _outstanding(needs, timing, _of(schemes, count), scheduler)
-        ]
+        found = [one for count in _counts(known) for one in _outstanding(needs, timing, _of(known, count), scheduler)]
     else:
-        found = [_arriving(needs, timing, one) for one in schemes]
+        found = [_arriving(needs, timing, one) for one in known]
+    found += [_simulated(needs, timing, one, scheduler) for one in schemes if isinstance(one, Unformulated)]
     price = np.nan if needs.price is None else needs.price * disks
     return [dataclasses.replace(one, spare=disks - one.scheme.disks, cost=price) for one in found]
 
@@ -117,7 +131,7 @@ def _arriving(needs: Needs, timing: Curve | Linear, scheme: Scheme) -> Predictio
         reads=needs.read_share,
     )
     quantiles = found.quantile(0.95), found.quantile(0.99)
-    figures = (found.saturation, found.mean, *quantiles, found.utilization)
+    figures = Figures(found.saturation, found.mean, *quantiles, found.utilization)
     return _prediction(needs, timing, scheme, figures, float((times.ravel() * shares).sum()))
 
 
@@ -137,15 +151,32 @@ def _outstanding(
     found = costs(own, load, shapes, disks, used, scheduler)
     rates = found.throughput(disks)
     return [
-        _prediction(needs, timing, one, (rate, needs.outstanding / rate, np.nan, np.nan, min(busy, 1 - 1e-9)), other)
+        _prediction(
+            needs,
+            timing,
+            one,
+            Figures(float(rate), needs.outstanding / float(rate), np.nan, np.nan, min(float(busy), 1 - 1e-9)),
+            float(other),
+        )
         for one, rate, busy, other in zip(schemes, rates, found.busy, overhead, strict=True)
     ]
 
 
-def _prediction(
-    needs: Needs, timing: Curve | Linear, scheme: Scheme, figures: tuple[float, ...], transfer: float
-) -> Prediction:
-    throughput, mean, p95, p99, busy = (float(one) for one in figures)
+def _simulated(needs: Needs, timing: Curve | Linear, scheme: Unformulated, scheduler: Scheduler) -> Prediction:
+    # the engine is needed here alone
+    from storagekit.plan.keeping.simulating import seen
+
+    used = used_share(needs, scheme)
+    weights = np.array([share for _, share in needs.sizes])
+    overhead = float(needs.drive.overhead)
+    transfer = overhead + float(weights @ (needs.transfers(used).mean(axis=1) - overhead)) / scheme.cuts
+    access = transfer + float(timing.mean_seek(timing.reach(used))) + float(needs.drive.revolution) / 2
+    figures = seen(needs, scheme, access, None if needs.rate is not None else scheduler)
+    return dataclasses.replace(_prediction(needs, timing, scheme, figures, transfer), basis="simulated")
+
+
+def _prediction(needs: Needs, timing: Curve | Linear, scheme: Scheme, figures: Figures, transfer: float) -> Prediction:
+    busy = figures.utilization
     shape, reads, used = scheme.shape, needs.read_share, used_share(needs, scheme)
     seek, arc = float(timing.mean_seek(timing.reach(used))), float(needs.drive.revolution) / shape.replicas
     read = transfer + seek + arc / 2
@@ -159,11 +190,7 @@ def _prediction(
     return Prediction(
         scheme,
         0,
-        throughput,
-        mean,
-        p95,
-        p99,
-        busy,
+        *figures,
         scheme.usable(needs.capacity),
         scheme.survives,
         np.nan,

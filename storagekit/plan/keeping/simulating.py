@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.engine import Scenario, System
 from storagekit.errors import InputError
 from storagekit.metrics import replicate
 from storagekit.plan.keeping.needs import Needs
+from storagekit.plan.keeping.predicting import Figures
 from storagekit.plan.keeping.scheme import Scheme
+from storagekit.plan.keeping.unformulated import Unformulated
 from storagekit.plan.simulating import discipline
 from storagekit.units import SECTOR
 from storagekit.workload import ClosedLoop, MixedSizes, PoissonArrivals, RandomRequests
@@ -26,6 +30,8 @@ _PAGE = 4096 // SECTOR
 # requests of a run: at least, at most, and how many times those that are outstanding, or those in which a queue forgets
 _ENOUGH, _LONGEST, _TIMES, _FORGOTTEN = 6000, 400_000, 12, 6
 _BUSIEST = 0.95
+# of a scheme that is ranked by its simulation
+_SEEDS = range(4)
 
 
 def scenario(needs: Needs, scheme: Scheme, scheduler: Scheduler | None, mean: float) -> Scenario:
@@ -59,6 +65,27 @@ def simulate_scheme(
     """The measures of `sk.simulate`, by `seed`; a third of the requests pass before measuring begins."""
     asked = scenario(needs, scheme, scheduler, mean)
     return replicate(asked, seeds=seeds, requests=requests, warm_up=requests // 3, allow_held_up=True)
+
+
+def seen(needs: Needs, scheme: Unformulated, access: float, scheduler: Scheduler | None) -> Figures:
+    """What a simulation says of a scheme that has no formula. access: about how long one takes, seconds.
+
+    Throughput at a rate is that at which the disks would be busy all the time, were an access to take as long then. What
+    would keep them busier than a simulation can bear is overloaded.
+    """
+    busy = 0.0
+    if needs.rate is not None:
+        read, write = scheme.accesses
+        busy = needs.rate * (needs.read_share * read + (1 - needs.read_share) * write) * access / scheme.disks
+        if busy >= _BUSIEST:
+            return Figures(needs.rate / busy, np.inf, np.inf, np.inf, busy)
+    found = simulate_scheme(
+        needs, scheme, scheduler, access * scheme.accesses[1] / (1 - busy), _SEEDS, enough(needs, busy)
+    ).mean("seed")
+    p95, p99 = (float(found.response_quantile.sel(quantile=share)) for share in (0.95, 0.99))
+    works = float(found.utilization.isel(brick=slice(0, scheme.disks)).mean())
+    rate = float(found.request_rate) if needs.rate is None else needs.rate / works
+    return Figures(rate, float(found.response), p95, p99, min(works, 1 - 1e-9))
 
 
 def enough(needs: Needs, busy: float) -> int:

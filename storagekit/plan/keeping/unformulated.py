@@ -1,0 +1,154 @@
+"""Schemes for which no formula holds: what they give is simulated (`simulating.seen`)."""
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from storagekit.analytic.array.shapes import Shape
+from storagekit.checks import require_kind, require_whole
+from storagekit.dispatch import ARS, AbstractDispatch, ShortestQueue
+from storagekit.dispatch.ars import OF_WRITES
+from storagekit.errors import InputError
+from storagekit.placement import Striped
+from storagekit.placement.base import MOST_PARTS
+from storagekit.plan.keeping.families import Family
+from storagekit.plan.keeping.scheme import Copies, Scheme
+
+
+class Unformulated(Scheme):
+    """A scheme that has to be simulated: its shape says what room it takes, and `accesses` how many disks a read and a write
+    occupy, each with one of `cuts` pieces of the request."""
+
+    @property
+    @abstractmethod
+    def accesses(self) -> tuple[int, int]: ...
+
+    @property
+    @abstractmethod
+    def cuts(self) -> int: ...
+
+    @property
+    def doubt(self):
+        return "both were simulated, with other runs"
+
+
+@dataclass(frozen=True)
+class Dispatched(Unformulated, Copies):
+    """Copies of which a dispatcher says which is read. title: what it is called."""
+
+    title: str
+    dispatcher: AbstractDispatch
+
+    @property
+    def shape(self):
+        return Shape(written=self.copies, room=float(self.copies), group=min(self.bricks, 2 * self.copies - 1))
+
+    @property
+    def accesses(self):
+        return 1, self.copies
+
+    @property
+    def cuts(self):
+        return 1
+
+    @property
+    def sort(self):
+        return type(self), self.copies, self.title
+
+    def __str__(self):
+        return f"{self.copies} copies, {self.title}"
+
+    def dispatch(self):
+        return self.dispatcher
+
+
+@dataclass(frozen=True)
+class SplitRequests(Unformulated):
+    """RAID 0 whose stripe unit is a part of the largest request, so that so many disks serve that together (swift)."""
+
+    count: int
+    ways: int
+
+    @property
+    def disks(self):
+        return self.count
+
+    @property
+    def shape(self):
+        return Shape()
+
+    @property
+    def accesses(self):
+        return self.ways, self.ways
+
+    @property
+    def cuts(self):
+        return self.ways
+
+    @property
+    def survives(self):
+        return 0
+
+    @property
+    def sort(self):
+        return type(self), self.ways
+
+    def degraded(self, reads, read, write, plain):
+        return np.nan
+
+    def __str__(self):
+        return f"RAID 0, requests split over {self.ways} disks"
+
+    def placement(self, drive, data, unit):
+        return Striped(self.count, unit // self.ways)
+
+    def dispatch(self):
+        from storagekit.dispatch import Everyone
+
+        return Everyone()
+
+
+def _dispatchers() -> tuple[tuple[str, AbstractDispatch], ...]:
+    return ("ARS", ARS()), ("shortest queue", ShortestQueue(2))
+
+
+@dataclass(frozen=True)
+class Protocols(Family):
+    """Bricks of one disk with up to `copies` copies of everything, read as dispatchers say, by what they are called: ARS and
+    the shorter of two queues by default. Up to 31 disks, as many as ARS tells apart."""
+
+    copies: int = 2
+    dispatchers: tuple[tuple[str, AbstractDispatch], ...] = field(default_factory=_dispatchers)
+
+    def __post_init__(self):
+        require_whole("copies", self.copies, 2)
+        for title, one in self.dispatchers:
+            require_kind(f"dispatcher {title!r}", one, AbstractDispatch, "one as sk.dispatch.ARS()")
+
+    def of(self, disks):
+        if disks > OF_WRITES:
+            return []
+        return [
+            Dispatched(disks, copies, title, one)
+            for copies in range(2, min(self.copies, disks) + 1)
+            for title, one in self.dispatchers
+            if disks % copies == 0
+        ]
+
+
+@dataclass(frozen=True)
+class SplitTransfers(Family):
+    """RAID 0 that splits requests over 2, 4 and 8 disks, or as `ways` says, of up to 32."""
+
+    ways: tuple[int, ...] = (2, 4, 8)
+
+    def __post_init__(self):
+        for one in self.ways:
+            require_whole("ways", one, 2)
+            # stripe units are parts of a page
+            if 8 % one:
+                raise InputError(f"ways {one}: a request is split in 2, 4 or 8; give one of these")
+
+    def of(self, disks):
+        return [SplitRequests(disks, one) for one in self.ways if one <= disks <= MOST_PARTS]
