@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,23 +12,13 @@ from storagekit.analytic.array.loaded import Sizes, loaded
 from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.analytic.array.shapes import Columns
 from storagekit.plan.keeping.needs import Needs
-from storagekit.plan.keeping.scheme import Scheme
+from storagekit.plan.keeping.scheme import Figures, Scheme
 from storagekit.plan.keeping.unformulated import Unformulated
 
 # what a measure may be out by and still be told without a word
 TELLING = 0.05
 # drives hold a little less or more than their makers say
 SLACK = 1 + 1e-6
-
-
-class Figures(NamedTuple):
-    """What a scheme gives, see `Prediction`."""
-
-    throughput: float
-    mean: float
-    p95: float
-    p99: float
-    utilization: float
 
 
 @dataclass(frozen=True)

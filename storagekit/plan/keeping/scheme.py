@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 
 # bytes of data on one brick before the next follows
 EXTENT = 2**24
+
+
+class Figures(NamedTuple):
+    """What a scheme gives, throughput, requests a second, and times, seconds: see `Prediction`."""
+
+    throughput: float
+    mean: float
+    p95: float
+    p99: float
+    utilization: float
 
 
 class Scheme(ABC):

@@ -10,8 +10,7 @@ from storagekit.engine import Scenario, System
 from storagekit.errors import InputError
 from storagekit.metrics import replicate
 from storagekit.plan.keeping.needs import Needs
-from storagekit.plan.keeping.predicting import Figures
-from storagekit.plan.keeping.scheme import Scheme
+from storagekit.plan.keeping.scheme import Figures, Scheme
 from storagekit.plan.keeping.unformulated import Unformulated
 from storagekit.plan.simulating import discipline
 from storagekit.units import SECTOR
