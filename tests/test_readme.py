@@ -14,8 +14,8 @@ README = Path(__file__).parents[1] / "README.md"
 def test_the_python_examples_run_one_after_the_other():
     """In one interpreter, from the top of the checkout, where a reader types them."""
     blocks = re.findall(r"^```python\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert len(blocks) >= 5
+    assert blocks
     command = [sys.executable, "-c", "\n".join(blocks)]
     told = subprocess.run(command, capture_output=True, text=True, cwd=README.parent)
     assert told.returncode == 0, told.stderr[-2000:]
-    assert "recommended" in told.stdout and "D-SPTF" in told.stdout
+    assert "recommended: RAID 10" in told.stdout and "simulated, 8 runs" in told.stdout

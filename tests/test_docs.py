@@ -1,0 +1,28 @@
+"""The pages of docs/: what they show runs as typed, and what they link to is there."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(ROOT.glob("docs/*/*.md"))
+RUNNING = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+
+pytestmark = pytest.mark.skipif(not PAGES, reason="needs a checkout, this is an installed package")
+
+
+@pytest.mark.parametrize("page", RUNNING, ids=lambda page: page.stem)
+def test_the_examples_of_a_page_run_one_after_the_other(page):
+    """In one interpreter, from the top of the checkout, where a reader types them."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    told = subprocess.run([sys.executable, "-c", "\n".join(blocks)], capture_output=True, text=True, cwd=ROOT)
+    assert told.returncode == 0, told.stderr[-2000:]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
+def test_links_between_pages_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#:]+\.md)\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
