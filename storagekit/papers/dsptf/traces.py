@@ -32,12 +32,7 @@ TWO_READINGS = {
 # points by which a difference of two printed hit rates may be off: both are whole
 ROUNDED = 1.0
 # in the folder of real traces
-SAMPLES = {
-    "financial1": "spc-financial1-10k/Financial1.first10000.spc.xz",
-    "websearch1": "spc-websearch1-60s/WebSearch1.first60s.spc.xz",
-    "hplajw": "hplajw-1992/ajw.1week.srt.xz",
-    "cello2003": "cello-hpl-2003/hourly.03126.srt.bz2",
-}
+SAMPLES = ("financial1", "websearch1", "hplajw", "cello2003")
 
 
 def table2(
@@ -98,12 +93,12 @@ def real(
     memories are of full size, and empty at first. schemes: as in `replays`.
     """
     names, own = chosen(schemes, NAMES)
-    lying = {name: real_traces(folder) / file for name, file in SAMPLES.items()}
+    lying = real_traces("dsptf", folder)
     found = []
-    for name, path in lying.items():
-        if not path.is_file():
+    for name in SAMPLES:
+        if name not in lying:
             continue
-        given = Source(read(path).take(slice(0, requests)).concatenated(), 1.0, "trace")
+        given = Source(read(lying[name]).take(slice(0, requests)).concatenated(), 1.0, "trace")
         runs = {scheme: Setting(scheme, allocated=1.0) for scheme in names}
         data = through(given, PAIR._replace(own=own), runs, name, effort.seed_list, 1).whole.drop_vars(
             ["system", "scheme"]
