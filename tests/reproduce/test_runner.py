@@ -5,6 +5,8 @@ import os
 import sys
 from pathlib import Path
 
+import nbformat
+import pandas as pd
 import pytest
 
 from storagekit import devices
@@ -19,6 +21,23 @@ from storagekit.reproduce.scorecard import Measurement
 page = Page(out, "dsptf", profile, seed)
 page.claim([Measurement("dsptf.table1.gain", 1.41, 1.39, 1.43)])
 """
+
+TABLE = (
+    """
+import altair as alt, xarray as xr
+from storagekit.metrics import interval, with_interval
+from storagekit.reproduce.page import Page
+page = Page(out, "dsptf", profile, seed)
+rates = {"throughput": (("scheme", "seed"), [[180.0, 184.0, 185.0], [130.0, 131.0, 134.0]])}
+data = xr.Dataset(rates, coords={"scheme": ["Central SPTF", "Hashing"]})
+chart = alt.Chart(data.to_dataframe().reset_index(), title="Rates").mark_point().encode(x="throughput:Q")
+""",
+    'page.show("table1", data, chart)\nprint("shown before the cell ends")',
+    """
+row = interval(data).throughput.sel(scheme="Central SPTF")
+page.claim([with_interval("dsptf.table1.central.throughput", row)])
+""",
+)
 
 
 @pytest.fixture
@@ -221,3 +240,19 @@ def test_a_folder_of_traces_without_any_is_refused(write, run, tmp_path):
     write("dsptf", "x = 1", parameters='out = ""\nprofile = "quick"\nseed = 0\ntraces = ""')
     with pytest.raises(InputError, match=r"none of .*Financial1\.spc\*.* there; name the folder"):
         run(given={"traces": str(tmp_path)})
+
+
+def test_a_chart_has_its_table_below_and_the_paper_in_it(write, run, out):
+    """The table of a cell gets the paper's numbers when a later cell states what was measured for them."""
+    write("dsptf", *TABLE)
+    assert states(run()) == {"dsptf": "ran"}
+    page = nbformat.read(out / "dsptf" / "dsptf.ipynb", 4)
+    (cell,) = (cell for cell in page.cells if "page.show" in cell.source)
+    picture, table = (one for one in cell.outputs if one.output_type == "display_data")
+    assert picture.data["image/svg+xml"].startswith("<svg")
+    assert picture.metadata["image/svg+xml"]["alt"].startswith("Rates.")
+    assert "<details" in table.data["text/html"] and "188 IO/s per brick" in table.data["text/html"]
+    html = (out / "dsptf" / "dsptf.html").read_text(encoding="utf-8")
+    assert html.index("data:image/svg+xml") < html.index("188 IO/s per brick") < html.index('table class="scorecard"')
+    rows = pd.read_csv(out / "dsptf" / "table1.summary.csv", comment="#")
+    assert rows.loc[rows["paper"].notna(), "scheme"].tolist() == ["Central SPTF"]
