@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from storagekit.drive import AbstractDrive
+from storagekit.drive import AbstractDrive, Mixed
 from storagekit.engine import Scenario
 
 # the drive, or the scenario, of a trace that is looked at and not run
@@ -57,7 +57,7 @@ def provenance(
 def described(scenarios: Sequence[Scenario]) -> dict[str, str]:
     """Of a result's attributes those that tell what was simulated: names of drives, types of members, the first scenario."""
     return {
-        "drive": ", ".join(dict.fromkeys(_name(scenario.system.drive) for scenario in scenarios)),
+        "drive": ", ".join(dict.fromkeys(name for scenario in scenarios for name in _names(scenario.system.drive))),
         **{part: _types(scenarios, part) for part in ("dispatch", "claims", "queue", "schedule", "write")},
         "scenario": as_text(scenarios[0]),
     }
@@ -106,8 +106,11 @@ _JOINED = {
 }  # fmt: skip
 
 
-def _name(drive: AbstractDrive) -> str:
-    return getattr(drive, "name", type(drive).__name__)
+def _names(drive: AbstractDrive) -> list[str]:
+    """What a drive is called, or each kind of several."""
+    if isinstance(drive, Mixed):
+        return [name for member in drive.members for name in _names(member)]
+    return [getattr(drive, "name", type(drive).__name__)]
 
 
 def _types(scenarios: Sequence[Scenario], part: str) -> str:

@@ -10,8 +10,8 @@ from storagekit.axes import title
 from storagekit.metrics.measurement import Measurement
 from storagekit.reproduce.claims import Claim
 from storagekit.reproduce.digits import beside, fixed, significant, spread, sure
-from storagekit.reproduce.summaries import axes, expected, is_of
-from storagekit.units import KB, MS, US
+from storagekit.reproduce.summaries import axes, expected, is_of, number
+from storagekit.units import HOUR, KB, MS, US
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ _UNITS = {
     "window": "s",
 }  # fmt: skip
 _STYLE = """
-details.storagekit-table { font-size: 13px; margin: .25rem 0 1rem }
+details.storagekit-table { font-size: 13px; margin: .25rem 0 1rem; overflow-x: auto }
 details.storagekit-table > summary { color: #555; cursor: pointer }
 details.storagekit-table table { border-collapse: collapse; margin: .5rem 0; table-layout: auto }
 details.storagekit-table th, details.storagekit-table td { padding: .15rem .6rem; text-align: left; color: #222;
@@ -75,8 +75,8 @@ def folded(
 
 
 def measures(rows: "pd.DataFrame", about: Sequence[str] = ()) -> list[str]:
-    """The measures that a table shows: those that it is `about`; else what is the exhibit's own, then of the usual ones the
-    first, `MOST_MEASURES` at most."""
+    """The measures that a table shows: those that it is `about`; else those with numbers of the paper, what is the exhibit's
+    own, and then of the usual ones the first, `MOST_MEASURES` at most."""
     from storagekit.metrics.standard import STANDARD
 
     there = list(dict.fromkeys(rows["measure"]))
@@ -88,8 +88,9 @@ def measures(rows: "pd.DataFrame", about: Sequence[str] = ()) -> list[str]:
     repeated = set(rows.loc[rows["low"].notna(), "measure"]) if "low" in rows else set()
     own = sorted((name for name in there if name not in usual), key=lambda name: name not in repeated)
     first = [name for name in _FIRST if name in there]
+    carrying = list(dict.fromkeys(rows.loc[rows["paper"].notna(), "measure"])) if "paper" in rows else []
     measured = [name for name in own if name in repeated]
-    chosen = [*measured, *(first or own), *own, *there]
+    chosen = [*carrying, *measured, *(first or own), *own, *there]
     chosen = list(dict.fromkeys(chosen))[:MOST_MEASURES]
     return [name for name in there if name in chosen]
 
@@ -193,6 +194,8 @@ def readable(unit: str, values: Iterable[float]) -> Unit:
     """
     sizes = sorted(abs(float(value)) for value in values if math.isfinite(value) and value)
     middle = sizes[len(sizes) // 2] if sizes else 0.0
+    if unit == "s" and middle >= 2 * HOUR:
+        return Unit("hours", HOUR)
     if unit == "s" and 0 < middle < 1:
         return Unit("us", US) if middle < MS else Unit("ms", MS)
     if unit in ("B", "B/s"):
@@ -214,9 +217,7 @@ def _said(
         one = found.get(claim.id)
         measured, low, high = (one.measured, one.low, one.high) if one else (None, None, None)
         words = f"{claim.id}: {claim.says}" if claim.says else claim.id
-        digits = (
-            beside(expected(claim).removesuffix(claim.unit).strip(), float(measured)) if measured is not None else 0
-        )
+        digits = 0 if measured is None else beside(number(claim), float(measured))
         told = "" if measured is None else fixed(float(measured), digits)
         sure_of = spread((low, high), digits) if low is not None and high is not None else ""
         lines.append(

@@ -165,6 +165,9 @@ def test_a_table_shows_what_the_exhibit_has_of_its_own_first(data):
     own = data.assign(missed=data.throughput * 2)
     assert measures(summary(own)) == ["throughput", "service_time", "share", "missed"]
     assert measures(summary(own), ["share"]) == ["share"]
+    rows = summary(own)
+    rows.loc[rows["measure"] == "brick_throughput", "paper"] = "1"
+    assert "brick_throughput" in measures(rows)
 
 
 @pytest.mark.parametrize(
@@ -173,6 +176,7 @@ def test_a_table_shows_what_the_exhibit_has_of_its_own_first(data):
         ("s", [2e-5, 3e-5], "us"),
         ("s", [0.0, 0.005, 0.006, 1.2], "ms"),
         ("s", [30.0, 60.0], "s"),
+        ("s", [54000.0, 86400.0], "hours"),
         ("B", [4096, 32768], "KB"),
         ("B", [9.1e9, 4.0e11], "GB"),
         ("B/s", [2e6, 1.2e7], "MB/s"),

@@ -52,7 +52,8 @@ def table2(
                 "basis": given.basis,
             }
         )
-    variables = {key: ("trace", [row[key] for row in rows]) for key in rows[0]}
+    units = {"reads": "1", "size": "B", "requests": "1", "duration": "s", "basis": ""}
+    variables = {key: ("trace", [row[key] for row in rows], {"units": unit}) for key, unit in units.items()}
     data = xr.Dataset(variables, coords={"trace": list(traces)})
     made = made_by("stand-in", [effort.first_seed], time.perf_counter() - began)
     told = {"drive": ALONE, "scenario": ALONE, "requests": f"{int(data.requests.sum())}, counted"}

@@ -179,7 +179,8 @@ def _read_back(group: int, seed: int) -> tuple[int, int]:
 def _made_by(exhibit: str, basis: str, effort: StreamEffort, began: float) -> dict:
     made = made_by(basis, effort.successive(1), time.perf_counter() - began)
     about = {"paper": "swift", "exhibit": exhibit, "drive": M2372K.name, "scenario": as_text(cluster())}
-    return made | about | {"sessions": effort.sessions, "requests": f"{effort.sessions} sessions"}
+    length = {} if basis == "analytic" else {"requests": f"{effort.sessions} sessions"}
+    return made | about | {"sessions": effort.sessions} | length
 
 
 def _rejects(data: xr.Dataset) -> Measurement:
