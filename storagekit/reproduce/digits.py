@@ -13,6 +13,16 @@ OF_ZERO = 3
 SIGNIFICANT, OF_INTERVAL = 4, 2
 
 
+def printed(value: float | tuple[float, float] | None) -> str:
+    """A paper's number as its claims file has it, "2.0" with its 0; "1.12 to 1.27" of an interval, "" of none."""
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return " to ".join(printed(end) for end in value)
+    text = f"{value:.10g}"
+    return f"{text}.0" if isinstance(value, float) and text.lstrip("-").isdigit() else text
+
+
 def decimals_of(text: str) -> int | None:
     """Decimals of a number as it is printed, the most of several ("1.12 to 1.27"); None where there is none."""
     found = [_exponent(word) for word in text.replace(" to ", " ").split()]

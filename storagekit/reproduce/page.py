@@ -157,10 +157,9 @@ class Page:
         heading = chart.to_dict().get("title") or ""
         parts = [heading] if isinstance(heading, str) else [heading.get("text", ""), heading.get("subtitle", "")]
         said = [" ".join(part) if isinstance(part, list) else part for part in parts]
-        return (
-            ". ".join(part.strip().rstrip(".") for part in [*said, self._shows.get(f"{self.paper}.{name}", "")] if part)
-            or name
-        )
+        told = [part.strip() for part in (*said, self._shows.get(f"{self.paper}.{name}", "")) if part]
+        sentences = [part if part.endswith((".", "?", "!")) else f"{part}." for part in told]
+        return " ".join(sentences) or name
 
     def _tell(self, name: str) -> None:
         """Write the means of an exhibit and show its table, with what is known by now of the paper's numbers."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from storagekit.errors import InputError
 from storagekit.reproduce.claims import RESTS
-from storagekit.reproduce.digits import beside, fixed
+from storagekit.reproduce.digits import beside, fixed, printed
 from storagekit.reproduce.files import write_text
 from storagekit.reproduce.scorecard import COLUMNS, Row, Share, count, shares
 
@@ -61,7 +61,7 @@ def csv_text(rows: Iterable[Row]) -> str:
     sheet = io.StringIO()
     writer = csv.writer(sheet, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows([_plain(value, _DIGITS) for value in row] for row in rows)
+    writer.writerows(_cells(row).values() for row in rows)
     return sheet.getvalue()
 
 
@@ -153,7 +153,7 @@ def html_table(rows: Sequence[Row], says: Mapping[str, str]) -> str:
 
 def _html_row(row: Row, names: list[str], says: str) -> str:
     note = f"{row.note}; tried: {row.tried}" if row.tried else row.note
-    told = {name: _plain(value, _DIGITS) for name, value in row._asdict().items()} | {"note": note}
+    told = _cells(row) | {"note": note}
     cells = "".join(_html_cell(name, _in_words(told, name)) for name in names[1:])
     head = f"<td>{escape(row.id)}<small>{escape(says)}</small></td>"
     return f'<tr style="background:{_COLOURS[row.verdict]}">{head}{cells}</tr>'
@@ -183,6 +183,11 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def _cells(row: Row) -> dict[str, str]:
+    """A row as scorecard.csv has it, by column."""
+    return {name: _plain(value, _DIGITS) for name, value in row._asdict().items()} | {"expected": printed(row.expected)}
 
 
 def _plain(value: Any, digits: int) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from storagekit.metrics.measurement import Measurement
 from storagekit.reproduce.claims import Claim
+from storagekit.reproduce.digits import printed
 from storagekit.units import GB, HOUR, KB, MB, MS, US
 
 if TYPE_CHECKING:
@@ -120,13 +121,7 @@ def is_of(claim: Claim, exhibit: str) -> bool:
 def expected(claim: Claim) -> str:
     """The paper's number as it is printed, with its unit."""
     unit = "" if claim.unit == "fraction" else claim.unit
-    return f"{number(claim)} {unit}".strip()
-
-
-def number(claim: Claim) -> str:
-    """The same without its unit; "1.12 to 1.27" of an interval."""
-    ends = claim.expected if isinstance(claim.expected, tuple) else (claim.expected,)
-    return " to ".join(f"{end:.10g}" for end in ends if end is not None)
+    return f"{printed(claim.expected)} {unit}".strip()
 
 
 def _place(rows: "pd.DataFrame", claim: Claim, found: Measurement | None, exhibit: str) -> int | None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from storagekit.axes import title
 from storagekit.metrics.measurement import Measurement
 from storagekit.reproduce.claims import Claim
-from storagekit.reproduce.digits import beside, fixed, significant, spread, sure
-from storagekit.reproduce.summaries import axes, expected, is_of, number
+from storagekit.reproduce.digits import beside, fixed, printed, significant, spread, sure
+from storagekit.reproduce.summaries import axes, expected, is_of
 from storagekit.units import HOUR, KB, MS, US
 
 if TYPE_CHECKING:
@@ -27,15 +27,16 @@ _UNITS = {
     "interval": "s", "latency": "s", "memory": "B", "offered": "B/s", "time": "s", "timeout": "s", "unit": "B",
     "window": "s",
 }  # fmt: skip
+# the class twice, to win over the rules of a notebook page
 _STYLE = """
-details.storagekit-table { font-size: 13px; margin: .25rem 0 1rem; overflow-x: auto }
-details.storagekit-table > summary { color: #555; cursor: pointer }
-details.storagekit-table table { border-collapse: collapse; margin: .5rem 0; table-layout: auto }
-details.storagekit-table th, details.storagekit-table td { padding: .15rem .6rem; text-align: left; color: #222;
-  white-space: nowrap; border-bottom: 1px solid #ddd }
-details.storagekit-table td.number, details.storagekit-table th.number { text-align: right }
-details.storagekit-table td.says { white-space: normal; max-width: 36rem }
-details.storagekit-table p { color: #555; margin: .25rem 0 }
+details.storagekit-table.storagekit-table { font-size: 13px; margin: .25rem 0 1rem; overflow-x: auto }
+details.storagekit-table.storagekit-table > summary { color: #555; cursor: pointer }
+details.storagekit-table.storagekit-table table { border-collapse: collapse; margin: .5rem 0; table-layout: auto }
+details.storagekit-table.storagekit-table th, details.storagekit-table.storagekit-table td { padding: .15rem .6rem;
+  text-align: left; color: #222; white-space: nowrap; border-bottom: 1px solid #ddd }
+details.storagekit-table.storagekit-table td.number, details.storagekit-table.storagekit-table th.number { text-align: right }
+details.storagekit-table.storagekit-table td.says { white-space: normal; max-width: 36rem }
+details.storagekit-table.storagekit-table p { color: #555; margin: .25rem 0 }
 """
 
 
@@ -100,7 +101,7 @@ def _alike(rows: "pd.DataFrame", shown: Sequence[str]) -> list[list[str]]:
     groups: dict[tuple[str, ...], list[str]] = {}
     for name in shown:
         mine = rows.loc[rows["measure"] == name, :]
-        groups.setdefault(tuple(axis for axis in axes(rows) if mine[axis].notna().any()), []).append(name)
+        groups.setdefault(tuple(axis for axis in axes(rows) if _has(mine, axis)), []).append(name)
     return list(groups.values())
 
 
@@ -108,7 +109,7 @@ def _table(rows: "pd.DataFrame", group: Sequence[str]) -> Iterator[str]:
     """The rows of measures with the same axes as a table, and a word on what it leaves out."""
     mine = rows.loc[rows["measure"].isin(group), :]
     mine = mine.loc[mine[[name for name in ("mean", "text") if name in mine]].notna().any(axis=1), :]
-    along = [axis for axis in axes(rows) if mine[axis].notna().any()]
+    along = [axis for axis in axes(rows) if _has(mine, axis)]
     kept, cut = _thinned(mine, along)
     columns = [_column(part, name) for name in group if len(part := kept.loc[kept["measure"] == name, :])]
     heads = [_axis(kept, axis) for axis in along]
@@ -155,9 +156,9 @@ def _thinned(rows: "pd.DataFrame", along: Sequence[str]) -> tuple["pd.DataFrame"
 
 def _column(rows: "pd.DataFrame", name: str) -> tuple[list[str], dict[tuple, list[str]]]:
     """The headings of a measure (itself, its interval, the paper's number) and by point what stands below them."""
-    along = [axis for axis in axes(rows) if rows[axis].notna().any()]
+    along = [axis for axis in axes(rows) if _has(rows, axis)]
     unit = readable(str(rows["units"].iloc[0]), rows["mean"]) if "mean" in rows else Unit("")
-    interval, paper = (name in rows.columns and bool(rows[name].notna().to_numpy().any()) for name in ("low", "paper"))
+    interval, paper = (name in rows.columns and _has(rows, name) for name in ("low", "paper"))
     names = [f"{_words(name)}{f', {unit.name}' if unit.name else ''}"]
     names += ["95% interval"] * interval + ["paper"] * paper
     texts = {}
@@ -217,7 +218,7 @@ def _said(
         one = found.get(claim.id)
         measured, low, high = (one.measured, one.low, one.high) if one else (None, None, None)
         words = f"{claim.id}: {claim.says}" if claim.says else claim.id
-        digits = 0 if measured is None else beside(number(claim), float(measured))
+        digits = 0 if measured is None else beside(printed(claim.expected), float(measured))
         told = "" if measured is None else fixed(float(measured), digits)
         sure_of = spread((low, high), digits) if low is not None and high is not None else ""
         lines.append(
@@ -229,6 +230,11 @@ def _said(
             f"<th>{name}</th>" for name in ("what the paper says besides", "paper", "measured", "95% interval")
         )
         yield f"<table><thead><tr>{head}</tr></thead>\n<tbody>{''.join(lines)}</tbody></table>"
+
+
+def _has(rows: "pd.DataFrame", name: str) -> bool:
+    """Whether any row has something in this column."""
+    return bool(rows[name].notna().to_numpy().any())
 
 
 def _words(name: str) -> str:

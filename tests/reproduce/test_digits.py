@@ -2,7 +2,7 @@
 
 import pytest
 
-from storagekit.reproduce.digits import beside, decimals_of, fixed, significant, sure
+from storagekit.reproduce.digits import beside, decimals_of, fixed, printed, significant, sure
 from storagekit.reproduce.report import html_table, text_table
 from storagekit.reproduce.scorecard import COLUMNS, Row
 
@@ -16,6 +16,7 @@ from storagekit.reproduce.scorecard import COLUMNS, Row
         ("0.0", 0.0363, "0.036"),
         ("0", 0.0, "0"),
         ("188", 183.848, "183.8"),
+        ("2.0", 2.0471, "2.05"),
         ("188", 188.02, "188"),
         ("0.0015", 0.0015927, "0.00159"),
         ("1.4", 1.3711, "1.37"),
@@ -28,6 +29,12 @@ from storagekit.reproduce.scorecard import COLUMNS, Row
 )
 def test_a_measurement_has_the_papers_digits(expected, measured, shown):
     assert fixed(measured, beside(expected, measured)) == shown
+
+
+def test_the_papers_number_is_printed_as_its_claim_has_it():
+    assert [printed(value) for value in (188, 2.0, 0.89, (1.12, 1.3), 1717483, 0.0, None)] == [
+        "188", "2.0", "0.89", "1.12 to 1.3", "1717483", "0.0", ""
+    ]  # fmt: skip
 
 
 def test_decimals_are_those_printed():

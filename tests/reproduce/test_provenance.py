@@ -116,7 +116,7 @@ def test_the_data_that_an_exhibit_was_computed_from_say_how_it_was_made(shown):
 
 def test_a_picture_is_described_by_its_title_its_finding_and_what_it_is(shown):
     folder = shown(SIMULATED)
-    words = "Throughput. D-SPTF is ahead, by 40%. per-brick throughput against the number of replicas, four schemes"
+    words = "Throughput. D-SPTF is ahead, by 40%. per-brick throughput against the number of replicas, four schemes."
     assert ElementTree.parse(folder / "fig5.svg").find(f"{SVG}desc").text == words
     assert texts((folder / "fig5.png").read_bytes())["Description"] == words
 
