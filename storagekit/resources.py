@@ -3,7 +3,7 @@
 In a checkout they lie beside the package, in an installed wheel inside it.
 """
 
-import os
+import tomllib
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
@@ -34,13 +34,24 @@ def notebooks_path() -> Path:
     return _folder("notebooks")
 
 
-def real_traces(folder: str | Path = "") -> Path:
-    """Where real traces lie, whether or not they do: `folder`, or if that is empty traces/ of the folder that the environment
-    variable STORAGEKIT_SHARED names, or of `shared` beside the checkout."""
-    if str(folder) not in ("", "."):
-        return Path(folder).expanduser()
-    named = os.environ.get("STORAGEKIT_SHARED")
-    return (Path(named) if named else PACKAGE.parent.parent / "shared") / "traces"
+def trace_names(paper: str) -> dict[str, str]:
+    """The real traces that `paper` runs where it has them: what their files are called, by its own name for them."""
+    path = data_path("real_traces", f"{paper}.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def real_traces(paper: str, folder: str | Path = "") -> dict[str, Path]:
+    """Those of `trace_names(paper)` that lie in `folder` or below it, by name; no others are looked for.
+
+    folder: "" for none, which is what a run has that was given none.
+    """
+    if not str(folder):
+        return {}
+    below = Path(folder).expanduser()
+    found = {
+        name: sorted(path for path in below.rglob(file) if path.is_file()) for name, file in trace_names(paper).items()
+    }
+    return {name: paths[0] for name, paths in found.items() if paths}
 
 
 def _folder(name: str) -> Path:

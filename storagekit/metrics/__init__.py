@@ -17,7 +17,9 @@ from storagekit.metrics.measurement import Measurement as Measurement
 from storagekit.metrics.measurement import with_interval as with_interval
 from storagekit.metrics.measures import Measure as Measure
 from storagekit.metrics.pieces import run as run
+from storagekit.metrics.provenance import described as described
 from storagekit.metrics.provenance import made_by as made_by
+from storagekit.metrics.provenance import made_jointly as made_jointly
 from storagekit.metrics.replaying import replay as replay
 from storagekit.metrics.standard import STANDARD as STANDARD
 from storagekit.metrics.streams import by_stream as by_stream

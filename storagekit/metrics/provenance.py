@@ -10,9 +10,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from storagekit.drive import AbstractDrive
+from storagekit.drive import AbstractDrive, Mixed
 from storagekit.engine import Scenario
 
+# the drive, or the scenario, of a trace that is looked at and not run
+ALONE = "none: a trace by itself"
 # entries up to which a list is told in full
 LISTED = 16
 
@@ -45,20 +47,70 @@ def provenance(
     """
     return (
         made_by("simulated", seeds, wall)
-        | {
-            "precision": "float32",
-            "backend": jax.default_backend(),
-            "drive": ", ".join(dict.fromkeys(_name(scenario.system.drive) for scenario in scenarios)),
-            **{part: _types(scenarios, part) for part in ("dispatch", "claims", "queue", "schedule", "write")},
-            "scenario": json.dumps(describe(scenarios[0])),
-            "varied": list(axes),
-        }
+        | {"precision": "float32", "backend": jax.default_backend()}
+        | described(scenarios)
+        | {"varied": list(axes)}
         | dict(extent)
     )
 
 
-def _name(drive: AbstractDrive) -> str:
-    return getattr(drive, "name", type(drive).__name__)
+def described(scenarios: Sequence[Scenario]) -> dict[str, str]:
+    """Of a result's attributes those that tell what was simulated: names of drives, types of members, the first scenario."""
+    return {
+        "drive": ", ".join(dict.fromkeys(name for scenario in scenarios for name in _names(scenario.system.drive))),
+        **{part: _types(scenarios, part) for part in ("dispatch", "claims", "queue", "schedule", "write")},
+        "scenario": as_text(scenarios[0]),
+    }
+
+
+def made_jointly(made: Sequence[Mapping[str, Any]], context: Any = None) -> dict[str, Any]:
+    """The attributes of what was made of several results, for instance as `combine_attrs` of `xarray.concat`.
+
+    What they agree on stays, and what only some have. Of what they do not agree on: seconds are added, seeds united, the
+    first scenario stands for all, words and lengths of runs are listed; the rest is left out.
+
+    >>> made_jointly([{"drive": "a", "seeds": [0, 1], "loop": 8}, {"drive": "b", "seeds": [1, 2], "loop": 9}])
+    {'drive': 'a, b', 'seeds': [0, 1, 2]}
+    """
+    joint: dict[str, Any] = {}
+    for name in dict.fromkeys(name for one in made for name in one):
+        values = [one[name] for one in made if name in one]
+        if all(value is values[0] or storable(value) == storable(values[0]) for value in values):
+            joint[name] = values[0]
+        elif name in _JOINED:
+            joint[name] = _JOINED[name](values)
+    return joint
+
+
+def _listed(values: Sequence[Any]) -> str:
+    words = (word for value in values for word in str(value).split(", "))
+    return ", ".join(dict.fromkeys(words))
+
+
+def _seeds(values: Sequence[Any]) -> list[int]:
+    lists = (json.loads(value) if isinstance(value, str) else value for value in values)
+    return sorted({int(seed) for one in lists for seed in one})
+
+
+_JOINED = {
+    "wall_seconds": lambda values: round(sum(float(value) for value in values), 3),
+    "seeds": _seeds,
+    "scenario": lambda values: values[0],
+    **dict.fromkeys(
+        [
+            "basis", "backend", "drive", "dispatch", "claims", "queue", "schedule", "write", "requests_per_run",
+            "seconds_per_run", "events_per_run", "warm_up_requests", "warm_up_seconds",
+        ],
+        _listed,
+    ),
+}  # fmt: skip
+
+
+def _names(drive: AbstractDrive) -> list[str]:
+    """What a drive is called, or each kind of several."""
+    if isinstance(drive, Mixed):
+        return [name for member in drive.members for name in _names(member)]
+    return [getattr(drive, "name", type(drive).__name__)]
 
 
 def _types(scenarios: Sequence[Scenario], part: str) -> str:
@@ -76,6 +128,11 @@ def describe(part: Any) -> Any:
     if isinstance(part, tuple):
         return [describe(one) for one in part] if len(part) <= LISTED else None
     return np.asarray(part).item() if np.size(part) == 1 else None
+
+
+def as_text(part: Any) -> str:
+    """`describe(part)` as JSON: the attribute `scenario` of a result."""
+    return json.dumps(describe(part))
 
 
 def storable(value: Any) -> str | int | float:

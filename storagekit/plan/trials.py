@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,7 @@ def plan_against_simulation(
     """
     import xarray as xr
 
+    from storagekit.metrics.provenance import made_jointly
     from storagekit.plan.simulating import simulate
 
     require_positive("effort", effort)
@@ -115,17 +116,8 @@ def plan_against_simulation(
     data["within"] = near.mean("question")
     data.within.attrs = {"units": "1", "long_name": f"share of the questions with a shortfall of at most {NEAR:.0%}"}
     data = data.assign_coords({name: ("question", values) for name, values in _columns(questions).items()})
-    data.attrs = _merged(made) | {"mirrors": mirrors, "seed": seed, "effort": effort}
+    data.attrs = made_jointly(made) | {"mirrors": mirrors, "seed": seed, "effort": effort}
     return data
-
-
-def _merged(made: list[dict[str, Any]]) -> dict[str, Any]:
-    """The attributes of several batches as one: what differs is listed."""
-    merged: dict[str, Any] = {}
-    for name in made[0] if made else ():
-        values = list(dict.fromkeys(str(attrs[name]) for attrs in made))
-        merged[name] = made[0][name] if len(values) == 1 else ", ".join(values)
-    return merged | {"wall_seconds": round(sum(attrs["wall_seconds"] for attrs in made), 3)}
 
 
 def _answer(question: RandomQuestion, case: str, mirrors: int) -> LayoutAnswer:

@@ -10,9 +10,11 @@ from typing import Any
 
 from storagekit.reproduce.claims import papers
 from storagekit.reproduce.files import digest, write_text
-from storagekit.resources import PACKAGE, data_path
+from storagekit.resources import PACKAGE, data_path, real_traces
 
 FINGERPRINT = "fingerprint.json"
+# folders of the package and of data/ that have a file or a folder for each paper
+_OF_PAPERS = ("papers", "claims", "real_traces")
 _VERSIONS = ("jax", "jaxlib", "numpy", "scipy", "xarray", "altair", "vl-convert-python")
 
 
@@ -20,11 +22,14 @@ def fingerprint(paper: str, notebook: Path, parameters: Mapping[str, Any]) -> st
     """A digest of all that decides a run's results.
 
     The package's source, the data files and `notebook`, less what belongs to other papers alone;
-    `parameters`, profile and seed among them; versions of Python and of what computes and draws.
+    `parameters`, profile and seed among them, and of the folder that `traces` names the files that the paper
+    runs; versions of Python and of what computes and draws.
     """
     total = hashlib.sha256()
     for name, path in _inputs(paper):
         total.update(f"{name} {digest(path)}\n".encode())
+    for name, path in real_traces(paper, parameters.get("traces", "")).items():
+        total.update(f"trace {name} {path.name} {digest(path)}\n".encode())
     rest = {
         "notebook": digest(notebook),
         "parameters": {name: repr(value) for name, value in sorted(parameters.items())},
@@ -41,12 +46,17 @@ def _inputs(paper: str) -> Iterator[tuple[str, Path]]:
     for root in (PACKAGE, data_path()):
         for path in sorted(root.rglob("*")):
             parts = path.relative_to(root).with_suffix("").parts
-            foreign = len(parts) > 1 and parts[0] in ("papers", "claims") and parts[1] in others
+            foreign = len(parts) > 1 and _whose(*parts[:2]) in others
             # in a wheel, data and notebooks lie in the package, in folders that begin with _
             copies = bool({"_data", "_notebooks", "_reproductions"} & set(parts[:1]))
             hidden = copies or "__pycache__" in path.parts or path.suffix == ".ipynb"
             if path.is_file() and not foreign and not hidden:
                 yield f"{root.name}/{path.relative_to(root).as_posix()}", path
+
+
+def _whose(folder: str, name: str) -> str:
+    """The paper to which a file or folder of the package or of data/ belongs, if it is a paper's."""
+    return name if folder in _OF_PAPERS else name.partition("_")[0] if folder == "reference" else ""
 
 
 def is_finished(folder: Path) -> bool:

@@ -71,7 +71,7 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
     parameter: Annotated[
         list[str] | None,
-        typer.Option("-p", metavar="NAME=VALUE", help="A parameter of the notebook; repeatable."),
+        typer.Option("-p", metavar="NAME=VALUE", help="A parameter, for the notebooks that have it; repeatable."),
     ] = None,
     traces: Annotated[
         Path | None,
@@ -86,10 +86,10 @@ def reproduce(
 
     given = parameters.split(parameter or ())
     if traces is not None:
-        if not traces.is_dir():
-            raise InputError(f"traces {str(traces)!r}: no such folder; name the one that your trace files lie in")
-        given = {"traces": str(traces.resolve())} | given
+        given = {"traces": str(traces)} | given
     report = runner.reproduce(papers or (), out=out, profile=profile, seed=seed, given=given, jobs=jobs)
+    for name, took in report.took.items():
+        print(f"{name}: taken by {', '.join(took)}")
     for outcome in report.outcomes:
         print(_outcome_line(report.out, outcome))
     _print_scorecard(report.out)

@@ -2,10 +2,11 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BytesIO, StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import altair as alt
@@ -32,13 +33,28 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_chart(folder: Path, name: str, chart: "alt.TopLevelMixin") -> tuple[Path, Path]:
-    """Write a chart as <name>.png and <name>.svg, each all or nothing, and return their paths."""
+def _as_drawn(picture: Any) -> Any:
+    return picture
+
+
+def write_chart(
+    folder: Path,
+    name: str,
+    chart: "alt.TopLevelMixin",
+    of_png: Callable[[bytes], bytes] = _as_drawn,
+    of_svg: Callable[[str], str] = _as_drawn,
+) -> tuple[Path, Path]:
+    """Write a chart as <name>.png and <name>.svg, each all or nothing, and return their paths.
+
+    of_png, of_svg: what is written in place of what was drawn.
+    """
     png, svg = folder / f"{name}.png", folder / f"{name}.svg"
+    pixels, words = BytesIO(), StringIO()
+    chart.save(pixels, format="png", scale_factor=2)
+    chart.save(words, format="svg")
     with replacing(png) as path:
-        chart.save(str(path), format="png", scale_factor=2)
-    with replacing(svg) as path:
-        chart.save(str(path), format="svg")
+        path.write_bytes(of_png(pixels.getvalue()))
+    write_text(svg, of_svg(words.getvalue()))
     return png, svg
 
 

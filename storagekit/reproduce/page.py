@@ -3,32 +3,49 @@
 >>> page = Page(out, "dsptf", profile, seed)  # doctest: +SKIP
 >>> page.show("table1", dataset, chart)  # doctest: +SKIP
 >>> page.claim([Measurement("dsptf.table1.gain", 1.41, 1.39, 1.43)])  # doctest: +SKIP
+
+Of an exhibit it writes the data (<name>.nc), every number of them (.csv), means with intervals and the paper's numbers
+(.summary.csv), and the chart (.png, .svg); each says how it was made (`provenance`).
 """
 
 import json
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import asdict
-from importlib.metadata import version
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from storagekit.errors import InputError
+from storagekit.reproduce import provenance
 from storagekit.reproduce.claims import load_claims, load_exhibits
 from storagekit.reproduce.files import replacing, write_chart, write_text
 from storagekit.reproduce.report import html_table, summary
 from storagekit.reproduce.scorecard import Measurement, Row, score
+from storagekit.reproduce.summaries import is_of, placed
+from storagekit.reproduce.summaries import summary as summarized
+from storagekit.reproduce.tables import folded
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-    from IPython.display import HTML, SVG
+    from IPython.display import HTML
 
 PROFILES = ("quick", "full")
 MEASUREMENTS = "measurements.json"
 # how many times the largest variable's points a table may have in all
 MOSTLY_FULL = 16
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """An exhibit that was shown: its numbers, the measures that it is about, its attributes, and the cell output with its
+    table, None outside a notebook."""
+
+    rows: "pd.DataFrame"
+    about: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    output: Any
 
 
 class Page:
@@ -47,22 +64,47 @@ class Page:
         self._claims = load_claims(paper)
         self._shows = {exhibit.id: exhibit.shows for exhibit in load_exhibits(paper)}
         self._measured: dict[str, Measurement] = {}
+        self._shown: dict[str, _Shown] = {}
 
-    def show(self, name: str, dataset: "xr.Dataset", chart) -> "SVG":
-        """Write an exhibit and return its picture, to be a cell's last expression.
+    def show(
+        self,
+        name: str,
+        dataset: "xr.Dataset",
+        chart,
+        *,
+        about: Sequence[str] = (),
+        made_from: "Sequence[xr.Dataset]" = (),
+    ) -> None:
+        """Write an exhibit, and show its picture with its numbers in a table folded below.
 
-        name: the exhibit's ("table1"), a file name without suffix. dataset: an xarray Dataset.
-        chart: an Altair chart of it. Writes <name>.nc, .csv (one row per point), .png and .svg.
-        The picture is SVG: it needs no script and no network, in JupyterLab or in a page sent on.
+        name: the exhibit's ("table1"), a file name without suffix. dataset: an xarray Dataset. chart: an Altair chart of it.
+        about: the measures that the table shows, of data with many; see `tables.measures`. made_from: the Datasets that
+        `dataset` was computed from, where it does not say itself how it was made. Writes <name>.nc, .csv (one row for each
+        point), .summary.csv, .png and .svg. The picture is SVG: it needs no script and no network, in JupyterLab or in a page
+        sent on. The table gets the paper's numbers when `claim` states what was measured for them. Raises InputError for a
+        name that is no file's, and measures that the data do not have.
         """
         if not re.fullmatch(r"\w[\w.-]*", name):
             raise InputError(f"exhibit name {name!r}: use letters, digits, '-' and '_' only")
-        from IPython.display import SVG
-
-        self._write_dataset(name, dataset)
-        _, picture = write_chart(self.folder, name, chart)
-        alt = self._shows.get(f"{self.paper}.{name}", name)
-        return SVG(data=picture.read_text(encoding="utf-8"), metadata={"alt": alt})
+        strange = [one for one in about if one not in dataset.data_vars]
+        if strange:
+            raise InputError(
+                f"{name} is about {strange[0]!r}: no such measure; there are {', '.join(map(str, dataset.data_vars))}"
+            )
+        attributes = self._attributes(name, dataset, made_from)
+        self._write_data(name, dataset, attributes)
+        words = self._in_words(name, chart)
+        _, picture = write_chart(
+            self.folder,
+            name,
+            chart,
+            lambda png: provenance.in_png(png, attributes, words),
+            lambda svg: provenance.in_svg(svg, attributes, words),
+        )
+        _display_picture(picture.read_text(encoding="utf-8"), words)
+        rows = summarized(dataset, about)
+        self._shown[name] = _Shown(rows, tuple(about), attributes, _place_of_table())
+        self._tell(name)
 
     def claim(self, measurements: Iterable[Measurement]) -> "HTML":
         """State what was measured; returns the claims answered, beside the paper's, as a table.
@@ -78,6 +120,10 @@ class Page:
         self._measured |= {m.id: m for m in new}
         entries = [asdict(m) for m in self._measured.values()]
         write_text(self.folder / MEASUREMENTS, json.dumps(entries, indent=1) + "\n")
+        stated = [claim for claim in self._claims if claim.id in {m.id for m in new}]
+        for name, shown in self._shown.items():
+            if any(is_of(claim, str(shown.attributes["exhibit"])) for claim in stated):
+                self._tell(name)
         says = {claim.id: claim.says for claim in self._claims}
         return HTML(f"{html_table(rows, says)}<p>{summary((row.rests, row.verdict) for row in rows)}</p>")
 
@@ -85,20 +131,68 @@ class Page:
         """The paper's numbers by claim id, for a chart to mark; claims without a single number are left out."""
         return {claim.id: float(claim.expected) for claim in self._claims if isinstance(claim.expected, int | float)}
 
-    def _write_dataset(self, name: str, dataset: "xr.Dataset") -> None:
-        from storagekit.metrics.provenance import storable
+    def _attributes(self, name: str, dataset: "xr.Dataset", made_from: "Sequence[xr.Dataset]") -> dict[str, Any]:
+        from storagekit.metrics.provenance import made_jointly
 
-        made_by = {
-            "paper": self.paper,
-            "exhibit": f"{self.paper}.{name}",
-            "profile": self.profile,
-            "seed": self.seed,
-            "version": version("storagekit"),
+        exhibit = f"{self.paper}.{name}"
+        # what several were made as is no exhibit's name
+        joint = {
+            key: value for key, value in made_jointly([one.attrs for one in made_from]).items() if key != "exhibit"
         }
-        attributes = {key: storable(value) for key, value in (made_by | dataset.attrs).items()}
+        run = {"paper": self.paper, "profile": self.profile, "seed": self.seed}
+        return provenance.whole(joint | dataset.attrs, exhibit, run)
+
+    def _write_data(self, name: str, dataset: "xr.Dataset", attributes: Mapping[str, Any]) -> None:
+        told = dataset.drop_attrs(deep=False).assign_attrs(attributes)
         with replacing(self.folder / f"{name}.nc") as path:
-            dataset.assign_attrs(attributes).to_netcdf(path, engine="h5netcdf")
-        write_text(self.folder / f"{name}.csv", _tidy(dataset).to_csv(index=False, lineterminator="\n"))
+            told.to_netcdf(path, engine="h5netcdf")
+        self._write_table(f"{name}.csv", _tidy(dataset), attributes)
+
+    def _write_table(self, file: str, rows: "pd.DataFrame", attributes: Mapping[str, Any]) -> None:
+        body = rows.to_csv(index=False, lineterminator="\n")
+        write_text(self.folder / file, provenance.csv_head(attributes) + body)
+
+    def _in_words(self, name: str, chart) -> str:
+        """What a picture shows, for those who cannot see it: its title and finding, and what the exhibit is."""
+        heading = chart.to_dict().get("title") or ""
+        parts = [heading] if isinstance(heading, str) else [heading.get("text", ""), heading.get("subtitle", "")]
+        said = [" ".join(part) if isinstance(part, list) else part for part in parts]
+        told = [part.strip() for part in (*said, self._shows.get(f"{self.paper}.{name}", "")) if part]
+        sentences = [part if part.endswith((".", "?", "!")) else f"{part}." for part in told]
+        return " ".join(sentences) or name
+
+    def _tell(self, name: str) -> None:
+        """Write the means of an exhibit and show its table, with what is known by now of the paper's numbers."""
+        shown, file = self._shown[name], f"{name}.summary.csv"
+        exhibit = str(shown.attributes["exhibit"])
+        rows = placed(shown.rows, self._claims, self._measured, exhibit)
+        self._write_table(file, rows, shown.attributes)
+        if shown.output is not None:
+            from IPython.display import HTML
+
+            shown.output.update(HTML(folded(rows, shown.about, self._claims, self._measured, exhibit, file)))
+
+
+def _display_picture(svg: str, words: str) -> None:
+    if _in_notebook():
+        from IPython.display import SVG, display
+
+        display(SVG(data=svg, metadata={"alt": words}))
+
+
+def _place_of_table() -> Any:
+    """An empty output of the cell that runs, to be filled; None outside a notebook."""
+    if not _in_notebook():
+        return None
+    from IPython.display import HTML, display
+
+    return display(HTML(""), display_id=True)
+
+
+def _in_notebook() -> bool:
+    from IPython import get_ipython
+
+    return get_ipython() is not None
 
 
 def _tidy(dataset: "xr.Dataset") -> "pd.DataFrame":

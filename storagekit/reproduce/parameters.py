@@ -2,7 +2,8 @@
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -65,16 +66,36 @@ def split(texts: Sequence[str]) -> dict[str, str]:
     return given
 
 
-def check(given: Mapping[str, str], defaults: Mapping[str, Any], notebook: str) -> dict[str, Any]:
-    """The texts `given` as values of the types of `defaults`.
+def takers(given: Iterable[str], notebooks: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """By each name in `given`, those of the notebooks that have a parameter of that name.
 
-    Raises InputError for a name that `notebook` does not have, or a text that is not of its type.
+    notebooks: by name, the parameters of each. Raises InputError for a name that none of them has.
     """
-    unknown = [name for name in given if name not in defaults]
-    if unknown:
-        names = ", ".join(defaults) or "none"
-        raise InputError(f"{notebook} has no parameter {unknown[0]!r}; its parameters are {names}")
-    return {name: _value(name, text, defaults[name]) for name, text in given.items()}
+    found = {name: [one for one, defaults in notebooks.items() if name in defaults] for name in given}
+    for name, those in found.items():
+        if not those:
+            raise InputError(f"no parameter {name!r} in {_listed(notebooks)}; {_instead(name, notebooks)}")
+    return found
+
+
+def _instead(name: str, notebooks: Mapping[str, Mapping[str, Any]]) -> str:
+    there = list(dict.fromkeys(one for defaults in notebooks.values() for one in defaults))
+    close = get_close_matches(name, there)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"there are {_listed(there)}" if there else "there are no parameters to give"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def check(given: Mapping[str, str], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the texts `given` for which there is a default, as values of its type.
+
+    Raises InputError for a text that is not of that type.
+    """
+    return {name: _value(name, text, defaults[name]) for name, text in given.items() if name in defaults}
 
 
 def _value(name: str, text: str, default: Any) -> Any:

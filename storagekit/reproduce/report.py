@@ -9,9 +9,12 @@ from typing import Any
 
 from storagekit.errors import InputError
 from storagekit.reproduce.claims import RESTS
+from storagekit.reproduce.digits import beside, fixed, printed
 from storagekit.reproduce.files import write_text
 from storagekit.reproduce.scorecard import COLUMNS, Row, Share, count, shares
 
+# of the numbers in scorecard.csv
+_DIGITS = 10
 _COLOURS = {
     "match": "#d9f0d3",
     "holds": "#d9f0d3",
@@ -58,7 +61,7 @@ def csv_text(rows: Iterable[Row]) -> str:
     sheet = io.StringIO()
     writer = csv.writer(sheet, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows([_plain(value, 10) for value in row] for row in rows)
+    writer.writerows(_cells(row).values() for row in rows)
     return sheet.getvalue()
 
 
@@ -81,7 +84,7 @@ def read_scorecard(out: Path) -> list[dict[str, str]]:
 def text_table(rows: Sequence[dict[str, str]]) -> str:
     """The rows as an aligned table for a terminal, the notes left to the files, and the counts."""
     columns = ("id", "expected", "measured", "low", "high", "unit", "error", "verdict", "basis", "rests")
-    cells = [columns] + [tuple(_short(row[name]) for name in columns) for row in rows]
+    cells = [columns] + [tuple(_in_words(row, name) for name in columns) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
     return "\n".join([*lines, "", summary((row["rests"], row["verdict"]) for row in rows)])
@@ -150,23 +153,41 @@ def html_table(rows: Sequence[Row], says: Mapping[str, str]) -> str:
 
 def _html_row(row: Row, names: list[str], says: str) -> str:
     note = f"{row.note}; tried: {row.tried}" if row.tried else row.note
-    shown = row._asdict() | {"error": _error(row), "note": note}
-    cells = "".join(_html_cell(name, shown[name]) for name in names[1:])
+    told = _cells(row) | {"note": note}
+    cells = "".join(_html_cell(name, _in_words(told, name)) for name in names[1:])
     head = f"<td>{escape(row.id)}<small>{escape(says)}</small></td>"
     return f'<tr style="background:{_COLOURS[row.verdict]}">{head}{cells}</tr>'
 
 
-def _error(row: Row) -> str:
-    """The error as a person reads it: in percent, in the claim's unit where the paper says 0."""
-    if row.error is None:
-        return ""
-    return f"{row.error:+.2g}" if row.expected == 0 else f"{100 * row.error:+.1f}%"
-
-
-def _html_cell(name: str, value: Any) -> str:
+def _html_cell(name: str, text: str) -> str:
     numbers = ("expected", "measured", "low", "high", "error")
     mark = ' class="number"' if name in numbers else ""
-    return f"<td{mark}>{escape(_plain(value, 4))}</td>"
+    return f"<td{mark}>{escape(text)}</td>"
+
+
+def _in_words(row: Mapping[str, str], name: str) -> str:
+    """A cell of the scorecard for a reader: what was measured in the paper's digits, its error in percent, or in the claim's
+    unit where the paper says 0. row: as scorecard.csv has it."""
+    text, expected = row[name], row["expected"]
+    measured = _number(row["measured"])
+    if name not in ("measured", "low", "high", "error") or measured is None or _number(text) is None:
+        return text
+    decimals, value = beside(expected, measured), float(text)
+    if name != "error":
+        return fixed(value, decimals)
+    return fixed(value, decimals, "+") if _number(expected) == 0 else f"{fixed(100 * value, 1, '+')}%"
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _cells(row: Row) -> dict[str, str]:
+    """A row as scorecard.csv has it, by column."""
+    return {name: _plain(value, _DIGITS) for name, value in row._asdict().items()} | {"expected": printed(row.expected)}
 
 
 def _plain(value: Any, digits: int) -> str:
@@ -179,10 +200,3 @@ def _plain(value: Any, digits: int) -> str:
     if isinstance(value, float):
         return f"{value:.{digits}g}"
     return str(value)
-
-
-def _short(text: str) -> str:
-    try:
-        return f"{float(text):.4g}"
-    except ValueError:
-        return text

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -17,7 +17,7 @@ from storagekit.reproduce import cache, claims, parameters
 from storagekit.reproduce.page import MEASUREMENTS, PROFILES, score_paper
 from storagekit.reproduce.report import write_scorecard
 from storagekit.reproduce.scorecard import Row, score
-from storagekit.resources import reproductions_path
+from storagekit.resources import real_traces, reproductions_path, trace_names
 
 _OURS = ("out", "profile", "seed")
 
@@ -34,11 +34,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Report:
-    """Outcomes in the order asked, and the scorecard of all that `out` now holds."""
+    """Outcomes in the order asked, the scorecard of all that `out` now holds, and which papers took each parameter given."""
 
     out: Path
     outcomes: tuple[Outcome, ...]
     rows: tuple[Row, ...]
+    took: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:
@@ -73,7 +74,7 @@ def reproduce(
     """Run the notebooks of `papers` (all there are, if none is named), then write the scorecard.
 
     out: folder of the results, one folder per paper. profile: "quick" or "full". given: texts for
-    further parameters of the notebooks. jobs: notebooks run side by side, by default one for each
+    further parameters, for those of the notebooks that have them. jobs: notebooks run side by side, by default one for each
     core: most of what compiles, and every chart, keeps but one of them busy. notebooks: their folder, by
     default the package's own. A notebook that fails is reported, and the others run.
     Raises InputError, before anything runs, for a paper, profile, parameter or number of jobs that
@@ -88,14 +89,17 @@ def reproduce(
         raise InputError(f"seed {seed}: negative; give 0 or more")
     out, folder = _output_folder(out), notebooks or reproductions_path()
     ours = {"out": str(out), "profile": profile, "seed": seed}
-    plans = [_plan(paper, folder, ours, given or {}) for paper in _chosen(papers, folder)]
+    defaults = {paper: _parameters(folder / f"{paper}.ipynb") for paper in _chosen(papers, folder)}
+    took = _takers(given or {}, defaults)
+    given = _with_whole_paths(given or {}, took)
+    plans = [_plan(paper, folder, ours, parameters.check(given, others)) for paper, others in defaults.items()]
     environment = devices.environment(min(jobs, len(plans)))
     with _progress(plans) as on_cell, _pool(jobs) as pool:
         outcomes = tuple(pool.map(lambda plan: _run(plan, environment, on_cell), plans))
     rows = tuple(_score_all(out, outcomes))
     says = {c.id: c.says for paper in claims.papers() for c in claims.load_claims(paper)}
     write_scorecard(rows, says, out)
-    return Report(out, outcomes, rows)
+    return Report(out, outcomes, rows, took)
 
 
 def _output_folder(out: str | Path) -> Path:
@@ -119,17 +123,38 @@ def _chosen(papers: Sequence[str], folder: Path) -> list[str]:
     return list(dict.fromkeys(papers)) or there
 
 
-def _plan(paper: str, folder: Path, ours: dict[str, Any], given: Mapping[str, str]) -> _Plan:
-    notebook = folder / f"{paper}.ipynb"
+def _parameters(notebook: Path) -> dict[str, Any]:
+    """The defaults of what a user may give a notebook; raises InputError where it lacks what the runner gives."""
     defaults = parameters.read_parameters(notebook)
     lacking = [name for name in _OURS if name not in defaults]
     if lacking:
         raise InputError(f"notebook {notebook}: its parameters cell has no {', '.join(lacking)}")
-    taken = [name for name in given if name in _OURS]
-    if taken:
-        raise InputError(f"parameter {taken[0]!r}: give it as --{taken[0]}")
-    others = {name: value for name, value in defaults.items() if name not in _OURS}
-    values = ours | parameters.check(given, others, paper)
+    return {name: value for name, value in defaults.items() if name not in _OURS}
+
+
+def _takers(given: Mapping[str, str], defaults: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    for name in given:
+        if name in _OURS:
+            raise InputError(f"parameter {name!r}: give it as --{name}")
+    return parameters.takers(given, defaults)
+
+
+def _with_whole_paths(given: Mapping[str, str], took: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """`given`, the folder of traces as a path that holds wherever a kernel works. Raises InputError where there is nothing in
+    it that a paper runs."""
+    if not given.get("traces"):
+        return dict(given)
+    folder = Path(given["traces"]).expanduser().resolve()
+    if not folder.is_dir():
+        raise InputError(f"traces {given['traces']!r}: no such folder; name the one that your trace files lie in")
+    files = sorted({file for paper in took["traces"] for file in trace_names(paper).values()})
+    if files and not any(real_traces(paper, folder) for paper in took["traces"]):
+        raise InputError(f"traces {given['traces']!r}: none of {', '.join(files)} there; name the folder that has some")
+    return {**given, "traces": str(folder)}
+
+
+def _plan(paper: str, folder: Path, ours: dict[str, Any], given: dict[str, Any]) -> _Plan:
+    notebook, values = folder / f"{paper}.ipynb", ours | given
     of_result = {name: value for name, value in values.items() if name != "out"}
     fingerprint = cache.fingerprint(paper, notebook, of_result)
     return _Plan(paper, notebook, Path(ours["out"]) / paper, values, fingerprint)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from storagekit.errors import InputError
 from storagekit.metrics.measurement import Measurement
 from storagekit.reproduce.claims import RESTS, Claim
+from storagekit.resources import trace_names
 
 MATCH, NEAR = 0.05, 0.15
 """Largest relative error of a match and of a near miss."""
@@ -131,8 +132,11 @@ def _fill(claim: Claim, found: Measurement | None, error: float | None, verdict:
 
 
 def _missing(claim: Claim, unmeasured: str) -> str:
+    trace = claim.needs.removeprefix("trace:")
+    if trace in trace_names(claim.paper):
+        return f"needs the real trace {trace}: give the folder that has it, `--traces DIR`"
     if claim.needs.startswith("trace:"):
-        return f"needs a trace that is not public: {claim.needs.removeprefix('trace:')}"
+        return f"needs a trace that is not public: {trace}"
     return unmeasured or "not measured in this release"
 
 

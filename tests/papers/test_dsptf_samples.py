@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from helpers import shared
 
 from storagekit.drive import load_drive
 from storagekit.papers import dsptf
@@ -21,7 +22,6 @@ from storagekit.papers.dsptf.luns import (
 from storagekit.papers.dsptf.replays import TraceEffort, through
 from storagekit.papers.dsptf.samples import KIN, bunched, lun_shares, sampled
 from storagekit.placement import Declustered
-from storagekit.resources import real_traces
 from storagekit.units import KB, MB, SECTOR
 from storagekit.workload.reuse import hit_rates
 from storagekit.workload.trace import read
@@ -38,10 +38,7 @@ FILES = {
 
 @pytest.mark.parametrize("sample", FILES)
 def test_the_facts_are_those_of_the_samples(sample):
-    path = real_traces().joinpath(*FILES[sample])
-    if not path.is_file():
-        pytest.skip("no folder of real traces; name one in STORAGEKIT_SHARED")
-    trace = read(path)
+    trace = read(shared("traces", *FILES[sample]))
     requests = np.sort(np.bincount(trace.device))[::-1]
     np.testing.assert_array_equal(sampled(sample, "device")[:, 1], requests[requests > 0])
     if sample == "financial1":

@@ -111,7 +111,7 @@ def test_runs_unfold_onto_their_axes():
 
 def test_one_real_trace_of_two_leaves_the_other_unmeasured():
     found = {one.id: one for one in traces_findings(None)}
-    assert len(found) == 8 and all(one.measured is None and "parameter `traces`" in one.note for one in found.values())
+    assert len(found) == 8 and all(one.measured is None and "`--traces DIR`" in one.note for one in found.values())
 
 
 def test_the_drive_is_the_papers():

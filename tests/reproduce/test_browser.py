@@ -59,7 +59,7 @@ def test_pages_show_everything_and_ask_nothing_of_any_network(write, notebooks, 
         tab.goto(pages[1].as_uri())
         rows = tab.locator("table.scorecard tbody tr").count()
         browser.close()
-    assert alt == "per-brick throughput against the number of replicas, four schemes"
+    assert alt == "Throughput per brick. per-brick throughput against the number of replicas, four schemes."
     assert width > 200
     assert not code
     assert "match" in gain

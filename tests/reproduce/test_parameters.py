@@ -1,11 +1,18 @@
 """Parameters given on a command line, against the notebook's own."""
 
+import re
+
 import pytest
+from papermill.iorw import load_notebook_node as papermill_notebook
+from papermill.parameterize import parameterize_notebook
 
 from storagekit.errors import InputError
-from storagekit.reproduce.parameters import check, read_parameters, split
+from storagekit.reproduce.parameters import _defaults, check, read_parameters, split, takers
+from storagekit.resources import reproduction_path
 
 DEFAULTS = {"runs": 4, "scale": 1.5, "flag": False, "name": "a", "depths": [1, 2], "ms": (0.5,)}
+# a value for each parameter of the reproductions that is not its default
+OTHER = {"profile": "full", "seed": "3", "out": "elsewhere", "traces": "mine/traces", "read_share": "0.7"}
 
 
 def test_defaults_come_from_the_tagged_cell(write):
@@ -42,7 +49,7 @@ def test_a_damaged_or_missing_notebook_is_an_input_error(tmp_path):
     ],
 )
 def test_a_text_becomes_a_value_of_the_parameters_type(text, value):
-    (got,) = check(split([text]), DEFAULTS, "a").values()
+    (got,) = check(split([text]), DEFAULTS).values()
     assert got == value
     assert type(got) is type(value)
 
@@ -57,13 +64,44 @@ def test_a_text_becomes_a_value_of_the_parameters_type(text, value):
         ("depths=3", "not a list of int"),
         ("depths=[1.5]", "not a list of int"),
         ("depths=[", "not a list of int"),
-        ("nothing=3", "a has no parameter 'nothing'; its parameters are runs, scale"),
         ("runs", "'runs': give it as name=value"),
         ("=3", "give it as name=value"),
     ],
 )
 def test_a_wrong_parameter_is_one_line_that_names_it(text, message):
     with pytest.raises(InputError) as caught:
-        check(split([text]), DEFAULTS, "a")
+        check(split([text]), DEFAULTS)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_parameter_is_for_the_notebooks_that_have_it():
+    notebooks = {"a": DEFAULTS, "b": {"runs": 1}, "c": {}}
+    assert takers(["runs", "scale"], notebooks) == {"runs": ["a", "b"], "scale": ["a"]}
+    assert check({"runs": "2", "scale": "3"}, notebooks["b"]) == {"runs": 2}
+    assert check({"runs": "2"}, notebooks["c"]) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "notebooks", "message"),
+    [
+        ("rusn", {"a": DEFAULTS, "b": {}}, "no parameter 'rusn' in a, b; did you mean runs?"),
+        ("zzz", {"a": {"runs": 1}, "b": {"runs": 2, "scale": 1}}, "no parameter 'zzz' in a, b; there are runs, scale"),
+        ("zzz", {"a": {}}, "no parameter 'zzz' in a; there are no parameters to give"),
+    ],
+)
+def test_a_parameter_that_no_notebook_has_is_refused(name, notebooks, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        takers([name], notebooks)
+
+
+@pytest.mark.parametrize("paper", ["ars", "dsfq", "dsptf", "srarray", "swift"])
+def test_every_parameter_of_a_reproduction_takes_another_value(paper):
+    """As a text on a command line, and as papermill writes it into a cell."""
+    defaults = read_parameters(reproduction_path(paper))
+    others = {name: OTHER[name] for name in defaults}
+    read = check(others, defaults)
+    assert all(read[name] != defaults[name] and type(read[name]) is type(defaults[name]) for name in defaults)
+    page = parameterize_notebook(papermill_notebook(str(reproduction_path(paper))), read)
+    (cell,) = (cell for cell in page.cells if "injected-parameters" in cell.metadata.get("tags", ()))
+    assert dict(_defaults(cell.source)) == read

@@ -50,3 +50,29 @@ def test_constraints_pin_every_dependency_and_name_no_index():
     names = {re.split(r"[\[<>=!~;]", entry)[0].strip().lower() for entry in wanted}
     assert names <= pinned
     assert all(re.fullmatch(r"[a-z0-9._-]+==\S+( ; .+)?", line) for line in lines)
+
+
+def test_real_traces_are_looked_for_where_one_says_and_nowhere_else(tmp_path, monkeypatch):
+    """Not beside the checkout, not where a variable points: a clone scores the rows that anybody's does."""
+    lying = tmp_path / "shared" / "traces" / "spc"
+    lying.mkdir(parents=True)
+    (lying / "Financial1.spc.xz").touch()
+    (lying / "Financial1.first10000.spc").touch()
+    monkeypatch.setenv("STORAGEKIT_SHARED", str(tmp_path / "shared"))
+    monkeypatch.setattr(resources, "PACKAGE", tmp_path / "checkout" / "storagekit")
+    monkeypatch.setattr(resources, "_folder", lambda name: ROOT / name)
+    monkeypatch.chdir(lying)
+    assert resources.real_traces("dsptf") == resources.real_traces("dsptf", "") == {}
+    found = resources.real_traces("dsptf", tmp_path)
+    assert found == {"financial": lying / "Financial1.spc.xz", "financial1": lying / "Financial1.first10000.spc"}
+    assert resources.real_traces("ars", ".") == {"financial": resources.Path("Financial1.spc.xz")}
+    assert resources.real_traces("swift", tmp_path) == {}
+
+
+def test_every_paper_that_takes_traces_says_which():
+    takers = {path.stem for path in resources.reproductions_path().glob("*.ipynb") if "traces = " in path.read_text()}
+    assert (
+        takers
+        == {path.stem for path in resources.data_path("real_traces").glob("*.toml")}
+        == {"ars", "dsptf", "srarray"}
+    )

@@ -5,6 +5,8 @@ import os
 import sys
 from pathlib import Path
 
+import nbformat
+import pandas as pd
 import pytest
 
 from storagekit import devices
@@ -19,6 +21,23 @@ from storagekit.reproduce.scorecard import Measurement
 page = Page(out, "dsptf", profile, seed)
 page.claim([Measurement("dsptf.table1.gain", 1.41, 1.39, 1.43)])
 """
+
+TABLE = (
+    """
+import altair as alt, xarray as xr
+from storagekit.metrics import interval, with_interval
+from storagekit.reproduce.page import Page
+page = Page(out, "dsptf", profile, seed)
+rates = {"throughput": (("scheme", "seed"), [[180.0, 184.0, 185.0], [130.0, 131.0, 134.0]])}
+data = xr.Dataset(rates, coords={"scheme": ["Central SPTF", "Hashing"]})
+chart = alt.Chart(data.to_dataframe().reset_index(), title="Rates").mark_point().encode(x="throughput:Q")
+""",
+    'page.show("table1", data, chart)\nprint("shown before the cell ends")',
+    """
+row = interval(data).throughput.sel(scheme="Central SPTF")
+page.claim([with_interval("dsptf.table1.central.throughput", row)])
+""",
+)
 
 
 @pytest.fixture
@@ -153,7 +172,7 @@ def test_the_kernel_is_this_interpreter_with_the_environment_for_jax(write, run,
     [
         (["nope"], {}, "paper 'nope' is not a paper here; there are dsptf"),
         (["ars"], {}, "paper 'ars' has no notebook yet; there are dsptf"),
-        ([], {"given": {"rusn": "3"}}, "dsptf has no parameter 'rusn'; its parameters are runs"),
+        ([], {"given": {"rusn": "3"}}, "no parameter 'rusn' in dsptf; did you mean runs?"),
         ([], {"given": {"runs": "x"}}, "parameter runs='x': not a whole number"),
         ([], {"given": {"out": "x"}}, "parameter 'out': give it as --out"),
         ([], {"profile": "slow"}, "profile 'slow': unknown; it is one of quick, full"),
@@ -182,3 +201,58 @@ def test_a_file_in_the_place_of_out_is_an_input_error(write, run, out):
     out.write_text("a file")
     with pytest.raises(InputError, match="name a folder"):
         run()
+
+
+def test_a_parameter_goes_to_the_papers_that_have_it(write, run, out):
+    """`swift` has no `runs`, and runs without; the cache of what did not take it stays good."""
+    write("dsptf", WRITES)
+    write("swift", "x = 1", parameters='out = ""\nprofile = "quick"\nseed = 0')
+    run()
+    report = run(given={"runs": "7"})
+    assert report.took == {"runs": ["dsptf"]}
+    assert states(report) == {"dsptf": "ran", "swift": "cached"}
+    assert (out / "dsptf" / "made.txt").read_text() == "0 7"
+
+
+def test_a_run_knows_what_is_in_its_folder_of_traces(write, run, tmp_path):
+    """The files that the paper runs, by content: what else is there does not matter, and neither does the time of writing."""
+    write("dsptf", "x = 1", parameters='out = ""\nprofile = "quick"\nseed = 0\ntraces = ""')
+    write("swift", "x = 1", parameters='out = ""\nprofile = "quick"\nseed = 0')
+    folder = tmp_path / "mine"
+    (folder / "deep").mkdir(parents=True)
+    file = folder / "deep" / "Financial1.spc"
+    file.write_text("0,0,512,r,0.0\n")
+    given = {"traces": str(folder)}
+    assert states(run(given=given)) == {"dsptf": "ran", "swift": "ran"}
+    (folder / "notes.txt").write_text("of no paper")
+    os.utime(file, (1, 1))
+    assert states(run(given=given)) == {"dsptf": "cached", "swift": "cached"}
+    stat = file.stat()
+    file.write_text("0,8,512,r,0.0\n")
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert states(run(given=given)) == {"dsptf": "ran", "swift": "cached"}
+    (folder / "hourly.03126.srt").write_text("another")
+    assert states(run(given=given)) == {"dsptf": "ran", "swift": "cached"}
+    assert states(run()) == {"dsptf": "ran", "swift": "cached"}
+
+
+def test_a_folder_of_traces_without_any_is_refused(write, run, tmp_path):
+    write("dsptf", "x = 1", parameters='out = ""\nprofile = "quick"\nseed = 0\ntraces = ""')
+    with pytest.raises(InputError, match=r"none of .*Financial1\.spc\*.* there; name the folder"):
+        run(given={"traces": str(tmp_path)})
+
+
+def test_a_chart_has_its_table_below_and_the_paper_in_it(write, run, out):
+    """The table of a cell gets the paper's numbers when a later cell states what was measured for them."""
+    write("dsptf", *TABLE)
+    assert states(run()) == {"dsptf": "ran"}
+    page = nbformat.read(out / "dsptf" / "dsptf.ipynb", 4)
+    (cell,) = (cell for cell in page.cells if "page.show" in cell.source)
+    picture, table = (one for one in cell.outputs if one.output_type == "display_data")
+    assert picture.data["image/svg+xml"].startswith("<svg")
+    assert picture.metadata["image/svg+xml"]["alt"].startswith("Rates.")
+    assert "<details" in table.data["text/html"] and "188 IO/s per brick" in table.data["text/html"]
+    html = (out / "dsptf" / "dsptf.html").read_text(encoding="utf-8")
+    assert html.index("data:image/svg+xml") < html.index("188 IO/s per brick") < html.index('table class="scorecard"')
+    rows = pd.read_csv(out / "dsptf" / "table1.summary.csv", comment="#")
+    assert rows.loc[rows["paper"].notna(), "scheme"].tolist() == ["Central SPTF"]

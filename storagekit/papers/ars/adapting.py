@@ -16,7 +16,7 @@ from storagekit.dispatch import ARS
 from storagekit.dispatch.unit_interval import FREE, ONE
 from storagekit.engine import AbstractLog, Condition, Record, Report, Runner, Scenario, Spell, State, stack
 from storagekit.errors import InputError
-from storagekit.metrics import by_event, made_by
+from storagekit.metrics import by_event, described, made_by
 from storagekit.papers.ars.cluster import CLIENTS, NODES, RATE, cluster, effort, synthetic
 from storagekit.papers.effort import Effort
 
@@ -94,7 +94,8 @@ def adapting(
     )
     made = made_by("simulated", [effort.first_seed], time.perf_counter() - began)
     about = {"paper": "ars", "exhibit": "ars.adapting", "setting": setting, "node": node, "window": window}
-    return data.assign_attrs(made, slows=SLOWS, recovers=RECOVERS, **about)
+    length = {"seconds_per_run": seconds}
+    return data.assign_attrs(made | described([scenario]) | length, slows=SLOWS, recovers=RECOVERS, **about)
 
 
 def _kept(scenario: Scenario, log: IntervalLog, seed: int, seconds: float) -> Mapped:

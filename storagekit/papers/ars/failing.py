@@ -16,7 +16,8 @@ from jaxtyping import Float, Int
 
 from storagekit.dispatch import ARS
 from storagekit.engine import NOBODY, AbstractLog, Condition, Record, Report, Runner, Scenario, State, stack, stopped
-from storagekit.metrics import Measurement, by_event, interval, made_by
+from storagekit.engine.run import CHUNK
+from storagekit.metrics import Measurement, by_event, described, interval, made_by
 from storagekit.papers.ars.cluster import CLIENTS, NODES, RATE, cluster, effort, synthetic
 from storagekit.papers.ars.watching import Accesses, Answers, watched
 from storagekit.papers.effort import Effort
@@ -40,7 +41,7 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
     (`stopped`: which two; `nodes`: requests by that number)."""
     began = time.perf_counter()
     pairs = list(itertools.combinations(range(len(NODES)), 2))
-    counts, where = [], []
+    counts, where, ran = [], [], []
     for pair in pairs:
         condition = Condition(*(stopped(node) for node in pair), timeout=TIMEOUT)
         scenario = cluster(
@@ -49,6 +50,7 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
             condition=condition,
             write=AllCopies(),
         )
+        ran.append(scenario)
         [(accesses, answers)] = watched([scenario], [effort.first_seed], chunks)
         # the last answer may leave before the end of its access is noted
         counts.append(np.bincount(_nodes(accesses, _early(answers)), minlength=len(NODES) + 1))
@@ -57,7 +59,7 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
         {"reads": (("stopped", "nodes"), np.array(counts)), "dead": ("stopped", where)},
         coords={"stopped": [f"{a}, {b}" for a, b in pairs], "nodes": np.arange(len(NODES) + 1)},
     )
-    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began)
+    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began) | _told(ran, chunks)
     return data.assign_attrs(made, paper="ars", exhibit="ars.algorithm")
 
 
@@ -65,10 +67,11 @@ def writes(effort: Effort = QUICK, *, chunks: int = 80, load: float = LOAD) -> x
     """Writes of either volume: on how many nodes' disks each was when it was answered, and on how many a while later
     (`volume`, `nodes`: writes by that number)."""
     began = time.perf_counter()
-    at_answer, later = [], []
+    at_answer, later, ran = [], [], []
     volumes = ("replicated", "erasure-coded")
     for volume in volumes:
         scenario = cluster(ARS(clients=CLIENTS), synthetic(volume, 0.0, load))
+        ran.append(scenario)
         [(accesses, answers)] = watched([scenario], [effort.first_seed], chunks)
         # the last of a run have not had the time to reach all disks
         early = _early(answers)
@@ -78,8 +81,13 @@ def writes(effort: Effort = QUICK, *, chunks: int = 80, load: float = LOAD) -> x
         {"answered": (("volume", "nodes"), np.array(at_answer)), "later": (("volume", "nodes"), np.array(later))},
         coords={"volume": list(volumes), "nodes": np.arange(len(NODES) + 1)},
     )
-    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began)
+    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began) | _told(ran, chunks)
     return data.assign_attrs(made, paper="ars", exhibit="ars.algorithm")
+
+
+def _told(scenarios: Sequence[Scenario], chunks: int) -> dict:
+    """What was simulated, and for how many events."""
+    return described(scenarios) | {"events_per_run": CHUNK * chunks}
 
 
 def _early(answers: Answers) -> Answers:
@@ -134,8 +142,15 @@ def extra(effort: Effort = QUICK, *, extras: Sequence[int] = (0, 2), chunks: int
         },
         coords={"extra": list(extras), "seed": seeds_used, "number": (np.arange(length) + 0.5) * STRETCH},
     )
-    made = made_by("simulated", seeds_used, time.perf_counter() - began)
+    made = made_by("simulated", seeds_used, time.perf_counter() - began) | _told([_away(extras[-1])], chunks)
     return data.assign_attrs(made, paper="ars", exhibit="ars.extra", away=list(AWAY))
+
+
+def _away(most: int) -> Scenario:
+    """The largest node is away for a while; clients ask up to `most` nodes besides."""
+    away = Condition(stopped(LARGEST, *AWAY), timeout=TIMEOUT)
+    dispatch = ARS(clients=CLIENTS, extra=most, patience=TIMEOUT)
+    return cluster(dispatch, synthetic("erasure-coded", load=LOAD), condition=away, write=AllCopies())
 
 
 def _asking(
@@ -143,10 +158,7 @@ def _asking(
 ) -> tuple[Float[np.ndarray, "seed stretch"], Float[np.ndarray, "seed stretch"]]:
     """Nodes asked and response times of runs in which clients ask up to `most` besides, mean over each stretch of requests,
     as far as all of every run are answered."""
-    away = Condition(stopped(LARGEST, *AWAY), timeout=TIMEOUT)
-    dispatch = ARS(clients=CLIENTS, extra=most, patience=TIMEOUT)
-    scenario = cluster(dispatch, synthetic("erasure-coded", load=LOAD), condition=away, write=AllCopies())
-    merged, key = stack([scenario], seeds)
+    merged, key = stack([_away(most)], seeds)
     kept = jax.tree.map(by_event, Runner(merged, key, Record(log=Asking())).advance(chunks)[1])
     # requests enter in the order of their numbers
     asked = [nodes[nodes != NOBODY] for nodes in kept.nodes.T]

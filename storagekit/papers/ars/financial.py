@@ -21,7 +21,6 @@ from storagekit.workload.trace import RequestTrace, read
 
 REQUESTS, SIZE, READS = 249_496, 15.5 * KB, 0.33
 CLIENTS = 5
-FILES = "**/Financial1.spc*"
 # what lies together stays so as addresses are dealt out to the volumes
 EXTENT = 16 * MB
 
@@ -56,13 +55,14 @@ def stand_in() -> Source:
 def financial(folder: str | Path = "") -> Source:
     """The hour of the public Financial1 that has about as many requests as the paper's, which it does not name, if `folder`
     (see `resources.real_traces`) has the whole file; else the stand-in."""
-    for found in sorted(real_traces(folder).glob(FILES)):
-        trace = read(found)
-        hours = np.histogram(trace.time, np.arange(0, trace.time[-1] + HOUR, HOUR))[0]
-        hour = int(np.argmin(np.abs(hours - REQUESTS)))
-        name = f"from the start of hour {hour} of Financial1, which has {hours[hour]} requests"
-        return Source(trace.window(hour * HOUR, (hour + 1) * HOUR), "trace", name)
-    return stand_in()
+    lying = real_traces("ars", folder)
+    if "financial" not in lying:
+        return stand_in()
+    trace = read(lying["financial"])
+    hours = np.histogram(trace.time, np.arange(0, trace.time[-1] + HOUR, HOUR))[0]
+    hour = int(np.argmin(np.abs(hours - REQUESTS)))
+    name = f"from the start of hour {hour} of Financial1, which has {hours[hour]} requests"
+    return Source(trace.window(hour * HOUR, (hour + 1) * HOUR), "trace", name)
 
 
 def _recorded(trace: RequestTrace, layout: Segments) -> RecordedArrivals:

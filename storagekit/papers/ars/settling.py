@@ -12,7 +12,8 @@ from jaxtyping import Float, Int
 
 from storagekit.dispatch import ARS, AbstractDispatch
 from storagekit.engine import Condition, Scenario, Spell
-from storagekit.metrics import made_by
+from storagekit.engine.run import CHUNK
+from storagekit.metrics import described, made_by
 from storagekit.metrics.windows import windows as over_time
 from storagekit.papers.ars.cluster import (
     ADAPTIVE,
@@ -53,11 +54,12 @@ def equal(
     views: "own", each client's, or one "shared".
     """
     began, seeds_used = time.perf_counter(), effort.successive(seeds)
-    ends, found = [], []
+    ends, found, ran = [], [], []
     for shared in VIEWS.values():
         scenarios = [
             cluster(ARS(clients=CLIENTS, window=window, shared=shared), saturating("replicated")) for window in windows
         ]
+        ran += scenarios
         found.append([_placed(*run) for run in watched(scenarios, seeds_used, chunks)])
         # what is never answered is not counted: as far as nothing of it had been asked
         ends.extend(float(answers.at[-1] - answers.response.max()) for _, answers in found[-1])
@@ -80,7 +82,8 @@ def equal(
         },
     )  # fmt: skip
     made = made_by("simulated", seeds_used, time.perf_counter() - began)
-    return data.assign_attrs(made, paper="ars", exhibit="ars.equal")
+    told = described(ran) | {"events_per_run": CHUNK * chunks}
+    return data.assign_attrs(made | told, paper="ars", exhibit="ars.equal")
 
 
 def _placed(accesses: Accesses, answers: Answers) -> tuple[Int[np.ndarray, " answer"], Answers]:

@@ -11,7 +11,7 @@ import xarray as xr
 from storagekit.dispatch import ARS
 from storagekit.engine import Scenario
 from storagekit.errors import InputError
-from storagekit.metrics import Measurement, sweep
+from storagekit.metrics import Measurement, made_jointly, sweep
 from storagekit.papers.ars.cluster import (
     ADAPTIVE,
     CENTRAL,
@@ -76,7 +76,7 @@ def fig6(
         # while a buffer is full requests wait outside
         return sweep(run, axes, seeds=effort.seed_list, seconds=much, warm_up=much / 2, allow_held_up=True)
 
-    data = xr.concat([steady(mix) for mix in mixes], "mix", combine_attrs="drop_conflicts")
+    data = xr.concat([steady(mix) for mix in mixes], "mix", combine_attrs=made_jointly)
     return data.assign_attrs(paper="ars", exhibit="ars.fig6")
 
 
@@ -90,7 +90,7 @@ def fig6_readings(
     """The same under each of `READINGS` (`reading`). first: of `fig6`, as it stands there; the others run for `seconds`."""
     others = [fig6(effort, protocols=protocols, seconds=seconds, **how) for how in READINGS.values() if how]
     data = [first.sel(protocol=chosen(protocols, PROTOCOLS, "protocol").names), *others]
-    return xr.concat(data, xr.Variable("reading", list(READINGS)), combine_attrs="drop_conflicts")
+    return xr.concat(data, xr.Variable("reading", list(READINGS)), combine_attrs=made_jointly)
 
 
 def windows(

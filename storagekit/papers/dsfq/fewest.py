@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from storagekit.analytic.fairness import printed, repaired, worst_interval
 from storagekit.engine import NOBODY, keys
+from storagekit.metrics import described
 from storagekit.papers.dsfq.drawing import changed, constructed
 from storagekit.papers.dsfq.measuring import PAIRS, asked, backlogged, share, total_bound, total_service, unfairness
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
@@ -42,7 +43,9 @@ def counterexample(effort: SearchEffort = QUICK) -> xr.Dataset:
         # of as few requests those with the fewest threads and coordinators
         best = np.lexsort((together.coordinators, together.threads.sum(axis=0), count))[:1]
         settings, fewest = together[best], count[best]
-    return _timeline(settings, effort).assign_attrs(made("dsfq.counterexample", effort, began))
+    return _timeline(settings, effort).assign_attrs(
+        made("dsfq.counterexample", effort, began) | described([total(settings)])
+    )
 
 
 def needed(settings: Settings, seed: int) -> Int[np.ndarray, " n"]:

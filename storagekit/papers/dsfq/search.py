@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from storagekit.analytic.fairness import printed, repaired
 from storagekit.engine import keys
-from storagekit.metrics import made_by
+from storagekit.metrics import described, made_by
 from storagekit.papers.dsfq.drawing import changed, constructed, drawn
 from storagekit.papers.dsfq.measuring import Asked, asked, one_server, total_service, unfairness
 from storagekit.papers.dsfq.settings import NAMES, Settings, single, total, unscheduled
@@ -72,7 +72,7 @@ def searched(effort: SearchEffort = QUICK) -> xr.Dataset:
     data = xr.Dataset(found | _columns([pools[bound].settings for bound in BOUNDS]))
     data = data.assign_coords(bound=list(BOUNDS + CONTROLS), target=list(BOUNDS))
     length = {"settings": effort.settings, "rounds": effort.rounds, "events_per_run": 128 * effort.chunks}
-    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began)
+    made = made_by("simulated", [effort.first_seed], time.perf_counter() - began) | described([total(settings)])
     return data.assign_attrs(made | length | {"paper": "dsfq", "exhibit": "dsfq.search"})
 
 

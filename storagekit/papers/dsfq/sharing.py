@@ -14,6 +14,7 @@ from storagekit.metrics import (
     interval,
     joint_backlog,
     logs,
+    made_jointly,
     ratio,
     sweep,
     together,
@@ -94,7 +95,7 @@ def fig9(effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B) -> xr.Da
 
     small = _two_bricks(effort, threads, (1,)).sel(coordinators=1, drop=True)
     large = _shares(servers, {"threads": list(threads)}, effort, "fig9")
-    both = xr.concat([small, large], "panel", combine_attrs="drop_conflicts").assign_coords(panel=["a", "b"])
+    both = xr.concat([small, large], "panel", combine_attrs=made_jointly).assign_coords(panel=["a", "b"])
     return both.assign_attrs(exhibit="dsfq.fig9")
 
 

@@ -30,7 +30,6 @@ TRACES: dict[str, PopularStandIn] = {
     "financial": FINANCIAL,
 }
 # whole files of the UMass Trace Repository with the request counts of table 2; others of the four are not public
-FILES = {"websearch": "WebSearch2.spc", "financial": "Financial1.spc"}
 NAMES = tuple(KEYS.values())
 BRICK_MEMORY = 512 * MB
 # requests are addressed, hashed and kept together by stretches that none of them crosses
@@ -138,8 +137,9 @@ def source(name: str, requests: int, seed: int = 0, folder: str | Path = "", tog
     """
     if name not in TRACES:
         raise InputError(f"trace {name!r}: unknown; it is one of {', '.join(TRACES)}")
-    for found in sorted(real_traces(folder).glob(f"**/{FILES[name]}*")) if name in FILES else []:
-        return Source(read(found).concatenated(), 1.0, "trace")
+    lying = real_traces("dsptf", folder)
+    if name in lying:
+        return Source(read(lying[name]).concatenated(), 1.0, "trace")
     return Source(*stand_in(name, requests, seed, together), "stand-in")
 
 

@@ -72,4 +72,4 @@ def messages(data: xr.Dataset, size: float = 4 * KB) -> xr.Dataset:
     load = MESSAGE + xr.DataArray([carried[kind] for kind in counts], dims="kind", coords={"kind": list(counts)})
     found = xr.Dataset({"number": number, "bytes": number * load})
     found["overhead"] = MESSAGE * number.sum("kind") / size
-    return found
+    return found.assign_attrs(data.attrs, exhibit="dsptf.messages")

@@ -17,7 +17,7 @@ from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive
 from storagekit.engine import Scenario, System
 from storagekit.lanes import real
-from storagekit.metrics import sweep
+from storagekit.metrics import made_jointly, sweep
 from storagekit.papers.srarray.disk import FILE_SYSTEM_BLOCK, PAPERS_TABLE, ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.plan import Layout
@@ -186,7 +186,7 @@ def over_windows(
         )
         found.append(data)
     # what the seeds of a window have in common too, such as its warm-up
-    joined = xr.concat(found, dim="seed", data_vars="all", combine_attrs="override")
+    joined = xr.concat(found, dim="seed", data_vars="all", combine_attrs=made_jointly)
     coords = {name: ("run", [getattr(run, name) for run in runs]) for name in ("layout", "scale", "memory")}
     return joined.assign_coords(coords).assign_attrs(
         paper="srarray",

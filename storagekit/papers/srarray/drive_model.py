@@ -29,7 +29,7 @@ DEPTHS = (1, 2, 4, 8, 16)
 # DiskSim's names for them
 POLICIES = {"FCFS": "FCFS", "LOOK": "ELEVATOR_LBN", "SPTF": "SPTF_OPT"}
 # measured streams of a folder of real traces
-STREAMS = {"atlas10k": "atlas10k.trace.xz", "cheetah9lp": "cheetah9LP.trace.xz"}
+STREAMS = ("atlas10k", "cheetah9lp")
 
 
 def array_loop(queue: int, read_share: float) -> Scenario:
@@ -114,12 +114,11 @@ def _disk(effort: ArrayEffort, depths: Sequence[int]) -> xr.Dataset:
 
 
 def measured_drives(folder: str | Path = "") -> dict[str, float]:
-    """The demerit (seconds) of our drives against streams measured on real ones, where `real_traces(folder)` has them."""
-    found = {}
-    for name, file in STREAMS.items():
-        path = real_traces(folder) / "disksim-valid" / file
-        if path.exists():
-            stream = measured_stream(read(path), load_drive(name), Controller.of(load_electronics(name)))
+    """The demerit (seconds) of our drives against streams measured on real ones, where a folder of real traces has them."""
+    lying, found = real_traces("srarray", folder), {}
+    for name in STREAMS:
+        if name in lying:
+            stream = measured_stream(read(lying[name]), load_drive(name), Controller.of(load_electronics(name)))
             found[name] = float(stream.demerit)
     return found
 

@@ -23,7 +23,8 @@ def plan_grid(effort: ArrayEffort = QUICK, *, mirrors: int = 1) -> xr.Dataset:
     data = plan_against_simulation(
         questions, seed=effort.first_seed, effort=0.1 if quick else 0.25, mirrors=mirrors, cases=cases
     )
-    return data.assign_attrs(paper="srarray", exhibit="srarray.plan", basis="simulated", most_disks=most)
+    told = {"scenario": "random questions, which are in the data, and every layout that answers each"}
+    return data.assign_attrs(told, paper="srarray", exhibit="srarray.plan", basis="simulated", most_disks=most)
 
 
 def plan_findings(data: xr.Dataset) -> list[Measurement]:

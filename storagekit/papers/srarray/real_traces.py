@@ -18,8 +18,7 @@ from storagekit.units import SECTOR
 from storagekit.workload.trace import RequestTrace, read
 from storagekit.workload.trace.locality import seek_locality
 
-# in the folder of real traces
-REAL = {"hplajw": "hplajw-1992/ajw.1week.srt.xz", "cello2003": "cello-hpl-2003/hourly.03126.srt.bz2"}
+REAL = ("hplajw", "cello2003")
 REAL_CLAIMS = ("order", "vs_striping", "vs_raid10", "best")
 
 
@@ -31,8 +30,8 @@ def traces(effort: ArrayEffort = QUICK, folder: str | Path = "", *, scales: Sequ
     are run, from its middle. `recommended` is the layout of equation 5 at the `locality` of the whole trace, with the `span`
     of the drive that the data take.
     """
-    lying = {name: real_traces(folder) / file for name, file in REAL.items()}
-    there = {name: path for name, path in lying.items() if path.is_file()}
+    lying = real_traces("srarray", folder)
+    there = {name: lying[name] for name in REAL if name in lying}
     if not there:
         return None
     array, found = small(effort), []
@@ -73,11 +72,10 @@ def busiest(trace: RequestTrace, room: float) -> RequestTrace:
 
 def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
     """The real traces through the layouts of figure 10: the orderings that the paper found on theirs."""
-    names = ("hplajw", "cello2003")
     if data is None:
-        return [_unseen(name, claim) for name in names for claim in REAL_CLAIMS]
+        return [_unseen(name, claim) for name in REAL for claim in REAL_CLAIMS]
     found = []
-    for name in names:
+    for name in REAL:
         if name not in data.trace.values:
             found += [_unseen(name, claim) for claim in REAL_CLAIMS]
             continue
@@ -118,5 +116,5 @@ def traces_findings(data: xr.Dataset | None) -> list[Measurement]:
 
 
 def _unseen(name: str, claim: str) -> Measurement:
-    note = "the trace is not there: give its folder as the notebook's parameter `traces`"
+    note = f"needs the real trace {name}: give the folder that has it, `--traces DIR`"
     return Measurement(f"srarray.traces.{name}_{claim}", None, basis="trace", note=note)

@@ -10,6 +10,7 @@ from scipy.interpolate import PchipInterpolator
 
 from storagekit.analytic.forkjoin import Simulation, StripedSystem, completion_bounds
 from storagekit.metrics import Measurement, interval, made_by, ratio, with_interval
+from storagekit.metrics.provenance import as_text
 from storagekit.papers.swift.gigabit_system import (
     DISKS,
     LARGE_UNIT,
@@ -306,6 +307,7 @@ def _simulated(systems: Sequence[StripedSystem], effort: StreamEffort, wall: flo
         "paper": "swift",
         "precision": "float32",
         "drive": ", ".join(dict.fromkeys(system.disk.name for system in systems)),
+        "scenario": as_text(one),
         "request": float(one.striping.request),
         "write_share": float(one.write_share),
         "token_acquisition_s": one.network.acquisition,

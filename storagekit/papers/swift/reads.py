@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import root_scalar
 
 from storagekit.metrics import made_by
+from storagekit.metrics.provenance import as_text
 from storagekit.papers.swift.ethernet import (
     ONE,
     SIZES,
@@ -57,7 +58,12 @@ def reads(other_load: float = OTHERS, transfers: int = TRANSFERS, seed: int = 0)
     )
     data["gain"] = data.rate.sel(ethernets=2, drop=True) / data.rate.sel(ethernets=1, drop=True)
     made = made_by("simulated", [seed], time.perf_counter() - began)
-    return data.assign_attrs(made, paper="swift", exhibit="swift.table4", unit="KB/s", transfers=transfers)
+    told = {
+        "drive": "none, reads come from memory",
+        "scenario": as_text(two),
+        "requests": f"{len(SIZES) * transfers} transfers",
+    }
+    return data.assign_attrs(made | told, paper="swift", exhibit="swift.table4", unit="KB/s", transfers=transfers)
 
 
 class Draws:

@@ -25,6 +25,7 @@ from storagekit.mediator import (
     variable_load,
 )
 from storagekit.metrics import Measurement, made_by
+from storagekit.metrics.provenance import as_text
 from storagekit.papers.swift.gigabit_system import AGENTS, M2372K, QUICK, RING, StreamEffort
 from storagekit.units import KB, MB, MINUTE
 
@@ -177,7 +178,9 @@ def _read_back(group: int, seed: int) -> tuple[int, int]:
 
 def _made_by(exhibit: str, basis: str, effort: StreamEffort, began: float) -> dict:
     made = made_by(basis, effort.successive(1), time.perf_counter() - began)
-    return made | {"paper": "swift", "exhibit": exhibit, "drive": M2372K.name, "sessions": effort.sessions}
+    about = {"paper": "swift", "exhibit": exhibit, "drive": M2372K.name, "scenario": as_text(cluster())}
+    length = {} if basis == "analytic" else {"requests": f"{effort.sessions} sessions"}
+    return made | about | {"sessions": effort.sessions} | length
 
 
 def _rejects(data: xr.Dataset) -> Measurement:

@@ -1,0 +1,103 @@
+"""What every file of an exhibit says of how it was made: NetCDF as attributes, CSV in lines that begin with #, PNG in text
+chunks, SVG in <metadata>.
+
+>>> import pandas as pd
+>>> pd.read_csv("build/reproductions/dsptf/table1.csv", comment="#")  # doctest: +SKIP
+"""
+
+import json
+import struct
+import subprocess
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+from xml.sax.saxutils import escape
+
+from storagekit.resources import PACKAGE
+
+KEYS = ("paper", "exhibit", "drive", "scenario", "seeds", "requests", "profile", "basis", "version", "commit")
+"""What each file says; `commit` where the package lies in a checkout."""
+NONE, UNTOLD = "none", "not told"
+"""Of a formula, which simulates nothing; of what a result should have said."""
+# of a formula these need not be there
+_OF_RUNS = ("drive", "scenario", "seeds", "requests")
+_PNG_HEAD = 8 + 25  # signature and header chunk
+
+
+def whole(own: Mapping[str, Any], exhibit: str, page: Mapping[str, Any]) -> dict[str, str | int | float]:
+    """The attributes of an exhibit: `KEYS`, and what else its data say.
+
+    own: attributes of its data, which decide. exhibit: its id, where they name none. page: of the run (paper, profile, seed).
+    """
+    from storagekit.metrics.provenance import storable
+
+    told = {"exhibit": exhibit, "version": version("storagekit")} | dict(page) | dict(own)
+    told["requests"] = _requests(own)
+    if commit():
+        told["commit"] = commit()
+    absent = NONE if own.get("basis") == "analytic" else UNTOLD
+    first = {key: told.pop(key, None) for key in KEYS}
+    kept = {key: absent if value is None and key in _OF_RUNS else value for key, value in first.items()}
+    kept["basis"] = kept["basis"] or UNTOLD
+    return {key: storable(value) for key, value in (kept | told).items() if key != "commit" or value is not None}
+
+
+def _requests(own: Mapping[str, Any]) -> Any:
+    """How long runs were, in words; what the data say themselves of their `requests` stands."""
+    if "requests" in own:
+        return own["requests"]
+    by = {
+        "requests_per_run": "{} a run",
+        "seconds_per_run": "those of {} s a run",
+        "events_per_run": "those of {} events a run",
+    }
+    lengths = [words.format(own[name]) for name, words in by.items() if name in own]
+    warm = own.get("warm_up_requests", own.get("warm_up_seconds", 0))
+    unit = " s" if "warm_up_seconds" in own else ""
+    before = "a warm-up found by MSER-5" if warm == "MSER-5" else f"the first {warm}{unit}"
+    return ", ".join([*lengths, *([f"{before} not counted"] if warm else [])]) or None
+
+
+@cache
+def commit() -> str:
+    """The commit of the checkout that the package lies in, with "-dirty" behind it where files differ from that; "" where
+    there is no checkout, or no git to ask."""
+    root = PACKAGE.parent
+    if not (root / ".git").exists():  # an installed package may lie within somebody else's checkout
+        return ""
+    ask = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        return subprocess.run(ask, capture_output=True, text=True, check=True, timeout=30).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def of_file(attributes: Mapping[str, Any]) -> dict[str, str]:
+    """`KEYS` of an exhibit's attributes as lines of text."""
+    return {key: " ".join(str(attributes[key]).split()) for key in KEYS if key in attributes}
+
+
+def csv_head(attributes: Mapping[str, Any], words: Sequence[str] = ()) -> str:
+    """Lines that begin with #: what a table is, and `KEYS`."""
+    lines = [*words, *(f"{key}: {value}" for key, value in of_file(attributes).items())]
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def in_png(picture: bytes, attributes: Mapping[str, Any], words: str) -> bytes:
+    """A PNG with `KEYS` and a description in text chunks (iTXt: UTF-8)."""
+    texts = of_file(attributes) | {"Description": words}
+    chunks = (_chunk(b"iTXt", f"{key}\0\0\0\0\0{text}".encode()) for key, text in texts.items())
+    return picture[:_PNG_HEAD] + b"".join(chunks) + picture[_PNG_HEAD:]
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def in_svg(picture: str, attributes: Mapping[str, Any], words: str) -> str:
+    """An SVG with `KEYS` as JSON in <metadata>, and a description in <desc>."""
+    opening = picture.index(">", picture.index("<svg")) + 1
+    about = f"<desc>{escape(words)}</desc><metadata>{escape(json.dumps(of_file(attributes)))}</metadata>"
+    return picture[:opening] + about + picture[opening:]

@@ -1,0 +1,155 @@
+"""An exhibit in numbers: means with intervals over repetitions, and the paper's numbers where claims are of these points."""
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from storagekit.metrics.measurement import Measurement
+from storagekit.reproduce.claims import Claim
+from storagekit.reproduce.digits import printed
+from storagekit.units import GB, HOUR, KB, MB, MS, US
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+REPETITIONS = ("seed", "batch")
+"""Axes over which means are taken; an interval says how sure they are."""
+FIGURES = ("mean", "low", "high")
+# measures of every run that are of each brick: they are averaged over bricks unless the exhibit is about them
+_OF_BRICKS = ("brick_throughput", "utilization")
+# of the units in which claims are stated to the ones in which data are
+_FACTORS = (1.0, MS, US, 1e3, 1e6, 1e9, KB, MB, GB, HOUR)
+_SAME = 1e-6
+_NUMBERS = ("value", "ratio", "exact")
+
+
+def summary(data: "xr.Dataset", about: Sequence[str] = ()) -> "pd.DataFrame":
+    """One row for each point of each measure: `measure`, `units`, the axes, `mean`, `low` and `high` (the 95% interval over
+    `REPETITIONS`, NaN where nothing is repeated), and `text` in place of these where the data are words.
+
+    about: the measures that the exhibit is about, which keep their bricks.
+    """
+    import pandas as pd
+
+    parts = [
+        part for name in data.data_vars for part in _rows(data[[str(name)]].reset_coords(drop=True), str(name), about)
+    ]
+    if not parts:
+        return pd.DataFrame(columns=["measure", "units", "mean"])
+    whole = pd.concat(parts, ignore_index=True)
+    # where a measure lacks an axis, whole numbers on it stay whole
+    labels = {name: whole[name].convert_dtypes() for name in axes(whole)}
+    last = [name for name in (*FIGURES, "text") if name in whole]
+    return whole.assign(**labels).loc[:, ["measure", "units", *labels, *last]]
+
+
+def axes(rows: "pd.DataFrame") -> list[str]:
+    """The axes of a summary, those of the first measure first."""
+    return [name for name in rows.columns if name not in ("measure", "units", *FIGURES, "text", "paper", "claim")]
+
+
+def _rows(data: "xr.Dataset", name: str, about: Sequence[str]) -> "Iterator[pd.DataFrame]":
+    from storagekit.metrics.confidence import STATISTICS, interval
+
+    values = data[name]
+    if "brick" in values.dims and name in _OF_BRICKS and name not in about:
+        data = data.mean("brick", keep_attrs=True)
+        values = data[name]
+    repeated = next((axis for axis in REPETITIONS if axis in values.dims), None)
+    if values.dtype.kind not in "iufb":
+        if repeated is None:
+            yield _labelled(values.rename("text"), name, "")
+        return
+    if repeated is not None:
+        with warnings.catch_warnings():  # of what was never measured, and of what was endless
+            warnings.simplefilter("ignore", RuntimeWarning)
+            values = interval(data.astype(float), repeated)[name]
+    unit = str(values.attrs.get("units", ""))
+    if "statistic" in values.dims and set(STATISTICS) <= set(values.statistic.values.tolist()):
+        wide = values.reset_coords(drop=True).to_dataset("statistic")[STATISTICS]
+        yield _labelled(wide, name, unit)
+    else:
+        yield _labelled(values.astype(float).rename("mean"), name, unit)
+
+
+def _labelled(values: "xr.Dataset | xr.DataArray", name: str, unit: str) -> "pd.DataFrame":
+    import pandas as pd
+
+    if values.dims:
+        rows = values.to_dataframe().reset_index()
+    else:
+        alone = values.to_dataset() if hasattr(values, "to_dataset") else values
+        rows = pd.DataFrame({key: [alone[key].item()] for key in alone.data_vars})
+    rows.insert(0, "measure", name)
+    rows.insert(1, "units", "" if unit == "1" else unit)
+    return rows
+
+
+def placed(
+    rows: "pd.DataFrame", claims: Iterable[Claim], found: Mapping[str, Measurement], exhibit: str
+) -> "pd.DataFrame":
+    """The rows with what the paper says where it is known to say it of that point: `paper`, in the claim's unit, and `claim`.
+
+    It is known where what was measured for a claim of this `exhibit` is the number of one row and no other: mean and interval
+    alike. Without an interval the claim must be one of several that the paper gives together, as those of a table are: a
+    number by itself may be a largest or a first one.
+    """
+    import pandas as pd
+
+    said: dict[int, list[Claim]] = {}
+    for claim in claims:
+        row = _place(rows, claim, found.get(claim.id), exhibit)
+        if row is not None:
+            said.setdefault(row, []).append(claim)
+    told = rows.drop(columns=["paper", "claim"], errors="ignore")
+    if not said:
+        return told
+    paper = pd.Series(
+        {row: ", ".join(dict.fromkeys(expected(one) for one in those)) for row, those in said.items()}, dtype=object
+    )
+    ids = pd.Series({row: ", ".join(one.id for one in those) for row, those in said.items()}, dtype=object)
+    return told.assign(paper=paper, claim=ids)
+
+
+def is_of(claim: Claim, exhibit: str) -> bool:
+    """Whether a claim is of an exhibit, or of the one of which that shows another reading ("dsptf.table1_readings")."""
+    return exhibit == claim.exhibit or exhibit.startswith(f"{claim.exhibit}_")
+
+
+def expected(claim: Claim) -> str:
+    """The paper's number as it is printed, with its unit."""
+    unit = "" if claim.unit == "fraction" else claim.unit
+    return f"{printed(claim.expected)} {unit}".strip()
+
+
+def _place(rows: "pd.DataFrame", claim: Claim, found: Measurement | None, exhibit: str) -> int | None:
+    """The number of the row that was measured for a claim; None where that is not certain."""
+    if found is None or claim.kind not in _NUMBERS or claim.expected is None or "mean" not in rows:
+        return None
+    if not is_of(claim, exhibit):
+        return None
+    known = [found.measured, found.low, found.high]
+    sure = found.low is not None and found.high is not None and found.low < found.high
+    if isinstance(found.measured, bool) or not found.measured:
+        return None
+    if not sure and not claim.id.endswith("]"):
+        return None
+    names = FIGURES if sure else FIGURES[:1]
+    if not set(names) <= set(rows.columns):
+        return None
+    there = rows[list(names)].to_numpy(float)
+    wanted = [float(value) for value in known[: len(names)] if value is not None]
+    hits = {row for factor in _FACTORS for row in _alike(there, [value * factor for value in wanted])}
+    # means over bricks are other measures under another name
+    hits = {row for row in hits if rows["measure"].iloc[row] not in _OF_BRICKS or "brick" in rows}
+    if not sure:
+        hits = {row for row in hits if "low" not in rows or math.isnan(rows["low"].iloc[row])}
+    return hits.pop() if len(hits) == 1 else None
+
+
+def _alike(there, wanted: Sequence[float]) -> list[int]:
+    import numpy as np
+
+    return np.flatnonzero(np.all(np.isclose(there, wanted, rtol=_SAME, atol=0.0), axis=1)).tolist()

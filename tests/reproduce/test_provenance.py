@@ -1,0 +1,187 @@
+"""Every file of an exhibit says how it was made."""
+
+import json
+import subprocess
+import xml.etree.ElementTree as ElementTree
+import zlib
+from pathlib import Path
+
+import altair as alt
+import pytest
+import xarray as xr
+
+from storagekit.metrics import made_by, made_jointly, simulate
+from storagekit.reproduce import provenance
+from storagekit.reproduce.page import Page
+from storagekit.reproduce.provenance import KEYS
+
+SIMULATED = {
+    "basis": "simulated",
+    "drive": "atlas10k",
+    "scenario": '{"type": "Scenario", "name": "50% <reads> & writes"}',
+    "seeds": [0, 1, 2],
+    "requests_per_run": 4000,
+    "warm_up_requests": 800,
+}
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def chart():
+    title = alt.TitleParams("Throughput", subtitle=["D-SPTF is ahead,", "by 40%"])
+    return alt.Chart(alt.Data(values=[{"a": 1}]), title=title).mark_point().encode(x="a:Q")
+
+
+@pytest.fixture
+def shown(tmp_path, chart, monkeypatch):
+    """Show a tiny exhibit with these attributes; the folder with its files."""
+    monkeypatch.setattr(provenance, "commit", lambda: "0123abc-dirty")
+
+    def show(attributes, **options) -> Path:
+        data = xr.Dataset({"throughput": ("seed", [1.0, 2.0, 3.0])}, attrs=attributes)
+        Page(tmp_path, "dsptf", "quick", 3).show("fig5", data, chart, **options)
+        return tmp_path / "dsptf"
+
+    return show
+
+
+def told(path: Path) -> dict[str, str]:
+    """What a file says of how it was made, read as somebody would who has only that file."""
+    if path.suffix == ".nc":
+        with xr.open_dataset(path, engine="h5netcdf") as data:
+            return {key: str(value) for key, value in data.attrs.items()}
+    if path.suffix == ".csv":
+        lines = [line[2:] for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("# ")]
+        return dict(line.split(": ", 1) for line in lines)
+    if path.suffix == ".svg":
+        metadata = ElementTree.parse(path).find(f"{SVG}metadata")
+        return json.loads(metadata.text)
+    return texts(path.read_bytes())
+
+
+def texts(png: bytes) -> dict[str, str]:
+    """The international text chunks of a PNG; every chunk's checksum must be right."""
+    found, at = {}, 8
+    while at < len(png):
+        size, kind = int.from_bytes(png[at : at + 4]), png[at + 4 : at + 8]
+        content = png[at + 8 : at + 8 + size]
+        assert int.from_bytes(png[at + 8 + size : at + 12 + size]) == zlib.crc32(kind + content)
+        if kind == b"iTXt":
+            key, _, text = content.partition(b"\0\0\0\0\0")
+            found[key.decode("latin-1")] = text.decode("utf-8")
+        at += 12 + size
+    return found
+
+
+def test_every_file_says_the_same_and_all_of_it(shown):
+    files = sorted(shown(SIMULATED).iterdir())
+    assert [path.suffix for path in files] == [".csv", ".nc", ".png", ".csv", ".svg"]
+    wanted = {
+        "paper": "dsptf",
+        "exhibit": "dsptf.fig5",
+        "drive": "atlas10k",
+        "scenario": SIMULATED["scenario"],
+        "seeds": "[0, 1, 2]",
+        "requests": "4000 a run, the first 800 not counted",
+        "profile": "quick",
+        "basis": "simulated",
+        "version": "0.1.0",
+        "commit": "0123abc-dirty",
+    }
+    assert tuple(wanted) == KEYS
+    for path in files:
+        assert {key: told(path).get(key) for key in KEYS} == wanted, path.name
+
+
+def test_a_formula_has_no_drive_and_says_so(shown):
+    for path in shown(made_by("analytic")).iterdir():
+        found = told(path)
+        assert [found[key] for key in ("drive", "scenario", "seeds", "requests")] == ["none"] * 4, path.name
+        assert found["basis"] == "analytic"
+
+
+def test_what_a_result_does_not_say_is_not_made_up(shown):
+    found = told(shown({"basis": "simulated"}) / "fig5.nc")
+    assert [found[key] for key in ("drive", "scenario", "seeds", "requests")] == ["not told"] * 4
+    assert told(shown({}) / "fig5.csv")["basis"] == "not told"
+
+
+def test_the_data_that_an_exhibit_was_computed_from_say_how_it_was_made(shown):
+    one = xr.Dataset(attrs=SIMULATED | {"exhibit": "dsptf.of_one"})
+    other = xr.Dataset(attrs=SIMULATED | {"drive": "cheetah", "seeds": [2, 3], "exhibit": "dsptf.of_other"})
+    found = told(shown({}, made_from=[one, other]) / "fig5.csv")
+    assert found["drive"] == "atlas10k, cheetah" and found["seeds"] == "[0, 1, 2, 3]"
+    assert found["exhibit"] == "dsptf.fig5"
+
+
+def test_a_picture_is_described_by_its_title_its_finding_and_what_it_is(shown):
+    folder = shown(SIMULATED)
+    words = "Throughput. D-SPTF is ahead, by 40%. per-brick throughput against the number of replicas, four schemes."
+    assert ElementTree.parse(folder / "fig5.svg").find(f"{SVG}desc").text == words
+    assert texts((folder / "fig5.png").read_bytes())["Description"] == words
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ({"requests_per_run": 10, "warm_up_requests": 0}, "10 a run"),
+        (
+            {"requests_per_run": "10, 20", "warm_up_requests": "MSER-5"},
+            "10, 20 a run, a warm-up found by MSER-5 not counted",
+        ),
+        ({"seconds_per_run": 20.0, "warm_up_seconds": 2.0}, "those of 20.0 s a run, the first 2.0 s not counted"),
+        ({"events_per_run": 2048}, "those of 2048 events a run"),
+        ({"requests": 15, "events_per_run": 2048}, 15),
+    ],
+)
+def test_how_long_runs_were_is_said_in_words(own, words):
+    assert provenance.whole(own, "dsptf.fig5", {})["requests"] == words
+
+
+def test_the_commit_is_that_of_the_packages_own_checkout(tmp_path, monkeypatch):
+    """With a mark where files differ; not that of a checkout around it, as of a virtual environment in somebody's project."""
+    package = tmp_path / "storagekit"
+    package.mkdir()
+    (package / "a.py").write_text("before")
+    monkeypatch.setattr(provenance, "PACKAGE", package)
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    assert provenance.commit.__wrapped__() == ""
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "One"]):
+        subprocess.run([*git, *words], check=True)
+    made = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    assert provenance.commit.__wrapped__() == made
+    (package / "a.py").write_text("after")
+    assert provenance.commit.__wrapped__() == f"{made}-dirty"
+    inner = package / "site-packages" / "storagekit"
+    inner.mkdir(parents=True)
+    monkeypatch.setattr(provenance, "PACKAGE", inner)
+    assert provenance.commit.__wrapped__() == ""
+    monkeypatch.setattr(provenance, "PACKAGE", package)
+    monkeypatch.setenv("PATH", "")
+    assert provenance.commit.__wrapped__() == ""
+
+
+def test_joint_provenance_keeps_what_is_agreed_and_lists_what_is_not():
+    one = {"basis": "simulated", "wall_seconds": 1.5, "seeds": [0], "scenario": "first", "varied": ["a"], "loop": 8}
+    other = {"basis": "trace", "wall_seconds": 2.0, "seeds": "[1]", "scenario": "second", "varied": ["a"], "loop": 9}
+    assert made_jointly([one, other]) == {
+        "basis": "simulated, trace",
+        "wall_seconds": 3.5,
+        "seeds": [0, 1],
+        "scenario": "first",
+        "varied": ["a"],
+    }
+    assert made_jointly([]) == {}
+    joined = xr.concat(
+        [xr.Dataset({"a": 1}, attrs=one), xr.Dataset({"a": 2}, attrs=other)], "b", combine_attrs=made_jointly
+    )
+    assert joined.attrs["seeds"] == [0, 1]
+
+
+def test_a_simulated_result_has_all_that_a_file_needs():
+    from storagekit.dispatch import Hashing
+    from storagekit.papers.dsptf.brick_group import group
+
+    data = simulate(group(Hashing(), replicas=2, outstanding=4, read_share=1.0), requests=64)
+    whole = provenance.whole(data.attrs, "dsptf.fig5", {"paper": "dsptf", "profile": "quick", "seed": 0})
+    assert provenance.UNTOLD not in whole.values() and set(KEYS) - {"commit"} <= set(whole)

@@ -1,0 +1,189 @@
+"""An exhibit's numbers: means with intervals, the paper's beside them where it is certain, and the table of it."""
+
+import re
+from html import unescape
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from storagekit.metrics import interval
+from storagekit.reproduce.claims import Claim
+from storagekit.reproduce.scorecard import Measurement
+from storagekit.reproduce.summaries import axes, placed, summary
+from storagekit.reproduce.tables import MOST_ROWS, folded, measures, readable
+
+EXHIBIT = "dsptf.table1"
+
+
+@pytest.fixture
+def data():
+    draw = np.random.default_rng(0)
+    axes = ("scheme", "read_share", "seed")
+    return xr.Dataset(
+        {
+            "throughput": (axes, 180 + draw.random((2, 2, 8)), {"units": "1/s"}),
+            "service_time": (axes, 0.005 + 1e-4 * draw.random((2, 2, 8)), {"units": "s"}),
+            "brick_throughput": ((*axes, "brick"), draw.random((2, 2, 8, 3)), {"units": "1/s"}),
+            "share": (("scheme",), [0.25, 0.5], {"units": "1"}),
+            "bottleneck": (("scheme",), ["disk", "network"]),
+        },
+        coords={"scheme": ["D-SPTF", "Hashing"], "read_share": [0.6, 0.9], "seed": np.arange(8), "brick": np.arange(3)},
+    )
+
+
+def claim(id: str, expected, unit="", kind="value", exhibit=EXHIBIT) -> Claim:
+    return Claim(id, "dsptf", exhibit, "in words", kind, expected, unit, "", "")
+
+
+def measured(id: str, data: xr.DataArray, factor=1.0, **point) -> Measurement:
+    mean, low, high = (float(value) / factor for value in interval(data.to_dataset(name="a")).a.sel(**point))
+    return Measurement(id, mean, low, high)
+
+
+def row(rows: pd.DataFrame, measure: str, **point) -> pd.Series:
+    found = rows[rows["measure"] == measure]
+    for axis, value in point.items():
+        found = found[found[axis] == value]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+def text(page: str) -> str:
+    """A page's words, cells apart."""
+    page = re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
+    return unescape(re.sub(r"<[^>]+>", "", re.sub(r"</t[dhr]>", "|", page)))
+
+
+def test_means_and_intervals_are_those_of_the_metrics(data):
+    rows = summary(data)
+    assert axes(rows) == ["scheme", "read_share"]
+    assert list(rows.columns) == ["measure", "units", "scheme", "read_share", "mean", "low", "high", "text"]
+    found = row(rows, "throughput", scheme="Hashing", read_share=0.9)
+    wanted = interval(data[["throughput"]]).throughput.sel(scheme="Hashing", read_share=0.9)
+    np.testing.assert_allclose(found[["mean", "low", "high"]].astype(float), wanted, rtol=1e-12)
+    assert found["units"] == "1/s"
+    once = row(rows, "share", scheme="D-SPTF")
+    assert once["mean"] == 0.25 and np.isnan(once["low"])
+    assert row(rows, "bottleneck", scheme="Hashing")["text"] == "network"
+
+
+def test_bricks_are_averaged_unless_the_exhibit_is_about_them(data):
+    assert len(summary(data).query("measure == 'brick_throughput'")) == 4
+    rows = summary(data, ["brick_throughput"])
+    assert len(rows.query("measure == 'brick_throughput'")) == 12
+    found = row(rows, "brick_throughput", scheme="D-SPTF", read_share=0.6, brick=2)
+    assert found["mean"] == pytest.approx(
+        float(data.brick_throughput.sel(scheme="D-SPTF", read_share=0.6, brick=2).mean())
+    )
+
+
+def test_intervals_that_the_data_have_are_taken_and_single_numbers_are_a_row():
+    told = interval(xr.Dataset({"rate": (("disks", "seed"), [[1.0, 3.0], [2.0, 6.0]])}, coords={"disks": [1, 2]}))
+    rows = summary(told)
+    assert rows[["disks", "mean"]].to_numpy().tolist() == [[1, 2.0], [2, 4.0]]
+    assert rows["low"].notna().all()
+    alone = summary(xr.Dataset({"gain": 1.4, "best": "2x3x1"}))
+    assert alone["mean"].tolist()[0] == 1.4 and alone["text"].tolist()[1] == "2x3x1"
+
+
+def test_the_papers_number_stands_at_the_point_that_was_measured_for_it(data):
+    """Found by mean and interval, whatever the claim's unit."""
+    claims = [claim(f"{EXHIBIT}.rate", 188, "IO/s"), claim(f"{EXHIBIT}.service", 5.28, "ms")]
+    found = [
+        measured(claims[0].id, data.throughput, scheme="Hashing", read_share=0.9),
+        measured(claims[1].id, data.service_time, 1e-3, scheme="D-SPTF", read_share=0.6),
+    ]
+    rows = placed(summary(data), claims, {one.id: one for one in found}, EXHIBIT)
+    assert rows["paper"].notna().sum() == 2
+    assert row(rows, "throughput", scheme="Hashing", read_share=0.9)["paper"] == "188 IO/s"
+    assert row(rows, "service_time", scheme="D-SPTF", read_share=0.6)["paper"] == "5.28 ms"
+
+
+def test_where_it_is_not_certain_the_papers_number_stands_nowhere(data):
+    rows, rate = summary(data), data.throughput
+    at = {"scheme": "Hashing", "read_share": 0.9}
+    right = measured("a", rate, **at)
+
+    def places(one: Claim, found: Measurement | None, exhibit=EXHIBIT) -> int:
+        told = placed(rows, [one], {one.id: found} if found else {}, exhibit)
+        return int(told["paper"].notna().sum()) if "paper" in told else 0
+
+    assert places(claim("a", 188), right) == 1
+    assert places(claim("a", 188), right, f"{EXHIBIT}_readings") == 1
+    # not measured; of another exhibit; a bound; no number; of the mean alone, as a largest value is; another interval
+    assert places(claim("a", 188), None) == 0
+    assert places(claim("a", 188, exhibit="dsptf.fig5"), right) == 0
+    assert places(claim("a", 188, kind="bound"), right) == 0
+    assert places(claim("a", None), right) == 0
+    assert places(claim("a", 188), Measurement("a", right.measured)) == 0
+    assert places(claim("a", 188), Measurement("a", right.measured, right.low - 0.1, right.high)) == 0
+    # one of a table's numbers needs no interval, if there is one such row
+    assert places(claim("a[x]", 0.26), Measurement("a[x]", 0.25)) == 1
+    twice = pd.concat([rows, rows[rows["measure"] == "share"]], ignore_index=True)
+    told = placed(twice, [claim("a[x]", 0.26)], {"a[x]": Measurement("a[x]", 0.25)}, EXHIBIT)
+    assert "paper" not in told
+
+
+def test_a_table_has_mean_interval_and_paper_in_readable_units(data):
+    one = claim(f"{EXHIBIT}.service", 5.28, "ms")
+    found = {one.id: measured(one.id, data.service_time, 1e-3, scheme="D-SPTF", read_share=0.6)}
+    rows = placed(summary(data), [one], found, EXHIBIT)
+    page = text(folded(rows, ["service_time"], [one], found, EXHIBIT, "table1.summary.csv"))
+    assert "Scheme|Share of reads|service time, ms|95% interval|paper|" in page
+    mean = float(data.service_time.sel(scheme="D-SPTF", read_share=0.6).mean()) * 1e3
+    assert re.search(rf"D-SPTF\|0\.6\|{mean:.3f}\d*\|5\.\d+ to 5\.\d+\|5\.28 ms\|", page)
+    assert "4 more measures and all rows, in SI units: table1.summary.csv" in page
+    assert "besides" not in page
+
+
+def test_what_no_row_carries_stands_below_with_what_was_measured(data):
+    claims = [claim(f"{EXHIBIT}.gain", 1.4, kind="ratio"), claim(f"{EXHIBIT}.order", None, kind="order")]
+    found = {claims[0].id: Measurement(claims[0].id, 1.3711, 1.3645, 1.3777)}
+    page = text(folded(summary(data), (), claims, found, EXHIBIT, "x"))
+    assert f"{EXHIBIT}.gain: in words|1.4|1.37|1.36 to 1.38|" in page
+    assert "order" not in page
+    assert f"{EXHIBIT}.gain: in words|1.4|||" in text(folded(summary(data), (), claims, {}, EXHIBIT, "x"))
+
+
+def test_a_long_table_is_cut_and_says_so_and_keeps_the_papers_points():
+    times = np.arange(1.0, 501.0)
+    values = np.sqrt(times)
+    data = xr.Dataset({"held": ("time", values)}, coords={"time": times})
+    one = claim(f"{EXHIBIT}.at[2]", 1.5)
+    found = {one.id: Measurement(one.id, float(values[1]))}
+    page = text(folded(placed(summary(data), [one], found, EXHIBIT), (), [one], found, EXHIBIT, "x"))
+    lines = [line for line in page.split("||") if line.count("|") == 2]
+    assert 20 <= len(lines) <= MOST_ROWS + 2
+    assert "Shown: 32 of 500 values of time." in page
+    assert "2|1.414|1.5|" in page
+
+
+def test_a_table_shows_what_the_exhibit_has_of_its_own_first(data):
+    assert measures(summary(data)) == ["throughput", "service_time", "share", "bottleneck"]
+    own = data.assign(missed=data.throughput * 2)
+    assert measures(summary(own)) == ["throughput", "service_time", "share", "missed"]
+    assert measures(summary(own), ["share"]) == ["share"]
+    rows = summary(own)
+    rows.loc[rows["measure"] == "brick_throughput", "paper"] = "1"
+    assert "brick_throughput" in measures(rows)
+
+
+@pytest.mark.parametrize(
+    ("unit", "values", "name"),
+    [
+        ("s", [2e-5, 3e-5], "us"),
+        ("s", [0.0, 0.005, 0.006, 1.2], "ms"),
+        ("s", [30.0, 60.0], "s"),
+        ("s", [54000.0, 86400.0], "hours"),
+        ("B", [4096, 32768], "KB"),
+        ("B", [9.1e9, 4.0e11], "GB"),
+        ("B/s", [2e6, 1.2e7], "MB/s"),
+        ("1/s", [3.0], "a second"),
+        ("sectors", [3.0], "sectors"),
+        ("s", [], "s"),
+    ],
+)
+def test_units_are_those_in_which_numbers_are_short(unit, values, name):
+    assert readable(unit, values).name == name
