@@ -168,9 +168,12 @@ def _height(side: Side, field: str = "mean") -> alt.Y:
 
 def cut(words: str, scale: alt.Scale | None) -> str:
     """The title of an axis, which says so where its scale begins above zero."""
-    domain = scale.to_dict().get("domain") if scale is not None else None
-    begins = isinstance(domain, list) and scale is not None and scale.to_dict().get("type") != "log" and min(domain) > 0
-    return f"{words}, axis from {min(domain):g}" if begins and words else words
+    look = scale.to_dict() if scale is not None else {}
+    domain = look.get("domain")
+    if not words or look.get("type") == "log" or not isinstance(domain, list):
+        return words
+    least = min(float(end) for end in domain)
+    return f"{words}, axis from {least:g}" if least > 0 else words
 
 
 def _legend(words: str | None) -> alt.Legend:

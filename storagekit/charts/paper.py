@@ -26,8 +26,9 @@ def dropped_points(
         foot = alt.value(HEIGHT - 6 - STEP * step)
         base = alt.Chart(rows.iloc[step::steps]).encode(x=alt.X(x, title=titles[0]))
         layers.append(base.mark_rule(color=PAPER, opacity=0.6).encode(y=alt.Y("paper", title=titles[1]), y2=foot))
-        for look in ({"stroke": "white", "strokeWidth": 3}, {"color": PAPER}):
-            layers.append(base.mark_text(fontSize=11, align="left", dx=4, **look).encode(y=foot, text="words"))
+        halo = base.mark_text(fontSize=11, align="left", dx=4, stroke="white", strokeWidth=3)
+        name = base.mark_text(fontSize=11, align="left", dx=4, color=PAPER)
+        layers += [words.encode(y=foot, text="words") for words in (halo, name)]
     return alt.layer(*layers, paper_points([(at, height) for at, height, _ in sorted(said)], x, titles))
 
 
@@ -36,14 +37,17 @@ def figures(rows: pd.DataFrame, row: str, column: str) -> Layered:
 
     A single column has no name.
     """
-    named = _quiet(orient="top", labelAngle=0, labelLimit=200) if rows[column].nunique() > 1 else None
+    columns = alt.Axis(orient="top", labelAngle=0, labelLimit=200, domain=False, ticks=False, grid=False)
+    named = columns if len(set(rows[column])) > 1 else None
     base = alt.Chart(rows).encode(
         x=alt.X(column, type="nominal", title=None, sort=None, axis=named),
-        y=alt.Y(row, type="nominal", title=None, sort=None, axis=_quiet(labelLimit=220)),
+        y=alt.Y(
+            row,
+            type="nominal",
+            title=None,
+            sort=None,
+            axis=alt.Axis(labelLimit=220, domain=False, ticks=False, grid=False),
+        ),
     )
     ours = base.mark_text(fontSize=13, dy=-7).encode(text="ours:N")
     return alt.layer(ours, base.mark_text(fontSize=11, dy=9, color=PAPER).encode(text="paper:N"))
-
-
-def _quiet(**more) -> alt.Axis:
-    return alt.Axis(domain=False, ticks=False, grid=False, **more)

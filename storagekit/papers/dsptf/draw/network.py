@@ -146,7 +146,8 @@ def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
             200,
         ),
     ]
-    adds = added.loc[added["replicas"] == added["replicas"].max()]
+    most = max(summary.replicas.values.tolist())
+    adds = added.loc[added["replicas"] == most, :]
     found = [f"{row.mean:.1f}% to {row.words}" for row in adds.itertuples()]
     return finished(
         alt.hconcat(
@@ -155,7 +156,7 @@ def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
             spacing=30,
         ).resolve_scale(color="independent", fill="independent"),
         "What the network carries",
-        f"With {int(added['replicas'].max())} replicas messages without data add {listed(found)}"
+        f"With {most} replicas messages without data add {listed(found)}"
         + (f" (paper: {listed([f'{value:g}%' for _, value, _ in said])})." if said else "."),
         "D-SPTF, 50 µs, 16 outstanding, 90% reads; a message has 50 bytes, and a write its data for every replica besides. "
         f"Dashes: the paper. Whiskers: 95% intervals; those of the sums are within {_wide(summary.number):.1%}.",
@@ -191,10 +192,8 @@ def _overhead(rows: pd.DataFrame, said: Sequence[tuple[int, float, str]]) -> Lay
     shades, under = alt.Scale(domain=sizes, range=COLOURS[4:6]), alt.Legend(orient="bottom")
     top = alt.Scale(domain=[0, 1.05 * room_for(rows, *(value for _, value, _ in said))], nice=False)
     theirs = {(replicas, words): value for replicas, value, words in said}
-    ends = [
-        max(high, theirs.get((replicas, words), high))
-        for replicas, words, high in rows[["replicas", "words", "high"]].values
-    ]
+    places = zip(rows["replicas"], rows["words"], rows["high"], strict=True)
+    ends = [max(float(high), theirs.get((replicas, words), 0.0)) for replicas, words, high in places]
     y = alt.Y("mean", title=BYTES, scale=top)
     base = alt.Chart(rows.assign(end=ends)).encode(x=_replicas(), xOffset=offset)
     whisker = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low", title=BYTES), y2="high")

@@ -84,7 +84,7 @@ def room_for(rows: pd.DataFrame, *more: float) -> float:
 
 def _paper_rows(said: pd.DataFrame, of: str, order: Sequence[str], words: str) -> list[alt.Chart]:
     """A dash where the paper has a number, a stroke along where it has a range."""
-    numbers = said["from"] == said["to"]
+    numbers = (said["from"] == said["to"]).to_numpy()
     y, at = alt.Y(of, type="nominal", title=None, sort=list(order)), alt.X("from:Q", title=words)
     layers = []
     if numbers.any():

@@ -87,10 +87,11 @@ def _error(compared: xr.Dataset) -> xr.DataArray:
 def _errors(error: xr.DataArray) -> Layered:
     """Relative errors in percent, a shape and colour for each figure."""
     frame = error.rename("error").to_dataframe().reset_index()
-    frame = frame.assign(trace=frame["trace"].map(TRACES), words=frame["figure"].map(PARTS))
+    names = {"trace": [TRACES[name] for name in frame["trace"]], "words": [PARTS[name] for name in frame["figure"]]}
+    frame = frame.assign(**names)
     words = list(PARTS.values())
     colour = alt.Scale(domain=words, range=COLOURS[: len(words)])
-    most = max(LEAST_RANGE, 1.1 * float(frame["error"].abs().max()))
+    most = max(LEAST_RANGE, 1.1 * float(abs(error).max()))
     x = alt.X("error:Q", title="Ours less published (%)", scale=alt.Scale(domain=[-most, most]))
     point = (
         alt.Chart(frame)

@@ -32,7 +32,7 @@ def equation16(error: xr.DataArray, drive: str) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         f"Equation 16 against the simulated RLOOK array: {drive}",
-        f"Between {_signed(frame['error'].min())} and {_signed(frame['error'].max())}% off; farthest with "
+        f"Between {_signed(float(rows.min()))} and {_signed(float(rows.max()))}% off; farthest with "
         f"{worst['write_share']:.0%} writes, {counted(worst['disks'], 'disk')} and {worst['each']:g} outstanding for each.",
         f"Percent of the simulated throughput, at the layout that the rule gives; 95% intervals of at most ±{wide:.1f}.",
     )

@@ -1,6 +1,7 @@
 """Stand-ins beside their traces, drawn: table 3."""
 
 import altair as alt
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -66,9 +67,9 @@ def _table(data: xr.Dataset) -> Layered:
 
 def _errors(frame: pd.DataFrame) -> Layered:
     names = [name for name in WORKLOADS if name in set(frame["workload"])]
-    most = max(LEAST_RANGE, 1.1 * float(frame["error"].abs().max()))
+    most = max(LEAST_RANGE, 1.1 * float(np.nanmax(abs(frame["error"].to_numpy(float)))))
     x = alt.X("error", title="Stand-in less published (%)", scale=alt.Scale(domain=[-most, most]))
-    key = {"shorthand": "workload:N", "title": title("workload")}
+    name, shades = title("workload"), alt.Scale(domain=names, range=[WORKLOADS[one] for one in names])
     point = (
         alt.Chart(frame.dropna())
         .mark_point(size=60, filled=True, opacity=1)
@@ -76,8 +77,8 @@ def _errors(frame: pd.DataFrame) -> Layered:
             y=alt.Y("words:N", title=None, sort=list(dict.fromkeys(frame["words"])), axis=None),
             yOffset=alt.YOffset("workload:N", sort=names),
             x=x,
-            color=alt.Color(**key, scale=alt.Scale(domain=names, range=[WORKLOADS[name] for name in names])),
-            shape=alt.Shape(**key, scale=alt.Scale(domain=names)),
+            color=alt.Color("workload:N", title=name, scale=shades),
+            shape=alt.Shape("workload:N", title=name, scale=alt.Scale(domain=names)),
         )
     )
     zero = alt.Chart(pd.DataFrame({"error": [0.0]})).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(x=x)
