@@ -19,7 +19,10 @@ THEME = {
 }
 
 
-def finished(chart: alt.TopLevelMixin, title: str, subtitle: str = "") -> alt.TopLevelMixin:
-    """The chart with its title and the common look."""
-    heading = alt.TitleParams(title, subtitle=[subtitle] if subtitle else [])
+def finished(chart: alt.TopLevelMixin, title: str, *says: str) -> alt.TopLevelMixin:
+    """The chart with its title and the common look.
+
+    says: what stands below the title, each on a line of its own: first what the chart finds, then what is drawn and how.
+    """
+    heading = alt.TitleParams(title, subtitle=[words for words in says if words])
     return chart.properties(title=heading).configure(**THEME["config"])
