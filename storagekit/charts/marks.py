@@ -13,6 +13,9 @@ import xarray as xr
 
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, TINT, WIDTH
 
+# a legend's picture of a line or a tick, whatever else has its colour
+DASH = "M-1,-0.15L1,-0.15L1,0.15L-1,0.15Z"
+
 Layered = alt.LayerChart | alt.FacetChart
 
 
@@ -184,12 +187,54 @@ def _whole_numbers() -> alt.Axis:
     return alt.Axis(tickMinStep=1, format="d")
 
 
-def level(value: float, words: str, factor: float = 1.0) -> Layered:
-    """A thin horizontal line across a panel at `value` times `factor`, with its name."""
+def ribbons(
+    summary: xr.DataArray,
+    x: str,
+    colour: str,
+    palette: Mapping[str, str],
+    sides: tuple[Side, Side],
+    legend: str | None,
+) -> Layered:
+    """A line for each series in the band of its interval: what `lines` draws where points are many."""
+    rows = _series(table(summary, sides[1].factor), x, colour, palette, sides[0].factor)
+    present = [name for name in palette if name in set(rows[colour])]
+    base = _coloured(rows, x, colour, palette, present, sides[0], legend)
+    scale = alt.Scale(domain=present, range=[palette[name] for name in present])
+    key = alt.Legend(title=legend, symbolOpacity=1, symbolType=DASH)
+    base = base.encode(color=alt.Color(colour, type="nominal", scale=scale, legend=key))
+    band = base.mark_area(opacity=0.2, clip=True).encode(y=_height(sides[1], "low"), y2="high")
+    line = base.mark_line(strokeWidth=1.8, clip=True).encode(y=_height(sides[1]))
+    return alt.layer(band, line).properties(width=WIDTH, height=HEIGHT)
+
+
+def from_zero(highest: float) -> alt.Scale:
+    """From 0 to a little above the highest, whose mark would be cut in two at the edge."""
+    return alt.Scale(domain=[0, 1.05 * highest], nice=False)
+
+
+def upright(at: float, words: str, side: Literal["left", "right"] = "left", drop: float = 2) -> Layered:
+    """A thin vertical line at a place, its name `drop` pixels below the top: where the paper says that something is."""
+    base = alt.Chart(pd.DataFrame({"at": [at], "words": [words]})).encode(x="at:Q")
+    place = {"align": "right", "dx": -4} if side == "left" else {"align": "left", "dx": 4}
+    halo = base.mark_text(baseline="top", stroke="white", strokeWidth=3, **place)
+    name = base.mark_text(baseline="top", color=PAPER, **place)
+    rule = base.mark_rule(color=PAPER, strokeDash=[2, 3])
+    return alt.layer(rule, *(text.encode(y=alt.value(drop), text="words") for text in (halo, name)))
+
+
+def level(
+    value: float, words: str, factor: float = 1.0, place: Literal["above left", "below right"] = "above left"
+) -> Layered:
+    """A thin horizontal line across a panel at `value` times `factor`, with its name there."""
     rows = pd.DataFrame({"level": [value * factor], "words": [words]})
     rule = alt.Chart(rows).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(y="level:Q")
-    text = alt.Chart(rows).mark_text(align="left", baseline="bottom", dx=4, dy=-2, color=PAPER)
-    return alt.layer(rule, text.encode(x=alt.value(0), y="level:Q", text="words"))
+    ways = {
+        "above left": (0, {"align": "left", "baseline": "bottom", "dx": 4, "dy": -2}),
+        "below right": ("width", {"align": "right", "baseline": "top", "dx": -4, "dy": 3}),
+    }
+    at, shift = ways[place]
+    text = alt.Chart(rows).mark_text(color=PAPER, **shift)
+    return alt.layer(rule, text.encode(x=alt.value(at), y="level:Q", text="words"))
 
 
 def named_points(

@@ -249,9 +249,7 @@ def test_figure_13_draws_the_formula_where_it_is_rlooks_and_once_for_equal_layou
     said = [row for row in rows(spec) if row.get("basis") == "equation 16"]
     assert {row["layout"] for row in said} == {"3x2x1", "6x1x1"}
     assert len(said) == 2 * 3 * 2
-    assert {"bound": 50.0, "words": "paper: cross below 50%"} in rows(
-        spec["vconcat"][1] | {"datasets": spec["datasets"]}
-    )
+    assert {"at": 50.0, "words": "paper: cross below 50%"} in rows(spec["vconcat"][1] | {"datasets": spec["datasets"]})
 
 
 def test_equation_16_has_a_panel_for_each_share_of_writes_and_a_symmetric_scale():

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import altair as alt
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -78,8 +79,7 @@ def _off(throughput: xr.DataArray, said: pd.DataFrame) -> dict[str, float]:
     ]
     if not apart:
         return {}
-    mean = xr.concat(apart, dim="row").mean("row")
-    return dict(zip(mean.slowness.values.tolist(), mean.values.tolist(), strict=True))
+    return dict(zip(apart[0].slowness.values.tolist(), np.mean(apart, axis=0).tolist(), strict=True))
 
 
 def _grouped(rows: pd.DataFrame, said: pd.DataFrame, top: float, order: Sequence[str], named: bool) -> Layered:

@@ -5,13 +5,12 @@ from collections.abc import Mapping
 
 import altair as alt
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from storagekit.axes import title
-from storagekit.charts.marks import Layered, Side, lines
+from storagekit.charts.marks import Layered, Side, lines, upright
 from storagekit.charts.panels import headed, side_by_side
-from storagekit.charts.theme import PAPER, finished
+from storagekit.charts.theme import finished
 from storagekit.charts.words import change, listed, span
 from storagekit.papers.srarray.draw.palette import CELLO, LOOPS
 
@@ -67,7 +66,11 @@ def fig13(summary: xr.Dataset, model: xr.DataArray, paper: Mapping[str, float]) 
         rate = summary.request_rate.sel(scheduler=scheduler, queue=queue)
         formula = said.sel(queue=queue) if scheduler == "RLOOK" else None
         drawn = lines(rate, "write_share", "layout", CELLO, sides, title("layout"), model=formula, basis=BASIS)
-        drawn = alt.layer(_before(bound), drawn) if scheduler == "RLOOK" else drawn
+        drawn = (
+            alt.layer(drawn, upright(bound, f"paper: cross below {bound:.0f}%", "right"))
+            if scheduler == "RLOOK"
+            else drawn
+        )
         return headed(drawn.properties(height=200), f"{scheduler}, {queue} outstanding", 380)
 
     rows = [
@@ -82,14 +85,6 @@ def fig13(summary: xr.Dataset, model: xr.DataArray, paper: Mapping[str, float]) 
         "Six disks, 512 B, locality 3, every copy written before the answer. Dashed: the paper's formula, which gives "
         f"{', '.join(mirrored)} what it gives 3x2x1. Whiskers: 95% intervals.",
     )
-
-
-def _before(bound: float) -> Layered:
-    """The share of writes in percent below which the paper has the lines cross, marked."""
-    base = alt.Chart(pd.DataFrame({"bound": [bound], "words": [f"paper: cross below {bound:.0f}%"]}))
-    rule = base.mark_rule(color=PAPER, strokeDash=[2, 3]).encode(x="bound:Q")
-    text = base.mark_text(align="left", baseline="top", dx=4, color=PAPER)
-    return alt.layer(rule, text.encode(x="bound:Q", y=alt.value(4), text="words"))
 
 
 def _crossings(summary: xr.Dataset) -> str:
