@@ -46,6 +46,7 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
         "Figure 3: a megabyte from more disks, and in larger pieces",
         f"{finding}",
         f"seek 16 ms, rotation 8.3 ms, 2.5 MB/s; {BAND}; whiskers: 95% intervals",
+        legends="bottom",
     )
 
 
