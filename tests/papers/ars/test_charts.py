@@ -167,7 +167,7 @@ def test_halved_marks_when_the_node_slows():
     spec = slowing()
     assert list(drawn(spec, "protocol", "time", "mean").values()) == pytest.approx([40.0] * 12)
     assert [row["at"] for row in rows(spec) if "at" in row] == [3.0]
-    assert "stretches of 1 s" in heading(spec) and "ARS, 1 s: 2 s; Central: 0 s" in heading(spec)
+    assert "within 1 s" in heading(spec) and "ARS, 1 s: 2 s; Central: 0 s" in heading(spec)
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +182,8 @@ def test_moves_are_percent_and_probes_are_not(keys_of_two):
     keys = drawn(spec, "kind", "nodes", "mean")
     assert keys["tuned", 4] == pytest.approx(100 * float(moved.tuned.sel(nodes=4).mean()))
     assert drawn(spec, "found", "nodes", "value")["two nodes", 2] == pytest.approx(float(seen.probes_m.sel(nodes=2)))
-    # the paper's number, for one node and for two
+    # each panel has colours of its own, and the paper's number is there for one node and for two
+    assert spec["resolve"]["scale"]["color"] == "independent"
     assert [row["said"] for row in rows(spec) if "said" in row] == [3.0, 6.0]
 
 

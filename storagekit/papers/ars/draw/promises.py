@@ -8,7 +8,7 @@ import pandas as pd
 import xarray as xr
 
 from storagekit.charts.marks import DASH, Layered, Side
-from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.panels import headed
 from storagekit.charts.theme import HEIGHT, PAPER, finished
 from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, PURPLE, grouped
 
@@ -34,7 +34,7 @@ def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> al
     tuned, afresh = (float(mean[name].mean()) for name in ("tuned", "afresh"))
     worst = max(float(abs(seen[name] / count).max()) for name, (_, count) in FOUND.items())
     return finished(
-        side_by_side(panels, legends="independent").resolve_scale(fill="independent"),
+        alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", fill="independent"),
         "The unit interval: hashes to find a node, and keys that move",
         f"{worst:.2f} hashes a node at most; tuned, {tuned:.0%} of keys move on average, built afresh {afresh:.0%}",
         f"metrics that wander at random; means over {int(seen.tunes.sum()):,} intervals and "

@@ -144,8 +144,8 @@ def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMix
         alt.layer(drawn, rule).properties(width=560, height=260),
         "A node slows down: how soon shares follow",
         f"time until shares have settled: {soon}",
-        f"reads of replicated data; stretches of {_stretch(summary):g} s, within which nothing is told apart; bands: 95% "
-        f"over {summary.attrs['replications']} runs",
+        f"reads of replicated data; nothing is told apart within {_stretch(summary):g} s; bands: 95% over "
+        f"{summary.attrs['replications']} runs",
     )
 
 

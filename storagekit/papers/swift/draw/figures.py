@@ -13,7 +13,7 @@ from storagekit.papers.swift.draw.palette import DISK_COLOURS, MEGA, UNIT_COLOUR
 from storagekit.units import MB
 
 BAND = "shaded: what formulas allow, disks alone"
-SUSTAINED = "at the load where a request takes, on average, as long as requests are apart; whiskers: 95% intervals"
+SUSTAINED = "at the load where a request takes, on average, as long as requests are apart; whiskers: 95%"
 
 
 def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | None = None) -> alt.TopLevelMixin:
@@ -24,7 +24,7 @@ def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | N
     """
     units = summary.unit.values.tolist()
     panels: list[Layered] = [
-        headed(_against_load(summary.sel(unit=unit), data.sel(unit=unit)), f"Units of {in_kb(unit)}", width=280)
+        headed(_against_load(summary.sel(unit=unit), data.sel(unit=unit)), f"Units of {in_kb(unit)}", width=268)
         for unit in units
     ]
     most = data.isel(disks=-1, load=-1)

@@ -1,5 +1,7 @@
 """The cost of redundancy, today's parts, and sessions that come and go."""
 
+import math
+
 import altair as alt
 import xarray as xr
 
@@ -13,7 +15,8 @@ from storagekit.papers.swift.draw.palette import GIGA, MEGA, in_kb
 def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
     """Sustained data-rate against groups by `down`, a panel for each share of writes; over `statistic` too."""
     palette = dict(zip(summary.down.values.tolist(), COLOURS, strict=False))
-    ends = [0.98 * float(summary.min()) / MEGA, 1.01 * float(summary.max()) / MEGA]
+    # from a round number on, which the title of the axis says
+    ends = [math.floor(9.8 * float(summary.min()) / MEGA) / 10, 1.01 * float(summary.max()) / MEGA]
     sides = (
         Side("Groups of agents"),
         Side("Data-rate (MB/s)", 1 / MEGA, scale=alt.Scale(domain=ends, nice=False)),
@@ -30,7 +33,7 @@ def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
         side_by_side(panels, legends="shared"),
         "What redundancy costs: 32 agents, requests of 1 MB, the paper's parts",
         f"{_cost(summary.sel(statistic='mean'))}",
-        "each group has one agent's worth of check data; the largest sustainable load, whiskers: 95%; axes do not begin at 0",
+        "each group has one agent's worth of check data; the largest sustainable load, whiskers: 95%",
     )
 
 
