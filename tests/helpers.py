@@ -1,5 +1,6 @@
 """What tests of several rooms share: refusals, charts looked into, requests made by hand, answers read off events."""
 
+import html
 import itertools
 import os
 import re
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import vl_convert
 import xarray as xr
 
 from storagekit.errors import InputError
@@ -62,6 +64,29 @@ def heading(spec: dict) -> str:
 def figures(words: str) -> set[float]:
     """The numbers in what is said."""
     return {float(number) for number in re.findall(r"\d+(?:\.\d+)?", words)}
+
+
+# pixels of a page's column, beyond which a chart is made smaller until its words cannot be read
+COLUMN = 1100
+
+
+def assert_told(spec: dict):
+    """A chart says below its title what it found, in figures, fits a page, and is a picture without a hole."""
+    assert figures(spec["title"]["subtitle"][0]), spec["title"]
+    svg = vl_convert.vegalite_to_svg(spec)
+    width = re.search(r'width="([\d.]+)"', svg)
+    assert width and float(width[1]) <= COLUMN, spec["title"]["text"]
+    assert "NaN" not in svg and "undefined" not in svg and html.escape(spec["title"]["text"], quote=False) in svg
+
+
+def said_by_the_paper(spec: dict) -> set[float]:
+    """The numbers that a chart marks or names as the paper's, shares in percent as well."""
+    words = " ".join(line for line in spec["title"]["subtitle"] if "paper" in line)
+    named = [row for row in rows(spec) if any("paper" in one for one in row.values() if isinstance(one, str))]
+    found = figures(words) | {value for row in named for value in row.values() if isinstance(value, int | float)}
+    for row in named:
+        found |= figures(" ".join(one for one in row.values() if isinstance(one, str)))
+    return found | {share / 100 for share in found}
 
 
 def asking(sector, sectors=1) -> Requests:

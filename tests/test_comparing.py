@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from helpers import assert_refused, heading, rows
+from helpers import assert_refused, assert_told, heading, rows
 from scipy import stats
 
 from storagekit.comparing import Comparison, compare
@@ -125,6 +125,19 @@ def test_the_chart_has_every_scheme_and_marks_what_is_overloaded(found):
     means = {row["scheme"]: row["mean"] for row in drawn if row.get("figure") == "mean" and row["mean"] > 1}
     assert means["hashing"] == pytest.approx(1e3 * float(found.data.response.sel(scheme="hashing").mean()))
     assert "3 seeds" in heading(marked) and "small.spc" in heading(marked)
+    # what keeps up is told of in figures; "again" is "hashing" itself
+    assert "again beside hashing: +0.0% (+0.0 to +0.0) in the mean, +0.0% at 99%" in heading(marked)
+    assert_told(marked)
+
+
+def test_the_chart_says_how_much_the_quickest_saves(found):
+    told = 100 * found.summary.response_difference.sel(scheme="D-SPTF")
+    mean, low, high = (float(told.sel(statistic=name)) for name in ("mean", "low", "high"))
+    assert mean < 0, "the quickest of this trace"
+    chart = found.chart().to_dict()
+    assert f"D-SPTF beside hashing: {mean:+.1f}% ({low:+.1f} to {high:+.1f}) in the mean" in heading(chart)
+    alone = Comparison(found.data, found.summary.where(found.summary.statistic == "mean"), {}).chart().to_dict()
+    assert f"D-SPTF beside hashing: {mean:+.1f}% in the mean" in heading(alone)
 
 
 @pytest.mark.parametrize(

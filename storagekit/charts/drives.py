@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import Layered
+from storagekit.charts.marks import Layered, from_zero
 from storagekit.charts.panels import headed
 from storagekit.charts.theme import COLOURS, HEIGHT, WIDTH, finished
 
@@ -45,14 +45,17 @@ def zone_map(zones: xr.Dataset) -> alt.TopLevelMixin:
     drawn = _lines(
         rows,
         alt.X("at:Q", title="Place in the address space (GB)", scale=whole),
-        alt.Y("rate:Q", title="Rate (MB/s)", scale=_from_zero(rows.rate)),
+        alt.Y("rate:Q", title="Rate (MB/s)", scale=from_zero(float(rows.rate.max()))),
         _Series("kind", list(named.values())),
         alt.Order("order:Q"),
     ).properties(width=WIDTH)
     lengths = list(dict.fromkeys(f"{int(zones.sectors_per_track[end]):,}" for end in (0, -1)))
     count = f"{len(zones.zone)} zone{'s' if len(zones.zone) > 1 else ''}"
-    says = f"{count}, {' to '.join(lengths)} sectors of 512 bytes a track"
-    return finished(drawn, f"Zones: {zones.attrs['drive']}", says)
+    ends = list(dict.fromkeys(f"{float(zones.media_rate[end]) * _MB:.1f}" for end in (0, -1)))
+    found = f"{' to '.join(ends)} MB/s within a track"
+    return finished(
+        drawn, f"Zones: {zones.attrs['drive']}", found, f"{count}, {' to '.join(lengths)} sectors of 512 bytes a track"
+    )
 
 
 def service_times(times: xr.DataArray) -> alt.TopLevelMixin:
@@ -74,7 +77,13 @@ def service_times(times: xr.DataArray) -> alt.TopLevelMixin:
 
     heading = f"Measured and modelled: {PurePath(times.attrs['trace']).name}"
     panels = [panel(kind) for kind in times.kind.values.tolist()]
-    return finished(_row(panels), heading, f"through the model of {times.attrs['drive']}")
+    half = times.sel(share=0.5, method="nearest") * _MS
+    found = "; ".join(
+        f"half of the {kind}s within {float(half.sel(kind=kind, basis='measured')):.2f} ms as measured, "
+        f"{float(half.sel(kind=kind, basis='modelled')):.2f} ms as modelled"
+        for kind in times.kind.values.tolist()
+    )
+    return finished(_row(panels), heading, found, f"through the model of {times.attrs['drive']}")
 
 
 class _Series(NamedTuple):
@@ -91,7 +100,7 @@ def _seeks(rows: pd.DataFrame, heading: str) -> Layered:
     drawn = _lines(
         rows,
         alt.X("distance:Q", title="Distance (cylinders)", scale=across, axis=whole),
-        alt.Y("ms:Q", title="Seek time (ms)", scale=_from_zero(rows.ms)),
+        alt.Y("ms:Q", title="Seek time (ms)", scale=from_zero(float(rows.ms.max()))),
         _Series("kind", ["read", "write"], "Seek of a"),
     )
     return headed(drawn, heading)
@@ -104,11 +113,6 @@ def _lines(rows: pd.DataFrame, x: alt.X, y: alt.Y, series: _Series, *order: alt.
     dash = alt.StrokeDash(**same, scale=alt.Scale(domain=series.names, range=[[1, 0], [6, 3]]))
     line = alt.Chart(rows).mark_line(strokeWidth=2, clip=True).encode(x, y, colour, dash, *order)
     return alt.layer(line).properties(height=HEIGHT)
-
-
-def _from_zero(heights: pd.Series) -> alt.Scale:
-    """From 0 to a little above the highest, whose line would be cut in two at the edge."""
-    return alt.Scale(domain=[0, 1.05 * float(heights.max())])
 
 
 def _row(panels: Sequence[Layered]) -> alt.HConcatChart:

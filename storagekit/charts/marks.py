@@ -4,13 +4,17 @@ Data come as arrays over a dimension `statistic` (mean, low, high), as `storagek
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Literal, NamedTuple
 
 import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.theme import HEIGHT, PAPER, WIDTH
+from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, TINT, WIDTH
+
+# a legend's picture of a line or a tick, whatever else has its colour
+DASH = "M-1,-0.15L1,-0.15L1,0.15L-1,0.15Z"
 
 Layered = alt.LayerChart | alt.FacetChart
 
@@ -40,20 +44,22 @@ def curves(
     rows = table(summary, factor)
     rows[x] = rows[x] * x_factor
     series = list(order or rows[colour].unique())
-    legend = alt.Legend(title=titles[2]) if len(series) > 1 else None
+    legend = _legend(titles[2]) if len(series) > 1 else None
     whole = all(float(value).is_integer() for value in rows[x])
     axis = _whole_numbers() if whole else alt.Axis()
+    colours = alt.Scale(domain=series, range=[shade for shade, _ in zip(cycle(COLOURS), series, strict=False)])
     base = alt.Chart(rows).encode(
-        x=alt.X(x, title=titles[0], scale=x_scale or alt.Scale(zero=False), axis=axis),
-        color=alt.Color(colour, type="nominal", sort=series, legend=legend),
+        x=alt.X(x, title=titles[0], scale=x_scale or alt.Scale(zero=False, nice=False, padding=8), axis=axis),
+        color=alt.Color(colour, type="nominal", scale=colours, legend=legend),
     )
-    # series may lie on top of one another, so that their dashes differ as well as their colours
-    line = base.mark_line(point={"size": 30}, strokeWidth=2).encode(
-        y=alt.Y("mean", title=titles[1], scale=y_scale or alt.Scale(zero=True)),
-        strokeDash=alt.StrokeDash(colour, type="nominal", sort=series, legend=None),
-    )
+    y = alt.Y("mean", title=titles[1], scale=y_scale or alt.Scale(zero=True))
+    # series may lie on top of one another, so that their dashes differ as well as their colours and shapes
+    dash = alt.StrokeDash(colour, type="nominal", sort=series, legend=None)
+    line = base.mark_line(strokeWidth=2, clip=True).encode(y=y, strokeDash=dash)
+    shape = alt.Shape(colour, type="nominal", scale=alt.Scale(domain=series), legend=legend)
+    point = base.mark_point(size=45, filled=True, opacity=1).encode(y=y, shape=shape)
     whisker = base.mark_rule(strokeWidth=1.5, clip=True).encode(y=alt.Y("low", title=titles[1]), y2="high")
-    return alt.layer(whisker, line).properties(width=WIDTH, height=HEIGHT)
+    return alt.layer(whisker, line, point).properties(width=WIDTH, height=HEIGHT)
 
 
 class Side(NamedTuple):
@@ -159,7 +165,18 @@ def _coloured(
 
 def _height(side: Side, field: str = "mean") -> alt.Y:
     axis = side.axis or alt.Axis()
-    return alt.Y(field, type="quantitative", title=side.title, scale=side.scale or alt.Scale(zero=True), axis=axis)
+    words = cut(side.title, side.scale)
+    return alt.Y(field, type="quantitative", title=words, scale=side.scale or alt.Scale(zero=True), axis=axis)
+
+
+def cut(words: str, scale: alt.Scale | None) -> str:
+    """The title of an axis, which says so where its scale begins above zero."""
+    look = scale.to_dict() if scale is not None else {}
+    domain = look.get("domain")
+    if not words or look.get("type") == "log" or not isinstance(domain, list):
+        return words
+    least = min(float(end) for end in domain)
+    return f"{words}, axis from {least:g}" if least > 0 else words
 
 
 def _legend(words: str | None) -> alt.Legend:
@@ -170,12 +187,54 @@ def _whole_numbers() -> alt.Axis:
     return alt.Axis(tickMinStep=1, format="d")
 
 
-def level(value: float, words: str, factor: float = 1.0) -> Layered:
-    """A thin horizontal line across a panel at `value` times `factor`, with its name."""
+def ribbons(
+    summary: xr.DataArray,
+    x: str,
+    colour: str,
+    palette: Mapping[str, str],
+    sides: tuple[Side, Side],
+    legend: str | None,
+) -> Layered:
+    """A line for each series in the band of its interval: what `lines` draws where points are many."""
+    rows = _series(table(summary, sides[1].factor), x, colour, palette, sides[0].factor)
+    present = [name for name in palette if name in set(rows[colour])]
+    base = _coloured(rows, x, colour, palette, present, sides[0], legend)
+    scale = alt.Scale(domain=present, range=[palette[name] for name in present])
+    key = alt.Legend(title=legend, symbolOpacity=1, symbolType=DASH)
+    base = base.encode(color=alt.Color(colour, type="nominal", scale=scale, legend=key))
+    band = base.mark_area(opacity=0.2, clip=True).encode(y=_height(sides[1], "low"), y2="high")
+    line = base.mark_line(strokeWidth=1.8, clip=True).encode(y=_height(sides[1]))
+    return alt.layer(band, line).properties(width=WIDTH, height=HEIGHT)
+
+
+def from_zero(highest: float) -> alt.Scale:
+    """From 0 to a little above the highest, whose mark would be cut in two at the edge."""
+    return alt.Scale(domain=[0, 1.05 * highest], nice=False)
+
+
+def upright(at: float, words: str, side: Literal["left", "right"] = "left", drop: float = 2) -> Layered:
+    """A thin vertical line at a place, its name `drop` pixels below the top: where the paper says that something is."""
+    base = alt.Chart(pd.DataFrame({"at": [at], "words": [words]})).encode(x="at:Q")
+    place = {"align": "right", "dx": -4} if side == "left" else {"align": "left", "dx": 4}
+    halo = base.mark_text(baseline="top", stroke="white", strokeWidth=3, **place)
+    name = base.mark_text(baseline="top", color=PAPER, **place)
+    rule = base.mark_rule(color=PAPER, strokeDash=[2, 3])
+    return alt.layer(rule, *(text.encode(y=alt.value(drop), text="words") for text in (halo, name)))
+
+
+def level(
+    value: float, words: str, factor: float = 1.0, place: Literal["above left", "below right"] = "above left"
+) -> Layered:
+    """A thin horizontal line across a panel at `value` times `factor`, with its name there."""
     rows = pd.DataFrame({"level": [value * factor], "words": [words]})
     rule = alt.Chart(rows).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(y="level:Q")
-    text = alt.Chart(rows).mark_text(align="left", baseline="bottom", dx=4, dy=-2, color=PAPER)
-    return alt.layer(rule, text.encode(x=alt.value(0), y="level:Q", text="words"))
+    ways = {
+        "above left": (0, {"align": "left", "baseline": "bottom", "dx": 4, "dy": -2}),
+        "below right": ("width", {"align": "right", "baseline": "top", "dx": -4, "dy": 3}),
+    }
+    at, shift = ways[place]
+    text = alt.Chart(rows).mark_text(color=PAPER, **shift)
+    return alt.layer(rule, text.encode(x=alt.value(at), y="level:Q", text="words"))
 
 
 def named_points(
@@ -204,28 +263,21 @@ def bars(
     form: str = ",.1f",
 ) -> Layered:
     """A bar for each value of `x` with its interval and its number; the paper's figure is a dash across it."""
-    rows = table(summary, factor)
+    rows, said = table(summary, factor), dict(paper or {})
     sort = list(order or rows[x].unique())
-    top = 1.08 * max(float(summary.max()) * factor, *(paper or {"": 0.0}).values())
+    top = 1.08 * max(float(rows[["mean", "high"]].max().max()), *said.values(), 0.0)
     base = alt.Chart(rows).encode(x=alt.X(x, type="nominal", title=titles[0], sort=sort, axis=alt.Axis(labelAngle=0)))
-    layers = [
-        base.mark_bar(width={"band": 0.6}, color="#9ecae1").encode(
-            y=alt.Y("mean", title=titles[1], scale=alt.Scale(domain=[0, top]))
-        ),
+    scale = alt.Scale(domain=[0, top])
+    layers: list[Layered | alt.Chart] = [
+        base.mark_bar(width={"band": 0.6}, color=TINT).encode(y=alt.Y("mean", title=titles[1], scale=scale)),
         base.mark_rule(strokeWidth=2, clip=True).encode(y=alt.Y("low", title=titles[1]), y2="high"),
         base.mark_text(fontSize=11).encode(y=alt.value(HEIGHT - 10), text=alt.Text("mean", format=form)),
     ]
-    if paper:
-        said = pd.DataFrame({x: list(paper), "paper": list(paper.values()), "series": "paper"})
-        layers.append(
-            alt.Chart(said)
-            .mark_tick(thickness=3, width={"band": 0.8})
-            .encode(
-                x=alt.X(x, type="nominal", sort=sort),
-                y="paper",
-                color=alt.Color("series", type="nominal", title=None, scale=paper_scale()),
-            )
-        )
+    if said:
+        dashes = pd.DataFrame({x: list(said), "paper": list(said.values()), "series": "paper"})
+        place = {"x": alt.X(x, type="nominal", sort=sort), "y": alt.Y("paper", title=titles[1])}
+        tick = alt.Chart(dashes).mark_tick(thickness=3, width={"band": 0.8}, opacity=1)
+        layers.append(tick.encode(**place, fill=paper_fill(LYING)))
     return alt.layer(*layers).properties(width=WIDTH / 2 + 20, height=HEIGHT)
 
 
@@ -238,9 +290,20 @@ def paper_points(points: Sequence[tuple[float, float]], x: str, titles: tuple[st
         .encode(
             x=alt.X(x, title=titles[0]),
             y=alt.Y("paper", title=titles[1]),
-            fill=alt.Fill("series", type="nominal", title=None, scale=paper_scale()),
+            fill=paper_fill("diamond"),
         )
     )
+
+
+# what a legend shows for the paper's dash across a standing bar, and across a lying one
+LYING, STANDING = "M-1,0L1,0", "M0,-1L0,1"
+
+
+def paper_fill(symbol: str, **legend) -> alt.Fill:
+    """The paper's colour by the column `series`, with a legend of its own that shows `symbol`: a shape, or one's outline."""
+    drawn = {"symbolStrokeColor": PAPER, "symbolStrokeWidth": 3} if symbol in (LYING, STANDING) else {}
+    key = alt.Legend(symbolType=symbol, symbolOpacity=1, **drawn, **legend)
+    return alt.Fill("series", type="nominal", title=None, scale=paper_scale(), legend=key)
 
 
 def paper_scale() -> alt.Scale:

@@ -1,4 +1,4 @@
-"""Panels of an exhibit: a small heading each, in a row."""
+"""Panels of an exhibit: a small heading each, in a row or in several."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -18,3 +18,14 @@ def headed(chart: Layered, heading: str, width: float = PANEL, offset: float = 6
 def side_by_side(panels: Sequence[Layered], *, legends: Literal["shared", "independent"]) -> alt.HConcatChart:
     """Panels in a row, with one legend for all or one for each."""
     return alt.hconcat(*panels, spacing=30).resolve_scale(color=legends, shape=legends)
+
+
+def in_rows(
+    panels: Sequence[Layered], across: int, *, y: Literal["shared", "independent"] = "independent"
+) -> alt.VConcatChart:
+    """So many panels `across` in each row, with one legend for all; y: whether the panels of a row have one scale."""
+    rows = [
+        alt.hconcat(*panels[first : first + across], spacing=30).resolve_scale(y=y)
+        for first in range(0, len(panels), across)
+    ]
+    return alt.vconcat(*rows, spacing=24).resolve_scale(color="shared", shape="shared")

@@ -1,17 +1,30 @@
 """One look for every chart: colours that the colour-blind can tell apart, quiet axes, readable type."""
 
+from textwrap import wrap
+from typing import Literal
+
 import altair as alt
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
-PAPER = "#444444"
+# what is ours where one thing of ours is drawn, the same for areas that bear other marks (40% of it on white), the paper's
+OURS, TINT, PAPER = COLOURS[0], "#99c7e0", "#444444"
 WIDTH, HEIGHT = 420, 260
+# characters of a line below the title of one panel, and of several
+LINE, LONG_LINE = 95, 155
 
 THEME = {
     "config": {
         "view": {"stroke": None},
         "font": "sans-serif",
         "title": {"anchor": "start", "fontSize": 14, "subtitleFontSize": 12, "subtitleColor": "#555555", "offset": 12},
-        "axis": {"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "gridColor": "#e6e6e6"},
+        "axis": {
+            "labelFontSize": 11,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "gridColor": "#e6e6e6",
+            # the first and last number stand at their ticks, not moved towards their neighbours
+            "labelFlush": False,
+        },
         "legend": {"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal"},
         "range": {"category": COLOURS},
         "background": "white",
@@ -19,7 +32,17 @@ THEME = {
 }
 
 
-def finished(chart: alt.TopLevelMixin, title: str, subtitle: str = "") -> alt.TopLevelMixin:
-    """The chart with its title and the common look."""
-    heading = alt.TitleParams(title, subtitle=[subtitle] if subtitle else [])
-    return chart.properties(title=heading).configure(**THEME["config"])
+def finished(
+    chart: alt.TopLevelMixin, title: str, *says: str, legends: Literal["right", "bottom"] = "right"
+) -> alt.TopLevelMixin:
+    """The chart with its title and the common look.
+
+    says: what stands below the title, each on lines of its own: first what the chart finds, then what is drawn and how.
+    legends: where they stand; below a row of panels they leave it its width.
+    """
+    length = LINE if isinstance(chart, alt.Chart | alt.LayerChart) else LONG_LINE
+    lines = [line for words in says for line in wrap(words, length, break_on_hyphens=False)]
+    heading = alt.TitleParams(title, subtitle=lines)
+    look = THEME["config"]
+    look = look | {"legend": look["legend"] | {"orient": legends}}
+    return chart.properties(title=heading).configure(**look)

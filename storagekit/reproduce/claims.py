@@ -73,6 +73,19 @@ def load_claims(paper: str) -> tuple[Claim, ...]:
     return tuple(claim for exhibit in load_exhibits(paper) for claim in exhibit.claims)
 
 
+def numbers(paper: str) -> dict[str, float]:
+    """The numbers of `paper` by claim id, for a chart to mark; the ends of a range are `<id>[low]` and `<id>[high]`."""
+    found: dict[str, float] = {}
+    for claim in load_claims(paper):
+        if isinstance(claim.expected, tuple):
+            found |= {
+                f"{claim.id}[{end}]": float(value) for end, value in zip(("low", "high"), claim.expected, strict=True)
+            }
+        elif claim.expected is not None:
+            found[claim.id] = float(claim.expected)
+    return found
+
+
 def read_exhibits(path: Path) -> tuple[Exhibit, ...]:
     """The exhibits of a claims file. Raises InputError, naming file and claim, where it is none."""
     try:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from storagekit.errors import InputError
 from storagekit.reproduce import provenance
-from storagekit.reproduce.claims import load_claims, load_exhibits
+from storagekit.reproduce.claims import load_claims, load_exhibits, numbers
 from storagekit.reproduce.files import replacing, write_chart, write_text
 from storagekit.reproduce.report import html_table, summary
 from storagekit.reproduce.scorecard import Measurement, Row, score
@@ -128,8 +128,8 @@ class Page:
         return HTML(f"{html_table(rows, says)}<p>{summary((row.rests, row.verdict) for row in rows)}</p>")
 
     def expected(self) -> dict[str, float]:
-        """The paper's numbers by claim id, for a chart to mark; claims without a single number are left out."""
-        return {claim.id: float(claim.expected) for claim in self._claims if isinstance(claim.expected, int | float)}
+        """The paper's numbers by claim id, for a chart to mark; see `claims.numbers`."""
+        return numbers(self.paper)
 
     def _attributes(self, name: str, dataset: "xr.Dataset", made_from: "Sequence[xr.Dataset]") -> dict[str, Any]:
         from storagekit.metrics.provenance import made_jointly

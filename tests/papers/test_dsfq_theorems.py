@@ -216,7 +216,7 @@ def test_few_requests_break_theorem_4():
     of = data.attrs
     assert of["unfair"] == pytest.approx(of["share"] * of["bound"])
     drawn_rows = rows(draw.counterexample(data).to_dict())
-    assert [row["bound"] for row in drawn_rows if "bound" in row] == [of["bound"]]
+    assert [row["level"] for row in drawn_rows if "level" in row] == [of["bound"]]
     assert max(row["unfairness"] for row in drawn_rows if "unfairness" in row) == float(data.unfairness.max())
     assert of["bound"] < of["unfair"] <= of["repaired"] and of["requests"] <= 22
     # the path is what the streams were served, and in the end what is told

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from helpers import assert_refused
+from helpers import assert_refused, assert_told, heading
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -285,7 +285,11 @@ def test_a_check_simulates_the_first_and_says_where_it_differs():
         assert abs(row.measures["mean"].difference) < 0.06 and abs(row.measures["p99"].difference) < 0.15
     json.dumps(check.to_dict(), allow_nan=False)
     drawn = answer.chart(check).to_dict()
-    assert "RAID 10 is best for mean" in drawn["title"]["text"]
+    best, following = answer.ranking[:2]
+    assert f"{best.name} has the shortest mean response" in drawn["title"]["text"]
+    assert f"{best.name}: {best.mean / MS:#.3g}; the next, {following.name}:" in heading(drawn)
+    assert "whiskers" in heading(drawn) and "whiskers" not in heading(answer.chart().to_dict())
+    assert_told(drawn)
     drawn_rows = [row for rows in drawn["datasets"].values() for row in rows]
     assert any(
         row.get("simulated") == pytest.approx(check.rows[0].measures["mean"].simulated / MS) for row in drawn_rows

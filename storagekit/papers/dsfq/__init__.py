@@ -16,10 +16,12 @@ from storagekit.papers.dsfq.bricks import shared_servers as shared_servers
 from storagekit.papers.dsfq.examples import example_delays as example_delays
 from storagekit.papers.dsfq.examples import example_findings as example_findings
 from storagekit.papers.dsfq.fewest import counterexample as counterexample
+from storagekit.papers.dsfq.fluctuating import by_second as by_second
 from storagekit.papers.dsfq.fluctuating import fig13 as fig13
 from storagekit.papers.dsfq.fluctuating import fig13_findings as fig13_findings
 from storagekit.papers.dsfq.fluctuating import fig14 as fig14
 from storagekit.papers.dsfq.fluctuating import fig14_findings as fig14_findings
+from storagekit.papers.dsfq.fluctuating import smoothed as smoothed
 from storagekit.papers.dsfq.promises import busy as busy
 from storagekit.papers.dsfq.promises import minimums as minimums
 from storagekit.papers.dsfq.promises import promise_findings as promise_findings

@@ -94,6 +94,17 @@ def fig14(effort: ShareEffort = QUICK, *, policies: Sequence[str] = tuple(POLICI
     return data.assign_attrs(paper="dsfq", exhibit="dsfq.fig14")
 
 
+def by_second(data: xr.Dataset) -> xr.Dataset:
+    """Totals of `fig13` as means of the second around each moment, for a chart."""
+    return data[["total"]].rolling(time=round(1 / WINDOW), center=True, min_periods=1).mean()
+
+
+def smoothed(data: xr.Dataset) -> xr.Dataset:
+    """`total` of all bricks of `fig14` as means of some seconds around each moment, for a chart."""
+    total = data.service.sum("brick").rolling(window=SMOOTH, center=True).mean().dropna("window")
+    return total.to_dataset(name="total").assign_attrs(data.attrs, smoothed=float(SMOOTH))
+
+
 def fig13_findings(data: xr.Dataset) -> list[Measurement]:
     """The claims of figure 13. data: of `fig13`."""
     f, g = data.total.sel(stream="f"), data.total.sel(stream="g")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from storagekit.charts.schemes import Chart, ranking
+from storagekit.charts.schemes import Chart, figure, ranking
 from storagekit.plan.keeping.aims import Aim
 from storagekit.plan.keeping.checked import Checked
 from storagekit.plan.keeping.needs import Needs
@@ -20,6 +20,14 @@ _SHOWN = {
     "p99": ("p99", MS, "99% of the requests answered within (ms)"),
     "cost": ("mean", MS, "Mean response time (ms)"),
     "space": ("mean", MS, "Mean response time (ms)"),
+}
+# and what the best of them has
+_BEST = {
+    "throughput": "serves the most requests",
+    "mean": "has the shortest mean response",
+    "p99": "has the shortest tail",
+    "cost": "costs least",
+    "space": "leaves the most space",
 }
 
 
@@ -37,9 +45,16 @@ def draw(needs: Needs, ranked: Sequence[Prediction], goal: Aim, seen: Mapping[st
         said = (found.simulated, found.low, found.high) if found else (math.nan,) * 3
         rows.append((one.name, getattr(one, measure) / factor, *(value / factor for value in said)))
     table = pd.DataFrame(rows, columns=["scheme", "predicted", "simulated", "low", "high"])
-    heading = f"{needs.data / 1e12:g} TB on {needs.disks} drives: {ranked[0].name} is best for {goal.name}"
+    heading = f"{needs.data / 1e12:g} TB on {needs.disks} drives: {ranked[0].name} {_BEST[goal.name]}"
     more = len(ranked) - len(rows)
-    subtitle = f"{needs.drive.name}; survives {needs.survive} or more" + (
-        f"; {more} more not drawn" if more > 0 else ""
-    )
-    return ranking(table, title, heading, subtitle)
+    drawn = [f"{needs.drive.name}; survives {needs.survive} or more"]
+    drawn += [f"{more} more not drawn"] if more > 0 else []
+    drawn += ["whiskers: 95% over runs"] if bool(table.simulated.notna().any()) else []
+    return ranking(table, title, heading, _beside(table, title), "; ".join(drawn))
+
+
+def _beside(rows: pd.DataFrame, title: str) -> str:
+    """The first of the ranking and the next, in figures."""
+    first = zip(rows.scheme.head(2), rows.predicted.head(2), strict=True)
+    told = "; the next, ".join(f"{scheme}: {figure(predicted)}" for scheme, predicted in first)
+    return f"{title[0].lower()}{title[1:]}, {told}"

@@ -5,13 +5,14 @@ import itertools
 import numpy as np
 import pytest
 import xarray as xr
-from helpers import heading, parts, rows
+from helpers import assert_told, heading, parts, rows, said_by_the_paper
 
 from storagekit.metrics import interval
 from storagekit.papers import ars
 from storagekit.papers.ars import draw
 from storagekit.papers.ars.draw.palette import NAMES, NODES, PROTOCOLS
 from storagekit.papers.ars.what_if import LOOKS
+from storagekit.reproduce.claims import load_claims
 
 
 def drawn(spec: dict, *names: str) -> dict:
@@ -102,14 +103,19 @@ def test_figure_7_is_in_milliseconds_on_both_axes(latency):
     )
 
 
-def test_windows_are_by_whose_views():
+def rates() -> xr.DataArray:
+    """Of the form of `windows`."""
     axes = {"volume": ["replicated", "both"], "window": [0.1, 1.0], "views": ["own", "shared"]}
-    values = np.arange(1, 25.0).reshape(2, 2, 2, 3)
-    rate = xr.DataArray(values, dims=[*axes, "seed"], coords=axes)
+    return xr.DataArray(np.arange(1, 25.0).reshape(2, 2, 2, 3), dims=[*axes, "seed"], coords=axes)
+
+
+def test_windows_are_by_whose_views():
+    rate = rates()
+    axes = rate.coords
     spec = draw.windows(interval(rate.to_dataset(name="request_rate"))).to_dict()
     points = {(row["views"], row["window"], row["mean"]) for row in rows(spec) if "views" in row}
     own = {("each client its own", window, float(rate.sel(volume=volume, window=window, views="own").mean()))
-           for volume, window in itertools.product(axes["volume"], axes["window"])}  # fmt: skip
+           for volume, window in itertools.product(axes["volume"].values, axes["window"].values)}  # fmt: skip
     assert own < points and {views for views, *_ in points - own} == {"one for all clients"}
     assert headings(spec) == ["Replicated", "Both"] and "Throughput (requests/s)" in titles(spec)
 
@@ -149,24 +155,36 @@ def test_swings_are_of_the_node_that_serves_the_least(resting):
     }
 
 
+def slowing() -> dict:
+    """The chart of `halved`, and of `settled`: 40% throughout."""
+    coords = {"protocol": ["ARS, 1 s", "Central"], "time": np.arange(0.5, 6)}
+    share = xr.DataArray(np.full((2, 3, 6), 0.4), dims=["protocol", "seed", "time"], coords=coords)
+    data = share.to_dataset(name="share").assign_attrs(slows=3.0)
+    return draw.halved(interval(data), {"ARS, 1 s": 2.0, "Central": 0.0}).to_dict()
+
+
 def test_halved_marks_when_the_node_slows():
-    names, time = ["ARS, 1 s", "Central"], np.arange(0.5, 6)
-    share = xr.DataArray(
-        np.full((2, 3, 6), 0.4), dims=["protocol", "seed", "time"], coords={"protocol": names, "time": time}
-    )
-    spec = draw.halved(share.to_dataset(name="share").assign_attrs(slows=3.0)).to_dict()
-    assert list(drawn(spec, "protocol", "time", "value").values()) == pytest.approx([40.0] * 12)
+    spec = slowing()
+    assert list(drawn(spec, "protocol", "time", "mean").values()) == pytest.approx([40.0] * 12)
     assert [row["at"] for row in rows(spec) if "at" in row] == [3.0]
-    assert "stretches of 1 s" in heading(spec)
+    assert "within 1 s" in heading(spec) and "ARS, 1 s: 2 s; Central: 0 s" in heading(spec)
 
 
-def test_moves_are_percent_and_probes_are_not():
+@pytest.fixture(scope="module")
+def keys_of_two() -> tuple[xr.Dataset, xr.Dataset]:
     effort = ars.effort("quick")
-    seen, moved = ars.histories(effort, nodes=[2, 4], count=5), ars.moves(effort, nodes=[2, 4], count=2)
-    spec = draw.moves(seen, moved).to_dict()
-    keys = drawn(spec, "kind", "nodes", "value")
+    return ars.histories(effort, nodes=[2, 4], count=5), ars.moves(effort, nodes=[2, 4], count=2)
+
+
+def test_moves_are_percent_and_probes_are_not(keys_of_two):
+    seen, moved = keys_of_two
+    spec = draw.moves(seen, interval(moved, "change"), {"ars.algorithm.probes": 3.0}).to_dict()
+    keys = drawn(spec, "kind", "nodes", "mean")
     assert keys["tuned", 4] == pytest.approx(100 * float(moved.tuned.sel(nodes=4).mean()))
     assert drawn(spec, "found", "nodes", "value")["two nodes", 2] == pytest.approx(float(seen.probes_m.sel(nodes=2)))
+    # each panel has colours of its own, and the paper's number is there for one node and for two
+    assert spec["resolve"]["scale"]["color"] == "independent"
+    assert [row["said"] for row in rows(spec) if "said" in row] == [3.0, 6.0]
 
 
 def test_writes_are_percent_of_a_volume(written):
@@ -175,16 +193,17 @@ def test_writes_are_percent_of_a_volume(written):
 
 
 def test_who_is_away_is_shaded(asked):
-    spec = draw.extra(asked).to_dict()
+    spec = draw.extra(interval(asked)).to_dict()
     assert {(row["from"], row["to"]) for row in rows(spec) if "from" in row} == {(1000, 2500)}
-    assert {row["most"] for row in rows(spec) if "most" in row} == {"nobody", "up to 2"}
+    assert {row["extra"] for row in rows(spec) if "extra" in row} == {"nobody", "up to 2"}
     mean = asked.asked.sel(extra=2, number=2025).mean()
-    assert float(mean) in {row["value"] for row in rows(spec) if row.get("number") == 2025}
+    assert float(mean) in {row["mean"] for row in rows(spec) if row.get("number") == 2025}
     assert "Nodes that a read is sent to" in titles(spec) and "4 runs" in heading(spec)
 
 
-def test_an_interval_is_drawn_where_it_is_mapped():
-    data = xr.Dataset(
+def mapped() -> xr.Dataset:
+    """Of the form of `adapting`."""
+    return xr.Dataset(
         {
             "owner": (("time", "subregion"), [[1, -1, 2, 2], [1, 1, 2, -1]]),
             "filled": (("time", "subregion"), [[0.2, 0, 0.25, 0.05], [0.25, 0.1, 0.15, 0]]),
@@ -192,7 +211,10 @@ def test_an_interval_is_drawn_where_it_is_mapped():
         coords={"time": [1.0, 2.0], "subregion": np.arange(4)},
         attrs={"slows": 1.0, "recovers": 2.0, "setting": "replicated", "node": 2, "window": 1.0},
     )
-    spec = draw.adapting(data).to_dict()
+
+
+def test_an_interval_is_drawn_where_it_is_mapped():
+    spec = draw.adapting(mapped()).to_dict()
     pieces = drawn(spec, "time", "node", "begin", "end")
     assert pieces == pytest.approx({
         (1.0, NAMES[1], 0.0): 0.2, (1.0, NAMES[2], 0.5): 0.75, (1.0, NAMES[2], 0.75): 0.8,
@@ -203,7 +225,7 @@ def test_an_interval_is_drawn_where_it_is_mapped():
 def test_tables_have_ours_and_the_papers():
     cells = drawn(draw.table1(ars.table1()).to_dict(), "row", "figure", "ours", "said")
     assert cells[NAMES[0], "rpm", "10,025"] == "10,025" and cells[NAMES[0], "Mean seek (ms)", "5.6"] == "5.0"
-    spec = draw.table2(ars.table2()).to_dict()
+    spec = draw.table2(ars.table2(), ars.table1()).to_dict()
     figures = drawn(spec, "row", "figure", "ours")
     assert figures["erasure-coded", "Kept as"] == "2 of 4" and figures["replicated", "Kept as"] == "3 copies"
     assert len(drawn(spec, "name", "volume", "share")) == 8
@@ -232,3 +254,58 @@ def test_the_page_has_every_node_and_protocol():
 
 def test_a_protocol_and_a_node_have_one_colour_each():
     assert len(set(PROTOCOLS.values())) == len(PROTOCOLS) and len(set(NODES.values())) == len(NODES)
+
+
+@pytest.fixture
+def specs(reads, busy, both, throughput, latency, resting, written, asked, keys_of_two) -> dict[str, dict]:
+    """Every exhibit's chart, of made-up data."""
+    rate = interval(throughput[["request_rate"]])
+    several = rate.expand_dims(reading=["in order, scaled", "shortest first", "wrapped"])
+    scaled = interval(reads[["response"]]).expand_dims(reading=["scaled", "wrapped"])
+    seen, moved = keys_of_two
+    paper = {claim.id: claim.expected for claim in load_claims("ars")}
+    charts = {
+        "tableI": draw.table1(ars.table1()),
+        "tableII": draw.table2(ars.table2(), ars.table1()),
+        "fig4": draw.fig4(interval(reads)),
+        "fig4_readings": draw.readings(scaled.sel(protocol=list(ars.FOUR))),
+        "loads": draw.loads(interval(busy)),
+        "fig5": draw.fig5(interval(both)),
+        "fig6": draw.fig6(rate),
+        "fig6_readings": draw.fig6_readings(several),
+        "equal": draw.equal(interval(resting)),
+        "swings": draw.swings(interval(resting), resting.held, compared=[0.1, 1.0]),
+        "windows": draw.windows(interval(rates().to_dataset(name="request_rate"))),
+        "fig7": draw.fig7(interval(latency), interval(latency), 10.0),
+        "algorithm": draw.moves(seen, interval(moved, "change"), paper),
+        "adapting": draw.adapting(mapped()),
+        "writes": draw.writes(written),
+        "extra": draw.extra(interval(asked)),
+    }
+    return {name: chart.to_dict() for name, chart in charts.items()} | {"halved": slowing()}
+
+
+def test_a_chart_says_what_it_found(specs):
+    for spec in specs.values():
+        assert_told(spec)
+
+
+def test_every_number_of_the_paper_is_in_its_chart(specs):
+    found = {f"ars.{name}": said_by_the_paper(spec) for name, spec in specs.items()}
+    wanted = [claim for claim in load_claims("ars") if isinstance(claim.expected, int | float)]
+    assert wanted and all(claim.expected in found[claim.exhibit] for claim in wanted)
+
+
+def test_subtitles_are_what_the_data_say(specs):
+    assert "ARS 1.06, D-SPTF 1.03 to 1.09; disks are busy 0.3%" in heading(specs["fig4"])
+    assert "ARS 0.94, D-SPTF 0.97" in heading(specs["fig6"])
+    # 10 ms and one or two latencies of 10 ms over 10 ms and as many of 0.1 ms
+    assert f"at once {20 / 10.1:.2f}; D-SPTF, waits for claims {30 / 10.2:.2f}" in heading(specs["fig7"])
+    assert "on 1 node or more when answered, on 3 in the end" in heading(specs["writes"])
+    # half a second and a hundredth, which runs are off by 1.5% on average
+    assert "518 ms if nobody may be asked besides" in heading(specs["extra"])
+
+
+def test_nothing_is_over_central_where_it_is_missing(reads):
+    spec = draw.fig4(interval(reads.sel(protocol=["ARS", "Randomized"]))).to_dict()
+    assert "Central" not in heading(spec) and "busy" in heading(spec)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import xarray as xr
-from helpers import parts, rows
+from helpers import heading, parts, rows
 
 from storagekit.metrics import interval
 from storagekit.papers.srarray import draw
-from storagekit.reproduce.claims import load_claims
+from storagekit.reproduce.claims import numbers
 
 SEEDS = 3
 SCHEMES = ["SR-Array", "D-way mirror", "RAID-10", "Striping", "Rule", "Model"]
@@ -15,8 +15,7 @@ SCHEMES = ["SR-Array", "D-way mirror", "RAID-10", "Striping", "Rule", "Model"]
 
 @pytest.fixture(scope="module")
 def paper():
-    claims = load_claims("srarray")
-    return {claim.id: float(claim.expected) for claim in claims if isinstance(claim.expected, int | float)}
+    return numbers("srarray")
 
 
 def made(least: float, most: float, **axes) -> xr.DataArray:
@@ -80,13 +79,23 @@ def test_figure_5_draws_throughput_differences_in_percent_and_the_papers_bound(p
 
 def test_table_2_has_the_papers_share_at_two_minutes(paper):
     data = xr.Dataset(
-        {"within": ("interval", [0.99, 0.97, 0.9]), "misses": ("slack", [0.02, 0.001])},
+        {
+            "within": ("interval", [0.99, 0.97, 0.9]),
+            "misses": ("slack", [0.02, 0.001]),
+            **{name: ("slack", [1e-6, 4e-5]) for name in ("mean_error", "sd_error", "demerit", "demerit_share")},
+            "kept_slack": 0.8,
+            "access": 3.5e-3,
+        },
         coords={"interval": [60.0, 120.0, 240.0], "slack": [0.0, 1.0]},
     )
     spec = draw.table2(data, paper).to_dict()
     assert {"Time between readings of the reference sector (s)", "Slack (sectors)"} <= titles(spec)
     assert {"interval": 120, "paper": 98.0, "series": "paper"} in rows(spec)
     assert [row["value"] for row in rows(spec) if "slack" in row] == pytest.approx([2.0, 0.1])
+    # at the slack that is kept, the nearest whole one
+    cells = {row["figure"]: (row["ours"], row["paper"]) for row in rows(spec) if "ours" in row}
+    assert cells["Misses (%)"] == ("0.10", "0.22") and cells["Deviation of errors (µs)"] == ("40", "31")
+    assert cells["Access (µs)"] == ("3,500", "2,746")
 
 
 def test_table_3_leaves_out_what_is_published_as_nothing():
@@ -98,10 +107,26 @@ def test_table_3_leaves_out_what_is_published_as_nothing():
         coords={"workload": ["Cello base", "TPC-C"], "quantity": ["rate", "read_share"]},
     )
     spec = draw.table3(data).to_dict()
-    errors = {(row["workload"], row["words"]): row["error"] for row in rows(spec) if "workload" in row}
+    errors = {
+        (row["workload"], row["words"]): row["error"]
+        for row in rows(spec)
+        if row.get("error") is not None and "words" in row
+    }
     assert errors == pytest.approx(
-        {("Cello base", "rate"): 10, ("Cello base", "read share"): 0, ("TPC-C", "rate"): -25}
+        {("Cello base", "Rate (IO/s)"): 10, ("Cello base", "Reads (%)"): 0, ("TPC-C", "Rate (IO/s)"): -25}
     )
+    cells = {(row["workload"], row["words"]): (row["ours"], row["paper"]) for row in rows(spec) if "ours" in row}
+    assert cells["Cello base", "Rate (IO/s)"] == ("2.20", "2.00") and cells["TPC-C", "Reads (%)"] == ("0.0", "0.0")
+    assert "25.0%" in heading(spec)
+
+
+@pytest.mark.parametrize(("off", "most"), [(1.001, 5), (1.2, 22)])
+def test_small_errors_of_table_3_look_small(off, most):
+    """The axis is as wide to both sides, and at least 5%."""
+    target = xr.DataArray([[2.0]], coords={"workload": ["TPC-C"], "quantity": ["rate"]}, dims=["workload", "quantity"])
+    spec = draw.table3(xr.Dataset({"target": target, "measured": off * target})).to_dict()
+    axis = next(x for x in parts(spec, "x") if isinstance(x, dict) and x.get("field") == "error")
+    assert axis["scale"]["domain"] == pytest.approx([-most, most])
 
 
 def test_figure_6_marks_the_papers_ratios_and_dashes_the_model(paper):
@@ -110,7 +135,7 @@ def test_figure_6_marks_the_papers_ratios_and_dashes_the_model(paper):
     assert headings(spec) == ["Cello base", "Cello disk 6"]
     assert "Response time (ms)" in titles(spec)
     assert values(spec, "scheme") == {"SR-Array", "D-way mirror", "RAID-10", "Striping"}
-    assert {row["scheme"] for row in rows(spec) if row.get("basis") == "equation 4"} == {"SR-Array"}
+    assert {row["scheme"] for row in rows(spec) if row.get("basis") == "equation 4, shape of the rule"} == {"SR-Array"}
     ours = 1e3 * float(response["Cello base"].sel(scheme="SR-Array", disks=6, statistic="mean"))
     marked = {(row["words"], row["disks"]): row["paper"] / ours for row in rows(spec) if "words" in row}
     assert marked == pytest.approx({("RAID-10", 6): 1.23, ("Striping", 6): 1.42, ("one disk", 1): 1.94})
@@ -124,16 +149,21 @@ def test_a_scheme_without_so_many_disks_has_no_point(paper):
     assert raid == {6, 12}
 
 
-def test_figure_7_has_a_point_for_every_shape_and_a_line_for_the_rules():
+def test_figure_7_has_a_point_for_every_shape_and_a_line_for_the_rules(paper):
     response = summary(Cello_base=schemes(6, 9))
-    spec = draw.fig7(summary(Cello_base=aspects(6, 9)), response).to_dict()
+    shown = summary(Cello_base=aspects(6, 9))
+    spec = draw.fig7(shown, response, paper).to_dict()
     shapes = {(row["disks"], row["replicas"]) for row in rows(spec) if "replicas" in row}
     assert shapes == {(6, "1"), (6, "2"), (6, "3"), (6, "6"), (9, "1"), (9, "3")}
     assert "Replicas on a disk" in titles(spec)
     # what equation 5 gives, not the best
-    line = {row["disks"]: row["mean"] for row in rows(spec) if "replicas" not in row}
+    line = {row["disks"]: row["mean"] for row in rows(spec) if "replicas" not in row and "mean" in row}
     given = response["Cello base"].sel(scheme="Rule", statistic="mean")
     assert line == {disks: pytest.approx(1e3 * float(given.sel(disks=disks))) for disks in (6, 9)}
+    # a ring around our point of the paper's three replicas
+    rings = {row["disks"]: row["paper"] for row in rows(spec) if "paper" in row}
+    three = shown["Cello base"].sel(replicas=3, statistic="mean")
+    assert rings == {disks: pytest.approx(1e3 * float(three.sel(disks=disks))) for disks in (6, 9)}
 
 
 def test_figure_8_has_two_panels_with_legends_of_their_own(paper):
@@ -143,26 +173,33 @@ def test_figure_8_has_two_panels_with_legends_of_their_own(paper):
     assert spec["resolve"]["scale"]["color"] == "independent"
     assert values(spec, "scheme") == {"SR-Array", "RAID-10", "Striping"}
     assert {row["disks"] for row in rows(spec) if "words" in row} == {36}
+    # their names stand beyond the last disks, where no line ends
+    disks = next(x for x in parts(spec["hconcat"][0], "x") if isinstance(x, dict) and x.get("field") == "disks")
+    assert disks["scale"]["domain"][-1] > 40
 
 
 @pytest.fixture
 def rates() -> xr.Dataset:
     cello = made(5e-3, 40e-3, scale=[1.0, 8.0, 64.0], layout=["2x3x1", "3x1x2", "6x1x1"], scheduler=["SATF", "LOOK"])
-    tpcc = made(5e-3, 40e-3, scale=[1.0, 4.0], layout=["9x4x1", "18x2x1", "36x1x1"], scheduler=["SATF", "LOOK"])
+    tpcc = made(
+        5e-3, 40e-3, scale=[1.0, 4.0], layout=["9x4x1", "18x2x1", "36x1x1", "18x1x2"], scheduler=["SATF", "LOOK"]
+    )
     cello = cello.where((cello.layout != "3x1x2") | (cello.scheduler == "SATF"))
-    tpcc = tpcc.where((tpcc.layout != "18x2x1") | (tpcc.scheduler == "SATF"))
+    tpcc = tpcc.where(tpcc.layout.isin(["9x4x1", "36x1x1"]) | (tpcc.scheduler == "SATF"))
     return interval(xr.merge([cello.rename("Cello base"), tpcc.rename("TPC-C")], join="outer"))
 
 
-def test_figure_9_names_the_scheduler_by_the_layout_and_draws_the_level(rates):
-    spec = draw.fig9(rates).to_dict()
-    assert values(spec, "series") == {
+def test_figure_9_names_the_scheduler_by_the_layout_and_draws_the_level(rates, paper):
+    spec = draw.fig9(rates, paper).to_dict()
+    assert values(spec, "series") - {"paper"} == {
         "2x3x1, RSATF", "2x3x1, RLOOK", "6x1x1, SATF", "6x1x1, LOOK",
         "9x4x1, RSATF", "9x4x1, RLOOK", "36x1x1, SATF", "36x1x1, LOOK",
     }  # fmt: skip
     assert "Rate of the trace, times its own" in titles(spec)
     assert {"level": 15.0, "words": "15 ms"} in rows(spec)
     assert [0, 30] in list(parts(spec, "domain"))
+    # of figure 10's ratios the one of layouts that are here
+    assert [row["words"] for row in rows(spec) if "paper" in row and "words" in row] == ["6x1x1"]
 
 
 def test_figure_10_puts_the_papers_rates_on_the_level(rates, paper):
@@ -201,17 +238,18 @@ def test_figure_12_dashes_the_formula_in_the_colour_of_what_it_describes():
     assert dashes
 
 
-def test_figure_13_draws_the_formula_where_it_is_rlooks_and_once_for_equal_layouts():
+def test_figure_13_draws_the_formula_where_it_is_rlooks_and_once_for_equal_layouts(paper):
     axes = {"layout": ["3x2x1", "6x1x1", "3x1x2"], "queue": [8, 32], "write_share": [0.0, 0.5, 1.0]}
     rate = made(500, 2000, **axes, scheduler=["RSATF", "RLOOK"])
     model = made(500, 2000, **axes).isel(seed=0)
-    spec = draw.fig13(interval(rate.to_dataset(name="request_rate")), model).to_dict()
+    spec = draw.fig13(interval(rate.to_dataset(name="request_rate")), model, paper).to_dict()
     assert headings(spec) == [f"{name}, {queue} outstanding" for name in ("RSATF", "RLOOK") for queue in (8, 32)]
     assert "Share of writes (%)" in titles(spec)
     assert values(spec, "write_share") == {0, 50, 100}
     said = [row for row in rows(spec) if row.get("basis") == "equation 16"]
     assert {row["layout"] for row in said} == {"3x2x1", "6x1x1"}
     assert len(said) == 2 * 3 * 2
+    assert {"at": 50.0, "words": "paper: cross below 50%"} in rows(spec["vconcat"][1] | {"datasets": spec["datasets"]})
 
 
 def test_equation_16_has_a_panel_for_each_share_of_writes_and_a_symmetric_scale():

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 import vl_convert
 import xarray as xr
-from helpers import figures, heading, parts, rows
+from helpers import assert_told, figures, heading, parts, rows, said_by_the_paper
 
 from storagekit.metrics import interval
+from storagekit.papers import swift
 from storagekit.papers.swift.draw import figures as draw
+from storagekit.papers.swift.draw import prototype as draw_prototype
+from storagekit.papers.swift.draw import sessions as draw_sessions
 from storagekit.papers.swift.draw import studies as draw_studies
 from storagekit.reproduce.claims import load_claims
 
@@ -52,7 +55,7 @@ def titles(spec: dict) -> set[str]:
 
 def headings(spec: dict) -> list[str]:
     """The panels' own headings, in order."""
-    return [panel["title"]["text"] for panel in spec["hconcat"]]
+    return [panel["title"]["text"] for row in parts(spec, "hconcat") for panel in row]
 
 
 def colours(spec: dict) -> list[dict[str, str]]:
@@ -81,7 +84,7 @@ def devices() -> xr.DataArray:
 def test_figure_3_has_a_panel_for_each_unit_and_every_completion_time():
     summary, data = against_load(unit=UNITS, disks=DISKS)
     spec = draw.fig3(summary, data).to_dict()
-    assert headings(spec) == ["units of 4 KB", "units of 16 KB", "units of 32 KB"]
+    assert headings(spec) == ["Units of 4 KB", "Units of 16 KB", "Units of 32 KB"]
     assert {"Requests a second", "Time to complete a request (s)", "Disks"} <= titles(spec)
     drawn = rows(spec)
     assert len(drawn) == 3 * 4 * 3
@@ -131,9 +134,15 @@ def test_redundancy_has_a_panel_for_each_share_and_no_point_where_nothing_may_fa
     values = redundancy_rates().sel(statistic="mean").values.ravel()
     assert {one["mean"] for one in rows(spec)} == {1e-6 * value for value in values if not np.isnan(value)}
     least = 1e-6 * float(redundancy_rates().min())
-    starts = [scale["domainMin"] for scale in parts(spec, "scale") if "domainMin" in scale]
-    assert starts and all(start < least for start in starts)
-    assert 0 in figures(heading(spec))
+    ends = {tuple(scale["domain"]) for scale in parts(spec, "scale") if isinstance(scale.get("domain", [""])[0], float)}
+    # one scale for all, which does not begin at 0, and says so
+    ((begin, _),) = ends
+    assert 0 < begin < least and f"Data-rate (MB/s), axis from {begin:g}" in titles(spec)
+    # what 8 groups cost readers and writers, all agents up and one of each group down
+    rates = redundancy_rates().sel(statistic="mean")
+    lost = [float(1 - rates.sel(write_share=share, groups=8, down=down) / rates.sel(write_share=share, groups=0, down="none"))
+            for share in (0.0, 1.0) for down in ("none", "one a group")]  # fmt: skip
+    assert {abs(round(100 * one, 1)) for one in lost} <= figures(heading(spec))
 
 
 def test_check_data_is_a_share_of_what_free_check_data_gives():
@@ -178,16 +187,34 @@ def test_a_system_of_ones_own_is_one_line_whatever_its_disks(disks):
     assert "client link" in spec["title"]["text"] and "disk" not in spec["title"]["text"]
 
 
+def mediator() -> tuple[xr.Dataset, xr.Dataset]:
+    """Of `choices` and of `allocation`, over `statistic`."""
+    chosen = xr.Dataset({"agents": ("rate", [1.0, 3.0]), "unit": ("rate", [2.0**20, 2.0**18])}, {"rate": [1e5, 2e7]})
+    axes = {"policy": ["few", "most"], "offered": [5e6, 2e7], "kind": ["audio", "video"]}
+    refused = made(0.0, 1.0, **axes)
+    shares = xr.Dataset({"refused_kind": refused, "carried": 1e7 * (1 - refused.mean("kind"))})
+    return chosen, interval(shares)
+
+
 CHARTS = {
-    "fig3": lambda paper: draw.fig3(*against_load(unit=UNITS, disks=DISKS)),
+    "fig3": lambda paper: draw.fig3(*with_busy_disks(), paper),
     "fig4": lambda paper: draw.fig4(*against_load(disks=DISKS)),
     "fig5": lambda paper: draw.fig5(devices(), paper),
     "fig6": lambda paper: draw.fig6(rate(1e6, 12e6, unit=UNITS, disks=DISKS), paper),
+    "tables": lambda paper: draw_prototype.tables(swift.checked_tables(), swift.predictions(), paper),
+    "reads": lambda paper: draw_prototype.reads(readings(), swift.checked_tables()),
+    "intervals": lambda paper: draw_prototype.intervals(swift.checked_tables()),
+    "choices": lambda paper: draw_sessions.choices(mediator()[0]),
+    "allocation": lambda paper: draw_sessions.allocation(mediator()[1]),
     "redundancy": lambda paper: draw_studies.redundancy(redundancy_rates()),
     "check_data": lambda paper: draw_studies.check_data(check_rates()),
     "what_if": lambda paper: draw.what_if(ones_own(12)),
     "modern": lambda paper: draw_studies.modern(modern_rates()),
 }
+# exhibits of the claims that a chart has under another name
+DRAWN_IN = {f"swift.table{number}": "tables" for number in (1, 2, 3, 4)}
+# the ratio of two rates that figures 5 and 6 have
+OF_TWO = {"swift.fig6.linear"}
 
 
 @pytest.mark.parametrize("name", CHARTS)
@@ -195,7 +222,40 @@ def test_a_chart_is_a_picture_and_nobody_is_warned(name, paper, capfd):
     spec = CHARTS[name](paper).to_dict()
     # as Altair calls it: v6.4.1 is 6.4
     version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
-    svg = vl_convert.vegalite_to_svg(spec, vl_version=version, show_warnings=True)
+    vl_convert.vegalite_to_svg(spec, vl_version=version, show_warnings=True)
     assert capfd.readouterr().err == ""
-    assert svg.startswith("<svg") and spec["title"]["text"] in svg
-    assert "NaN" not in svg and "undefined" not in svg
+    assert_told(spec)
+
+
+def test_every_number_of_the_paper_is_in_its_chart(paper):
+    charts = {name: said_by_the_paper(CHARTS[name](paper).to_dict()) for name in CHARTS}
+    wanted = [claim for claim in load_claims("swift") if claim.id in paper and claim.id not in OF_TWO]
+    missing = [
+        claim.id
+        for claim in wanted
+        if (found := charts.get(DRAWN_IN.get(claim.exhibit, claim.exhibit.removeprefix("swift.")))) is not None
+        and float(claim.expected) not in found
+    ]
+    assert len(wanted) > 25 and missing == []
+
+
+def test_the_subtitle_of_figure_3_is_what_its_data_say(paper):
+    """Half busy at half of the last load: at the paper's 22/s in proportion."""
+    summary, data = with_busy_disks()
+    last = data.sel(unit=UNITS[-1], disks=32).isel(load=-1)
+    told = heading(draw.fig3(summary, data, paper).to_dict())
+    assert f"{22 * 0.9 / float(last.rate):.0%} busy (paper: 50%)" in told
+    assert f"{float(last.rate):.3g}/s in units of 32 KB" in told
+
+
+def with_busy_disks() -> tuple[xr.DataArray, xr.Dataset]:
+    """As for figure 3, the disks as busy as the load says."""
+    summary, data = against_load(unit=UNITS, disks=DISKS)
+    busy = xr.DataArray(LOADS, dims="load") * xr.ones_like(data.rate)
+    return summary, data.assign(utilization=busy.expand_dims(resource=["disk"]))
+
+
+def readings() -> xr.Dataset:
+    rates = [[888.0, 889.0], [888.0, 1065.0], [888.0, 1052.0], [888.0, 1243.0]]
+    coords = {"random": ["nothing", "client", "wire", "both"], "ethernets": [1, 2]}
+    return xr.Dataset({"rate": (("random", "ethernets"), rates)}, coords)

@@ -7,6 +7,8 @@ from helpers import figures, heading, rows
 
 from storagekit.papers.swift.draw import prototype as draw
 
+GAINS = {"swift.table4.read_gain": 1.25, "swift.table4.write_doubles": 1.9}
+
 
 @pytest.fixture
 def checked() -> xr.Dataset:
@@ -32,7 +34,7 @@ def predicted() -> xr.Dataset:
 
 
 def test_every_rate_measured_and_predicted_is_drawn(checked, predicted):
-    drawn = rows(draw.tables(checked, predicted).to_dict())
+    drawn = rows(draw.tables(checked, predicted, GAINS).to_dict())
     assert sorted(one["mean"] for one in drawn if "mean" in one) == sorted(checked["mean"].values.ravel())
     said = {(one["name"], one["series"], one["value"]) for one in drawn if "value" in one}
     assert said == {

@@ -50,6 +50,20 @@ def adapting(data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         alt.layer(back, mapped, grid, rule, text).properties(width=560, height=400),
         "The unit interval of a client as a node slows down",
-        f"{data.attrs['setting']} reads, a window of {data.attrs['window']:g} s; node {data.attrs['node']} is slowed; "
-        "grey: nobody's, where a key is hashed again",
+        f"{_share(data)}",
+        f"{data.attrs['setting']} reads, a window of {data.attrs['window']:g} s; grey: nobody's, where a key is hashed again",
+    )
+
+
+def _share(data: xr.Dataset) -> str:
+    """What the node has of all that is mapped, before it slows down, while it is slow and after it has recovered."""
+    of = data.attrs
+    share = data.filled.where(data.owner == of["node"]).sum("subregion") / data.filled.sum("subregion")
+    slow = (data.time >= of["slows"]) & (data.time < of["recovers"])
+    before, while_slow, after = (
+        float(share.where(when).mean()) for when in (data.time < of["slows"], slow, data.time >= of["recovers"])
+    )
+    return (
+        f"node {of['node']} has {before:.0%} of what is mapped before it slows down, {while_slow:.0%} while it is slow, "
+        f"{after:.0%} afterwards"
     )

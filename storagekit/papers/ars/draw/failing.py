@@ -4,11 +4,13 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import Layered
+from storagekit.charts.marks import Layered, Side, from_zero, ribbons
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import HEIGHT, finished
-from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, TO_MS, VERMILION
+from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, RESPONSE, TO_MS, VERMILION
 
+ASKED = "Nodes that a read is sent to"
+LOGARITHMIC = alt.Scale(type="log", nice=False, padding=10)
 WHEN = {"answered": "when answered", "later": "in the end"}
 
 
@@ -33,8 +35,14 @@ def writes(data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Writes: committed on some nodes, in the others' buffers",
-        "one copy or two fragments are on disk at the answer, at least; all in the end",
+        "; ".join(_least(data.sel(volume=volume)) for volume in data.volume.values),
     )
+
+
+def _least(its: xr.Dataset) -> str:
+    """The fewest nodes that have a write on disk when it is answered, and in the end."""
+    now, later = (int(its.nodes.values[its[name].values > 0].min()) for name in WHEN)
+    return f"{its.volume.item()}: on {now} node{'s' if now > 1 else ''} or more when answered, on {later} in the end"
 
 
 def _shares(counts: xr.DataArray) -> pd.DataFrame:
@@ -43,43 +51,47 @@ def _shares(counts: xr.DataArray) -> pd.DataFrame:
     return share.reset_coords(drop=True).to_dataframe().reset_index()
 
 
-def extra(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Nodes asked and response times while the largest node is away, means over runs. data: of `extra`."""
+def extra(summary: xr.Dataset) -> alt.TopLevelMixin:
+    """Nodes asked and response times while the largest node is away. summary: of `extra`, over `statistic`."""
+    names = [_allowed(one) for one in summary.extra.values.tolist()]
+    named = summary.assign_coords(extra=names)
+    most = float(summary.asked.max())
     panels = [
-        headed(_over_requests(data.asked, data, "Nodes that a read is sent to", 1.0, False), "Asked at once"),
-        headed(_over_requests(data.response, data, "Mean response time (ms)", TO_MS, True), "How long it takes"),
+        headed(_over_requests(named.asked, summary.attrs, Side(ASKED, scale=from_zero(most))), "Asked at once"),
+        headed(
+            _over_requests(_positive(named.response), summary.attrs, Side(RESPONSE, TO_MS, LOGARITHMIC)),
+            "How long it takes",
+        ),
     ]
+    begins, ends = summary.attrs["away"]
+    # once clients have found out
+    away = summary.response.sel(statistic="mean", number=slice((begins + ends) / 2, ends)).mean("number") * TO_MS
+    takes = ", ".join(
+        f"{float(one):.3g} ms if {name} may be asked besides" for one, name in zip(away, names, strict=True)
+    )
     return finished(
         side_by_side(panels, legends="shared"),
         "A node fails: more are asked at once",
-        "reads of coded data, 2 of 4; grey: the largest node is away; clients wait a second before they ask again; "
-        f"mean over {data.sizes['seed']} runs",
+        f"while it is away a read takes {takes}",
+        f"reads of coded data, 2 of 4; grey: the largest node is away; clients wait "
+        f"a second before they ask again; bands: 95% over {summary.attrs['replications']} runs",
     )
 
 
-def _over_requests(values: xr.DataArray, data: xr.Dataset, words: str, factor: float, log: bool) -> Layered:
-    rows = (values.mean("seed") * factor).rename("value").reset_coords(drop=True).to_dataframe().reset_index()
-    rows["most"] = [_allowed(one) for one in rows["extra"]]
-    names = [_allowed(one) for one in data.extra.values.tolist()]
-    begins, ends = data.attrs["away"]
+def _positive(response: xr.DataArray) -> xr.DataArray:
+    """With intervals that a logarithmic axis can show."""
+    return response.clip(min=float(response.sel(statistic="mean").min()) / 2)
+
+
+def _over_requests(values: xr.DataArray, said: dict, side: Side) -> Layered:
+    palette = dict(zip(values.extra.values.tolist(), (ORANGE, GREEN, VERMILION), strict=False))
+    begins, ends = said["away"]
     away = pd.DataFrame({"from": [begins], "to": [ends]})
     shade = alt.Chart(away).mark_rect(color="#eeeeee").encode(x="from:Q", x2="to:Q")
-    scale = alt.Scale(type="log", nice=False, padding=10) if log else alt.Scale(zero=False)
-    line = (
-        alt.Chart(rows)
-        .mark_line(strokeWidth=1.8)
-        .encode(
-            x=alt.X("number:Q", title="Request", scale=alt.Scale(nice=False)),
-            y=alt.Y("value:Q", title=words, scale=scale),
-            color=alt.Color(
-                "most:N",
-                title="Asked besides",
-                scale=alt.Scale(domain=names, range=[ORANGE, GREEN, VERMILION]),
-                sort=names,
-            ),
-        )
+    at = Side("Request", scale=alt.Scale(nice=False, zero=False))
+    return alt.layer(shade, ribbons(values, "number", "extra", palette, (at, side), "Asked besides")).properties(
+        height=HEIGHT
     )
-    return alt.layer(shade, line).properties(height=HEIGHT)
 
 
 def _allowed(most: int) -> str:

@@ -4,22 +4,23 @@ import altair as alt
 import xarray as xr
 
 from storagekit.axes import title
-from storagekit.charts.marks import Side, lines
+from storagekit.charts.marks import Side, from_zero, lines
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
-from storagekit.papers.ars.draw.palette import GREEN, PURPLE, RESPONSE, TO_MS, VERMILION, with_own
+from storagekit.papers.ars.draw.palette import BLACK, GREEN, RESPONSE, TO_MS, VERMILION, WHISKERS, with_own
 
 # what a legend has room for
 NAMED = {
     "D-SPTF, idle nodes begin at once": "D-SPTF, begins at once",
     "D-SPTF, idle nodes wait for claims": "D-SPTF, waits for claims",
 }
-SERIES = {"ARS": GREEN, "D-SPTF, begins at once": VERMILION, "D-SPTF, waits for claims": PURPLE}
+SERIES = {"ARS": GREEN, "D-SPTF, begins at once": VERMILION, "D-SPTF, waits for claims": BLACK}
 
 
 def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixin:
     """Mean response against latency at the published load and at `load` times it. summary, busy: over `statistic`."""
     at = Side(f"{title('latency')} (ms)", TO_MS)
+    top = from_zero(max(float(one.response.max()) for one in (summary, busy)) * TO_MS)
     panels = [
         headed(
             lines(
@@ -27,7 +28,7 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
                 "latency",
                 "protocol",
                 with_own(SERIES, _named(one.response)),
-                (at, Side(RESPONSE, TO_MS)),
+                (at, Side(RESPONSE, TO_MS, scale=top)),
                 "Protocol",
             ),
             heading,
@@ -37,7 +38,18 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 7: sensitivity to the network between nodes",
-        "half of them writes; D-SPTF by what an idle node does; latency of clients is left out; each panel has its own scale",
+        f"{_rise(_named(summary.response.sel(statistic='mean')))}",
+        f"half of them writes; D-SPTF by what an idle node does; latency of clients is left out; {WHISKERS}",
+    )
+
+
+def _rise(mean: xr.DataArray) -> str:
+    """How many times as long requests take at the largest latency as at the least."""
+    first, last = (mean.isel(latency=place) for place in (0, -1))
+    rises = (f"{name} {float(last.sel(protocol=name) / first.sel(protocol=name)):.2f}" for name in mean.protocol.values)
+    return (
+        f"mean response at {float(last.latency) * TO_MS:g} ms over that at {float(first.latency) * TO_MS:g} ms: "
+        f"{'; '.join(rises)}"
     )
 
 

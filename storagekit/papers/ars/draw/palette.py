@@ -34,6 +34,27 @@ BY_NAME = {NAMES[node]: colour for node, colour in NODES.items()}
 UNMAPPED = "#e3e3e3"
 
 
+CENTRAL, OTHERS = "Central", ("Randomized", "ARS", "D-SPTF")
+WHISKERS = "whiskers: 95% intervals over runs"
+
+
+def over_central(values: xr.DataArray, words: str) -> str:
+    """Each protocol's means over those of Central, from the least to the most, in words; nothing where Central is missing."""
+    mean, told = values.sel(statistic="mean"), []
+    present = mean.protocol.values.tolist()
+    if CENTRAL not in present:
+        return ""
+    for name in OTHERS:
+        share = (
+            mean.sel(protocol=name) / mean.sel(protocol=CENTRAL, drop=True) if name in present else xr.DataArray(np.nan)
+        )
+        if bool(share.notnull().any()):
+            told.append(
+                f"{name} {' to '.join(dict.fromkeys((f'{float(share.min()):.2f}', f'{float(share.max()):.2f}')))}"
+            )
+    return f"{words} over Central's: {', '.join(told)}"
+
+
 def with_own(palette: Mapping[str, str], data: xr.DataArray) -> dict[str, str]:
     """The colours of a palette, and further ones for the protocols of `data` that it does not have: a reader's own."""
     own = [name for name in data.protocol.values.tolist() if name not in palette]

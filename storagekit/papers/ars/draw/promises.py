@@ -1,66 +1,76 @@
 """What the unit interval promises, drawn: hashes to find a node, and keys that move."""
 
+from collections.abc import Mapping
+
 import altair as alt
+import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import Layered
-from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.marks import DASH, Layered, Side
+from storagekit.charts.panels import headed
 from storagekit.charts.theme import HEIGHT, PAPER, finished
-from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, PURPLE
+from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, PURPLE, grouped
 
-KINDS = {"least": "the least there must", "tuned": "tuned", "afresh": "built afresh"}
+KINDS = {"least": "the least that must", "tuned": "tuned", "afresh": "built afresh"}
 COLOUR = dict(zip(KINDS.values(), (BLUE, GREEN, ORANGE), strict=True))
-FOUND = {"probes": "one node", "probes_m": "two nodes"}
+# hashes by variable: what the legend calls them, and how many nodes they find
+FOUND = {"probes": ("one node", 1), "probes_m": ("two nodes", 2)}
 
 
-def moves(seen: xr.Dataset, moved: xr.Dataset) -> alt.TopLevelMixin:
-    """Hashes for a key, and keys that move with a change of metrics, by number of nodes. seen, moved: of `histories` and
-    `moves`."""
-    rows = pd.concat([_mean(moved[name], PERCENT).assign(kind=words) for name, words in KINDS.items()])
-    shade = alt.Scale(domain=list(COLOUR), range=list(COLOUR.values()))
-    right = (
-        alt.Chart(rows)
-        .mark_bar()
-        .encode(
-            x=_nodes(),
-            xOffset=alt.XOffset("kind:N", sort=list(COLOUR)),
-            y=alt.Y("value:Q", title="Keys that move (%)"),
-            color=alt.Color("kind:N", title="Interval", scale=shade, sort=list(COLOUR)),
-        )
-        .properties(height=HEIGHT)
-    )
+def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+    """Hashes for a key, and keys that move with a change of metrics, by number of nodes.
+
+    seen: of `histories`; moved: of `moves`, over `statistic` in place of its changes.
+    """
+    kinds = xr.concat([moved[name] for name in KINDS], xr.Variable("kind", list(KINDS.values())))
+    side = Side("Keys that move (%)", PERCENT)
+    bars = grouped(kinds, "nodes", "kind", COLOUR, side, "Interval", heading="Nodes", form=".0f", width=64)
     panels = [
-        headed(_probes(seen), "Hashes to find"),
-        headed(alt.layer(right), "Keys that go elsewhere after a change"),
+        headed(_probes(seen, paper["ars.algorithm.probes"]), "Hashes to find"),
+        headed(bars, "Keys that go elsewhere after a change"),
     ]
+    mean = moved.sel(statistic="mean")
+    tuned, afresh = (float(mean[name].mean()) for name in ("tuned", "afresh"))
+    worst = max(float(abs(seen[name] / count).max()) for name, (_, count) in FOUND.items())
     return finished(
-        side_by_side(panels, legends="independent"),
-        "The unit interval: two hashes a node, few keys moving",
-        f"metrics that wander at random; means over {int(seen.tunes.sum()):,} intervals and {moved.sizes['change']} changes",
+        alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", fill="independent"),
+        "The unit interval: hashes to find a node, and keys that move",
+        f"{worst:.2f} hashes a node at most; tuned, {tuned:.0%} of keys move on average, built afresh {afresh:.0%}",
+        f"metrics that wander at random; means over {int(seen.tunes.sum()):,} intervals and "
+        f"{moved.attrs['replications']} changes, whiskers: 95%",
     )
 
 
-def _probes(seen: xr.Dataset) -> Layered:
-    rows = pd.concat([_mean(seen[name], 1.0).assign(found=words) for name, words in FOUND.items()])
-    shade = alt.Scale(domain=list(FOUND.values()), range=[GREEN, PURPLE])
+def _probes(seen: xr.Dataset, said: float) -> Layered:
+    """Means by number of nodes, and the paper's, of so many hashes a node."""
+    rows = pd.concat(
+        [
+            pd.DataFrame({"nodes": seen.nodes.values, "value": np.ravel(seen[name].values), "found": words})
+            for name, (words, _) in FOUND.items()
+        ]
+    )
+    names = [words for words, _ in FOUND.values()]
+    shade = alt.Scale(domain=names, range=[GREEN, PURPLE])
+    key = alt.Legend(symbolType="circle", symbolOpacity=1)
+    top = alt.Scale(
+        domain=[0, 1.25 * max(float(rows["value"].to_numpy().max()), said * max(count for _, count in FOUND.values()))]
+    )
     point = (
         alt.Chart(rows)
         .mark_point(filled=True, size=70, opacity=1)
         .encode(
-            x=_nodes(),
-            y=alt.Y("value:Q", title="Hashes", scale=alt.Scale(domain=[0, 5])),
-            color=alt.Color("found:N", title="Of so many", scale=shade, sort=list(FOUND.values())),
+            x=alt.X("nodes:O", title="Nodes", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("value:Q", title="Hashes", scale=top),
+            color=alt.Color("found:N", title="Of so many", scale=shade, sort=names, legend=key),
         )
     )
-    rule = alt.Chart(pd.DataFrame({"said": [2.0, 4.0]})).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(y="said:Q")
+    paper = pd.DataFrame({"said": [said * count for _, count in FOUND.values()], "series": "paper"})
+    line = alt.Fill(
+        "series:N",
+        title=None,
+        scale=alt.Scale(domain=["paper"], range=[PAPER]),
+        legend=alt.Legend(symbolType=DASH, symbolStrokeWidth=0),
+    )
+    rule = alt.Chart(paper).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(y="said:Q", fill=line)
     return alt.layer(rule, point).properties(height=HEIGHT)
-
-
-def _nodes() -> alt.X:
-    return alt.X("nodes:O", title="Nodes", axis=alt.Axis(labelAngle=0))
-
-
-def _mean(values: xr.DataArray, factor: float) -> pd.DataFrame:
-    over = [dim for dim in values.dims if dim != "nodes"]
-    return (values.mean(over) * factor).rename("value").reset_coords(drop=True).to_dataframe().reset_index()

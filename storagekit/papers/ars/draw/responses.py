@@ -6,12 +6,12 @@ import xarray as xr
 from storagekit.charts.marks import Side, lines
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
-from storagekit.papers.ars.draw.palette import PROTOCOLS, RESPONSE, TO_MS, grouped, with_own
+from storagekit.papers.ars.draw.palette import PROTOCOLS, RESPONSE, TO_MS, WHISKERS, grouped, over_central, with_own
 
 IN_MS = Side(RESPONSE, TO_MS)
 VOLUMES = ("replicated", "erasure-coded", "both")
 # width of the bars of a volume
-GROUP = 130
+GROUP = 115
 
 
 def fig4(summary: xr.Dataset) -> alt.TopLevelMixin:
@@ -20,7 +20,12 @@ def fig4(summary: xr.Dataset) -> alt.TopLevelMixin:
     drawn = grouped(summary.response, "volume", "protocol", colours, IN_MS, "Protocol", width=200)
     busy = float(summary.utilization.sel(statistic="mean").mean()) if "utilization" in summary else None
     words = "" if busy is None else f"; disks are busy {busy:.1%} of the time"
-    return finished(drawn, "Figure 4: reads at the published load", f"8.8 reads a second on 30 disks{words}")
+    return finished(
+        drawn,
+        "Figure 4: reads at the published load",
+        f"{over_central(summary.response, 'mean response')}{words}",
+        WHISKERS,
+    )
 
 
 def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
@@ -37,7 +42,9 @@ def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 4: what the paper leaves open",
-        "volumes scaled until they fit or wrapped around the nodes; of coded blocks what is asked is fetched, or all of them",
+        f"{over_central(summary.response, 'under all readings mean response')}",
+        "volumes scaled until they fit or wrapped around the nodes; of coded blocks what is asked is fetched, or all of "
+        f"them; {WHISKERS}",
     )
 
 
@@ -62,7 +69,8 @@ def loads(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 4 under load: reads",
-        "both axes logarithmic; a line ends where requests outrun a node",
+        f"{over_central(response.isel(load=-1), f'at {times[-1]:g} times the load mean response')}",
+        f"both axes logarithmic; a line ends where requests outrun a node; {WHISKERS}",
     )
 
 
@@ -81,5 +89,6 @@ def fig5(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 5: reads and writes",
-        f"on both volumes; Financial: {summary.attrs.get('financial', 'unknown')}",
+        f"{over_central(summary.response, 'mean response')}",
+        f"on both volumes; each panel has its own scale; Financial: {summary.attrs.get('financial', 'unknown')}; {WHISKERS}",
     )

@@ -1,28 +1,32 @@
 """How shares come to rest, drawn: nearly equal queues, where they swing, and a node that slows down."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import altair as alt
-import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import Side, lines
-from storagekit.charts.panels import headed, side_by_side
-from storagekit.charts.theme import HEIGHT, PAPER, finished
+from storagekit.charts.marks import Side, from_zero, lines, ribbons, upright
+from storagekit.charts.panels import headed, in_rows, side_by_side
+from storagekit.charts.theme import HEIGHT, finished
 from storagekit.papers.ars.draw.palette import (
+    BLACK,
     BLUE,
     BY_NAME,
     GREEN,
     NAMES,
     ORANGE,
     PERCENT,
+    PURPLE,
     RATE,
     SKY,
     VERMILION,
+    WHISKERS,
     grouped,
 )
 
 LINES = (GREEN, ORANGE, VERMILION, SKY)
+# beside the colours of views
+WINDOWS = (SKY, PURPLE, BLACK)
 VIEWS = {"own": "each client its own", "shared": "one for all clients"}
 BY_VIEWS = dict(zip(VIEWS.values(), (GREEN, ORANGE), strict=True))
 # seconds of a run that a line has room for
@@ -50,10 +54,28 @@ def equal(summary: xr.Dataset) -> alt.TopLevelMixin:
         )
     ]  # fmt: skip
     return finished(
-        side_by_side(panels, legends="shared"),
-        "Where shares rest: nearly as many requests at each node, whatever its speed, while windows are short",
-        "ARS, reads of replicated data, 50 outstanding; with longer windows the slowest node holds more, and shares swing",
+        in_rows([panel.properties(height=180) for panel in panels], 1),
+        "Where the shares of ARS rest",
+        f"{_held(own.sel(statistic='mean'))}",
+        f"reads of replicated data, {_outstanding(summary):.0f} outstanding, each client with its own view; {WHISKERS}",
     )
+
+
+def _held(mean: xr.Dataset) -> str:
+    """How many times as much the slowest node holds as the quickest, and how many times the quickest answers."""
+    first = mean.rate.isel(window=0)
+    slowest, quickest = int(first.idxmin("node")), int(first.idxmax("node"))
+    more = mean.outstanding.sel(node=slowest, drop=True) / mean.outstanding.sel(node=quickest, drop=True)
+    told = ", ".join(f"{float(one):.2f} with windows of {float(one.window):g} s" for one in (more[0], more[-1]))
+    faster = float(first.sel(node=quickest) / first.sel(node=slowest))
+    return (
+        f"beside node {quickest}, which answers {faster:.0f} times as many, node {slowest} holds so many times the requests: "
+        f"{told}"
+    )
+
+
+def _outstanding(summary: xr.Dataset) -> float:
+    return float(summary.outstanding.sel(statistic="mean").sum("node").mean())
 
 
 def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = (0.03, 0.1, 1.0)) -> alt.TopLevelMixin:
@@ -65,9 +87,10 @@ def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = 
         "Window of ARS (s)", 1.0, alt.Scale(type="log", nice=False, padding=10),
         alt.Axis(values=summary.window.values.tolist(), format="~g"),
     )  # fmt: skip
-    side = Side("Standard deviation (% of what is outstanding)", PERCENT, alt.Scale(domainMin=0))
+    top = from_zero(float(named.swing.sel(node=node).max()) * PERCENT)
+    side = Side("Standard deviation (% of what is outstanding)", PERCENT, top)
     left = lines(named.swing.sel(node=node), "window", "views", BY_VIEWS, (at, side), "Views of nodes")
-    shade = dict(zip([f"{window:g} s" for window in compared], LINES, strict=False))
+    shade = dict(zip([f"{window:g} s" for window in compared], WINDOWS, strict=False))
     rows = held.sel(node=node, views="own", window=list(compared)).rename("requests").reset_coords(drop=True)
     table = rows.to_dataframe().reset_index()
     table["of"] = [f"{window:g} s" for window in table["window"]]
@@ -77,7 +100,11 @@ def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = 
         .mark_line(strokeWidth=1.5)
         .encode(
             x=alt.X("time:Q", title="Time (s)", scale=alt.Scale(nice=False, zero=False)),
-            y=alt.Y("requests:Q", title="Requests outstanding there", scale=alt.Scale(domain=[0, 50])),
+            y=alt.Y(
+                "requests:Q",
+                title="Requests outstanding there",
+                scale=from_zero(float(table["requests"].to_numpy().max())),
+            ),
             color=alt.Color(
                 "of:N", title="Window, own views", scale=alt.Scale(domain=list(shade), range=list(shade.values()))
             ),
@@ -89,35 +116,36 @@ def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = 
             legends="independent",
         ),
         f"Where shares swing: node {NAMES[node]}",
-        "ARS, reads of replicated data, 50 outstanding; standard deviation over time of what is at the slowest node",
+        f"with views of their own what is there varies by {_ends(summary.swing.sel(node=node))}",
+        f"ARS, reads of replicated data, {_outstanding(summary):.0f} outstanding; standard deviation over time of what is at "
+        f"the slowest node; {WHISKERS}",
     )
 
 
-def halved(data: xr.Dataset) -> alt.TopLevelMixin:
-    """The largest node's share of what is served, over time. data: of `halved`."""
-    share = data.share.mean("seed") * PERCENT
-    rows = share.rename("value").reset_coords(drop=True).to_dataframe().reset_index()
-    names = data.protocol.values.tolist()
+def _ends(swing: xr.DataArray) -> str:
+    own = swing.sel(statistic="mean", views="own")
+    return ", ".join(f"{float(one):.0%} with windows of {float(one.window):g} s" for one in (own[0], own[-1]))
+
+
+def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMixin:
+    """The largest node's share of what is served, over time.
+
+    summary: of `halved`, over `statistic`. settled: seconds until the share of each protocol has settled.
+    """
+    names = summary.protocol.values.tolist()
     adaptive = [name for name in names if name != "Central"]
     colours = dict(zip(adaptive, LINES, strict=False)) | {"Central": BLUE}
-    shade = alt.Scale(domain=names, range=[colours[name] for name in names])
-    line = (
-        alt.Chart(rows)
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=alt.X("time:Q", title="Time (s)", scale=alt.Scale(nice=False)),
-            y=alt.Y("value:Q", title="Share of the largest node (%)", scale=alt.Scale(zero=True)),
-            color=alt.Color("protocol:N", title="Protocol, window", scale=shade, sort=names),
-        )
-    )
-    at = pd.DataFrame({"at": [data.attrs["slows"]], "words": ["half its speed from here"]})
-    rule = alt.Chart(at).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(x="at:Q")
-    text = alt.Chart(at).mark_text(align="left", dx=4, color=PAPER).encode(x="at:Q", y=alt.value(8), text="words")
+    at = Side("Time (s)", scale=alt.Scale(nice=False, zero=False))
+    side = Side("Share of the largest node (%)", PERCENT, from_zero(float(summary.share.max()) * PERCENT))
+    drawn = ribbons(summary.share, "time", "protocol", colours, (at, side), "Protocol, window")
+    rule = upright(summary.attrs["slows"], "half its speed from here", "right", drop=8)
+    soon = "; ".join(f"{name}: {settled[name]:g} s" for name in names)
     return finished(
-        alt.layer(line, rule, text).properties(width=560, height=260),
+        alt.layer(drawn, rule).properties(width=560, height=260),
         "A node slows down: how soon shares follow",
-        f"reads of replicated data; mean over {data.sizes['seed']} runs and stretches of {_stretch(data):g} s, "
-        "within which nothing is told apart",
+        f"time until shares have settled: {soon}",
+        f"reads of replicated data; nothing is told apart within {_stretch(summary):g} s; bands: 95% over "
+        f"{summary.attrs['replications']} runs",
     )
 
 

@@ -4,37 +4,43 @@ import altair as alt
 import xarray as xr
 
 from storagekit.charts.marks import Layered, Side, lines
-from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import finished
-from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, grouped, with_own
+from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, WHISKERS, grouped, over_central, with_own
 
 MIXES = {"reads": "Reads only", "mixed": "Half of them writes"}
 VIEWS = {"each client its own": GREEN, "one for all clients": ORANGE}
-# width of the bars of a mix
-GROUP = 150
+# of the bars of a mix, and of a row of panels
+GROUP, LOW = 190, 190
 NAMED = {"own": "each client its own", "shared": "one for all clients"}
 
 
 def fig6(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Requests a second by mix and protocol. summary: of `fig6`, over `statistic`."""
     drawn = _bars(summary.request_rate, Side(RATE), width=240)
-    return finished(drawn, "Figure 6: throughput", "both volumes, 50 requests outstanding; once buffers are full")
+    found = over_central(summary.request_rate, "requests a second")
+    how = f"both volumes, 50 requests outstanding; once buffers are full; {WHISKERS}"
+    return finished(drawn, "Figure 6: throughput", found, how)
 
 
 def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     """The same under each `reading` of what the paper leaves open. summary: of `fig6_readings`, over `statistic`."""
     rate = summary.request_rate
-    side = Side(RATE, scale=alt.Scale(domain=[0, 1.1 * float(rate.max())], nice=False))
+    # the number of the highest bar is above it
+    side = Side(RATE, scale=alt.Scale(domain=[0, 1.15 * float(rate.max())], nice=False))
     panels = [
         headed(
-            _bars(rate.sel(reading=reading, drop=True), side, GROUP), reading.capitalize(), GROUP * rate.sizes["mix"]
+            _bars(rate.sel(reading=reading, drop=True), side, GROUP).properties(height=LOW),
+            reading.capitalize(),
+            GROUP * rate.sizes["mix"],
         )
         for reading in rate.reading.values.tolist()
     ]
     return finished(
-        side_by_side(panels, legends="shared"),
+        in_rows(panels, 2),
         "Figure 6: what the paper leaves open",
-        "what disks take next, and whether volumes are scaled until they fit or wrapped around the nodes",
+        f"{over_central(rate, 'under all readings requests a second')}",
+        f"what disks take next, and whether volumes are scaled until they fit or wrapped around the nodes; {WHISKERS}",
     )
 
 
@@ -68,5 +74,15 @@ def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "What the window of ARS does to its throughput",
-        "reads, 50 outstanding; each of five clients has its own view of the nodes, or all have one",
+        f"with views of their own: {'; '.join(_best_and_worst(summary, volume) for volume in summary.volume.values)}",
+        f"reads, 50 outstanding; each of five clients has its own view of the nodes, or all have one; {WHISKERS}",
     )
+
+
+def _best_and_worst(summary: xr.Dataset, volume: str) -> str:
+    rate = summary.request_rate.sel(statistic="mean", volume=volume, views="own")
+    ends = " and ".join(
+        f"{float(rate.sel(window=at)):,.0f}/s at {float(at):g} s"
+        for at in (rate.idxmax("window"), rate.idxmin("window"))
+    )
+    return f"{volume} {ends}"

@@ -1,6 +1,9 @@
 """Figures 5 and 7, drawn: a stream's requests as they go to two bricks, each with the delay that it carries."""
 
+from collections.abc import Mapping
+
 import altair as alt
+import numpy as np
 import xarray as xr
 
 from storagekit.charts.panels import headed, side_by_side
@@ -8,11 +11,19 @@ from storagekit.charts.theme import finished
 from storagekit.papers.dsfq.draw.palette import BLUE, ORANGE
 
 HEIGHT = 90
+CLAIM = "dsfq.example_delays"
+# which requests to A the claims name, by setting and coordinator
+ONE, TWO = ("first", "second", "third"), ("first", "second")
 
 
-def example_delays(data: xr.Dataset) -> alt.TopLevelMixin:
-    """A box for each request at its brick, its number the delay, its colour the coordinator. data: of `example_delays`."""
-    rows = data.to_dataframe().reset_index()
+def example_delays(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+    """A box for each request at its brick, its number the delay, its colour the coordinator; below it the paper's number.
+
+    data: of `example_delays`.
+    """
+    said = _said(data, paper)
+    rows = data.assign(paper=said).to_dataframe().reset_index()
+    rows["said"] = ["" if np.isnan(one) else f"paper: {one:g}" for one in rows["paper"].to_numpy()]
     panels = []
     for setting in data.setting.values.tolist():
         base = alt.Chart(rows[rows["setting"] == setting]).encode(
@@ -23,10 +34,26 @@ def example_delays(data: xr.Dataset) -> alt.TopLevelMixin:
         box = base.mark_rect(stroke="white", strokeWidth=3).encode(
             color=alt.Color("coordinator:N", title="Coordinator", scale=scale)
         )
-        text = base.mark_text(fontSize=15, fontWeight="bold", color="white").encode(text="delay:Q")
-        panels.append(headed(alt.layer(box, text).properties(height=HEIGHT), setting.capitalize(), 260))
+        text = base.mark_text(fontSize=15, fontWeight="bold", color="white", dy=-4).encode(text="delay:Q")
+        below = base.mark_text(fontSize=10, color="white", dy=12).encode(text="said:N")
+        panels.append(headed(alt.layer(box, text, below).properties(height=HEIGHT), setting.capitalize(), 280))
+    given, alike = int(said.notnull().sum()), int((said == data.delay).sum())
     return finished(
         side_by_side(panels, legends="shared"),
         "Figures 5 and 7: the delays that requests carry",
-        "numbers: the cost sent elsewhere since that coordinator last sent to the brick; to A 0, 2, 0, or 0, 1 and 1",
+        f"{alike} of the {given} delays that the paper gives are ours too",
+        "numbers: the cost sent elsewhere since that coordinator last sent to the brick",
     )
+
+
+def _said(data: xr.Dataset, paper: Mapping[str, float]) -> xr.DataArray:
+    """The paper's delays of requests to A, NaN of the others."""
+    said = xr.full_like(data.delay, np.nan, dtype=float)
+    to_a = np.flatnonzero(data.brick.values == "A")
+    for place, name in zip(to_a, ONE, strict=False):
+        said[0, place] = paper.get(f"{CLAIM}.one[{name}]", np.nan)
+    coordinator = data.coordinator.values[1]
+    for number, name in enumerate(TWO, 1):
+        for index, place in enumerate(to_a[coordinator[to_a] == number]):
+            said[1, place] = paper.get(f"{CLAIM}.two[{name},{index}]", np.nan)
+    return said

@@ -1,62 +1,71 @@
 """Loads that change in time, drawn: figures 13 and 14."""
 
+from collections.abc import Mapping
+
 import altair as alt
 import xarray as xr
 
-from storagekit.charts.marks import Layered
-from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.marks import Layered, Side, from_zero, ribbons, upright
+from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.papers.dsfq.draw.palette import RATE, STREAMS, TO_MB
 
-# seconds over which figure 14 is smoothed
-SMOOTH = 5
-PANEL = 330
+PANEL, TALL = 330, 180
+BANDS = "bands: 95% intervals over runs"
 
 
-def fig13(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Totals of f, g and h over a turn of h, a panel for each number of threads. data: of `fig13`."""
-    smooth = data.total.mean("seed").rolling(time=4, center=True, min_periods=1).mean()
-    most = float(smooth.max()) * TO_MB
+def fig13(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+    """Totals of f, g and h over a turn of h, a panel for each number of threads.
+
+    summary: of `fig13`, second by second, over `statistic`.
+    """
+    said = paper["dsfq.fig13.follows"]
+    rule = upright(said, f"paper: f follows within {said:g} s", "right", drop=4)
     panels = [
-        headed(_over_time(smooth.sel(threads=threads), "time", most), f"{threads} threads of f and of g on A", PANEL)
-        for threads in data.threads.values.tolist()
+        headed(
+            alt.layer(_over_time(summary.total.sel(threads=threads), "time", float(summary.total.max())), rule),
+            f"{threads} threads of f and of g on A",
+            PANEL,
+        )
+        for threads in summary.threads.values.tolist()
     ]
+    mean = summary.total.sel(statistic="mean").mean("threads")
+    share = mean.sel(stream="f") / mean.sel(stream="g")
+    # the later half of each half of a turn, in which totals are level
+    half = float(share.time[-1] + share.time[0]) / 2
+    on, off = (float(share.sel(time=slice(end - half / 2, end)).mean()) for end in (half, 2 * half))
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 13: h comes and goes on B, and f follows g",
-        "h is on for 10 s, then off; mean over turns and runs, a second at a time; weights 1:1:1",
+        f"once totals are level f's is {on:.2f} of g's while h is on, {off:.2f} while it is off",
+        f"h comes on at 0 s and goes at {half:g} s; means over turns, a second at a time; weights 1:1:1; {BANDS}",
     )
 
 
-def fig14(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Threads on A, then the totals under each policy. data: of `fig14`."""
-    threads = data.threads.sel(brick=0).rename("value")
-    total = data.service.sum("brick").mean("seed").rolling(window=SMOOTH, center=True).mean()
-    most = float(total.max()) * TO_MB
+def fig14(data: xr.Dataset, summary: xr.Dataset) -> alt.TopLevelMixin:
+    """Threads on A, then the totals under each policy. data: of `fig14`; summary: its totals, over `statistic`."""
+    threads = data.threads.sel(brick=0, drop=True).expand_dims(statistic=["mean", "low", "high"])
+    most = float(summary.total.max())
     count = _over_time(threads, "window", float(threads.max()), "Threads on A", 1.0)
     panels = [headed(count, "(a) threads on A, of those that are on", PANEL)]
-    for letter, policy in zip("bcde", data.policy.values.tolist(), strict=False):
-        heading = f"({letter}) {'no scheduling' if policy == 'none' else policy}"
-        panels.append(headed(_over_time(total.sel(policy=policy), "window", most), heading, PANEL))
-    rows = [side_by_side(panels[first : first + 2], legends="shared") for first in range(0, len(panels), 2)]
+    mean, apart = summary.total.sel(statistic="mean"), []
+    for letter, policy in zip("bcde", summary.policy.values.tolist(), strict=False):
+        name = "no scheduling" if policy == "none" else policy
+        panels.append(headed(_over_time(summary.total.sel(policy=policy), "window", most), f"({letter}) {name}", PANEL))
+        its = mean.sel(policy=policy)
+        typical = float((abs(its.diff("stream").squeeze("stream", drop=True)) / its.mean("stream")).median())
+        apart.append(f"{typical:.0%} with {name}")
     return finished(
-        alt.vconcat(*rows),
+        in_rows(panels, 2),
         "Figure 14: sinusoidal loads under each policy",
-        f"totals of f and g, means of {SMOOTH} s; both have A and two bricks each of their own; periods are ours",
+        f"f's and g's totals are apart in the median by {', '.join(apart)}",
+        f"means of {summary.attrs['smoothed']:g} s; both have A and two bricks each of their own; periods are ours; {BANDS}",
     )
 
 
 def _over_time(values: xr.DataArray, x: str, most: float, title: str = RATE, factor: float = TO_MB) -> Layered:
-    rows = (values * factor).rename("value").reset_coords(drop=True).to_dataframe().reset_index().dropna()
-    present = [name for name in STREAMS if name in set(rows["stream"])]
-    colours = alt.Scale(domain=present, range=[STREAMS[name] for name in present])
-    line = (
-        alt.Chart(rows)
-        .mark_line(strokeWidth=1.8)
-        .encode(
-            x=alt.X(x, type="quantitative", title="Time (s)", scale=alt.Scale(nice=False)),
-            y=alt.Y("value", type="quantitative", title=title, scale=alt.Scale(domain=[0, 1.05 * most])),
-            color=alt.Color("stream", type="nominal", title="Stream", scale=colours),
-        )
+    sides = (
+        Side("Time (s)", scale=alt.Scale(nice=False, zero=False)),
+        Side(title, factor, scale=from_zero(most * factor)),
     )
-    return alt.layer(line).properties(height=180)
+    return ribbons(values, x, "stream", STREAMS, sides, "Stream").properties(height=TALL)

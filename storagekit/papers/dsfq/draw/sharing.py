@@ -3,85 +3,132 @@
 from collections.abc import Mapping
 
 import altair as alt
-import pandas as pd
+import numpy as np
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, level, lines
+from storagekit.charts.marks import Layered, Side, from_zero, level, lines, paper_points, upright
 from storagekit.charts.panels import headed, side_by_side
-from storagekit.charts.theme import PAPER, finished
+from storagekit.charts.theme import finished
 from storagekit.papers.dsfq.draw.palette import RATE, STREAMS, TO_MB, TO_MS, WHERE
 
 ON_B = "Threads of g on B"
-SHARED = "A"
+WHISKERS = "whiskers: 95% intervals over runs, mostly smaller than the marks"
 
 
 def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """Throughput and response of both streams against the threads of g. summary: of `fig8`, over `statistic`."""
     one, at = summary.sel(depth=depth), Side("Threads of g")
-    share = pd.DataFrame({"at": [paper["dsfq.fig8.share_at"]], "words": ["paper: its share from here"]})
-    rule = alt.Chart(share).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(x="at:Q")
-    text = (
-        alt.Chart(share).mark_text(align="right", dx=-4, color=PAPER).encode(x="at:Q", y=alt.value(245), text="words")
-    )
-    rates = lines(one.throughput, "threads", "stream", STREAMS, (at, Side(RATE, TO_MB)), "Stream")
-    waits = lines(one.response, "threads", "stream", STREAMS, (at, Side("Response (ms)", TO_MS)), "Stream")
-    panels = [headed(alt.layer(rates, rule, text), "Throughput"), headed(alt.layer(waits, rule), "Response")]
+    from_here = paper["dsfq.fig8.share_at"]
+    rates = lines(one.throughput, "threads", "stream", STREAMS, (at, _to(one.throughput, RATE, TO_MB)), "Stream")
+    waits = lines(one.response, "threads", "stream", STREAMS, (at, _to(one.response, "Response (ms)", TO_MS)), "Stream")
+    share = upright(from_here, f"paper: its share from {from_here:g} threads", drop=245)
+    panels = [
+        headed(alt.layer(rates, share), "Throughput"),
+        headed(alt.layer(waits, upright(from_here, "")), "Response"),
+    ]
+    end = one.sel(statistic="mean").isel(threads=-1)
+    part = float(end.throughput.sel(stream="g") / end.throughput.sum("stream"))
     return finished(
         side_by_side(panels, legends="shared"),
-        "Figure 8: g gets its two thirds of a brick, and no more",
-        f"30 threads of f, weights 1:2, D = {depth}; beyond its share g's threads wait and f is left alone",
+        "Figure 8: one brick, weights 1:2",
+        f"with {int(end.threads)} threads g has {part:.0%} of the brick, its weight being two of three; f waits "
+        f"{float(end.response.sel(stream='f')) * TO_MS:.0f} ms, g {float(end.response.sel(stream='g')) * TO_MS:.0f} ms",
+        f"30 threads of f, D = {depth}; {WHISKERS}",
     )
 
 
-def fig9(summary: xr.Dataset) -> alt.TopLevelMixin:
+def fig9(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """Totals, and what g gets on each brick, against its threads on B. summary: of `fig9`, over `statistic`."""
+    few, many = (float(summary.threads[place]) for place in (0, -1))
+    claim = "dsfq.fig9.b_{}".format
+    said = [(few, paper[claim(name)]) for name in ("start[f]", "start[g_A]")]
+    said += [(many, paper[claim(name)]) for name in ("end[f_A]", "end[g_A]", "end[g_B]")]
+    marks = paper_points(said, "threads", (ON_B, RATE))
+    # the paper's diamonds lie below what was made to match them
+    large = alt.layer(marks, _totals(summary.sel(panel="b", drop=True), ON_B))
     panels = [
         headed(_totals(summary.sel(panel="a", drop=True), ON_B), "(a) files to 16 KB, weights 1:1"),
-        headed(_totals(summary.sel(panel="b", drop=True), ON_B), "(b) files to 1 MB, weights 1:4, calibrated bricks"),
+        headed(large, "(b) files to 1 MB, weights 1:4, calibrated bricks"),
     ]
+    shares = _share(summary).isel(threads=-1)
     return finished(
-        side_by_side(panels, legends="shared"),
+        side_by_side(panels, legends="shared").resolve_scale(fill="shared"),
         "Figure 9: of what g gets on B, f gets its share back on A",
-        "30 threads each on A; whiskers: 95%; once g has more on B than f could have of A, totals part",
+        f"with {many:g} threads on B f's total is {float(shares.sel(panel='a')):.2f} of g's in (a), "
+        f"{float(shares.sel(panel='b')):.2f} in (b) (paper: {paper['dsfq.fig9.b_ratio']:g})",
+        f"30 threads each on A; {WHISKERS}",
     )
 
 
-def fig10(summary: xr.Dataset) -> alt.TopLevelMixin:
+def fig10(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """Totals against a third of the threads of g."""
     on_a = summary.assign_coords(threads=summary.threads / 3)
+    said = paper["dsfq.fig10.balanced_from"]
+    rule = upright(said, f"paper: balanced from {said:g}", "right", drop=240)
+    behind = 1 - 1 / _share(on_a)
+    there, few = float(np.interp(said, on_a.threads, behind)), float(on_a.threads[0])
     return finished(
-        _totals(on_a, "Threads of g, a third of all"),
+        alt.layer(_totals(on_a, "Threads of g, a third of all"), rule),
         "Figure 10: g striped over three bricks",
-        "30 threads of f on A; a thread of g is at one of three bricks at a time, most of them at A, which holds them up",
+        f"with the paper's {said:g} threads g is {there:.1%} behind f; with {few:g}, {float(behind[0]):.0%}",
+        "30 threads of f on A; whiskers: 95% intervals over runs",
     )
 
 
 def fig11(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Totals, and how far they are apart from second to second, by coordinators."""
     counts = summary.coordinators.values.tolist()
-    panels = [headed(_totals(summary.sel(coordinators=count), ON_B), f"{count} in turn", 240) for count in counts]
-    return finished(
-        side_by_side(panels, legends="shared"),
-        "Figure 11: through one, two and four coordinators",
-        "as figure 9(a); each coordinator knows a part of what goes elsewhere, and all of them the whole",
-    )
-
-
-def fig12(summary: xr.Dataset, minimum: float) -> alt.TopLevelMixin:
-    """Totals under HYBRID-DSFQ, by coordinators; a line at g's minimum share of A."""
-    made = float(summary.service.sel(statistic="mean", brick=0).sum("stream").mean())
     panels = [
         headed(
-            alt.layer(_totals(summary.sel(coordinators=count), ON_B), level(minimum * made, "g's minimum of A", TO_MB)),
-            f"{count} coordinator{'s in turn' if count > 1 else ''}",
+            _totals(summary.sel(coordinators=count), ON_B), f"{count} {'coordinator' if count == 1 else 'in turn'}", 240
         )
-        for count in summary.coordinators.values.tolist()
+        for count in counts
     ]
+    widest = abs(1 - _share(summary)).max("threads")
+    told = ", ".join(f"{float(widest.sel(coordinators=count)):.1%} with {count}" for count in counts)
     return finished(
-        side_by_side(panels, legends="shared"),
-        "Figure 12: a twelfth of A is always g's",
-        "20 threads each on A; totals part once g has much on B, and g is not shut out of A",
+        side_by_side(panels, legends="shared").resolve_scale(y="shared"),
+        "Figure 11: through one, two and four coordinators",
+        f"f's total is off g's by at most {told}",
+        f"as figure 9(a); {WHISKERS}",
     )
+
+
+def fig12(summary: xr.Dataset, minimum: float, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+    """Totals under HYBRID-DSFQ, by coordinators; a line at g's minimum share of A, and where the paper's totals part."""
+    service = summary.service.sel(statistic="mean")
+    made = float(service.isel(brick=0).sum("stream").mean())
+    said = paper["dsfq.fig12.balanced_below"]
+    panels = []
+    for count in summary.coordinators.values.tolist():
+        one = summary.sel(coordinators=count)
+        on_b = one.service.sel(statistic="mean", stream="g").isel(brick=1)
+        # threads with which g has on B what it has there where the paper's totals part
+        at = float(np.interp(said, on_b * TO_MB, on_b.threads))
+        heading = f"{count} coordinator{'s in turn' if count > 1 else ''}"
+        side = "right" if at < float(on_b.threads[-1]) / 2 else "left"
+        parts = upright(at, f"paper: equal up to {said:g} MB/s on B", side, drop=180)
+        floor = level(minimum * made, "g's minimum of A", TO_MB, "below right")
+        panels.append(headed(alt.layer(_totals(one, ON_B), floor, parts), heading))
+    g_on_a = service.sel(stream="g").isel(brick=0, threads=-1) / service.isel(brick=0, threads=-1).sum("stream")
+    ends = _share(summary).isel(threads=-1)
+    return finished(
+        side_by_side(panels, legends="shared").resolve_scale(y="shared"),
+        "Figure 12: a minimum share of A for g",
+        f"with {int(summary.threads[-1])} threads on B g keeps {float(g_on_a.min()):.1%} of A, {minimum:.1%} being promised; "
+        f"f's total is then {float(ends.min()):.2f} of g's",
+        f"20 threads each on A; {WHISKERS}",
+    )
+
+
+def _share(summary: xr.Dataset) -> xr.DataArray:
+    """f's mean total over g's."""
+    total = summary.total.sel(statistic="mean")
+    return total.sel(stream="f", drop=True) / total.sel(stream="g", drop=True)
+
+
+def _to(values: xr.DataArray, words: str, factor: float) -> Side:
+    return Side(words, factor, scale=from_zero(float(values.max()) * factor))
 
 
 def _totals(summary: xr.Dataset, title: str) -> Layered:
@@ -90,9 +137,9 @@ def _totals(summary: xr.Dataset, title: str) -> Layered:
     series = {
         "f": summary.total.sel(stream="f"),
         "g": summary.total.sel(stream="g"),
-        "g on A": g.sel(brick=0),
+        "g on A": g.isel(brick=0),
         "g elsewhere": g.isel(brick=slice(1, None)).sum("brick"),
     }
     rows = xr.concat([one.drop_vars(("stream", "brick"), errors="ignore") for one in series.values()], "series")
     rows = rows.assign_coords(series=list(series))
-    return lines(rows, "threads", "series", WHERE, (Side(title), Side(RATE, TO_MB)), None)
+    return lines(rows, "threads", "series", WHERE, (Side(title), _to(summary.total, RATE, TO_MB)), None)

@@ -5,10 +5,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import Layered
-from storagekit.charts.panels import headed, side_by_side
-from storagekit.charts.theme import PAPER, finished
-from storagekit.papers.dsfq.draw.palette import STREAMS
+from storagekit.charts.marks import Layered, from_zero, level, upright
+from storagekit.charts.panels import headed
+from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
+from storagekit.papers.dsfq.draw.palette import BLACK, BLUE, SKY, VERMILION
 
 NAMES = {
     "theorem1": "theorem 1",
@@ -19,66 +19,84 @@ NAMES = {
     "theorem1.unscheduled": "theorem 1, no scheduling",
     "theorem2.single": "theorem 2, brick by brick",
 }
+PALETTE = dict(zip(NAMES.values(), COLOURS, strict=True))
 SHARE = "Worst interval, times the bound"
+# smaller shares of a bound are all alike
+LEAST = 1e-3
 
 
 def search(data: xr.Dataset) -> alt.TopLevelMixin:
     """How much of each bound the worst interval of each setting took. data: of `searched`."""
-    panels = [headed(alt.layer(_settings(data)), "At random"), headed(_climbed(data), "Climbing")]
+    panels = [headed(_settings(data), "Settings at random"), headed(_climbed(data), "Climbing from the tightest")]
     tightest = {name: float(data.tightest.sel(bound=name)) for name in NAMES}
     broken = ", ".join(NAMES[name] for name in data.target.values if tightest[name] > 1)
     return finished(
-        side_by_side(panels, legends="independent"),
+        alt.hconcat(*panels, spacing=30).resolve_scale(color="shared"),
         "Bounds attacked: what is above 1 breaks",
         f"{data.attrs['settings']:,} settings; broken: {broken or 'none'}",
+        f"the last two bounds are not promised; shares below {LEAST:g} of a bound are left out",
     )
 
 
 def counterexample(data: xr.Dataset) -> alt.TopLevelMixin:
     """The worst interval of theorem 4 as printed. data: of `counterexample`."""
     of = data.attrs
-    path = data.served.stack(place=["stream", "brick"])
+    served = data.served.stack(place=["stream", "brick"]).transpose("place", "time")
     rows = [
-        {"time": when * 1e3, "served": value, "stream": stream, "where": f"{stream} on {brick}"}
-        for (stream, brick), column in zip(
-            path.place.values.tolist(), path.transpose("place", "time").values, strict=True
-        )
+        {"time": when * 1e3, "served": value, "where": f"{stream} on {brick}"}
+        for (stream, brick), column in zip(served.place.values.tolist(), served.values, strict=True)
         for when, value in zip(data.time.values, column, strict=True)
         if column.any()
     ]
-    served = (
-        alt.Chart(pd.DataFrame(rows))
-        .mark_line(interpolate="step-after")
+    apart = pd.DataFrame({"time": data.time.values * 1e3, "unfairness": data.unfairness.values})
+    panels = [
+        headed(_served(pd.DataFrame(rows)), "What is served"),
+        headed(_apart(apart, of["bound"]), "How far apart"),
+    ]
+    return finished(
+        alt.hconcat(*panels, spacing=30),
+        "Theorem 4 as printed, attacked",
+        f"{of['requests']} requests take f and g {of['unfair']:,.0f} sectors apart, the printed bound is {of['bound']:,.0f}, "
+        f"repaired {of['repaired']:,.0f}",
+        f"{of['coordinators']} coordinators, D = {of['depth']}; a sector is a unit of cost",
+    )
+
+
+def _served(rows: pd.DataFrame) -> Layered:
+    """Sectors of each stream at each brick, over time."""
+    names = list(dict.fromkeys(rows["where"]))
+    shades = {
+        name: VERMILION if name[0] == "g" else shade for name, shade in zip(names, (BLUE, SKY, *COLOURS), strict=False)
+    }
+    same = {"shorthand": "where:N", "title": None, "sort": names, "legend": alt.Legend(orient="top-left")}
+    line = (
+        alt.Chart(rows)
+        .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
-            x=alt.X("time:Q", title="Time (ms)"),
-            y=alt.Y("served:Q", title="Served (sectors)"),
-            color=alt.Color(
-                "stream:N", scale=alt.Scale(domain=list("fg"), range=[STREAMS["f"], STREAMS["g"]]), title="Stream"
-            ),
-            strokeDash=alt.StrokeDash("where:N", title=None),
+            x=_milliseconds(),
+            y=alt.Y("served:Q", title="Served (sectors)", scale=from_zero(float(rows["served"].to_numpy().max()))),
+            color=alt.Color(**same, scale=alt.Scale(domain=names, range=[shades[name] for name in names])),
+            strokeDash=alt.StrokeDash(**same, scale=alt.Scale(domain=names, range=[[1, 0], [6, 3], [2, 2]])),
         )
     )
-    apart = pd.DataFrame({"time": data.time.values * 1e3, "unfairness": data.unfairness.values})
+    return alt.layer(line).properties(height=HEIGHT)
+
+
+def _apart(rows: pd.DataFrame, bound: float) -> Layered:
+    top = max(bound, float(rows["unfairness"].to_numpy().max()))
     line = (
-        alt.Chart(apart)
-        .mark_line(interpolate="step-after")
-        .encode(x=alt.X("time:Q", title="Time (ms)"), y=alt.Y("unfairness:Q", title="Unfairness (sectors)"))
+        alt.Chart(rows)
+        .mark_line(interpolate="step-after", strokeWidth=2, color=BLACK)
+        .encode(x=_milliseconds(), y=alt.Y("unfairness:Q", title="Unfairness (sectors)", scale=from_zero(top)))
     )
-    bound = (
-        alt.Chart(pd.DataFrame({"bound": [of["bound"]]})).mark_rule(color=PAPER, strokeDash=[4, 3]).encode(y="bound:Q")
-    )
-    return finished(
-        side_by_side(
-            [headed(alt.layer(served), "What is served"), headed(alt.layer(line, bound), "Apart; dashed: the bound")],
-            legends="independent",
-        ),
-        "Theorem 4 as printed, broken",
-        f"{of['requests']} requests, {of['coordinators']} coordinators, D = {of['depth']}: {of['unfair']:,.0f} apart, bound "
-        f"{of['bound']:,.0f}, repaired {of['repaired']:,.0f}",
-    )
+    return alt.layer(line, level(bound, f"the bound as printed: {bound:,.0f}")).properties(height=HEIGHT)
 
 
-def _settings(data: xr.Dataset) -> alt.Chart:
+def _milliseconds() -> alt.X:
+    return alt.X("time:Q", title="Time (ms)", scale=alt.Scale(zero=False))
+
+
+def _settings(data: xr.Dataset) -> Layered:
     """The part of settings whose share is at most so much."""
     parts = np.linspace(0, 1, 101)
     rows = []
@@ -89,16 +107,24 @@ def _settings(data: xr.Dataset) -> alt.Chart:
             rows += [
                 {"part": p, "share": s, "bound": NAMES[bound]}
                 for p, s in zip(parts, np.quantile(share, parts), strict=True)
+                if s >= LEAST
             ]
-    return (
+    most = max(1.0, *(row["share"] for row in rows))
+    lines = (
         alt.Chart(pd.DataFrame(rows))
         .mark_line()
         .encode(
-            x=alt.X("share:Q", scale=alt.Scale(type="log"), title=SHARE),
+            x=alt.X(
+                "share:Q",
+                scale=alt.Scale(type="log", domain=[LEAST, 1.2 * most], nice=False),
+                axis=alt.Axis(values=[10.0**power for power in range(-3, 7)], format="~g"),
+                title=SHARE,
+            ),
             y=alt.Y("part:Q", title="Part of settings", axis=alt.Axis(format="%")),
-            color=alt.Color("bound:N", title=None),
+            color=_bounds(),
         )
     )
+    return alt.layer(lines, upright(1.0, "the bound", "right", HEIGHT - 16)).properties(height=HEIGHT)
 
 
 def _climbed(data: xr.Dataset) -> Layered:
@@ -108,9 +134,15 @@ def _climbed(data: xr.Dataset) -> Layered:
         alt.Chart(rows)
         .mark_line()
         .encode(
-            x=alt.X("round:Q", title="Round"),
-            y=alt.Y("share:Q", title=SHARE),
-            color=alt.Color("bound:N", title=None),
+            x=alt.X("round:Q", title="Round", axis=alt.Axis(tickMinStep=1, format="d")),
+            y=alt.Y("share:Q", title=SHARE, scale=from_zero(max(1.0, float(rows["share"].to_numpy().max())))),
+            color=_bounds(),
         )
     )
-    return alt.layer(lines, alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=PAPER).encode(y="one:Q"))
+    one = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(y="one:Q")
+    return alt.layer(lines, one).properties(height=HEIGHT)
+
+
+def _bounds() -> alt.Color:
+    scale = alt.Scale(domain=list(PALETTE), range=list(PALETTE.values()))
+    return alt.Color("bound:N", title="Bound", sort=list(PALETTE), scale=scale)

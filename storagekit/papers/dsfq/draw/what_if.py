@@ -31,7 +31,8 @@ def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         alt.hconcat(total, second, spacing=50),
         "f on brick A, g on A and B: what does each get?",
-        f"{_promise(float(data.bound))} Together: {held}.",
+        _promise(float(data.bound)),
+        f"Together: {held}.",
     )
 
 

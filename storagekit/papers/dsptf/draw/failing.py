@@ -9,6 +9,7 @@ from storagekit.axes import title
 from storagekit.charts.marks import Layered, level, table
 from storagekit.charts.panels import side_by_side
 from storagekit.charts.theme import COLOURS, finished
+from storagekit.charts.words import span
 from storagekit.papers.dsptf.draw.palette import TO_MS, room_for
 
 
@@ -21,11 +22,23 @@ def failing(summary: xr.Dataset) -> alt.TopLevelMixin:
         (summary.extra_services, "Reads served twice (%)", 100.0, ".1f", None),
         (summary.response, "Mean response time (ms)", TO_MS, ".0f", None),
     ]
+    means = summary.sel(statistic="mean")
+    slow = (means.response.isel(timeout=-1) / means.response.isel(timeout=0)).values
     return finished(
         side_by_side([_by_loss(*panel) for panel in panels], legends="shared"),
         "A brick stops and comes back",
-        f"two copies on eight bricks, {loop:.0f} outstanding, 90% reads; one brick is away for 30% of the run",
+        f"{_lost(means.outstanding, loop)}; clients that wait {float(summary.timeout[-1]):g} s rather than "
+        f"{float(summary.timeout[0]):g} s have {span(slow, '.1f')} times the mean response time; up to "
+        f"{100 * float(means.extra_services.max()):.1f}% of reads are served twice.",
+        f"Two copies on eight bricks, {loop:.0f} outstanding, 90% reads; one brick is away for 30% of the run. Whiskers: 95% "
+        "intervals.",
+        legends="bottom",
     )
+
+
+def _lost(outstanding: xr.DataArray, loop: float) -> str:
+    missing = loop - float(outstanding.min())
+    return "No request is lost" if missing < 0.5 else f"{missing:.0f} requests are missing from the loop"
 
 
 def _by_loss(values: xr.DataArray, words: str, factor: float, form: str, line: float | None) -> Layered:
@@ -36,7 +49,7 @@ def _by_loss(values: xr.DataArray, words: str, factor: float, form: str, line: f
     waits = list(rows["waits"].unique())
     top = room_for(rows, line or 0.0)
     base = alt.Chart(rows).encode(
-        x=alt.X("lost:N", title=f"{title('loss')}", sort=None, axis=alt.Axis(labelAngle=0)),
+        x=alt.X("lost:N", title=title("loss"), sort=None, axis=alt.Axis(labelAngle=0)),
         xOffset=alt.XOffset("waits:N", sort=waits),
     )
     colour = alt.Color("waits:N", title=title("timeout"), scale=alt.Scale(domain=waits, range=COLOURS[4:6]))
@@ -47,4 +60,4 @@ def _by_loss(values: xr.DataArray, words: str, factor: float, form: str, line: f
     ]
     if line is not None:
         layers = [*layers, level(line, f"{line:.0f}")]
-    return alt.layer(*layers).properties(width=165, height=200)
+    return alt.layer(*layers).properties(width=190, height=200)

@@ -7,11 +7,13 @@ import pandas as pd
 import xarray as xr
 
 from storagekit.axes import title
-from storagekit.charts.marks import Layered, Side, level, lines, paper_scale, table
+from storagekit.charts.marks import LYING, Layered, Side, level, lines, paper_fill, table
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
+from storagekit.charts.words import listed
 from storagekit.papers.dsptf.draw.palette import COLOUR, PERCENT, TO_MS, room_for
 
+BYTES = "Bytes over data of the request (%)"
 LATENCY = f"{title('latency')} (ms)"
 KINDS = {"request": "#6baed6", "claim": "#fd8d3c", "write": "#a1d99b", "acknowledgement": "#bdbdbd"}
 # where the live chart begins: the loop of table 1
@@ -31,12 +33,28 @@ def network(gain: xr.DataArray, read_share: float = 0.9) -> alt.TopLevelMixin:
         across = Side(LATENCY, TO_MS, _square_root(), ticks)
         palette = dict(zip(depths, COLOURS, strict=False))
         drawn = lines(more.sel(replicas=replicas), "latency", "depth", palette, (across, up), title("depth"))
-        panels.append(headed(alt.layer(level(0, ""), drawn), f"{replicas} replicas", 240))
+        panels.append(headed(alt.layer(level(0, ""), drawn), f"{replicas} replicas", 270))
     return finished(
         side_by_side(panels, legends="shared"),
         "What a fast network buys",
-        f"gain in throughput, {read_share:.0%} reads; the axis of latency shows square roots",
+        f"D-SPTF is ahead of hashing {listed(_ahead(means))}, over {means.sizes['replicas'] * means.sizes['depth']} loads.",
+        f"Gain in throughput, {read_share:.0%} reads; the axis of latency shows square roots. "
+        f"Whiskers: 95% intervals{_of(gain)}.",
+        legends="bottom",
     )
+
+
+def _ahead(means: xr.DataArray) -> list[str]:
+    """With how many loads D-SPTF gains anything, at the longest two latencies."""
+    loads = means.sizes["replicas"] * means.sizes["depth"]
+    counts = {TO_MS * float(one.latency): int((one > 0).sum()) for one in means.transpose("latency", ...)[-2:]}
+    return [f"at {ms:g} ms with {'all' if count == loads else count}" for ms, count in counts.items()]
+
+
+def _of(summary: xr.DataArray | xr.Dataset) -> str:
+    """How many runs an interval is of, where that is known."""
+    runs = summary.attrs.get("replications")
+    return f" of {runs} runs" if runs else ""
 
 
 def explored(summary: xr.Dataset) -> alt.TopLevelMixin:
@@ -56,7 +74,8 @@ def explored(summary: xr.Dataset) -> alt.TopLevelMixin:
     return finished(
         chart.add_params(*choices.values()).properties(width=560, height=HEIGHT),
         "D-SPTF beside hashing",
-        "choose a load below; along the top, the gain over hashing",
+        f"By load and latency {rows['gain'].min():+.0f} to {rows['gain'].max():+.0f}% of hashing's throughput.",
+        "Choose a load below; along the top, the gain over hashing. Whiskers: 95% intervals.",
     )
 
 
@@ -85,7 +104,7 @@ def _hashing(base: alt.Chart) -> list[alt.Chart]:
 def _series() -> alt.Color:
     both = ["D-SPTF", "Hashing"]
     scale = alt.Scale(domain=both, range=[COLOUR[name] for name in both])
-    return alt.Color("scheme:N", title=None, scale=scale, legend=alt.Legend(symbolType="circle", symbolOpacity=1))
+    return alt.Color("scheme:N", title=None, scale=scale, legend=alt.Legend(symbolType=LYING, symbolStrokeWidth=3))
 
 
 def _choice(summary: xr.Dataset, axis: str) -> alt.Parameter:
@@ -122,11 +141,14 @@ def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
     panels = [
         headed(_stacked(summary.number.sel(size=first), 1.0, "Messages per request"), "Messages of a request", 200),
         headed(
-            _stacked(summary.bytes.sel(size=first), PERCENT / first, "Bytes over data of the request (%)"),
+            _stacked(summary.bytes.sel(size=first), PERCENT / first, BYTES),
             f"Their bytes, {sizes[first]} requests",
             200,
         ),
     ]
+    most = max(summary.replicas.values.tolist())
+    adds = added.loc[added["replicas"] == most, :]
+    found = [f"{row.mean:.1f}% to {row.words}" for row in adds.itertuples()]
     return finished(
         alt.hconcat(
             side_by_side(panels, legends="shared"),
@@ -134,8 +156,17 @@ def messages(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
             spacing=30,
         ).resolve_scale(color="independent", fill="independent"),
         "What the network carries",
-        "D-SPTF, 50 µs, 16 outstanding, 90% reads; a message has 50 bytes, and a write its data for every replica besides",
+        f"With {most} replicas messages without data add {listed(found)}"
+        + (f" (paper: {listed([f'{value:g}%' for _, value, _ in said])})." if said else "."),
+        "D-SPTF, 50 µs, 16 outstanding, 90% reads; a message has 50 bytes, and a write its data for every replica besides. "
+        f"Dashes: the paper. Whiskers: 95% intervals; those of the sums are within {_wide(summary.number):.1%}.",
     )
+
+
+def _wide(values: xr.DataArray) -> float:
+    """The half-width of the sums over kinds over the sums, at most, as if kinds were off together."""
+    sums = values.sum("kind")
+    return float(((sums.sel(statistic="high") - sums.sel(statistic="low")) / 2 / sums.sel(statistic="mean")).max())
 
 
 def _stacked(values: xr.DataArray, factor: float, words: str) -> Layered:
@@ -160,21 +191,20 @@ def _overhead(rows: pd.DataFrame, said: Sequence[tuple[int, float, str]]) -> Lay
     offset = alt.XOffset("words:N", sort=sizes)
     shades, under = alt.Scale(domain=sizes, range=COLOURS[4:6]), alt.Legend(orient="bottom")
     top = alt.Scale(domain=[0, 1.05 * room_for(rows, *(value for _, value, _ in said))], nice=False)
-    y = alt.Y("mean", title="Bytes over data of the request (%)", scale=top)
-    base = alt.Chart(rows).encode(x=_replicas(), xOffset=offset)
+    theirs = {(replicas, words): value for replicas, value, words in said}
+    places = zip(rows["replicas"], rows["words"], rows["high"], strict=True)
+    ends = [max(float(high), theirs.get((replicas, words), 0.0)) for replicas, words, high in places]
+    y = alt.Y("mean", title=BYTES, scale=top)
+    base = alt.Chart(rows.assign(end=ends)).encode(x=_replicas(), xOffset=offset)
+    whisker = base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low", title=BYTES), y2="high")
     bar = base.mark_bar().encode(y=y, color=alt.Color("words:N", title=None, sort=sizes, scale=shades, legend=under))
-    number = base.mark_text(fontSize=11).encode(y=alt.value(HEIGHT - 8), text=alt.Text("mean", format=".1f"))
+    number = base.mark_text(fontSize=11, dy=-9).encode(y="end:Q", text=alt.Text("mean", format=".1f"))
     dash = (
         alt.Chart(pd.DataFrame(said, columns=["replicas", "paper", "words"]).assign(series="paper"))
-        .mark_tick(thickness=3, width={"band": 0.9})
-        .encode(
-            x=_replicas(),
-            xOffset=offset,
-            y="paper:Q",
-            fill=alt.Fill("series:N", title=None, scale=paper_scale(), legend=under),
-        )
+        .mark_tick(thickness=3, width={"band": 0.9}, opacity=1)
+        .encode(x=_replicas(), xOffset=offset, y="paper:Q", fill=paper_fill(LYING, orient="bottom"))
     )
-    return alt.layer(bar, number, dash).properties(height=HEIGHT)
+    return alt.layer(bar, whisker, number, dash).properties(height=HEIGHT)
 
 
 def _replicas() -> alt.X:

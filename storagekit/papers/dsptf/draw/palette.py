@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, paper_scale, table
-from storagekit.charts.theme import COLOURS
+from storagekit.charts.marks import LYING, STANDING, Layered, Side, paper_fill, table
+from storagekit.charts.theme import COLOURS, PAPER, TINT
+from storagekit.charts.words import listed
 
 SCHEMES = ["Central SPTF", "D-SPTF", "Hashing", "LARD"]
 FIVE = [*SCHEMES, "Weighted hash"]
@@ -28,6 +29,8 @@ TRACES = {"sap": "SAP", "cello2002": "Cello2002", "websearch": "WebSearch", "fin
 TO_MS, PERCENT = 1e3, 100.0
 RESPONSE = "Response time (ms)"
 ROW, PANEL = 26, 185
+# what a legend calls a range of the paper's
+RANGE = "paper, a range"
 
 
 def schemes_in(data: xr.DataArray | xr.Dataset, papers: Sequence[str] = SCHEMES) -> list[str]:
@@ -48,28 +51,29 @@ def scheme_rows(
     order: Sequence[str],
     side: Side,
     *,
+    of: str = "scheme",
     said: Sequence[tuple[str, float, float]] = (),
     named: bool = True,
     form: str = ".1f",
 ) -> Layered:
-    """A lying bar for each `scheme` with its interval and its number.
+    """A lying bar for each `scheme`, or what else the rows are `of`, with its interval and its number.
 
-    said: scheme, and from where to where the paper sees it, in the unit of the axis; two equal numbers are a dash. named:
-    whether the rows bear their schemes.
+    said: row, and from where to where the paper sees it, in the unit of the axis; two equal numbers are a dash. named:
+    whether the rows bear their names.
     """
     rows = table(summary, side.factor)
-    rows = rows.loc[rows["scheme"].isin(list(order)), :]
+    rows = rows.loc[rows[of].isin(list(order)), :]
     most = room_for(rows, *(high for _, _, high in said))
     axis = alt.Axis() if named else alt.Axis(labels=False, ticks=False)
-    base = alt.Chart(rows).encode(y=alt.Y("scheme", type="nominal", title=None, sort=list(order), axis=axis))
+    base = alt.Chart(rows).encode(y=alt.Y(of, type="nominal", title=None, sort=list(order), axis=axis))
     x = alt.X("mean", title=side.title, scale=side.scale or alt.Scale(domain=[0, most]), axis=side.axis or alt.Axis())
     layers = [
-        base.mark_bar(height={"band": 0.7}, color="#9ecae1").encode(x=x),
+        base.mark_bar(height={"band": 0.7}, color=TINT).encode(x=x),
         base.mark_rule(strokeWidth=2).encode(x=alt.X("low", title=side.title), x2="high"),
         base.mark_text(align="left", fontSize=11).encode(x=alt.value(5), text=alt.Text("mean", format=form)),
     ]
     if said:
-        layers += _paper_rows(pd.DataFrame(said, columns=["scheme", "from", "to"]), order, side.title)
+        layers += _paper_rows(pd.DataFrame(said, columns=[of, "from", "to"]), of, order, side.title)
     return alt.layer(*layers).properties(height=ROW * len(order))
 
 
@@ -78,16 +82,22 @@ def room_for(rows: pd.DataFrame, *more: float) -> float:
     return 1.05 * float(np.nanmax([*rows["mean"], *rows["high"], *more]))
 
 
-def _paper_rows(said: pd.DataFrame, order: Sequence[str], words: str) -> list[alt.Chart]:
+def _paper_rows(said: pd.DataFrame, of: str, order: Sequence[str], words: str) -> list[alt.Chart]:
     """A dash where the paper has a number, a stroke along where it has a range."""
-    base = alt.Chart(said.assign(series="paper")).encode(
-        y=alt.Y("scheme", type="nominal", title=None, sort=list(order)),
-        color=alt.Color("series:N", title=None, scale=paper_scale()),
-    )
-    dash = base.transform_filter(alt.datum["from"] == alt.datum.to).mark_tick(thickness=3, height={"band": 0.9})
-    stroke = base.transform_filter(alt.datum["from"] < alt.datum.to).mark_rule(strokeWidth=5, opacity=0.7)
-    at = alt.X("from:Q", title=words)
-    return [stroke.encode(x=at, x2="to:Q"), dash.encode(x=at)]
+    numbers = (said["from"] == said["to"]).to_numpy()
+    y, at = alt.Y(of, type="nominal", title=None, sort=list(order)), alt.X("from:Q", title=words)
+    layers = []
+    if numbers.any():
+        dash = alt.Chart(said.loc[numbers].assign(series="paper")).mark_tick(
+            thickness=3, height={"band": 0.9}, opacity=1
+        )
+        layers.append(dash.encode(x=at, y=y, fill=paper_fill(STANDING)))
+    if not numbers.all():
+        stroke = alt.Chart(said.loc[~numbers].assign(series=RANGE)).mark_rule(strokeWidth=5)
+        scale, key = alt.Scale(domain=[RANGE], range=[PAPER]), alt.Legend(symbolType=LYING, symbolStrokeWidth=5)
+        colour = alt.Stroke("series:N", title=None, scale=scale, legend=key)
+        layers.append(stroke.encode(x=at, x2="to:Q", y=y, stroke=colour))
+    return layers
 
 
 def origin(basis: xr.DataArray) -> str:
@@ -99,3 +109,15 @@ def trace_names(basis: xr.DataArray) -> Mapping[str, str]:
     """What each trace of a chart is called; `basis` over `trace` says which are real."""
     kinds = basis.to_series().to_dict()
     return {name: TRACES.get(name, name) + ", real" * (kind == "trace") for name, kind in kinds.items()}
+
+
+def over(means: xr.DataArray, scheme: str, base: str = "D-SPTF") -> np.ndarray:
+    """A scheme's means over those of the `base`; none where one of the two did not run."""
+    if not {scheme, base} <= set(means.scheme.values.tolist()):
+        return np.array([])
+    return (means.sel(scheme=scheme) / means.sel(scheme=base)).values.ravel()
+
+
+def told(findings: Sequence[str], schemes: Sequence[str]) -> str:
+    """What a chart finds as a sentence; where schemes to compare did not run, which did."""
+    return "; ".join(findings) + "." if findings else f"{listed(list(schemes))} side by side."

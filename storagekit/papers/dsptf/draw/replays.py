@@ -6,25 +6,27 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, table
+from storagekit.charts.marks import LYING, Layered, Side, table
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
+from storagekit.charts.words import listed, span
 from storagekit.papers.dsptf.draw.palette import (
     COLOUR,
     FIVE,
     PANEL,
+    PERCENT,
     RESPONSE,
     TO_MS,
     colours_of,
     origin,
+    over,
     scheme_rows,
     schemes_in,
+    told,
     trace_names,
 )
 
 TRIPLE = 255
-# the claim dsptf.fig6.local, a range
-LOCAL = (1.35, 1.50)
 # when a brick is slow in figure 8, in percent of the run
 SLOW = ((25.0, 50.0, "one slow"), (75.0, 100.0, "other slow"))
 
@@ -41,12 +43,35 @@ def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]
         said = _beside(rows.sel(trace=key, statistic="mean"), _ratios(key, paper))
         drawn = scheme_rows(rows.sel(trace=key), schemes_in(rows), Side(RESPONSE, TO_MS), said=said, named=number == 0)
         panels.append(headed(drawn, name, PANEL))
+    means = rows.sel(statistic="mean")
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 6: four traces on two equal bricks",
-        f"{origin(basis)}; reads that memory does not answer; grey: the paper's ratios to D-SPTF, a dash for a number, "
-        "a stroke for a range",
+        told(_found(means, f" (paper: {_theirs(basis, paper)})"), schemes_in(rows)),
+        f"{origin(basis).capitalize()}; reads that memory does not answer. Grey: the paper's ratios to our D-SPTF. "
+        "Axes differ. Whiskers: 95% intervals.",
+        legends="bottom",
     )
+
+
+def _found(means: xr.DataArray, paper: str) -> list[str]:
+    """What hashing takes over D-SPTF, over the traces, and how far that is from Central SPTF; of those that ran."""
+    hashing, central = over(means, "Hashing"), over(means, "Central SPTF")
+    found = [f"Hashing takes {span(hashing, '.2f')} times as long as D-SPTF{paper}"] if hashing.size else []
+    near = PERCENT * abs(central - 1)
+    return found + ([f"D-SPTF is within {near.max():.1f}% of Central SPTF"] if central.size else [])
+
+
+def _theirs(basis: xr.DataArray, paper: Mapping[str, float]) -> str:
+    """The paper's ratios of hashing, over the traces."""
+    ratios = [
+        ratio
+        for trace in basis.trace.values
+        for name, *ends in _ratios(trace, paper)
+        for ratio in ends
+        if name == "Hashing"
+    ]
+    return span(ratios, ".2f")
 
 
 def _beside(times: xr.DataArray, ratios: list[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
@@ -63,8 +88,9 @@ def _ratios(trace: str, paper: Mapping[str, float]) -> list[tuple[str, float, fl
     if trace not in ("sap", "financial"):
         rest = paper["dsptf.fig6.rest"]
         return [("Hashing", rest, rest), ("LARD", rest, rest)]
+    local = (paper["dsptf.fig6.local[low]"], paper["dsptf.fig6.local[high]"])
     hashing = [("Hashing", 1 / paper["dsptf.fig6.sap"], 1 / paper["dsptf.fig6.sap"])] if trace == "sap" else []
-    return [*hashing, ("Hashing", *LOCAL), ("LARD", *LOCAL)]
+    return [*hashing, ("Hashing", *local), ("LARD", *local)]
 
 
 def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
@@ -75,10 +101,15 @@ def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
         headed(scheme_rows(rows.sel(trace=key), order, Side(RESPONSE, TO_MS), named=number == 0), name, PANEL)
         for number, (key, name) in enumerate(trace_names(basis).items())
     ]
+    means = rows.sel(statistic="mean")
+    taken = {scheme: over(means, scheme) for scheme in order if scheme != "D-SPTF"}
+    others = [f"{scheme} {span(ratios, '.2f')}" for scheme, ratios in taken.items() if ratios.size]
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 7: four traces on a fast and a slow brick",
-        f"{origin(basis)}; reads that memory does not answer; the slow brick takes 1.5 times as long for all; axes differ",
+        told([f"Times as long as D-SPTF: {listed(others)}"] if others else [], order),
+        f"{origin(basis).capitalize()}; reads that memory does not answer. The slow brick takes 1.5 times as long. "
+        "Axes differ. Whiskers: 95% intervals. The paper gives no numbers.",
     )
 
 
@@ -109,8 +140,23 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
     return finished(
         side_by_side(panels, legends="independent"),
         "Figure 8: bricks that slow down and recover, SAP",
-        "stand-in; reads that memory does not answer; bands: 95% intervals; dashed: the paper's D-SPTF (lower) and hashing",
+        told(_by_state(rows, paper), list(left)),
+        "Stand-in; reads that memory does not answer. Bands: 95% intervals. Dashed: the paper's D-SPTF and hashing.",
     )
+
+
+def _by_state(rows: xr.DataArray, paper: Mapping[str, float]) -> list[str]:
+    """Hashing's mean time over D-SPTF's, of the pieces of the run with both bricks well, and of those with a slow one."""
+    share, means = PERCENT * rows.piece, rows.sel(statistic="mean")
+    slow = xr.zeros_like(share, bool)
+    for begin, end, _ in SLOW:
+        slow = slow | ((share > begin) & (share <= end))
+    found = []
+    for state, words, pieces in (("normal", "with both bricks well", ~slow), ("degraded", "with one slow", slow)):
+        ratios = over(means.where(pieces).mean("piece"), "Hashing")
+        said = paper[f"dsptf.fig8.ratio_{state}"]
+        found += [f"{ratio:.2f} times as long as D-SPTF {words} (paper: {said:.2f})" for ratio in ratios]
+    return [f"Hashing takes {listed(found)}"] if found else []
 
 
 def _by_meaning(response: xr.DataArray) -> list[xr.DataArray]:
@@ -139,7 +185,9 @@ def _over_run(rows: xr.DataArray, palette: Mapping[str, str], most: float) -> La
     """A line for each scheme over the run, with a band for its interval."""
     frame = table(rows.sel(scheme=list(palette)), TO_MS).assign(run=lambda row: 100 * row["piece"])
     colours = alt.Scale(domain=list(palette), range=list(palette.values()))
-    legend = alt.Legend(symbolOpacity=1, orient="bottom", columns=2, labelLimit=TRIPLE)
+    legend = alt.Legend(
+        symbolOpacity=1, symbolType=LYING, symbolStrokeWidth=3, orient="bottom", columns=2, labelLimit=TRIPLE
+    )
     base = alt.Chart(frame).encode(x=_across(), color=alt.Color("scheme:N", title=None, scale=colours, legend=legend))
     band = base.mark_area(opacity=0.15, clip=True, strokeWidth=0).encode(y=_up(most, "low"), y2="high")
     line = base.mark_line(strokeWidth=2, clip=True).encode(y=_up(most))
@@ -154,14 +202,23 @@ def _quarters() -> Layered:
     return alt.layer(shade, words.encode(x=_across("from"), y=alt.value(HEIGHT - 4), text="words"))
 
 
-def _said(paper: Mapping[str, float]) -> alt.Chart:
-    """The paper's levels of each quarter for D-SPTF and hashing."""
+def _said(paper: Mapping[str, float]) -> Layered:
+    """The paper's levels of each quarter for D-SPTF and hashing, named at their ends."""
     quarters = (("normal", 0, 25), ("degraded", 25, 50), ("normal", 50, 75), ("degraded", 75, 100))
     rows = [
         (paper[f"dsptf.fig8.{label}_{key}"], begin, end) for key in ("dsptf", "hash") for label, begin, end in quarters
     ]
-    rule = alt.Chart(pd.DataFrame(rows, columns=["paper", "from", "to"]))
-    return rule.mark_rule(strokeWidth=2, strokeDash=[4, 3], color=PAPER).encode(x=_across("from"), x2="to", y="paper:Q")
+    base = alt.Chart(pd.DataFrame(rows, columns=["paper", "from", "to"]))
+    rule = base.mark_rule(strokeWidth=2, strokeDash=[4, 3], color=PAPER).encode(x=_across("from"), x2="to", y="paper:Q")
+    names = pd.DataFrame(
+        [(paper["dsptf.fig8.degraded_dsptf"], "D-SPTF"), (paper["dsptf.fig8.degraded_hash"], "hashing")],
+        columns=["paper", "words"],
+    )
+    # in the last quarter ours lie higher
+    word = alt.Chart(names.assign(at=PERCENT)).mark_text(
+        align="right", baseline="top", dx=-2, dy=4, fontSize=10, color=PAPER
+    )
+    return alt.layer(rule, word.encode(x=_across("at"), y="paper:Q", text="words"))
 
 
 def _across(field: str = "run") -> alt.X:

@@ -8,6 +8,7 @@ from storagekit.axes import title
 from storagekit.charts.marks import Layered
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
+from storagekit.charts.words import counted
 from storagekit.papers.srarray.draw.palette import PERCENT
 
 # percent, so that maps with small errors look pale beside others
@@ -17,7 +18,7 @@ LEAST_RANGE = 30.0
 def equation16(error: xr.DataArray, drive: str) -> alt.TopLevelMixin:
     """Relative error of equation 16 as a heat map over disks and queue for each disk, a panel for each write share.
 
-    drive: what the subtitle calls the simulated one.
+    drive: what the title calls the simulated one.
     """
     rows = (PERCENT * error.sel(statistic="mean", drop=True)).rename("error").reset_coords(drop=True)
     most = max(LEAST_RANGE, float(abs(rows).max()))
@@ -26,16 +27,25 @@ def equation16(error: xr.DataArray, drive: str) -> alt.TopLevelMixin:
         headed(_cells(frame.query("write_share == @share"), most, number == 0), f"{share:.0%} writes", width=220)
         for number, share in enumerate(error.write_share.values.tolist())
     ]
+    worst = frame.loc[frame["error"].abs().idxmax()]
+    wide = PERCENT * float((error.sel(statistic="high") - error.sel(statistic="low")).max()) / 2
     return finished(
         side_by_side(panels, legends="shared"),
-        "Equation 16 against the simulated RLOOK array",
-        f"{drive}; percent of the simulated throughput, at the layout that the rule gives",
+        f"Equation 16 against the simulated RLOOK array: {drive}",
+        f"Between {_signed(float(rows.min()))} and {_signed(float(rows.max()))}% off; farthest with "
+        f"{worst['write_share']:.0%} writes, {counted(worst['disks'], 'disk')} and {worst['each']:g} outstanding for each.",
+        f"Percent of the simulated throughput, at the layout that the rule gives; 95% intervals of at most ±{wide:.1f}.",
     )
+
+
+def _signed(percent: float) -> str:
+    """A whole number of percent with its sign; none for nothing."""
+    return format(round(percent), "+d").replace("-", "\u2212") if round(percent) else "0"
 
 
 def _cells(frame: pd.DataFrame, most: float, first: bool) -> Layered:
     """Coloured cells with their numbers; the first panel of a row names the y axis."""
-    base = alt.Chart(frame).encode(
+    base = alt.Chart(frame.assign(words=[_signed(error) for error in frame["error"]])).encode(
         x=alt.X("disks:O", title=title("disks"), axis=alt.Axis(labelAngle=0)),
         y=alt.Y("each:O", title=title("each") if first else None, sort="descending"),
     )
@@ -46,7 +56,7 @@ def _cells(frame: pd.DataFrame, most: float, first: bool) -> Layered:
         legend=alt.Legend(orient="bottom", gradientLength=300, titleLimit=300),
     )
     text = base.mark_text(fontSize=11).encode(
-        text=alt.Text("error:Q", format="+.0f"),
+        text="words:N",
         color=alt.when(abs(alt.datum.error) > 0.7 * most).then(alt.value("white")).otherwise(alt.value("black")),
     )
     return alt.layer(base.mark_rect().encode(color=shade), text).properties(height=220)

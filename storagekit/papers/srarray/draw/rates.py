@@ -9,9 +9,10 @@ import xarray as xr
 from storagekit.axes import title
 from storagekit.charts.marks import Layered, Side, level, lines
 from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.paper import dropped_points
 from storagekit.charts.theme import finished
+from storagekit.charts.words import listed
 from storagekit.papers.srarray.draw.palette import CELLO, RATES, RESPONSE, SCHEDULERS, TO_MS, TPCC
-from storagekit.papers.srarray.draw.replays import marked
 
 LIMIT = 15e-3
 SHOWN = 30.0
@@ -22,41 +23,82 @@ RATIOS = {
 }
 
 
-def fig9(response: xr.Dataset) -> alt.TopLevelMixin:
+def fig9(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """Response time against rate by layout and scheduler; a panel for each workload, which are the variables.
 
-    Schedulers are "LOOK" and "SATF", which on an SR-Array are RLOOK and RSATF; layouts without LOOK are left out.
+    Schedulers are "LOOK" and "SATF", which on an SR-Array are RLOOK and RSATF; layouts without LOOK are left out. Where two
+    of the layouts are of a ratio that the paper gives at `LIMIT` (figure 10), that is marked.
     """
-    panels = []
+    panels, found = [], []
     for name, rows in response.data_vars.items():
         rows = rows.sel(layout=rows.sel(scheduler="LOOK", drop=True).notnull().any(["scale", "statistic"]))
         pairs = [(layout, way) for layout in rows.layout.values.tolist() for way in rows.scheduler.values.tolist()]
         named = {_scheduled(layout, way): rows.sel(layout=layout, scheduler=way, drop=True) for layout, way in pairs}
         joined = xr.concat(list(named.values()), dim="series").assign_coords(series=list(named))
         palette = {one: colour for kind, colour in SCHEDULERS.items() for one in named if one.endswith(f" {kind}")}
-        panels.append(headed(_against_rate(joined, "series", "Layout and scheduler", palette), str(name)))
+        drawn = _against_rate(joined, "series", "Layout and scheduler", palette)
+        said = _said(str(name), rows.sel(scheduler="SATF"), paper)
+        panels.append(headed(_with(drawn, said), str(name)))
+        found += [_gained(rows.sel(layout=layout, statistic="mean")) for layout in rows.layout.values.tolist()]
     return finished(
         side_by_side(panels, legends="independent"),
         "Figure 9: schedulers as the rate rises",
-        f"stand-ins; what lies above {SHOWN:.0f} ms is cut off",
+        f"Rate at {LIMIT * TO_MS:.0f} ms under (R)SATF over that under (R)LOOK: {listed(found)}; the paper has less of it "
+        "with copies than without.",
+        f"Stand-ins; cut off at {SHOWN:.0f} ms. Diamond: the paper's ratio to our 2x3x1 (figure 10). "
+        "Whiskers: 95% intervals.",
+        legends="bottom",
     )
+
+
+def _gained(rows: xr.DataArray) -> str:
+    """A layout, and what its better scheduler sustains over the other."""
+    return f"{_over(rows.sel(scheduler='SATF'), rows.sel(scheduler='LOOK'))} for {rows.layout.item()}"
+
+
+def _over(first: xr.DataArray, second: xr.DataArray) -> str:
+    """The rate at `LIMIT` of one curve over another's; a bound where only the second reaches it."""
+    known = first.dropna("scale")
+    bound = "more than " if float(known.max()) < LIMIT else ""
+    return f"{bound}{_reached(first) / _reached(second):.2f}"
 
 
 def fig10(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """Response time against rate by layout under SATF and RSATF; a panel for each workload, "Cello base" and "TPC-C"."""
-    panels = []
+    panels, found = [], []
     for name, rows in response.sel(scheduler="SATF").data_vars.items():
         best, ratios = RATIOS[str(name)]
-        ours = _reached(rows.sel(layout=best, statistic="mean"))
-        said = [(ours / paper[f"srarray.fig10.{key}"], LIMIT * TO_MS, words) for key, words in ratios.items()]
+        mean = rows.sel(statistic="mean")
+        found += [
+            f"{_over(mean.sel(layout=best), mean.sel(layout=other))} times {other} (paper: {paper[f'srarray.fig10.{key}']:g})"
+            for key, other in ratios.items()
+        ]
+        found[-len(ratios)] = f"{best} {found[-len(ratios)]}"
         drawn = _against_rate(rows, "layout", title("layout"), TPCC if name == "TPC-C" else CELLO)
-        panels.append(headed(marked(drawn, said, "scale"), str(name)))
+        panels.append(headed(_with(drawn, _said(str(name), rows, paper)), str(name)))
     return finished(
         side_by_side(panels, legends="independent"),
         "Figure 10: layouts as the rate rises",
-        "stand-ins; diamonds: the rates at 15 ms that the paper's ratios to our "
-        f"{' and '.join(best for best, _ in RATIOS.values())} give; cut off at {SHOWN:.0f} ms",
+        f"Rate sustained at {LIMIT * TO_MS:.0f} ms: {listed(found)}.",
+        f"Stand-ins; cut off at {SHOWN:.0f} ms. Diamonds: where the paper's ratios put the layouts named below them. "
+        "Whiskers: 95% intervals.",
+        legends="bottom",
     )
+
+
+def _said(workload: str, rows: xr.DataArray, paper: Mapping[str, float]) -> list[tuple[float, float, str]]:
+    """The rates at `LIMIT` that the paper's ratios to our best layout give, of those others that are drawn."""
+    best, ratios = RATIOS[workload]
+    drawn = rows.layout.values.tolist()
+    if best not in drawn:
+        return []
+    ours = _reached(rows.sel(layout=best, statistic="mean"))
+    others = {key: other for key, other in ratios.items() if other in drawn}
+    return [(ours / paper[f"srarray.fig10.{key}"], LIMIT * TO_MS, other) for key, other in others.items()]
+
+
+def _with(drawn: Layered, said: list[tuple[float, float, str]]) -> Layered:
+    return alt.layer(drawn, dropped_points(said, "scale", (title("scale"), RESPONSE))) if said else drawn
 
 
 def _against_rate(rows: xr.DataArray, colour: str, legend: str, palette: Mapping[str, str]) -> Layered:

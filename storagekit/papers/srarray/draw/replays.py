@@ -1,19 +1,23 @@
 """The replayed traces of section 4.1, drawn: response times against disks, figures 6 to 8."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import altair as alt
-import numpy as np
+import pandas as pd
 import xarray as xr
 
 from storagekit.axes import title
-from storagekit.charts.marks import Layered, Side, lines, named_points, points
+from storagekit.charts.marks import Layered, Side, cut, lines, named_points, paper_scale, points
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
+from storagekit.charts.words import counted, listed
 from storagekit.papers.srarray.draw.palette import REPLICAS, RESPONSE, SCHEMES, TO_MS
 
 Said = Sequence[tuple[float, float, str]]
+# what the paper calls a few percent of the best shape
+NEAR = 0.05
 
 
 def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
@@ -21,33 +25,78 @@ def fig6(response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
 
     The scheme "Model" is drawn as the SR-Array's, dashed. The paper's three ratios are of six disks on Cello base.
     """
-    ours = at_disks(response["Cello base"], scheme="SR-Array", disks=6)
-    said = [
-        (6, ours * paper["srarray.fig6.six_vs_raid10"], "RAID-10"),
-        (6, ours * paper["srarray.fig6.six_vs_striping"], "Striping"),
-        (1, ours * paper["srarray.fig6.six_vs_one"], "one disk"),
-    ]
+    base = response["Cello base"]
+    ours = at_disks(base, scheme="SR-Array", disks=6)
+    others = {"RAID-10": (6, "vs_raid10"), "Striping": (6, "vs_striping"), "one disk": (1, "vs_one")}
+    ratios = {name: (disks, paper[f"srarray.fig6.six_{claim}"]) for name, (disks, claim) in others.items()}
+    said = [(disks, ours * ratio, name) for name, (disks, ratio) in ratios.items()]
     panels = [
-        headed(_by_scheme(rows, said if name == "Cello base" else (), "equation 4"), str(name))
+        headed(_by_scheme(rows, said if name == "Cello base" else (), "equation 4, shape of the rule"), str(name))
         for name, rows in response.data_vars.items()
     ]
+    times = {
+        "RAID-10": at_disks(base, scheme="RAID-10", disks=6),
+        "Striping": at_disks(base, scheme="Striping", disks=6),
+    }
+    times["one disk"] = at_disks(base, scheme="SR-Array", disks=1)
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 6: one request at a time, more disks",
-        "stand-ins at their own rate; diamonds: the paper's ratios to the SR-Array of six disks",
+        f"Cello base, times as long as the SR-Array of six disks: "
+        f"{_ratios({name: time / ours for name, time in times.items()}, ratios)}.",
+        "Stand-ins at their own rate; the SR-Array has the best of its simulated shapes. Diamonds: the paper's ratios. "
+        "Whiskers: 95% intervals.",
     )
 
 
-def fig7(aspects: xr.Dataset, response: xr.Dataset) -> alt.TopLevelMixin:
+def _ratios(ours: Mapping[str, float], paper: Mapping[str, tuple[int, float]]) -> str:
+    """Our ratios, each with the paper's behind it."""
+    return listed([f"{name} {ratio:.2f} (paper: {paper[name][1]:.2f})" for name, ratio in ours.items()])
+
+
+def fig7(aspects: xr.Dataset, response: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """SR-Arrays with each number of replicas, and a line through those that the rule gives; a panel for each workload.
 
     aspects: by disks and replicas. response: by scheme and disks, as in `fig6`; the line is that of the scheme "Rule".
     """
-    panels = [headed(_by_aspect(aspects[name], response[name]), str(name)) for name in aspects.data_vars]
+    nine = {9: paper["srarray.fig7.nine_practical"]}
+    advised = {"Cello base": nine | {6: paper["srarray.fig7.six[D_r]"]}, "Cello disk 6": nine}
+    panels, behind = [], []
+    for name, rows in aspects.data_vars.items():
+        drawn = alt.layer(_by_aspect(rows, response[name]), _advised(rows, advised.get(str(name), {})))
+        panels.append(headed(drawn, str(name)))
+        behind += [(late, count, name) for count, late in _behind(rows, response[name]).items()]
+    near, (late, count, name) = sum(late <= NEAR for late, _, _ in behind), max(behind)
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 7: other shapes of the same disks",
-        "stand-ins at their own rate; the line goes through the shapes that equation 5 gives",
+        f"The rule's shape is the best or within {NEAR:.0%} of it at {near} of {len(behind)} points; farthest behind at "
+        f"{counted(count, 'disk')}, {name}: {late:.0%}.",
+        "Stand-ins at their own rate. Line: the shapes that equation 5 gives. Rings: those that the paper gives, for six and "
+        "nine disks. Whiskers: 95% intervals.",
+    )
+
+
+def _behind(aspects: xr.DataArray, response: xr.DataArray) -> dict[int, float]:
+    """By what share the rule's shape is slower than the best one, by disks."""
+    best = aspects.sel(statistic="mean", drop=True).min("replicas")
+    late = response.sel(scheme="Rule", statistic="mean", drop=True) / best - 1
+    return {int(count): float(late.sel(disks=count)) for count in aspects.disks.values}
+
+
+def _advised(aspects: xr.DataArray, replicas: Mapping[int, float]) -> alt.Chart:
+    """Rings of the paper around the shapes with so many `replicas`, by disks."""
+    there = {disks: count for disks, count in replicas.items() if disks in aspects.disks}
+    said = [(disks, at_disks(aspects, disks=disks, replicas=count)) for disks, count in there.items()]
+    rows = pd.DataFrame(said, columns=["disks", "paper"]).assign(series="paper")
+    return (
+        alt.Chart(rows)
+        .mark_point(shape="circle", size=220, strokeWidth=2)
+        .encode(
+            x=alt.X("disks", title=title("disks")),
+            y=alt.Y("paper", title=cut(RESPONSE, _around(aspects).scale)),
+            stroke=alt.Stroke("series:N", title=None, scale=paper_scale(), legend=alt.Legend(symbolType="circle")),
+        )
     )
 
 
@@ -55,19 +104,21 @@ def fig8(response: xr.DataArray, aspects: xr.DataArray, paper: Mapping[str, floa
     """TPC-C: schemes on the left, shapes of the SR-Array on the right."""
     most = int(response.disks.max())
     ours = at_disks(response, scheme="SR-Array", disks=most)
-    said = [
-        (most, ours * paper["srarray.fig8.vs_raid10"], "RAID-10"),
-        (most, ours * paper["srarray.fig8.vs_striping"], "Striping"),
-    ]
+    ratios = {"RAID-10": (most, paper["srarray.fig8.vs_raid10"]), "Striping": (most, paper["srarray.fig8.vs_striping"])}
+    said = [(disks, ours * ratio, name) for name, (disks, ratio) in ratios.items()]
     shown = response.drop_sel(scheme=["Rule", "Model", "D-way mirror"], errors="ignore")
     panels = [
         headed(_by_scheme(shown, said, None), "Schemes"),
         headed(_by_aspect(aspects, response), "Shapes of the SR-Array"),
     ]
+    found = {name: at_disks(response, scheme=name, disks=most) / ours for name in ratios}
     return finished(
         side_by_side(panels, legends="independent"),
         "Figure 8: TPC-C at its own rate",
-        f"stand-in; diamonds: the paper's ratios to the SR-Array of {most} disks; grey: the shapes that equation 5 gives",
+        f"Times as long as the SR-Array of {most} disks: {_ratios(found, ratios)}; the rule's shape is at most "
+        f"{max(_behind(aspects, response).values()):.0%} behind the best.",
+        "Stand-in. Diamonds: the paper's ratios. Grey line: the shapes that equation 5 gives. Whiskers: 95% intervals.",
+        legends="bottom",
     )
 
 
@@ -76,7 +127,7 @@ def _by_scheme(response: xr.DataArray, said: Said, formula: str | None) -> Layer
     model = None
     if formula is not None:
         model = response.sel(scheme="Model", statistic="mean", drop=True).expand_dims(scheme=["SR-Array"])
-    sides = (Side(title("disks")), _around(response, [height for _, height, _ in said]))
+    sides = (_disks(response, said), Side(RESPONSE, TO_MS, _from_zero(response, [height for _, height, _ in said])))
     drawn = lines(
         response.drop_sel(scheme=["Rule", "Model"], errors="ignore"),
         "disks",
@@ -87,29 +138,45 @@ def _by_scheme(response: xr.DataArray, said: Said, formula: str | None) -> Layer
         model=model,
         basis=("simulated", formula or ""),
     )
-    side = "left" if said and said[0][0] == float(response.disks.max()) else "right"
-    return marked(drawn, said, "disks", side) if said else drawn
+    return marked(drawn, said, "disks") if said else drawn
+
+
+def _disks(response: xr.DataArray, said: Said) -> Side:
+    """Numbers of disks, with room for the names of what is said of the largest."""
+    values = response.disks.values.tolist()
+    least, most = min(values), max(values)
+    room = 0.22 if any(disks == most for disks, _, _ in said) else 0.03
+    scale = alt.Scale(domain=[least - 0.03 * (most - least), most + room * (most - least)], nice=False)
+    return Side(title("disks"), scale=scale, axis=alt.Axis(values=values, format="d", labelOverlap="greedy"))
+
+
+def _from_zero(response: xr.DataArray, more: Sequence[float]) -> alt.Scale:
+    """From nothing to a little more than the highest mean and `more` values in ms."""
+    return alt.Scale(domain=[0, 1.1 * max(float(response.sel(statistic="mean").max()) * TO_MS, *more, 0.0)], nice=False)
 
 
 def _by_aspect(aspects: xr.DataArray, response: xr.DataArray) -> Layered:
     """Points for every number of replicas, and the line of the scheme "Rule"."""
-    sides = (Side(title("disks")), _around(aspects))
+    sides = (_disks(response, ()), _around(aspects))
     shapes = points(aspects, "disks", "replicas", REPLICAS, sides, f"{title('replicas')} on a disk")
     rule = response.sel(scheme="Rule", statistic="mean", drop=True).rename("mean").reset_coords(drop=True)
     line = (
         alt.Chart((rule * TO_MS).to_dataframe().reset_index())
         .mark_line(color="#999999", strokeWidth=2)
-        .encode(x=alt.X("disks", title=title("disks")), y=alt.Y("mean", title=RESPONSE, scale=sides[1].scale))
+        .encode(
+            x=alt.X("disks", title=title("disks"), scale=sides[0].scale, axis=sides[0].axis),
+            y=alt.Y("mean", title=cut(RESPONSE, sides[1].scale), scale=sides[1].scale),
+        )
     )
     return alt.layer(line, shapes)
 
 
-def _around(response: xr.DataArray, more: Sequence[float] = ()) -> Side:
-    """Response times over the range of the means and of `more` values in ms, with a little room."""
+def _around(response: xr.DataArray) -> Side:
+    """Response times over the range of the means, from a whole number of ms, with a little room."""
     means = response.sel(statistic="mean") * TO_MS
-    low, high = min(float(means.min()), *more, np.inf), max(float(means.max()), *more, -np.inf)
+    low, high = float(means.min()), float(means.max())
     room = 0.1 * (high - low)
-    return Side(RESPONSE, TO_MS, alt.Scale(domain=[low - room, high + room], nice=False))
+    return Side(RESPONSE, TO_MS, alt.Scale(domain=[math.floor(low - room), high + room], nice=False))
 
 
 def at_disks(response: xr.DataArray, **where) -> float:

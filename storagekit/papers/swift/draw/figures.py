@@ -3,76 +3,108 @@
 from collections.abc import Mapping
 
 import altair as alt
-import pandas as pd
 import xarray as xr
 
 from storagekit.axes import title
-from storagekit.charts.marks import Layered, Side, lines, named_points, table
+from storagekit.charts.marks import Layered, Side, from_zero, lines, paper_points, table, upright
 from storagekit.charts.panels import headed, side_by_side
-from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
+from storagekit.charts.theme import COLOURS, HEIGHT, finished
 from storagekit.papers.swift.draw.palette import DISK_COLOURS, MEGA, UNIT_COLOURS, in_kb
 from storagekit.units import MB
+
+BAND = "shaded: what formulas allow, disks alone"
+SUSTAINED = "at the load where a request takes, on average, as long as requests are apart; whiskers: 95%"
 
 
 def fig3(summary: xr.DataArray, data: xr.Dataset, paper: Mapping[str, float] | None = None) -> alt.TopLevelMixin:
     """Completion time against load by disks, a panel for each unit.
 
-    summary: the completion time over `statistic`; data: what it was made of, for `rate` and the bounds `low` and `high`.
-    paper: its numbers by claim id; the largest load of 32 disks is drawn where the unit is largest.
+    summary: the completion time over `statistic`; data: what it was made of, for `rate`, the bounds `low` and `high`, and
+    `utilization`. paper: its numbers by claim id; the largest load of 32 disks is drawn where the unit is largest.
     """
+    units = summary.unit.values.tolist()
     panels: list[Layered] = [
-        headed(_against_load(summary.sel(unit=unit), data.sel(unit=unit)), f"units of {in_kb(unit)}", width=280)
-        for unit in summary.unit.values.tolist()
+        headed(_against_load(summary.sel(unit=unit), data.sel(unit=unit)), f"Units of {in_kb(unit)}", width=268)
+        for unit in units
     ]
+    most = data.isel(disks=-1, load=-1)
+    carried = " and ".join(
+        f"{float(most.rate.sel(unit=unit)):.3g}/s in units of {in_kb(unit)}" for unit in (units[0], units[-1])
+    )
+    finding = f"{int(most.disks)} disks carry {carried} at {float(most['load']):.0%} of what they can"
     if paper:
-        panels[-1] = alt.layer(panels[-1], _said_load(paper["swift.fig3.knee_32"])).properties(title=panels[-1].title)
+        said = paper["swift.fig3.knee_32"]
+        rule = upright(said, f"paper: {said:g}/s")
+        panels[-1] = alt.layer(panels[-1], rule).properties(title=panels[-1].title)
+        # busy in proportion to load
+        last = data.sel(unit=units[-1], disks=32).isel(load=-1)
+        busy = said * float(last.utilization.sel(resource="disk") / last.rate)
+        half = paper["swift.fig3.utilization_at_knee"]
+        finding += f"; at the paper's {said:g}/s they are {busy:.0%} busy (paper: {half:.0%})"
     return finished(
-        side_by_side(panels, legends="shared"),
+        side_by_side(panels, legends="shared").resolve_scale(y="shared"),
         "Figure 3: a megabyte from more disks, and in larger pieces",
-        "seek 16 ms, rotation 8.3 ms, 2.5 MB/s; up to nine tenths of saturation; shaded: what formulas allow, disks alone",
+        f"{finding}",
+        f"seek 16 ms, rotation 8.3 ms, 2.5 MB/s; {BAND}; whiskers: 95% intervals",
+        legends="bottom",
     )
 
 
 def fig4(summary: xr.DataArray, data: xr.Dataset) -> alt.TopLevelMixin:
     """The same of small requests on the slower disk; as `fig3`."""
+    most = data.rate.isel(load=-1)
+    carried = ", ".join(f"{count} disks {float(most.sel(disks=count)):.3g}" for count in most.disks.values[[0, -1]])
     return finished(
         _against_load(summary, data).properties(width=420, height=HEIGHT),
         "Figure 4: 128 KB in units of 4 KB, slower disk",
-        "seek 16 ms, rotation 8.3 ms, 1.5 MB/s; shaded: what formulas allow, disks alone",
+        f"requests a second at {float(most['load']):.0%} of what disks can carry: {carried}",
+        f"seek 16 ms, rotation 8.3 ms, 1.5 MB/s; {BAND}; whiskers: 95%",
     )
 
 
 def fig5(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """Sustained data-rate against disks by device; over a dimension `statistic`. paper: its numbers by claim id."""
     palette = dict(zip(summary.device.values.tolist(), COLOURS, strict=False))
-    sides = (Side(title("disks")), Side("Data-rate (MB/s)", 1 / MEGA))
-    drawn = lines(summary, "disks", "device", palette, sides, "Disk")
-    said = [(32, paper["swift.fig5.rate_32"], "paper, approximately")]
-    return finished(
-        alt.layer(drawn, named_points(said, "disks", (sides[0].title, sides[1].title), "left")),
+    said = paper["swift.fig5.rate_32"]
+    found = [f"{float(one) / MEGA:.2f}" for one in summary.sel(statistic="mean", disks=32)]
+    return _sustained(
+        summary,
+        "device",
+        palette,
+        "Disk",
+        said,
         "Figure 5: what a client can sustain, 128 KB in units of 4 KB",
-        "at the load where a request takes, on average, as long as requests are apart",
+        f"32 disks sustain {' or '.join(found)} MB/s (paper: about {said:g})",
     )
 
 
 def fig6(summary: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """The same of requests of a megabyte, by unit."""
     named = summary.assign_coords(unit=[in_kb(unit) for unit in summary.unit.values])
-    sides = (Side(title("disks")), Side("Data-rate (MB/s)", 1 / MEGA))
-    drawn = lines(named, "disks", "unit", dict(reversed(UNIT_COLOURS.items())), sides, title("unit"))
-    said = [(32, paper["swift.fig6.rate_32"], "paper, nearly")]
-    return finished(
-        alt.layer(drawn, named_points(said, "disks", (sides[0].title, sides[1].title), "left")),
+    said = paper["swift.fig6.rate_32"]
+    most = named.sel(statistic="mean", disks=32).isel(unit=[0, -1])
+    least, largest = most.unit.values.tolist()
+    return _sustained(
+        named,
+        "unit",
+        dict(reversed(UNIT_COLOURS.items())),
+        title("unit"),
+        said,
         "Figure 6: what a client can sustain, 1 MB",
-        "at the load where a request takes, on average, as long as requests are apart",
+        f"32 disks sustain {float(most[1]) / MEGA:.3g} MB/s in units of {largest} (paper: nearly {said:g}), "
+        f"{float(most[1] / most[0]):.2g} times as much as in {least}",
     )
 
 
-def _said_load(rate: float) -> Layered:
-    """A vertical line at a load that the paper states, with its name."""
-    base = alt.Chart(pd.DataFrame({"rate": [rate], "words": [f"paper: {rate:g}/s"]})).encode(x="rate:Q")
-    words = base.mark_text(align="right", baseline="top", dx=-4, color=PAPER).encode(y=alt.value(2), text="words")
-    return alt.layer(base.mark_rule(color=PAPER, strokeDash=[2, 3]), words)
+def _sustained(
+    summary: xr.DataArray, colour: str, palette: dict[str, str], legend: str, said: float, heading: str, finding: str
+) -> alt.TopLevelMixin:
+    """Data-rate against disks, with what the paper says of 32."""
+    top = max(float(summary.max()) / MEGA, said)
+    sides = (Side(title("disks")), Side("Data-rate (MB/s)", 1 / MEGA, scale=from_zero(top)))
+    drawn = lines(summary, "disks", colour, palette, sides, legend)
+    mark = paper_points([(32, said)], "disks", (sides[0].title, sides[1].title))
+    return finished(alt.layer(drawn, mark), heading, finding, SUSTAINED)
 
 
 def what_if(data: xr.Dataset) -> alt.TopLevelMixin:

@@ -1,18 +1,20 @@
 """The prototype's tables, drawn: what was measured, what was printed, what a model calibrated on table 1 says."""
 
+from collections.abc import Mapping
+
 import altair as alt
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import Layered
-from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.marks import DASH, Layered, from_zero
+from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
 
 BLUE, VERMILION = COLOURS[:2]
 GREY = "#bbbbbb"
-MEASURED, JUDGED, OTHER = "measured", "model, judged", "model, other reading"
-MARKS = {MEASURED: PAPER, JUDGED: BLUE, OTHER: VERMILION}
+MEASURED, JUDGED, OTHER = "paper, measured", "model, judged", "model, other reading"
+MODELS = {JUDGED: BLUE, OTHER: VERMILION}
 NAMES = {1: "Swift, one Ethernet", 4: "Swift, two Ethernets", 2: "Local SCSI disk", 3: "NFS"}
 SHORT = {1: "Swift, 1 Ethernet", 4: "Swift, 2 Ethernets", 2: "SCSI disk", 3: "NFS"}
 WHY = {
@@ -24,21 +26,36 @@ WHY = {
 ROW = 22
 
 
-def tables(checked: xr.Dataset, predicted: xr.Dataset) -> alt.TopLevelMixin:
+def tables(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """Rates of tables 1 to 4: a panel for reads, one for writes; three dots a system for 3, 6 and 9 MB.
 
     checked: `mean`, `low`, `high`, `again_low`, `again_high` by `table`, `operation` and `size` (MB), KB/s. predicted: `rate`
-    by `operation`, `reading` (judged, other), `ethernets` and `statistic`, KB/s.
+    by `operation`, `reading` (judged, other), `ethernets` and `statistic`, KB/s. paper: its numbers by claim id.
     """
     top = 1.05 * max(float(checked.high.max()), float(predicted.rate.max()))
     panels = [
         headed(_rates(checked.sel(operation=operation), predicted.rate.sel(operation=operation), top), f"{word}s", 400)
         for operation, word in (("read", "Read"), ("write", "Write"))
     ]
+    drawn = side_by_side(panels, legends="shared").resolve_scale(y="shared", fill="shared")
     return finished(
-        side_by_side(panels, legends="shared"),
+        drawn,
         "Tables 1 to 4: the prototype, and what table 1 foretells of a second Ethernet",
+        f"a second Ethernet: {_gains(checked, predicted, paper)}",
         "dots: 3, 6, 9 MB; wide bar: 90% interval as printed, line: recomputed; the model is calibrated on one Ethernet only",
+    )
+
+
+def _gains(checked: xr.Dataset, predicted: xr.Dataset, paper: Mapping[str, float]) -> str:
+    """How many times as fast two Ethernets are as one: by the tables, by the text, and by the reading that is judged."""
+    printed = checked["mean"].mean("size")
+    said = predicted.rate.sel(statistic="mean", reading="judged")
+    claims = {"read": "swift.table4.read_gain", "write": "swift.table4.write_doubles"}
+    return ", ".join(
+        f"{word}s {float(printed.sel(table=4, operation=word) / printed.sel(table=1, operation=word)):.2f} times as fast "
+        f"(paper's text: {paper[claims[word]]:g}, model: "
+        f"{float(said.sel(ethernets=2, operation=word) / said.sel(ethernets=1, operation=word)):.2f})"
+        for word in checked.operation.values.tolist()
     )
 
 
@@ -48,15 +65,24 @@ def _rates(checked: xr.Dataset, rate: xr.DataArray, top: float) -> Layered:
     rows["name"], rows["series"] = [SHORT[number] for number in rows["table"]], MEASURED
     order = list(SHORT.values())
     x = alt.X("name:N", title=None, sort=order, axis=alt.Axis(labelAngle=0, labelLimit=120))
-    colour = alt.Color("series:N", title=None, scale=alt.Scale(domain=list(MARKS), range=list(MARKS.values())))
+    colour = alt.Color(
+        "series:N",
+        title=None,
+        scale=alt.Scale(domain=list(MODELS), range=list(MODELS.values())),
+        legend=alt.Legend(symbolType=DASH, symbolOpacity=1),
+    )
+    shade = alt.Scale(domain=[MEASURED], range=[PAPER])
+    fill = alt.Fill("series:N", title=None, scale=shade, legend=alt.Legend(symbolType="circle", symbolStrokeWidth=0))
     scale = alt.Scale(domain=[0, top], nice=False)
     base = alt.Chart(rows).encode(x=x, xOffset=alt.XOffset("size:O", sort=sorted(set(rows["size"]))))
     printed = base.mark_bar(width=13, color=GREY).encode(y=alt.Y("low:Q", title="Rate (KB/s)", scale=scale), y2="high")
     again = base.mark_rule(strokeWidth=2, color=PAPER).encode(y="again_low:Q", y2="again_high")
-    dot = base.mark_point(size=16, filled=True, opacity=1).encode(y=alt.Y("mean:Q", scale=scale), color=colour)
+    dot = base.mark_point(size=16, opacity=1, strokeWidth=0).encode(y=alt.Y("mean:Q", scale=scale), fill=fill)
     said = _said(rate)
     model = alt.Chart(said).encode(x=x)
-    dash = model.mark_tick(thickness=3, width={"band": 0.95}).encode(y=alt.Y("value:Q", scale=scale), color=colour)
+    dash = model.mark_tick(thickness=3, opacity=1, width={"band": 0.95}).encode(
+        y=alt.Y("value:Q", scale=scale), color=colour
+    )
     words = model.mark_text(fontSize=11, dy=-9, dx=-44, align="left").encode(y="value:Q", text="words:N", color=colour)
     return alt.layer(printed, again, dash, words, dot).properties(height=HEIGHT)
 
@@ -81,7 +107,7 @@ def reads(readings: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
     rows = pd.DataFrame({"random": readings.random.values, "rate": rate.values})
     printed = checked["mean"].sel(table=4, operation="read")
     band = pd.DataFrame({"low": [float(printed.min())], "high": [float(printed.max())], "series": [MEASURED]})
-    scale = alt.Scale(domain=[0, 1.1 * float(rate.max())], nice=False)
+    scale = from_zero(max(float(rate.max()), float(printed.max())))
     y = alt.Y("rate:Q", title="Reads on two Ethernets (KB/s)", scale=scale)
     base = alt.Chart(rows).encode(x=alt.X("random:N", title="Random times", sort=None, axis=alt.Axis(labelAngle=0)))
     measured = (
@@ -93,13 +119,24 @@ def reads(readings: xr.Dataset, checked: xr.Dataset) -> alt.TopLevelMixin:
             color=alt.Color("series:N", title=None, scale=alt.Scale(domain=[MEASURED], range=[GREY])),
         )
     )
-    dash = base.mark_tick(thickness=3, width={"band": 0.6}, color=BLUE).encode(y=y)
-    words = base.mark_text(fontSize=11, dy=-9, color=BLUE).encode(y=y, text=alt.Text("rate:Q", format=",.0f"))
+    dash = base.mark_tick(thickness=3, opacity=1, width={"band": 0.6}, color=BLUE).encode(y=y)
+    words = base.mark_text(fontSize=11, dy=11, color=BLUE).encode(y=y, text=alt.Text("rate:Q", format=",.0f"))
     return finished(
         alt.layer(measured, dash, words).properties(width=400, height=HEIGHT),
         "Table 4, reads: what a second Ethernet brings, by what is random",
-        "each calibrated on one Ethernet; exponential times at the client, on the wire, at both, or at neither",
+        f"{_between(rate, float(printed.mean()))}",
+        "dashes: the model, calibrated on one Ethernet, with exponential times at client, on the wire, at both, at neither",
     )
+
+
+def _between(rate: xr.DataArray, printed: float) -> str:
+    """Which readings lie next below and above what was measured."""
+    found = dict(zip(rate.random.values.tolist(), rate.values.tolist(), strict=True))
+    below = [name for name in found if found[name] <= printed]
+    above = [name for name in found if found[name] > printed]
+    ends = [choose(names, key=found.__getitem__) for choose, names in ((max, below), (min, above)) if names]
+    told = " and ".join(f"{found[name]:,.0f} (random: {name})" for name in ends)
+    return f"measured, {printed:,.0f} KB/s, is {'between' if len(ends) > 1 else 'beyond'} {told}"
 
 
 def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
@@ -111,12 +148,12 @@ def intervals(checked: xr.Dataset) -> alt.TopLevelMixin:
         headed(_limits(checked.sel(table=[table])), f"Table {table}: {NAMES[int(table)]}", 190)
         for table in checked["table"].values.tolist()
     ]
-    rows = [side_by_side(panels[start : start + 2], legends="shared") for start in range(0, len(panels), 2)]
     wrong = int(((checked.beyond > 0) | checked.impossible).sum())
     return finished(
-        alt.vconcat(*rows).resolve_scale(color="shared"),
+        in_rows(panels, 2),
         "Do the printed intervals follow from mean and deviation?",
-        f"bar: printed, line: recomputed; {wrong} of {checked.beyond.size} disagree beyond rounding (table 4's means: to 10)",
+        f"{wrong} of {checked.beyond.size} disagree beyond rounding (table 4's means: to 10)",
+        "bar: printed; line with ends: recomputed; each table has its own scale",
     )
 
 
@@ -128,7 +165,7 @@ def _limits(checked: xr.Dataset) -> Layered:
         rows[name] = rows[name] - rows["mean"]
     rows["verdict"] = np.where((rows["beyond"] > 0) | rows["impossible"], "disagrees", "follows")
     colour = alt.Color(
-        "verdict:N", title="Printed", scale=alt.Scale(domain=["follows", "disagrees"], range=["#9ecae1", VERMILION])
+        "verdict:N", title="Printed", scale=alt.Scale(domain=["follows", "disagrees"], range=[GREY, VERMILION])
     )
     widest = 1.1 * float(np.abs(rows[["low", "high", "again_low", "again_high"]].to_numpy()).max())
     across = alt.Scale(domain=[-widest, widest], nice=False)
@@ -136,6 +173,9 @@ def _limits(checked: xr.Dataset) -> Layered:
     printed = base.mark_bar(height=11).encode(
         x=alt.X("low:Q", title="90% limit less the mean (KB/s)", scale=across), x2="high", color=colour
     )
-    again = base.mark_rule(color=PAPER, strokeWidth=1.5).encode(x="again_low:Q", x2="again_high")
-    ends = [base.mark_tick(color=PAPER, height=9).encode(x=f"{name}:Q") for name in ("again_low", "again_high")]
+    again = base.mark_rule(color=BLUE, strokeWidth=1.5).encode(x="again_low:Q", x2="again_high")
+    ends = [
+        base.mark_tick(color=BLUE, thickness=1.5, opacity=1, height=9).encode(x=f"{name}:Q")
+        for name in ("again_low", "again_high")
+    ]
     return alt.layer(printed, again, *ends).properties(height=6 * ROW)

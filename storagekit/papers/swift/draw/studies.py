@@ -1,11 +1,13 @@
 """The cost of redundancy, today's parts, and sessions that come and go."""
 
+import math
+
 import altair as alt
 import xarray as xr
 
 from storagekit.axes import title
-from storagekit.charts.marks import Side, lines
-from storagekit.charts.panels import headed, side_by_side
+from storagekit.charts.marks import Side, from_zero, lines
+from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import COLOURS, finished
 from storagekit.papers.swift.draw.palette import GIGA, MEGA, in_kb
 
@@ -13,10 +15,11 @@ from storagekit.papers.swift.draw.palette import GIGA, MEGA, in_kb
 def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
     """Sustained data-rate against groups by `down`, a panel for each share of writes; over `statistic` too."""
     palette = dict(zip(summary.down.values.tolist(), COLOURS, strict=False))
-    least = float(summary.min())
+    # from a round number on, which the title of the axis says
+    ends = [math.floor(9.8 * float(summary.min()) / MEGA) / 10, 1.01 * float(summary.max()) / MEGA]
     sides = (
-        Side("Groups, each with one agent's worth of check data"),
-        Side("Data-rate (MB/s)", 1 / MEGA, scale=alt.Scale(zero=False, domainMin=0.95 * least / MEGA)),
+        Side("Groups of agents"),
+        Side("Data-rate (MB/s)", 1 / MEGA, scale=alt.Scale(domain=ends, nice=False)),
     )
     panels = [
         headed(
@@ -29,8 +32,23 @@ def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
     return finished(
         side_by_side(panels, legends="shared"),
         "What redundancy costs: 32 agents, requests of 1 MB, the paper's parts",
-        "the largest sustainable load; the axis does not begin at 0",
+        f"{_cost(summary.sel(statistic='mean'))}",
+        "each group has one agent's worth of check data; the largest sustainable load, whiskers: 95%",
     )
+
+
+def _cost(rate: xr.DataArray) -> str:
+    """What most groups cost beside none, all agents up and as many down as may be, at the ends of the shares of writes."""
+    most, down = rate.isel(groups=-1), rate.down.values.tolist()
+    lost = {
+        name: 1 - most.sel(down=name) / rate.isel(groups=0).sel(down=down[0], drop=True) for name in (down[0], down[-1])
+    }
+    told = " and ".join(
+        f"{float(lost[down[0]].sel(write_share=share)):.1%} at {share:.0%} writes "
+        f"({float(lost[down[-1]].sel(write_share=share)):.1%} with {down[-1]} down)"
+        for share in rate.write_share.values[[0, -1]].tolist()
+    )
+    return f"{int(most.groups)} groups cost of the data-rate {told}"
 
 
 def check_data(summary: xr.DataArray) -> alt.TopLevelMixin:
@@ -39,13 +57,16 @@ def check_data(summary: xr.DataArray) -> alt.TopLevelMixin:
     palette = dict(zip(summary.parts.values.tolist(), COLOURS, strict=False))
     sides = (
         Side("Instructions for a byte of check data"),
-        Side("Data-rate, of that with free check data (%)", 100),
+        Side("Data-rate (% of that with free check data)", 100, scale=from_zero(100)),
     )
     drawn = lines(share, "instructions", "parts", palette, sides, "Parts").resolve_legend(color="shared")
+    one = share.sel(statistic="mean").isel(instructions=1)
+    lost = ", ".join(f"{name.partition(':')[0]} {1 - float(its):.0%}" for name, its in zip(palette, one, strict=True))
     return finished(
         drawn,
         "What computing check data costs a client that only writes",
-        "32 agents in four groups; at the largest sustainable load",
+        f"lost of the data-rate with instructions of {float(one.instructions):g} a byte: {lost}",
+        "32 agents in four groups; at the largest sustainable load; whiskers: 95%",
     )
 
 
@@ -53,18 +74,29 @@ def modern(summary: xr.DataArray) -> alt.TopLevelMixin:
     """Sustained data-rate against disks by `unit`, a panel for each device and link."""
     named = summary.assign_coords(unit=[in_kb(unit) for unit in summary.unit.values])
     palette = dict(zip(reversed(named.unit.values.tolist()), COLOURS, strict=False))
-    sides = (Side(title("disks")), Side("Data-rate (GB/s)", 1 / GIGA))
-    panels = [
-        headed(
-            lines(named.sel(device=device, link=link), "disks", "unit", palette, sides, title("unit")),
-            f"{device}, {link}",
-            240,
+    sides = {
+        device: (
+            Side(title("disks")),
+            Side("Data-rate (GB/s)", 1 / GIGA, scale=from_zero(float(named.sel(device=device).max()) / GIGA)),
         )
         for device in named.device.values.tolist()
+    }
+    panels = [
+        headed(
+            lines(named.sel(device=device, link=link), "disks", "unit", palette, its, title("unit")),
+            f"{device}, {link}",
+        ).properties(height=190)
+        for device, its in sides.items()
         for link in named.link.values.tolist()
     ]
+    mean = named.sel(statistic="mean").max("unit").isel(disks=-1)
+    most = "; ".join(
+        f"{device} {' or '.join(f'{float(mean.sel(device=device, link=link)) / GIGA:.3g}' for link in mean.link.values)} GB/s"
+        for device in sides
+    )
     return finished(
-        side_by_side(panels, legends="shared"),
+        in_rows(panels, named.sizes["link"]),
         "Today's parts in the same model",
-        "requests of 32 units; largest sustainable load; NVMe in large units meets the client's link or processor",
+        f"most with {int(mean.disks)} disks on {' or '.join(mean.link.values)}: {most}",
+        "requests of 32 units; largest sustainable load; whiskers: 95%; the panels of a row have one scale",
     )

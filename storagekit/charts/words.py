@@ -1,0 +1,30 @@
+"""What a chart finds, in words: parts of a subtitle."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as in a sentence, "a, b and c"; nothing for no names."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def change(ratio: float, more: str = "more", less: str = "less", same: str = "as much") -> str:
+    """By how many percent a ratio lies above or below 1: "38% more", "5% less"; `same` where that is no percent."""
+    percent = round(100 * (ratio - 1))
+    return same if percent == 0 else f"{abs(percent)}% {more if percent > 0 else less}"
+
+
+def span(values: Iterable[float], form: str = ".0f") -> str:
+    """The least to the largest of the values that are numbers, "2 to 5"; one number where both are written alike."""
+    known = np.asarray([value for value in values if np.isfinite(value)])
+    if not known.size:
+        return "nothing"
+    low, high = (format(float(end), form) for end in (known.min(), known.max()))
+    return low if low == high else f"{low} to {high}"
+
+
+def counted(number: float, noun: str) -> str:
+    """A number and what it counts, in the plural where it is not one: "1 sector", "2 sectors"."""
+    return f"{number:g} {noun}" + ("" if number == 1 else "s")
