@@ -1,1 +1,45 @@
-"""Pages that answer, one file for each: the question behind its controls, what answers it, and how that is said."""
+"""The lab: pages that answer while you drag.
+
+    import storagekit as sk
+
+    sk.lab.open("array")                  # in JupyterLab: controls, the answer in words, the chart
+    sk.lab.export("array", "array.html")  # one HTML file that answers without a kernel or a network
+
+`notebooks/` has the prose around each; `storagekit export PAGE` writes the file from the command line.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from storagekit.errors import InputError
+from storagekit.lab.page import Page as Page
+
+if TYPE_CHECKING:
+    from ipywidgets import Box
+
+# names of pages and what each asks; a page is `PAGE` of the file of its name in this room
+PAGES: dict[str, str] = {}
+
+
+def page(name: str) -> Page:
+    """The page of this name, one of `PAGES`; raises InputError for others."""
+    if name not in PAGES:
+        raise InputError(f"page {name!r}: none of that name; there are {', '.join(PAGES)}")
+    return import_module(f"storagekit.lab.{name}").PAGE
+
+
+def open(name: str) -> "Box":
+    """A page's board in JupyterLab, live."""
+    return page(name).live()
+
+
+def export(name: str, path: str | Path) -> Path:
+    """Write a page as one HTML file that answers at every combination of some values, without a kernel or a network.
+
+    All are asked beforehand, with a bar: up to a minute or two. Returns the path.
+    """
+    from storagekit.charts import export as written
+
+    asked = page(name)
+    return written(asked.board(), path, title=asked.title, lead=asked.lead)

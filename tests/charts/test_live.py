@@ -63,14 +63,14 @@ def test_a_control_redraws_the_chart_in_place(drive):
         return best_sr_array(drive, disks, read_share=1.0, queue=1.0, objective=objective)
 
     box = live(answer, draw.ranking, controls)
-    view = box.children[-1]
-    assert box.children[:-1] == tuple(controls.values())
+    said, view = box.children[1].children
+    assert box.children[0].children[:-1] == tuple(controls.values())
     controls["disks"].value = 12
     controls["objective"].value = controls["objective"].options["latency"]
     assert asked == [(6, "throughput"), (12, "throughput"), (12, "latency")]
-    title = view.chart.to_dict()["title"]["text"]
+    title = view.spec["title"]["text"]
     assert figures(title) == {12} and "latency" in title
-    assert box.children[-1] is view
+    assert "12 disks" in said.value
 
 
 def test_the_map_names_layouts_and_answers_a_click_and_a_choice(grid):
