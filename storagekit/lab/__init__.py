@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from ipywidgets import Box
 
 # names of pages and what each asks; a page is `PAGE` of the file of its name in this room
-PAGES: dict[str, str] = {}
+PAGES: dict[str, str] = {
+    "tour": "where the time of one request goes, on a drawn disk",
+}
 
 
 def page(name: str) -> Page:

@@ -1,13 +1,23 @@
 """One request's way through a drive: where its copies lie, how the head gets to each, and which one it takes."""
 
+from collections.abc import Iterable
+from typing import cast
+
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from jaxtyping import Array
 
+from storagekit.arrays import AnyArray
+from storagekit.charts import Board, Choice, Said, Slider, Steps
 from storagekit.checks import require, require_positive, require_share, require_whole
-from storagekit.drive import Arm, Drive
+from storagekit.drive import Arm, Drive, Target
 from storagekit.errors import InputError
+from storagekit.lab.draw import tour as draw
+from storagekit.lab.drives import NEARLINE, drive_choice
+from storagekit.lab.page import Page
 from storagekit.placement import SRMirror, nearest_replica
-from storagekit.units import KB, SECTOR
+from storagekit.units import KB, MS, SECTOR
 from storagekit.workload import Requests
 
 # what an access consists of, in this order, as the drive's model has it
@@ -21,6 +31,72 @@ PARTS = {
 MOST_REPLICAS = 6
 # random accesses that a mean is taken over
 _ACCESSES = 20_000
+
+
+def board(
+    drive: str = NEARLINE,
+    replicas: int = 3,
+    arm: float = 10,
+    address: float = 60,
+    platter: float = 0,
+    size_kb: float = 64,
+    kind: str = "read",
+) -> Board:
+    """The tour; its controls begin at these values: a drive by name, file or data-sheet line, arm, address and platter in
+    percent of cylinders, data and a turn."""
+    controls = {
+        "drive": drive_choice(drive),
+        "replicas": Slider("Replicas D_r", replicas, 1, MOST_REPLICAS),
+        "arm": Slider("Arm, % inward", arm, 0, 100, few=sorted({0, 50, arm})),
+        "address": Slider("Address, % of data", address, 0, 100, few=sorted({5, 90, address})),
+        "platter": Slider("Platter, % of a turn", platter, 0, 100, few=sorted({0, 25, 50, 75, platter})),
+        "size_kb": Steps("Size, KB", size_kb, sorted({4, 16, 64, 256, 1024, size_kb}), few=[size_kb]),
+        "kind": Choice("Request", {"read": True, "write": False}, value=kind, few=[kind]),
+    }
+    return Board(_asked, draw.request_way, controls, told)
+
+
+def _asked(drive: Drive, arm: float, address: float, platter: float, size_kb: float, kind: bool, replicas: int):
+    shares = (arm / 100, address / 100, platter / 100)
+    return request_way(drive, int(replicas), *shares, size=size_kb * KB, read=kind)
+
+
+PAGE = Page(
+    "One request's way",
+    "A disk of an array that keeps several copies of each block on it, at even angles of one cylinder. Choose where the arm "
+    "rests and where the data lie, and go through the time that the request takes.",
+    board,
+)
+
+
+def told(way: xr.Dataset) -> Said:
+    """The way in words: which replica, why, and what the others would have taken."""
+    taken = int(way.taken)
+    totals = way[list(PARTS)].to_dataarray("part").sum("part") / MS
+    one = {part: float(way[part].sel(replica=taken)) / MS for part in PARTS}
+    under = totals.sel(replica=taken) - one["transfer"]
+    copies = way.sizes["replica"]
+    lines = [
+        f"The arm goes from cylinder {way.attrs['arm']:,} to {int(way.cylinder[taken]):,} in {one['move']:.2f} ms, whichever "
+        "replica it is for: all lie in one cylinder."
+        if copies > 1
+        else f"The arm goes from cylinder {way.attrs['arm']:,} to {int(way.cylinder[taken]):,} in {one['move']:.2f} ms.",
+        f"Then the platter turns for {one['rotation']:.2f} ms until the data begin, of {way.attrs['revolution'] / MS:.2f} ms "
+        "that a turn takes."
+        + (f" A write settles first, {one['settle']:.2f} ms." if one["settle"] else "")
+        + (f" Before all that the drive takes {one['overhead']:.2f} ms for the command." if one["overhead"] else ""),
+    ]
+    if copies > 1:
+        later = np.sort((totals - totals.sel(replica=taken)).values)[1:]
+        others = " and ".join(f"{more:.2f} ms" for more in later[:2]) + (" and more" if len(later) > 2 else "")
+        lines.append(
+            f"RSATF takes replica {taken}, the least of arm and turn together; the next would end {others} later."
+        )
+    size = f"{way.attrs['size'] / KB:,.0f} KB"
+    headline = (
+        f"Under the head after {float(under):.2f} ms, all {size} there after {float(totals.sel(replica=taken)):.2f} ms"
+    )
+    return Said(headline, lines)
 
 
 def request_way(
@@ -44,17 +120,16 @@ def request_way(
     sectors = max(round(size / SECTOR / drive.grain), 1) * drive.grain
     layout = SRMirror(stripes=1, replicas=replicas, unit=sectors)
     units = int(layout.capacity(drive)) // sectors
-    target = _located(layout, drive, np.array([round(address * (units - 1)) * sectors]), sectors)
-    here = Arm(np.array([round(arm * (drive.cylinders - 1))]), np.array([0]))
-    angle = np.array([platter % 1.0], np.float32)
-    none, reads = np.zeros(1, np.int32), np.array([read])
+    target = _located(layout, drive, _row(round(address * (units - 1)) * sectors), sectors)
+    here = Arm(_row(round(arm * (drive.cylinders - 1))), _row(0))
+    angle, none, reads = _row(np.float32(platter % 1.0)), _row(np.int32(0)), jnp.array([read])
     places = [layout.replica(drive, target, none, index) for index in range(replicas)]
     takes = [drive.positioning(here, angle, place, reads) for place in places]
     reach = nearest_replica(layout, drive, drive, here, angle, target, reads, none, None)
     seek = _column(one.seek for one in takes)
     overhead = np.full(replicas, float(drive.overhead))
     moved = np.maximum(seek - overhead, 0.0)
-    settle = np.where((moved > 0) & ~reads, float(drive.write_settle), 0.0)
+    settle = np.where((moved > 0) & (not read), float(drive.write_settle), 0.0)
     columns = {
         "overhead": overhead,
         "move": moved - settle,
@@ -85,20 +160,20 @@ def request_way(
 
 
 def waits(drive: Drive, size: float = 4 * KB, seed: int = 0) -> xr.Dataset:
-    """What replicas buy (dimension `replicas`): mean `seek` (command, arm) and `rotation` of reads at random, seconds, the arm
-    and the platter anywhere before, on a disk of the 1 x D_r x 1 SR-Array under RSATF; `formula`, R / (2 D_r)."""
+    """What replicas buy (dimension `replicas`): mean `seek` (command, arm) and `rotation` of reads at random, seconds, arm
+    and platter anywhere before, on a disk of the 1 x D_r x 1 SR-Array under RSATF; `formula`, R / (2 D_r)."""
     require_positive("size", size, "bytes")
     draw = np.random.default_rng(seed)
-    shares, cylinders, angles = draw.random((3, _ACCESSES))
+    shares, cylinders, angles = draw.random((3, _ACCESSES), np.float32)
     sectors = max(round(size / SECTOR / drive.grain), 1) * drive.grain
-    here = Arm((cylinders * drive.cylinders).astype(int), np.zeros(_ACCESSES, int))
-    none, reads = np.zeros(_ACCESSES, np.int32), np.ones(_ACCESSES, bool)
+    none, reads = _row(np.int32(0), _ACCESSES), jnp.ones(_ACCESSES, bool)
+    here, angle = Arm(_as_array((cylinders * drive.cylinders).astype(int)), none), _as_array(angles)
 
     def mean(replicas: int) -> tuple[float, float]:
         layout = SRMirror(stripes=1, replicas=replicas, unit=sectors)
         units = int(layout.capacity(drive)) // sectors
-        target = _located(layout, drive, (shares * units).astype(np.int64) * sectors, sectors)
-        reach = nearest_replica(layout, drive, drive, here, angles.astype(np.float32), target, reads, none, None)
+        target = _located(layout, drive, _as_array((shares.astype(float) * units).astype(np.int64) * sectors), sectors)
+        reach = nearest_replica(layout, drive, drive, here, angle, target, reads, none, None)
         return float(np.mean(reach.positioning.seek)), float(np.mean(reach.positioning.rotation))
 
     numbers = np.arange(1, min(MOST_REPLICAS, drive.heads) + 1)
@@ -115,14 +190,23 @@ def waits(drive: Drive, size: float = 4 * KB, seed: int = 0) -> xr.Dataset:
     )
 
 
-def _located(layout: SRMirror, drive: Drive, sector: np.ndarray, sectors: int):
-    none = np.zeros(sector.shape, np.int32)
+def _row(value: float | np.generic, count: int = 1) -> AnyArray:
+    return _as_array(np.full(count, value))
+
+
+def _as_array(values: np.ndarray) -> AnyArray:
+    # NumPy's, on the host: large drives have addresses of 64 bits
+    return cast(Array, values)
+
+
+def _located(layout: SRMirror, drive: Drive, sector: AnyArray, sectors: int) -> Target:
+    none = _as_array(np.zeros(sector.shape, np.int32))
     words = none.astype(np.uint32)
     requests = Requests(none, sector, none + sectors, none == 0, words, words, none != 0, none, none)
     return layout.locate(drive, requests).target
 
 
-def _column(values) -> np.ndarray:
+def _column(values: Iterable[AnyArray]) -> np.ndarray:
     return np.array([float(np.asarray(value)[0]) for value in values])
 
 
