@@ -88,9 +88,11 @@ def told(way: xr.Dataset) -> Said:
     ]
     if copies > 1:
         later = np.sort((totals - totals.sel(replica=taken)).values)[1:]
-        others = " and ".join(f"{more:.2f} ms" for more in later[:2]) + (" and more" if len(later) > 2 else "")
+        *first, last = [f"{more:.2f}" for more in later]
+        others = f"{', '.join(first)} and {last} ms" if first else f"{last} ms"
         lines.append(
-            f"RSATF takes replica {taken}, the least of arm and turn together; the next would end {others} later."
+            f"RSATF takes replica {taken}, the least of arm and turn together; "
+            f"{'the others' if first else 'the other'} would end {others} later."
         )
     size = f"{way.attrs['size'] / KB:,.0f} KB"
     headline = (

@@ -1,5 +1,6 @@
 """`storagekit lab`: JupyterLab in a folder of one's own with the package's notebooks."""
 
+import os
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +12,7 @@ from storagekit.errors import InputError
 from storagekit.reproduce import completing
 
 FOLDER = Path("storagekit-lab")
+CONFIGURED = Path(__file__).with_name("jupyter")
 HIGHEST_PORT = 65_535
 
 
@@ -47,11 +49,11 @@ def lab(
         f"--ServerApp.root_dir={folder.resolve()}",
         f"--LabApp.default_url={opened}",
         "--ServerApp.kernel_spec_manager_class=storagekit.reproduce.kernels.ThisInterpreter",
-        # Jupyter would ask a server of its own for news and for newer versions
-        "--LabApp.news_url=None",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]
     options += ["--no-browser"] if no_browser else []
     options += [f"--ServerApp.port={port}"] if port else []
     options += ["--allow-root"] if allow_root else []
+    # without Jupyter's question whether to ask a server of its own for news
+    known = os.environ.get("JUPYTER_CONFIG_PATH")
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([str(CONFIGURED), *([known] if known else [])])
     import_module("jupyterlab.labapp").main(options)

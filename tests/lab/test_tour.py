@@ -92,5 +92,5 @@ def test_the_board_says_which_replica_and_why():
 
 
 def test_a_drive_without_an_arm_is_refused():
-    with pytest.raises(InputError, match="arm -0.1"):
+    with pytest.raises(InputError, match=r"arm -0\.1"):
         tour.request_way(load_drive(NEARLINE), arm=-0.1)

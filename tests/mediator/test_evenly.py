@@ -43,7 +43,8 @@ def test_what_binds_is_above_its_limit_and_disks_have_time_left():
     assert (np.maximum(found.disk, found.network) > 1).all() and (found.network < 1).all()
     assert ((found.busy >= 0) & (found.busy < 1)).all() and found.busy.max() > 0.5
     narrow = evenly(
-        Cluster((DISK,) * 8, Host(1e12), Host(1e12), Network(0.6e6, switched=True)), Request("client", 0.5e6, 30_000_000)
+        Cluster((DISK,) * 8, Host(1e12), Host(1e12), Network(0.6e6, switched=True)),
+        Request("client", 0.5e6, 30_000_000),
     )
     best = narrow.best()
     assert narrow.network[best] > 1 > narrow.disk[best] and narrow.sessions[best] < found.sessions[found.best()]

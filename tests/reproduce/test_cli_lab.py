@@ -34,6 +34,7 @@ def started(monkeypatch) -> list[list[str]]:
     from jupyterlab import labapp
 
     calls: list[list[str]] = []
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "mine")
     monkeypatch.setattr(labapp, "main", calls.append)
     return calls
 
@@ -59,6 +60,8 @@ def test_the_pages_are_copied_and_the_named_one_is_opened(storagekit, shipped, s
     }
     (options,) = started
     assert f"--ServerApp.root_dir={folder}" in options and "--LabApp.default_url=/lab/tree/tour.ipynb" in options
+    configured, own = os.environ["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    assert own == "mine" and "announcements" in (Path(configured) / "labconfig" / "page_config.json").read_text()
     assert "--no-browser" in options and "--ServerApp.port=8899" in options and "--allow-root" not in options
     storagekit("lab", "swift.ipynb", "--folder", str(folder), "--allow-root")
     assert "--LabApp.default_url=/lab/tree/papers/swift.ipynb" in started[1] and "--allow-root" in started[1]
