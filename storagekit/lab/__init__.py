@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from ipywidgets import Box
 
 # names of pages and what each asks; a page is `PAGE` of the file of its name in this room
-PAGES: dict[str, str] = {}
+PAGES: dict[str, str] = {
+    "array": "how to keep data on some drives: every scheme ranked by what it gives",
+    "sr_array": "space spent on speed: striping, rotational replicas, mirrors",
+    "protocol": "which copy is read, and who decides: four protocols over load",
+    "fair": "what streams get of the bricks they share, by weight",
+}
 
 
 def page(name: str) -> Page:
