@@ -45,7 +45,8 @@ def words(found: LayoutAnswer) -> Said:
     parts += [f"{layout.replicas} copies at even angles of each disk"] if layout.replicas > 1 else []
     parts += [f"{layout.mirrors} mirrors"] if layout.mirrors > 1 else []
     lines = [
-        f"{', '.join(parts).capitalize()}: {best.latency / MS:.2f} ms for a request alone, {best.throughput:,.0f} requests/s.",
+        f"{', '.join(parts).capitalize()}: {best.latency / MS:.2f} ms for a request alone, {best.throughput:,.0f} "
+        "requests/s.",
         "The rule of the SR-Array paper, rounded to whole disks, "
         + (f"says {found.paper.layout}." if found.paper else "leaves nothing that fits."),
         *([] if found.binding.constraint == "none" else [f"What holds it back: {found.binding}"]),

@@ -44,7 +44,7 @@ def export(board: Board, path: str | Path, *, title: str, lead: str = "") -> Pat
     }
     page = _PAGE.read_text(encoding="utf-8")
     for name, part in parts.items():
-        page = page.replace(f"<!--{name}-->", part, 1)
+        page = page.replace(f"<!--{name}-->", part)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     unfinished.write_text(page, encoding="utf-8")
     unfinished.replace(path)
