@@ -5,6 +5,7 @@ from storagekit.charts.live import Choice as Choice
 from storagekit.charts.live import Said as Said
 from storagekit.charts.live import Slider as Slider
 from storagekit.charts.live import Steps as Steps
+from storagekit.charts.live import Template as Template
 from storagekit.charts.live import export as export
 from storagekit.charts.live import live as live
 from storagekit.charts.live import offline as offline

@@ -10,7 +10,7 @@
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from storagekit.errors import InputError
 from storagekit.lab.page import Page as Page
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 # names of pages and what each asks; a page is `PAGE` of the file of its name in this room
 PAGES: dict[str, str] = {
     "tour": "where the time of one request goes, on a drawn disk",
+    "sessions": "how many clients can be promised a rate, and how widely to stripe",
+    "array": "how to keep data on some drives: every scheme ranked by what it gives",
+    "sr_array": "space spent on speed: striping, rotational replicas, mirrors",
+    "protocol": "which copy is read, and who decides: four protocols over load",
+    "fair": "what streams get of the bricks they share, by weight",
 }
 
 
@@ -31,9 +36,9 @@ def page(name: str) -> Page:
     return import_module(f"storagekit.lab.{name}").PAGE
 
 
-def open(name: str) -> "Box":
-    """A page's board in JupyterLab, live."""
-    return page(name).live()
+def open(name: str, **begin: Any) -> "Box":
+    """A page's board in JupyterLab, live; its controls begin at the values of `begin`, where the page's `board` takes any."""
+    return page(name).live(**begin)
 
 
 def export(name: str, path: str | Path) -> Path:

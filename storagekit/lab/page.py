@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from storagekit.charts import Board, live
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Page:
     """title and lead: what stands above the board in an exported page, plain text; board: makes it, controls at their
-    beginnings."""
+    beginnings or where it is told to begin."""
 
     title: str
     lead: str
-    board: Callable[[], Board]
+    board: Callable[..., Board]
 
-    def live(self) -> "Box":
-        """The board in JupyterLab."""
-        return live(self.board())
+    def live(self, **begin: Any) -> "Box":
+        """The board in JupyterLab, its controls at the values of `begin`."""
+        return live(self.board(**begin))

@@ -6,7 +6,9 @@ combination of some values has been asked beforehand, alive without a kernel or 
 """
 
 from storagekit.charts.live.board import Board as Board
+from storagekit.charts.live.board import Filled as Filled
 from storagekit.charts.live.board import Shown as Shown
+from storagekit.charts.live.board import Template as Template
 from storagekit.charts.live.controls import Choice as Choice
 from storagekit.charts.live.controls import Control as Control
 from storagekit.charts.live.controls import Slider as Slider

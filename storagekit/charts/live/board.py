@@ -1,13 +1,16 @@
 """A question with controls: what is asked, what is answered, how that is said and drawn."""
 
 import io
+import json
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import altair as alt
+import pandas as pd
 from altair.utils.schemapi import debug_mode
 
 from storagekit.charts.live import words as wording
@@ -37,14 +40,17 @@ class Board:
 
     answer: asked with the value of each control by its name; raises InputError where these are not possible together, which
     is said in words. draw: makes a chart of an answer; only its rows are sent on where all else stays as it was, so that
-    titles and scales should be the same for every answer, and parameters have names. words: says an answer, as text with the
-    headline first or as `Said`; by default what it prints. controls: by the names that `answer` knows, in the order shown.
+    titles and scales should be the same for every answer, and parameters have names; or fills a `Template`, which is
+    quicker. words: says an answer, as text with the headline first or as `Said`; by default what it prints. controls: by the
+    names that `answer` knows, in the order shown.
+    waiting: what is said until the first answer is there; where it is given, the board is shown before it is asked.
     """
 
     answer: Callable[..., Any]
-    draw: Callable[[Any], alt.TopLevelMixin]
+    draw: "Callable[[Any], alt.TopLevelMixin | Filled]"
     controls: Mapping[str, "Control | ValueWidget"]
     words: Callable[[Any], Any] = str
+    waiting: str = ""
 
     def shown(self, values: Mapping[str, Any]) -> Shown:
         """What it shows at these values; nothing is printed, warnings become notes among the words."""
@@ -53,7 +59,8 @@ class Board:
             try:
                 answer = self.answer(**values)
                 said = wording.html(self.words(answer))
-                spec, data = taken_apart(self.draw(answer))
+                drawn = self.draw(answer)
+                spec, data = drawn if isinstance(drawn, Filled) else taken_apart(drawn)
             except InputError as fault:
                 return Shown(wording.impossible(fault), None, {}, possible=False)
             except Exception as fault:  # whatever it is, its place is the page and not the server's log
@@ -61,7 +68,32 @@ class Board:
         return Shown(said + wording.noted(sorted({str(one.message) for one in noted})), spec, data)
 
 
-def taken_apart(chart: alt.TopLevelMixin) -> tuple[dict[str, Any], dict[str, Rows]]:
+class Filled(NamedTuple):
+    """A chart in Vega-Lite without its rows, and these by name."""
+
+    spec: dict[str, Any]
+    data: dict[str, Rows]
+
+
+class Template:
+    """A chart that is drawn once, for rows that change; making a chart takes longer than most answers.
+
+    make: the chart, of `alt.NamedData(name)` in the place of rows.
+    """
+
+    def __init__(self, make: Callable[[], alt.TopLevelMixin]):
+        self._make = make
+
+    @cached_property
+    def spec(self) -> dict[str, Any]:
+        return self._make().to_dict()
+
+    def filled(self, **rows: pd.DataFrame) -> Filled:
+        """The chart of these rows, by the names that it has for them."""
+        return Filled(self.spec, {name: json.loads(str(some.to_json(orient="records"))) for name, some in rows.items()})
+
+
+def taken_apart(chart: alt.TopLevelMixin) -> Filled:
     """A chart in Vega-Lite without its rows, and these by the names that it has for them.
 
     Altair names rows by what is in them, so that every answer would be another chart: here they are numbered.
@@ -86,4 +118,4 @@ def taken_apart(chart: alt.TopLevelMixin) -> tuple[dict[str, Any], dict[str, Row
                 made[key] = renamed(value)
         return made
 
-    return renamed(spec), data
+    return Filled(renamed(spec), data)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from storagekit.charts.live import words as wording
 from storagekit.charts.live.board import Board, Shown
 from storagekit.charts.live.controls import Control
 
@@ -42,7 +43,11 @@ def live(
     widgets = {name: one.widget() if isinstance(one, Control) else one for name, one in board.controls.items()}
     _aligned(list(widgets.values()))
     answering = Answering(board, widgets, HTML(), Drawing(), HTML())
-    answering.answer()
+    if board.waiting:
+        answering.said.value = wording.html(board.waiting)
+        answering.changed(None)
+    else:
+        answering.answer()
     for widget in widgets.values():
         widget.observe(answering.changed, "value")
     left = VBox([*widgets.values(), answering.state], layout=Layout(flex="0 0 auto"))

@@ -22,8 +22,9 @@ class Said:
 
     def _repr_html_(self) -> str:
         shown = "" if self.table is None else _table(self.table)
-        lines = "".join(f'<p style="margin: 2px 0">{escape(line)}</p>' for line in self.lines)
-        return f'<p style="margin: 2px 0; font-size: 115%"><b>{escape(self.headline)}</b></p>{lines}{shown}'
+        lines = "".join(f"<p>{escape(line)}</p>" for line in self.lines)
+        head = f'<p style="font-size: 115%"><b>{escape(self.headline)}</b></p>'
+        return f'<div class="sk-said">{_LOOK}{head}{lines}{shown}</div>'
 
 
 def html(said: Any) -> str:
@@ -55,29 +56,40 @@ def _sentence(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+# once for all cells: styles of their own would be most of what is sent
+_LOOK = (
+    "<style>.sk-said table{border-collapse:collapse;margin-top:6px;font-size:95%}"
+    ".sk-said :is(td,th){padding:1px 12px 1px 0;border:none;white-space:nowrap;font-weight:normal;text-align:right}"
+    ".sk-said .l{text-align:left}.sk-said p{margin:2px 0;line-height:1.4}.sk-said th{color:#666}"
+    ".sk-said tr:nth-child(2) td{font-weight:bold}</style>"
+)
+
+
 def _table(table: pd.DataFrame) -> str:
-    """A small table; numbers to the right, words to the left."""
-    sides = ["right" if pd.api.types.is_numeric_dtype(table[name]) else "left" for name in table.columns]
-    names = [str(table.index.name or ""), *map(str, table.columns)]
-    lines = [_line("th", names, sides)]
+    """A small table; numbers to the right, words to the left, the first row in bold."""
+    left = [True, *(not pd.api.types.is_numeric_dtype(table[name]) for name in table.columns)]
+    lines = [_line("th", [str(table.index.name or ""), *map(str, table.columns)], left)]
     lines += [
-        _line("td", [str(name), *map(_figure, row)], sides)
+        _line("td", [str(name), *map(_figure, row)], left)
         for name, row in zip(table.index, table.itertuples(index=False, name=None), strict=True)
     ]
-    return f'<table style="border-collapse: collapse; margin-top: 6px; font-size: 95%">{"".join(lines)}</table>'
+    return f"<table>{''.join(lines)}</table>"
 
 
-def _line(tag: str, cells: Sequence[str], sides: Sequence[str]) -> str:
-    style = "padding: 1px 10px 1px 0; border: none; white-space: nowrap; font-weight: normal; text-align: "
+def _line(tag: str, cells: Sequence[str], left: Sequence[bool]) -> str:
     made = [
-        f'<{tag} style="{style}{side}">{escape(cell)}</{tag}>'
-        for cell, side in zip(cells, ["left", *sides], strict=True)
+        f"<{tag} class=l>{escape(cell)}</{tag}>" if first else f"<{tag}>{escape(cell)}</{tag}>"
+        for cell, first in zip(cells, left, strict=True)
     ]
     return f"<tr>{''.join(made)}</tr>"
 
 
 def _figure(value: Any) -> str:
-    """Three digits of a number; what is not a number as it is."""
-    if isinstance(value, float):
-        return "-" if value != value else f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-    return str(value)
+    """Three digits of a number, all of those before the point; what is not a number as it is."""
+    if not isinstance(value, float):
+        return str(value)
+    if value != value:
+        return "-"
+    if abs(value) == float("inf"):
+        return "never"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from storagekit.charts.exchanged import Exchanged
+from storagekit.charts.live import Filled, Template
 from storagekit.charts.marks import Layered
 from storagekit.charts.theme import COLOURS, WIDTH, finished
 from storagekit.units import KB, MB
@@ -15,12 +15,12 @@ UNITS = tuple(4 * KB << power for power in range(9))
 _SHADES = ["#c6dbef", "#9ecae1", "#7fb6da", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b", "#041f4a"]
 
 
-def by_shape(rows: Sequence[Mapping[str, Any]]) -> alt.TopLevelMixin:
+def by_shape(rows: Sequence[Mapping[str, Any]]) -> Filled:
     """Sessions against the agents of an object, a line for each unit; the most is marked. rows: of
     `lab.sessions.Promised`."""
     named = [{**row, "named": _named(row["unit"])} for row in rows]
     most = [row | {"says": f"{row['sessions']:,}"} for row in named if row["best"]]
-    return Exchanged(_drawing, {"shapes": named, "best": most})
+    return Filled(_CHART.spec, {"shapes": named, "best": most})
 
 
 def _named(unit: float) -> str:
@@ -53,3 +53,6 @@ def _lines() -> Layered:
         best.mark_point(size=190, stroke=COLOURS[1], strokeWidth=2.5, filled=False),
         best.mark_text(dy=-16, color=COLOURS[1], fontWeight="bold", fontSize=12).encode(text="says:N"),
     )
+
+
+_CHART = Template(_drawing)

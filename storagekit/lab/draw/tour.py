@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.exchanged import Exchanged
+from storagekit.charts.live import Filled, Template
 from storagekit.charts.marks import Layered
 from storagekit.charts.theme import COLOURS, WIDTH, finished
 
@@ -25,6 +25,7 @@ TAKEN, OTHER = COLOURS[1], "#495057"
 # radii in those of the platter, and pixels of that; where the arm turns; what the picture shows
 INNER, HUB, RADIUS = 0.42, 0.2, 150
 PIVOT = (0.72, -1.22)
+RINGS = ((1.0, "#e9ecef", "#adb5bd"), (INNER, "#f8f9fa", "#adb5bd"), (HUB, "#ced4da", "#868e96"))
 ACROSS, DOWN = [-1.1, 1.2], [-1.36, 1.1]
 # of the timeline, pixels
 SPAN = 330
@@ -34,11 +35,12 @@ _NOW = "datum.total * way / 100"
 _TURNED = f"(datum.platter + {_NOW} / datum.revolution)"
 
 
-def request_way(way: xr.Dataset) -> alt.TopLevelMixin:
+def request_way(way: xr.Dataset) -> Filled:
     """The disk from above with its arm and the replicas of a request, and under it the parts of the way to each; a slider
     goes through time. way: of `lab.tour.request_way`."""
     common = _common(way)
     rows = {
+        "rings": [{"radius": edge, "fill": fill, "stroke": stroke} for edge, fill, stroke in RINGS],
         "zones": [{"radius": one} for one in radius(way.attrs["zones"], way.attrs["cylinders"]).tolist()],
         "index": [{"radius": one, "angle": 0.0, "order": order} for order, one in enumerate((INNER, 1.0))],
         "trail": _trail(way),
@@ -47,7 +49,7 @@ def request_way(way: xr.Dataset) -> alt.TopLevelMixin:
         "saying": _saying(way),
         "bars": list(_bars(way)),
     }
-    return Exchanged(_drawing, {name: [one | common for one in some] for name, some in rows.items()})
+    return Filled(_CHART.spec, {name: [one | common for one in some] for name, some in rows.items()})
 
 
 def radius(cylinder: np.ndarray | float, cylinders: int) -> np.ndarray:
@@ -185,8 +187,8 @@ def _ring(chart: alt.Chart, **look: Any) -> alt.Chart:
 
 
 def _platter() -> Iterable[alt.Chart]:
-    for edge, fill, stroke in ((1.0, "#e9ecef", "#adb5bd"), (INNER, "#f8f9fa", "#adb5bd"), (HUB, "#ced4da", "#868e96")):
-        yield _ring(alt.Chart(pd.DataFrame({"radius": [edge]})), fill=fill, stroke=stroke)
+    fill = alt.Fill("fill:N", scale=None, legend=None)
+    yield _ring(_over("rings")).encode(fill=fill, stroke=alt.Stroke("stroke:N", scale=None, legend=None))
     yield _ring(_over("zones").transform_filter("datum.radius < 1"), filled=False, stroke="#ced4da", strokeWidth=0.7)
     index = _turning("index").mark_line(stroke="#868e96", strokeDash=[3, 3], strokeWidth=1)
     yield index.encode(**_place(), order="order:O")
@@ -245,6 +247,9 @@ def _timeline() -> Layered:
     label = ends.encode(x="end:Q", y=y, text="says:N", opacity=fade)
     rule = _over("arm").transform_calculate(now=_NOW).mark_rule(stroke="black", strokeWidth=1.5).encode(x="now:Q")
     return alt.layer(bars, label, rule).properties(width=SPAN, height=alt.Step(34))
+
+
+_CHART = Template(_drawing)
 
 
 def waits(data: xr.Dataset) -> alt.TopLevelMixin:
