@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # names of pages and what each asks; a page is `PAGE` of the file of its name in this room
 PAGES: dict[str, str] = {
     "tour": "where the time of one request goes, on a drawn disk",
+    "striping": "one agent for a large request, or a part of it on each of several",
     "sessions": "how many clients can be promised a rate, and how widely to stripe",
     "array": "how to keep data on some drives: every scheme ranked by what it gives",
     "sr_array": "space spent on speed: striping, rotational replicas, mirrors",

@@ -1,6 +1,6 @@
 """Promised sessions: how many clients agents can guarantee a rate, by how widely an object is striped, in which unit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from storagekit.analytic.forkjoin import Disk, Host, Network
 from storagekit.charts import Board, Choice, Said, Slider, Steps
 from storagekit.checks import require_positive, require_whole
 from storagekit.lab.draw import sessions as draw
-from storagekit.lab.drives import NEARLINE, drive_choice
+from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
 from storagekit.lab.page import Page
 from storagekit.mediator import Cluster, Even, Filled, Request, evenly, fill
 from storagekit.units import KB, MB, MINUTE
@@ -34,9 +34,11 @@ class Promised:
     def best(self) -> int:
         return self.even.best()
 
-    def filled(self) -> Filled:
-        """The same asked of a mediator, which takes one session after the other, each with the fewest agents that fit."""
-        return fill(self.cluster, self.request)
+    def filled(self, minutes: float | None = None) -> Filled:
+        """The same asked of a mediator, which takes one session after the other, each with the fewest agents that fit; of
+        sessions of so many `minutes`, where all of an hour would take long to simulate."""
+        size = self.request.size if minutes is None else round(self.request.rate * minutes * MINUTE)
+        return fill(self.cluster, replace(self.request, size=size))
 
     def rows(self) -> list[dict[str, object]]:
         """A row for each shape: agents and unit, bytes, of an object, sessions, what binds."""
@@ -128,6 +130,11 @@ def _kb(unit: float) -> str:
 
 def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
+
+
+def disk_like(drive: str) -> Disk:
+    """The agents' disk, with the means of a drive by name, file or data-sheet line."""
+    return Disk.like(mechanical(drive))
 
 
 def board(
