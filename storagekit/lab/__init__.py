@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 # names of pages and what each asks; a page is `PAGE` of the file of its name in this room
 PAGES: dict[str, str] = {
+    "tour": "where the time of one request goes, on a drawn disk",
     "array": "how to keep data on some drives: every scheme ranked by what it gives",
     "sr_array": "space spent on speed: striping, rotational replicas, mirrors",
     "protocol": "which copy is read, and who decides: four protocols over load",
+    "adaptive": "nodes of several speeds: who gives whom how much",
     "fair": "what streams get of the bricks they share, by weight",
+    "bound": "how unfair sharing may be over any interval",
 }
 
 
