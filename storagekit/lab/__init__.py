@@ -26,7 +26,9 @@ PAGES: dict[str, str] = {
     "array": "how to keep data on some drives: every scheme ranked by what it gives",
     "sr_array": "space spent on speed: striping, rotational replicas, mirrors",
     "protocol": "which copy is read, and who decides: four protocols over load",
+    "adaptive": "nodes of several speeds: who gives whom how much",
     "fair": "what streams get of the bricks they share, by weight",
+    "bound": "how unfair sharing may be over any interval",
 }
 
 

@@ -8,7 +8,7 @@ from storagekit.charts import Board, Choice, Said, Slider, Steps
 from storagekit.charts.live import Filled
 from storagekit.errors import InputError
 from storagekit.lab.draw.ranked import Bars, Span, ranked, ranking, spanned
-from storagekit.lab.drives import DRIVES, drive_of
+from storagekit.lab.drives import KNOWN, drive_of
 from storagekit.lab.page import Page
 from storagekit.plan import LeastCost, MostSpace, MostThroughput, SchemesAnswer, ShortestMean, ShortestTail, schemes
 from storagekit.units import HOUR, KB, MS, SECTOR
@@ -45,7 +45,7 @@ def answer(
     survive: int,
     goal: str,
 ) -> SchemesAnswer:
-    """`sk.plan.schemes` for a drive of `DRIVES` and data in percent of what the drives hold. Raises InputError where no
+    """`sk.plan.schemes` for a drive of `KNOWN` and data in percent of what the drives hold. Raises InputError where no
     scheme does what is asked."""
     spindle, comes = drive_of(drive), load == _RATE
     found = schemes(
@@ -108,7 +108,7 @@ def draw(found: SchemesAnswer) -> Filled:
 
 def board() -> Board:
     controls = {
-        "drive": Choice("Drive", {name: name for name in DRIVES}, few=["7,200 rpm, 18 TB"]),
+        "drive": Choice("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
         "disks": Slider("Drives", 12, 2, 60, few=[6, 12, 24, 48]),
         "data": Slider("Data (% of raw space)", 25, 1, 80, few=[25, 45]),
         "size": Steps("Request size (KB)", 64, [4, 8, 16, 32, 64, 128, 256, 512, 1024], few=[4, 64]),

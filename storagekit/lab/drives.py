@@ -1,4 +1,4 @@
-"""Drives that pages offer: today's first, the papers' beside them."""
+"""The drives that a page has to choose from: today's first, then those of the papers."""
 
 from dataclasses import replace
 from functools import cache
@@ -8,21 +8,15 @@ from storagekit.drive import Drive, load_drive
 from storagekit.errors import InputError
 
 NEARLINE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
-# names as controls show them, and as `load_drive` knows them
-DRIVES: dict[str, str] = {
-    "7,200 rpm, 18 TB": NEARLINE,
+# what `load_drive` takes, by what a page calls it
+KNOWN = {
+    "7,200 rpm, 18 TB (data sheet)": NEARLINE,
     "Toshiba MG10, 20 TB": "toshiba_mg10_20tb",
     "WD HC570, 22 TB": "wd_hc570",
-    "10,000 rpm, 1.8 TB": "rpm=10000,seek=0.4/4/8ms,rate=230MB/s,size=1.8TB",
-    "Quantum Atlas 10K (1999)": "atlas10k",
-    "Seagate Cheetah 9LP (1998)": "cheetah9lp",
+    "Toshiba 15,000 rpm, 300 GB": "toshiba_mk3001grrb",
+    "Quantum Atlas 10K, 9 GB (1999)": "atlas10k",
+    "Seagate Cheetah 9LP, 9 GB (1998)": "cheetah9lp",
 }
-
-
-@cache
-def drive_of(name: str) -> Drive:
-    """The drive of this name in `DRIVES`, called so."""
-    return replace(load_drive(DRIVES[name]), name=name)
 
 
 def mechanical(drive: str) -> Drive:
@@ -33,9 +27,16 @@ def mechanical(drive: str) -> Drive:
     return found
 
 
-def drive_choice(drive: str = NEARLINE, few: tuple[str, ...] = ()) -> Choice:
-    """The disks to choose from, as drives; `drive`, by name, file or data-sheet line, is where it begins, and among them if
-    it was not."""
-    first = {given: name for name, given in DRIVES.items()}.get(drive, drive)
-    options = {name: drive_of(name) for name in DRIVES} | ({} if first in DRIVES else {first: mechanical(drive)})
-    return Choice("Drive", options, value=first, few=few)
+@cache
+def drive_of(name: str) -> Drive:
+    """The disk that is called so in `KNOWN`."""
+    return replace(mechanical(KNOWN[name]), name=name)
+
+
+def drive_choice(drive: str = NEARLINE) -> Choice:
+    """The disks to choose from; `drive`, by name, file or data-sheet line, is where it begins, and among them if it was
+    not."""
+    names = {given: name for name, given in KNOWN.items()}
+    first = names.get(drive, drive)
+    options = {name: mechanical(given) for name, given in (KNOWN | {first: drive}).items()}
+    return Choice("Drive", options, value=first)

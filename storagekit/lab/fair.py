@@ -6,7 +6,7 @@ import pandas as pd
 
 from storagekit.charts import Board, Said, Slider
 from storagekit.charts.live import Filled
-from storagekit.lab.draw.shared import SHARES, WAYS
+from storagekit.lab.draw.shared import WAYS, sharing
 from storagekit.lab.page import Page
 from storagekit.plan import SharesAnswer, Stream, shares
 from storagekit.plan.sharing_question import Policy
@@ -17,6 +17,7 @@ BRICKS = ("A", "B")
 STREAMS = {"mail": (0,), "backup": (0, 1), "archive": (1,)}
 _POLICIES: tuple[Policy, ...] = ("total", "single")
 _MB = 1e6
+_CHART = sharing(list(STREAMS))
 SIZE = 64 * KB
 
 
@@ -110,7 +111,7 @@ def draw(found: Shared) -> Filled:
         for name, share in told.shares.items()
         for brick, rate in share.by_brick.items()
     ]
-    return SHARES.filled(rows=pd.DataFrame(rows, columns=["way", "stream", "brick", "rate"]))
+    return _CHART.filled(rows=pd.DataFrame(rows, columns=["way", "stream", "brick", "rate"]))
 
 
 def board() -> Board:

@@ -20,7 +20,7 @@ from storagekit.units import KB, MS
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AllCopies
 
-_DRIVES = ("7,200 rpm, 18 TB", "Quantum Atlas 10K (1999)")
+_DRIVES = ("7,200 rpm, 18 TB (data sheet)", "Quantum Atlas 10K, 9 GB (1999)")
 # loads times seeds fill the lanes that two CPU devices have: fewer would not be faster
 LOADS = (1, 2, 4, 8, 16, 32)
 SEEDS, REQUESTS = 20, 400

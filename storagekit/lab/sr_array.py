@@ -6,7 +6,7 @@ from storagekit.charts import Board, Choice, Said, Slider
 from storagekit.charts.live import Filled
 from storagekit.errors import InputError
 from storagekit.lab.draw.ranked import Bars, ranked, ranking
-from storagekit.lab.drives import DRIVES, drive_of
+from storagekit.lab.drives import KNOWN, drive_of
 from storagekit.lab.page import Page
 from storagekit.plan import Latency, LayoutAnswer, Throughput, array
 from storagekit.units import MS
@@ -21,7 +21,7 @@ _CHART = ranking(
 def answer(
     drive: str, disks: int, read_share: float, queue: float, locality: float, data: float, goal: str
 ) -> LayoutAnswer:
-    """`sk.plan.array` for a drive of `DRIVES`; reads and data in percent, data of what the drives hold."""
+    """`sk.plan.array` for a drive of `KNOWN`; reads and data in percent, data of what the drives hold."""
     found = array(
         drive_of(drive),
         disks,
@@ -76,7 +76,7 @@ def draw(found: LayoutAnswer) -> Filled:
 
 def board() -> Board:
     controls = {
-        "drive": Choice("Drive", {name: name for name in DRIVES}, few=["7,200 rpm, 18 TB"]),
+        "drive": Choice("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
         "disks": Slider("Drives", 12, 1, 48, few=[6, 12, 24]),
         "read_share": Slider("Reads (%)", 70, 0, 100, 5, few=[50, 70, 90, 100]),
         "queue": Slider("Requests waiting, each drive", 2, 0.5, 32, 0.5, few=[1, 2, 8]),

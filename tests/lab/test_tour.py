@@ -7,7 +7,7 @@ from storagekit.drive import Arm, load_drive
 from storagekit.errors import InputError
 from storagekit.lab import tour
 from storagekit.lab.draw import tour as draw
-from storagekit.lab.drives import DRIVES, NEARLINE
+from storagekit.lab.drives import KNOWN, NEARLINE
 from storagekit.placement import SRMirror
 from storagekit.units import KB, MS
 from storagekit.workload import Requests
@@ -19,7 +19,7 @@ def rows(way) -> dict[str, list[dict]]:
     return draw.request_way(way).data
 
 
-@pytest.mark.parametrize("name", DRIVES.values())
+@pytest.mark.parametrize("name", KNOWN.values())
 @pytest.mark.parametrize("read", [True, False])
 def test_the_drawn_times_add_up_to_what_the_drive_says(name, read):
     drive = load_drive(name)

@@ -59,8 +59,10 @@ class Board:
             try:
                 answer = self.answer(**values)
                 said = wording.html(self.words(answer))
-                drawn = self.draw(answer)
-                spec, data = drawn if isinstance(drawn, Filled) else taken_apart(drawn)
+                # validating takes longer than drawing, and says nothing new of the next answer
+                with debug_mode(False):
+                    drawn = self.draw(answer)
+                    spec, data = drawn if isinstance(drawn, Filled) else taken_apart(drawn)
             except InputError as fault:
                 return Shown(wording.impossible(fault), None, {}, possible=False)
             except Exception as fault:  # whatever it is, its place is the page and not the server's log
@@ -98,9 +100,7 @@ def taken_apart(chart: alt.TopLevelMixin) -> Filled:
 
     Altair names rows by what is in them, so that every answer would be another chart: here they are numbered.
     """
-    # validating takes longer than drawing, and says nothing new of the next answer
-    with debug_mode(False):
-        spec = chart.to_dict(validate=False)
+    spec = chart.to_dict(validate=False)
     held, data = spec.pop("datasets", {}), {}
 
     def renamed(node: Any) -> Any:
