@@ -20,9 +20,8 @@ lab.open                 a page that answers while you drag, in JupyterLab
 =======================  ==========================================================================
 
 The rooms, from the bottom up: `drive`, `workload`; `placement`; `claims`; `schedule`, `dispatch`,
-`write`, `queue`, `cache`; `engine`, `analytic`;
-`charts`, `metrics`; `plan`, `mediator`; `papers`; `lab`; `reproduce`. Each is loaded when it is first used. SI units throughout;
-`units` has those of the field.
+`write`, `queue`, `cache`; `engine`, `analytic`; `charts`, `metrics`; `plan`, `mediator`; `papers`; `lab`;
+`reproduce`. Each is loaded when it is first used. SI units throughout; `units` has those of the field.
 """
 
 from typing import TYPE_CHECKING

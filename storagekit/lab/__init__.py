@@ -27,6 +27,7 @@ PAGES: dict[str, str] = {
     "sr_array": "space spent on speed: striping, rotational replicas, mirrors",
     "protocol": "which copy is read, and who decides: four protocols over load",
     "adaptive": "nodes of several speeds: who gives whom how much",
+    "trace": "what your own trace asks for, and which scheme would serve it",
     "fair": "what streams get of the bricks they share, by weight",
     "bound": "how unfair sharing may be over any interval",
 }
