@@ -28,6 +28,7 @@ PAGES: dict[str, str] = {
     "protocol": "which copy is read, and who decides: four protocols over load",
     "adaptive": "nodes of several speeds: who gives whom how much",
     "trace": "what your own trace asks for, and which scheme would serve it",
+    "own_drive": "a drive by its data sheet, beside another",
     "fair": "what streams get of the bricks they share, by weight",
     "bound": "how unfair sharing may be over any interval",
 }

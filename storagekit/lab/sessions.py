@@ -10,7 +10,8 @@ from storagekit.checks import require_positive, require_whole
 from storagekit.lab.draw import sessions as draw
 from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
 from storagekit.lab.page import Page
-from storagekit.mediator import Cluster, Even, Filled, Request, evenly, fill
+from storagekit.lab.progress import plain
+from storagekit.mediator import Cluster, Even, Rehearsal, Request, evenly, fill
 from storagekit.units import KB, MB, MINUTE
 
 LINKS = {"10 Gb/s": 1.25e9, "25 Gb/s": 3.125e9, "100 Gb/s": 12.5e9}
@@ -34,11 +35,12 @@ class Promised:
     def best(self) -> int:
         return self.even.best()
 
-    def filled(self, minutes: float | None = None) -> Filled:
-        """The same asked of a mediator, which takes one session after the other, each with the fewest agents that fit; of
-        sessions of so many `minutes`, where all of an hour would take long to simulate."""
-        size = self.request.size if minutes is None else round(self.request.rate * minutes * MINUTE)
-        return fill(self.cluster, replace(self.request, size=size))
+    def checked(self, minutes: float = 2.0, seed: int = 0) -> Rehearsal:
+        """Sessions of so many `minutes` asked of a mediator, which takes one after the other, each with the fewest agents
+        that fit, and all of them simulated, every block."""
+        size = round(self.request.rate * minutes * MINUTE)
+        with plain():
+            return fill(self.cluster, replace(self.request, size=size)).check(seed=seed)
 
     def rows(self) -> list[dict[str, object]]:
         """A row for each shape: agents and unit, bytes, of an object, sessions, what binds."""

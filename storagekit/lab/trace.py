@@ -23,6 +23,7 @@ from storagekit.errors import InputError
 from storagekit.lab.draw import trace as draw
 from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
 from storagekit.lab.page import Page
+from storagekit.lab.progress import plain
 from storagekit.placement import Declustered, Replicas
 from storagekit.plan import SchemesAnswer, schemes
 from storagekit.resources import data_path
@@ -148,8 +149,9 @@ def sizes_of(trace: RequestTrace) -> dict[float, float]:
 def told(answer: Advised) -> Said:
     """What to do for it, its character, and the ranking."""
     found, plan = answer.found, answer.plan
+    source = answer.trace.source
     lines = [
-        f"{Path(answer.trace.source.name).name} ({answer.trace.source.format}): {found.requests:,} requests in {found.duration:,.0f} s"
+        f"{Path(source.name).name} ({source.format}): {found.requests:,} requests in {found.duration:,.0f} s"
         + (f", {found.rate:,.1f} a second" if found.rate else "")
         + f"; {found.read_share:.0%} reads; {found.mean_size / KB:,.1f} KB on average; {found.devices} "
         + f"device{'s' if found.devices > 1 else ''}, {found.footprint / 1e9:,.2f} GB touched.",
@@ -241,4 +243,5 @@ def compared(
     ways = {"hashing": Hashing(), "shorter queue": ShortestQueue(2), "D-SPTF": DSPTF(latency=50 * US)}
     asked = {name: System(disk, placement, way, SATF(), AllCopies()) for name, way in ways.items()}
     count = None if requests is None else min(requests, len(whole))
-    return compare(whole, asked, seeds=seeds, requests=count, scale=scale)
+    with plain():
+        return compare(whole, asked, seeds=seeds, requests=count, scale=scale)
