@@ -16,7 +16,7 @@ interval, ratio          how sure a mean is, and a ratio of two
 plan.array, plan.size,   how to lay out disks; how many are needed; disks or memory
 plan.memory, plan.shares  what streams get of the bricks they share
 mediator                 sessions with guaranteed rates, reserved over many agents
-lab.open                 a page that answers while you drag, in JupyterLab
+lab.open, lab.export     a question with controls that answers while you drag; the same as one HTML file
 =======================  ==========================================================================
 
 The rooms, from the bottom up: `drive`, `workload`; `placement`; `claims`; `schedule`, `dispatch`,

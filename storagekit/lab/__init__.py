@@ -8,15 +8,21 @@
 `notebooks/` has the prose around each; `storagekit export PAGE` writes the file from the command line.
 """
 
+from collections.abc import Callable
+from contextlib import redirect_stderr
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from warnings import catch_warnings, simplefilter
 
 from storagekit.errors import InputError
 from storagekit.lab.page import Page as Page
 
 if TYPE_CHECKING:
     from ipywidgets import Box
+
+T = TypeVar("T")
 
 # names of pages and what each asks; a page is `PAGE` of the file of its name in this room
 PAGES: dict[str, str] = {
@@ -44,6 +50,13 @@ def page(name: str) -> Page:
 def open(name: str, **begin: Any) -> "Box":
     """A page's board in JupyterLab, live; its controls begin at the values of `begin`, where the page's `board` takes any."""
     return page(name).live(**begin)
+
+
+def quietly(call: Callable[..., T], *given: Any, **named: Any) -> T:
+    """What `call` returns, without the bars and warnings that it would leave among a page's outputs."""
+    with catch_warnings(), redirect_stderr(StringIO()):
+        simplefilter("ignore")
+        return call(*given, **named)
 
 
 def export(name: str, path: str | Path) -> Path:

@@ -26,7 +26,6 @@ _CHART = ranking(
     (
         Span("Mean response | 99% (ms)"),
         Bars("throughput", "Requests/s at most", ",.0f"),
-        Bars("usable", "Room for data (TB)", ".3~s", width=100),
     ),
     "Scheme",
 )
@@ -96,12 +95,11 @@ def _table(found: SchemesAnswer) -> pd.DataFrame:
 
 
 def draw(found: SchemesAnswer) -> Filled:
-    """The ranking: response, throughput, room."""
+    """The ranking: response, throughput."""
     every = found.ranking
     columns = spanned([one.mean / MS for one in every], [one.p99 / MS for one in every]) | {
         "name": [one.name for one in every],
         "throughput": [one.throughput for one in every],
-        "usable": [one.usable / _TB for one in every],
     }
     return _CHART.filled(rows=ranked(pd.DataFrame(columns)))
 

@@ -13,7 +13,7 @@ from storagekit.units import MS
 
 _GOALS = {"most requests/s": Throughput(), "shortest alone": Latency()}
 _CHART = ranking(
-    (Bars("latency", "A request alone (ms)", ".1f", 170), Bars("throughput", "Requests/s at that queue", ",.0f", 170)),
+    (Bars("latency", "A request alone (ms)", ".1f"), Bars("throughput", "Requests/s at that queue", ",.0f")),
     "D_s x D_r x D_m",
 )
 

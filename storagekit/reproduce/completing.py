@@ -31,6 +31,12 @@ def _pages() -> Iterable[str]:
     return [path.stem for home in (notebooks_path(), reproductions_path()) for path in sorted(home.glob("*.ipynb"))]
 
 
+def _boards() -> Iterable[str]:
+    from storagekit.lab import PAGES
+
+    return PAGES
+
+
 def _dispatchers() -> Iterable[str]:
     from storagekit.reproduce.catalogue import DISPATCHERS
 
@@ -57,4 +63,5 @@ def _formats() -> Iterable[str]:
 
 drives, papers, formats = _beginning(_drives), _beginning(_papers), _beginning(_formats)
 pages = _beginning(_pages)
+boards = _beginning(_boards)
 dispatchers, schedulers, writes = _beginning(_dispatchers), _beginning(_schedulers), _beginning(_writes)

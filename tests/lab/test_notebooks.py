@@ -1,4 +1,4 @@
-"""The pages' notebooks run from top to bottom, with other parameters than their own, and nothing looks as if it had failed."""
+"""The notebooks run from top to bottom, with other parameters than their own, and nothing looks as if it had failed."""
 
 import json
 import time

@@ -4,6 +4,7 @@ async function render({ model, el }) {
 
   async function draw() {
     const spec = model.get("spec"), data = model.get("data");
+    el.style.overflowX = "auto";
     el.style.opacity = model.get("faded") ? 0.25 : 1;
     if (!spec || !spec["$schema"]) return;
     if (spec !== drawn) {
@@ -14,7 +15,8 @@ async function render({ model, el }) {
       return;
     }
     for (const [name, rows] of Object.entries(data)) result.view.data(name, structuredClone(rows));
-    await result.view.runAsync();
+    // names of other lengths need other margins
+    await result.view.resize().runAsync();
   }
 
   // one at a time; of what comes meanwhile the last is drawn

@@ -29,7 +29,8 @@
       return;
     }
     for (const [name, some] of Object.entries(data)) result.view.data(name, some);
-    await result.view.runAsync();
+    // names of other lengths need other margins
+    await result.view.resize().runAsync();
   }
 
   // one at a time; of what comes meanwhile the last is drawn

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from storagekit.charts.live.drawing import Drawing
 
 # seconds from a change to its answer, in which those that follow it are taken along
-_PAUSE = 0.01
+_PAUSE = 0.005
 _QUIET = '<span style="color: #888; font-size: 85%">{}</span>'
 
 
@@ -51,7 +51,7 @@ def live(
     for widget in widgets.values():
         widget.observe(answering.changed, "value")
     left = VBox([*widgets.values(), answering.state], layout=Layout(flex="0 0 auto"))
-    right = VBox([answering.said, answering.drawing], layout=Layout(flex="1 1 420px", min_width="420px"))
+    right = VBox([answering.said, answering.drawing], layout=Layout(flex="1 1 480px", min_width="320px"))
     return Box([left, right], layout=Layout(display="flex", flex_flow="row wrap", grid_gap="8px 28px"))
 
 
@@ -108,10 +108,12 @@ def _time(seconds: float) -> str:
 
 
 def _aligned(widgets: list[Any]) -> None:
-    """Labels of one width, wide enough for the longest, and controls of one length."""
-    longest = max((len(str(getattr(one, "description", ""))) for one in widgets), default=0)
-    wide = f"{0.55 * longest + 1:.1f}em"
+    """Controls of one length. Labels of sliders are of one width, wide enough for the longest; what is chosen by name has as
+    much room as its label leaves."""
+    sliders = [one for one in widgets if hasattr(one, "readout")]
+    longest = max((len(one.description) for one in sliders), default=0)
+    wide = f"{0.52 * longest + 1:.1f}em"
     for one in widgets:
         if hasattr(one.style, "description_width"):
-            one.style.description_width = wide
-        one.layout.width = f"calc({wide} + 15em)"
+            one.style.description_width = wide if one in sliders else "initial"
+        one.layout.width = f"max(24em, calc({wide} + 15em))"

@@ -58,9 +58,9 @@ def _sentence(words: str) -> str:
 
 # once for all cells: styles of their own would be most of what is sent
 _LOOK = (
-    "<style>.sk-said table{border-collapse:collapse;margin-top:6px;font-size:95%}"
+    "<style>.sk-said{line-height:1.4}.sk-said table{border-collapse:collapse;margin-top:6px;font-size:95%}"
     ".sk-said :is(td,th){padding:1px 12px 1px 0;border:none;white-space:nowrap;font-weight:normal;text-align:right}"
-    ".sk-said .l{text-align:left}.sk-said p{margin:2px 0;line-height:1.4}.sk-said th{color:#666}"
+    ".sk-said :is(td,th,p){line-height:1.4}.sk-said p{margin:2px 0}.sk-said .l{text-align:left}.sk-said th{color:#666}"
     ".sk-said tr:nth-child(2) td{font-weight:bold}</style>"
 )
 

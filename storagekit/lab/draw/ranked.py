@@ -14,7 +14,9 @@ from storagekit.charts.theme import COLOURS, THEME
 MOST = 12
 ROLES = {"best": COLOURS[0], "other": "#9ecae1"}
 _ROW = 21
-_ROOM = 46
+_ROOM = 60
+# not in the order of the rows, which a chart whose rows are exchanged forgets
+_BY_PLACE = alt.EncodingSortField("place", op="min", order="ascending")
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Bars:
     field: str
     title: str
     form: str
-    width: int = 120
+    width: int = 110
 
     def marks(self, base: alt.Chart) -> list[alt.Chart]:
         along = base.encode(x=alt.X(f"{self.field}:Q", title=self.title, axis=alt.Axis(tickCount=3)))
@@ -38,7 +40,7 @@ class Span:
     known. The rows have `mean`, `p99`, `end` and `words`, see `spanned`."""
 
     title: str
-    width: int = 200
+    width: int = 140
 
     def marks(self, base: alt.Chart) -> list[alt.Chart]:
         scale = alt.Scale(type="log", nice=False, padding=12)
@@ -64,7 +66,7 @@ def ranking(panels: Sequence[Bars | Span], ranks: str) -> Template:
 def ranked(rows: pd.DataFrame) -> pd.DataFrame:
     """The first `MOST` of rows with `name` and each panel's figures, best first, with the part that each plays."""
     shown = rows.head(MOST)
-    return shown.assign(role=["best", *["other"] * (len(shown) - 1)])
+    return shown.assign(role=["best", *["other"] * (len(shown) - 1)], place=range(len(shown)))
 
 
 def spanned(mean: Sequence[float], p99: Sequence[float]) -> dict[str, list]:
@@ -84,7 +86,7 @@ def _panel(panel: Bars | Span, ranks: str | None) -> Layered:
     axis = alt.Axis(labelLimit=200, ticks=False, domain=False) if ranks else None
     colours = alt.Scale(domain=list(ROLES), range=list(ROLES.values()))
     base = alt.Chart(alt.NamedData("rows")).encode(
-        y=alt.Y("name:N", sort=None, title=ranks, axis=axis), color=alt.Color("role:N", scale=colours, legend=None)
+        y=alt.Y("name:N", sort=_BY_PLACE, title=ranks, axis=axis), color=alt.Color("role:N", scale=colours, legend=None)
     )
     return alt.layer(*panel.marks(base)).properties(width=panel.width, height=alt.Step(_ROW))
 
