@@ -30,7 +30,6 @@ from storagekit.units import HOUR, MS, SECTOR
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
 if TYPE_CHECKING:
-    from altair import TopLevelMixin
     from ipywidgets import ValueWidget
 
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
@@ -78,6 +77,10 @@ class Beside:
     """Two drives by the names that a chart has for them: yours first."""
 
     drives: dict[str, Amounts]
+
+    def drawn(self) -> dict[str, draw.Drawn]:
+        """What a chart has of them."""
+        return {name: draw.Drawn(one.curve, one.zones, one.reads) for name, one in self.drives.items()}
 
 
 def beside(yours: str, other: str) -> Beside:
@@ -156,7 +159,7 @@ def board(drive: str = NEARLINE, other: str = "atlas10k") -> Board:
     choice = drive_choice(other)
     given = {name: KNOWN.get(name, other) for name in choice.options}
     controls = {"yours": Line("Your drive", drive), "other": replace(choice, label="Beside it", options=given)}
-    return Board(beside, lambda answer: draw.beside(answer.drives, DEPTHS), controls, told)
+    return Board(beside, lambda answer: draw.beside(answer.drawn(), DEPTHS), controls, told)
 
 
 PAGE = Page(
@@ -215,7 +218,7 @@ def fitted(log: RequestTrace, drive: str = NEARLINE) -> FittedDrive:
         return fit_drive(log, mechanical(drive))
 
 
-def drawn(found: FittedDrive, drive: str, log: str = "") -> "TopLevelMixin":
+def drawn(found: FittedDrive, drive: str, log: str = "") -> Any:
     """The fitted seek curve beside the data sheet's and, where there is no `log`, that of the sample's drive."""
     true = made(drive)
     # a log sees the command's overhead in every seek

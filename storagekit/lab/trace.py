@@ -29,7 +29,7 @@ from storagekit.plan import SchemesAnswer, schemes
 from storagekit.resources import data_path
 from storagekit.schedule import SATF
 from storagekit.units import KB, MS, SECTOR, US
-from storagekit.workload.trace import RequestTrace, TraceCharacteristics, characteristics, read
+from storagekit.workload.trace import UNITS, RequestTrace, TraceCharacteristics, characteristics, read
 from storagekit.write import AllCopies
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ SAMPLE = "small.spc"
 SCALES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 # sizes that a planner is asked with, and schemes that are shown
 _SIZES, _LISTED = 6, 5
+# of a picture: bars over time, and points of it
+_BARS, _POINTS = 80, 1500
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,15 @@ def path_of(trace: str = "") -> Path:
     return Path(trace).expanduser() if trace else data_path("samples", SAMPLE)
 
 
+def figures(trace: str = "") -> pd.DataFrame:
+    """Every figure of a trace with its unit; "-" where the trace cannot say."""
+    _, found = _known(path_of(trace))
+    shown = {name: ["-" if value is None else f"{value:,.4g}", UNITS[name]] for name, value in found.as_dict().items()}
+    return pd.DataFrame.from_dict(shown, orient="index", columns=["value", "unit"]).rename(
+        lambda name: name.replace("_", " ")
+    )
+
+
 def advised(
     asked: Path | File, drive: Drive, disks: int = 12, data: float = 0.25, scale: float = 1.0, survive: int = 1
 ) -> Advised:
@@ -108,6 +119,51 @@ def advised(
         survive=survive,
     )
     return Advised(trace, found, scale, answer)
+
+
+def rows(trace: RequestTrace) -> dict[str, list[dict[str, Any]]]:
+    """What is drawn of a trace."""
+    return {"arrivals": arrivals(trace), "places": places(trace), "sizes": sizes(trace)}
+
+
+def arrivals(trace: RequestTrace) -> list[dict[str, Any]]:
+    """Requests a second in even steps of time, the last one's end included."""
+    end = max(float(trace.time[-1]), 1e-9)
+    edges = np.linspace(0, end, _BARS + 1)
+    step = end / _BARS
+    return [
+        {"at": float(at), "until": float(at + step), "rate": float(count) / step, "kind": kind}
+        for kind, of in _kinds(trace)
+        for at, count in zip(edges[:-1], np.histogram(trace.time[of], edges)[0], strict=True)
+    ]
+
+
+def places(trace: RequestTrace) -> list[dict[str, Any]]:
+    """Where some of the requests go, evenly chosen, devices one after the other."""
+    joined = trace.concatenated()
+    chosen = np.unique(np.linspace(0, len(joined) - 1, _POINTS).round().astype(int))
+    return [
+        {"at": float(joined.time[one]), "gb": float(joined.offset[one]) / 1e9, "kind": _kind(bool(joined.read[one]))}
+        for one in chosen
+    ]
+
+
+def sizes(trace: RequestTrace) -> list[dict[str, Any]]:
+    """Requests by size, each power of two in KB."""
+    power = np.ceil(np.log2(np.maximum(trace.size, 1) / KB)).astype(int)
+    return [
+        {"size": f"{2.0**one:g}", "order": int(one), "percent": 100 * float(np.mean(of & (power == one))), "kind": kind}
+        for kind, of in _kinds(trace)
+        for one in np.unique(power)
+    ]
+
+
+def _kinds(trace: RequestTrace) -> list[tuple[str, np.ndarray]]:
+    return [("reads", trace.read), ("writes", ~trace.read)]
+
+
+def _kind(read: bool) -> str:
+    return "reads" if read else "writes"
 
 
 def _known(asked: Path | File) -> tuple[RequestTrace, TraceCharacteristics]:
@@ -212,7 +268,7 @@ def board(trace: str = "", drive: str = NEARLINE, disks: int = 12, data: float =
         "scale": Steps("Rate, times its own", scale, sorted({*SCALES, scale}), few=sorted({1, 5, 10, scale})),
         "survive": Slider("Drives that may fail", 1, 0, 3, few=[1, 2]),
     }
-    return Board(_asked, draw.character, controls, told)
+    return Board(_asked, lambda answer: draw.character(rows(answer.trace)), controls, told)
 
 
 def _asked(asked: Path | File, drive: Drive, disks: int, data: float, scale: float, survive: int) -> Advised:

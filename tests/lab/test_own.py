@@ -5,7 +5,6 @@ import pytest
 
 from storagekit.drive import load_drive
 from storagekit.lab import own_drive, trace
-from storagekit.lab.draw import trace as draw
 from storagekit.lab.drives import NEARLINE, mechanical
 from storagekit.metrics import figures
 from storagekit.workload.trace import request_trace
@@ -42,9 +41,9 @@ def test_sizes_keep_their_mean_whether_they_are_few_or_many():
 
 def test_the_picture_has_every_request_once():
     whole = trace.advised(trace.path_of(), mechanical(NEARLINE)).trace
-    rows = draw.arrivals(whole)
-    assert sum(row["rate"] * (row["until"] - row["at"]) for row in rows) == pytest.approx(len(whole))
-    assert sum(row["percent"] for row in draw.sizes(whole)) == pytest.approx(100)
+    bars = trace.arrivals(whole)
+    assert sum(row["rate"] * (row["until"] - row["at"]) for row in bars) == pytest.approx(len(whole))
+    assert sum(row["percent"] for row in trace.sizes(whole)) == pytest.approx(100)
 
 
 def test_a_rate_that_no_scheme_serves_says_what_would():

@@ -1,7 +1,7 @@
 """A drive of one's own drawn: beside another one, and fitted to measured times."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import altair as alt
 import numpy as np
@@ -13,17 +13,22 @@ from storagekit.charts.marks import Layered
 from storagekit.charts.panels import headed
 from storagekit.charts.theme import COLOURS, HEIGHT, WIDTH, finished
 
-if TYPE_CHECKING:
-    from storagekit.lab.own_drive import Amounts
-
 _MS, _MB = 1e3, 1e-6
 # points of a curve
 _POINTS = 120
 _SHADES = ["yours", "beside it"]
 
 
-def beside(drives: "Mapping[str, Amounts]", depths: Sequence[int]) -> Filled:
-    """Seek curves, rates by place, and random reads by how many wait, of yours and of another drive."""
+class Drawn(NamedTuple):
+    """Of a drive: `metrics.seek_curve` and `zone_map`; by scheduler, random reads a second at each depth."""
+
+    curve: xr.Dataset
+    zones: xr.Dataset
+    reads: Mapping[str, Sequence[float]]
+
+
+def beside(drives: Mapping[str, Drawn], depths: Sequence[int]) -> Filled:
+    """Seek curves, rates by place, and random reads by how many wait, of yours and of another drive, in this order."""
     named = dict(zip(_SHADES, drives.values(), strict=True))
     rows: dict[str, list[dict[str, Any]]] = {"seeks": [], "zones": [], "reads": []}
     for name, one in named.items():
