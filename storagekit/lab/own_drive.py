@@ -116,12 +116,16 @@ def told(answer: Beside) -> Said:
     lines = [
         f"Beside {list(answer.drives)[1].partition(': ')[2]}: {alone / its_alone:.2f} times its random reads, "
         f"{mine.outer_sustained_rate / its.outer_sustained_rate:.2f} times its rate in a row, "
-        f"{mine.capacity / its.capacity:,.3g} times its room.",
+        f"{_times(mine.capacity / its.capacity)} times its room.",
         f"A read of 4 KB at random is {1 / alone / MS:.1f} ms, of which half a turn is {mine.revolution / 2 / MS:.1f} ms; "
         f"to read it all in a row takes about {_in_a_row(yours.zones) / HOUR:,.1f} hours.",
     ]
     row = f"{mine.outer_sustained_rate / 1e6:,.0f} MB/s in a row"
     return Said(f"{alone:,.0f} random reads a second, {many:,.0f} with 32 waiting; {row}", lines, _table(answer))
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
 def _in_a_row(zones: xr.Dataset) -> float:

@@ -87,7 +87,7 @@ def _beside() -> alt.TopLevelMixin:
         "scheduler:N",
         title=None,
         scale=alt.Scale(domain=["SATF", "LOOK"], range=[[1, 0], [5, 4]]),
-        legend=alt.Legend(orient="bottom"),
+        legend=alt.Legend(orient="bottom", symbolType="stroke", symbolSize=300),
     )
     depth = alt.X("depth:Q", title="Reads outstanding", scale=alt.Scale(type="log", base=2), axis=alt.Axis(format="d"))
     rate = alt.Y("rate:Q", title="Random reads (1/s)", scale=alt.Scale(zero=True))
