@@ -35,7 +35,7 @@ PARAMETERS = {
         "disks": 6,
         "data": 40,
         "scale": 3,
-        "bricks": 3,
+        "bricks": 4,
         "requests": 400,
     },
     "your_own_drive": {"drive": "cheetah9lp", "other": "wd_hc570", "log": "", "seed": 5},
