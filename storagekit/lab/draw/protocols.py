@@ -28,7 +28,7 @@ def _chart() -> alt.TopLevelMixin:
 def _panel(name: str, words: str) -> Layered:
     colours = alt.Scale(domain=list(PROTOCOLS), range=list(PROTOCOLS.values()))
     across = alt.Scale(type="log", base=2, nice=False, padding=12)
-    x = alt.X("load:Q", title="Requests outstanding", scale=across, axis=alt.Axis(values=[1, 2, 4, 8, 16, 32]))
+    x = alt.X("load:Q", title="Requests outstanding", scale=across, axis=alt.Axis(values=[1, 2, 4, 8, 16]))
     base = (
         alt.Chart(alt.NamedData("rows"))
         .transform_filter(alt.datum.panel == name)
