@@ -16,12 +16,12 @@ interval, ratio          how sure a mean is, and a ratio of two
 plan.array, plan.size,   how to lay out disks; how many are needed; disks or memory
 plan.memory, plan.shares  what streams get of the bricks they share
 mediator                 sessions with guaranteed rates, reserved over many agents
+lab.open, lab.export     a question with controls that answers while you drag; the same as one HTML file
 =======================  ==========================================================================
 
 The rooms, from the bottom up: `drive`, `workload`; `placement`; `claims`; `schedule`, `dispatch`,
-`write`, `queue`, `cache`; `engine`, `analytic`;
-`charts`, `metrics`; `plan`, `mediator`; `papers`; `reproduce`. Each is loaded when it is first used. SI units throughout;
-`units` has those of the field.
+`write`, `queue`, `cache`; `engine`, `analytic`; `charts`, `metrics`; `plan`, `mediator`; `papers`; `lab`;
+`reproduce`. Each is loaded when it is first used. SI units throughout; `units` has those of the field.
 """
 
 from typing import TYPE_CHECKING
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         dispatch,
         drive,
         engine,
+        lab,
         mediator,
         metrics,
         papers,
@@ -72,6 +73,7 @@ __all__ = [
     "drive",
     "engine",
     "interval",
+    "lab",
     "load_drive",
     "mediator",
     "metrics",

@@ -13,6 +13,8 @@ from storagekit.mediator.answer import Proposal as Proposal
 from storagekit.mediator.answer import Refused as Refused
 from storagekit.mediator.answer import Utilization as Utilization
 from storagekit.mediator.cluster import Cluster as Cluster
+from storagekit.mediator.evenly import Even as Even
+from storagekit.mediator.evenly import evenly as evenly
 from storagekit.mediator.filling import Filled as Filled
 from storagekit.mediator.filling import fill as fill
 from storagekit.mediator.ledger import Ledger as Ledger

@@ -51,7 +51,8 @@ class State:
 
     `[agent]`: count of sessions; transfer, path: their seconds in sum; period: the shortest; budget: the least; of the
     sessions at each agent, those of other clients and those of this one: slack, the least of tau less what its client takes
-    and the undivided part, and term, the tau of that session. ring: seconds; reception: of this client.
+    and the undivided part, and term, the tau of that session. ring: seconds; reception: of this client. Where every shape has
+    others of its own to meet (`evenly`), `[shape, 1]` in place of `[agent]`, and `[shape]` for ring.
     """
 
     tail: Tail
@@ -64,7 +65,7 @@ class State:
     other_term: NDArray
     own_slack: NDArray
     own_term: NDArray
-    ring: float
+    ring: float | NDArray
     reception: float
 
 

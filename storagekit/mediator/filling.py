@@ -12,7 +12,8 @@ from storagekit.errors import InputError
 from storagekit.mediator.answer import Admitted, Refused
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.demand import demand, shape_of
-from storagekit.mediator.examine import State, examine, fits
+from storagekit.mediator.evenly import among_others, met
+from storagekit.mediator.examine import examine
 from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.mediator import Mediator
 from storagekit.mediator.policy import Policy
@@ -108,28 +109,6 @@ def fill(cluster: Cluster, request: Request, policy: Policy | None = None) -> Fi
 
 
 def _fit_evenly(tail: Tail, cluster: Cluster, first: Admitted, sessions: int) -> bool:
-    """Whether so many sessions of the first one's shape pass the admission test, spread evenly over all agents.
-
-    Sessions alike, each of a client of its own, wait alike: it is the test of the last of them at every agent.
-    """
-    layout = first.layout
-    asked = demand(cluster, first.request, shape_of(layout))
-    others = -(-sessions * len(layout.agents) // cluster.agents) - 1
-    period, agents = asked.period[0], np.ones(cluster.agents)
-    there = others > 0
-    state = State(
-        tail,
-        count=others * agents,
-        transfer=others * asked.transfer[0],
-        path=others * asked.path[0] * agents,
-        period=(period if there else np.inf) * agents,
-        budget=(asked.budget[0] if there else np.inf) * agents,
-        other_slack=(period - asked.pooled[0] - asked.reception[0] if there else np.inf) * agents,
-        other_term=(period if there else 1.0) * agents,
-        own_slack=np.inf * agents,
-        own_term=agents,
-        ring=float((sessions - 1) * asked.ring[0]),
-        reception=0.0,
-    )
-    found = examine(state, asked)
-    return bool(fits(max(found.shared[0], found.agent[0].max())))
+    """Whether so many sessions of the first one's shape pass the admission test, spread evenly over all agents."""
+    asked = demand(cluster, first.request, shape_of(first.layout))
+    return bool(met(examine(among_others(tail, asked, np.array([sessions]), cluster.agents), asked))[0])

@@ -1,8 +1,8 @@
 """The command line. Imports stay light: a command imports what it runs.
 
 The commands about traces are in `cli_trace` and `cli_compare`, about drives in `cli_drive`, those of a planner in `cli_plan`
-and `cli_schemes`, sweeps in `cli_sweep`; a file of further commands joins with `app.add_typer` or `app.command()` at the end
-of this one.
+and `cli_schemes`, sweeps in `cli_sweep`, of the lab in `cli_lab` and `cli_export`; a file of further commands joins with
+`app.add_typer` or `app.command()` at the end of this one.
 """
 
 import json
@@ -20,6 +20,8 @@ from storagekit.errors import InputError, SimulationError
 from storagekit.reproduce import (
     cli_compare,
     cli_drive,
+    cli_export,
+    cli_lab,
     cli_plan,
     cli_schemes,
     cli_sweep,
@@ -145,6 +147,8 @@ cli_drive.join(app)
 cli_plan.join(app)
 cli_sweep.join(app)
 cli_schemes.join(app)
+cli_lab.join(app)
+cli_export.join(app)
 
 
 def main() -> None:

@@ -25,6 +25,18 @@ def _papers() -> Iterable[str]:
     return papers()
 
 
+def _pages() -> Iterable[str]:
+    from storagekit.resources import notebooks_path, reproductions_path
+
+    return [path.stem for home in (notebooks_path(), reproductions_path()) for path in sorted(home.glob("*.ipynb"))]
+
+
+def _boards() -> Iterable[str]:
+    from storagekit.lab import PAGES
+
+    return PAGES
+
+
 def _dispatchers() -> Iterable[str]:
     from storagekit.reproduce.catalogue import DISPATCHERS
 
@@ -50,4 +62,6 @@ def _formats() -> Iterable[str]:
 
 
 drives, papers, formats = _beginning(_drives), _beginning(_papers), _beginning(_formats)
+pages = _beginning(_pages)
+boards = _beginning(_boards)
 dispatchers, schedulers, writes = _beginning(_dispatchers), _beginning(_schedulers), _beginning(_writes)

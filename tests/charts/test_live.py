@@ -1,14 +1,216 @@
-"""Charts that answer: redrawn in place by controls, or alive in a page on their own."""
+"""Boards: controls, an answer in words and a chart, redrawn in place by a kernel or looked up in a page."""
 
+import asyncio
+import base64
+import gzip
+import json
+import re
+import sys
+import warnings
+
+import altair as alt
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from helpers import figures, heading
 
-from storagekit.charts import live, offline
+from storagekit.charts import Board, Choice, Said, Slider, Steps, Template, export, live, offline
+from storagekit.charts.live.board import taken_apart
+from storagekit.errors import InputError
 from storagekit.papers.srarray import draw
-from storagekit.plan import DriveFigures, Latency, Throughput
+from storagekit.plan import DriveFigures, Latency
 from storagekit.plan.sr_array import best_sr_array
+
+
+def bars(number: int) -> alt.Chart:
+    return (
+        alt.Chart(pd.DataFrame({"at": range(number), "value": [float(number)] * number}))
+        .mark_bar()
+        .encode(x="at:O", y="value:Q")
+    )
+
+
+def counted(asked: list) -> Board:
+    """A board that notes what it is asked, and cannot do 3."""
+
+    def answer(number: int, sign: int):
+        asked.append((number, sign))
+        if number == 3:
+            raise InputError("number 3: of all numbers not this one")
+        return number * sign
+
+    controls = {"number": Slider("Number", 2, 1, 5), "sign": Choice("Sign", {"plus": 1, "minus": -1})}
+    return Board(answer, lambda found: bars(abs(found)), controls, lambda found: Said(f"it is {found}"))
+
+
+def parts(box):
+    """Its controls, words, chart and what is said of its state."""
+    left, right = box.children
+    *controls, state = left.children
+    return controls, *right.children, state
+
+
+def test_a_control_changes_words_and_chart_in_place():
+    pytest.importorskip("ipywidgets")
+    asked = []
+    controls, said, view, _ = parts(live(counted(asked)))
+    spec = view.spec
+    assert "it is 2" in said.value and len(view.data["rows_0"]) == 2
+    controls[0].value = 4
+    controls[1].value = "minus"
+    assert asked == [(2, 1), (4, 1), (4, -1)]
+    assert "it is -4" in said.value and len(view.data["rows_0"]) == 4
+    # only rows are sent: all else is the same chart
+    assert view.spec == spec
+
+
+def test_while_answers_are_pending_others_are_not_and_the_last_value_wins():
+    pytest.importorskip("ipywidgets")
+    asked = []
+
+    async def drag():
+        controls, said, _, _ = parts(live(counted(asked)))
+        for number in (1, 2, 4, 5, 1, 5):
+            controls[0].value = number
+        assert asked == [(2, 1)]
+        await asyncio.sleep(0.1)
+        return said.value
+
+    assert "it is 5" in asyncio.run(drag())
+    assert asked == [(2, 1), (5, 1)]
+
+
+def test_a_board_that_has_to_be_waited_for_is_shown_before_it_is_asked():
+    pytest.importorskip("ipywidgets")
+    asked = []
+    one = counted(asked)
+    slow = Board(one.answer, one.draw, one.controls, one.words, "this takes a while")
+
+    async def shown():
+        _, said, view, _ = parts(live(slow))
+        before = said.value, view.spec
+        await asyncio.sleep(0.1)
+        return before, said.value
+
+    (words, spec), after = asyncio.run(shown())
+    assert "this takes a while" in words and spec == {}
+    assert "it is 2" in after
+
+
+def test_what_is_not_possible_is_said_in_place_and_the_chart_fades():
+    pytest.importorskip("ipywidgets")
+    controls, said, view, _ = parts(live(counted([])))
+    controls[0].value = 3
+    assert "Not possible" in said.value and "not this one" in said.value
+    assert view.faded and len(view.data["rows_0"]) == 2
+    controls[0].value = 4
+    assert "it is 4" in said.value and not view.faded
+
+
+def test_nothing_is_printed_and_a_warning_is_a_note(capfd):
+    def answer(number: int):
+        print("bar", file=sys.stderr)
+        warnings.warn("too <few>", stacklevel=1)
+        return number
+
+    board = Board(answer, bars, {"number": Slider("Number", 2, 1, 5)})
+    shown = board.shown({"number": 2})
+    assert "Note: too &lt;few&gt;" in shown.said
+    assert capfd.readouterr().err == ""
+
+
+def test_a_fault_of_the_board_itself_is_told_as_one():
+    shown = Board(lambda number: 1 / 0, bars, {}).shown({"number": 1})
+    assert "ZeroDivisionError" in shown.said and not shown.possible
+
+
+def test_rows_have_names_that_do_not_depend_on_what_is_in_them():
+    one, other = (taken_apart(alt.hconcat(bars(number), bars(number + 1))) for number in (2, 4))
+    assert one.spec == other.spec
+    assert [len(rows) for rows in one.data.values()] == [2, 3]
+    assert [len(rows) for rows in other.data.values()] == [4, 5]
+
+
+def test_a_template_is_drawn_once_and_lacks_are_null():
+    made = []
+
+    def make():
+        made.append(1)
+        return alt.Chart(alt.NamedData("rows")).mark_bar().encode(x="at:O")
+
+    template = Template(make)
+    first, second = (template.filled(rows=pd.DataFrame({"at": at})) for at in ([1.0, np.nan], [2.0]))
+    assert first.spec is second.spec and len(made) == 1
+    assert first.data == {"rows": [{"at": 1.0}, {"at": None}]}
+
+
+def test_words_are_escaped_and_a_table_has_its_figures():
+    table = pd.DataFrame({"ms": [1234.5, 0.01234, np.nan, np.inf]}, index=pd.Index(["a<b", "b", "c", "d"], name="what"))
+    page = Said("x < y", ["& more"], table)._repr_html_()
+    assert "x &lt; y" in page and "&amp; more" in page and "a&lt;b" in page
+    assert [cell for cell in re.findall(r"<td>(.*?)</td>", page)] == ["1,234", "0.0123", "-", "never"]
+
+
+@pytest.mark.parametrize(
+    "control, stops, first",
+    [
+        (Slider("n", 3, 1, 9), [1, 3, 5, 7, 9], 1),
+        (Slider("x", 0.5, 0, 1, 0.25, few=[0, 1]), [0, 0.5, 1], 1),
+        (Steps("n", 4, [1, 2, 4]), [1, 2, 4], 2),
+        (Steps("n", 4, [1, 2, 4], few=[1]), [1, 4], 1),
+        (Choice("c", {"a": 1, "b": 2, "c": 3}, "b", few=["c"]), [2, 3], 0),
+    ],
+)  # fmt: skip
+def test_an_exported_page_has_some_values_and_where_it_begins(control, stops, first):
+    assert [value for _, value in control.stops()] == stops
+    assert control.first() == first
+
+
+def test_a_slider_of_whole_numbers_gives_whole_numbers():
+    assert all(isinstance(value, int) for _, value in Slider("n", 3, 1, 9).stops())
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: Slider("n", 10, 1, 9),
+        lambda: Steps("n", 3, [1, 2]),
+        lambda: Choice("c", {}),
+        lambda: Choice("c", {"a": 1}, "b"),
+    ],
+)
+def test_a_control_that_begins_nowhere_is_refused(made):
+    with pytest.raises(InputError):
+        made()
+
+
+def told(page: str) -> dict:
+    packed = re.search(r'<script id="answers"[^>]*>(.*?)</script>', page, re.DOTALL)
+    assert packed
+    return json.loads(gzip.decompress(base64.b64decode(packed.group(1))))
+
+
+def test_an_exported_page_holds_every_answer_and_asks_no_network(tmp_path):
+    asked = []
+    page = export(counted(asked), tmp_path / "page.html", title="Numbers <1>", lead="Which?").read_text()
+    assert list(tmp_path.iterdir()) == [tmp_path / "page.html"]
+    held = told(page)
+    assert [one["stops"] for one in held["controls"]] == [["1", "2", "3", "4", "5"], ["plus", "minus"]]
+    assert [one["first"] for one in held["controls"]] == [1, 0]
+    assert len(held["points"]) == len(asked) == 10 and len(held["specs"]) == 1
+    said, chart, rows = held["points"][2 * 4 + 2 * 0 - 1]
+    assert "it is -4" in said and chart == 0 and rows["rows_0"]["value"] == [4.0] * 4
+    said, chart, _ = held["points"][2 * 2]
+    assert "not this one" in said and chart == -1
+    assert "<h1>Numbers &lt;1&gt;</h1>" in page and "<!--" not in page.split("<script")[0].replace("<!DOCTYPE", "")
+    assert not re.search(r'(src|href)="http', page)
+
+
+def test_a_page_of_too_many_answers_is_refused(tmp_path):
+    controls = {f"n{place}": Slider("n", 1, 1, 9) for place in range(6)}
+    with pytest.raises(InputError, match="15625 combinations"):
+        export(Board(lambda **given: 1, bars, controls), tmp_path / "page.html", title="too many")
 
 
 @pytest.fixture
@@ -48,29 +250,6 @@ def test_the_ranking_is_the_answers_with_the_recommended_one_first(drive):
 def test_a_question_without_an_answer_says_why(drive):
     chart = draw.ranking(best_sr_array(drive, 2, read_share=1.0, queue=1.0, data=3.0))
     assert "capacity" in heading(chart.to_dict())
-
-
-def test_a_control_redraws_the_chart_in_place(drive):
-    widgets = pytest.importorskip("ipywidgets")
-    controls = {
-        "disks": widgets.IntSlider(6, 1, 48),
-        "objective": widgets.Dropdown(options={"throughput": Throughput(), "latency": Latency()}),
-    }
-    asked = []
-
-    def answer(disks: int, objective):
-        asked.append((disks, objective.name))
-        return best_sr_array(drive, disks, read_share=1.0, queue=1.0, objective=objective)
-
-    box = live(answer, draw.ranking, controls)
-    view = box.children[-1]
-    assert box.children[:-1] == tuple(controls.values())
-    controls["disks"].value = 12
-    controls["objective"].value = controls["objective"].options["latency"]
-    assert asked == [(6, "throughput"), (12, "throughput"), (12, "latency")]
-    title = view.chart.to_dict()["title"]["text"]
-    assert figures(title) == {12} and "latency" in title
-    assert box.children[-1] is view
 
 
 def test_the_map_names_layouts_and_answers_a_click_and_a_choice(grid):

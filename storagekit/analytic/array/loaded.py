@@ -77,8 +77,7 @@ class _Services:
 
     def positioned(self, time: NDArray) -> NDArray:
         """The probability that positioning takes at most `time`."""
-        ordered = np.sort(self.seeks)
-        area = np.concatenate([[0.0], np.cumsum(np.diff(ordered) * np.arange(1, ordered.size) / ordered.size)])
+        ordered, area = self._staircase
 
         def integral(at: NDArray) -> NDArray:
             # of the seeks' distribution function, a staircase
@@ -86,25 +85,40 @@ class _Services:
 
         return (integral(time) - integral(time - self.arc)) / self.arc
 
-    def read(self, time: NDArray, heads: int) -> NDArray:
-        """The probability that a read that the nearest of so many heads serves takes at most `time`."""
-        return sum(
-            (
-                share * (1 - (1 - self.positioned(time - each)) ** heads)
-                for each, share in zip(self.sizes.seconds, self.sizes.shares, strict=True)
-            ),
-            start=np.zeros_like(time),
-        )
+    @cached_property
+    def _staircase(self) -> tuple[NDArray, NDArray]:
+        ordered = np.sort(self.seeks)
+        return ordered, np.concatenate([[0.0], np.cumsum(np.diff(ordered) * np.arange(1, ordered.size) / ordered.size)])
 
-    def writes(self, time: NDArray) -> list[tuple[float, NDArray]]:
-        """The share of each size, and the same of its writes on one disk."""
-        later = time - self.turn - self.settle
-        written, shares = self.sizes.written, self.sizes.shares
-        return [(share, self.positioned(later - each)) for each, share in zip(written, shares, strict=True)]
 
-    def write(self, time: NDArray) -> NDArray:
+@dataclass(frozen=True)
+class _Served:
+    """The distributions of services at evenly spaced times."""
+
+    services: _Services
+    time: NDArray
+
+    @cached_property
+    def _misses(self) -> list[NDArray]:
+        """The probability that a read of each size takes one head longer."""
+        return [1 - self.services.positioned(self.time - each) for each in self.services.sizes.seconds]
+
+    def read(self, heads: int) -> NDArray:
+        """The probability that a read that the nearest of so many heads serves takes at most each time."""
+        shares = self.services.sizes.shares
+        parts = (share * (1 - miss**heads) for share, miss in zip(shares, self._misses, strict=True))
+        return sum(parts, start=np.zeros_like(self.time))
+
+    @cached_property
+    def writes(self) -> NDArray:
+        """The same of writes of each size on one disk, `[size, time]`."""
+        later = self.time - self.services.turn - self.services.settle
+        return np.array([self.services.positioned(later - each) for each in self.services.sizes.written])
+
+    @cached_property
+    def write(self) -> NDArray:
         """The same of any write on one disk."""
-        return sum((share * one for share, one in self.writes(time)), start=np.zeros_like(time))
+        return self.services.sizes.shares @ self.writes
 
 
 def loaded(
@@ -119,26 +133,24 @@ def loaded(
     arc = float(np.asarray(spindle.revolution)) / shape.replicas
     services = _Services(seeks, arc, sizes, turn, float(np.asarray(spindle.write_settle)))
     longest = float(seeks.max() + arc + sizes.written.max() + turn + services.settle)
-    fine = np.linspace(0.0, longest, 1025)
     arrivals = rate * (reads + (1 - reads) * shape.written) / disks
-    ways = _Ways(shape, reads, services, fine)
+    ways = _Ways(shape, reads, _Served(services, np.linspace(0.0, longest, 1025)))
     busy = ways.busy(arrivals)
     saturation = rate / (arrivals * ways.moment(1.0, 1))
     if busy >= 1:
         return Loaded(rate / saturation, saturation, np.inf, np.empty(0), np.empty(0))
     time = np.linspace(0.0, longest + _COVERED * ways.left(busy), _POINTS)
-    within = _responses(ways, time, busy)
+    within = _responses(ways, _Served(services, time), busy)
     return Loaded(busy, saturation, float(np.trapezoid(1 - within, time)), time, within)
 
 
 @dataclass(frozen=True)
 class _Ways:
-    """Who serves what: the moments of a disk's services at a utilization, from their distributions at times `fine`."""
+    """Who serves what: the moments of a disk's services at a utilization, from their distributions at `fine` times."""
 
     shape: Shape
     reads: float
-    services: _Services
-    fine: NDArray
+    fine: _Served
 
     @property
     def of_reads(self) -> float:
@@ -185,25 +197,21 @@ class _Ways:
     @cached_property
     def moments(self) -> NDArray:
         """Means and mean squares of services: of reads by the nearest of 1, 2, ... heads, and of a write, `[2, service]`."""
-        ways = [self.services.read(self.fine, heads) for heads in range(1, self.shape.heads + 1)]
-        exceeds = 1 - np.array([*ways, self.services.write(self.fine)])
-        return np.array([np.trapezoid(weight * exceeds, self.fine) for weight in (1.0, 2 * self.fine)])
+        ways = [self.fine.read(heads) for heads in range(1, self.shape.heads + 1)]
+        exceeds, time = 1 - np.array([*ways, self.fine.write]), self.fine.time
+        return np.array([np.trapezoid(weight * exceeds, time) for weight in (1.0, 2 * time)])
 
     def moment(self, busy: float, power: int) -> float:
         """The mean, or the mean square, of any access."""
         chances, of = self.found_idle(busy), self.moments[power - 1]
         return float(self.of_reads * (chances[0] * of[0] + chances[1:] @ of[:-1]) + (1 - self.of_reads) * of[-1])
 
-    def read(self, time: NDArray, busy: float) -> NDArray:
-        """Distribution of the service of a read."""
-        chances = self.found_idle(busy)
-        served = [self.services.read(time, max(1, heads)) for heads in range(len(chances))]
-        return sum((chance * one for chance, one in zip(chances, served, strict=True)), start=np.zeros_like(time))
-
-    def access(self, time: NDArray, busy: float) -> NDArray:
+    def access(self, served: _Served, busy: float) -> NDArray:
         """Distribution of the service of any access."""
-        share = self.of_reads
-        return share * self.read(time, busy) + (1 - share) * self.services.write(time)
+        none, *idle = self.found_idle(busy)
+        chances = [none + idle[0], *idle[1:]]
+        read = sum((chance * served.read(heads) for heads, chance in enumerate(chances, 1)), np.zeros_like(served.time))
+        return self.of_reads * read + (1 - self.of_reads) * served.write
 
     def left(self, busy: float) -> float:
         """The mean wait of those that wait at one disk, seconds: E S^2 / 2 E S (1 - rho)."""
@@ -217,28 +225,35 @@ class _Ways:
         return busy
 
 
-def _responses(ways: _Ways, time: NDArray, busy: float) -> NDArray:
+def _responses(ways: _Ways, served: _Served, busy: float) -> NDArray:
     """The share of requests answered within each of evenly spaced times."""
-    shape, services = ways.shape, ways.services
     # in heavy traffic waits are exponential, and services shorter than the steps between times
-    many = busy > _HEAVY
-    waiting = 1 - np.exp(-time / ways.left(busy)) if many else _waiting(1 - ways.access(time, busy), busy)
+    many, time = busy > _HEAVY, served.time
+    waiting = 1 - np.exp(-time / ways.left(busy)) if many else _waiting(1 - ways.access(served, busy), busy)
     # heads that serve one queue work it off together, but for writes
     faster = ways.together + (1 - ways.together) / ways.pool
-    waiting = np.interp(time, time * faster, waiting)
-    alone = services.read(time, 1)
-    chances = ways.found_idle(busy)
-    read = chances[0] * _sum(waiting, alone)
-    for heads, chance in enumerate(chances[1:], 1):
-        read = read + chance * services.read(time, heads)
-    write = np.zeros_like(time)
+    waits = _Waits(np.interp(time, time * faster, waiting))
+    within = np.zeros_like(time)
+    if ways.reads > 0:
+        chances = ways.found_idle(busy)
+        within += ways.reads * chances[0] * waits.then(served.read(1))
+        for heads, chance in enumerate(chances[1:], 1):
+            within += ways.reads * chance * served.read(heads)
+    return within if ways.reads == 1 else within + (1 - ways.reads) * _written(ways, served, waits, busy)
+
+
+def _written(ways: _Ways, served: _Served, waits: "_Waits", busy: float) -> NDArray:
+    """The same of the writes."""
     # all copies of one write, or its data and parity, have one size
-    for share, one in services.writes(time):
-        last = one**shape.written
-        alike = (1 - busy) * last + busy * _sum(waiting, last)
-        apart = ((1 - busy) * one + busy * _sum(waiting, one)) ** shape.written
-        write = write + share * (ways.alike * alike + (1 - ways.alike) * apart)
-    return ways.reads * read + (1 - ways.reads) * write
+    ones, written, shares = served.writes, ways.shape.written, served.services.sizes.shares
+    found = np.zeros_like(served.time)
+    if ways.alike > 0:
+        last = ones**written
+        found += ways.alike * (shares @ ((1 - busy) * last + busy * waits.then(last)))
+    if ways.alike < 1:
+        apart = ((1 - busy) * ones + busy * waits.then(ones)) ** written
+        found += (1 - ways.alike) * (shares @ apart)
+    return found
 
 
 def _waiting(exceeds: NDArray, busy: float) -> NDArray:
@@ -252,7 +267,18 @@ def _waiting(exceeds: NDArray, busy: float) -> NDArray:
     return steps / max(steps[-1], 1.0)
 
 
-def _sum(one: NDArray, other: NDArray) -> NDArray:
-    """The distribution of the sum of two independent times, from theirs at the same evenly spaced times."""
-    first, second = (np.fft.rfft(np.diff(each, prepend=0.0), 2 * each.size) for each in (one, other))
-    return np.clip(np.cumsum(np.fft.irfft(first * second, 2 * one.size)[: one.size]), 0.0, 1.0)
+class _Waits:
+    """Waits of a distribution at evenly spaced times, and what follows them."""
+
+    def __init__(self, within: NDArray):
+        self._transform = _transformed(within)
+
+    def then(self, service: NDArray) -> NDArray:
+        """The distributions of wait and service together, which are independent, `[..., time]`."""
+        points = service.shape[-1]
+        both = np.fft.irfft(self._transform * _transformed(service), 2 * points)[..., :points]
+        return np.clip(np.cumsum(both, axis=-1), 0.0, 1.0)
+
+
+def _transformed(within: NDArray) -> NDArray:
+    return np.fft.rfft(np.diff(within, prepend=0.0), 2 * within.shape[-1])

@@ -147,7 +147,10 @@ class Curve(Spindle):
         return np.interp(share, self.held, np.linspace(0, 1, self.held.size))
 
     def hop(self, reach):
-        return np.interp(self._distance(reach), np.arange(self.times.size), self.times)
+        distance = np.clip(self._distance(reach), 0, self.times.size - 1)
+        whole = np.minimum(distance.astype(int), self.times.size - 2)
+        start = self.times[whole]
+        return start + (distance - whole) * (self.times[whole + 1] - start)
 
     def mean_seek(self, reach):
         distance = self._distance(reach)

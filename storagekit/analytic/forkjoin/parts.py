@@ -43,8 +43,9 @@ class Disk:
         turn, a megabyte at random addresses; that the times are uniform is the model's and not the drive's."""
         seek = mean_seek(drive.seek, drive.cylinders) + float(drive.overhead)
         sectors = MB // SECTOR
-        address = jnp.linspace(0, drive.capacity - sectors - 1, 1_000).astype(int)
-        passing = float(jnp.mean(drive.locate(address, jnp.full_like(address, sectors)).transfer))
+        # on the host: addresses of large drives have more than 32 bits
+        address = np.linspace(0, drive.capacity - sectors - 1, 1_000).astype(np.int64)
+        passing = float(jnp.mean(drive.locate(address, np.full_like(address, sectors)).transfer))
         return cls(seek, float(drive.revolution) / 2, MB / passing, drive.name)
 
     def transfer(self, unit: ArrayLike) -> NDArray:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from storagekit.analytic.array.elevator import Scheduler
@@ -123,7 +123,8 @@ class SchemesAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; seconds, bytes, requests a second."""
-        asked = {name: value for name, value in vars(self.needs).items() if name not in ("drive", "sizes")}
+        names = [one.name for one in fields(self.needs) if one.name not in ("drive", "sizes")]
+        asked = {name: getattr(self.needs, name) for name in names}
         return {
             "feasible": self.feasible,
             "recommended": self.recommended.name if self.recommended else None,

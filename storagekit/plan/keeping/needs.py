@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -89,7 +90,7 @@ class Needs:
             if self.price is None:
                 raise InputError(f"budget {self.budget:g}: give the price of a disk with it")
 
-    @property
+    @cached_property
     def capacity(self) -> float:
         """Bytes of one drive."""
         return float(self.drive.capacity) * SECTOR
@@ -101,7 +102,7 @@ class Needs:
             return self.disks
         return min(self.disks, int(self.budget / self.price * (1 + 1e-9)))
 
-    @property
+    @cached_property
     def largest(self) -> int:
         """Sectors of the largest request."""
         return max(sectors(size) for size, _ in self.sizes)
@@ -109,33 +110,45 @@ class Needs:
     def transfers(self, used: float) -> NDArray:
         """What requests take besides positioning, seconds, on a disk that is filled to a share `used`: transfer and the
         drive's overhead, `[size, place]`, at places spread evenly over it."""
-        last = max(1, int(min(used, 1.0) * self.drive.capacity) - self.largest)
-        places = np.linspace(0, last, 2 * _PLACES + 1).astype(np.int64)[1::2]
-        counts = [np.full_like(places, sectors(size)) for size, _ in self.sizes]
-        found = [self.drive.locate(cast(Array, places), cast(Array, count)).transfer for count in counts]
-        return np.array(found, float) + float(self.drive.overhead)
+        return self._timed(used)[:-1] + float(self.drive.overhead)
+
+    def _timed(self, used: float) -> NDArray:
+        """Seconds of transfers at places spread evenly over a disk that is filled to a share `used`, `[size, place]`, long
+        ones last. Many schemes fill their disks alike, and locating takes longer than all else: once for each share."""
+        if used not in self._times:
+            count = np.array([*(sectors(size) for size, _ in self.sizes), self._long])[:, None]
+            room = np.array([*(self.largest for _ in self.sizes), self._long])
+            last = np.maximum(1, int(min(used, 1.0) * self.drive.capacity) - room)
+            places = np.linspace(0, last, 2 * _PLACES + 1, axis=-1).astype(np.int64)[:, 1::2]
+            counts = np.broadcast_to(count, places.shape)
+            found = self.drive.locate(cast(Array, places), cast(Array, counts)).transfer
+            self._times[used] = np.asarray(found, float)
+        return self._times[used]
+
+    @cached_property
+    def _times(self) -> dict[float, NDArray]:
+        return {}
 
     @property
+    def _long(self) -> int:
+        """Sectors of a long transfer."""
+        return min(2**13, self.drive.capacity // 64)
+
+    @cached_property
     def again(self) -> NDArray:
         """What writes of each size take besides, seconds: a revolution where they cover a part of a physical sector."""
         grain = self.drive.grain
         partly = [sectors(size) % grain > 0 for size, _ in self.sizes]
         return np.array(partly, float) * float(self.drive.revolution)
 
-    @property
+    @cached_property
     def longest(self) -> float:
         """Seconds of the longest transfer."""
         return float(self.transfers(1.0).max()) - float(self.drive.overhead)
 
     def sequential_rate(self, used: float) -> float:
         """Bytes a second of long transfers, over a disk that is filled to a share `used`."""
-        count = min(2**13, self.drive.capacity // 64)
-        last = max(1, int(min(used, 1.0) * self.drive.capacity) - count)
-        places = np.linspace(0, last, 2 * _PLACES + 1).astype(np.int64)[1::2]
-        time = np.asarray(
-            self.drive.locate(cast(Array, places), cast(Array, np.full_like(places, count))).transfer, float
-        )
-        return count * SECTOR * _PLACES / float(time.sum())
+        return self._long * SECTOR * _PLACES / float(self._timed(used)[-1].sum())
 
 
 def sizes_of(size: float | Mapping[float, float]) -> tuple[tuple[float, float], ...]:

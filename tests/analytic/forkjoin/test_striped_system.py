@@ -112,6 +112,9 @@ def test_a_disk_like_a_drive():
     assert like.rate == pytest.approx(100 * 512 / (6 * MS), rel=0.01)
     atlas = Disk.like(load_drive("atlas10k"))
     assert 4 * MS < atlas.seek < 7 * MS and 15e6 < atlas.rate < 25e6
+    # addresses of more than 32 bits
+    nearline = Disk.like(load_drive("rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"))
+    assert nearline.seek == pytest.approx(8.5 * MS, rel=1e-3) and 150e6 < nearline.rate < 250e6
 
 
 @pytest.mark.parametrize(

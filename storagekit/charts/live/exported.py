@@ -1,0 +1,104 @@
+"""A board in one HTML file that answers without a kernel or a network."""
+
+import base64
+import gzip
+import itertools
+import json
+import os
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+from tqdm import tqdm
+
+from storagekit.charts.live.board import Board, Shown
+from storagekit.charts.live.controls import Choice, Control
+from storagekit.errors import InputError
+
+# so many answers take a minute or two, and some megabytes
+MOST = 5000
+_DIGITS = 5
+_PAGE, _SCRIPT, _STYLE = (Path(__file__).with_name(f"exported.{kind}") for kind in ("html", "js", "css"))
+
+
+def export(board: Board, path: str | Path, *, title: str, lead: str = "") -> Path:
+    """Write one HTML file in which the board answers at every combination of its controls' `stops`, asked beforehand.
+
+    title, lead: what stands above it, plain text. Takes as long as all these answers, with a bar; returns the path. Raises
+    InputError where they are more than `MOST`, and for controls that are none of `storagekit.charts`.
+    """
+    path, kept = Path(path), _controls(board)
+    asked = _asked(board, kept)
+    told = json.dumps({"controls": [_told(one) for one in kept.values()]} | asked, separators=(",", ":"))
+    packed = base64.b64encode(gzip.compress(told.encode(), 6, mtime=0)).decode()
+    parts = {
+        "title": escape(title),
+        "lead": escape(lead),
+        "style": _STYLE.read_text(encoding="utf-8"),
+        "answers": packed,
+        # with Vega in it
+        "script": vl_convert.javascript_bundle(_SCRIPT.read_text(encoding="utf-8")),
+        "made": escape(f"storagekit {_version()}; {len(asked['points']):,} answers, asked when this file was made"),
+    }
+    page = _PAGE.read_text(encoding="utf-8")
+    for name, part in parts.items():
+        page = page.replace(f"<!--{name}-->", part)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.write_text(page, encoding="utf-8")
+    unfinished.replace(path)
+    return path
+
+
+def _controls(board: Board) -> dict[str, Control]:
+    kept = {name: one for name, one in board.controls.items() if isinstance(one, Control)}
+    if len(kept) < len(board.controls):
+        raise InputError(f"controls {', '.join(board.controls.keys() - kept)}: give a Slider, Steps or Choice")
+    return kept
+
+
+def _asked(board: Board, controls: dict[str, Control]) -> dict[str, Any]:
+    """The answers, the last control varying fastest: each has its words, the number of its chart, -1 for none, and its
+    rows."""
+    stops = [[value for _, value in one.stops()] for one in controls.values()]
+    points = list(itertools.product(*stops))
+    if len(points) > MOST:
+        raise InputError(
+            f"{len(points)} combinations of values to export: at most {MOST}; give controls fewer with `few`"
+        )
+    specs: list[dict[str, Any]] = []
+    found = []
+    for values in tqdm(points, desc="asking", unit="answer", delay=2, leave=False):
+        found.append(_point(board.shown(dict(zip(controls, values, strict=True))), specs))
+    return {"specs": specs, "points": found}
+
+
+def _point(shown: Shown, specs: list[dict[str, Any]]) -> list[Any]:
+    if shown.spec is None:
+        return [shown.said, -1, {}]
+    if shown.spec not in specs:
+        specs.append(shown.spec)
+    return [shown.said, specs.index(shown.spec), {name: _columns(rows) for name, rows in shown.data.items()}]
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Rows by column, numbers to five digits: a third of the size."""
+    names = list(rows[0]) if rows else []
+    return {name: [_rounded(row.get(name)) for row in rows] for name in names}
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
+
+
+def _told(control: Control) -> dict[str, Any]:
+    words = [words for words, _ in control.stops()]
+    return {"label": control.label, "stops": words, "first": control.first(), "named": isinstance(control, Choice)}
+
+
+def _version() -> str:
+    try:
+        return version("storagekit")
+    except PackageNotFoundError:
+        return "from a checkout"

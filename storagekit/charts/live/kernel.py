@@ -1,0 +1,119 @@
+"""A board in JupyterLab: every value is asked of Python as it is chosen, and words and chart change in place."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from storagekit.charts.live import words as wording
+from storagekit.charts.live.board import Board, Shown
+from storagekit.charts.live.controls import Control
+
+if TYPE_CHECKING:
+    from ipywidgets import HTML, Box, ValueWidget
+
+    from storagekit.charts.live.drawing import Drawing
+
+# seconds from a change to its answer, in which those that follow it are taken along
+_PAUSE = 0.005
+_QUIET = '<span style="color: #888; font-size: 85%">{}</span>'
+
+
+def live(
+    board: Board | Callable[..., Any],
+    draw: Callable[[Any], alt.TopLevelMixin] | None = None,
+    controls: "Mapping[str, Control | ValueWidget] | None" = None,
+    words: Callable[[Any], Any] = str,
+) -> "Box":
+    """A board with its controls, its words and its chart, for JupyterLab; or one made of what a `Board` is made of.
+
+    While a slider is dragged at most one answer is pending, which is asked with the values at that moment: the last always
+    wins. What is not possible is said in the place of the words, the chart of the last answer fades meanwhile.
+    """
+    from ipywidgets import HTML, Box, Layout, VBox
+
+    from storagekit.charts.live.drawing import Drawing
+
+    if not isinstance(board, Board):
+        assert draw is not None and controls is not None
+        board = Board(board, draw, controls, words)
+    widgets = {name: one.widget() if isinstance(one, Control) else one for name, one in board.controls.items()}
+    _aligned(list(widgets.values()))
+    answering = Answering(board, widgets, HTML(), Drawing(), HTML())
+    if board.waiting:
+        answering.said.value = wording.html(board.waiting)
+        answering.changed(None)
+    else:
+        answering.answer()
+    for widget in widgets.values():
+        widget.observe(answering.changed, "value")
+    left = VBox([*widgets.values(), answering.state], layout=Layout(flex="0 0 auto"))
+    right = VBox([answering.said, answering.drawing], layout=Layout(flex="1 1 480px", min_width="320px"))
+    return Box([left, right], layout=Layout(display="flex", flex_flow="row wrap", grid_gap="8px 28px"))
+
+
+@dataclass
+class Answering:
+    """Asks the board when a control has changed: later, where a kernel's loop runs, and else at once."""
+
+    board: Board
+    controls: "Mapping[str, ValueWidget]"
+    said: "HTML"
+    drawing: "Drawing"
+    state: "HTML"
+    pending: bool = False
+    answers: int = field(default=0)
+
+    def changed(self, _change: Any) -> None:
+        if self.pending:
+            return
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self.answer()
+            return
+        self.pending = True
+        loop.call_later(_PAUSE, self.answer)
+
+    def values(self) -> dict[str, Any]:
+        """What is chosen now."""
+        chosen = {name: widget.value for name, widget in self.controls.items()}
+        known = self.board.controls
+        return {
+            name: control.meaning(chosen[name]) if isinstance(control, Control) else chosen[name]
+            for name, control in known.items()
+        }
+
+    def answer(self) -> None:
+        self.pending = False
+        begin = perf_counter()
+        self.state.value = _QUIET.format("computing ...")
+        self.show(self.board.shown(self.values()))
+        self.answers += 1
+        self.state.value = _QUIET.format(f"answered in {_time(perf_counter() - begin)}")
+
+    def show(self, shown: Shown) -> None:
+        self.said.value = shown.said
+        with self.drawing.hold_sync():
+            self.drawing.faded = not shown.possible
+            if shown.spec is not None:
+                self.drawing.spec, self.drawing.data = shown.spec, shown.data
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1e3 * seconds:.0f} ms"
+
+
+def _aligned(widgets: list[Any]) -> None:
+    """Controls of one length. Labels of sliders are of one width, wide enough for the longest; what is chosen by name has as
+    much room as its label leaves."""
+    sliders = [one for one in widgets if hasattr(one, "readout")]
+    longest = max((len(one.description) for one in sliders), default=0)
+    wide = f"{0.52 * longest + 1:.1f}em"
+    for one in widgets:
+        if hasattr(one.style, "description_width"):
+            one.style.description_width = wide if one in sliders else "initial"
+        one.layout.width = f"max(24em, calc({wide} + 15em))"

@@ -1,0 +1,95 @@
+"""An answer in words: a headline, lines under it, and a table where there is one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Said:
+    """headline: the answer in one sentence; lines: what else there is to say; table: shown as it is, its index first."""
+
+    headline: str
+    lines: Sequence[str] = ()
+    table: pd.DataFrame | None = None
+
+    def __str__(self) -> str:
+        shown = [] if self.table is None else ["", self.table.to_string()]
+        return "\n".join([self.headline, *self.lines, *shown])
+
+    def _repr_html_(self) -> str:
+        shown = "" if self.table is None else _table(self.table)
+        lines = "".join(f"<p>{escape(line)}</p>" for line in self.lines)
+        head = f'<p style="font-size: 115%"><b>{escape(self.headline)}</b></p>'
+        return f'<div class="sk-said">{_LOOK}{head}{lines}{shown}</div>'
+
+
+def html(said: Any) -> str:
+    """What is said as HTML: that of an object which has it, else its text, the first line as the headline."""
+    own = getattr(said, "_repr_html_", None)
+    if own is not None:
+        return own()
+    first, _, rest = str(said).partition("\n")
+    return Said(first)._repr_html_() + (f'<pre style="font-size: 85%">{escape(rest)}</pre>' if rest.strip() else "")
+
+
+def impossible(fault: Exception) -> str:
+    """Why there is no answer, as HTML."""
+    return f'<p style="margin: 2px 0; color: #8a3b00"><b>Not possible.</b> {escape(_sentence(str(fault)))}</p>'
+
+
+def broken(fault: Exception) -> str:
+    """That the board itself has failed, as HTML."""
+    words = f"{type(fault).__name__}: {fault}"
+    return f'<p style="margin: 2px 0; color: #8a3b00"><b>This board failed.</b> {escape(words)}</p>'
+
+
+def noted(warnings: Sequence[str]) -> str:
+    """What was warned of, as HTML."""
+    return "".join(f'<p style="margin: 2px 0; color: #666">Note: {escape(one)}</p>' for one in warnings)
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+# once for all cells: styles of their own would be most of what is sent
+_LOOK = (
+    "<style>.sk-said{line-height:1.4}.sk-said table{border-collapse:collapse;margin-top:6px;font-size:95%}"
+    ".sk-said :is(td,th){padding:1px 12px 1px 0;border:none;white-space:nowrap;font-weight:normal;text-align:right}"
+    ".sk-said :is(td,th,p){line-height:1.4}.sk-said p{margin:2px 0}.sk-said .l{text-align:left}.sk-said th{color:#666}"
+    ".sk-said tr:nth-child(2) td{font-weight:bold}</style>"
+)
+
+
+def _table(table: pd.DataFrame) -> str:
+    """A small table; numbers to the right, words to the left, the first row in bold."""
+    left = [True, *(not pd.api.types.is_numeric_dtype(table[name]) for name in table.columns)]
+    lines = [_line("th", [str(table.index.name or ""), *map(str, table.columns)], left)]
+    lines += [
+        _line("td", [str(name), *map(_figure, row)], left)
+        for name, row in zip(table.index, table.itertuples(index=False, name=None), strict=True)
+    ]
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _line(tag: str, cells: Sequence[str], left: Sequence[bool]) -> str:
+    made = [
+        f"<{tag} class=l>{escape(cell)}</{tag}>" if first else f"<{tag}>{escape(cell)}</{tag}>"
+        for cell, first in zip(cells, left, strict=True)
+    ]
+    return f"<tr>{''.join(made)}</tr>"
+
+
+def _figure(value: Any) -> str:
+    """Three digits of a number, all of those before the point; what is not a number as it is."""
+    if not isinstance(value, float):
+        return str(value)
+    if value != value:
+        return "-"
+    if abs(value) == float("inf"):
+        return "never"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,0 +1,70 @@
+"""The lab: pages that answer while you drag.
+
+    import storagekit as sk
+
+    sk.lab.open("array")                  # in JupyterLab: controls, the answer in words, the chart
+    sk.lab.export("array", "array.html")  # one HTML file that answers without a kernel or a network
+
+`notebooks/` has the prose around each; `storagekit export PAGE` writes the file from the command line.
+"""
+
+from collections.abc import Callable
+from contextlib import redirect_stderr
+from importlib import import_module
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from warnings import catch_warnings, simplefilter
+
+from storagekit.errors import InputError
+from storagekit.lab.page import Page as Page
+
+if TYPE_CHECKING:
+    from ipywidgets import Box
+
+T = TypeVar("T")
+
+# names of pages and what each asks; a page is `PAGE` of the file of its name in this room
+PAGES: dict[str, str] = {
+    "tour": "where the time of one request goes, on a drawn disk",
+    "striping": "one agent for a large request, or a part of it on each of several",
+    "sessions": "how many clients can be promised a rate, and how widely to stripe",
+    "array": "how to keep data on some drives: every scheme ranked by what it gives",
+    "sr_array": "space spent on speed: striping, rotational replicas, mirrors",
+    "protocol": "which copy is read, and who decides: four protocols over load",
+    "adaptive": "nodes of several speeds: who gives whom how much",
+    "trace": "what your own trace asks for, and which scheme would serve it",
+    "own_drive": "a drive by its data sheet, beside another",
+    "fair": "what streams get of the bricks they share, by weight",
+    "bound": "how unfair sharing may be over any interval",
+}
+
+
+def page(name: str) -> Page:
+    """The page of this name, one of `PAGES`; raises InputError for others."""
+    if name not in PAGES:
+        raise InputError(f"page {name!r}: none of that name; there are {', '.join(PAGES)}")
+    return import_module(f"storagekit.lab.{name}").PAGE
+
+
+def open(name: str, **begin: Any) -> "Box":
+    """A page's board in JupyterLab, live; its controls begin at the values of `begin`, where the page's `board` takes any."""
+    return page(name).live(**begin)
+
+
+def quietly(call: Callable[..., T], *given: Any, **named: Any) -> T:
+    """What `call` returns, without the bars and warnings that it would leave among a page's outputs."""
+    with catch_warnings(), redirect_stderr(StringIO()):
+        simplefilter("ignore")
+        return call(*given, **named)
+
+
+def export(name: str, path: str | Path) -> Path:
+    """Write a page as one HTML file that answers at every combination of some values, without a kernel or a network.
+
+    All are asked beforehand, with a bar: up to a minute or two. Returns the path.
+    """
+    from storagekit.charts import export as written
+
+    asked = page(name)
+    return written(asked.board(), path, title=asked.title, lead=asked.lead)

@@ -1,0 +1,128 @@
+"""Lay out an array: the planner's question of schemes, live."""
+
+import math
+
+import pandas as pd
+
+from storagekit.charts import Board, Choice, Said, Slider, Steps
+from storagekit.charts.live import Filled
+from storagekit.errors import InputError
+from storagekit.lab.draw.ranked import Bars, Span, ranked, ranking, spanned
+from storagekit.lab.drives import KNOWN, drive_of
+from storagekit.lab.page import Page
+from storagekit.plan import LeastCost, MostSpace, MostThroughput, SchemesAnswer, ShortestMean, ShortestTail, schemes
+from storagekit.units import HOUR, KB, MS, SECTOR
+
+_TB = 1e12
+_RATE, _OUTSTANDING = "comes at a rate", "is kept outstanding"
+_GOALS = {
+    "shortest mean": ShortestMean(),
+    "shortest 99%": ShortestTail(),
+    "most requests/s": MostThroughput(),
+    "fewest drives": LeastCost(),
+    "most space": MostSpace(),
+}
+_CHART = ranking(
+    (
+        Span("Mean response | 99% (ms)"),
+        Bars("throughput", "Requests/s at most", ",.0f"),
+    ),
+    "Scheme",
+)
+_LISTED = 8
+
+
+def answer(
+    drive: str,
+    disks: int,
+    data: float,
+    size: float,
+    read_share: float,
+    load: str,
+    rate: float,
+    outstanding: int,
+    survive: int,
+    goal: str,
+) -> SchemesAnswer:
+    """`sk.plan.schemes` for a drive of `KNOWN` and data in percent of what the drives hold. Raises InputError where no
+    scheme does what is asked."""
+    spindle, comes = drive_of(drive), load == _RATE
+    found = schemes(
+        spindle,
+        disks,
+        data=data / 100 * disks * float(spindle.capacity) * SECTOR,
+        size=size * KB,
+        read_share=read_share / 100,
+        rate=rate if comes else None,
+        outstanding=None if comes else outstanding,
+        survive=survive,
+        goal=_GOALS[goal],
+    )
+    if not found.feasible:
+        raise InputError(f"no scheme of {disks} drives does that: {found.binding}")
+    return found
+
+
+def words(found: SchemesAnswer) -> Said:
+    """What to do, what that gives, what the next best trades for it."""
+    best, needs = found.ranking[0], found.needs
+    load = f"{needs.rate:g} requests/s" if needs.rate is not None else f"{needs.outstanding} outstanding"
+    tail = f", 99% within {best.p99 / MS:.0f} ms" if math.isfinite(best.p99) else ""
+    lines = [
+        f"Mean response {best.mean / MS:.1f} ms{tail}, mostly {best.binds}; at most {best.throughput:,.0f} requests/s; disks "
+        f"{best.utilization:.0%} busy.",
+        f"Asked: {needs.data / _TB:.3g} TB on {needs.disks} x {needs.drive.name}, {load}, to survive {needs.survive}.",
+    ]
+    if found.refused:
+        lines.append(f"Too slow for it: {', '.join(one.name for one in found.refused[:4])}.")
+    return Said(f"{best.name}, of {best.scheme.disks} drives", lines, _table(found))
+
+
+def _table(found: SchemesAnswer) -> pd.DataFrame:
+    shown = found.ranking[:_LISTED]
+    return pd.DataFrame(
+        {
+            "mean ms": [one.mean / MS for one in shown],
+            "99% ms": [one.p99 / MS for one in shown],
+            "requests/s": [one.throughput for one in shown],
+            "busy %": [100 * one.utilization for one in shown],
+            "room TB": [one.usable / _TB for one in shown],
+            "survives": [one.survives for one in shown],
+            "rebuild h": [one.rebuild / HOUR for one in shown],
+        },
+        index=pd.Index([one.name for one in shown], name="scheme"),
+    )
+
+
+def draw(found: SchemesAnswer) -> Filled:
+    """The ranking: response, throughput."""
+    every = found.ranking
+    columns = spanned([one.mean / MS for one in every], [one.p99 / MS for one in every]) | {
+        "name": [one.name for one in every],
+        "throughput": [one.throughput for one in every],
+    }
+    return _CHART.filled(rows=ranked(pd.DataFrame(columns)))
+
+
+def board() -> Board:
+    controls = {
+        "drive": Choice("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
+        "disks": Slider("Drives", 12, 2, 60, few=[6, 12, 24, 48]),
+        "data": Slider("Data (% of raw space)", 25, 1, 80, few=[25, 45]),
+        "size": Steps("Request size (KB)", 64, [4, 8, 16, 32, 64, 128, 256, 512, 1024], few=[4, 64]),
+        "read_share": Slider("Reads (%)", 70, 0, 100, 5, few=[30, 70, 100]),
+        "load": Choice("Load", {_RATE: _RATE, _OUTSTANDING: _OUTSTANDING}, few=[_RATE]),
+        "rate": Slider("Requests/s, if at a rate", 500, 20, 5000, 20, few=[200, 500, 1000]),
+        "outstanding": Slider("Outstanding, if kept", 32, 1, 512, few=[32]),
+        "survive": Slider("Drives that may fail", 1, 0, 3, few=[0, 1, 2]),
+        "goal": Choice("Wanted most", {name: name for name in _GOALS}, few=["shortest mean"]),
+    }
+    return Board(answer, draw, controls, words)
+
+
+PAGE = Page(
+    "Lay out an array",
+    "Some drives, some data, requests that come by themselves: RAID 10, 5, 6, a code, or rotational replicas? Every answer "
+    "here was computed from formulas when this page was written.",
+    board,
+)

@@ -1,0 +1,74 @@
+"""How unfair sharing may be: two streams, two bricks, and the bound on their drifting apart."""
+
+import math
+
+import xarray as xr
+
+from storagekit.charts import Board, Said, Slider
+from storagekit.charts.live import Filled
+from storagekit.lab.draw.shared import WAYS, sharing
+from storagekit.lab.page import Page
+from storagekit.papers.dsfq.what_if import what_if
+
+_MB = 1e6
+_CHART = sharing(["f", "g"])
+
+
+def answer(
+    weight_f: float,
+    weight_g: float,
+    minimum: float,
+    threads_f: int,
+    threads_g: int,
+    coordinators: int,
+    rate_a: float,
+    rate_b: float,
+) -> xr.Dataset:
+    """`storagekit.papers.dsfq.what_if` with a minimum in percent and rates in MB/s."""
+    counts = int(threads_f), int(threads_g), int(coordinators)
+    return what_if(weight_f, weight_g, minimum / 100, *counts, rate_a * _MB, rate_b * _MB)
+
+
+def words(found: xr.Dataset) -> Said:
+    """The bound, and what each stream gets."""
+    bound = float(found.bound)
+    gets = ", ".join(
+        f"{name} {float(found.rate.sel(policy='total', stream=name).sum()) / _MB:.2f} MB/s"
+        for name in found.stream.values
+    )
+    lines = [f"Shared over both bricks together {gets}."]
+    if math.isinf(bound):
+        return Said("No bound: g has nothing of A, or only its minimum", lines)
+    head = f"At most {bound / _MB:.2f} MB apart, over any interval in which both wait at A"
+    return Said(
+        head, [*lines, "Service over weight, for batches of the mean make-up (DSFQ paper, equation 8, repaired)."]
+    )
+
+
+def draw(found: xr.Dataset) -> Filled:
+    """Rates by stream and brick, shared in the one way and the other."""
+    rows = (found.rate / _MB).to_dataframe().dropna().reset_index()
+    return _CHART.filled(rows=rows.assign(way=[WAYS[policy] for policy in rows.policy]))
+
+
+def board() -> Board:
+    few = [1, 2, 4]
+    controls = {
+        "weight_f": Slider("Weight of f, on A", 1, 0.5, 8, 0.5, few=few),
+        "weight_g": Slider("Weight of g, on A and B", 1, 0.5, 8, 0.5, few=few),
+        "minimum": Slider("Least share of a brick (%)", 0, 0, 50, few=[0, 10]),
+        "threads_f": Slider("Threads of f", 30, 1, 100, few=[30]),
+        "threads_g": Slider("Threads of g on each", 30, 1, 100, few=[30]),
+        "coordinators": Slider("Coordinators of g", 1, 1, 16, few=[1, 4, 16]),
+        "rate_a": Slider("Brick A (MB/s)", 6, 1, 200, few=[6]),
+        "rate_b": Slider("Brick B (MB/s)", 4, 1, 200, few=[2, 4, 6, 12]),
+    }
+    return Board(answer, draw, controls, words)
+
+
+PAGE = Page(
+    "How unfair may it be?",
+    "Stream f is on brick A, g on A and B. Rates are of the long run; meanwhile their service may drift apart, up to a "
+    "bound.",
+    board,
+)

@@ -1,0 +1,1 @@
+"""Charts of the lab's pages. Know neither JAX nor the engine."""

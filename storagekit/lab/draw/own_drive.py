@@ -1,0 +1,137 @@
+"""A drive of one's own drawn: beside another one, and fitted to measured times."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from storagekit.charts.live import Filled, Template
+from storagekit.charts.marks import Layered
+from storagekit.charts.panels import headed
+from storagekit.charts.theme import COLOURS, HEIGHT, WIDTH, finished
+
+_MS, _MB = 1e3, 1e-6
+# points of a curve
+_POINTS = 120
+_SHADES = ["yours", "beside it"]
+
+
+class Drawn(NamedTuple):
+    """Of a drive: `metrics.seek_curve` and `zone_map`; by scheduler, random reads a second at each depth."""
+
+    curve: xr.Dataset
+    zones: xr.Dataset
+    reads: Mapping[str, Sequence[float]]
+
+
+def beside(drives: Mapping[str, Drawn], depths: Sequence[int]) -> Filled:
+    """Seek curves, rates by place, and random reads by how many wait, of yours and of another drive, in this order."""
+    named = dict(zip(_SHADES, drives.values(), strict=True))
+    rows: dict[str, list[dict[str, Any]]] = {"seeks": [], "zones": [], "reads": []}
+    for name, one in named.items():
+        rows["seeks"] += _curve(one.curve, name)
+        rows["zones"] += _zones(one.zones, name)
+        rows["reads"] += [
+            {"drive": name, "depth": depth, "rate": rate, "scheduler": scheduler}
+            for scheduler, rates in one.reads.items()
+            for depth, rate in zip(depths, rates, strict=True)
+        ]
+    return Filled(_BESIDE.spec, rows)
+
+
+def _curve(curve: xr.Dataset, name: str) -> list[dict[str, Any]]:
+    """A read's seek over the share of the longest way, the short ones closer together."""
+    longest = float(curve.distance[-1])
+    chosen = np.unique(np.searchsorted(curve.distance, longest * np.linspace(0, 1, _POINTS) ** 2))
+    some = curve.isel(distance=chosen[chosen < curve.sizes["distance"]])
+    return [
+        {"drive": name, "share": 100 * float(far) / longest, "ms": float(time) * _MS}
+        for far, time in zip(some.distance.values, some.read.values, strict=True)
+    ]
+
+
+def _zones(zones: xr.Dataset, name: str) -> list[dict[str, Any]]:
+    """The rate in each zone, from its beginning to its end, shares of all data."""
+    whole = float(zones.first_byte[-1] + zones["size"][-1])
+    begins, sizes = zones.first_byte.values / whole, zones["size"].values / whole
+    return [
+        {"drive": name, "share": 100 * float(at), "rate": float(rate) * _MB, "order": 2 * zone + end}
+        for zone, (begin, size, rate) in enumerate(zip(begins, sizes, zones.sustained_rate.values, strict=True))
+        for end, at in enumerate((begin, begin + size))
+    ]
+
+
+def _over(name: str) -> alt.Chart:
+    return alt.Chart(alt.NamedData(name=name))
+
+
+def _beside() -> alt.TopLevelMixin:
+    scale = alt.Scale(domain=_SHADES, range=[COLOURS[1], COLOURS[0]])
+    colour = alt.Color("drive:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", symbolOpacity=1))
+    percent = alt.Scale(domain=[0, 100])
+    seeks = _over("seeks").mark_line(strokeWidth=2)
+    seeks = seeks.encode(
+        alt.X("share:Q", title="Distance (% of the longest)", scale=percent), alt.Y("ms:Q", title="Seek (ms)"), colour
+    )
+    zones = _over("zones").mark_line(strokeWidth=2)
+    zones = zones.encode(
+        alt.X("share:Q", title="Place (% of the data)", scale=percent),
+        alt.Y("rate:Q", title="In a row (MB/s)"),
+        colour,
+        order="order:Q",
+    )
+    dash = alt.StrokeDash(
+        "scheduler:N",
+        title=None,
+        scale=alt.Scale(domain=["SATF", "LOOK"], range=[[1, 0], [5, 4]]),
+        legend=alt.Legend(orient="bottom", symbolType="stroke", symbolSize=300),
+    )
+    depth = alt.X("depth:Q", title="Reads outstanding", scale=alt.Scale(type="log", base=2), axis=alt.Axis(format="d"))
+    rate = alt.Y("rate:Q", title="Random reads (1/s)", scale=alt.Scale(zero=True))
+    reads = _over("reads").mark_line(strokeWidth=2, point={"size": 22}).encode(depth, rate, colour, strokeDash=dash)
+    panels = [one.properties(width=360, height=130) for one in (seeks, zones, reads)]
+    drawn = alt.vconcat(*panels, spacing=12).resolve_scale(color="shared")
+    return finished(drawn, "Yours, beside the other", "seeks of a read; random reads of 4 KB by formula")
+
+
+_BESIDE = Template(_beside)
+
+
+def fit(table: xr.Dataset, sheet: xr.Dataset, made: xr.Dataset | None = None) -> alt.TopLevelMixin:
+    """The fitted seek curve with its standard errors, beside the data sheet's and, where the log is a sample, the curve of
+    the drive that it was made on. table: of `FittedDrive`; sheet, made: `metrics.seek_curve`."""
+    named = {"data sheet": sheet} | ({} if made is None else {"the drive it was made on": made})
+    rows = pd.DataFrame(
+        [
+            {"distance": float(far), "ms": float(time) * _MS, "curve": name}
+            for name, curve in named.items()
+            for far, time in zip(curve.distance.values[::4], curve.read.values[::4], strict=True)
+        ]
+    )
+    points = pd.DataFrame(
+        {
+            "distance": table.distance.values.astype(float),
+            "ms": table.seek.values * _MS,
+            "low": (table.seek - 2 * table.seek_error).values * _MS,
+            "high": (table.seek + 2 * table.seek_error).values * _MS,
+            "curve": "fitted",
+        }
+    )
+    names = [*named, "fitted"]
+    shades = {"data sheet": COLOURS[0], "the drive it was made on": "#888888", "fitted": COLOURS[1]}
+    colour = alt.Color(
+        "curve:N",
+        title=None,
+        scale=alt.Scale(domain=names, range=[shades[name] for name in names]),
+        legend=alt.Legend(orient="bottom", symbolOpacity=1, labelLimit=240),
+    )
+    x = alt.X("distance:Q", title="Distance (cylinders)", axis=alt.Axis(format=",d", tickCount=6))
+    line = alt.Chart(rows).mark_line(strokeWidth=2).encode(x, alt.Y("ms:Q", title="Seek of a read (ms)"), colour)
+    base = alt.Chart(points).encode(x, color=colour)
+    whisker = base.mark_rule(strokeWidth=1.5).encode(alt.Y("low:Q"), y2="high:Q")
+    drawn: Layered = alt.layer(line, whisker, base.mark_point(filled=True, size=45, opacity=1).encode(y="ms:Q"))
+    told = "points: fitted, with two standard errors; the overhead of a command is in them where it could not be told apart"
+    return finished(headed(drawn, "", WIDTH).properties(height=HEIGHT), "The arm, from measured times", told)

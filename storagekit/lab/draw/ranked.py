@@ -1,0 +1,99 @@
+"""A ranking: a row for each of what is ranked, best first, a panel for each figure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from storagekit.charts import Template
+from storagekit.charts.marks import Layered
+from storagekit.charts.theme import COLOURS, THEME
+
+MOST = 12
+ROLES = {"best": COLOURS[0], "other": "#9ecae1"}
+_ROW = 21
+_ROOM = 60
+# not in the order of the rows, which a chart whose rows are exchanged forgets
+_BY_PLACE = alt.EncodingSortField("place", op="min", order="ascending")
+
+
+@dataclass(frozen=True)
+class Bars:
+    """A figure that adds up, as bars from 0. field: a column of the rows; title: its axis, unit included; form: of the number
+    beside it."""
+
+    field: str
+    title: str
+    form: str
+    width: int = 110
+
+    def marks(self, base: alt.Chart) -> list[alt.Chart]:
+        along = base.encode(x=alt.X(f"{self.field}:Q", title=self.title, axis=alt.Axis(tickCount=3)))
+        return [along.mark_bar(height={"band": 0.7}), *_haloed(along, alt.Text(f"{self.field}:Q", format=self.form))]
+
+
+@dataclass(frozen=True)
+class Span:
+    """Times that lie orders of magnitude apart: a point for the mean and a tick for what 99% keep within, where that is
+    known. The rows have `mean`, `p99`, `end` and `words`, see `spanned`."""
+
+    title: str
+    width: int = 140
+
+    def marks(self, base: alt.Chart) -> list[alt.Chart]:
+        scale = alt.Scale(type="log", nice=False, padding=12)
+        x = alt.X("mean:Q", title=self.title, scale=scale, axis=alt.Axis(format="~s", grid=False))
+        words = base.encode(x=alt.X("end:Q", scale=scale))
+        return [
+            base.mark_rule(strokeWidth=2).encode(x=x, x2="end:Q"),
+            base.mark_tick(thickness=2, height={"band": 0.6}).encode(x=alt.X("p99:Q", scale=scale)),
+            base.mark_point(filled=True, size=70, opacity=1).encode(x=x),
+            *_haloed(words, alt.Text("words:N")),
+        ]
+
+
+def ranking(panels: Sequence[Bars | Span], ranks: str) -> Template:
+    """The chart; `rows` are to be those of `ranked`. ranks: what is ranked."""
+    return Template(
+        lambda: alt.hconcat(
+            *(_panel(panel, ranks if place == 0 else None) for place, panel in enumerate(panels)), spacing=_ROOM
+        ).configure(**THEME["config"])
+    )
+
+
+def ranked(rows: pd.DataFrame) -> pd.DataFrame:
+    """The first `MOST` of rows with `name` and each panel's figures, best first, with the part that each plays."""
+    shown = rows.head(MOST)
+    return shown.assign(role=["best", *["other"] * (len(shown) - 1)], place=range(len(shown)))
+
+
+def spanned(mean: Sequence[float], p99: Sequence[float]) -> dict[str, list]:
+    """The columns that `Span` draws of means and what 99% keep within, NaN where that is not known."""
+    end = [float(np.fmax(*pair)) for pair in zip(mean, p99, strict=True)]
+    words = [
+        _digits(one) + ("" if np.isnan(tail) else f" | {_digits(tail)}") for one, tail in zip(mean, p99, strict=True)
+    ]
+    return {"mean": list(mean), "p99": list(p99), "end": end, "words": words}
+
+
+def _digits(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+
+
+def _panel(panel: Bars | Span, ranks: str | None) -> Layered:
+    axis = alt.Axis(labelLimit=200, ticks=False, domain=False) if ranks else None
+    colours = alt.Scale(domain=list(ROLES), range=list(ROLES.values()))
+    base = alt.Chart(alt.NamedData("rows")).encode(
+        y=alt.Y("name:N", sort=_BY_PLACE, title=ranks, axis=axis), color=alt.Color("role:N", scale=colours, legend=None)
+    )
+    return alt.layer(*panel.marks(base)).properties(width=panel.width, height=alt.Step(_ROW))
+
+
+def _haloed(base: alt.Chart, number: alt.Text) -> list[alt.Chart]:
+    """Numbers to the right of where they belong, readable over grid lines."""
+    ink, halo = alt.value("#222222"), {"stroke": "white", "strokeWidth": 3}
+    return [
+        base.mark_text(align="left", dx=6, fontSize=10, **look).encode(text=number, color=ink) for look in (halo, {})
+    ]

@@ -1,0 +1,42 @@
+"""Stripe or not, drawn: the time of a request against the load, for each number of agents that it is striped over."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from storagekit.charts.live import Filled, Template
+from storagekit.charts.theme import COLOURS, WIDTH, finished
+
+
+def against_load(rate: float, rows: Sequence[Mapping[str, Any]]) -> Filled:
+    """Between which bounds the mean time lies, a band for each number of agents of a request; a line at the load asked for.
+    rows: agents, rate (requests a second), low and high (ms)."""
+    named = [{**row, "named": str(row["agents"])} for row in rows]
+    return Filled(_CHART.spec, {"bands": named, "asked": [{"rate": rate}]})
+
+
+def _drawing() -> alt.TopLevelMixin:
+    x = alt.X("rate:Q", title="Requests a second", scale=alt.Scale(zero=True, nice=False))
+    log = alt.Scale(type="log", nice=False, padding=4)
+    y = alt.Y("low:Q", title="Mean time of a request (ms)", scale=log)
+    sort = alt.EncodingSortField(field="agents", op="min", order="ascending")
+    shades = alt.Scale(range=[*COLOURS[:6], "#7f7f7f", "#000000"])
+    colour = alt.Color(
+        "named:N", title="Agents of a request", sort=sort, scale=shades, legend=alt.Legend(symbolOpacity=1)
+    )
+    bands = alt.Chart(alt.NamedData(name="bands")).encode(x, y, color=colour)
+    asked = alt.Chart(alt.NamedData(name="asked")).encode(x)
+    drawn = alt.layer(
+        bands.mark_area(opacity=0.22).encode(y2="high:Q"),
+        bands.mark_line(strokeWidth=2),
+        asked.mark_rule(strokeDash=[4, 3], strokeWidth=1.5),
+    )
+    return finished(
+        drawn.properties(width=WIDTH, height=280),
+        "How long a request takes",
+        "a band: between bounds, disks alone; the dashed line: the load asked for",
+    )
+
+
+_CHART = Template(_drawing)

@@ -1,0 +1,276 @@
+"""A request's way drawn: the disk from above at any moment of it, and its parts as a timeline."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from storagekit.charts.live import Filled, Template
+from storagekit.charts.marks import Layered
+from storagekit.charts.theme import COLOURS, WIDTH, finished
+
+_MS = 1e3
+# parts of an access by the names of their variables: what the legend says, the colour
+PARTS = {
+    "overhead": ("command", "#8c8c8c"),
+    "move": ("arm moves", COLOURS[0]),
+    "settle": ("settles to write", COLOURS[3]),
+    "rotation": ("waits for the sector", COLOURS[4]),
+    "transfer": ("data pass", COLOURS[2]),
+}
+TAKEN, OTHER = COLOURS[1], "#495057"
+# radii in those of the platter, and pixels of that; where the arm turns; what the picture shows
+INNER, HUB, RADIUS = 0.42, 0.2, 150
+PIVOT = (0.72, -1.22)
+RINGS = ((1.0, "#e9ecef", "#adb5bd"), (INNER, "#f8f9fa", "#adb5bd"), (HUB, "#ced4da", "#868e96"))
+ACROSS, DOWN = [-1.1, 1.2], [-1.36, 1.1]
+# of the timeline, pixels
+SPAN = 330
+# the slider goes over the way in so many steps; the least that is drawn of a track, turns; points of a curve
+STEPS, SHORTEST, POINTS = 200, 0.012, 220
+_NOW = "datum.total * way / 100"
+_TURNED = f"(datum.platter + {_NOW} / datum.revolution)"
+
+
+def request_way(way: xr.Dataset) -> Filled:
+    """The disk from above with its arm and the replicas of a request, and under it the parts of the way to each; a slider
+    goes through time. way: of `lab.tour.request_way`."""
+    common = _common(way)
+    rows = {
+        "rings": [{"radius": edge, "fill": fill, "stroke": stroke} for edge, fill, stroke in RINGS],
+        "zones": [{"radius": one} for one in radius(way.attrs["zones"], way.attrs["cylinders"]).tolist()],
+        "index": [{"radius": one, "angle": 0.0, "order": order} for order, one in enumerate((INNER, 1.0))],
+        "trail": _trail(way),
+        "replicas": _replicas(way),
+        "arm": [_arm(way)],
+        "saying": _saying(way),
+        "bars": list(_bars(way)),
+    }
+    return Filled(_CHART.spec, {name: [one | common for one in some] for name, some in rows.items()})
+
+
+def radius(cylinder: np.ndarray | float, cylinders: int) -> np.ndarray:
+    """Where a cylinder is drawn, 1 being the outermost."""
+    return 1 - (1 - INNER) * np.asarray(cylinder, float) / max(cylinders - 1, 1)
+
+
+def head_at(way: xr.Dataset, seconds: np.ndarray) -> np.ndarray:
+    """The radius of the head so long after the request was taken: it speeds up and slows down evenly, where the model says
+    only when the arm leaves and when it is there."""
+    arm = _arm(way)
+    share = np.clip((seconds * _MS - arm["begin"]) / arm["takes"], 0, 1)
+    return arm["left"] + (arm["there"] - arm["left"]) * share**2 * (3 - 2 * share)
+
+
+def _common(way: xr.Dataset) -> dict[str, float]:
+    """What every row needs to know to be where it is at a moment of the way, ms and turns."""
+    total = sum(seconds for _, seconds in _spans(way, int(way.taken)))
+    return {
+        "total": total * _MS,
+        "platter": way.attrs["platter"],
+        "revolution": way.attrs["revolution"] * _MS,
+    }
+
+
+def _spans(way: xr.Dataset, replica: int) -> list[tuple[str, float]]:
+    """The parts of the way to a replica that take any time, seconds."""
+    each = [(part, float(way[part].values[replica])) for part in PARTS]
+    return [(part, seconds) for part, seconds in each if seconds > 0]
+
+
+def _arm(way: xr.Dataset) -> dict[str, float]:
+    """When the arm leaves and how long it moves, ms; where it was and where it goes, radii."""
+    taken, cylinders = int(way.taken), way.attrs["cylinders"]
+    return {
+        "begin": float(way.overhead.values[taken]) * _MS,
+        "takes": max(float(way.move.values[taken]) * _MS, 1e-9),
+        "left": float(radius(way.attrs["arm"], cylinders)),
+        "there": float(radius(float(way.cylinder.values[taken]), cylinders)),
+    }
+
+
+def _replicas(way: xr.Dataset) -> list[dict[str, object]]:
+    """The track of each replica's data, as points along it."""
+    long = np.clip(way.transfer.values / way.attrs["revolution"], SHORTEST, 1.0)
+    at = radius(way.cylinder.values, way.attrs["cylinders"])
+    return [
+        {
+            "replica": number,
+            "radius": float(at[number]),
+            "angle": float(angle + step * long[number]),
+            "order": order,
+            "colour": TAKEN if number == int(way.taken) else OTHER,
+        }
+        for number, angle in enumerate(way.angle.values)
+        for order, step in enumerate(np.linspace(0, 1, 13))
+    ]
+
+
+def _trail(way: xr.Dataset) -> list[dict[str, object]]:
+    """Where the head has been over the platter, and what it was doing."""
+    rows, begin, total = [], 0.0, _common(way)["total"] / _MS
+    for part, seconds in _spans(way, int(way.taken)):
+        moments = np.linspace(begin, begin + seconds, max(int(POINTS * seconds / total), 2))
+        angles = way.attrs["platter"] + moments / way.attrs["revolution"]
+        points = zip(moments * _MS, head_at(way, moments), angles, strict=True)
+        rows += [
+            {"at": float(at), "radius": float(away), "angle": float(angle), "part": PARTS[part][0]}
+            for at, away, angle in points
+        ]
+        begin += seconds
+    return rows
+
+
+def _saying(way: xr.Dataset) -> list[dict[str, object]]:
+    """What happens from when to when, ms; the last goes on."""
+    rows, begin = [], 0.0
+    for part, seconds in _spans(way, int(way.taken)):
+        rows.append({"part": PARTS[part][0], "begin": begin * _MS, "end": (begin + seconds) * _MS})
+        begin += seconds
+    return [*rows[:-1], rows[-1] | {"end": 1e9}]
+
+
+def _bars(way: xr.Dataset) -> Iterable[dict[str, object]]:
+    taken = int(way.taken)
+    for number in way.replica.values.tolist():
+        begin, spans = 0.0, _spans(way, number)
+        for part, seconds in spans:
+            end, last = begin + seconds, part == spans[-1][0]
+            yield {
+                "replica": f"replica {number}, head {int(way['head'].values[number])}",
+                "part": PARTS[part][0],
+                "begin": begin * _MS,
+                "end": end * _MS,
+                "last": last,
+                "says": f"{end * _MS:.2f}{' (taken)' if number == taken else ''}",
+                "shown": 1.0 if number == taken else 0.35,
+            }
+            begin = end
+
+
+def _drawing() -> alt.TopLevelMixin:
+    slider = alt.binding_range(min=0, max=100, step=100 / STEPS, name="Time, % of the way ")
+    moment = alt.param(name="way", value=0, bind=slider)
+    layers = [*_platter(), _way(), *_data(), *_moving_arm(), _said()]
+    size = {"width": RADIUS * (ACROSS[1] - ACROSS[0]), "height": RADIUS * (DOWN[1] - DOWN[0])}
+    disk = alt.layer(*layers).properties(**size).resolve_scale(color="independent")
+    both = alt.vconcat(disk, _timeline(), spacing=16).resolve_scale(color="independent").add_params(moment)
+    return finished(both, "One request's way", "the disk from above; under it, the way to each replica")
+
+
+def _over(name: str) -> alt.Chart:
+    return alt.Chart(alt.NamedData(name=name))
+
+
+def _turning(name: str) -> alt.Chart:
+    """Rows at (`radius`, `angle`) on the platter, as it has turned: against the clock, what comes is below the head."""
+    angle = f"2 * PI * (datum.angle - {_TURNED})"
+    return _over(name).transform_calculate(x=f"datum.radius * cos({angle})", y=f"-datum.radius * sin({angle})")
+
+
+def _place(x: str = "x:Q", y: str = "y:Q") -> dict[str, Any]:
+    return {
+        "x": alt.X(x, scale=alt.Scale(domain=ACROSS, nice=False), axis=None),
+        "y": alt.Y(y, scale=alt.Scale(domain=DOWN, nice=False), axis=None),
+    }
+
+
+def _ring(chart: alt.Chart, **look: Any) -> alt.Chart:
+    """A circle about the spindle for each row's `radius`."""
+    across = f"pow(2 * {RADIUS} * datum.radius, 2)"
+    size = alt.Size("across:Q", scale=None, legend=None)
+    placed = chart.transform_calculate(across=across, x="0", y="0")
+    return placed.mark_point(shape="circle", opacity=1, **look).encode(**_place(), size=size)
+
+
+def _platter() -> Iterable[alt.Chart]:
+    fill = alt.Fill("fill:N", scale=None, legend=None)
+    yield _ring(_over("rings")).encode(fill=fill, stroke=alt.Stroke("stroke:N", scale=None, legend=None))
+    yield _ring(_over("zones").transform_filter("datum.radius < 1"), filled=False, stroke="#ced4da", strokeWidth=0.7)
+    index = _turning("index").mark_line(stroke="#868e96", strokeDash=[3, 3], strokeWidth=1)
+    yield index.encode(**_place(), order="order:O")
+
+
+def _data() -> Iterable[alt.Chart]:
+    line = _turning("replicas").mark_line(strokeWidth=7, strokeCap="butt")
+    stroke = alt.Stroke("colour:N", scale=None, legend=None)
+    yield line.encode(**_place(), order="order:O", detail="replica:N", stroke=stroke)
+    first = _over("replicas").transform_filter("datum.order == 0")
+    inside = first.transform_calculate(radius="datum.radius - 0.085")
+    angle = f"2 * PI * (datum.angle - {_TURNED})"
+    placed = inside.transform_calculate(x=f"datum.radius * cos({angle})", y=f"-datum.radius * sin({angle})")
+    colour = alt.Color("colour:N", scale=None, legend=None)
+    yield placed.mark_text(fontSize=11, fontWeight="bold").encode(**_place(), text="replica:N", color=colour)
+
+
+def _way() -> alt.Chart:
+    line = _turning("trail").transform_filter(f"datum.at <= {_NOW}").mark_line(strokeWidth=2, opacity=0.75)
+    return line.encode(**_place(), order="at:Q", color=alt.Color("part:N", scale=_colours(), legend=None))
+
+
+def _moving_arm() -> Iterable[alt.Chart]:
+    share = f"clamp(({_NOW} - datum.begin) / datum.takes, 0, 1)"
+    head = "datum.left + (datum.there - datum.left) * datum.share * datum.share * (3 - 2 * datum.share)"
+    base = _over("arm").transform_calculate(share=share, px=str(PIVOT[0]), py=str(PIVOT[1]), y="0")
+    base = base.transform_calculate(x=head)
+    pivot = _place("px:Q", "py:Q")
+    arm = base.mark_rule(strokeWidth=9, stroke="#5c636a", opacity=0.55, strokeCap="round")
+    yield arm.encode(**pivot, x2="x:Q", y2="y:Q")
+    yield base.mark_point(shape="circle", size=600, filled=True, fill="#5c636a", opacity=1).encode(**pivot)
+    yield base.mark_point(shape="circle", size=70, filled=True, fill="black", opacity=1).encode(**_place())
+
+
+def _said() -> alt.Chart:
+    """What happens at this moment, in the corner."""
+    current = _over("saying").transform_filter(f"datum.begin <= {_NOW} && {_NOW} < datum.end")
+    words = current.transform_calculate(
+        words=f"format({_NOW}, '.2f') + ' ms: ' + datum.part", x=str(ACROSS[0]), y=str(DOWN[0] + 0.04)
+    )
+    return words.mark_text(align="left", fontSize=13, fontWeight="bold").encode(**_place(), text="words:N")
+
+
+def _colours() -> alt.Scale:
+    return alt.Scale(domain=[said for said, _ in PARTS.values()], range=[colour for _, colour in PARTS.values()])
+
+
+def _timeline() -> Layered:
+    y = alt.Y("replica:N", title=None, sort=None, axis=alt.Axis(labelLimit=200, domain=False, ticks=False))
+    x = alt.X("begin:Q", axis=alt.Axis(title="Time since the request was taken (ms)", tickCount=6))
+    legend = alt.Legend(title=None, orient="bottom", columns=3, labelLimit=200)
+    colour = alt.Color("part:N", scale=_colours(), legend=legend)
+    fade = alt.Opacity("shown:Q", scale=None, legend=None)
+    bars = _over("bars").mark_bar(height=20).encode(x, x2="end:Q", y=y, color=colour, opacity=fade)
+    ends = _over("bars").transform_filter("datum.last").mark_text(align="left", dx=6)
+    label = ends.encode(x="end:Q", y=y, text="says:N", opacity=fade)
+    rule = _over("arm").transform_calculate(now=_NOW).mark_rule(stroke="black", strokeWidth=1.5).encode(x="now:Q")
+    return alt.layer(bars, label, rule).properties(width=SPAN, height=alt.Step(34))
+
+
+_CHART = Template(_drawing)
+
+
+def waits(data: xr.Dataset) -> alt.TopLevelMixin:
+    """Arm and wait by replicas, stacked, with what the formula has for the wait. data: of `lab.tour.waits`."""
+    named = {"seek": PARTS["move"][0], "rotation": PARTS["rotation"][0]}
+    rows = pd.concat(
+        [
+            pd.DataFrame(
+                {"replicas": data.replicas.values, "ms": data[part].values * _MS, "part": said, "order": order}
+            )
+            for order, (part, said) in enumerate(named.items())
+        ]
+    )
+    x = alt.X("replicas:O", title="Replicas of each block on its disk", axis=alt.Axis(labelAngle=0))
+    y = alt.Y("ms:Q", title="Positioning of a random read (ms)")
+    colour = alt.Color("part:N", title=None, scale=_colours(), legend=alt.Legend(values=list(named.values())))
+    bars = alt.Chart(rows).mark_bar(width={"band": 0.6}).encode(x, y, color=colour, order="order:O")
+    said = pd.DataFrame({"replicas": data.replicas.values, "ms": (data.seek + data.formula).values * _MS})
+    tick = alt.Chart(said).mark_tick(thickness=2.5, width={"band": 0.8}, color="black").encode(x, y)
+    return finished(
+        alt.layer(bars, tick).properties(width=WIDTH, height=240),
+        f"What rotational replicas buy: {data.attrs['drive']}",
+        "reads at random, nothing else waiting; the black line is the arm and R / 2D, half a turn over the replicas",
+    )

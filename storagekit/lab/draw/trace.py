@@ -1,0 +1,50 @@
+"""A trace drawn: when its requests come, where they go, how large they are."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from storagekit.charts.live import Filled, Template
+from storagekit.charts.theme import COLOURS, finished
+
+KINDS = {"reads": COLOURS[0], "writes": COLOURS[1]}
+_WIDE, _HIGH = 460, 110
+
+
+def character(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Filled:
+    """Arrivals over time, places over time, sizes; reads and writes apart. rows: of `lab.trace.rows`. Times are the trace's
+    own."""
+    return Filled(_CHART.spec, {name: [dict(one) for one in some] for name, some in rows.items()})
+
+
+def _drawing() -> alt.TopLevelMixin:
+    colour = alt.Color("kind:N", title=None, scale=alt.Scale(domain=list(KINDS), range=list(KINDS.values())))
+    time = alt.Axis(title="Time (s)", grid=False)
+    rate = alt.Chart(alt.NamedData(name="arrivals")).mark_bar(orient="vertical")
+    rate = rate.encode(
+        alt.X("at:Q", axis=alt.Axis(title=None, labels=False, grid=False), scale=alt.Scale(nice=False)),
+        alt.Y("rate:Q", title="Requests/s"),
+        x2="until:Q",
+        color=colour,
+    )
+    place = alt.Chart(alt.NamedData(name="places")).mark_circle(size=7, opacity=0.7)
+    place = place.encode(
+        alt.X("at:Q", axis=time, scale=alt.Scale(nice=False)), alt.Y("gb:Q", title="Place (GB)"), color=colour
+    )
+    size = alt.Chart(alt.NamedData(name="sizes")).mark_bar()
+    size = size.encode(
+        alt.X(
+            "size:N",
+            title="Size (KB, up to)",
+            sort=alt.EncodingSortField("order", op="min"),
+            axis=alt.Axis(labelAngle=0),
+        ),
+        alt.Y("percent:Q", title="Requests (%)"),
+        color=colour,
+    )
+    panels = [one.properties(width=_WIDE, height=high) for one, high in ((rate, 80), (place, _HIGH), (size, 80))]
+    return finished(alt.vconcat(*panels, spacing=10), "When, where, how much", "requests of the trace")
+
+
+_CHART = Template(_drawing)

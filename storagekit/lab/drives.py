@@ -1,0 +1,42 @@
+"""The drives that a page has to choose from: today's first, then those of the papers."""
+
+from dataclasses import replace
+from functools import cache
+
+from storagekit.charts import Choice
+from storagekit.drive import Drive, load_drive
+from storagekit.errors import InputError
+
+NEARLINE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
+# what `load_drive` takes, by what a page calls it
+KNOWN = {
+    "7,200 rpm, 18 TB (data sheet)": NEARLINE,
+    "Toshiba MG10, 20 TB": "toshiba_mg10_20tb",
+    "WD HC570, 22 TB": "wd_hc570",
+    "Toshiba 15,000 rpm, 300 GB": "toshiba_mk3001grrb",
+    "Quantum Atlas 10K, 9 GB (1999)": "atlas10k",
+    "Seagate Cheetah 9LP, 9 GB (1998)": "cheetah9lp",
+}
+
+
+def mechanical(drive: str) -> Drive:
+    """A disk by name, file or data-sheet line. Raises InputError for what has no arm."""
+    found = load_drive(drive)
+    if not isinstance(found, Drive):
+        raise InputError(f"drive {drive[:60]!r}: it has no arm and no platter; give a disk")
+    return found
+
+
+@cache
+def drive_of(name: str) -> Drive:
+    """The disk that is called so in `KNOWN`."""
+    return replace(mechanical(KNOWN[name]), name=name)
+
+
+def drive_choice(drive: str = NEARLINE) -> Choice:
+    """The disks to choose from; `drive`, by name, file or data-sheet line, is where it begins, and among them if it was
+    not."""
+    names = {given: name for name, given in KNOWN.items()}
+    first = names.get(drive, drive)
+    options = {name: mechanical(given) for name, given in (KNOWN | {first: drive}).items()}
+    return Choice("Drive", options, value=first)

@@ -1,0 +1,136 @@
+"""Share fairly: what streams get of the bricks that they share, by weight, live."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from storagekit.charts import Board, Said, Slider
+from storagekit.charts.live import Filled
+from storagekit.lab.draw.shared import WAYS, sharing
+from storagekit.lab.page import Page
+from storagekit.plan import SharesAnswer, Stream, shares
+from storagekit.plan.sharing_question import Policy
+from storagekit.units import KB, MS
+
+BRICKS = ("A", "B")
+# who is where: the backup reads both bricks
+STREAMS = {"mail": (0,), "backup": (0, 1), "archive": (1,)}
+_POLICIES: tuple[Policy, ...] = ("total", "single")
+_MB = 1e6
+_CHART = sharing(list(STREAMS))
+SIZE = 64 * KB
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The same streams, shared over both bricks together and each brick by itself; waiting: the requests of 64 KB that each
+    keeps outstanding at each of its bricks."""
+
+    answers: dict[Policy, SharesAnswer]
+    waiting: int
+
+    def delay(self, name: str, brick: int) -> float:
+        """How far a request of a stream is set back at a brick under DSFQ, in bytes: what its stream was served elsewhere
+        between two of its requests here; infinite where it is served elsewhere alone."""
+        share = self.answers["total"].shares[name]
+        here = share.by_brick[brick]
+        return SIZE * (share.rate - here) / here if here > 0 else float("inf")
+
+    def response(self, policy: Policy, name: str) -> float:
+        """Mean seconds of a stream's request, by Little's law."""
+        return len(STREAMS[name]) * self.waiting * SIZE / self.answers[policy].shares[name].rate
+
+
+def answer(
+    weight_mail: float,
+    weight_backup: float,
+    weight_archive: float,
+    minimum: float,
+    rate_a: float,
+    rate_b: float,
+    waiting: int,
+) -> Shared:
+    """`sk.plan.shares` of mail on brick A, archive on B, and a backup on both. minimum: least percent of every brick for
+    each, as far as its weight goes; rates in MB/s."""
+    weights = {"mail": weight_mail, "backup": weight_backup, "archive": weight_archive}
+    together = sum(weights.values())
+    streams = {
+        name: Stream(weight, STREAMS[name], min(minimum / 100, weight / together) or None)
+        for name, weight in weights.items()
+    }
+    rates = rate_a * _MB, rate_b * _MB
+    return Shared({policy: shares(rates, streams, policy=policy) for policy in _POLICIES}, int(waiting))
+
+
+def words(found: Shared) -> Said:
+    """What each stream gets, what sharing over both bricks changes, and what holds each back."""
+    total, single = (found.answers[policy] for policy in _POLICIES)
+    gets = ", ".join(f"{name} {rate / _MB:.0f}" for name, rate in total.rates.items())
+    gain = total.rates["mail"] - single.rates["mail"]
+    moved = (
+        f"{abs(gain) / _MB:.0f} MB/s {'more' if gain > 0 else 'less'} than" if abs(gain) >= _MB / 2 else "as much as"
+    )
+    held = "; ".join(f"{name} by {_named(share.binding.constraint)}" for name, share in total.shares.items())
+    lines = [
+        f"Mail has {moved} where each brick shares by itself: what the backup is served at B counts against it at A.",
+        _delays(found),
+        f"Held back: {held}.",
+    ]
+    return Said(f"Over both bricks together, MB/s: {gets}", lines, _table(found))
+
+
+def _named(constraint: str) -> str:
+    return constraint.replace("0", BRICKS[0]).replace("1", BRICKS[1])
+
+
+def _delays(found: Shared) -> str:
+    here, there = (found.delay("backup", brick) for brick in (0, 1))
+    for set_back, other in ((here, "B"), (there, "A")):
+        if set_back == float("inf"):
+            return f"The backup is served at {other} alone: there it has more than its weight's share of both bricks."
+    return (
+        f"A request of the backup is set back at A by {here / KB:,.0f} KB, at B by {there / KB:,.0f} KB: what its stream was "
+        "served elsewhere in between."
+    )
+
+
+def _table(found: Shared) -> pd.DataFrame:
+    columns = {}
+    for policy in _POLICIES:
+        told = found.answers[policy]
+        columns[f"MB/s, {WAYS[policy]}"] = [rate / _MB for rate in told.rates.values()]
+        columns[f"ms, {WAYS[policy]}"] = [found.response(policy, name) / MS for name in STREAMS]
+    return pd.DataFrame(columns, index=pd.Index(list(STREAMS), name="stream"))
+
+
+def draw(found: Shared) -> Filled:
+    """Rates by stream and brick, shared in the one way and the other."""
+    rows = [
+        (WAYS[policy], name, BRICKS[brick], rate / _MB)
+        for policy, told in found.answers.items()
+        for name, share in told.shares.items()
+        for brick, rate in share.by_brick.items()
+    ]
+    return _CHART.filled(rows=pd.DataFrame(rows, columns=["way", "stream", "brick", "rate"]))
+
+
+def board() -> Board:
+    few = [1, 2, 4]
+    controls = {
+        "weight_mail": Slider("Weight of mail, on A", 2, 0.5, 8, 0.5, few=few),
+        "weight_backup": Slider("Weight of backup, on A and B", 1, 0.5, 8, 0.5, few=few),
+        "weight_archive": Slider("Weight of archive, on B", 1, 0.5, 8, 0.5, few=few),
+        "minimum": Slider("Least share of a brick (%)", 0, 0, 30, few=[0, 10]),
+        "rate_a": Slider("Brick A (MB/s)", 200, 20, 1000, 10, few=[100, 200, 400]),
+        "rate_b": Slider("Brick B (MB/s)", 200, 20, 1000, 10, few=[100, 200, 400]),
+        "waiting": Slider("Requests waiting, each", 16, 1, 64, few=[16]),
+    }
+    return Board(answer, draw, controls, words)
+
+
+PAGE = Page(
+    "Share fairly",
+    "Mail reads brick A, an archive brick B, a backup both. Shared over both bricks together, what the backup is served at B "
+    "counts against it at A. Weights, minimums and the bricks' rates are yours to choose.",
+    board,
+)

@@ -1,0 +1,24 @@
+"""A page of the lab: a board with what stands above it, opened in JupyterLab or written as one HTML file."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from storagekit.charts import Board, live
+
+if TYPE_CHECKING:
+    from ipywidgets import Box
+
+
+@dataclass(frozen=True)
+class Page:
+    """title and lead: what stands above the board in an exported page, plain text; board: makes it, controls at their
+    beginnings or where it is told to begin."""
+
+    title: str
+    lead: str
+    board: Callable[..., Board]
+
+    def live(self, **begin: Any) -> "Box":
+        """The board in JupyterLab, its controls at the values of `begin`."""
+        return live(self.board(**begin))

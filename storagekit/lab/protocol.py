@@ -1,0 +1,136 @@
+"""Choose a protocol: replicas, load, reads, latency and a slow brick, simulated live."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import pandas as pd
+import xarray as xr
+
+from storagekit.charts import Board, Choice, Said, Slider, Steps
+from storagekit.charts.live import Filled
+from storagekit.dispatch import DSPTF, LARD, Hashing, ShortestQueue
+from storagekit.engine import Condition, Scenario, Spell, System
+from storagekit.lab.draw.protocols import PROTOCOLS, curves
+from storagekit.lab.drives import drive_of
+from storagekit.lab.page import Page
+from storagekit.metrics import interval, sweep
+from storagekit.placement import Replicas
+from storagekit.schedule import SATF
+from storagekit.units import KB, MS
+from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
+from storagekit.write import AllCopies
+
+_DRIVES = ("7,200 rpm, 18 TB (data sheet)", "Quantum Atlas 10K, 9 GB (1999)")
+# loads times seeds fill the lanes that two CPU devices have: fewer would not be faster
+LOADS = (1, 2, 4, 8, 16)
+SEEDS, REQUESTS = 24, 600
+# programs are made for so many bricks and slots, and serve all that need fewer
+MOST_BRICKS, _SLOTS = 8, max(LOADS)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Means and intervals over `scheme` and `load`, and what they are asked for."""
+
+    data: xr.Dataset
+    load: int
+    replicas: int
+    speed: float
+
+
+def scenario(
+    scheme: str, load: int, *, drive: str, replicas: int, reads: float, latency: float, speed: float
+) -> Scenario:
+    """Small requests in a closed loop to bricks of one drive that all hold the data, the first of them at this speed.
+    Whatever the numbers, the structure is the same, and so is the compiled program."""
+    dispatch = {
+        "D-SPTF": DSPTF(latency),
+        "shortest queue": ShortestQueue(MOST_BRICKS),
+        "LARD": LARD(allocated=1.0),
+        "hashing": Hashing(),
+    }[scheme]
+    system = System(
+        drive_of(drive),
+        Replicas(replicas),
+        dispatch,
+        SATF(),
+        AllCopies(),
+        condition=Condition(Spell(0, speed)),
+        drives=MOST_BRICKS,
+        slots=_SLOTS,
+    )
+    return Scenario(system, ClosedLoop(RandomRequests(ExponentialSize(4 * KB), reads), load))
+
+
+@lru_cache(maxsize=256)
+def over_load(drive: str, replicas: int, reads: float, latency: float, speed: float) -> xr.Dataset:
+    """The four protocols at all loads; asked again, it is known."""
+
+    def one(scheme: str, load: int) -> Scenario:
+        return scenario(scheme, load, drive=drive, replicas=replicas, reads=reads, latency=latency, speed=speed)
+
+    axes = {"scheme": list(PROTOCOLS), "load": list(LOADS)}
+    found = sweep(one, axes, seeds=SEEDS, requests=REQUESTS, warm_up=REQUESTS // 4, allow_held_up=True)
+    tail = found.response_quantile.sel(quantile=0.99, drop=True)
+    return interval(found[["request_rate", "response"]].assign(tail=tail))
+
+
+def answer(drive: str, replicas: int, load: int, reads: float, latency: float, speed: float) -> Compared:
+    """The four protocols compared; reads and speed in percent, latency one way in ms."""
+    found = over_load(drive, int(replicas), reads / 100, latency * MS, speed / 100)
+    return Compared(found, int(load), int(replicas), speed / 100)
+
+
+def words(found: Compared) -> Said:
+    """Who is best at this load, by how much, and whether that is certain."""
+    here = found.data.sel(load=found.load)
+    rate, response, tail = (here[name] for name in ("request_rate", "response", "tail"))
+    mean = rate.sel(statistic="mean").to_series().sort_values(ascending=False)
+    best, second = mean.index[:2]
+    apart = float(rate.sel(scheme=best, statistic="low")) > float(rate.sel(scheme=second, statistic="high"))
+    ahead = f"{mean.iloc[0] / mean.iloc[1] - 1:.0%} ahead of {second}"
+    headline = (
+        f"{best}: {mean.iloc[0]:,.0f} requests/s, {ahead}" if apart else f"{best} and {second}: too close to tell"
+    )
+    slow = f", one of them at {found.speed:.0%} of its speed" if found.speed < 1 else ""
+    lines = [f"{found.load} requests outstanding on {found.replicas} bricks{slow}; 95% intervals over {SEEDS} runs."]
+    table = pd.DataFrame(
+        {
+            "requests/s": mean.to_numpy(),
+            "+-": [_half(rate.sel(scheme=name)) for name in mean.index],
+            "mean ms": [float(response.sel(scheme=name, statistic="mean")) / MS for name in mean.index],
+            "99% ms": [float(tail.sel(scheme=name, statistic="mean")) / MS for name in mean.index],
+        },
+        index=pd.Index(mean.index, name="protocol"),
+    )
+    return Said(headline, lines, table)
+
+
+def _half(summary: xr.DataArray) -> float:
+    return float(summary.sel(statistic="high") - summary.sel(statistic="low")) / 2
+
+
+def draw(found: Compared) -> Filled:
+    """Throughput and the 99% response time over load."""
+    return curves(found.data, found.load)
+
+
+def board() -> Board:
+    controls = {
+        "drive": Choice("Drive", {name: name for name in _DRIVES}, few=_DRIVES[:1]),
+        "replicas": Slider("Replicas, a brick each", 4, 2, MOST_BRICKS, few=[2, 4, 8]),
+        "load": Steps("Requests outstanding", 8, LOADS),
+        "reads": Slider("Reads (%)", 90, 0, 100, 5, few=[50, 90, 100]),
+        "latency": Slider("Latency, one way (ms)", 0.05, 0, 3, 0.05, few=[0.05, 1, 3]),
+        "speed": Slider("Speed of one brick (%)", 100, 20, 100, 5, few=[50, 100]),
+    }
+    waiting = "Compiling the four simulations: up to half a minute the first time, seconds after that."
+    return Board(answer, draw, controls, words, waiting)
+
+
+PAGE = Page(
+    "Choose a protocol",
+    "Every brick has a copy of everything. Who serves a read? An address decides (hashing), a list that follows the load "
+    "(LARD), the shortest queue, or the disk that gets there first (D-SPTF). Each answer is 24 simulated runs.",
+    board,
+)

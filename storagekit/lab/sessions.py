@@ -1,0 +1,188 @@
+"""Promised sessions: how many clients agents can guarantee a rate, by how widely an object is striped, in which unit."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from storagekit.analytic.forkjoin import Disk, Host, Network
+from storagekit.charts import Board, Choice, Said, Slider, Steps
+from storagekit.checks import require_positive, require_whole
+from storagekit.lab.draw import sessions as draw
+from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
+from storagekit.lab.page import Page
+from storagekit.lab.progress import plain
+from storagekit.mediator import Cluster, Even, Rehearsal, Request, evenly, fill
+from storagekit.units import KB, MB, MINUTE
+
+LINKS = {"10 Gb/s": 1.25e9, "25 Gb/s": 3.125e9, "100 Gb/s": 12.5e9}
+GROUPS = {"none": None, "1 for 4": 4, "1 for 8": 8}
+# instructions a second of each host: as `storagekit plan sessions` has it
+SPEED = 10e9
+RATES = (0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+AGENTS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64)
+BUFFERS = (1, 2, 4, 8, 16, 32)
+
+
+@dataclass(frozen=True)
+class Promised:
+    """A question to a mediator, and how many sessions fit at each shape."""
+
+    cluster: Cluster
+    request: Request
+    even: Even
+
+    @property
+    def best(self) -> int:
+        return self.even.best()
+
+    def checked(self, minutes: float = 2.0, seed: int = 0) -> Rehearsal:
+        """Sessions of so many `minutes` asked of a mediator, which takes one after the other, each with the fewest agents
+        that fit, and all of them simulated, every block."""
+        size = round(self.request.rate * minutes * MINUTE)
+        with plain():
+            return fill(self.cluster, replace(self.request, size=size)).check(seed=seed)
+
+    def rows(self) -> list[dict[str, object]]:
+        """A row for each shape: agents and unit, bytes, of an object, sessions, what binds."""
+        found = self.even
+        disk = found.disk >= found.network
+        return [
+            {
+                "agents": int(found.shapes.agents[shape]),
+                "unit": int(found.shapes.unit[shape]),
+                "sessions": int(found.sessions[shape]),
+                "binds": "disk" if disk[shape] else "network",
+                "best": shape == self.best,
+            }
+            for shape in range(found.shapes.count)
+        ]
+
+
+def promised(
+    disk: Disk,
+    agents: int = 16,
+    rate: float = 5e6,
+    link: float = LINKS["25 Gb/s"],
+    group: int | None = None,
+    buffer: int = 4 * MB,
+    minutes: float = 60.0,
+    write: bool = False,
+) -> Promised:
+    """Sessions of `rate` bytes a second, each for so many `minutes`, over `agents` agents with a `disk` each.
+
+    link: bytes a second between each host and a switch; group: data blocks for each parity block, None for no redundancy;
+    buffer: bytes of a stripe that a client holds. Raises InputError for what no session can have.
+    """
+    require_whole("agents", agents)
+    require_positive("minutes", minutes)
+    require_positive("rate", rate, "bytes/s")
+    host = Host(SPEED)
+    cluster = Cluster((disk,) * agents, host, host, Network(link, switched=True))
+    request = Request("client", rate, round(rate * minutes * MINUTE), write, buffer, group)
+    return Promised(cluster, request, evenly(cluster, request))
+
+
+def told(answer: Promised) -> Said:
+    """How many sessions, at which shape, what binds, and what the unit does."""
+    even, best, rate = answer.even, answer.best, answer.request.rate
+    sessions, agents, unit = (int(column[best]) for column in (even.sessions, even.shapes.agents, even.shapes.unit))
+    if not sessions:
+        what = "a disk" if even.disk[best] >= even.network[best] else "the network"
+        return Said(
+            f"Not even one session of {rate / 1e6:g} MB/s can be promised",
+            [f"{_capital(what)} would need {max(even.disk[best], even.network[best]):.2f} times what there is."],
+        )
+    period = float(even.shapes.data[best]) * unit / rate
+    binds = "the disks" if even.disk[best] >= even.network[best] else "the network"
+    lines = [
+        f"Each object is best striped over {agents} of the {answer.cluster.agents} agents in units of {_kb(unit)}"
+        + (f", {agents - int(even.shapes.data[best])} of them parity" if answer.request.group else "")
+        + f": a stripe for every {period:.2f} s, the first {2 * period:.2f} s after the start.",
+        f"What binds is {binds}: on average a disk works {even.busy[best]:.0%} of its time; "
+        "the rest is kept for chance.",
+        _of_units(answer),
+        _of_striping(answer),
+    ]
+    return Said(
+        f"{sessions:,} sessions of {rate / 1e6:g} MB/s, {sessions * rate / 1e6:,.0f} MB/s in all",
+        [one for one in lines if one],
+    )
+
+
+def _of_units(answer: Promised) -> str:
+    """What the smallest and the largest unit come to, each at its best width."""
+    even, units = answer.even, np.unique(answer.even.shapes.unit)
+    counts = [int(even.sessions[even.best(even.shapes.unit == unit)]) for unit in (units[0], units[-1])]
+    return f"In units of {_kb(units[0])} there would be {counts[0]:,}, in units of {_kb(units[-1])} {counts[1]:,}."
+
+
+def _of_striping(answer: Promised) -> str:
+    """What an object on the fewest agents comes to, and one on the most."""
+    even, agents = answer.even, np.unique(answer.even.shapes.agents)
+    if agents.size < 2:
+        return ""
+    counts = [int(even.sessions[even.best(even.shapes.agents == count)]) for count in (agents[0], agents[-1])]
+    fewest = "Not striped" if agents[0] == 1 else f"Over {agents[0]} agents"
+    return f"{fewest}, there would be {counts[0]:,}; over {agents[-1]} agents, {counts[1]:,}."
+
+
+def _kb(unit: float) -> str:
+    return f"{unit / MB:g} MB" if unit >= MB else f"{unit / KB:g} KB"
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def disk_like(drive: str) -> Disk:
+    """The agents' disk, with the means of a drive by name, file or data-sheet line."""
+    return Disk.like(mechanical(drive))
+
+
+def board(
+    drive: str = NEARLINE,
+    agents: int = 16,
+    rate_mb: float = 5,
+    link: str = "25 Gb/s",
+    parity: str = "none",
+    buffer_mb: float = 4,
+    minutes: float = 60,
+    kind: str = "read",
+) -> Board:
+    """The question to the mediator; its controls begin at these values."""
+    disks = drive_choice(drive)
+    likes = {name: Disk.like(found) for name, found in disks.options.items()}
+    controls = {
+        "disk": Choice("Drive", likes, value=disks.value),
+        "agents": Steps("Agents", agents, sorted({*AGENTS, agents}), few=sorted({4, 16, 64, agents})),
+        "rate_mb": Steps("Session, MB/s", rate_mb, sorted({*RATES, rate_mb}), few=sorted({1, 5, 20, rate_mb})),
+        "parity": Choice("Parity blocks", GROUPS, value=parity, few=("none", "1 for 4")),
+        "buffer_mb": Steps(
+            "Client's buffer, MB", buffer_mb, sorted({*BUFFERS, buffer_mb}), few=sorted({1, 4, 16, buffer_mb})
+        ),
+        "link": Choice("Links", LINKS, value=link, few=[link]),
+        "minutes": Slider("Minutes", minutes, 1, max(240, minutes), few=[minutes]),
+        "kind": Choice("Sessions", {"read": False, "write": True}, value=kind, few=[kind]),
+    }
+    return Board(_asked, lambda answer: draw.by_shape(answer.rows()), controls, told)
+
+
+def _asked(
+    disk: Disk,
+    agents: float,
+    rate_mb: float,
+    parity: int | None,
+    buffer_mb: float,
+    link: float,
+    minutes: float,
+    kind: bool,
+) -> Promised:
+    return promised(disk, int(agents), rate_mb * 1e6, link, parity, round(buffer_mb * MB), minutes, kind)
+
+
+PAGE = Page(
+    "Promised sessions",
+    "Storage agents, each with a disk, behind a switch; clients that want a data-rate without a break. How many can be "
+    "promised, over how many agents should an object be striped, and in which unit?",
+    board,
+)

@@ -1,0 +1,95 @@
+"""Rotational replicas: how wide to stripe, how many copies on one disk, how many mirrors, live."""
+
+import pandas as pd
+
+from storagekit.charts import Board, Choice, Said, Slider
+from storagekit.charts.live import Filled
+from storagekit.errors import InputError
+from storagekit.lab.draw.ranked import Bars, ranked, ranking
+from storagekit.lab.drives import KNOWN, drive_of
+from storagekit.lab.page import Page
+from storagekit.plan import Latency, LayoutAnswer, Throughput, array
+from storagekit.units import MS
+
+_GOALS = {"most requests/s": Throughput(), "shortest alone": Latency()}
+_CHART = ranking(
+    (Bars("latency", "A request alone (ms)", ".1f"), Bars("throughput", "Requests/s at that queue", ",.0f")),
+    "D_s x D_r x D_m",
+)
+
+
+def answer(
+    drive: str, disks: int, read_share: float, queue: float, locality: float, data: float, goal: str
+) -> LayoutAnswer:
+    """`sk.plan.array` for a drive of `KNOWN`; reads and data in percent, data of what the drives hold."""
+    found = array(
+        drive_of(drive),
+        disks,
+        read_share=read_share / 100,
+        queue=queue,
+        locality=locality,
+        data=data / 100 * disks,
+        objective=_GOALS[goal],
+        mirrors=None,
+    )
+    if not found.feasible:
+        raise InputError(f"no layout of {disks} drives: {found.binding}")
+    return found
+
+
+def words(found: LayoutAnswer) -> Said:
+    """The layout, what it is made of, and what the paper's rule says."""
+    best = found.ranking[0]
+    layout = best.layout
+    parts = [f"striped over {layout.striping}"]
+    parts += [f"{layout.replicas} copies at even angles of each disk"] if layout.replicas > 1 else []
+    parts += [f"{layout.mirrors} mirrors"] if layout.mirrors > 1 else []
+    lines = [
+        f"{', '.join(parts).capitalize()}: {best.latency / MS:.2f} ms for a request alone, {best.throughput:,.0f} "
+        "requests/s.",
+        "The rule of the SR-Array paper, rounded to whole disks, "
+        + (f"says {found.paper.layout}." if found.paper else "leaves nothing that fits."),
+        *([] if found.binding.constraint == "none" else [f"What holds it back: {found.binding}"]),
+    ]
+    shown = found.ranking[:6]
+    table = pd.DataFrame(
+        {
+            "alone, ms": [one.latency / MS for one in shown],
+            "requests/s": [one.throughput for one in shown],
+            "response ms": [one.response / MS for one in shown],
+        },
+        index=pd.Index([str(one.layout) for one in shown], name="layout"),
+    )
+    return Said(f"{layout}", lines, table)
+
+
+def draw(found: LayoutAnswer) -> Filled:
+    """The ranking: a request alone, throughput."""
+    every = found.ranking
+    columns = {
+        "name": [str(one.layout) for one in every],
+        "latency": [one.latency / MS for one in every],
+        "throughput": [one.throughput for one in every],
+    }
+    return _CHART.filled(rows=ranked(pd.DataFrame(columns)))
+
+
+def board() -> Board:
+    controls = {
+        "drive": Choice("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
+        "disks": Slider("Drives", 12, 1, 48, few=[6, 12, 24]),
+        "read_share": Slider("Reads (%)", 70, 0, 100, 5, few=[50, 70, 90, 100]),
+        "queue": Slider("Requests waiting, each drive", 2, 0.5, 32, 0.5, few=[1, 2, 8]),
+        "locality": Slider("Locality of seeks", 3, 1, 20, 0.5, few=[1, 3]),
+        "data": Slider("Data (% of raw space)", 10, 1, 60, few=[10, 30]),
+        "goal": Choice("Best at", {name: name for name in _GOALS}),
+    }
+    return Board(answer, draw, controls, words)
+
+
+PAGE = Page(
+    "Rotational replicas",
+    "Space that is left can buy speed: wider striping shortens seeks, copies at even angles of one disk shorten the turn, "
+    "mirrors do both for reads. What is best depends on reads, queue and room.",
+    board,
+)

@@ -1,0 +1,137 @@
+"""Stripe or not: how long a large request takes on one agent or on several, as the load grows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from storagekit.analytic.forkjoin import Disk, completion_bounds
+from storagekit.charts import Board, Choice, Said, Slider, Steps
+from storagekit.checks import require_positive, require_whole
+from storagekit.errors import InputError
+from storagekit.lab.draw import striping as draw
+from storagekit.lab.drives import NEARLINE, drive_choice
+from storagekit.lab.page import Page
+from storagekit.units import MB, MS
+
+AGENTS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64)
+SIZES = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128)
+_LOADS = np.linspace(0.01, 0.97, 33)
+
+
+@dataclass(frozen=True)
+class Width:
+    """Requests striped over so many `agents` of all: `limit`, requests a second that the disks bear at most; `low`, `high`,
+    bounds of the mean time at the asked rate, seconds, infinite from the limit on; the same at `rates`."""
+
+    agents: int
+    limit: float
+    low: float
+    high: float
+    rates: np.ndarray
+    lows: np.ndarray
+    highs: np.ndarray
+
+
+@dataclass(frozen=True)
+class Striped:
+    """What a request of `size` bytes takes at `rate` requests a second, for each width."""
+
+    disk: Disk
+    agents: int
+    size: float
+    rate: float
+    widths: tuple[Width, ...]
+
+    @property
+    def best(self) -> Width:
+        """The width whose mean is surely least: the least upper bound."""
+        return min(self.widths, key=lambda one: one.high)
+
+
+def striped(disk: Disk, agents: int = 16, size: float = 8 * MB, rate: float = 50.0) -> Striped:
+    """Reads of `size` bytes at random, `rate` a second in all, striped over 1, 2, 4, .. of the agents, other ones each time.
+
+    A request over k agents has a block of size / k at each, which sees rate k / agents of them: the queue at a disk is M/G/1,
+    and the last block's mean is between the bounds of `analytic.forkjoin.completion_bounds`, which for k = 1 are one. The
+    network counts for nothing. Raises InputError for what is not above 0, and where no width bears the rate.
+    """
+    require_whole("agents", agents)
+    require_positive("size", size, "bytes")
+    require_positive("rate", rate, "requests/s")
+    powers = [1 << power for power in range(agents.bit_length()) if 1 << power < agents]
+    widths = tuple(_width(disk, agents, size, rate, count) for count in (*powers, agents))
+    most = max(one.limit for one in widths)
+    if rate >= most:
+        raise InputError(
+            f"rate {rate:g}/s: these disks bear {most:.4g} at most, not striped; give less, or more agents"
+        )
+    return Striped(disk, agents, size, rate, widths)
+
+
+def _width(disk: Disk, agents: int, size: float, rate: float, count: int) -> Width:
+    unit = size / count
+    limit = agents / count / float(disk.mean(unit))
+    rates = np.append(_LOADS * limit, rate)
+    low, high = completion_bounds(disk, unit, 1, count, rates * count / agents)
+    low = np.where(rates < limit, low, np.inf)
+    return Width(count, limit, float(low[-1]), float(high[-1]), rates[:-1], low[:-1], high[:-1])
+
+
+def told(answer: Striped) -> Said:
+    """Stripe or not, how long it takes, and what striping costs."""
+    best, alone, widest = answer.best, answer.widths[0], answer.widths[-1]
+    rate = f"{answer.rate:g} requests/s"
+    if best is alone:
+        headline = f"At {rate}, do not stripe: {_between(alone)} a request"
+    else:
+        not_striped = "more than the disks bear" if alone.high == np.inf else _between(alone)
+        where = f"{best.agents} of {answer.agents} agents"
+        headline = f"At {rate}, stripe over {where}: {_between(best)}; not striped, {not_striped}"
+    lines = [f"A disk is {answer.rate / best.limit:.0%} busy then."]
+    if answer.agents > 1:
+        lines.append(
+            f"Striped over all {widest.agents}, {_between(widest)}; the disks would bear {widest.limit:,.0f} requests/s at "
+            f"most, not striped {alone.limit:,.0f}: each part of a request costs a seek and half a turn of its own, "
+            f"{(answer.disk.seek + answer.disk.rotation) / MS:.1f} ms."
+        )
+    return Said(headline, lines)
+
+
+def _between(one: Width) -> str:
+    if not np.isfinite(one.high):
+        return "overloaded"
+    low, high = one.low / MS, one.high / MS
+    return f"{low:,.0f} ms" if high - low < 0.5 else f"{low:,.0f} to {high:,.0f} ms"
+
+
+def board(drive: str = NEARLINE, agents: int = 16, size_mb: float = 8, rate: float = 50) -> Board:
+    """Stripe or not; its controls begin at these values."""
+    disks = drive_choice(drive)
+    likes = {name: Disk.like(found) for name, found in disks.options.items()}
+    controls = {
+        "disk": Choice("Drive", likes, value=disks.value),
+        "agents": Steps("Agents", agents, sorted({*AGENTS, agents}), few=sorted({4, 16, 64, agents})),
+        "size_mb": Steps("Request (MB)", size_mb, sorted({*SIZES, size_mb}), few=sorted({0.5, 2, 8, 32, size_mb})),
+        "rate": Slider("Requests/s", rate, 1, max(1000, rate), few=sorted({10, 50, 100, 200, 400, rate})),
+    }
+    return Board(_asked, lambda answer: draw.against_load(answer.rate, _rows(answer)), controls, told)
+
+
+def _asked(disk: Disk, agents: float, size_mb: float, rate: float) -> Striped:
+    return striped(disk, int(agents), size_mb * MB, float(rate))
+
+
+def _rows(answer: Striped) -> list[dict[str, object]]:
+    return [
+        {"agents": one.agents, "rate": float(rate), "low": float(low) / MS, "high": float(high) / MS}
+        for one in answer.widths
+        for rate, low, high in zip(one.rates, one.lows, one.highs, strict=True)
+    ]
+
+
+PAGE = Page(
+    "Stripe or not",
+    "Large requests to storage agents with a disk each: one agent for a request, or a part of it on each of several? "
+    "Striping makes the transfer short and every disk seek; which counts for more depends on the load.",
+    board,
+)

@@ -1,0 +1,224 @@
+"""One request's way through a drive: where its copies lie, how the head gets to each, and which one it takes."""
+
+from collections.abc import Iterable
+from typing import cast
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array
+
+from storagekit.arrays import AnyArray
+from storagekit.charts import Board, Choice, Said, Slider, Steps
+from storagekit.checks import require, require_positive, require_share, require_whole
+from storagekit.drive import Arm, Drive, Target
+from storagekit.errors import InputError
+from storagekit.lab.draw import tour as draw
+from storagekit.lab.drives import NEARLINE, drive_choice
+from storagekit.lab.page import Page
+from storagekit.placement import SRMirror, nearest_replica
+from storagekit.units import KB, MS, SECTOR
+from storagekit.workload import Requests
+
+# what an access consists of, in this order, as the drive's model has it
+PARTS = {
+    "overhead": "the drive takes the command",
+    "move": "the arm moves",
+    "settle": "it settles to write",
+    "rotation": "the platter brings the sector",
+    "transfer": "the data pass",
+}
+MOST_REPLICAS = 6
+# random accesses that a mean is taken over
+_ACCESSES = 20_000
+
+
+def board(
+    drive: str = NEARLINE,
+    replicas: int = 3,
+    arm: float = 10,
+    address: float = 60,
+    platter: float = 0,
+    size_kb: float = 64,
+    kind: str = "read",
+) -> Board:
+    """The tour; its controls begin at these values: a drive by name, file or data-sheet line, arm, address and platter in
+    percent of cylinders, data and a turn."""
+    controls = {
+        "drive": drive_choice(drive),
+        "replicas": Slider("Replicas D_r", replicas, 1, MOST_REPLICAS),
+        "arm": Slider("Arm, % inward", arm, 0, 100, few=sorted({0, 50, arm})),
+        "address": Slider("Address, % of data", address, 0, 100, few=sorted({5, 90, address})),
+        "platter": Slider("Platter, % of a turn", platter, 0, 100, few=sorted({0, 25, 50, 75, platter})),
+        "size_kb": Steps("Size, KB", size_kb, sorted({4, 16, 64, 256, 1024, size_kb}), few=[size_kb]),
+        "kind": Choice("Request", {"read": True, "write": False}, value=kind, few=[kind]),
+    }
+    return Board(_asked, draw.request_way, controls, told)
+
+
+def _asked(drive: Drive, arm: float, address: float, platter: float, size_kb: float, kind: bool, replicas: int):
+    shares = (arm / 100, address / 100, platter / 100)
+    return request_way(drive, int(replicas), *shares, size=size_kb * KB, read=kind)
+
+
+PAGE = Page(
+    "One request's way",
+    "A disk of an array that keeps several copies of each block on it, at even angles of one cylinder. Choose where the arm "
+    "rests and where the data lie, and go through the time that the request takes.",
+    board,
+)
+
+
+def told(way: xr.Dataset) -> Said:
+    """The way in words: which replica, why, and what the others would have taken."""
+    taken = int(way.taken)
+    totals = way[list(PARTS)].to_dataarray("part").sum("part") / MS
+    one = {part: float(way[part].sel(replica=taken)) / MS for part in PARTS}
+    under = totals.sel(replica=taken) - one["transfer"]
+    copies = way.sizes["replica"]
+    lines = [
+        f"The arm goes from cylinder {way.attrs['arm']:,} to {int(way.cylinder[taken]):,} in {one['move']:.2f} ms, whichever "
+        "replica it is for: all lie in one cylinder."
+        if copies > 1
+        else f"The arm goes from cylinder {way.attrs['arm']:,} to {int(way.cylinder[taken]):,} in {one['move']:.2f} ms.",
+        f"Then the platter turns for {one['rotation']:.2f} ms until the data begin, of {way.attrs['revolution'] / MS:.2f} ms "
+        "that a turn takes."
+        + (f" A write settles first, {one['settle']:.2f} ms." if one["settle"] else "")
+        + (f" Before all that the drive takes {one['overhead']:.2f} ms for the command." if one["overhead"] else ""),
+    ]
+    if copies > 1:
+        later = np.sort((totals - totals.sel(replica=taken)).values)[1:]
+        *first, last = [f"{more:.2f}" for more in later]
+        others = f"{', '.join(first)} and {last} ms" if first else f"{last} ms"
+        lines.append(
+            f"RSATF takes replica {taken}, the least of arm and turn together; "
+            f"{'the others' if first else 'the other'} would end {others} later."
+        )
+    size = f"{way.attrs['size'] / KB:,.0f} KB"
+    headline = (
+        f"Under the head after {float(under):.2f} ms, all {size} there after {float(totals.sel(replica=taken)):.2f} ms"
+    )
+    return Said(headline, lines)
+
+
+def request_way(
+    drive: Drive,
+    replicas: int = 3,
+    arm: float = 0.2,
+    address: float = 0.6,
+    platter: float = 0.0,
+    size: float = 64 * KB,
+    read: bool = True,
+) -> xr.Dataset:
+    """The way of one request to each of its rotational replicas (dimension `replica`), as the drive's model has it.
+
+    The request is one stripe unit of `size` bytes at `address`, a share of the data, on a disk of a 1 x D_r x 1 SR-Array, D_r
+    being `replicas`. arm: where the arm rests, a share of the way inward; platter: where the platter stands when the request
+    is taken, turns. Seconds of each of the `PARTS`, `cylinder`, `head` and `angle` (turns from the index mark) of the
+    data; `taken`, of the replica that RSATF takes. Attributes: what was asked, `revolution`, `cylinders`,
+    `zones` (where each begins, cylinders). Raises InputError for numbers out of range.
+    """
+    _require_possible(drive, replicas, arm, address, platter, size)
+    sectors = max(round(size / SECTOR / drive.grain), 1) * drive.grain
+    layout = SRMirror(stripes=1, replicas=replicas, unit=sectors)
+    units = int(layout.capacity(drive)) // sectors
+    target = _located(layout, drive, _row(round(address * (units - 1)) * sectors), sectors)
+    here = Arm(_row(round(arm * (drive.cylinders - 1))), _row(0))
+    angle, none, reads = _row(np.float32(platter % 1.0)), _row(np.int32(0)), jnp.array([read])
+    places = [layout.replica(drive, target, none, index) for index in range(replicas)]
+    takes = [drive.positioning(here, angle, place, reads) for place in places]
+    reach = nearest_replica(layout, drive, drive, here, angle, target, reads, none, None)
+    seek = _column(one.seek for one in takes)
+    overhead = np.full(replicas, float(drive.overhead))
+    moved = np.maximum(seek - overhead, 0.0)
+    settle = np.where((moved > 0) & (not read), float(drive.write_settle), 0.0)
+    columns = {
+        "overhead": overhead,
+        "move": moved - settle,
+        "settle": settle,
+        "rotation": _column(one.rotation for one in takes),
+        "transfer": _column(place.transfer for place in places),
+    }
+    angles = _column(place.angle for place in places) % 1.0
+    return xr.Dataset(
+        {name: ("replica", seconds, {"units": "s", "long_name": PARTS[name]}) for name, seconds in columns.items()}
+        | {
+            "cylinder": ("replica", _column(place.cylinder for place in places).astype(int)),
+            "head": ("replica", _column(place.head for place in places).astype(int)),
+            "angle": ("replica", angles, {"units": "turns"}),
+        },
+        coords={"replica": np.arange(replicas), "taken": int(reach.replica[0])},
+        attrs={
+            "drive": drive.name,
+            "arm": int(here.cylinder[0]),
+            "platter": float(angle[0]),
+            "size": sectors * SECTOR,
+            "kind": "read" if read else "write",
+            "revolution": float(drive.revolution),
+            "cylinders": drive.cylinders,
+            "zones": np.asarray(drive.geometry.first_cylinder),
+        },
+    )
+
+
+def waits(drive: Drive, size: float = 4 * KB, seed: int = 0) -> xr.Dataset:
+    """What replicas buy (dimension `replicas`): mean `seek` (command, arm) and `rotation` of reads at random, seconds, arm
+    and platter anywhere before, on a disk of the 1 x D_r x 1 SR-Array under RSATF; `formula`, R / (2 D_r)."""
+    require_positive("size", size, "bytes")
+    draw = np.random.default_rng(seed)
+    shares, cylinders, angles = draw.random((3, _ACCESSES), np.float32)
+    sectors = max(round(size / SECTOR / drive.grain), 1) * drive.grain
+    none, reads = _row(np.int32(0), _ACCESSES), jnp.ones(_ACCESSES, bool)
+    here, angle = Arm(_as_array((cylinders * drive.cylinders).astype(int)), none), _as_array(angles)
+
+    def mean(replicas: int) -> tuple[float, float]:
+        layout = SRMirror(stripes=1, replicas=replicas, unit=sectors)
+        units = int(layout.capacity(drive)) // sectors
+        target = _located(layout, drive, _as_array((shares.astype(float) * units).astype(np.int64) * sectors), sectors)
+        reach = nearest_replica(layout, drive, drive, here, angle, target, reads, none, None)
+        return float(np.mean(reach.positioning.seek)), float(np.mean(reach.positioning.rotation))
+
+    numbers = np.arange(1, min(MOST_REPLICAS, drive.heads) + 1)
+    seek, rotation = np.array([mean(int(number)) for number in numbers]).T
+    revolution = float(drive.revolution)
+    return xr.Dataset(
+        {
+            "seek": ("replicas", seek, {"units": "s"}),
+            "rotation": ("replicas", rotation, {"units": "s"}),
+            "formula": ("replicas", revolution / (2 * numbers), {"units": "s"}),
+        },
+        coords={"replicas": numbers},
+        attrs={"drive": drive.name, "accesses": _ACCESSES, "seed": seed, "size": sectors * SECTOR},
+    )
+
+
+def _row(value: float | np.generic, count: int = 1) -> AnyArray:
+    return _as_array(np.full(count, value))
+
+
+def _as_array(values: np.ndarray) -> AnyArray:
+    # NumPy's, on the host: large drives have addresses of 64 bits
+    return cast(Array, values)
+
+
+def _located(layout: SRMirror, drive: Drive, sector: AnyArray, sectors: int) -> Target:
+    none = _as_array(np.zeros(sector.shape, np.int32))
+    words = none.astype(np.uint32)
+    requests = Requests(none, sector, none + sectors, none == 0, words, words, none != 0, none, none)
+    return layout.locate(drive, requests).target
+
+
+def _column(values: Iterable[AnyArray]) -> np.ndarray:
+    return np.array([float(np.asarray(value)[0]) for value in values])
+
+
+def _require_possible(drive: Drive, replicas: int, arm: float, address: float, platter: float, size: float) -> None:
+    if not isinstance(drive, Drive):
+        raise InputError(f"drive {getattr(drive, 'name', drive)}: it has no arm and no platter; give a disk")
+    require_whole("replicas", replicas)
+    most = min(MOST_REPLICAS, drive.heads)
+    require(replicas <= most, "replicas", replicas, f"at most {most}, each on a track of its own of one cylinder")
+    require_share("arm", arm)
+    require_share("address", address)
+    require_share("platter", platter)
+    require_positive("size", size, "bytes")

@@ -1,0 +1,303 @@
+"""Your own trace: what it asks for, how to lay out drives for it, and what schemes make of its requests."""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from storagekit.charts import Board, Said, Slider, Steps
+from storagekit.charts.live import Control
+from storagekit.checks import require_share, require_whole
+from storagekit.comparing import Comparison, compare
+from storagekit.dispatch import DSPTF, Hashing, ShortestQueue
+from storagekit.drive import Drive
+from storagekit.engine import System
+from storagekit.errors import InputError
+from storagekit.lab.draw import trace as draw
+from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
+from storagekit.lab.page import Page
+from storagekit.lab.progress import plain
+from storagekit.placement import Declustered, Replicas
+from storagekit.plan import SchemesAnswer, schemes
+from storagekit.resources import data_path
+from storagekit.schedule import SATF
+from storagekit.units import KB, MS, SECTOR, US
+from storagekit.workload.trace import UNITS, RequestTrace, TraceCharacteristics, characteristics, read
+from storagekit.write import AllCopies
+
+if TYPE_CHECKING:
+    from ipywidgets import ValueWidget
+
+SAMPLE = "small.spc"
+SCALES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+# sizes that a planner is asked with, and schemes that are shown
+_SIZES, _LISTED = 6, 5
+# of a picture: bars over time, and points of it
+_BARS, _POINTS = 80, 1500
+
+
+@dataclass(frozen=True)
+class File:
+    """A trace's name and bytes."""
+
+    name: str
+    content: bytes
+
+    @property
+    def key(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+@dataclass(frozen=True)
+class Upload(Control):
+    """A file to drop; until then that of `path`."""
+
+    label: str
+    path: Path
+
+    def widget(self) -> "ValueWidget":
+        from ipywidgets import FileUpload
+
+        return FileUpload(description=self.label, multiple=False)
+
+    def meaning(self, value: Any) -> Path | File:
+        return File(value[-1]["name"], bytes(value[-1]["content"])) if value else self.path
+
+    def stops(self) -> list[tuple[str, Any]]:
+        return [(self.path.name, self.path)]
+
+    def first(self) -> int:
+        return 0
+
+
+@dataclass(frozen=True)
+class Advised:
+    """A trace, its character, and what `plan.schemes` advises for requests like its own. scale: times its own rate."""
+
+    trace: RequestTrace
+    found: TraceCharacteristics
+    scale: float
+    plan: SchemesAnswer
+
+
+def path_of(trace: str = "") -> Path:
+    """The trace at this path; by default the sample that comes with the package."""
+    return Path(trace).expanduser() if trace else data_path("samples", SAMPLE)
+
+
+def figures(trace: str = "") -> pd.DataFrame:
+    """Every figure of a trace with its unit; "-" where the trace cannot say."""
+    _, found = _known(path_of(trace))
+    shown = {name: ["-" if value is None else f"{value:,.4g}", UNITS[name]] for name, value in found.as_dict().items()}
+    return pd.DataFrame.from_dict(shown, orient="index", columns=["value", "unit"]).rename(
+        lambda name: name.replace("_", " ")
+    )
+
+
+def advised(
+    asked: Path | File, drive: Drive, disks: int = 12, data: float = 0.25, scale: float = 1.0, survive: int = 1
+) -> Advised:
+    """The character of a trace, and ways to keep `data`, a share of what the disks hold, that serve its rate times `scale`,
+    reads and sizes, requests as random as the planner has them. Raises InputError for no trace, and out of range."""
+    require_whole("disks", disks)
+    require_share("data", data)
+    trace, found = _known(asked)
+    answer = schemes(
+        drive,
+        disks,
+        data=data * disks * drive.capacity * SECTOR,
+        size=sizes_of(trace),
+        read_share=found.read_share,
+        rate=scale * (found.rate or 1.0),
+        survive=survive,
+    )
+    return Advised(trace, found, scale, answer)
+
+
+def rows(trace: RequestTrace) -> dict[str, list[dict[str, Any]]]:
+    """What is drawn of a trace."""
+    return {"arrivals": arrivals(trace), "places": places(trace), "sizes": sizes(trace)}
+
+
+def arrivals(trace: RequestTrace) -> list[dict[str, Any]]:
+    """Requests a second in even steps of time, the last one's end included."""
+    end = max(float(trace.time[-1]), 1e-9)
+    edges = np.linspace(0, end, _BARS + 1)
+    step = end / _BARS
+    return [
+        {"at": float(at), "until": float(at + step), "rate": float(count) / step, "kind": kind}
+        for kind, of in _kinds(trace)
+        for at, count in zip(edges[:-1], np.histogram(trace.time[of], edges)[0], strict=True)
+    ]
+
+
+def places(trace: RequestTrace) -> list[dict[str, Any]]:
+    """Where some of the requests go, evenly chosen, devices one after the other."""
+    joined = trace.concatenated()
+    chosen = np.unique(np.linspace(0, len(joined) - 1, _POINTS).round().astype(int))
+    return [
+        {"at": float(joined.time[one]), "gb": float(joined.offset[one]) / 1e9, "kind": _kind(bool(joined.read[one]))}
+        for one in chosen
+    ]
+
+
+def sizes(trace: RequestTrace) -> list[dict[str, Any]]:
+    """Requests by size, each power of two in KB."""
+    power = np.ceil(np.log2(np.maximum(trace.size, 1) / KB)).astype(int)
+    return [
+        {"size": f"{2.0**one:g}", "order": int(one), "percent": 100 * float(np.mean(of & (power == one))), "kind": kind}
+        for kind, of in _kinds(trace)
+        for one in np.unique(power)
+    ]
+
+
+def _kinds(trace: RequestTrace) -> list[tuple[str, np.ndarray]]:
+    return [("reads", trace.read), ("writes", ~trace.read)]
+
+
+def _kind(read: bool) -> str:
+    return "reads" if read else "writes"
+
+
+def _known(asked: Path | File) -> tuple[RequestTrace, TraceCharacteristics]:
+    if isinstance(asked, File):
+        return _uploaded(asked.key, asked)
+    stamp = asked.stat().st_mtime_ns if asked.is_file() else 0
+    return _on_disk(asked, stamp)
+
+
+@lru_cache(4)
+def _on_disk(path: Path, _changed: int) -> tuple[RequestTrace, TraceCharacteristics]:
+    trace = read(path)
+    return trace, characteristics(trace)
+
+
+@lru_cache(4)
+def _uploaded(_key: str, file: File) -> tuple[RequestTrace, TraceCharacteristics]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / Path(file.name).name
+        path.write_bytes(file.content)
+        try:
+            return _on_disk.__wrapped__(path, 0)
+        except InputError as fault:
+            raise InputError(str(fault).replace(str(path), path.name)) from None
+
+
+def sizes_of(trace: RequestTrace) -> dict[float, float]:
+    """Sizes of requests, bytes, with their shares: each, or where there are many, powers of two with means of what they
+    hold."""
+    sizes, counts = np.unique(trace.size, return_counts=True)
+    if sizes.size > _SIZES:
+        power = np.ceil(np.log2(np.maximum(sizes, SECTOR))).astype(int)
+        _, which = np.unique(power, return_inverse=True)
+        total = np.bincount(which, counts)
+        sizes, counts = np.bincount(which, sizes * counts) / total, total
+    return {float(size): float(count) / len(trace) for size, count in zip(sizes, counts, strict=True)}
+
+
+def told(answer: Advised) -> Said:
+    """What to do for it, its character, and the ranking."""
+    found, plan = answer.found, answer.plan
+    source = answer.trace.source
+    lines = [
+        f"{Path(source.name).name} ({source.format}): {found.requests:,} requests in {found.duration:,.0f} s"
+        + (f", {found.rate:,.1f} a second" if found.rate else "")
+        + f"; {found.read_share:.0%} reads; {found.mean_size / KB:,.1f} KB on average; {found.devices} "
+        + f"device{'s' if found.devices > 1 else ''}, {found.footprint / 1e9:,.2f} GB touched.",
+        _burstiness(found),
+        _locality(found),
+    ]
+    if not plan.feasible:
+        return Said("No scheme serves it on these drives", [str(plan.binding), *lines])
+    best = plan.ranking[0]
+    tail = f", 99% within {best.p99 / MS:,.0f} ms" if math.isfinite(best.p99) else ""
+    times = f" {answer.scale:g} times as fast" if answer.scale != 1 else ""
+    return Said(f"For requests like these{times}: {best.name}; mean {best.mean / MS:.1f} ms{tail}", lines, _table(plan))
+
+
+def _burstiness(found: TraceCharacteristics) -> str:
+    if found.interarrival_cov is None:
+        return "All its requests come at once."
+    apart = found.interarrival_cov - 1
+    regular = "burstier than chance: expect more than the formulas say" if apart > 0 else "more regular than chance"
+    if abs(apart) < 0.15:
+        regular = "as irregular as chance has it"
+    return (
+        f"Gaps vary by {found.interarrival_cov:.2f} of their mean, {regular}; its busiest second has "
+        f"{found.peak_to_mean:.1f} times the mean."
+    )
+
+
+def _locality(found: TraceCharacteristics) -> str:
+    onward = f"{found.sequential_share:.0%} of the requests go on where the last one ended."
+    if found.seek_locality is None:
+        return onward
+    near = f"{found.seek_locality:.1f} times shorter than" if found.seek_locality > 1.1 else "as long as"
+    return f"Ways from one request to the next are {near} between random places; {onward}"
+
+
+def _table(plan: SchemesAnswer) -> pd.DataFrame:
+    shown = plan.ranking[:_LISTED]
+    return pd.DataFrame(
+        {
+            "mean ms": [one.mean / MS for one in shown],
+            "99% ms": [one.p99 / MS for one in shown],
+            "busy %": [100 * one.utilization for one in shown],
+            "requests/s at most": [one.throughput for one in shown],
+            "survives": [one.survives for one in shown],
+        },
+        index=pd.Index([one.name for one in shown], name="scheme"),
+    )
+
+
+def board(trace: str = "", drive: str = NEARLINE, disks: int = 12, data: float = 25, scale: float = 1) -> Board:
+    """A trace's character and advice; its controls begin at these values: a path, by default the sample's, a drive by name,
+    file or data-sheet line, data in percent of raw space, and how many times faster than recorded."""
+    controls = {
+        "asked": Upload("Drop a trace", path_of(trace)),
+        "drive": drive_choice(drive),
+        "disks": Slider("Drives", disks, 2, 60, few=sorted({4, 12, 24, disks})),
+        "data": Slider("Data (% of raw space)", data, 1, 80, few=sorted({25, 60, data})),
+        "scale": Steps("Rate, times its own", scale, sorted({*SCALES, scale}), few=sorted({1, 5, 10, scale})),
+        "survive": Slider("Drives that may fail", 1, 0, 3, few=[1, 2]),
+    }
+    return Board(_asked, lambda answer: draw.character(rows(answer.trace)), controls, told)
+
+
+def _asked(asked: Path | File, drive: Drive, disks: int, data: float, scale: float, survive: int) -> Advised:
+    return advised(asked, drive, disks, data / 100, float(scale), survive)
+
+
+PAGE = Page(
+    "Your own trace",
+    "What a trace asks for, and which scheme would serve requests like its own. Here with the sample that comes with the "
+    "package; in JupyterLab a file of your own can be dropped.",
+    board,
+)
+
+
+def compared(
+    trace: str = "",
+    drive: str = NEARLINE,
+    bricks: int = 2,
+    copies: int = 2,
+    requests: int | None = 1000,
+    scale: float = 1.0,
+    seeds: int | Sequence[int] = 4,
+) -> Comparison:
+    """The first `requests` of a trace through three ways to choose among `copies` of each block on `bricks` drives: by its
+    address (hashing), the shorter queue, and whoever reaches it first (D-SPTF)."""
+    disk, whole = mechanical(drive), read(path_of(trace))
+    placement = Replicas(bricks) if copies == bricks else Declustered(bricks, copies)
+    ways = {"hashing": Hashing(), "shorter queue": ShortestQueue(2), "D-SPTF": DSPTF(latency=50 * US)}
+    asked = {name: System(disk, placement, way, SATF(), AllCopies()) for name, way in ways.items()}
+    count = None if requests is None else min(requests, len(whole))
+    with plain():
+        return compare(whole, asked, seeds=seeds, requests=count, scale=scale)

@@ -1,0 +1,32 @@
+"""`storagekit export`: a board of the lab as one HTML file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from storagekit.errors import InputError
+from storagekit.reproduce import completing
+
+
+def join(app: typer.Typer) -> None:
+    """Add `export` to the command line."""
+    app.command()(export)
+
+
+def export(
+    page: Annotated[
+        str, typer.Argument(metavar="PAGE", help="Which board, as array.", autocompletion=completing.boards)
+    ],
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to; PAGE.html if not given.")] = None,
+) -> None:
+    """Write a board of the lab as one HTML file that answers without Python or a network.
+
+    Everything that can be chosen in it is asked now: up to a minute or two.
+    """
+    from storagekit import lab
+
+    asked, path = lab.page(page), out or Path(f"{page}.html")
+    if not path.parent.is_dir():
+        raise InputError(f"folder {str(path.parent)!r}: no such folder; make it, or give another file")
+    print(f"{asked.title}: {lab.export(page, path)}")

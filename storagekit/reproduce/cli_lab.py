@@ -1,0 +1,59 @@
+"""`storagekit lab`: JupyterLab in a folder of one's own with the package's notebooks."""
+
+import os
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from storagekit.errors import InputError
+from storagekit.reproduce import completing
+
+FOLDER = Path("storagekit-lab")
+CONFIGURED = Path(__file__).with_name("jupyter")
+HIGHEST_PORT = 65_535
+
+
+def join(app: typer.Typer) -> None:
+    """Add `lab` to the command line."""
+    app.command()(lab)
+
+
+def lab(
+    page: Annotated[
+        str | None,
+        typer.Argument(metavar="[PAGE]", help="The page to open, as tour.", autocompletion=completing.pages),
+    ] = None,
+    folder: Annotated[Path, typer.Option(metavar="DIR", help="Where your copies of the pages are.")] = FOLDER,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser; the address is printed.")] = False,
+    port: Annotated[int | None, typer.Option(help="Port of this machine; 8888 or the next free one.")] = None,
+    allow_root: Annotated[bool, typer.Option("--allow-root", help="Run as root too, as in a container.")] = False,
+) -> None:
+    """Open JupyterLab in your copies of the pages and of the papers' notebooks.
+
+    A page that you have changed is never overwritten.
+    """
+    from storagekit.reproduce.lab_folder import fill, find
+
+    if port is not None and not 0 < port <= HIGHEST_PORT:
+        raise InputError(f"port {port}: give 1 to {HIGHEST_PORT}")
+    if find_spec("jupyterlab") is None:
+        raise InputError('jupyterlab is not installed; `pip install "storagekit[lab]"` brings it')
+    filled = fill(folder)
+    opened = f"/lab/tree/{find(page, folder, filled.pages)}" if page else "/lab"
+    for name in filled.kept:
+        print(f"kept as you have changed it: {name}.ipynb; rename yours to get the package's", flush=True)
+    options = [
+        f"--ServerApp.root_dir={folder.resolve()}",
+        f"--LabApp.default_url={opened}",
+        "--ServerApp.kernel_spec_manager_class=storagekit.reproduce.kernels.ThisInterpreter",
+    ]
+    options += ["--no-browser"] if no_browser else []
+    options += [f"--ServerApp.port={port}"] if port else []
+    options += ["--allow-root"] if allow_root else []
+    # without Jupyter's question whether to ask a server of its own for news
+    known = os.environ.get("JUPYTER_CONFIG_PATH")
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([str(CONFIGURED), *([known] if known else [])])
+    import_module("jupyterlab.labapp").main(options)

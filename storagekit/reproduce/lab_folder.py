@@ -1,0 +1,93 @@
+"""A folder of notebooks to work in: copies of those that come with the package, but none over what its user has changed."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from storagekit.errors import InputError
+from storagekit.reproduce.files import write_text
+from storagekit.resources import notebooks_path, reproductions_path
+
+# what was copied here, so that a page which its user has changed can be told from one that the package has
+RECORD = ".storagekit-lab.json"
+PAPERS = "papers"
+
+
+class Filled(NamedTuple):
+    """What a folder holds now: every page, and of the package's those kept as their user has changed them. Paths from the
+    folder, without .ipynb."""
+
+    pages: list[str]
+    kept: list[str]
+
+
+def fill(folder: Path) -> Filled:
+    """Copy the package's notebooks into `folder`: the pages, and the papers' own into papers/ of it.
+
+    A page that was only run there counts as unchanged: outputs are not compared. Raises InputError where nothing can be
+    written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        record = _record(folder)
+        kept = [name for name, source in _shipped().items() if not _brought(folder, name, source, record)]
+        write_text(folder / RECORD, json.dumps(record, indent=1) + "\n")
+    except OSError as fault:
+        reason = fault.strerror or fault
+        raise InputError(f"folder {str(folder)!r}: {reason}; give one that you may write, --folder DIR") from fault
+    return Filled(_pages(folder), kept)
+
+
+def find(page: str, folder: Path, pages: list[str]) -> str:
+    """The notebook that is called `page`, with or without its folder and .ipynb, as a path from `folder`. Raises InputError
+    where there is none."""
+    wanted = page.removesuffix(".ipynb")
+    for name in (wanted, f"{PAPERS}/{wanted}"):
+        if name in pages:
+            return f"{name}.ipynb"
+    raise InputError(f"page {page[:60]!r}: not in {str(folder)!r}; there are {', '.join(pages)}")
+
+
+def _shipped() -> dict[str, Path]:
+    homes = (("", notebooks_path()), (f"{PAPERS}/", reproductions_path()))
+    return {f"{place}{path.stem}": path for place, home in homes for path in sorted(home.glob("*.ipynb"))}
+
+
+def _pages(folder: Path) -> list[str]:
+    found = [*sorted(folder.glob("*.ipynb")), *sorted((folder / PAPERS).glob("*.ipynb"))]
+    return [path.relative_to(folder).with_suffix("").as_posix() for path in found]
+
+
+def _brought(folder: Path, name: str, source: Path, record: dict[str, str]) -> bool:
+    """Whether the page in `folder` is the package's, copied now if it has to be. record: of what was copied; kept up."""
+    target = folder / f"{name}.ipynb"
+    text = source.read_text(encoding="utf-8")
+    ours = _digest(text)
+    theirs = ""
+    if target.exists():
+        theirs = _digest(target.read_text(encoding="utf-8", errors="replace"))
+        if theirs != ours and theirs != record.get(name):
+            return False
+    if theirs != ours:
+        write_text(target, text)
+    record[name] = ours
+    return True
+
+
+def _record(folder: Path) -> dict[str, str]:
+    try:
+        found = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _digest(text: str) -> str:
+    """Of what a reader wrote in a notebook: its cells' kinds and sources; of the whole text where it is no notebook."""
+    try:
+        cells = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"]]
+        text = json.dumps([cell for cell in cells if cell[1].strip()])
+    except (ValueError, KeyError, TypeError):
+        pass
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,34 @@
+"""While somebody drags, nothing is compiled: another number is no other program, and no other chart."""
+
+import jax
+import pytest
+
+from storagekit.lab import page
+
+# names of pages, and numbers that their controls are dragged to
+DRAGGED = {
+    "tour": {"replicas": [1, 2, 6], "arm": [0, 99], "address": [3, 80], "platter": [50], "size_kb": [4, 1024]},
+    "striping": {"agents": [12, 64], "size_mb": [1, 32], "rate": [3, 60]},
+    "sessions": {"agents": [4, 64], "rate_mb": [0.5, 50], "buffer_mb": [1, 32], "minutes": [7]},
+    "trace": {"disks": [8, 30], "data": [10, 70], "scale": [0.5, 5], "survive": [0, 2]},
+}
+
+
+@pytest.mark.parametrize("name", DRAGGED)
+def test_another_number_compiles_nothing_and_keeps_the_chart(name, caplog):
+    board = page(name).board()
+    values = {known: control.meaning(control.widget().value) for known, control in board.controls.items()}
+    first = board.shown(values)
+    assert first.possible
+    with jax.log_compiles(), caplog.at_level("WARNING"):
+        for known, numbers in DRAGGED[name].items():
+            for number in numbers:
+                shown = board.shown(values | {known: number})
+                assert shown.possible and shown.spec == first.spec, shown.said
+    assert not [one.getMessage() for one in caplog.records if "Compiling" in one.getMessage()]
+
+
+def test_a_compilation_would_be_seen(caplog):
+    with jax.log_compiles(), caplog.at_level("WARNING"):
+        jax.jit(lambda number: number * 2.34567 + 1)(1.0)
+    assert [one for one in caplog.records if "Compiling" in one.getMessage()]

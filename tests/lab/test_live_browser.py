@@ -1,0 +1,139 @@
+"""Pages in JupyterLab, and boards in files of their own, in a real browser: run, drag, read."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from storagekit import lab
+from storagekit.charts import Board, export
+
+pytestmark = pytest.mark.browser
+
+# seconds: that an answer comes at all, whatever else the machine does
+_FIRST, _NEXT = 180_000, 30_000
+# notebooks, and a slider of the first board of each
+PAGES = {
+    "lay_out_an_array": "Reads (%)",
+    "choose_a_protocol": "Reads (%)",
+    "share_fairly": "Weight of mail, on A",
+}
+
+
+@pytest.fixture
+def tab():
+    """A page that notes what it asks for and what goes wrong in it: `asked`, `problems`."""
+    from playwright.sync_api import sync_playwright
+
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        if os.environ.get("STORAGEKIT_REQUIRE_BROWSER") == "1":
+            pytest.fail("STORAGEKIT_REQUIRE_BROWSER=1, and there is no chromium")
+        pytest.skip("no chromium here")
+    with sync_playwright() as playwright:
+        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=found, args=options)
+        page = browser.new_page(viewport={"width": 1500, "height": 1000})
+        page.asked, page.problems = [], []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("console", lambda one: page.problems.append(one.text) if one.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        yield page
+        browser.close()
+
+
+@pytest.fixture
+def jupyterlab(tmp_path):
+    """The address of JupyterLab as `storagekit lab` starts it, of a page's name."""
+    caches = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
+    home = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"),
+        "XDG_CACHE_HOME": caches,
+    }
+    command = [sys.executable, "-m", "storagekit.reproduce", "lab", "--no-browser", "--allow-root", "--folder", "mine"]
+    log = tmp_path / "log"
+    with log.open("w") as said:
+        server = subprocess.Popen(command, cwd=tmp_path, env=home, stdout=said, stderr=subprocess.STDOUT)
+    try:
+        found, until = None, time.monotonic() + 90
+        while found is None:
+            assert server.poll() is None and time.monotonic() < until, log.read_text()
+            time.sleep(0.2)
+            found = re.search(r"(http://127\.0\.0\.1:\d+/lab)\?token=(\w+)", log.read_text())
+        yield lambda page: f"{found[1]}/tree/{page}.ipynb?token={found[2]}"
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def changed(tab, drag, said: str, chart: str) -> float:
+    """Seconds from a drag until both the words and the chart are others."""
+    words, drawn = tab.locator(said).first.inner_text(), tab.locator(chart).first.inner_html()
+    began = time.monotonic()
+    drag()
+    for what, before, selector in (("innerText", words, said), ("innerHTML", drawn, chart)):
+        tab.wait_for_function(
+            f"([before, where]) => document.querySelector(where).{what} !== before",
+            arg=[before, selector],
+            timeout=_NEXT,
+            polling=10,
+        )
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_runs_and_answers_a_drag(jupyterlab, tab, tmp_path, page, record_property):
+    tab.goto(jupyterlab(page))
+    tab.wait_for_selector("text=/\\| Idle/", timeout=_FIRST)
+    tab.get_by_role("menuitem", name="Run", exact=True).click()
+    tab.get_by_text("Run All Cells", exact=True).click()
+    tab.wait_for_selector(".sk-said table", timeout=_FIRST)
+    # every cell has run, and every board has its answer
+    tab.wait_for_function(
+        "() => !document.body.innerText.includes('computing ...') && "
+        "![...document.querySelectorAll('.jp-InputPrompt')].some(one => one.innerText.includes('*'))",
+        timeout=_FIRST,
+    )
+    slider = tab.locator(".widget-slider", has=tab.locator(f".widget-label:text-is('{PAGES[page]}')")).first
+    handle = slider.locator(".noUi-handle")
+    handle.focus()
+    seconds = changed(tab, lambda: handle.press("ArrowRight"), ".sk-said", "svg.marks")
+    record_property("seconds", seconds)
+    tab.screenshot(path=tmp_path / f"{page}.png")
+    assert not tab.locator("[data-mime-type='application/vnd.jupyter.stderr']").count()
+    assert "This board failed" not in tab.locator("body").inner_text()
+    # a label that is cut is narrower than its words
+    cut = "labels => labels.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"
+    assert tab.locator(".widget-label").evaluate_all(cut) == []
+    assert not tab.problems
+
+
+def few(board: Board, kept: int) -> Board:
+    """The board with a few values of its first controls, and of the others where they begin."""
+    controls = {
+        name: one if place < kept else replace(one, few=[one.stops()[one.first()][0 if hasattr(one, "options") else 1]])
+        for place, (name, one) in enumerate(board.controls.items())
+    }
+    return replace(board, controls=controls)
+
+
+@pytest.mark.parametrize("name", ["array", "fair"])
+def test_an_exported_board_answers_from_a_file_and_asks_no_network(tab, tmp_path, name):
+    page = lab.page(name)
+    file = export(few(page.board(), 2), tmp_path / f"{name}.html", title=page.title, lead=page.lead)
+    tab.goto(file.as_uri())
+    tab.wait_for_selector("#chart svg")
+    assert tab.locator("h1").inner_text() == page.title
+    slider = tab.locator("input[type=range]").first
+    changed(tab, lambda: slider.press("ArrowRight"), "#said", "#chart svg")
+    tab.screenshot(path=tmp_path / f"{name}.png")
+    assert [url for url in tab.asked if not url.startswith("data:")] == [file.as_uri()]
+    assert not tab.problems

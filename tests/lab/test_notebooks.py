@@ -1,0 +1,89 @@
+"""The notebooks run from top to bottom, with other parameters than their own, and nothing looks as if it had failed."""
+
+import json
+import time
+
+import pytest
+
+from storagekit.reproduce.notebooks import run_notebook
+from storagekit.resources import data_path, notebooks_path
+
+# another value for each parameter that a page has
+PARAMETERS = {
+    "tour": {
+        "drive": "wd_hc570",
+        "replicas": 2,
+        "arm": 80,
+        "address": 7,
+        "platter": 35,
+        "size_kb": 300,
+        "kind": "write",
+    },
+    "promise_sessions": {
+        "drive": "rpm=10000,seek=0.5/4.5/10ms,rate=220MB/s,size=1.8TB",
+        "agents": 10,
+        "size_mb": 3,
+        "rate": 25,
+        "session_mb": 2.5,
+        "parity": "1 for 4",
+        "buffer_mb": 6,
+        "minutes": 20,
+    },
+    "your_own_trace": {
+        "trace": str(data_path("samples", "small.spc")),
+        "drive": "toshiba_mg10_20tb",
+        "disks": 6,
+        "data": 40,
+        "scale": 3,
+        "bricks": 4,
+        "requests": 400,
+    },
+    "your_own_drive": {"drive": "cheetah9lp", "other": "wd_hc570", "log": "", "seed": 5},
+    "lay_out_an_array": {},
+    "choose_a_protocol": {},
+    "share_fairly": {},
+}
+# seconds from the first cell to the last
+MOST = 60
+
+
+def tagged(notebook: dict, tag: str) -> list[str]:
+    return ["".join(cell["source"]) for cell in notebook["cells"] if tag in cell["metadata"].get("tags", [])]
+
+
+def test_every_page_is_run():
+    assert {path.stem for path in notebooks_path().glob("*.ipynb")} == PARAMETERS.keys()
+
+
+@pytest.mark.parametrize("page", [page for page, given in PARAMETERS.items() if given])
+def test_a_page_has_the_parameters_that_are_given(page):
+    notebook = json.loads((notebooks_path() / f"{page}.ipynb").read_text(encoding="utf-8"))
+    (cell,) = tagged(notebook, "parameters")
+    own: dict = {}
+    exec(cell, own)
+    assert own.keys() - {"__builtins__"} == PARAMETERS[page].keys()
+    assert all(own[name] != value for name, value in PARAMETERS[page].items() if name != "log")
+
+
+def run(page: str, tmp_path) -> None:
+    began = time.monotonic()
+    run_notebook(notebooks_path() / f"{page}.ipynb", tmp_path, PARAMETERS[page], {}, lambda: None)
+    assert time.monotonic() - began < MOST
+    notebook = json.loads((tmp_path / f"{page}.ipynb").read_text(encoding="utf-8"))
+    assert len(tagged(notebook, "injected-parameters")) == bool(PARAMETERS[page])
+    outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
+    assert not [output for output in outputs if output.get("name") == "stderr"]
+    # a board that fails says so in the place of its words
+    states = json.dumps(notebook["metadata"].get("widgets", {}))
+    assert "Drawing" in states
+    assert "This board failed" not in states and "Not possible" not in states
+
+
+def test_the_tour_runs(tmp_path):
+    run("tour", tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PARAMETERS)
+def test_a_page_runs_and_nothing_looks_as_if_it_had_failed(page, tmp_path):
+    run(page, tmp_path)

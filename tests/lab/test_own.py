@@ -1,0 +1,89 @@
+"""Your own trace and your own drive: what is dropped, typed or measured."""
+
+import numpy as np
+import pytest
+
+from storagekit.drive import load_drive
+from storagekit.lab import own_drive, trace
+from storagekit.lab.drives import NEARLINE, mechanical
+from storagekit.metrics import figures
+from storagekit.workload.trace import request_trace
+
+SPC = b"0,1000,4096,r,0.1\n0,5000,8192,w,0.3\n1,200,4096,r,0.4\n0,9000,4096,r,1.1\n"
+
+
+def test_a_dropped_file_is_read_as_one_on_disk_would_be():
+    asked = trace.board().controls["asked"]
+    assert asked.meaning(()) == trace.path_of()
+    dropped = asked.meaning(({"name": "mine.spc", "content": memoryview(SPC)},))
+    answer = trace.advised(dropped, mechanical(NEARLINE), disks=4)
+    assert answer.found.requests == 4 and answer.found.read_share == 0.75
+    said = str(trace.told(answer))
+    assert "mine.spc (spc): 4 requests" in said and "75% reads" in said
+
+
+def test_a_dropped_file_that_is_none_is_said_by_its_own_name():
+    board = trace.board()
+    values = {name: control.meaning(control.widget().value) for name, control in board.controls.items()}
+    shown = board.shown(values | {"asked": trace.File("notes.txt", b"hello")})
+    assert not shown.possible and "Notes.txt begins with" in shown.said and "/tmp" not in shown.said
+
+
+def test_sizes_keep_their_mean_whether_they_are_few_or_many():
+    few = request_trace(np.arange(4.0), np.zeros(4, int), np.arange(4) * 8192, [4096, 4096, 8192, 4096], [True] * 4)
+    assert trace.sizes_of(few) == {4096.0: 0.75, 8192.0: 0.25}
+    sizes = np.random.default_rng(0).integers(1, 200, 500) * 512
+    many = request_trace(np.arange(500.0), np.zeros(500, int), np.arange(500) * 2**20, sizes, [True] * 500)
+    found = trace.sizes_of(many)
+    assert len(found) <= 9 and sum(found.values()) == pytest.approx(1)
+    assert sum(size * share for size, share in found.items()) == pytest.approx(sizes.mean())
+
+
+def test_the_picture_has_every_request_once():
+    whole = trace.advised(trace.path_of(), mechanical(NEARLINE)).trace
+    bars = trace.arrivals(whole)
+    assert sum(row["rate"] * (row["until"] - row["at"]) for row in bars) == pytest.approx(len(whole))
+    assert sum(row["percent"] for row in trace.sizes(whole)) == pytest.approx(100)
+
+
+def test_a_rate_that_no_scheme_serves_says_what_would():
+    said = str(trace.told(trace.advised(trace.path_of(), mechanical(NEARLINE), disks=4, scale=50)))
+    assert said.startswith("No scheme serves it") and "overloaded" in said
+
+
+def test_a_typed_drive_is_told_in_a_data_sheets_terms():
+    answer = own_drive.beside(NEARLINE, "cheetah9lp")
+    yours, other = answer.drives.values()
+    assert yours.figures == figures(load_drive(NEARLINE)) and other.figures.capacity < yours.figures.capacity
+    # one read outstanding: the mean seek, half a turn, and the 4 KB or so that pass
+    least = yours.figures.average_seek + yours.figures.revolution / 2
+    assert yours.reads["SATF"][0] == pytest.approx(1 / least, rel=0.02)
+    assert np.all(np.diff(yours.reads["SATF"][1:]) > 0)
+    shown = own_drive.board().shown({"yours": "rpm=7200", "other": "cheetah9lp"})
+    assert not shown.possible and "seek is not given" in shown.said
+
+
+def test_a_sample_is_that_of_its_key_and_slower_than_the_sheet():
+    one, same, other = (own_drive.sample("atlas10k", 400, seed) for seed in (1, 1, 2))
+    assert np.array_equal(one.measured_response, same.measured_response)
+    assert not np.array_equal(one.measured_response, other.measured_response)
+    true, sheet = own_drive.made("atlas10k"), load_drive("atlas10k")
+    assert float(true.seek(np.array([500]))[0]) == pytest.approx(1.08 * float(sheet.seek(np.array([500]))[0]))
+    # an access: command, seek, half a turn, some settling, what passes
+    means = figures(true)
+    expected = means.overhead + means.average_seek + means.revolution / 2 + 0.3 * own_drive.SETTLE
+    assert float(one.measured_response.mean()) == pytest.approx(expected, rel=0.15)
+
+
+@pytest.mark.slow
+def test_the_fit_finds_out_what_the_sheet_did_not_say():
+    log = own_drive.sample(NEARLINE)
+    found = own_drive.fitted(log, NEARLINE)
+    true = own_drive.made(NEARLINE)
+    assert float(found.drive.revolution) == pytest.approx(float(true.revolution), rel=2e-6)
+    far = found.table.distance.values.round().astype(int)
+    seen = np.asarray(true.seek(far), float) + own_drive.OVERHEAD
+    assert (abs(found.table.seek.values - seen) < 5 * found.table.seek_error.values).all()
+    table = own_drive.judged(log, NEARLINE, found)
+    assert table.demerit["fitted", "all"] < 0.05 * table.demerit["data sheet", "all"]
+    assert table.demerit["fitted", "all"] < 0.1

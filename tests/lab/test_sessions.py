@@ -1,0 +1,60 @@
+"""Stripe or not, and what can be promised: closed forms in words and drawn."""
+
+import numpy as np
+import pytest
+
+from storagekit.analytic.forkjoin import Disk
+from storagekit.analytic.queueing import response_mg1
+from storagekit.errors import InputError
+from storagekit.lab import sessions, striping
+from storagekit.units import KB, MB, MS
+
+DISK = Disk(8.5 * MS, 4.17 * MS, 200e6)
+
+
+def test_a_promise_is_kept_when_all_its_sessions_run_together():
+    answer = sessions.promised(DISK, agents=4, rate=2e6)
+    assert answer.checked(minutes=0.5).met.all()
+    said = str(sessions.told(answer))
+    count = int(answer.even.sessions[answer.best])
+    assert said.startswith(f"{count} sessions of 2 MB/s, {2 * count} MB/s in all")
+    assert "What binds is the disks" in said
+
+
+def test_rows_have_every_shape_and_mark_the_best():
+    answer = sessions.promised(DISK, agents=8, rate=5e6, group=4)
+    rows = answer.rows()
+    assert max(rows, key=lambda row: row["sessions"])["sessions"] == next(
+        row["sessions"] for row in rows if row["best"]
+    )
+    assert {row["unit"] for row in rows} == {4 * KB << power for power in range(9)}
+    assert min(row["agents"] for row in rows) == 2
+
+
+def test_what_cannot_be_promised_says_how_far_it_is():
+    said = str(sessions.told(sessions.promised(DISK, agents=2, rate=500e6, buffer=MB)))
+    assert said.startswith("Not even one session of 500 MB/s") and "times what there is" in said
+    with pytest.raises(InputError, match="buffer 1024 bytes"):
+        sessions.promised(DISK, buffer=KB)
+
+
+def test_a_request_that_is_not_striped_waits_as_in_m_g_1():
+    """12 agents, 60 requests/s: 5 a second for each, of a mean of 12.67 ms and a transfer."""
+    found = striping.striped(DISK, agents=12, size=8 * MB, rate=60)
+    alone, mean = found.widths[0], float(DISK.mean(8 * MB))
+    expected = float(response_mg1(np.float64(5.0), mean, DISK.variance() + mean**2))
+    assert alone.low == pytest.approx(expected, rel=1e-3) and alone.high == pytest.approx(expected, rel=1e-3)
+    assert alone.limit == pytest.approx(12 / mean)
+    assert [one.agents for one in found.widths] == [1, 2, 4, 8, 12]
+
+
+def test_striping_is_for_large_requests_and_low_loads():
+    large, small = striping.striped(DISK, 16, 32 * MB, 5), striping.striped(DISK, 16, 64 * KB, 400)
+    assert large.best.agents > 4 and small.best.agents == 1
+    assert "stripe over" in str(striping.told(large)) and "do not stripe" in str(striping.told(small))
+    busier = striping.striped(DISK, 16, 32 * MB, 60)
+    assert busier.best.agents < large.best.agents
+    limits = [one.limit for one in large.widths]
+    assert limits == sorted(limits, reverse=True)
+    with pytest.raises(InputError, match="these disks bear"):
+        striping.striped(DISK, 2, 32 * MB, 100)

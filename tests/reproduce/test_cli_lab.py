@@ -1,0 +1,157 @@
+"""`storagekit lab`: a folder of one's own with the package's notebooks, and JupyterLab in it with this interpreter."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from storagekit import resources
+from storagekit.reproduce import lab_folder
+from storagekit.reproduce.kernels import ThisInterpreter
+
+
+@pytest.fixture
+def shipped(tmp_path, monkeypatch) -> Path:
+    """A package with two pages and one paper."""
+    package = tmp_path / "storagekit"
+    monkeypatch.setattr(resources, "PACKAGE", package)
+    (package / "_notebooks").mkdir(parents=True)
+    (package / "_reproductions").mkdir()
+    for place, source in {"_notebooks/tour": "1", "_notebooks/shares": "2", "_reproductions/swift": "3"}.items():
+        write(package / f"{place}.ipynb", source)
+    return package / "_notebooks"
+
+
+@pytest.fixture
+def started(monkeypatch) -> list[list[str]]:
+    """What JupyterLab is started with, in place of starting it."""
+    from jupyterlab import labapp
+
+    calls: list[list[str]] = []
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "mine")
+    monkeypatch.setattr(labapp, "main", calls.append)
+    return calls
+
+
+def write(path: Path, source: str, outputs: tuple[str, ...] = ()) -> None:
+    cell = {"cell_type": "code", "source": [source], "outputs": list(outputs), "execution_count": len(outputs) or None}
+    path.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+
+
+def source(path: Path) -> str:
+    return json.loads(path.read_text())["cells"][0]["source"][0]
+
+
+def test_the_pages_are_copied_and_the_named_one_is_opened(storagekit, shipped, started, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, text, _ = storagekit("lab", "tour", "--no-browser", "--port", "8899")
+    folder = tmp_path / "storagekit-lab"
+    assert status == 0 and text == ""
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.ipynb")} == {
+        "tour.ipynb",
+        "shares.ipynb",
+        "papers/swift.ipynb",
+    }
+    (options,) = started
+    assert f"--ServerApp.root_dir={folder}" in options and "--LabApp.default_url=/lab/tree/tour.ipynb" in options
+    configured, own = os.environ["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    assert own == "mine" and "announcements" in (Path(configured) / "labconfig" / "page_config.json").read_text()
+    assert "--no-browser" in options and "--ServerApp.port=8899" in options and "--allow-root" not in options
+    storagekit("lab", "swift.ipynb", "--folder", str(folder), "--allow-root")
+    assert "--LabApp.default_url=/lab/tree/papers/swift.ipynb" in started[1] and "--allow-root" in started[1]
+
+
+def test_what_its_user_has_changed_is_kept_and_said(storagekit, shipped, started, tmp_path):
+    folder = tmp_path / "mine"
+    call = ("lab", "--folder", str(folder))
+    storagekit(*call)
+    write(folder / "shares.ipynb", "my own")
+    write(folder / "tour.ipynb", "1", outputs=("run",))
+    assert storagekit(*call)[1].splitlines() == [
+        "kept as you have changed it: shares.ipynb; rename yours to get the package's"
+    ]
+    assert source(folder / "shares.ipynb") == "my own" and "run" in (folder / "tour.ipynb").read_text()
+    # a newer package: a page that was only run is replaced, one that was changed is not
+    write(shipped / "tour.ipynb", "newer")
+    write(shipped / "shares.ipynb", "newer")
+    assert storagekit(*call)[1].count("\n") == 1
+    assert source(folder / "shares.ipynb") == "my own" and source(folder / "tour.ipynb") == "newer"
+
+
+def test_a_notebook_that_was_there_before_is_its_users(shipped, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "tour.ipynb").write_bytes(b"\xff no notebook")
+    filled = lab_folder.fill(tmp_path / "mine")
+    assert filled.kept == ["tour"] and "tour" in filled.pages
+    assert (tmp_path / "mine" / "tour.ipynb").read_bytes() == b"\xff no notebook"
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["nowhere"], "page 'nowhere': not in "),
+        (["--port", "70000"], "port 70000: give 1 to 65535"),
+        (["--folder", "{file}"], "File exists; give one that you may write"),
+    ],
+)
+def test_bad_input_is_one_line_with_status_2(storagekit, shipped, started, tmp_path, monkeypatch, more, says):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    status, text, error = storagekit("lab", *(one.format(file=tmp_path / "file") for one in more))
+    assert status == 2 and not text and not started
+    assert says in error and len(error.strip().splitlines()) == 1
+
+
+def test_without_jupyterlab_it_says_what_to_install(storagekit, tmp_path, monkeypatch):
+    from storagekit.reproduce import cli_lab
+
+    monkeypatch.setattr(cli_lab, "find_spec", lambda name: None)
+    monkeypatch.chdir(tmp_path)
+    status, _, error = storagekit("lab")
+    assert status == 2 and 'pip install "storagekit[lab]"' in error and error.count("\n") == 1
+    assert not (tmp_path / "storagekit-lab").exists()
+
+
+def test_the_kernel_is_this_interpreter_whatever_else_is_installed(tmp_path, monkeypatch):
+    other = tmp_path / "kernels" / "python3"
+    other.mkdir(parents=True)
+    (other / "kernel.json").write_text(json.dumps({"argv": ["elsewhere"], "display_name": "x", "language": "python"}))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    kernels = ThisInterpreter()
+    assert kernels.get_kernel_spec("python3").argv[0] == sys.executable
+    assert kernels.get_all_specs()["python3"]["spec"]["argv"][0] == sys.executable
+
+
+def test_jupyterlab_really_starts_and_has_the_pages(tmp_path):
+    home = {**os.environ, "HOME": str(tmp_path), "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime")}
+    command = [sys.executable, "-m", "storagekit.reproduce", "lab", "--no-browser", "--allow-root", "--folder", "mine"]
+    log = tmp_path / "log"
+    with log.open("w") as said:
+        server = subprocess.Popen(command, cwd=tmp_path, env=home, stdout=said, stderr=subprocess.STDOUT)
+    try:
+        found, until = None, time.monotonic() + 60
+        while found is None:
+            assert server.poll() is None and time.monotonic() < until, log.read_text()
+            time.sleep(0.2)
+            found = re.search(r"http://127\.0\.0\.1:(\d+)/lab\?token=(\w+)", log.read_text())
+        address = f"http://127.0.0.1:{found[1]}/api"
+        names = {one["name"] for one in asked(f"{address}/contents", found[2])["content"]}
+        kernel = asked(f"{address}/kernelspecs", found[2])["kernelspecs"]["python3"]["spec"]
+    finally:
+        server.terminate()
+        server.wait(30)
+    assert {path.name for path in resources.notebooks_path().glob("*.ipynb")} <= names and "papers" in names
+    assert kernel["argv"][0] == sys.executable
+
+
+def asked(address: str, token: str) -> dict:
+    request = urllib.request.Request(address, headers={"Authorization": f"token {token}"})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        assert answer.status == 200
+        return json.load(answer)
