@@ -34,6 +34,11 @@ def notebooks_path() -> Path:
     return _folder("notebooks")
 
 
+def docs_path() -> Path:
+    """The folder of tutorials, how-tos and what the model is."""
+    return _folder("docs")
+
+
 def real_traces(folder: str | Path = "") -> Path:
     """Where real traces lie, whether or not they do: `folder`, or if that is empty traces/ of the folder that the environment
     variable STORAGEKIT_SHARED names, or of `shared` beside the checkout."""
