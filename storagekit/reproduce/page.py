@@ -62,7 +62,8 @@ class Page:
         self._write_dataset(name, dataset)
         _, picture = write_chart(self.folder, name, chart)
         alt = self._shows.get(f"{self.paper}.{name}", name)
-        return SVG(data=picture.read_text(encoding="utf-8"), metadata={"alt": alt})
+        about = {"alt": alt, "exhibit": f"{self.paper}.{name}"}
+        return SVG(data=picture.read_text(encoding="utf-8"), metadata=about)
 
     def claim(self, measurements: Iterable[Measurement]) -> "HTML":
         """State what was measured; returns the claims answered, beside the paper's, as a table.
@@ -79,7 +80,8 @@ class Page:
         entries = [asdict(m) for m in self._measured.values()]
         write_text(self.folder / MEASUREMENTS, json.dumps(entries, indent=1) + "\n")
         says = {claim.id: claim.says for claim in self._claims}
-        return HTML(f"{html_table(rows, says)}<p>{summary((row.rests, row.verdict) for row in rows)}</p>")
+        table = f"{html_table(rows, says)}<p>{summary((row.rests, row.verdict) for row in rows)}</p>"
+        return HTML(table, metadata={"claims": [row.id for row in rows]})
 
     def expected(self) -> dict[str, float]:
         """The paper's numbers by claim id, for a chart to mark; claims without a single number are left out."""
