@@ -196,6 +196,7 @@ def test_the_book_is_bound_of_what_there_is_and_where_it_fails_the_results_stay(
     assert verdict(out, "dsptf.table1.gain")["verdict"] == "match"
 
     write("swift", "x = 1")
+    assert run(bind=runner.bind).failed
     monkeypatch.setattr(Book, "write", lambda book: "")
     assert not run(bind=runner.bind).failed
     monkeypatch.setattr(Book, "is_current", lambda book: True)

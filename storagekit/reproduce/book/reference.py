@@ -54,12 +54,13 @@ def pages(rooms: list[str]) -> dict[str, str]:
 
 
 def _names(room: str) -> Iterator[tuple[str, Any]]:
-    """The public classes and functions of storagekit that a room shows, by name: its own and those it takes in."""
+    """The public classes and functions of storagekit that a room shows, by name: of a package also those it takes in."""
     module = import_module(room)
     for name in sorted(dir(module), key=str.lower):
         what = None if name.startswith("_") else getattr(module, name)
         theirs = getattr(what, "__module__", None) or ""
-        if callable(what) and theirs.partition(".")[0] == "storagekit" and inspect.getdoc(what):
+        shown = theirs.partition(".")[0] == "storagekit" if hasattr(module, "__path__") else theirs == room
+        if shown and callable(what) and inspect.getdoc(what):
             yield name, what
 
 
