@@ -6,18 +6,18 @@
     requests = sk.workload.RandomRequests(sk.workload.ExponentialSize(4096), read_share=0.9)
     sk.simulate(sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=16)))
 
-=======================  ==========================================================================
-load_drive               a drive by name
-System, Scenario         drives that share work; a system with somebody asking
-simulate, sweep          one run; runs at every point of a grid, as an xarray Dataset
-replay, read_trace       a trace through a system; a trace from a file
-compare                  schemes on one trace or workload, their differences with intervals
-interval, ratio          how sure a mean is, and a ratio of two
-plan.array, plan.size,   how to lay out disks; how many are needed; disks or memory
-plan.memory, plan.shares  what streams get of the bricks they share
-mediator                 sessions with guaranteed rates, reserved over many agents
-lab.open, lab.export     a question with controls that answers while you drag; the same as one HTML file
-=======================  ==========================================================================
+=========================  ========================================================================
+load_drive                 a drive by name
+System, Scenario           drives that share work; a system with somebody asking
+simulate, sweep            one run; runs at every point of a grid, as an xarray Dataset
+replay, read_trace         a trace through a system; a trace from a file
+compare                    schemes on one trace or workload, their differences with intervals
+interval, ratio            how sure a mean is, and a ratio of two
+plan.array, plan.size,     how to lay out disks; how many are needed; disks or memory
+plan.memory, plan.shares   what streams get of the bricks they share
+mediator                   sessions with guaranteed rates, reserved over many agents
+lab.open, lab.export       a question with controls that answers while you drag; the same as one HTML file
+=========================  ========================================================================
 
 The rooms, from the bottom up: `drive`, `workload`; `placement`; `claims`; `schedule`, `dispatch`,
 `write`, `queue`, `cache`; `engine`, `analytic`; `charts`, `metrics`; `plan`, `mediator`; `papers`; `lab`;

@@ -54,6 +54,11 @@ def real_traces(paper: str, folder: str | Path = "") -> dict[str, Path]:
     return {name: paths[0] for name, paths in found.items() if paths}
 
 
+def docs_path() -> Path:
+    """The folder of tutorials, how-tos and what the model is."""
+    return _folder("docs")
+
+
 def _folder(name: str) -> Path:
     inside = PACKAGE / f"_{name}"
     return inside if inside.is_dir() else PACKAGE.parent / name

@@ -80,9 +80,10 @@ def reproduce(
         typer.Option(metavar="DIR", help="Folder of real traces, run in place of their stand-ins."),
     ] = None,
 ) -> None:
-    """Run the papers' notebooks: charts, tables, pages and the scorecard, into OUT.
+    """Run the papers' notebooks: charts, tables, the scorecard and a book of it all, into OUT.
 
-    A second run redoes only what changed. Exit status: 0 all ran, 1 a notebook failed, 2 bad input.
+    Open OUT/index.html. A second run redoes only what changed. Exit status: 0 all ran, 1 a notebook or the book failed, 2 bad
+    input.
     """
     from storagekit.reproduce import parameters, runner
 
@@ -95,6 +96,10 @@ def reproduce(
     for outcome in report.outcomes:
         print(_outcome_line(report.out, outcome))
     _print_scorecard(report.out)
+    if report.book.state == "failed":
+        print(f"storagekit: {report.book.message}", file=sys.stderr)
+    else:
+        print(report.out / "index.html")
     if report.failed:
         raise typer.Exit(1)
 
@@ -122,7 +127,8 @@ def scorecard(out: Out = OUT, as_json: Json = False) -> None:
 def _print_scorecard(out: Path) -> None:
     from storagekit.reproduce.report import read_scorecard, text_table
 
-    print(f"\n{text_table(read_scorecard(out))}\n{out / 'scorecard.html'}")
+    page = out / "scorecard.html"
+    print(f"\n{text_table(read_scorecard(out))}\n{page if page.exists() else page.with_suffix('.csv')}")
 
 
 @app.command("list")

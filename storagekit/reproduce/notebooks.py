@@ -1,4 +1,4 @@
-"""Run one notebook: papermill, a kernel of its own, an HTML page at the end."""
+"""Run one notebook: papermill, a kernel of its own, one file of HTML at the end."""
 
 import os
 import tempfile
@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import papermill
 from ipykernel.kernelspec import get_kernel_dict
 from jupyter_client.kernelspec import KernelSpec
@@ -19,6 +18,7 @@ from traitlets import Dict
 from traitlets.config import Config
 
 from storagekit.reproduce.files import write_text
+from storagekit.reproduce.one_file import html
 
 
 class NotebookError(RuntimeError):
@@ -102,56 +102,3 @@ def _execute(
 
 def _tick(on_cell: Callable[[], None], **_cell: Any) -> None:
     on_cell()
-
-
-# what the template would fetch (RequireJS, MathJax, Mermaid, widgets) is left out
-_FOLDED = """
-{%- extends 'lab/index.html.j2' -%}
-{%- block input -%}
-<details class="storagekit-code"><summary>Code</summary>
-{{ super() }}
-</details>
-{%- endblock input -%}
-{%- block html_head_js -%}{%- endblock html_head_js -%}
-{%- block html_head_js_mathjax -%}{%- endblock html_head_js_mathjax -%}
-{%- block html_head_js_mermaidjs -%}{%- endblock html_head_js_mermaidjs -%}
-{%- block jupyter_widgets -%}{%- endblock jupyter_widgets -%}
-{%- block data_svg scoped -%}
-{%- set about = output.metadata.get('image/svg+xml', {}) -%}
-<div class="jp-RenderedSVG jp-OutputArea-output {{ extra_class }}">
-<img alt="{{ about.get('alt', '') | escape_html }}"
- src="data:image/svg+xml;base64,{{ output.data['image/svg+xml'] | text_base64 }}">
-</div>
-{%- endblock data_svg -%}
-{%- block html_head_css -%}
-{{ super() }}
-<style>
-.storagekit-code > summary { color: #777; cursor: pointer; font: 12px system-ui, sans-serif }
-.jp-RenderedSVG img { max-width: 100%; height: auto }
-body.jp-Notebook { max-width: 70rem; margin: 0 auto }
-</style>
-{%- endblock html_head_css -%}
-"""
-
-
-def html(notebook: Path) -> str:
-    """An executed notebook as one page that asks nothing of any network; its code is folded.
-
-    What cells wrote to stderr, progress bars above all, stays in the notebook.
-    """
-    from jinja2 import DictLoader
-    from nbconvert import HTMLExporter
-
-    exporter = HTMLExporter(
-        extra_loaders=[DictLoader({"storagekit.html.j2": _FOLDED})],
-        template_file="storagekit.html.j2",
-        exclude_input_prompt=True,
-        exclude_output_prompt=True,
-    )
-    page = nbformat.read(notebook, as_version=4)
-    for cell in page.cells:
-        if cell.cell_type == "code":
-            cell["outputs"] = [out for out in cell["outputs"] if out.get("name") != "stderr"]
-    name = notebook.stem.strip(".").removesuffix(".running")
-    body, _ = exporter.from_notebook_node(page, resources={"metadata": {"name": name}})
-    return body

@@ -101,7 +101,7 @@ class Page:
             lambda png: provenance.in_png(png, attributes, words),
             lambda svg: provenance.in_svg(svg, attributes, words),
         )
-        _display_picture(picture.read_text(encoding="utf-8"), words)
+        _display_picture(picture.read_text(encoding="utf-8"), {"alt": words, "exhibit": f"{self.paper}.{name}"})
         rows = summarized(dataset, about)
         self._shown[name] = _Shown(rows, tuple(about), attributes, _place_of_table())
         self._tell(name)
@@ -125,7 +125,8 @@ class Page:
             if any(is_of(claim, str(shown.attributes["exhibit"])) for claim in stated):
                 self._tell(name)
         says = {claim.id: claim.says for claim in self._claims}
-        return HTML(f"{html_table(rows, says)}<p>{summary((row.rests, row.verdict) for row in rows)}</p>")
+        table = f"{html_table(rows, says)}<p>{summary((row.rests, row.verdict) for row in rows)}</p>"
+        return HTML(table, metadata={"claims": [row.id for row in rows]})
 
     def expected(self) -> dict[str, float]:
         """The paper's numbers by claim id, for a chart to mark; see `claims.numbers`."""
@@ -173,11 +174,11 @@ class Page:
             shown.output.update(HTML(folded(rows, shown.about, self._claims, self._measured, exhibit, file)))
 
 
-def _display_picture(svg: str, words: str) -> None:
+def _display_picture(svg: str, about: Mapping[str, str]) -> None:
     if _in_notebook():
         from IPython.display import SVG, display
 
-        display(SVG(data=svg, metadata={"alt": words}))
+        display(SVG(data=svg, metadata=dict(about)))
 
 
 def _place_of_table() -> Any:

@@ -1,10 +1,11 @@
-"""The scorecard as files, as a page and as text."""
+"""The scorecard as a file, as tables of a page and as text."""
 
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from storagekit.errors import InputError
@@ -15,6 +16,7 @@ from storagekit.reproduce.scorecard import COLUMNS, Row, Share, count, shares
 
 # of the numbers in scorecard.csv
 _DIGITS = 10
+NOTHING: Mapping[str, str] = MappingProxyType({})
 _COLOURS = {
     "match": "#d9f0d3",
     "holds": "#d9f0d3",
@@ -23,9 +25,6 @@ _COLOURS = {
     "broken": "#fbd0c8",
     "not-run": "#eeeeee",
 }
-_STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 110rem; padding: 0 1rem }
-"""
 # the class twice, to win over the rules of a notebook page
 _TABLE_STYLE = """
 table.scorecard.scorecard { border-collapse: collapse; font-size: 13px; width: 100%;
@@ -34,26 +33,23 @@ table.scorecard.scorecard { border-collapse: collapse; font-size: 13px; width: 1
   vertical-align: top; border-bottom: 1px solid #ddd; color: #222; white-space: normal }
 .scorecard.scorecard th { position: sticky; top: 0; background: #fff }
 .scorecard.scorecard td.number { text-align: right; white-space: nowrap }
-.scorecard.scorecard small { color: #555; display: block; max-width: 24rem }
+.scorecard.scorecard td.verdict { white-space: nowrap }
+.scorecard.scorecard td.note { min-width: 14rem }
+.scorecard.scorecard small { color: #444; display: block; max-width: 24rem; font-size: 12px }
 """
-_RULES = (
+RULES = (
     "match: within 5% of the paper's number; near: within 15%; where the paper says 0, within 0.01 "
-    "and 0.03 in the claim's unit. holds, broken: orderings and bounds. Low and high: the 95% "
-    "confidence interval of what was measured. A claim is met if it matches or holds. Rests: paper, if it is the paper's "
+    "and 0.03 in the claim's unit. holds, broken: orderings and bounds. Below what was measured: its 95% "
+    "confidence interval. A claim is met if it matches or holds. Rests: paper, if it is the paper's "
     "statement alone; input, if a stand-in was made to have it; calibrated, if a constant comes from it; printed, if it is "
     "arithmetic on printed numbers; hardware, if nothing here models it; at-odds, if the paper contradicts itself or leaves "
     "it undefined; ours, if it is no statement of the paper. Tried: what else was tried, and what came of it."
 )
 
 
-def write_scorecard(rows: Sequence[Row], says: Mapping[str, str], out: Path) -> None:
-    """Write OUT/scorecard.csv and OUT/scorecard.html, sorted by paper; each whole or not at all.
-
-    says: each claim's statement by id, for the page.
-    """
-    rows = sorted(rows, key=lambda row: row.paper)
-    write_text(out / "scorecard.csv", csv_text(rows))
-    write_text(out / "scorecard.html", html_page(rows, says))
+def write_scorecard(rows: Sequence[Row], out: Path) -> None:
+    """Write OUT/scorecard.csv, sorted by paper; whole or not at all."""
+    write_text(out / "scorecard.csv", csv_text(sorted(rows, key=lambda row: row.paper)))
 
 
 def csv_text(rows: Iterable[Row]) -> str:
@@ -111,8 +107,11 @@ def summary(rows: Iterable[tuple[str, str]]) -> str:
     return "; ".join(parts)
 
 
-def share_table(rows: Sequence[Row]) -> str:
-    """How many claims of each paper are met, as an HTML table: of those that rest on the paper alone, and of the others."""
+def share_table(rows: Sequence[Row], shown: Mapping[str, str] = NOTHING) -> str:
+    """How many claims of each paper are met, as an HTML table: of those that rest on the paper alone, and of the others.
+
+    shown: what stands for a paper, in HTML, in place of its key.
+    """
     head = "".join(f"<th>{escape(name)}</th>" for name in ("paper", "on the paper alone", "all", *RESTS[1:]))
     lines = []
     for paper in [*dict.fromkeys(row.paper for row in rows), ""]:
@@ -121,7 +120,7 @@ def share_table(rows: Sequence[Row]) -> str:
         every = shares(("paper", verdict) for _, verdict in its)
         cells = [told.get("paper"), every.get("paper"), *(told.get(rests) for rests in RESTS[1:])]
         numbers = "".join(f'<td class="number">{_of(cell)}</td>' for cell in cells)
-        lines.append(f"<tr><td>{escape(paper or 'all papers')}</td>{numbers}</tr>")
+        lines.append(f"<tr><td>{shown.get(paper) or escape(paper or 'all papers')}</td>{numbers}</tr>")
     return f'<table class="scorecard"><thead><tr>{head}</tr></thead>\n<tbody>{"".join(lines)}</tbody></table>'
 
 
@@ -129,21 +128,14 @@ def _of(share: Share | None) -> str:
     return "" if share is None else f"{share.met} of {share.judged}" + (f", {share.part:.0%}" if share.judged else "")
 
 
-def html_page(rows: Sequence[Row], says: Mapping[str, str]) -> str:
-    """The scorecard as one self-contained page."""
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        f"<title>storagekit scorecard</title>\n<style>{_STYLE}</style></head><body>\n"
-        f"<h1>Scorecard</h1>\n<p><strong>{summary((row.rests, row.verdict) for row in rows)}</strong></p>\n"
-        f"{share_table(rows)}\n<p>{_RULES}</p>\n{html_table(rows, says)}\n</body></html>\n"
-    )
+def html_table(rows: Sequence[Row], says: Mapping[str, str], links: Mapping[str, str] = NOTHING) -> str:
+    """The rows as an HTML table, coloured by verdict, below each claim's id its statement.
 
-
-def html_table(rows: Sequence[Row], says: Mapping[str, str]) -> str:
-    """The rows as an HTML table, coloured by verdict, each claim's statement below its id."""
-    names = [name for name in COLUMNS if name not in ("paper", "exhibit", "tried")]
-    head = "".join(f"<th>{name}</th>" for name in names)
-    body = "\n".join(_html_row(row, names, says.get(row.id, "")) for row in rows)
+    links: by claim id, in HTML, what stands below that. A row's id is its claim's; paper, exhibit, verdict and what it rests
+    on are data of it, for a script to choose by.
+    """
+    head = "".join(f"<th>{name}</th>" for name in ("claim", "paper", "measured", "error", "verdict", "note"))
+    body = "\n".join(_html_row(row, says.get(row.id, ""), links.get(row.id, "")) for row in rows)
     return (
         f"<style>{_TABLE_STYLE}</style>\n"
         f'<table class="scorecard"><thead><tr>{head}</tr></thead>\n'
@@ -151,18 +143,31 @@ def html_table(rows: Sequence[Row], says: Mapping[str, str]) -> str:
     )
 
 
-def _html_row(row: Row, names: list[str], says: str) -> str:
+def _html_row(row: Row, says: str, links: str) -> str:
     note = f"{row.note}; tried: {row.tried}" if row.tried else row.note
-    told = _cells(row) | {"note": note}
-    cells = "".join(_html_cell(name, _in_words(told, name)) for name in names[1:])
-    head = f"<td>{escape(row.id)}<small>{escape(says)}</small></td>"
-    return f'<tr style="background:{_COLOURS[row.verdict]}">{head}{cells}</tr>'
+    cells_of = _cells(row) | {"note": note}
+    told = {name: escape(_in_words(cells_of, name)) for name in cells_of}
+    # a statement's verdict says what true and false would
+    measured = "" if isinstance(row.measured, bool) else told["measured"]
+    interval = f"{told['low']} to {told['high']}" if told["low"] and told["high"] else told["low"] or told["high"]
+    cells = (
+        ("", told["id"], escape(says), links),
+        ("number", told["expected"], told["unit"]),
+        ("number", measured, interval),
+        ("number", told["error"]),
+        ("verdict", told["verdict"], told["basis"], f"rests: {told['rests']}"),
+        ("note", told["note"]),
+    )
+    data = " ".join(f'data-{name}="{told[name]}"' for name in ("paper", "exhibit", "verdict", "rests"))
+    cells = "".join(_html_cell(*cell) for cell in cells)
+    return f'<tr id="{told["id"]}" {data} style="background:{_COLOURS[row.verdict]}">{cells}</tr>'
 
 
-def _html_cell(name: str, text: str) -> str:
-    numbers = ("expected", "measured", "low", "high", "error")
-    mark = ' class="number"' if name in numbers else ""
-    return f"<td{mark}>{escape(text)}</td>"
+def _html_cell(kind: str, text: str, *below: str) -> str:
+    """A cell with what stands below its text in small letters, all in HTML."""
+    small = "".join(f"<small>{line}</small>" for line in below if line)
+    mark = f' class="{kind}"' if kind else ""
+    return f"<td{mark}>{text}{small}</td>"
 
 
 def _in_words(row: Mapping[str, str], name: str) -> str:

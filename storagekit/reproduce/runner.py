@@ -1,4 +1,4 @@
-"""Run the reproduction notebooks, side by side if asked, and score what they measured."""
+"""Run the reproduction notebooks, side by side if asked, score what they measured, and bind it all into the book."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ from tqdm import tqdm
 from storagekit import devices
 from storagekit.errors import InputError
 from storagekit.reproduce import cache, claims, parameters
+from storagekit.reproduce.book import Book, BookError
 from storagekit.reproduce.page import MEASUREMENTS, PROFILES, score_paper
 from storagekit.reproduce.report import write_scorecard
 from storagekit.reproduce.scorecard import Row, score
@@ -24,7 +25,7 @@ _OURS = ("out", "profile", "seed")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a paper's notebook fared: "ran", "cached" (nothing changed since it ran) or "failed"."""
+    """How a paper's notebook fared, or the book: "ran", "cached" (nothing changed since it ran) or "failed"."""
 
     paper: str
     state: str
@@ -34,17 +35,19 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Report:
-    """Outcomes in the order asked, the scorecard of all that `out` now holds, and which papers took each parameter given."""
+    """Outcomes in the order asked, the scorecard of all that `out` now holds, which papers took each parameter given, and how
+    the book fared."""
 
     out: Path
     outcomes: tuple[Outcome, ...]
     rows: tuple[Row, ...]
     took: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    book: Outcome = Outcome("book", "cached", 0.0)
 
     @property
     def failed(self) -> bool:
-        """Whether any notebook failed."""
-        return any(outcome.state == "failed" for outcome in self.outcomes)
+        """Whether any notebook failed, or the book."""
+        return any(outcome.state == "failed" for outcome in (*self.outcomes, self.book))
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,18 @@ def available(folder: Path | None = None) -> list[str]:
     return sorted(path.stem for path in (folder or reproductions_path()).glob("*.ipynb"))
 
 
+def bind(book: Book) -> Outcome:
+    """Make the book where it is not there, or not of these results."""
+    if book.is_current():
+        return Outcome("book", "cached", 0.0)
+    begin = time.monotonic()
+    try:
+        book.write()
+    except BookError as fault:
+        return Outcome("book", "failed", time.monotonic() - begin, str(fault))
+    return Outcome("book", "ran", time.monotonic() - begin)
+
+
 def reproduce(
     papers: Sequence[str] = (),
     *,
@@ -70,13 +85,14 @@ def reproduce(
     given: Mapping[str, str] | None = None,
     jobs: int | None = None,
     notebooks: Path | None = None,
+    bind: Callable[[Book], Outcome] = bind,
 ) -> Report:
-    """Run the notebooks of `papers` (all there are, if none is named), then write the scorecard.
+    """Run the notebooks of `papers` (all there are, if none is named), then write the scorecard and the book, OUT/index.html.
 
     out: folder of the results, one folder per paper. profile: "quick" or "full". given: texts for
     further parameters, for those of the notebooks that have them. jobs: notebooks run side by side, by default one for each
     core: most of what compiles, and every chart, keeps but one of them busy. notebooks: their folder, by
-    default the package's own. A notebook that fails is reported, and the others run.
+    default the package's own. bind: what makes the book. A notebook that fails is reported, and the others run.
     Raises InputError, before anything runs, for a paper, profile, parameter or number of jobs that
     cannot be.
     """
@@ -97,9 +113,9 @@ def reproduce(
     with _progress(plans) as on_cell, _pool(jobs) as pool:
         outcomes = tuple(pool.map(lambda plan: _run(plan, environment, on_cell), plans))
     rows = tuple(_score_all(out, outcomes))
-    says = {c.id: c.says for paper in claims.papers() for c in claims.load_claims(paper)}
-    write_scorecard(rows, says, out)
-    return Report(out, outcomes, rows, took)
+    write_scorecard(rows, out)
+    failures = {one.paper: one.message.partition(";")[0] for one in outcomes if one.state == "failed"}
+    return Report(out, outcomes, rows, took, bind(Book(out, rows, failures)))
 
 
 def _output_folder(out: str | Path) -> Path:

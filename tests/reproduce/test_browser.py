@@ -1,7 +1,8 @@
-"""The page that is sent on, in a real browser without a network."""
+"""The page that is sent on, and the book, in a real browser without a network."""
 
 import os
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -36,33 +37,74 @@ def chromium():
     return found
 
 
-def test_pages_show_everything_and_ask_nothing_of_any_network(write, notebooks, tmp_path, chromium):
+@pytest.fixture
+def tab(chromium):
+    """A page that notes what it asks for and what goes wrong in it: `asked`, `problems`."""
     from playwright.sync_api import sync_playwright
 
-    write("dsptf", *CELLS)
-    out = tmp_path / "out"
-    assert not runner.reproduce(out=out, notebooks=notebooks).failed
-    pages = [out / "dsptf" / "dsptf.html", out / "scorecard.html"]
-    asked, problems = [], []
     with sync_playwright() as playwright:
         options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=chromium, args=options)
-        tab = browser.new_page()
-        tab.on("request", lambda request: asked.append(request.url))
-        tab.on("console", lambda message: problems.append(message.text))
-        tab.on("pageerror", lambda error: problems.append(str(error)))
-        tab.goto(pages[0].as_uri())
-        picture = tab.locator(".jp-RenderedSVG img")
-        alt, width = picture.get_attribute("alt"), picture.evaluate("img => img.naturalWidth")
-        code = tab.locator("details.storagekit-code .highlight").first.is_visible()
-        gain = tab.locator("table.scorecard tr", has_text="dsptf.table1.gain").text_content()
-        tab.goto(pages[1].as_uri())
-        rows = tab.locator("table.scorecard tbody tr").count()
+        page = browser.new_page()
+        page.asked, page.problems = [], []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("console", lambda message: page.problems.append(message.text))
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        yield page
         browser.close()
-    assert alt == "Throughput per brick. per-brick throughput against the number of replicas, four schemes."
-    assert width > 200
-    assert not code
-    assert "match" in gain
-    assert rows > 100
-    assert [url for url in asked if not url.startswith("data:")] == [p.as_uri() for p in pages]
-    assert not problems
+
+
+def bind_a_room(book):
+    """The book with a reference that starts no JAX."""
+    return runner.bind(replace(book, rooms=("storagekit.units",)))
+
+
+@pytest.fixture
+def out(write, notebooks, tmp_path):
+    """What a run leaves, the book and all."""
+    write("dsptf", *CELLS)
+    folder = tmp_path / "out"
+    assert not runner.reproduce(out=folder, notebooks=notebooks, bind=bind_a_room).failed
+    return folder
+
+
+def test_pages_show_everything_and_ask_nothing_of_any_network(out, tab):
+    page = out / "dsptf" / "dsptf.html"
+    tab.goto(page.as_uri())
+    picture = tab.locator(".jp-RenderedSVG img")
+    words = "Throughput per brick. per-brick throughput against the number of replicas, four schemes."
+    assert picture.get_attribute("alt") == words
+    assert picture.evaluate("img => img.naturalWidth") > 200
+    assert not tab.locator("details.storagekit-code .highlight").first.is_visible()
+    assert "match" in tab.locator("table.scorecard tr", has_text="dsptf.table1.gain").text_content()
+    assert [url for url in tab.asked if not url.startswith("data:")] == [page.as_uri()]
+
+    visible = "tr:visible"
+    tab.goto((out / "index.html").as_uri())
+    assert tab.locator(".shares tbody tr").count() == 2
+    assert tab.locator(".pictures img").first.evaluate("img => img.naturalWidth") > 200
+    tab.locator("main, .main").get_by_role("link", name="The scorecard").first.click()
+    rows = tab.locator("#rows tbody")
+    assert rows.locator(visible).count() > 100
+    tab.select_option("select[name=verdict]", "match")
+    assert rows.locator(visible).count() == 1 and tab.url.endswith("scorecard.html#verdict=match")
+    rows.locator("#dsptf\\.table1\\.gain").get_by_role("link", name="claims").click()
+    assert tab.url.endswith("papers/dsptf.html#dsptf.table1")
+    tab.go_back()
+    assert rows.locator(visible).count() == 1
+
+    tab.click("button[type=reset]")
+    tab.wait_for_function("document.querySelectorAll('#rows tbody tr[hidden]').length === 0")
+    tab.fill("input[name=text]", "FIG5.growing")
+    assert rows.locator(visible).count() == 1
+    tab.goto((out / "papers" / "dsptf.html").as_uri())
+    tab.locator("#dsptf\\.fig5 img").scroll_into_view_if_needed()
+    tab.get_by_role("link", name="claims", exact=False).last.click()
+    its = tab.locator("#rows tbody tr[data-exhibit='dsptf.fig5']")
+    assert "#exhibit=dsptf.fig5" in tab.url and rows.locator(visible).count() == its.count() > 1
+    its.first.get_by_role("link", name="chart").click()
+    tab.wait_for_function("document.querySelector('#dsptf\\\\.fig5 img').naturalWidth > 200")
+    assert tab.locator("#dsptf\\.fig5 img").evaluate("img => img.getBoundingClientRect().top < innerHeight")
+
+    assert not [url for url in tab.asked if not url.startswith(("data:", out.as_uri()))]
+    assert not tab.problems

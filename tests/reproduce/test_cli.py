@@ -22,7 +22,7 @@ from storagekit.workload.trace import FORMATS
 @pytest.fixture
 def scored(tmp_path) -> Path:
     claims = load_claims("dsptf")
-    write_scorecard(score(claims, [Measurement("dsptf.table1.gain", 1.4)]), {}, tmp_path)
+    write_scorecard(score(claims, [Measurement("dsptf.table1.gain", 1.4)]), tmp_path)
     return tmp_path
 
 
@@ -31,7 +31,9 @@ def test_the_scorecard_is_printed_again(storagekit, scored):
     assert status == 0
     assert "dsptf.table1.gain" in text
     assert "claims: 1 match" in text
-    assert str(scored / "scorecard.html") in text
+    assert text.endswith(f"{scored / 'scorecard.csv'}\n")
+    (scored / "scorecard.html").touch()
+    assert storagekit("scorecard", "--out", str(scored))[1].endswith(f"{scored / 'scorecard.html'}\n")
 
 
 def test_a_program_can_read_the_scorecard(storagekit, scored):
@@ -86,6 +88,18 @@ def test_real_traces_are_handed_to_the_notebook(storagekit, tmp_path, monkeypatc
     assert storagekit("reproduce", "dsptf", "--traces", "mine")[0] == 0
     assert storagekit("reproduce", "--traces", "mine", "-p", "traces=/elsewhere")[0] == 0
     assert seen == [{"traces": "mine"}, {"traces": "/elsewhere"}]
+
+
+@pytest.mark.parametrize(("state", "status"), [("ran", 0), ("failed", 1)])
+def test_a_book_that_fails_is_one_line_and_status_1(storagekit, monkeypatch, scored, state, status):
+    from storagekit.reproduce import runner
+
+    book = runner.Outcome("book", state, 1.0, "the book was not made: no room")
+    monkeypatch.setattr(runner, "reproduce", lambda papers, **rest: runner.Report(scored, (), (), book=book))
+    left, text, error = storagekit("reproduce")
+    assert left == status and "dsptf.table1.gain" in text
+    assert error == ("storagekit: the book was not made: no room\n" if status else "")
+    assert (str(scored / "index.html") in text) is (status == 0)
 
 
 def test_the_version_is_that_of_the_package(storagekit):

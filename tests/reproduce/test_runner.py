@@ -12,6 +12,7 @@ import pytest
 from storagekit import devices
 from storagekit.errors import InputError
 from storagekit.reproduce import runner
+from storagekit.reproduce.book import Book, BookError
 from storagekit.reproduce.report import read_scorecard
 
 WRITES = "from pathlib import Path\n(Path(out) / 'dsptf' / 'made.txt').write_text(f'{seed} {runs}')"
@@ -45,12 +46,17 @@ def out(tmp_path) -> Path:
     return tmp_path / "out"
 
 
+def unbound(book: Book) -> runner.Outcome:
+    """In place of what makes the book, which takes seconds."""
+    return runner.Outcome("book", "ran", 0.0)
+
+
 @pytest.fixture
 def run(notebooks, out):
     """The runner over the tiny notebooks."""
 
     def run_all(*papers, **options):
-        return runner.reproduce(papers, out=out, notebooks=notebooks, **options)
+        return runner.reproduce(papers, out=out, notebooks=notebooks, **({"bind": unbound} | options))
 
     return run_all
 
@@ -186,6 +192,34 @@ def test_bad_input_is_refused_before_anything_runs(write, run, out, papers, opti
         run(*papers, **options)
     assert message in str(caught.value)
     assert not list(out.glob("*"))
+
+
+def test_the_book_is_bound_of_what_there_is_and_where_it_fails_the_results_stay(write, run, out, monkeypatch):
+    write("dsptf", CLAIMS)
+    write("swift", "raise ValueError('no')")
+    bound = []
+
+    def fails(book: Book) -> str:
+        bound.append(book)
+        raise BookError("the book was not made: sphinx said so")
+
+    monkeypatch.setattr(Book, "write", fails)
+    report = run(bind=runner.bind)
+    assert report.failed and (report.book.state, report.book.message) == (
+        "failed",
+        "the book was not made: sphinx said so",
+    )
+    (book,) = bound
+    assert {row.paper for row in book.rows} == {"dsptf", "swift"}
+    assert book.failures.keys() == {"swift"} and book.failures["swift"].endswith("ValueError: no")
+    assert verdict(out, "dsptf.table1.gain")["verdict"] == "match"
+
+    write("swift", "x = 1")
+    assert run(bind=runner.bind).failed
+    monkeypatch.setattr(Book, "write", lambda book: "")
+    assert not run(bind=runner.bind).failed
+    monkeypatch.setattr(Book, "is_current", lambda book: True)
+    assert run(bind=runner.bind).book.state == "cached"
 
 
 def test_a_folder_without_notebooks_and_one_without_our_parameters(write, run, notebooks):

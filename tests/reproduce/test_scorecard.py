@@ -13,7 +13,7 @@ from storagekit.errors import InputError
 from storagekit.reproduce.claims import RESTS, Claim, load_claims
 from storagekit.reproduce.report import (
     csv_text,
-    html_page,
+    html_table,
     read_scorecard,
     share_table,
     summary,
@@ -204,7 +204,7 @@ def dsptf_rows():
 
 def test_files_say_what_the_rows_say(tmp_path):
     rows = dsptf_rows()
-    write_scorecard(rows, {"dsptf.fig5.growing": "it <grows>"}, tmp_path)
+    write_scorecard(rows, tmp_path)
     read = read_scorecard(tmp_path)
     assert list(read[0]) == list(COLUMNS)
     assert len(read) == len(rows) == len(load_claims("dsptf"))
@@ -213,7 +213,7 @@ def test_files_say_what_the_rows_say(tmp_path):
     assert float(gain["error"]) == pytest.approx(0.01 / 1.4)
     assert (gain["measured"], gain["low"], gain["verdict"]) == ("1.41", "1.39", "match")
     assert next(r["expected"] for r in read if r["id"] == "dsptf.fig5.gain_3") == "1.12 to 1.27"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["scorecard.csv", "scorecard.html"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["scorecard.csv"]
     assert (tmp_path / "scorecard.csv").read_text() == csv_text(rows)
 
 
@@ -224,19 +224,20 @@ def test_what_was_tried_is_told_of_claims_that_are_not_met(measured, told):
     tried = dataclasses.replace(claim(10.0), tried="all of <it>")
     rows = score([tried], [Measurement("x.a.b", measured, note="a note")] if measured else [])
     assert rows[0].tried == told
-    assert ("a note; tried: all of &lt;it&gt;" in html_page(rows, {})) is bool(told)
+    assert ("a note; tried: all of &lt;it&gt;" in html_table(rows, {})) is bool(told)
 
 
-def test_the_page_is_self_contained_and_escapes_what_it_shows(tmp_path):
-    page = html_page(dsptf_rows(), {"dsptf.fig5.growing": "it <grows>"})
-    assert "it &lt;grows&gt;" in page
-    assert "src=" not in page
-    assert "http" not in page
-    assert "2 match, 1 near, 1 holds" in page
+def test_the_table_is_self_contained_escapes_what_it_shows_and_says_what_a_row_is():
+    table = html_table(dsptf_rows(), {"dsptf.fig5.growing": "it <grows>"}, {"dsptf.fig5.growing": "<a>there</a>"})
+    assert "it &lt;grows&gt;</small><small><a>there</a></small>" in table
+    assert "src=" not in table
+    assert "http" not in table
+    assert '<tr id="dsptf.fig5.growing" data-paper="dsptf" data-exhibit="dsptf.fig5" data-verdict="holds"' in table
+    assert '<td class="number">1.41<small>1.39 to 1.43</small></td>' in table
 
 
 def test_the_table_is_aligned_and_counts(tmp_path):
-    write_scorecard(dsptf_rows(), {}, tmp_path)
+    write_scorecard(dsptf_rows(), tmp_path)
     lines = text_table(read_scorecard(tmp_path)).splitlines()
     at = lines[0].index("verdict")
     gain = next(line for line in lines if line.startswith("dsptf.table1.gain "))

@@ -30,6 +30,7 @@ from storagekit.workload import FixedSize
 # of the readings of when a write is answered
 TWO = ("D-SPTF", "Hashing")
 SCHEDULERS = {"FIFO": FCFS(), "SPTF": SATF()}
+FIG9_LATENCIES = tuple(ms * MS for ms in (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3))
 # what section 5.1.1 calls the queue length: copies of writes that are answered are left to their bricks
 QUEUE = Measure(
     "queue_length",
@@ -178,7 +179,7 @@ def fig5_readings(
 def fig9(
     effort: Effort = QUICK,
     *,
-    latencies: Sequence[float] = tuple(ms * MS for ms in (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3)),
+    latencies: Sequence[float] = FIG9_LATENCIES,
     read_shares: Sequence[float] = (0.67, 0.9),
 ) -> xr.Dataset:
     """Throughput per replica of D-SPTF against the one-way network latency, eight replicas (figure 9).

@@ -1,0 +1,16 @@
+"""The book: one static site of what the runs in a folder found, with the documents and the reference.
+
+Sphinx makes it (`conf.py`), with MyST for notebooks and Markdown, of sources that are written into a folder beside the
+results and are gone when it is there.
+
+==================  ==========================================================
+site                when it is made, and how it comes into its place
+chapter             a paper's page
+pages               start, scorecard, gallery
+reference           a page for each room
+mathml, docstrings  equations; docstrings, for Sphinx
+==================  ==========================================================
+"""
+
+from storagekit.reproduce.book.site import Book as Book
+from storagekit.reproduce.book.site import BookError as BookError

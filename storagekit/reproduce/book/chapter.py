@@ -1,0 +1,184 @@
+"""A paper's page: its executed notebook, with names for what can be linked to and links to what lies beside it."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell, new_notebook, new_output
+
+from storagekit.reproduce.scorecard import Row
+
+_SVG, _HTML = "image/svg+xml", "text/html"
+_SIZE = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)" height="([\d.]+)"')
+# what hides a cell's code behind a word to click on
+_FOLDED = "hide-input"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an exhibit stands on its paper's page.
+
+    chart: the id of its picture, of its claims where it has none. code, prose: the ids of the cell that makes it and of what
+    is said before. data: the name of the files with its numbers, of the exhibit before it where it has none itself, or "".
+    alt: what its picture shows, "" where there is none. size: of the picture, width and height in pixels, as far as known.
+    """
+
+    paper: str
+    chart: str
+    code: str
+    prose: str
+    data: str
+    alt: str = ""
+    size: tuple[str, ...] = ()
+
+    def picture(self, to: str) -> str:
+        """The picture as an HTML element, as large as it will be before it is loaded: a link to a place keeps its aim.
+
+        to: from the page to the folder of the results, "" or "../".
+        """
+        size = "".join(f' {name}="{value}"' for name, value in zip(("width", "height"), self.size, strict=False))
+        return f'<img src="{to}{self.paper}/{self.data}.svg" alt="{escape(self.alt)}"{size} loading="lazy">'
+
+
+def title(notebook: NotebookNode, paper: str) -> str:
+    """What the notebook's first heading calls the paper, by its key where there is none."""
+    first = notebook.cells[0].source.partition("\n")[0] if notebook.cells else ""
+    return first.lstrip("# ").partition(",")[0] if first.startswith("# ") else paper
+
+
+def places(notebook: NotebookNode, rows: Sequence[Row]) -> dict[str, Place]:
+    """The exhibits that an executed notebook shows or states claims of, in its order. rows: of the scorecard."""
+    exhibits = {row.id: row.exhibit for row in rows}
+    found: dict[str, Place] = {}
+    prose, shown = 0, ""
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown":
+            prose, shown = number, "" if cell.source.lstrip().startswith("#") else shown
+        anchors = f"code-{number}", f"prose-{prose}"
+        for exhibit, alt, size in _shown(cell):
+            paper, _, shown = exhibit.partition(".")
+            found[exhibit] = Place(paper, exhibit, *anchors, shown, alt, size)
+        for exhibit in dict.fromkeys(exhibits[claim] for claim in _claimed(cell)):
+            found.setdefault(exhibit, Place(exhibit.partition(".")[0], exhibit, *anchors, shown))
+    return found
+
+
+def chapter(notebook: NotebookNode, paper: str, rows: Sequence[Row]) -> NotebookNode:
+    """The page of `paper` as a notebook for MyST: code folded, progress bars left out, pictures taken from beside the page.
+
+    rows: of the scorecard.
+    """
+    stands = places(notebook, rows)
+    spoken_of = {place.prose for place in stands.values()}
+    cells = []
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown":
+            anchor = f'<span id="prose-{number}"></span>\n\n' if f"prose-{number}" in spoken_of else ""
+            cells.append(new_markdown_cell(anchor + cell.source))
+        elif cell.cell_type == "code":
+            cells += _code(cell, number, paper, stands, rows)
+    cells.insert(1, new_markdown_cell(_beside(paper, notebook)))
+    return new_notebook(cells=cells, metadata={"language_info": {"name": "python", "pygments_lexer": "python"}})
+
+
+def unwritten(name: str, why: str) -> NotebookNode:
+    """The page of a paper of which there is no finished run. why: in Markdown."""
+    return new_notebook(cells=[new_markdown_cell(f"# {name}\n\n{why}")])
+
+
+def data_links(paper: str, name: str, to: str) -> str:
+    """Links to an exhibit's files. to: from the page to the folder of the results, "" or "../"."""
+    kinds = {"summary.csv": "means", "csv": "CSV", "nc": "NetCDF"}
+    return ", ".join(f'<a href="{to}{paper}/{name}.{suffix}">{kind}</a>' for suffix, kind in kinds.items())
+
+
+def _code(
+    cell: NotebookNode, number: int, paper: str, stands: Mapping[str, Place], rows: Sequence[Row]
+) -> Iterator[NotebookNode]:
+    claimed = _claimed(cell)
+    shown = [exhibit for exhibit, *_ in _shown(cell)]
+    if shown or claimed:
+        yield new_markdown_cell(f'<span id="code-{number}"></span>')
+    tags = [*cell.metadata.get("tags", ()), _FOLDED]
+    without = dict.fromkeys(row.exhibit for row in rows if row.id in claimed and not stands[row.exhibit].alt)
+    outputs = [one for old in cell.outputs for one in _output(old, stands, list(without))]
+    yield NotebookNode(cell | {"metadata": NotebookNode(tags=tags), "outputs": outputs})
+    for exhibit in shown:
+        claims = sum(row.exhibit == exhibit for row in rows)
+        yield new_markdown_cell(_below(exhibit, cell.source, paper, number, claims))
+
+
+def _output(output: NotebookNode, stands: Mapping[str, Place], without: Sequence[str]) -> Iterator[NotebookNode]:
+    """An output as the page has it; what went to stderr, progress bars above all, stays in the notebook.
+
+    without: the exhibits whose claims a table of claims holds and that have no picture.
+    """
+    data, about = output.get("data", {}), output.get("metadata", {})
+    exhibit = about.get(_SVG, {}).get("exhibit")
+    if output.get("name") == "stderr":
+        return
+    if exhibit:
+        yield _html(f'<figure class="exhibit" id="{exhibit}">{stands[exhibit].picture("../")}</figure>')
+        if _HTML in data:
+            yield _html(data[_HTML])
+    elif _SVG in data:
+        yield _html(f'<figure class="exhibit">{data[_SVG]}</figure>')
+    elif "claims" in about.get(_HTML, {}):
+        named = "".join(f'<span id="{exhibit}"></span>' for exhibit in without)
+        yield _html(f'<div class="claims">{named}{data[_HTML]}</div>')
+    else:
+        yield output
+
+
+def _html(text: str) -> NotebookNode:
+    return new_output("display_data", {_HTML: text})
+
+
+def _below(exhibit: str, source: str, paper: str, number: int, claims: int) -> str:
+    """What stands below a chart: its claims, its data, its code."""
+    name = exhibit.partition(".")[2]
+    parts = [f'<a href="../scorecard.html#exhibit={exhibit}">{claims} claim{"s" * (claims != 1)}</a>'] if claims else []
+    parts.append(f"data: {data_links(paper, name, '../')}")
+    made_by = "".join(f", {{py:obj}}`{called} <storagekit.papers.{path}>`" for called, path in _calls(source, paper))
+    parts.append(f'code: <a href="#code-{number}">the cell above</a>{made_by}')
+    return f'<span class="beside">{" · ".join(parts)}</span>'
+
+
+def _calls(source: str, paper: str) -> list[tuple[str, str]]:
+    """The functions of the paper's room that a cell calls: as it calls them, and where they are in `papers`."""
+    homes = {paper: paper, "draw": f"{paper}.draw"}
+    calls = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    named = [call for call in calls if isinstance(call, ast.Attribute)]
+    called = {(call.value.id, call.attr) for call in named if isinstance(call.value, ast.Name)}
+    return [(f"{room}.{name}", f"{homes[room]}.{name}") for room, name in sorted(called) if room in homes]
+
+
+def _beside(paper: str, notebook: NotebookNode) -> str:
+    """What stands below a page's title: how the run was asked for, and what else there is of it."""
+    given: Mapping[str, Any] = notebook.metadata.get("papermill", {}).get("parameters", {})
+    asked = [f"{name} {given[name]}" for name in ("profile", "seed") if name in given]
+    links = [
+        f'<a href="../scorecard.html#paper={paper}">its claims</a>',
+        f'<a href="../{paper}/{paper}.ipynb">the notebook as it ran</a>',
+        f'<a href="../{paper}/{paper}.html">this page as one file</a>',
+    ]
+    return f'<span class="beside">{" · ".join([*asked, *links])}</span>'
+
+
+def _shown(cell: NotebookNode) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """The exhibits whose pictures a cell shows, each with what it shows in words and its size."""
+    for output in cell.get("outputs", ()):
+        about = output.get("metadata", {}).get(_SVG, {})
+        if "exhibit" in about:
+            size = _SIZE.search(output["data"][_SVG])
+            yield about["exhibit"], about.get("alt") or about["exhibit"], size.groups() if size else ()
+
+
+def _claimed(cell: NotebookNode) -> list[str]:
+    """The ids of the claims that a cell states measurements of."""
+    told: Iterable[Any] = (output.get("metadata", {}).get(_HTML, {}) for output in cell.get("outputs", ()))
+    return [claim for about in told for claim in about.get("claims", ())]

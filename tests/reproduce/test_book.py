@@ -1,0 +1,268 @@
+"""The book of a run that was never run: every link leads somewhere, no network is asked, and it is whole or not there."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from storagekit.reproduce import cache
+from storagekit.reproduce.book import Book, BookError, site
+from storagekit.reproduce.book.chapter import chapter, places
+from storagekit.reproduce.book.docstrings import literal
+from storagekit.reproduce.claims import load_claims, papers
+from storagekit.reproduce.files import write_text
+from storagekit.reproduce.one_file import html
+from storagekit.reproduce.report import html_table, write_scorecard
+from storagekit.reproduce.scorecard import Measurement, score
+
+# a short room, so that Sphinx need not start JAX
+ROOMS = ("storagekit.units",)
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"></svg>'
+ROWS = tuple(
+    score(load_claims("dsptf"), [Measurement("dsptf.table1.gain", 1.41), Measurement("dsptf.protocol.once", True)])
+)
+
+
+def claims_of(*names: str):
+    rows = [row for row in ROWS if row.id in names]
+    about = {"text/html": {"claims": [row.id for row in rows]}}
+    return new_output("execute_result", {"text/html": html_table(rows, {})}, metadata=about)
+
+
+def picture_of(exhibit: str, alt: str):
+    about = {"image/svg+xml": {"exhibit": exhibit, "alt": alt}}
+    return new_output("execute_result", {"image/svg+xml": SVG, "text/plain": "<SVG>"}, metadata=about)
+
+
+def executed():
+    """A notebook as papermill leaves it: an equation, a chart, its claims, and those of an exhibit without a chart."""
+    cells = [
+        new_markdown_cell("# D-SPTF, reproduced\n\nOf two equations."),
+        new_code_cell('profile = "quick"', metadata={"tags": ["parameters"]}),
+        new_markdown_cell("## Table 1\n\nThe wait is $R/2$:\n\n$$R_r = \\frac{R}{2D}$$"),
+        new_code_cell(
+            'page.show("table1", dsptf.table1(), draw.table1())',
+            outputs=[
+                new_output("stream", name="stderr", text="drives: 9 of 10"),
+                picture_of("dsptf.table1", 'more "gain" <here>'),
+            ],
+        ),
+        new_code_cell("page.claim(dsptf.table1_findings())", outputs=[claims_of("dsptf.table1.gain")]),
+        new_markdown_cell("## The protocol"),
+        new_code_cell("page.claim(dsptf.protocol())", outputs=[claims_of("dsptf.protocol.once")]),
+    ]
+    return new_notebook(cells=cells, metadata={"papermill": {"parameters": {"profile": "quick", "seed": 3}}})
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory) -> Book:
+    """The book of one finished paper, one that failed and three that have not run."""
+    out = tmp_path_factory.mktemp("out")
+    folder = out / "dsptf"
+    write_text(folder / "dsptf.ipynb", nbformat.writes(executed()))
+    for name in ("table1.svg", "table1.csv", "table1.nc", "dsptf.html"):
+        write_text(folder / name, SVG)
+    cache.finish(folder, "made up", {})
+    write_scorecard(ROWS, out)
+    write_text(out / "mine" / "index.html", "the reader's own")
+    made = Book(out, ROWS, {"swift": "swift.ipynb, cell [4]: ValueError: no"}, ROOMS)
+    assert made.write() == ""
+    return made
+
+
+class Links(HTMLParser):
+    """The ids of a page, where it leads, and what it loads."""
+
+    def __init__(self, page: Path):
+        super().__init__()
+        self.ids, self.leads, self.loads = set(), [], []
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.ids |= {given[name] for name in ("id", "name") if given.get(name)}
+        if tag == "a" and "href" in given:
+            self.leads.append(given["href"])
+        self.loads += [given[name] for name in ("src", "srcset", "data") if given.get(name)]
+        self.loads += [given["href"]] if tag == "link" and given.get("rel") != "canonical" else []
+
+
+@pytest.fixture(scope="module")
+def pages(book) -> dict[Path, Links]:
+    names = [name for name in book.out.rglob("*.html") if name.parent.name not in ("mine", "dsptf")]
+    return {page: Links(page) for page in names}
+
+
+def broken(page: Path, link: str, pages: dict[Path, Links]) -> bool:
+    """Whether an internal link leads to no file, or to no place in a page of the book."""
+    to = urlsplit(link)
+    target = (page.parent / unquote(to.path)).resolve() if to.path else page
+    place = unquote(to.fragment)
+    return not target.is_file() or bool(
+        place and "=" not in place and target in pages and place not in pages[target].ids
+    )
+
+
+def test_every_link_leads_somewhere(pages, book):
+    assert {page.relative_to(book.out).as_posix() for page in pages} >= {
+        "index.html",
+        "scorecard.html",
+        "gallery.html",
+        *(f"papers/{paper}.html" for paper in papers()),
+        "docs/tutorials/index.html",
+        "docs/howto/index.html",
+        "docs/model/index.html",
+        "docs/reference/index.html",
+        "api/storagekit.units.html",
+    }
+    inside = [
+        (page, link) for page, its in pages.items() for link in its.leads + its.loads if not urlsplit(link).scheme
+    ]
+    assert len(inside) > 500
+    assert not [(page.name, link) for page, link in inside if broken(page, link, pages)]
+
+
+def test_nothing_is_loaded_from_anywhere_else(pages, book):
+    loaded = [link for its in pages.values() for link in its.loads]
+    assert loaded and not [
+        link for link in loaded if urlsplit(link).scheme not in ("", "data") or link.startswith("//")
+    ]
+    styles = "".join(path.read_text(encoding="utf-8") for path in (book.out / "_static").rglob("*.css"))
+    asked = re.findall(r"(?:@import|url\()[^;)]*//[^;)]*", styles)
+    assert not [one for one in asked if "data:" not in one]
+    assert not [link for link in loaded if "mathjax" in link.lower()]
+
+
+def test_every_claim_has_a_row_that_leads_to_its_place(pages, book):
+    text = (book.out / "scorecard.html").read_text(encoding="utf-8")
+    rows = dict(re.findall(r'<tr id="([^"]+)"(.*?)</tr>', text, re.DOTALL))
+    assert rows.keys() == {row.id for row in ROWS}
+    leads = {name: re.findall(r'<a href="([^"]+)">([^<]+)</a>', row) for name, row in rows.items()}
+    assert all(leads.values())
+    assert [word for _, word in leads["dsptf.table1.gain"]] == ["chart", "CSV", "NetCDF", "code", "text"]
+    assert leads["dsptf.table1.gain"][0][0] == "papers/dsptf.html#dsptf.table1"
+    assert leads["dsptf.protocol.once"][0] == ("papers/dsptf.html#dsptf.protocol", "claims")
+    assert leads["dsptf.fig1.rising"] == [("papers/dsptf.html", "the paper")]
+
+
+def test_a_chart_leads_to_its_claims_its_data_and_its_code(pages, book):
+    page = (book.out / "papers" / "dsptf.html").read_text(encoding="utf-8")
+    alt = "more &quot;gain&quot; &lt;here&gt;"
+    picture = f'<img src="../dsptf/table1.svg" alt="{alt}" width="640" height="480" loading="lazy">'
+    assert f'<figure class="exhibit" id="dsptf.table1">{picture}</figure>' in page
+    its = sum(row.exhibit == "dsptf.table1" for row in ROWS)
+    assert f'<a href="../scorecard.html#exhibit=dsptf.table1">{its} claims</a>' in page
+    assert '<a href="../dsptf/table1.nc">NetCDF</a>' in page
+    assert "quick" in page and "9 of 10" not in page
+    assert len(re.findall(r'<details class="[^"]*\bhide\b', page)) == 4
+
+
+def test_equations_are_mathml(book, tmp_path):
+    page = (book.out / "papers" / "dsptf.html").read_text(encoding="utf-8")
+    path = tmp_path / "dsptf.ipynb"
+    nbformat.write(executed(), path)
+    for text in (page, html(path)):
+        assert text.count("<math ") == 2 and text.count('display="block"') == 1
+        assert "<mfrac><mrow><mi>R</mi></mrow><mrow><mn>2</mn><mi>D</mi></mrow></mfrac>" in text
+        assert "$R/2$" not in text and "\\frac" not in text
+
+
+def test_what_has_not_run_says_so(book):
+    told = {paper: (book.out / "papers" / f"{paper}.html").read_text(encoding="utf-8") for paper in papers()}
+    assert "The notebook failed: swift.ipynb, cell [4]: ValueError: no." in told["swift"]
+    assert "This paper has not run here: <code" in told["ars"] and ">reproduce</span>" in told["ars"]
+    assert "has not run" not in told["dsptf"]
+
+
+def test_the_results_are_beside_it_and_nothing_else(book):
+    there = {path.name for path in book.out.iterdir()}
+    assert {"dsptf", "mine", "scorecard.csv", "index.html", site.RECORD} <= there
+    assert not [name for name in there if name.startswith(".") or name in ("doctrees", "sources")]
+
+
+def test_a_second_book_is_made_only_of_something_else(book, tmp_path):
+    assert book.is_current()
+    assert not replace(book, rows=ROWS[:-1]).is_current()
+    assert not replace(book, failures={}).is_current()
+    (tmp_path / "more.md").write_text("# More")
+    assert not replace(book, docs=tmp_path).is_current()
+    page = book.out / "gallery.html"
+    page.rename(page.with_suffix(".away"))
+    assert not book.is_current()
+    page.with_suffix(".away").rename(page)
+    assert book.is_current()
+
+
+@pytest.fixture
+def small(tmp_path) -> Book:
+    write_text(tmp_path / "scorecard.csv", "results")
+    write_text(tmp_path / "api" / "mine.html", "the reader's own")
+    write_text(tmp_path / "api" / "old.html", "of an earlier book")
+    write_text(tmp_path / "old" / "old.html", "of an earlier book")
+    write_text(tmp_path / "index.html", "an earlier book")
+    write_text(tmp_path / site.RECORD, '{"fingerprint": "", "files": ["api/old.html", "old/old.html", "index.html"]}')
+    return Book(tmp_path, ROWS, rooms=ROOMS)
+
+
+def left(out: Path) -> set[str]:
+    return {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("import sys; sys.exit('first line\\nthe theme is gone')", "sphinx: the theme is gone"),
+        ("raise SystemExit(3)", "sphinx: exit status 3"),
+    ],
+)
+def test_where_it_fails_one_line_says_why_and_the_results_stay(small, monkeypatch, command, message):
+    popen = site.subprocess.Popen
+    monkeypatch.setattr(site.subprocess, "Popen", lambda _, **how: popen([site.sys.executable, "-c", command], **how))
+    with pytest.raises(BookError) as caught:
+        small.write()
+    assert message in str(caught.value) and "\n" not in str(caught.value) and str(small.out) in str(caught.value)
+    assert left(small.out) == {"scorecard.csv", "api/mine.html"}
+    assert not (small.out / "old").exists()
+
+
+def test_what_stands_in_its_place_is_an_error_too(small):
+    write_text(small.out / ".book", "a file")
+    (small.out / ".book").chmod(0o400)
+    with pytest.raises(BookError, match="the book was not made: "):
+        small.write()
+    assert "scorecard.csv" in left(small.out)
+
+
+def test_an_exhibit_without_a_chart_has_the_data_of_the_one_before_it_in_its_section():
+    page = executed()
+    page.cells[4].outputs = [claims_of("dsptf.protocol.once")]
+    found = places(page, ROWS)
+    assert (found["dsptf.protocol"].data, found["dsptf.protocol"].alt) == ("table1", "")
+    found = places(executed(), ROWS)
+    assert found["dsptf.protocol"].data == ""
+    assert found["dsptf.table1"].prose == "prose-2" and found["dsptf.protocol"].prose == "prose-5"
+    text = "".join(cell.source for cell in chapter(executed(), "dsptf", ROWS).cells)
+    assert "{py:obj}`dsptf.table1 <storagekit.papers.dsptf.table1>`" in text
+    assert "profile quick · seed 3" in text
+
+
+def test_what_is_indented_in_a_docstring_stands_as_typed():
+    lines = ["A wait.", "", "    T = S / 3D  *", "", "    more", "", "Source: x.", "", "    >>> 1", "    1"]
+    assert list(literal(lines)) == [*lines[:2], "::", "", *lines[2:]]
+    aligned = ["x: one", "    two"]
+    assert list(literal(aligned)) == aligned
+
+
+@pytest.mark.slow
+def test_every_docstring_and_every_document_reads_without_a_warning(tmp_path):
+    write_scorecard((), tmp_path)
+    assert Book(tmp_path, ()).write() == ""
+    assert (tmp_path / "api" / "storagekit.placement.html").exists() and (tmp_path / "_modules" / "storagekit").is_dir()
+    pages = {page: Links(page) for page in tmp_path.rglob("*.html")}
+    inside = [(page, link) for page, its in pages.items() for link in its.leads if not urlsplit(link).scheme]
+    assert not [(page.name, link) for page, link in inside if broken(page, link, pages)]
