@@ -6,9 +6,11 @@ Source: swift, sections 5.1 and 5.2.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.checks import require_not_negative, require_positive, require_seconds, require_whole
@@ -45,7 +47,8 @@ class Disk:
         sectors = MB // SECTOR
         # on the host: addresses of large drives have more than 32 bits
         address = np.linspace(0, drive.capacity - sectors - 1, 1_000).astype(np.int64)
-        passing = float(jnp.mean(drive.locate(address, np.full_like(address, sectors)).transfer))
+        count = np.full_like(address, sectors)
+        passing = float(jnp.mean(drive.locate(cast(Array, address), cast(Array, count)).transfer))
         return cls(seek, float(drive.revolution) / 2, MB / passing, drive.name)
 
     def transfer(self, unit: ArrayLike) -> NDArray:
