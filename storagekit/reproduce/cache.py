@@ -49,7 +49,9 @@ def _inputs(paper: str) -> Iterator[tuple[str, Path]]:
             foreign = len(parts) > 1 and _whose(*parts[:2]) in others
             # in a wheel, data and notebooks lie in the package, in folders that begin with _
             copies = bool({"_data", "_docs", "_notebooks", "_reproductions"} & set(parts[:1]))
-            hidden = copies or "__pycache__" in path.parts or path.suffix == ".ipynb"
+            # the book is made of results and decides none
+            book = parts[:2] == ("reproduce", "book")
+            hidden = copies or book or "__pycache__" in path.parts or path.suffix == ".ipynb"
             if path.is_file() and not foreign and not hidden:
                 yield f"{root.name}/{path.relative_to(root).as_posix()}", path
 

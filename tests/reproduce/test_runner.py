@@ -11,7 +11,7 @@ import pytest
 
 from storagekit import devices
 from storagekit.errors import InputError
-from storagekit.reproduce import runner
+from storagekit.reproduce import cache, runner
 from storagekit.reproduce.book import Book, BookError
 from storagekit.reproduce.report import read_scorecard
 
@@ -220,6 +220,12 @@ def test_the_book_is_bound_of_what_there_is_and_where_it_fails_the_results_stay(
     assert not run(bind=runner.bind).failed
     monkeypatch.setattr(Book, "is_current", lambda book: True)
     assert run(bind=runner.bind).book.state == "cached"
+
+
+def test_an_edit_of_the_book_s_looks_reruns_no_paper():
+    inputs = [name for name, _ in cache._inputs("swift")]
+    assert "storagekit/reproduce/page.py" in inputs and "storagekit/papers/swift/figures.py" in inputs
+    assert not [name for name in inputs if "/book/" in name]
 
 
 def test_a_folder_without_notebooks_and_one_without_our_parameters(write, run, notebooks):
