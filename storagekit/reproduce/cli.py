@@ -17,6 +17,7 @@ import typer
 from typer.exceptions import TyperException
 
 from storagekit.errors import InputError, SimulationError
+from storagekit.extras import require_extra
 from storagekit.reproduce import (
     cli_compare,
     cli_drive,
@@ -85,6 +86,7 @@ def reproduce(
     Open OUT/index.html. A second run redoes only what changed. Exit status: 0 all ran, 1 a notebook or the book failed, 2 bad
     input.
     """
+    require_extra("reproduce", "papermill", "ipykernel", "nbconvert", "sphinx", "myst_nb", "furo", "latex2mathml")
     from storagekit.reproduce import parameters, runner
 
     given = parameters.split(parameter or ())
@@ -96,9 +98,10 @@ def reproduce(
     for outcome in report.outcomes:
         print(_outcome_line(report.out, outcome))
     _print_scorecard(report.out)
-    if report.book.state == "failed":
-        print(f"storagekit: {report.book.message}", file=sys.stderr)
-    else:
+    for made in (report.lab, report.book):
+        if made.state == "failed":
+            print(f"storagekit: {made.message}", file=sys.stderr)
+    if report.book.state != "failed":
         print(report.out / "index.html")
     if report.failed:
         raise typer.Exit(1)

@@ -2,13 +2,13 @@
 
 import os
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from storagekit.errors import InputError
+from storagekit.extras import require_extra
 from storagekit.reproduce import completing
 
 FOLDER = Path("storagekit-lab")
@@ -39,8 +39,7 @@ def lab(
 
     if port is not None and not 0 < port <= HIGHEST_PORT:
         raise InputError(f"port {port}: give 1 to {HIGHEST_PORT}")
-    if find_spec("jupyterlab") is None:
-        raise InputError('jupyterlab is not installed; `pip install "storagekit[lab]"` brings it')
+    require_extra("lab", "jupyterlab", "ipywidgets", "anywidget")
     filled = fill(folder)
     opened = f"/lab/tree/{find(page, folder, filled.pages)}" if page else "/lab"
     for name in filled.kept:

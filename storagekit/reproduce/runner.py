@@ -14,7 +14,7 @@ from tqdm import tqdm
 from storagekit import devices
 from storagekit.errors import InputError
 from storagekit.reproduce import cache, claims, parameters
-from storagekit.reproduce.book import Book, BookError
+from storagekit.reproduce.book import Book, BookError, boards
 from storagekit.reproduce.page import MEASUREMENTS, PROFILES, score_paper
 from storagekit.reproduce.report import write_scorecard
 from storagekit.reproduce.scorecard import Row, score
@@ -25,7 +25,7 @@ _OURS = ("out", "profile", "seed")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a paper's notebook fared, or the book: "ran", "cached" (nothing changed since it ran) or "failed"."""
+    """How a paper's notebook, the lab's boards or the book fared: "ran", "cached" (nothing changed since) or "failed"."""
 
     paper: str
     state: str
@@ -43,11 +43,12 @@ class Report:
     rows: tuple[Row, ...]
     took: Mapping[str, Sequence[str]] = field(default_factory=dict)
     book: Outcome = Outcome("book", "cached", 0.0)
+    lab: Outcome = Outcome("lab", "cached", 0.0)
 
     @property
     def failed(self) -> bool:
-        """Whether any notebook failed, or the book."""
-        return any(outcome.state == "failed" for outcome in (*self.outcomes, self.book))
+        """Whether any notebook failed, the lab's boards, or the book."""
+        return any(outcome.state == "failed" for outcome in (*self.outcomes, self.lab, self.book))
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,11 @@ def reproduce(
 ) -> Report:
     """Run the notebooks of `papers` (all there are, if none is named), then write the scorecard and the book, OUT/index.html.
 
-    out: folder of the results, one folder per paper. profile: "quick" or "full". given: texts for
-    further parameters, for those of the notebooks that have them. jobs: notebooks run side by side, by default one for each
-    core: most of what compiles, and every chart, keeps but one of them busy. notebooks: their folder, by
-    default the package's own. bind: what makes the book. A notebook that fails is reported, and the others run.
+    out: folder of the results, one folder per paper. profile: "quick" or "full". given: texts for further parameters, for
+    those of the notebooks that have them. The lab's boards come into the book of all papers. jobs: notebooks run side by
+    side, by default one for each core: most of what compiles, and every chart, keeps but one of them busy. notebooks:
+    their folder, by default the package's own. bind: what makes the book. A notebook that fails is reported, and the
+    others run.
     Raises InputError, before anything runs, for a paper, profile, parameter or number of jobs that
     cannot be.
     """
@@ -110,12 +112,29 @@ def reproduce(
     given = _with_whole_paths(given or {}, took)
     plans = [_plan(paper, folder, ours, parameters.check(given, others)) for paper, others in defaults.items()]
     environment = devices.environment(min(jobs, len(plans)))
-    with _progress(plans) as on_cell, _pool(jobs) as pool:
-        outcomes = tuple(pool.map(lambda plan: _run(plan, environment, on_cell), plans))
+    whole = not papers and notebooks is None
+    with (
+        _progress(plans, len(boards.BOARDS) if whole and not boards.are_current(out) else 0) as done,
+        _pool(jobs) as pool,
+    ):
+        running = pool.map(lambda plan: _run(plan, environment, done), plans)
+        # beside the last notebook, which leaves a core idle
+        drawing = pool.submit(_export, out, environment, done) if whole else None
+        outcomes = tuple(running)
+        lab = drawing.result() if drawing else Report.lab
     rows = tuple(_score_all(out, outcomes))
     write_scorecard(rows, out)
     failures = {one.paper: one.message.partition(";")[0] for one in outcomes if one.state == "failed"}
-    return Report(out, outcomes, rows, took, bind(Book(out, rows, failures)))
+    return Report(out, outcomes, rows, took, bind(Book(out, rows, failures)), lab)
+
+
+def _export(out: Path, environment: Mapping[str, str], on_board: Callable[[], None]) -> Outcome:
+    """The lab's boards, where they are not there as this code makes them."""
+    if boards.are_current(out):
+        return Outcome("lab", "cached", 0.0)
+    begin = time.monotonic()
+    why = boards.export(out, environment, on_board)
+    return Outcome("lab", "failed" if why else "ran", time.monotonic() - begin, why)
 
 
 def _output_folder(out: str | Path) -> Path:
@@ -206,13 +225,13 @@ def _run(plan: _Plan, environment: Mapping[str, str], on_cell: Callable[[], None
 
 
 @contextmanager
-def _progress(plans: Sequence[_Plan]) -> Iterator[Callable[[], None]]:
-    """A bar on stderr, one step a code cell of what has to run; yields what to call after each."""
+def _progress(plans: Sequence[_Plan], others: int) -> Iterator[Callable[[], None]]:
+    """A bar on stderr, one step a code cell of what has to run and `others` besides; yields what to call after each."""
     todo = [plan for plan in plans if not cache.is_current(plan.folder, plan.fingerprint)]
-    total = sum(_steps(plan) for plan in todo)
+    total = sum(_steps(plan) for plan in todo) + others
     lock = Lock()
-    label = " ".join(plan.paper for plan in todo)
-    with tqdm(total=total, desc=label, unit="cell", disable=not todo) as bar:
+    label = " ".join([*(plan.paper for plan in todo), *(["lab"] if others else [])])
+    with tqdm(total=total, desc=label, unit="cell", disable=not total) as bar:
 
         def on_cell() -> None:
             with lock:

@@ -109,13 +109,22 @@ def test_bad_input_is_one_line_with_status_2(storagekit, shipped, started, tmp_p
 
 
 def test_without_jupyterlab_it_says_what_to_install(storagekit, tmp_path, monkeypatch):
-    from storagekit.reproduce import cli_lab
+    from storagekit import extras
 
-    monkeypatch.setattr(cli_lab, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "jupyterlab" else object())
     monkeypatch.chdir(tmp_path)
     status, _, error = storagekit("lab")
     assert status == 2 and 'pip install "storagekit[lab]"' in error and error.count("\n") == 1
     assert not (tmp_path / "storagekit-lab").exists()
+
+
+def test_reproduce_without_its_extra_says_what_to_install(storagekit, monkeypatch):
+    from storagekit import extras
+
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "papermill" else object())
+    status, _, error = storagekit("reproduce", "swift")
+    assert status == 2 and error.count("\n") == 1
+    assert 'papermill is not installed; `pip install "storagekit[reproduce]"`' in error
 
 
 def test_the_kernel_is_this_interpreter_whatever_else_is_installed(tmp_path, monkeypatch):

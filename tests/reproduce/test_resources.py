@@ -36,8 +36,11 @@ def test_environment_yml_mirrors_pyproject():
     listed = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     python = f"python{project['requires-python']}"
     assert listed[:2] == [python, "pip"]
-    assert listed[2:-1] == project["dependencies"]
-    assert listed[-1] == {"pip": project["optional-dependencies"]["test"]}
+    extras = project["optional-dependencies"]
+    assert listed[2:-1] == sorted({*project["dependencies"], *extras["lab"], *extras["reproduce"]})
+    own, *tools = extras["test"]
+    assert own == "storagekit[distributed,lab,reproduce]"
+    assert listed[-1] == {"pip": sorted([*extras["distributed"], *tools])}
 
 
 @checkout
@@ -47,7 +50,7 @@ def test_constraints_pin_every_dependency_and_name_no_index():
     pinned = {line.partition("==")[0] for line in lines}
     extras = chain.from_iterable(project["optional-dependencies"].values())
     wanted = [*project["dependencies"], *extras]
-    names = {re.split(r"[\[<>=!~;]", entry)[0].strip().lower() for entry in wanted}
+    names = {re.split(r"[\[<>=!~;]", entry)[0].strip().lower() for entry in wanted} - {project["name"]}
     assert names <= pinned
     assert all(re.fullmatch(r"[a-z0-9._-]+==\S+( ; .+)?", line) for line in lines)
 

@@ -11,6 +11,7 @@ import altair as alt
 from storagekit.charts.live import words as wording
 from storagekit.charts.live.board import Board, Shown
 from storagekit.charts.live.controls import Control
+from storagekit.extras import require_extra
 
 if TYPE_CHECKING:
     from ipywidgets import HTML, Box, ValueWidget
@@ -33,6 +34,7 @@ def live(
     While a slider is dragged at most one answer is pending, which is asked with the values at that moment: the last always
     wins. What is not possible is said in the place of the words, the chart of the last answer fades meanwhile.
     """
+    require_extra("lab", "ipywidgets", "anywidget")
     from ipywidgets import HTML, Box, Layout, VBox
 
     from storagekit.charts.live.drawing import Drawing

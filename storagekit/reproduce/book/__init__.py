@@ -8,6 +8,7 @@ site                when it is made, and how it comes into its place
 chapter             a paper's page
 pages               start, scorecard, gallery
 reference           a page for each room
+boards              what the lab exports into it
 mathml, docstrings  equations; docstrings, for Sphinx
 ==================  ==========================================================
 """

@@ -5,7 +5,7 @@ from html import escape
 
 from storagekit.reproduce.book.chapter import Place, data_links
 from storagekit.reproduce.claims import RESTS
-from storagekit.reproduce.report import RULES, html_table, share_table, summary
+from storagekit.reproduce.report import NOTHING, RULES, html_table, share_table, summary
 from storagekit.reproduce.scorecard import VERDICTS, Row
 
 # what the start page shows, where the run has it: a protocol, a layout, what can be sustained
@@ -37,7 +37,7 @@ reproduced; [the scorecard](scorecard.md) says what the others are.
 
 - **The papers**: {papers}.
 - [The scorecard](scorecard.md): what the papers say, what came out here, and what each row rests on.
-- [The gallery](gallery.md): every chart of this run.
+- [The gallery](gallery.md): every chart of this run.{lab}
 - [Tutorials](docs/tutorials/index.md), [how-tos](docs/howto/index.md), and [the model and its limits](docs/model/index.md).
 - [Reference](docs/reference/index.md): every public name, from its docstring, with its source.
 
@@ -52,8 +52,11 @@ _SECTIONS = {
 }
 
 
-def index(rows: Sequence[Row], titles: Mapping[str, str], places: Mapping[str, Place]) -> str:
-    """The start page, in MyST. titles: of the papers by their keys; places: of the exhibits that the run has."""
+def index(
+    rows: Sequence[Row], titles: Mapping[str, str], places: Mapping[str, Place], lab: Mapping[str, str] = NOTHING
+) -> str:
+    """The start page, in MyST. titles: of the papers by their keys; places: of the exhibits that the run has; lab: the
+    boards that are there, and what each is about."""
     names = {paper: f'<a href="papers/{paper}.html">{escape(name)}</a>' for paper, name in titles.items()}
     shown = [name for name in _FIRST if name in places] or [name for name, place in places.items() if place.alt][:3]
     pictures = "".join(_picture(name, places[name], titles[_paper(name)], _FIRST.get(name)) for name in shown)
@@ -62,8 +65,15 @@ def index(rows: Sequence[Row], titles: Mapping[str, str], places: Mapping[str, P
         shares=_raw(f'<div class="shares">{share_table(rows, names)}</div>') if rows else "Nothing has run yet.",
         pictures=_raw(f'<div class="pictures">{pictures}</div>'),
         papers=", ".join(f"[{name}](papers/{paper}.ipynb)" for paper, name in titles.items()),
+        lab="\n- Pages that answer while you drag: " + ", ".join(_board(*one) for one in lab.items()) + "."
+        if lab
+        else "",
         toctrees="\n\n".join(_toctree(caption, pages) for caption, pages in sections.items()),
     )
+
+
+def _board(name: str, about: str) -> str:
+    return f'<a href="lab/{name}.html">{escape(about)}</a>'
 
 
 def gallery(titles: Mapping[str, str], places: Mapping[str, Place]) -> str:

@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 
 from storagekit.reproduce import cache, claims
-from storagekit.reproduce.book import chapter, pages
+from storagekit.reproduce.book import boards, chapter, pages
 from storagekit.reproduce.files import digest, write_text
 from storagekit.reproduce.report import csv_text
 from storagekit.reproduce.scorecard import Row
@@ -81,7 +81,7 @@ class Book:
         total = hashlib.sha256(csv_text(self.rows).encode())
         roots = [PACKAGE, *([] if self.docs.is_relative_to(PACKAGE) else [self.docs])]
         inputs = [path for root in roots for path in sorted(root.rglob("*")) if "__pycache__" not in path.parts]
-        inputs += [self.out / paper / cache.FINGERPRINT for paper in claims.papers()]
+        inputs += [self.out / name / cache.FINGERPRINT for name in (*claims.papers(), boards.FOLDER)]
         for path in inputs:
             if path.is_file():
                 total.update(f"{path.name} {digest(path)}\n".encode())
@@ -103,7 +103,7 @@ class Book:
             page = chapter.chapter(ran[paper], paper, self.rows) if paper in ran else self._unwritten(paper, name)
             write_text(folder / "papers" / f"{paper}.ipynb", nbformat.writes(page))
         says = {one.id: one.says for paper in titles for one in claims.load_claims(paper)}
-        write_text(folder / "index.md", pages.index(self.rows, titles, places))
+        write_text(folder / "index.md", pages.index(self.rows, titles, places, boards.there(self.out)))
         write_text(folder / "scorecard.md", pages.scorecard(self.rows, says, titles, places))
         write_text(folder / "gallery.md", pages.gallery(titles, places))
 

@@ -1,0 +1,15 @@
+"""What is installed by need: packages that an extra of storagekit brings."""
+
+from importlib.util import find_spec
+
+from storagekit.errors import InputError
+
+
+def require_extra(extra: str, *modules: str) -> None:
+    """Raises InputError where a module that the extra brings is not installed: what is missing, and what to install."""
+    lacking = [name for name in modules if find_spec(name) is None]
+    if lacking:
+        is_not = "is" if len(lacking) == 1 else "are"
+        raise InputError(
+            f'{", ".join(lacking)} {is_not} not installed; `pip install "storagekit[{extra}]"` brings what is needed'
+        )

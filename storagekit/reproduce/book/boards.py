@@ -1,0 +1,59 @@
+"""The lab's boards that the book contains: one HTML file each in OUT/lab, which answers without a kernel or a network."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from storagekit.reproduce import cache
+from storagekit.resources import PACKAGE
+
+FOLDER = "lab"
+# those that ask nothing of a reader first, with what each is about
+BOARDS = {
+    "array": "which way to keep data on some drives",
+    "protocol": "which copy is read, and who decides",
+    "fair": "what streams get of the bricks they share",
+    "sessions": "how many clients can be promised a rate",
+    "striping": "one agent for a large request, or several",
+    "own_drive": "a drive by its data sheet, beside another",
+}
+
+
+def are_current(out: Path) -> bool:
+    """Whether OUT/lab holds every board as this code makes it."""
+    return cache.is_current(out / FOLDER, _fingerprint())
+
+
+def there(out: Path) -> dict[str, str]:
+    """The boards of OUT/lab that were made whole, and what each is about."""
+    whole = cache.is_finished(out / FOLDER)
+    return {name: about for name, about in BOARDS.items() if whole and (out / FOLDER / f"{name}.html").is_file()}
+
+
+def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], None]) -> str:
+    """Write the boards to OUT/lab, each in a process of its own; returns why one could not be made, "" where all were.
+
+    on_board is called after each.
+    """
+    folder = out / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    cache.clear(folder, [f"{name}.html" for name in BOARDS])
+    before = cache.files(folder)
+    for name in BOARDS:
+        command = [sys.executable, "-m", "storagekit.reproduce", "export", name, "--out", str(folder / f"{name}.html")]
+        told = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=os.environ | dict(environment)
+        )
+        if told.returncode:
+            said = told.stderr.strip().splitlines() or [f"exit status {told.returncode}"]
+            return f"the lab's board {name} was not made: {said[-1]}"
+        on_board()
+    cache.finish(folder, _fingerprint(), before)
+    return ""
+
+
+def _fingerprint() -> str:
+    """What the boards are made from: no paper's files."""
+    return cache.fingerprint("", PACKAGE / "lab" / "__init__.py", {"boards": sorted(BOARDS)})
