@@ -9,7 +9,7 @@ def require_extra(extra: str, *modules: str) -> None:
     """Raises InputError where a module that the extra brings is not installed: what is missing, and what to install."""
     lacking = [name for name in modules if find_spec(name) is None]
     if lacking:
-        is_not = "is" if len(lacking) == 1 else "are"
+        be = "is" if len(lacking) == 1 else "are"
         raise InputError(
-            f'{", ".join(lacking)} {is_not} not installed; `pip install "storagekit[{extra}]"` brings what is needed'
+            f'{", ".join(lacking)} {be} not installed; `pip install "storagekit[{extra}]"` brings what it needs'
         )

@@ -122,10 +122,12 @@ class Store:
 
 def _write(data: xr.Dataset, folder: Path) -> None:
     """Whole or not there, also after a crash: written under a name that nobody reads, then given its own."""
+    from xarray.backends import H5NetCDFStore
+
     temporary = folder / f".{uuid4().hex}.part"
     try:
         # to_netcdf would ask a cluster's scheduler for leave to write, wherever there is a client
-        file = xr.backends.H5NetCDFStore.open(str(temporary), mode="w", lock=Lock())
+        file = H5NetCDFStore.open(str(temporary), mode="w", lock=Lock())
         with closing(file):
             data.dump_to_store(file, encoding={one: {"_FillValue": None} for one in data.variables})
         with temporary.open("r+b") as written:
