@@ -81,7 +81,7 @@ def assert_told(spec: dict):
 
 def said_by_the_paper(spec: dict) -> set[float]:
     """The numbers that a chart marks or names as the paper's, shares in percent as well."""
-    words = " ".join(line for line in spec["title"]["subtitle"] if "paper" in line)
+    words = " ".join(line for line in spec["title"]["subtitle"] if "paper" in line.lower())
     named = [row for row in rows(spec) if any("paper" in one for one in row.values() if isinstance(one, str))]
     found = figures(words) | {value for row in named for value in row.values() if isinstance(value, int | float)}
     for row in named:

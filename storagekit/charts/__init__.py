@@ -12,7 +12,6 @@ from storagekit.charts.live import offline as offline
 from storagekit.charts.marks import Side as Side
 from storagekit.charts.marks import bars as bars
 from storagekit.charts.marks import curves as curves
-from storagekit.charts.marks import explorer as explorer
 from storagekit.charts.marks import level as level
 from storagekit.charts.marks import lines as lines
 from storagekit.charts.marks import paper_points as paper_points

@@ -309,28 +309,3 @@ def paper_fill(symbol: str, **legend) -> alt.Fill:
 def paper_scale() -> alt.Scale:
     """The colour of what the paper says, which its legend calls so."""
     return alt.Scale(domain=["paper"], range=[PAPER])
-
-
-def explorer(
-    values: xr.DataArray, x: str, colour: str, slider: str, *, titles: tuple[str, str, str, str], factor: float = 1.0
-) -> alt.Chart:
-    """Curves of means over `x` for each `colour`, with a slider for a third axis; alive in a page without a kernel.
-
-    values: means over exactly these three axes. titles: of x, y, legend and slider.
-    """
-    rows = (values * factor).rename("value").reset_coords(drop=True).to_dataframe().reset_index()
-    steps = sorted(rows[slider].unique().tolist())
-    bind = alt.binding_select(options=steps, name=f"{titles[3]}: ")
-    chosen = alt.param(name="chosen", value=steps[0], bind=bind)
-    return (
-        alt.Chart(rows)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X(x, title=titles[0], scale=alt.Scale(zero=False)),
-            y=alt.Y("value", title=titles[1], scale=alt.Scale(domain=[0, factor * float(values.max())])),
-            color=alt.Color(colour, type="nominal", title=titles[2]),
-        )
-        .transform_filter(alt.datum[slider] == chosen)
-        .add_params(chosen)
-        .properties(width=WIDTH, height=HEIGHT)
-    )

@@ -41,7 +41,9 @@ def finished(
     legends: where they stand; below a row of panels they leave it its width.
     """
     length = LINE if isinstance(chart, alt.Chart | alt.LayerChart) else LONG_LINE
-    lines = [line for words in says for line in wrap(words, length, break_on_hyphens=False)]
+    found, *drawn = says or ("",)
+    said = (found[:1].upper() + found[1:], *drawn)
+    lines = [line for words in said for line in wrap(words, length, break_on_hyphens=False)]
     heading = alt.TitleParams(title, subtitle=lines)
     look = THEME["config"]
     look = look | {"legend": look["legend"] | {"orient": legends}}

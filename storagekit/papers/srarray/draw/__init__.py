@@ -14,5 +14,3 @@ from storagekit.papers.srarray.draw.replays import fig6 as fig6
 from storagekit.papers.srarray.draw.replays import fig7 as fig7
 from storagekit.papers.srarray.draw.replays import fig8 as fig8
 from storagekit.papers.srarray.draw.stand_ins import table3 as table3
-from storagekit.papers.srarray.draw.what_if import best_layouts as best_layouts
-from storagekit.papers.srarray.draw.what_if import ranking as ranking
