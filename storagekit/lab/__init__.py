@@ -48,7 +48,7 @@ def page(name: str) -> Page:
 
 
 def open(name: str, **begin: Any) -> "Box":
-    """A page's board in JupyterLab, live; its controls begin at the values of `begin`, where the page's `board` takes any."""
+    """A page's board in JupyterLab, live; its controls begin at the values of `begin`, by their names."""
     return page(name).live(**begin)
 
 

@@ -208,6 +208,15 @@ def test_a_page_of_too_many_answers_is_refused(tmp_path):
         export(Board(lambda **given: 1, bars, controls), tmp_path / "page.html", title="too many")
 
 
+def test_a_board_begins_where_it_is_told():
+    told = counted([]).beginning(number=4, sign="minus")
+    assert [one.widget().value for one in told.controls.values()] == [4, "minus"]
+    assert (told.controls["number"].low, told.controls["number"].high) == (1, 5)
+    for values, says in (({"numer": 4}, "'numer': no control"), ({"number": 9}, "begins at 9"), ({"sign": "x"}, "'x'")):
+        with pytest.raises(InputError, match=says):
+            counted([]).beginning(**values)
+
+
 def test_a_page_that_is_sent_on_has_its_scripts_inside():
     page = str(offline(bars(3)).data)
     assert page.startswith("<div><iframe srcdoc=")

@@ -5,7 +5,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,6 +51,20 @@ class Board:
     controls: Mapping[str, "Control | ValueWidget"]
     words: Callable[[Any], Any] = str
     waiting: str = ""
+
+    def beginning(self, **values: Any) -> "Board":
+        """The same board with controls that begin at these values, by their names. Raises InputError where it has no such
+        control, or the control no such value."""
+        controls = dict(self.controls)
+        for name, value in values.items():
+            control = controls.get(name)
+            if not isinstance(control, Control):
+                known = ", ".join(one for one, its in controls.items() if isinstance(its, Control))
+                raise InputError(
+                    f"{name!r}: no control of the board begins where it is told by that name; there are {known}"
+                )
+            controls[name] = control.beginning(value)
+        return replace(self, controls=controls)
 
     def shown(self, values: Mapping[str, Any]) -> Shown:
         """What it shows at these values; nothing is printed, warnings become notes among the words."""

@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from storagekit.errors import InputError
 
@@ -34,6 +34,10 @@ class Control(ABC):
     @abstractmethod
     def first(self) -> int:
         """The stop at which it begins."""
+
+    def beginning(self, value: Any) -> "Control":
+        """The same, beginning at another value."""
+        return replace(cast(Any, self), value=value)
 
 
 @dataclass(frozen=True)
