@@ -21,7 +21,7 @@ class Page:
     board: Callable[..., Board]
 
     def live(self, **begin: Any) -> "Box":
-        """The board in JupyterLab, its controls at the values of `begin`, by what the board is made with or by their names."""
+        """The board in JupyterLab, its controls at the values of `begin`, by what makes the board or by their names."""
         makes = signature(self.board).parameters
         made = self.board(**{name: value for name, value in begin.items() if name in makes})
         return live(made.beginning(**{name: value for name, value in begin.items() if name not in makes}))
