@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO, StringIO
@@ -33,6 +34,21 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
+_SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)" viewBox="0 0 [\d.]+ [\d.]+"')
+# pixels at its right edge that a picture has to spare: a reader's fonts may be wider than those it was measured with
+_SPARE = 48
+
+
+def _roomy(svg: str) -> str:
+    """A picture with room to spare at its right edge."""
+    found = _SIZE.search(svg)
+    if found is None:
+        return svg
+    width, height = float(found[1]) + _SPARE, float(found[2])
+    wide = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
+    return svg.replace(found[0], wide, 1).replace(f'<rect width="{found[1]}" ', f'<rect width="{width:g}" ', 1)
+
+
 def _as_drawn(picture: Any) -> Any:
     return picture
 
@@ -54,7 +70,7 @@ def write_chart(
     chart.save(words, format="svg")
     with replacing(png) as path:
         path.write_bytes(of_png(pixels.getvalue()))
-    write_text(svg, of_svg(words.getvalue()))
+    write_text(svg, of_svg(_roomy(words.getvalue())))
     return png, svg
 
 

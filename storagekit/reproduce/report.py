@@ -118,14 +118,19 @@ def share_table(rows: Sequence[Row], shown: Mapping[str, str] = NOTHING) -> str:
         its = [(row.rests, row.verdict) for row in rows if paper in ("", row.paper)]
         told = shares(its)
         every = shares(("paper", verdict) for _, verdict in its)
-        cells = [told.get("paper"), every.get("paper"), *(told.get(rests) for rests in RESTS[1:])]
-        numbers = "".join(f'<td class="number">{_of(cell)}</td>' for cell in cells)
+        # a share of few that rest on something else says little
+        cells = [_part(told.get("paper")), _part(every.get("paper")), *(_of(told.get(rests)) for rests in RESTS[1:])]
+        numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
         lines.append(f"<tr><td>{shown.get(paper) or escape(paper or 'all papers')}</td>{numbers}</tr>")
     return f'<table class="scorecard"><thead><tr>{head}</tr></thead>\n<tbody>{"".join(lines)}</tbody></table>'
 
 
 def _of(share: Share | None) -> str:
-    return "" if share is None else f"{share.met} of {share.judged}" + (f", {share.part:.0%}" if share.judged else "")
+    return "" if share is None else f"{share.met} of {share.judged}"
+
+
+def _part(share: Share | None) -> str:
+    return _of(share) + (f", {share.part:.0%}" if share is not None and share.judged else "")
 
 
 def html_table(rows: Sequence[Row], says: Mapping[str, str], links: Mapping[str, str] = NOTHING) -> str:

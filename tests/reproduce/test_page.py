@@ -1,13 +1,16 @@
 """What a page writes, and that it is whole or not there."""
 
+import re
+
 import altair as alt
 import numpy as np
 import pandas as pd
 import pytest
+import vl_convert
 import xarray as xr
 
 from storagekit.errors import InputError
-from storagekit.reproduce.files import replacing
+from storagekit.reproduce.files import replacing, write_chart
 from storagekit.reproduce.page import Page, load_measurements, score_paper
 from storagekit.reproduce.scorecard import Measurement
 
@@ -123,3 +126,12 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
         raise ZeroDivisionError
     assert path.read_text() == "one"
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_picture_has_room_at_its_right_edge_for_wider_fonts(tmp_path):
+    chart = alt.Chart(pd.DataFrame({"x": [1, 2]})).mark_line().encode(x="x:Q", y="x:Q")
+    drawn = vl_convert.vegalite_to_svg(chart.to_dict())
+    _, svg = write_chart(tmp_path, "one", chart)
+    width, wider = (float(re.search(r'width="([\d.]+)"', text)[1]) for text in (drawn, svg.read_text()))
+    assert wider == width + 48
+    assert f'viewBox="0 0 {wider:g} ' in svg.read_text() and f'<rect width="{wider:g}" ' in svg.read_text()
