@@ -13,8 +13,8 @@ from storagekit.reproduce.files import digest, write_text
 from storagekit.resources import PACKAGE, data_path, real_traces
 
 FINGERPRINT = "fingerprint.json"
-# folders of the package and of data/ that have a file or a folder for each paper
-_OF_PAPERS = ("papers", "claims", "real_traces")
+# folders of data/ that have a file for each paper; of the package papers/ has a folder for each
+_OF_PAPERS = ("claims", "real_traces")
 _VERSIONS = ("jax", "jaxlib", "numpy", "scipy", "xarray", "altair", "vl-convert-python")
 
 
@@ -46,7 +46,7 @@ def _inputs(paper: str) -> Iterator[tuple[str, Path]]:
     for root in (PACKAGE, data_path()):
         for path in sorted(root.rglob("*")):
             parts = path.relative_to(root).with_suffix("").parts
-            foreign = len(parts) > 1 and _whose(*parts[:2]) in others
+            foreign = len(parts) > 1 and _whose(root, *parts[:2]) in others
             # in a wheel, data and notebooks lie in the package, in folders that begin with _
             copies = bool({"_data", "_docs", "_notebooks", "_reproductions"} & set(parts[:1]))
             # the book is made of results and decides none
@@ -56,8 +56,10 @@ def _inputs(paper: str) -> Iterator[tuple[str, Path]]:
                 yield f"{root.name}/{path.relative_to(root).as_posix()}", path
 
 
-def _whose(folder: str, name: str) -> str:
-    """The paper to which a file or folder of the package or of data/ belongs, if it is a paper's."""
+def _whose(root: Path, folder: str, name: str) -> str:
+    """The paper to which a file or folder of the package, or of data/, belongs, if it is a paper's."""
+    if root == PACKAGE:
+        return name if folder == "papers" else ""
     return name if folder in _OF_PAPERS else name.partition("_")[0] if folder == "reference" else ""
 
 

@@ -1,5 +1,6 @@
 """`storagekit export`: a board of the lab as one HTML file."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -29,4 +30,8 @@ def export(
     asked, path = lab.page(page), out or Path(f"{page}.html")
     if not path.parent.is_dir():
         raise InputError(f"folder {str(path.parent)!r}: no such folder; make it, or give another file")
+    if path.is_dir() or not path.name:
+        raise InputError(f"file {str(path)!r}: a folder; give a file in it, as {path / (page + '.html')}")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"folder {str(path.parent)!r}: not to be written; give a file elsewhere")
     print(f"{asked.title}: {lab.export(page, path)}")

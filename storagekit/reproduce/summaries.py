@@ -134,7 +134,8 @@ def _place(rows: "pd.DataFrame", claim: Claim, found: Measurement | None, exhibi
     sure = found.low is not None and found.high is not None and found.low < found.high
     if isinstance(found.measured, bool) or not found.measured:
         return None
-    if not sure and not claim.id.endswith("]"):
+    # without an interval only the exhibit's own rows are told apart by their numbers
+    if not sure and not (claim.id.endswith("]") and exhibit == claim.exhibit):
         return None
     names = FIGURES if sure else FIGURES[:1]
     if not set(names) <= set(rows.columns):

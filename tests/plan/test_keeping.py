@@ -132,6 +132,25 @@ def test_what_has_no_formula_is_simulated_and_stands_beside_what_has():
     assert answer.table.basis.sel(scheme=seen.name) == "simulated"
 
 
+def test_a_simulated_scheme_that_cannot_keep_up_is_refused_as_its_formula_is():
+    """Of 112 writes of a part of a sector that four disks bear, 118 come."""
+    mine = Protocols(dispatchers=(("mine", Hashing()),))
+    asked = {"data": 20 * TB, "size": 512.0, "read_share": 0.0, "survive": 1}
+    answer = schemes(DRIVE, 4, **asked, rate=118.0, families=[mine, ReplicatedBricks(copies=2)])
+    assert not answer.feasible
+    refused = {one.name: one for one in answer.refused}
+    assert np.isinf(refused["2 copies, mine"].mean) and refused["2 copies, mine"].utilization >= 1
+
+
+def test_the_95_percent_response_is_checked_and_drawn_where_it_is_the_goal():
+    answer = schemes(DRIVE, 4, **(SCENARIO | {"data": 20 * TB}), rate=100.0, survive=1, goal=ShortestP95())
+    check = answer.check(schemes=1, seeds=2, requests=2000)
+    assert list(check.rows[0].measures) == ["mean", "p95", "p99"]
+    spec = answer.chart(check).to_dict()
+    drawn = [row for rows in spec["datasets"].values() for row in rows]
+    assert any(row.get("simulated") == pytest.approx(check.rows[0].measures["p95"].simulated / MS) for row in drawn)
+
+
 @pytest.mark.slow
 def test_large_requests_alone_are_answered_sooner_by_several_disks():
     """Half of a request takes half the transfer, and the slower of two positionings, R/6 and S/5 or so more on average."""

@@ -27,7 +27,12 @@ async function render({ model, el }) {
     await Promise.resolve();
     while (again) {
       again = false;
-      try { await draw(); } catch (error) { el.textContent = `The chart failed: ${error.message}`; }
+      try { await draw(); } catch (error) {
+        // the next answer draws anew
+        result = null;
+        drawn = null;
+        el.textContent = `The chart failed: ${error.message}`;
+      }
     }
     busy = false;
   }

@@ -38,8 +38,16 @@
     again = true;
     if (busy) return;
     busy = true;
-    while (again) { again = false; await draw(); }
-    busy = false;
+    try {
+      while (again) { again = false; await draw(); }
+    } catch (fault) {
+      // the next choice draws anew
+      result = null;
+      drawn = -1;
+      chart.textContent = `The chart could not be drawn: ${fault.message}`;
+    } finally {
+      busy = false;
+    }
   }
 
   controls.forEach((one, at) => {

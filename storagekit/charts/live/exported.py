@@ -46,8 +46,11 @@ def export(board: Board, path: str | Path, *, title: str, lead: str = "") -> Pat
     for name, part in parts.items():
         page = page.replace(f"<!--{name}-->", part)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(page, encoding="utf-8")
-    unfinished.replace(path)
+    try:
+        unfinished.write_text(page, encoding="utf-8")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
     return path
 
 

@@ -4,20 +4,18 @@ from typing import TYPE_CHECKING
 
 from storagekit.checks import require_whole
 from storagekit.errors import InputError
+from storagekit.plan.keeping.aims import ShortestP95
 from storagekit.plan.keeping.answer import SchemesAnswer
 from storagekit.plan.keeping.checked import Checked, SchemeCheck, SchemesCheck
 
 if TYPE_CHECKING:
     import xarray as xr
 
-# where less than this share of what came was served, more came than could be
-_OVERLOAD = 0.97
-
 
 def check_schemes(answer: SchemesAnswer, *, schemes: int, seeds: int, requests: int | None) -> SchemesCheck:
     """See `SchemesAnswer.check`."""
     from storagekit.metrics import interval
-    from storagekit.plan.keeping.simulating import enough, simulate_scheme
+    from storagekit.plan.keeping.simulating import OVERLOAD, enough, simulate_scheme
 
     if not answer.feasible:
         raise InputError(f"nothing to check, the question has no answer: {answer.binding}")
@@ -30,10 +28,13 @@ def check_schemes(answer: SchemesAnswer, *, schemes: int, seeds: int, requests: 
     for one in answer.ranking[:schemes]:
         length = requests or enough(needs, one.utilization)
         found = simulate_scheme(needs, one.scheme, scheduler, one.mean, range(seeds), length)
-        overloaded = needs.rate is not None and float(found.request_rate.mean()) < _OVERLOAD * needs.rate
+        overloaded = needs.rate is not None and float(found.request_rate.mean()) < OVERLOAD * needs.rate
         told = interval(found)
-        tail = told.response_quantile.sel(quantile=0.99)
-        measures = {"mean": _checked(one.mean, told.response), "p99": _checked(one.p99, tail)}
+        tails = {"p95": (one.p95, 0.95)} if isinstance(answer.goal, ShortestP95) else {}
+        measures = {"mean": _checked(one.mean, told.response)} | {
+            name: _checked(predicted, told.response_quantile.sel(quantile=share))
+            for name, (predicted, share) in (tails | {"p99": (one.p99, 0.99)}).items()
+        }
         if needs.rate is None:
             measures = {"throughput": _checked(one.throughput, told.request_rate)} | measures
         rows.append(SchemeCheck(one.name, one.scheme.doubt, measures, overloaded))

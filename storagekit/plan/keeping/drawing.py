@@ -17,6 +17,7 @@ _DRAWN, _TIMES = 16, 8
 _SHOWN = {
     "throughput": ("throughput", 1.0, "Requests a second"),
     "mean": ("mean", MS, "Mean response time (ms)"),
+    "p95": ("p95", MS, "95% of the requests answered within (ms)"),
     "p99": ("p99", MS, "99% of the requests answered within (ms)"),
     "cost": ("mean", MS, "Mean response time (ms)"),
     "space": ("mean", MS, "Mean response time (ms)"),
@@ -25,6 +26,7 @@ _SHOWN = {
 _BEST = {
     "throughput": "serves the most requests",
     "mean": "has the shortest mean response",
+    "p95": "has the shortest 95% response",
     "p99": "has the shortest tail",
     "cost": "costs least",
     "space": "leaves the most space",

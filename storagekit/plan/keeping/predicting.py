@@ -160,6 +160,8 @@ def _simulated(needs: Needs, timing: Curve | Linear, scheme: Unformulated, sched
     overhead = float(needs.drive.overhead)
     transfer = overhead + float(weights @ (needs.transfers(used).mean(axis=1) - overhead)) / scheme.cuts
     access = transfer + float(timing.mean_seek(timing.reach(used))) + float(needs.drive.revolution) / 2
+    # a write settles, and reads what it covers in part
+    access += (1 - needs.read_share) * float(np.asarray(timing.write_settle) + weights @ needs.again)
     figures = seen(needs, scheme, access, None if needs.rate is not None else scheduler)
     return dataclasses.replace(_prediction(needs, timing, scheme, figures, transfer), basis="simulated")
 

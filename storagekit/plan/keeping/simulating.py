@@ -29,6 +29,8 @@ _PAGE = 4096 // SECTOR
 # requests of a run: at least, at most, and how many times those that are outstanding, or those in which a queue forgets
 _ENOUGH, _LONGEST, _TIMES, _FORGOTTEN = 6000, 400_000, 12, 6
 _BUSIEST = 0.95
+# where less than this share of what came was served, more came than could be
+OVERLOAD = 0.97
 # of a scheme that is ranked by its simulation
 _SEEDS = range(4)
 
@@ -81,10 +83,15 @@ def seen(needs: Needs, scheme: Unformulated, access: float, scheduler: Scheduler
     found = simulate_scheme(
         needs, scheme, scheduler, access * scheme.accesses[1] / (1 - busy), _SEEDS, enough(needs, busy)
     ).mean("seed")
-    p95, p99 = (float(found.response_quantile.sel(quantile=share)) for share in (0.95, 0.99))
     works = float(found.utilization.isel(brick=slice(0, scheme.disks)).mean())
-    rate = float(found.request_rate) if needs.rate is None else needs.rate / works
-    return Figures(rate, float(found.response), p95, p99, min(works, 1 - 1e-9))
+    served, mean = float(found.request_rate), float(found.response)
+    if needs.rate is None:
+        # formulas say no quantile here, and what is ranked by one has to have the same
+        return Figures(served, mean, np.nan, np.nan, min(works, 1 - 1e-9))
+    if served < OVERLOAD * needs.rate:
+        return Figures(served, np.inf, np.inf, np.inf, 1.0)
+    p95, p99 = (float(found.response_quantile.sel(quantile=share)) for share in (0.95, 0.99))
+    return Figures(needs.rate / works, mean, p95, p99, min(works, 1 - 1e-9))
 
 
 def enough(needs: Needs, busy: float) -> int:

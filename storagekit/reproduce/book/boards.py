@@ -18,6 +18,9 @@ BOARDS = {
     "sessions": "how many clients can be promised a rate",
     "striping": "one agent for a large request, or several",
     "own_drive": "a drive by its data sheet, beside another",
+    "tour": "where the time of one request goes",
+    "sr_array": "space spent on speed: striping, rotational replicas, mirrors",
+    "bound": "how unfair sharing may be over any interval",
 }
 
 
@@ -27,9 +30,8 @@ def are_current(out: Path) -> bool:
 
 
 def there(out: Path) -> dict[str, str]:
-    """The boards of OUT/lab that were made whole, and what each is about."""
-    whole = cache.is_finished(out / FOLDER)
-    return {name: about for name, about in BOARDS.items() if whole and (out / FOLDER / f"{name}.html").is_file()}
+    """The boards of OUT/lab as this code makes them, and what each is about; none where one is missing or of other code."""
+    return dict(BOARDS) if are_current(out) else {}
 
 
 def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], None]) -> str:
@@ -37,7 +39,7 @@ def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], Non
 
     on_board is called after each.
     """
-    folder = out / FOLDER
+    folder, wanted = out / FOLDER, _fingerprint()
     folder.mkdir(parents=True, exist_ok=True)
     cache.clear(folder, [f"{name}.html" for name in BOARDS])
     before = cache.files(folder)
@@ -50,7 +52,7 @@ def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], Non
             said = told.stderr.strip().splitlines() or [f"exit status {told.returncode}"]
             return f"the lab's board {name} was not made: {said[-1]}"
         on_board()
-    cache.finish(folder, _fingerprint(), before)
+    cache.finish(folder, wanted, before)
     return ""
 
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -23,7 +24,7 @@ class Place:
     """Where an exhibit stands on its paper's page.
 
     chart: the id of its picture, of its claims where it has none. code, prose: the ids of the cell that makes it and of what
-    is said before. data: the name of the files with its numbers, of the exhibit before it where it has none itself, or "".
+    is said before. data: the name of the files with its numbers, "" where it has none of its own.
     alt: what its picture shows, "" where there is none. size: of the picture, width and height in pixels, as far as known.
     """
 
@@ -54,16 +55,16 @@ def places(notebook: NotebookNode, rows: Sequence[Row]) -> dict[str, Place]:
     """The exhibits that an executed notebook shows or states claims of, in its order. rows: of the scorecard."""
     exhibits = {row.id: row.exhibit for row in rows}
     found: dict[str, Place] = {}
-    prose, shown = 0, ""
+    prose = 0
     for number, cell in enumerate(notebook.cells):
         if cell.cell_type == "markdown":
-            prose, shown = number, "" if cell.source.lstrip().startswith("#") else shown
+            prose = number
         anchors = f"code-{number}", f"prose-{prose}"
         for exhibit, alt, size in _shown(cell):
             paper, _, shown = exhibit.partition(".")
             found[exhibit] = Place(paper, exhibit, *anchors, shown, alt, size)
         for exhibit in dict.fromkeys(exhibits[claim] for claim in _claimed(cell)):
-            found.setdefault(exhibit, Place(exhibit.partition(".")[0], exhibit, *anchors, shown))
+            found.setdefault(exhibit, Place(exhibit.partition(".")[0], exhibit, *anchors, ""))
     return found
 
 
@@ -151,7 +152,14 @@ def _below(exhibit: str, source: str, paper: str, number: int, claims: int) -> s
 def _calls(source: str, paper: str) -> list[tuple[str, str]]:
     """The functions of the paper's room that a cell calls: as it calls them, and where they are in `papers`."""
     homes = {paper: paper, "draw": f"{paper}.draw"}
-    calls = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    with suppress(SyntaxError):
+        return _named(ast.parse(source), homes)
+    # a cell of the notebook's own language, as %%time
+    return []
+
+
+def _named(cell: ast.AST, homes: Mapping[str, str]) -> list[tuple[str, str]]:
+    calls = [node.func for node in ast.walk(cell) if isinstance(node, ast.Call)]
     named = [call for call in calls if isinstance(call, ast.Attribute)]
     called = {(call.value.id, call.attr) for call in named if isinstance(call.value, ast.Name)}
     return [(f"{room}.{name}", f"{homes[room]}.{name}") for room, name in sorted(called) if room in homes]

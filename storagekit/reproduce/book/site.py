@@ -62,14 +62,14 @@ class Book:
 
         Of an earlier book nothing is left, whether or not this one could be made. Raises BookError where it could not.
         """
-        workshop = self.out / _WORKSHOP
+        workshop, wanted = self.out / _WORKSHOP, self._fingerprint()
         shutil.rmtree(workshop, ignore_errors=True)
         try:
             self._write_sources(workshop / "sources")
             warned = _sphinx(workshop, self.rooms)
             _clear(self.out)
-            self._place(workshop / "site")
-        except (OSError, BookError) as fault:
+            self._place(workshop / "site", wanted)
+        except Exception as fault:  # a notebook of a reader's may hold anything, and the results are worth more
             _clear(self.out)
             raise BookError(f"the book was not made: {fault}; the results in {self.out} are whole") from fault
         finally:
@@ -110,16 +110,16 @@ class Book:
     def _unwritten(self, paper: str, name: str) -> NotebookNode:
         why = f"This paper has not run here: `storagekit reproduce {paper}` runs it."
         if paper in self.failures:
-            why = f"The notebook failed: {self.failures[paper]}."
+            why = f"The notebook failed:\n\n```text\n{self.failures[paper].replace('```', '')}\n```"
         return chapter.unwritten(name, why)
 
-    def _place(self, site: Path) -> None:
-        """Move what Sphinx made to where it belongs, the first page last: where that is, all is."""
+    def _place(self, site: Path, wanted: str) -> None:
+        """Move what Sphinx made to where it belongs, the first page last: where that is, all is. wanted: its fingerprint."""
         made = [path.relative_to(site) for path in site.rglob("*") if path.is_file() and not path.name.startswith(".")]
         for name in sorted(made, key=lambda name: name.as_posix() == FIRST_PAGE):
             (self.out / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(site / name, self.out / name)
-        record = {"fingerprint": self._fingerprint(), "files": sorted(name.as_posix() for name in made)}
+        record = {"fingerprint": wanted, "files": sorted(name.as_posix() for name in made)}
         write_text(self.out / RECORD, json.dumps(record, indent=1) + "\n")
 
 

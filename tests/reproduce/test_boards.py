@@ -1,0 +1,50 @@
+"""The lab's boards in the book: all there, of this code, or none."""
+
+import sys
+
+import pytest
+
+from storagekit.reproduce import cache
+from storagekit.reproduce.book import boards, pages
+
+# in place of the command line: writes what it is asked for, but for a board that it is told not to
+WRITES = """
+import pathlib, sys
+name, path = sys.argv[4], pathlib.Path(sys.argv[6])
+if name == "FAILS": sys.exit("no such board")
+path.write_text(name)
+"""
+
+
+@pytest.fixture
+def python(tmp_path, monkeypatch):
+    def instead(fails: str = ""):
+        script = tmp_path / "python"
+        script.write_text(f"#!{sys.executable}\n" + WRITES.replace("FAILS", fails))
+        script.chmod(0o755)
+        monkeypatch.setattr(boards.sys, "executable", str(script))
+
+    return instead
+
+
+def test_boards_are_made_once_and_again_where_the_code_has_changed(tmp_path, python, monkeypatch):
+    python()
+    made = []
+    assert boards.there(tmp_path) == {}
+    assert boards.export(tmp_path, {}, lambda: made.append(1)) == ""
+    assert len(made) == len(boards.BOARDS) and boards.there(tmp_path) == boards.BOARDS
+    assert (tmp_path / "lab" / "array.html").read_text() == "array"
+    monkeypatch.setattr(cache, "fingerprint", lambda *given: "of other code")
+    assert not boards.are_current(tmp_path) and boards.there(tmp_path) == {}
+
+
+def test_a_board_that_fails_is_named_and_none_is_taken_for_whole(tmp_path, python):
+    python(fails="fair")
+    assert boards.export(tmp_path, {}, lambda: None) == "the lab's board fair was not made: no such board"
+    assert boards.there(tmp_path) == {}
+
+
+def test_the_first_page_leads_to_the_boards_that_are_there():
+    assert "lab/array.html" in pages.index((), {}, {}, {"array": "which <way>"})
+    assert "which &lt;way&gt;" in pages.index((), {}, {}, {"array": "which <way>"})
+    assert "lab/" not in pages.index((), {}, {})
