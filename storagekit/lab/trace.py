@@ -33,7 +33,7 @@ from storagekit.workload.trace import UNITS, RequestTrace, TraceCharacteristics,
 from storagekit.write import AllCopies
 
 if TYPE_CHECKING:
-    from ipywidgets import ValueWidget
+    from ipywidgets import Box, ValueWidget
 
 SAMPLE = "small.spc"
 SCALES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
@@ -92,9 +92,22 @@ def path_of(trace: str = "") -> Path:
     return Path(trace).expanduser() if trace else data_path("samples", SAMPLE)
 
 
-def figures(trace: str = "") -> pd.DataFrame:
+def dropped(page: "Box", trace: str = "") -> Path | File:
+    """The trace that a page has now, as `lab.open` made it: the file that was dropped there, or else that of `path_of`."""
+    from ipywidgets import FileUpload
+
+    waiting: list[Any] = [page]
+    while waiting:
+        widget = waiting.pop()
+        if isinstance(widget, FileUpload) and widget.value:
+            return Upload("", path_of(trace)).meaning(widget.value)
+        waiting += getattr(widget, "children", ())
+    return path_of(trace)
+
+
+def figures(asked: Path | File) -> pd.DataFrame:
     """Every figure of a trace with its unit; "-" where the trace cannot say."""
-    _, found = _known(path_of(trace))
+    _, found = _known(asked)
     shown = {name: ["-" if value is None else f"{value:,.4g}", UNITS[name]] for name, value in found.as_dict().items()}
     return pd.DataFrame.from_dict(shown, orient="index", columns=["value", "unit"]).rename(
         lambda name: name.replace("_", " ")
@@ -284,7 +297,7 @@ PAGE = Page(
 
 
 def compared(
-    trace: str = "",
+    asked: Path | File,
     drive: str = NEARLINE,
     bricks: int = 2,
     copies: int = 2,
@@ -294,10 +307,10 @@ def compared(
 ) -> Comparison:
     """The first `requests` of a trace through three ways to choose among `copies` of each block on `bricks` drives: by its
     address (hashing), the shorter queue, and whoever reaches it first (D-SPTF)."""
-    disk, whole = mechanical(drive), read(path_of(trace))
+    disk, whole = mechanical(drive), _known(asked)[0]
     placement = Replicas(bricks) if copies == bricks else Declustered(bricks, copies)
     ways = {"hashing": Hashing(), "shorter queue": ShortestQueue(2), "D-SPTF": DSPTF(latency=50 * US)}
-    asked = {name: System(disk, placement, way, SATF(), AllCopies()) for name, way in ways.items()}
+    systems = {name: System(disk, placement, way, SATF(), AllCopies()) for name, way in ways.items()}
     count = None if requests is None else min(requests, len(whole))
     with plain():
-        return compare(whole, asked, seeds=seeds, requests=count, scale=scale)
+        return compare(whole, systems, seeds=seeds, requests=count, scale=scale)

@@ -1,8 +1,12 @@
 """Your own trace and your own drive: what is dropped, typed or measured."""
 
+import datetime
+
 import numpy as np
 import pytest
+from ipywidgets import FileUpload
 
+from storagekit import lab
 from storagekit.drive import load_drive
 from storagekit.lab import own_drive, trace
 from storagekit.lab.drives import NEARLINE, mechanical
@@ -87,3 +91,16 @@ def test_the_fit_finds_out_what_the_sheet_did_not_say():
     table = own_drive.judged(log, NEARLINE, found)
     assert table.demerit["fitted", "all"] < 0.05 * table.demerit["data sheet", "all"]
     assert table.demerit["fitted", "all"] < 0.1
+
+
+def test_a_dropped_file_is_what_figures_and_comparison_are_of():
+    page = lab.open("trace", disks=4)
+    assert trace.dropped(page) == trace.path_of()
+    (upload,) = [one for one in page.children[0].children if isinstance(one, FileUpload)]
+    now = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    upload.value = ({"name": "mine.spc", "type": "", "size": len(SPC), "content": SPC, "last_modified": now},)
+    file = trace.dropped(page)
+    assert isinstance(file, trace.File) and file.content == SPC
+    assert (
+        trace.figures(file).loc["requests", "value"] == "4" != trace.figures(trace.path_of()).loc["requests", "value"]
+    )

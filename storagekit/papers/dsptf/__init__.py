@@ -26,7 +26,6 @@ from storagekit.papers.dsptf.loops import fig5_findings as fig5_findings
 from storagekit.papers.dsptf.loops import fig5_readings as fig5_readings
 from storagekit.papers.dsptf.loops import fig9 as fig9
 from storagekit.papers.dsptf.loops import fig9_findings as fig9_findings
-from storagekit.papers.dsptf.loops import replicas_and_reads as replicas_and_reads
 from storagekit.papers.dsptf.loops import table1 as table1
 from storagekit.papers.dsptf.loops import table1_findings as table1_findings
 from storagekit.papers.dsptf.loops import table1_readings as table1_readings

@@ -131,34 +131,6 @@ def fig5(
     return sweep_loops(loop, {"scheme": list(dispatch), "replicas": list(replicas)}, effort, "fig5")
 
 
-def replicas_and_reads(
-    effort: Effort = QUICK,
-    *,
-    schemes: Sequence[Row] = tuple(SCHEMES),
-    replicas: Sequence[int] = (2, 4, 8),
-    read_shares: Sequence[float] = (0.67, 0.9, 1.0),
-    outstanding: int = 16,
-    reading: str = "receiving brick",
-    drive: str = "atlas10k",
-) -> xr.Dataset:
-    """The four schemes over replicas and shares of reads at once: figure 5 in every shade of table 1. schemes: as in
-    `table1`."""
-    dispatch = dispatchers(schemes, SCHEMES)
-
-    def loop(scheme: str, replicas: int, read_share: float) -> Scenario:
-        return group(
-            dispatch[scheme],
-            replicas=replicas,
-            outstanding=outstanding,
-            read_share=read_share,
-            reading=reading,
-            drive=drive,
-        )
-
-    axes = {"scheme": list(dispatch), "replicas": list(replicas), "read_share": list(read_shares)}
-    return sweep_loops(loop, axes, effort, "what_if")
-
-
 def fig5_readings(
     effort: Effort = QUICK,
     *,
