@@ -126,7 +126,7 @@ def test_the_chart_has_every_scheme_and_marks_what_is_overloaded(found):
     assert means["hashing"] == pytest.approx(1e3 * float(found.data.response.sel(scheme="hashing").mean()))
     assert "3 seeds" in heading(marked) and "small.spc" in heading(marked)
     # what keeps up is told of in figures; "again" is "hashing" itself
-    assert "again beside hashing: +0.0% (+0.0 to +0.0) in the mean, +0.0% at 99%" in heading(marked)
+    assert "Again beside hashing: +0.0% (+0.0 to +0.0) in the mean, +0.0% at 99%" in heading(marked)
     assert_told(marked)
 
 

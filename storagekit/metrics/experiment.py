@@ -159,7 +159,9 @@ def sweep(
     {'replicas': 2, 'depth': 2, 'seed': 8}
     """
     if not callable(build):
-        raise InputError(f"build: given {shown(build)}; give a function that makes a scenario, and the axes after it")
+        raise InputError(
+            f"what builds a sweep's scenarios: given {shown(build)}; give a function that makes one, and the axes after it"
+        )
     require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
     measured_for = extent(requests, seconds, warm_up, precise(precision, budget, allow_held_up))
     asked = Asked(tuple(listed(seeds)), measured_for, tuple(measures))

@@ -190,5 +190,5 @@ def test_utilization_law():
 
 @pytest.mark.usefixtures("unchecked")
 def test_a_sweep_says_what_was_given_in_the_wrong_place():
-    assert_refused(lambda: sweep({"copies": [1]}, scenario), "build: given")
+    assert_refused(lambda: sweep({"copies": [1]}, scenario), "what builds a sweep's scenarios: given")
     assert_refused(lambda: sweep(scenario, scenario), "axes: given the function scenario")
