@@ -46,7 +46,7 @@ def test_an_exported_page_can_ask_all_that_it_offers(name):
 
 
 def test_a_page_of_no_name_is_refused():
-    with pytest.raises(InputError, match="there are tour, .*array"):
+    with pytest.raises(InputError, match=r"there are tour, .*array"):
         lab.page("arrays")
 
 
