@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import typechecked  # noqa: F401  before anything imports storagekit
+from browsing import tab  # noqa: F401  a fixture
 from hypothesis import settings
 from jaxtyping import config
 

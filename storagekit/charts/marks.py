@@ -125,13 +125,25 @@ def _whiskers_and_points(
     sides: tuple[Side, Side],
     legend: str | None,
 ) -> tuple[alt.Chart, alt.Chart]:
-    rows = _series(table(summary, sides[1].factor), x, colour, palette, sides[0].factor)
-    present = [name for name in palette if name in set(rows[colour])]
-    base = _coloured(rows, x, colour, palette, present, sides[0], legend)
+    base, present = _base(summary, x, colour, palette, sides, legend)
     shape = alt.Shape(colour, type="nominal", scale=alt.Scale(domain=present), legend=_legend(legend))
     whisker = base.mark_rule(strokeWidth=1.2, opacity=0.4, clip=True).encode(y=_height(sides[1], "low"), y2="high")
     point = base.mark_point(size=45, filled=True, opacity=1, clip=True).encode(y=_height(sides[1]), shape=shape)
     return whisker, point
+
+
+def _base(
+    summary: xr.DataArray,
+    x: str,
+    colour: str,
+    palette: Mapping[str, str],
+    sides: tuple[Side, Side],
+    legend: str | None,
+) -> tuple[alt.Chart, list[str]]:
+    """A chart of the summary with what its marks share, and the series that are there, in the legend's order."""
+    rows = _series(table(summary, sides[1].factor), x, colour, palette, sides[0].factor)
+    present = [name for name in palette if name in set(rows[colour])]
+    return _coloured(rows, x, colour, palette, present, sides[0], legend), present
 
 
 def _series(rows: pd.DataFrame, x: str, colour: str, palette: Mapping[str, str], factor: float) -> pd.DataFrame:
@@ -196,9 +208,7 @@ def ribbons(
     legend: str | None,
 ) -> Layered:
     """A line for each series in the band of its interval: what `lines` draws where points are many."""
-    rows = _series(table(summary, sides[1].factor), x, colour, palette, sides[0].factor)
-    present = [name for name in palette if name in set(rows[colour])]
-    base = _coloured(rows, x, colour, palette, present, sides[0], legend)
+    base, present = _base(summary, x, colour, palette, sides, legend)
     scale = alt.Scale(domain=present, range=[palette[name] for name in present])
     key = alt.Legend(title=legend, symbolOpacity=1, symbolType=DASH)
     base = base.encode(color=alt.Color(colour, type="nominal", scale=scale, legend=key))

@@ -12,7 +12,7 @@ from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
 from storagekit.lab.page import Page
 from storagekit.lab.progress import plain
 from storagekit.mediator import Cluster, Even, Rehearsal, Request, evenly, fill
-from storagekit.units import KB, MB, MINUTE
+from storagekit.units import MB, MINUTE
 
 LINKS = {"10 Gb/s": 1.25e9, "25 Gb/s": 3.125e9, "100 Gb/s": 12.5e9}
 GROUPS = {"none": None, "1 for 4": 4, "1 for 8": 8}
@@ -95,7 +95,7 @@ def told(answer: Promised) -> Said:
     period = float(even.shapes.data[best]) * unit / rate
     binds = "the disks" if even.disk[best] >= even.network[best] else "the network"
     lines = [
-        f"Each object is best striped over {agents} of the {answer.cluster.agents} agents in units of {_kb(unit)}"
+        f"Each object is best striped over {agents} of the {answer.cluster.agents} agents in units of {draw.in_words(unit)}"
         + (f", {agents - int(even.shapes.data[best])} of them parity" if answer.request.group else "")
         + f": a stripe for every {period:.2f} s, the first {2 * period:.2f} s after the start.",
         f"What binds is {binds}: on average a disk works {even.busy[best]:.0%} of its time; "
@@ -113,7 +113,8 @@ def _of_units(answer: Promised) -> str:
     """What the smallest and the largest unit come to, each at its best width."""
     even, units = answer.even, np.unique(answer.even.shapes.unit)
     counts = [int(even.sessions[even.best(even.shapes.unit == unit)]) for unit in (units[0], units[-1])]
-    return f"In units of {_kb(units[0])} there would be {counts[0]:,}, in units of {_kb(units[-1])} {counts[1]:,}."
+    small, large = (draw.in_words(unit) for unit in (units[0], units[-1]))
+    return f"In units of {small} there would be {counts[0]:,}, in units of {large} {counts[1]:,}."
 
 
 def _of_striping(answer: Promised) -> str:
@@ -124,10 +125,6 @@ def _of_striping(answer: Promised) -> str:
     counts = [int(even.sessions[even.best(even.shapes.agents == count)]) for count in (agents[0], agents[-1])]
     fewest = "Not striped" if agents[0] == 1 else f"Over {agents[0]} agents"
     return f"{fewest}, there would be {counts[0]:,}; over {agents[-1]} agents, {counts[1]:,}."
-
-
-def _kb(unit: float) -> str:
-    return f"{unit / MB:g} MB" if unit >= MB else f"{unit / KB:g} KB"
 
 
 def _capital(words: str) -> str:

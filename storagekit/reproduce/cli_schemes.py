@@ -1,8 +1,9 @@
 """`storagekit plan schemes`: RAID levels, codes and SR-Arrays for given disks, side by side."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -10,6 +11,8 @@ from storagekit.errors import InputError
 from storagekit.reproduce.cli_plan import Drive, Json, plan_app
 
 _TB, _KB, _MS = 1e12, 1024, 1e-3
+
+Named = TypeVar("Named")
 
 
 def size_mix(words: str) -> float | dict[float, float]:
@@ -67,11 +70,6 @@ def schemes(
     from storagekit.plan.keeping import AIMS, ARRAYS, Protocols, ReplicatedBricks, SplitTransfers
     from storagekit.plan.keeping import schemes as ask
 
-    if goal is not None and goal not in AIMS:
-        raise InputError(f"goal {goal!r}: unknown; it is one of {', '.join(AIMS)}")
-    schedulers = {"RLOOK": RLOOK(), "RSATF": RSATF()}
-    if scheduler is not None and scheduler not in schedulers:
-        raise InputError(f"scheduler {scheduler!r}: unknown; it is one of {', '.join(schedulers)}")
     others = ([ReplicatedBricks()] if copies else []) + ([Protocols(), SplitTransfers()] if simulated else [])
     answer = ask(
         load_drive(drive),
@@ -81,20 +79,30 @@ def schemes(
         read_share=read_share,
         rate=rate,
         outstanding=outstanding,
-        goal=None if goal is None else AIMS[goal],
+        goal=_named("goal", goal, AIMS),
         survive=survive,
         mean=None if mean_ms is None else mean_ms * _MS,
         p99=None if p99_ms is None else p99_ms * _MS,
         price=price,
         budget=budget,
         families=[*ARRAYS, *others],
-        scheduler=None if scheduler is None else schedulers[scheduler],
+        scheduler=_named("scheduler", scheduler, {"RLOOK": RLOOK(), "RSATF": RSATF()}),
     )
     if not answer.feasible:
         print(json.dumps(answer.to_dict(), indent=1) if as_json else answer)
         raise typer.Exit(1)
     checked = answer.check(schemes=check) if check else None
-    drawn = [] if charts is None else _drawn(answer, checked, charts)
+    _tell(answer, checked, [] if charts is None else _drawn(answer, checked, charts), as_json)
+
+
+def _named(what: str, name: str | None, known: Mapping[str, Named]) -> Named | None:
+    """What goes by a name, None where none is given. Raises InputError for an unknown one."""
+    if name is not None and name not in known:
+        raise InputError(f"{what} {name!r}: unknown; it is one of {', '.join(known)}")
+    return None if name is None else known[name]
+
+
+def _tell(answer, checked, drawn: list[str], as_json: bool) -> None:
     if as_json:
         told = answer.to_dict() | {"check": checked.to_dict() if checked else None, "charts": drawn}
         print(json.dumps(told, indent=1))

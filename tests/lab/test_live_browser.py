@@ -1,14 +1,11 @@
 """Pages in JupyterLab, and boards in files of their own, in a real browser: run, drag, read."""
 
 import os
-import re
-import shutil
-import subprocess
-import sys
 import time
 from dataclasses import replace
 
 import pytest
+from browsing import running_lab
 
 from storagekit import lab
 from storagekit.charts import Board, export
@@ -26,52 +23,11 @@ PAGES = {
 
 
 @pytest.fixture
-def tab():
-    """A page that notes what it asks for and what goes wrong in it: `asked`, `problems`."""
-    from playwright.sync_api import sync_playwright
-
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        if os.environ.get("STORAGEKIT_REQUIRE_BROWSER") == "1":
-            pytest.fail("STORAGEKIT_REQUIRE_BROWSER=1, and there is no chromium")
-        pytest.skip("no chromium here")
-    with sync_playwright() as playwright:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=found, args=options)
-        page = browser.new_page(viewport={"width": 1500, "height": 1000})
-        page.asked, page.problems = [], []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.on("console", lambda one: page.problems.append(one.text) if one.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        yield page
-        browser.close()
-
-
-@pytest.fixture
 def jupyterlab(tmp_path):
-    """The address of JupyterLab as `storagekit lab` starts it, of a page's name."""
+    """The address of a page, by its name."""
     caches = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
-    home = {
-        **os.environ,
-        "HOME": str(tmp_path),
-        "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"),
-        "XDG_CACHE_HOME": caches,
-    }
-    command = [sys.executable, "-m", "storagekit.reproduce", "lab", "--no-browser", "--allow-root", "--folder", "mine"]
-    log = tmp_path / "log"
-    with log.open("w") as said:
-        server = subprocess.Popen(command, cwd=tmp_path, env=home, stdout=said, stderr=subprocess.STDOUT)
-    try:
-        found, until = None, time.monotonic() + 90
-        while found is None:
-            assert server.poll() is None and time.monotonic() < until, log.read_text()
-            time.sleep(0.2)
-            found = re.search(r"(http://127\.0\.0\.1:\d+/lab)\?token=(\w+)", log.read_text())
-        yield lambda page: f"{found[1]}/tree/{page}.ipynb?token={found[2]}"
-    finally:
-        server.terminate()
-        server.wait(30)
+    with running_lab(tmp_path, {"XDG_CACHE_HOME": caches}) as (address, token):
+        yield lambda page: f"{address}/lab/tree/{page}.ipynb?token={token}"
 
 
 def changed(tab, drag, said: str, chart: str) -> float:

@@ -1,7 +1,5 @@
 """The page that is sent on, and the book, in a real browser without a network."""
 
-import os
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -24,34 +22,6 @@ page.show("fig5", data, chart)
 """,
     'page.claim([Measurement("dsptf.table1.gain", 1.41)])',
 )
-
-
-@pytest.fixture
-def chromium():
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        if os.environ.get("STORAGEKIT_REQUIRE_BROWSER") == "1":
-            pytest.fail("STORAGEKIT_REQUIRE_BROWSER=1, and there is no chromium")
-        pytest.skip("no chromium here")
-    return found
-
-
-@pytest.fixture
-def tab(chromium):
-    """A page that notes what it asks for and what goes wrong in it: `asked`, `problems`."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=chromium, args=options)
-        page = browser.new_page()
-        page.asked, page.problems = [], []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.on("console", lambda message: page.problems.append(message.text))
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        yield page
-        browser.close()
 
 
 def bind_a_room(book):
@@ -107,4 +77,4 @@ def test_pages_show_everything_and_ask_nothing_of_any_network(out, tab):
     assert tab.locator("#dsptf\\.fig5 img").evaluate("img => img.getBoundingClientRect().top < innerHeight")
 
     assert not [url for url in tab.asked if not url.startswith(("data:", out.as_uri()))]
-    assert not tab.problems
+    assert not tab.said and not tab.problems

@@ -2,14 +2,14 @@
 
 import json
 import os
-import re
-import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
 import pytest
+from browsing import running_lab
 
 from storagekit import resources
 from storagekit.reproduce import lab_folder
@@ -138,23 +138,16 @@ def test_the_kernel_is_this_interpreter_whatever_else_is_installed(tmp_path, mon
 
 
 def test_jupyterlab_really_starts_and_has_the_pages(tmp_path):
-    home = {**os.environ, "HOME": str(tmp_path), "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime")}
-    command = [sys.executable, "-m", "storagekit.reproduce", "lab", "--no-browser", "--allow-root", "--folder", "mine"]
-    log = tmp_path / "log"
-    with log.open("w") as said:
-        server = subprocess.Popen(command, cwd=tmp_path, env=home, stdout=said, stderr=subprocess.STDOUT)
-    try:
-        found, until = None, time.monotonic() + 60
-        while found is None:
-            assert server.poll() is None and time.monotonic() < until, log.read_text()
-            time.sleep(0.2)
-            found = re.search(r"http://127\.0\.0\.1:(\d+)/lab\?token=(\w+)", log.read_text())
-        address = f"http://127.0.0.1:{found[1]}/api"
-        names = {one["name"] for one in asked(f"{address}/contents", found[2])["content"]}
-        kernel = asked(f"{address}/kernelspecs", found[2])["kernelspecs"]["python3"]["spec"]
-    finally:
-        server.terminate()
-        server.wait(30)
+    with running_lab(tmp_path, {}) as (address, token):
+        # the address is told before anybody listens there
+        for _ in range(100):
+            try:
+                listed = asked(f"{address}/api/contents", token)
+                break
+            except urllib.error.URLError:
+                time.sleep(0.2)
+        names = {one["name"] for one in listed["content"]}
+        kernel = asked(f"{address}/api/kernelspecs", token)["kernelspecs"]["python3"]["spec"]
     assert {path.name for path in resources.notebooks_path().glob("*.ipynb")} <= names and "papers" in names
     assert kernel["argv"][0] == sys.executable
 

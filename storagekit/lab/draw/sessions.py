@@ -18,12 +18,13 @@ _SHADES = ["#c6dbef", "#9ecae1", "#7fb6da", "#6baed6", "#4292c6", "#2171b5", "#0
 def by_shape(rows: Sequence[Mapping[str, Any]]) -> Filled:
     """Sessions against the agents of an object, a line for each unit; the most is marked. rows: of
     `lab.sessions.Promised`."""
-    named = [{**row, "named": _named(row["unit"])} for row in rows]
+    named = [{**row, "named": in_words(row["unit"])} for row in rows]
     most = [row | {"says": f"{row['sessions']:,}"} for row in named if row["best"]]
     return Filled(_CHART.spec, {"shapes": named, "best": most})
 
 
-def _named(unit: float) -> str:
+def in_words(unit: float) -> str:
+    """A striping unit, bytes, as 256 KB or 2 MB."""
     return f"{unit / MB:g} MB" if unit >= MB else f"{unit / KB:g} KB"
 
 
@@ -40,7 +41,7 @@ def _lines() -> Layered:
         "agents:Q", title="Agents of an object", scale=alt.Scale(zero=False, padding=12), axis=alt.Axis(tickMinStep=1)
     )
     y = alt.Y("sessions:Q", title="Sessions", scale=alt.Scale(zero=True), axis=alt.Axis(tickMinStep=1))
-    names = [_named(unit) for unit in reversed(UNITS)]
+    names = [in_words(unit) for unit in reversed(UNITS)]
     shades = alt.Scale(domain=names, range=_SHADES[::-1])
     colour = alt.Color("named:N", title="Unit", scale=shades, legend=alt.Legend(symbolType="stroke", symbolOpacity=1))
     base = alt.Chart(alt.NamedData(name="shapes")).encode(
