@@ -1,7 +1,6 @@
 """Schemes compared on one trace or workload: `compare`, and what it finds."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 
 from storagekit.errors import InputError
 from storagekit.units import MS
+from storagekit.whole_files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,14 +105,9 @@ class Comparison:
 
     def to_netcdf(self, path: str | Path) -> None:
         """`data` and, in the group `summary`, `summary`, as a NetCDF file: whole, or not at all."""
-        path = Path(path)
-        temporary = path.with_name(f".{path.stem}.part{path.suffix}")
-        try:
+        with replacing(Path(path)) as temporary:
             _storable(self.data).to_netcdf(temporary, engine="h5netcdf")
             _storable(self.summary).to_netcdf(temporary, engine="h5netcdf", group="summary", mode="a")
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     def chart(self) -> "Drawn":
         """Response times with their tails, and differences with their intervals."""

@@ -36,7 +36,8 @@ def words(found: xr.Dataset) -> Said:
         f"{name} {float(found.rate.sel(policy='total', stream=name).sum()) / _MB:.2f} MB/s"
         for name in found.stream.values
     )
-    lines = [f"Shared over both bricks together {gets}."]
+    held = "; ".join(f"{name} is held back by {found.attrs[f'held_back_{name}']}" for name in found.stream.values)
+    lines = [f"Shared over both bricks together {gets}; {held}."]
     if math.isinf(bound):
         return Said("No bound: g has nothing of A, or only its minimum", lines)
     head = f"At most {bound / _MB:.2f} MB apart, over any interval in which both wait at A"

@@ -89,9 +89,15 @@ def beside(yours: str, other: str) -> Beside:
     return Beside({"yours": amounts(yours), f"beside it: {names.get(other, other)}": amounts(other)})
 
 
-@lru_cache(32)
 def amounts(drive: str) -> Amounts:
     """What a drive amounts to, by name, file or data-sheet line."""
+    file = Path(drive)
+    return _amounts(drive, file.stat().st_mtime_ns if file.is_file() else 0)
+
+
+@lru_cache(32)
+def _amounts(drive: str, _written: int) -> Amounts:
+    """The same of a file as it was at that time."""
     found = mechanical(drive)
 
     def reads(scheduler: RLOOK | RSATF) -> list[float]:

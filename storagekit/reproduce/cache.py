@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from storagekit.reproduce.claims import papers
-from storagekit.reproduce.files import digest, write_text
+from storagekit.reproduce.files import digest
 from storagekit.resources import PACKAGE, data_path, real_traces
+from storagekit.whole_files import write_text
 
 FINGERPRINT = "fingerprint.json"
 # folders of data/ that have a file for each paper; of the package papers/ has a folder for each

@@ -114,7 +114,7 @@ def _bricks(arm, dispatch, schedule, write: str, drives: int, copies: int | None
 
 
 def _write(found: "Comparison", path: Path) -> None:
-    from storagekit.reproduce.files import replacing, write_text
+    from storagekit.whole_files import replacing, write_text
 
     if path.suffix == ".nc":
         path.parent.mkdir(parents=True, exist_ok=True)

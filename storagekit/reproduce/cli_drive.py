@@ -190,7 +190,7 @@ def fit(
     printed with its standard error, or with why it could not be.
     """
     from storagekit.metrics.own_drive import fit_log, judged
-    from storagekit.reproduce.files import write_text
+    from storagekit.whole_files import write_text
     from storagekit.workload.trace import read
 
     if out.suffix != ".json":

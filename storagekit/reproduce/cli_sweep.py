@@ -129,7 +129,7 @@ def _client(workers: int, scheduler_file: Path | None) -> Iterator[Any]:
 
 def _write(data: "xr.Dataset", path: Path) -> None:
     from storagekit.metrics.provenance import storable
-    from storagekit.reproduce.files import replacing
+    from storagekit.whole_files import replacing
 
     plain = data.assign_attrs({name: storable(value) for name, value in data.attrs.items()})
     named = {name: [_word(one) for one in data[name].values] for name in _axes(data) if data[name].dtype == object}

@@ -1,37 +1,16 @@
-"""Files that are whole or not there."""
+"""Charts as files, whole or not there; what a file holds."""
 
 import hashlib
-import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from storagekit.whole_files import replacing, write_text
+
 if TYPE_CHECKING:
     import altair as alt
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path, with the suffix of `path`, that becomes `path` when the block ends well.
-
-    When it does not, the temporary file is removed and whatever `path` was stays.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write `text` to `path` as UTF-8 with plain newlines, all or nothing."""
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 _SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)" viewBox="0 0 [\d.]+ [\d.]+"')

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from storagekit.errors import InputError
-from storagekit.reproduce.files import write_text
 from storagekit.resources import notebooks_path, reproductions_path
+from storagekit.whole_files import write_text
 
 # what was copied here, so that a page which its user has changed can be told from one that the package has
 RECORD = ".storagekit-lab.json"

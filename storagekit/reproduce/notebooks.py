@@ -17,8 +17,8 @@ from papermill.exceptions import PapermillExecutionError
 from traitlets import Dict
 from traitlets.config import Config
 
-from storagekit.reproduce.files import write_text
 from storagekit.reproduce.one_file import html
+from storagekit.whole_files import write_text
 
 
 class NotebookError(RuntimeError):

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 from storagekit.errors import InputError
 from storagekit.reproduce import provenance
 from storagekit.reproduce.claims import load_claims, load_exhibits, numbers
-from storagekit.reproduce.files import replacing, write_chart, write_text
+from storagekit.reproduce.files import write_chart
 from storagekit.reproduce.report import html_table, summary
 from storagekit.reproduce.scorecard import Measurement, Row, score
 from storagekit.reproduce.summaries import is_of, placed
 from storagekit.reproduce.summaries import summary as summarized
 from storagekit.reproduce.tables import folded
+from storagekit.whole_files import replacing, write_text
 
 if TYPE_CHECKING:
     import pandas as pd

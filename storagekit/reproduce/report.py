@@ -11,8 +11,8 @@ from typing import Any
 from storagekit.errors import InputError
 from storagekit.reproduce.claims import RESTS
 from storagekit.reproduce.digits import beside, fixed, printed
-from storagekit.reproduce.files import write_text
 from storagekit.reproduce.scorecard import COLUMNS, Row, Share, count, shares
+from storagekit.whole_files import write_text
 
 # of the numbers in scorecard.csv
 _DIGITS = 10

@@ -1,6 +1,7 @@
 """Your own trace and your own drive: what is dropped, typed or measured."""
 
 import datetime
+import os
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from storagekit.drive import load_drive
 from storagekit.lab import own_drive, trace
 from storagekit.lab.drives import NEARLINE, mechanical
 from storagekit.metrics import figures
+from storagekit.resources import data_path
 from storagekit.workload.trace import request_trace
 
 SPC = b"0,1000,4096,r,0.1\n0,5000,8192,w,0.3\n1,200,4096,r,0.4\n0,9000,4096,r,1.1\n"
@@ -104,3 +106,13 @@ def test_a_dropped_file_is_what_figures_and_comparison_are_of():
     assert (
         trace.figures(file).loc["requests", "value"] == "4" != trace.figures(trace.path_of()).loc["requests", "value"]
     )
+
+
+def test_a_drive_file_that_was_edited_is_read_again(tmp_path):
+    file = tmp_path / "mine.toml"
+    text = data_path("samples", "nearline.toml").read_text(encoding="utf-8")
+    file.write_text(text)
+    before = own_drive.amounts(str(file)).figures
+    file.write_text(text.replace("rpm = 7200", "rpm = 5400"))
+    os.utime(file, ns=(1, 1))
+    assert (before.rpm, own_drive.amounts(str(file)).figures.rpm) == pytest.approx((7200, 5400))

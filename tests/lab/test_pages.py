@@ -100,6 +100,22 @@ def test_a_least_share_goes_as_far_as_the_weight_does():
     assert given[1] == given[2]
 
 
+def test_the_bound_and_what_holds_streams_back_are_said():
+    said = str(bound.words(bound.answer(1, 1, 0, 30, 15, 1, 6, 4)))
+    assert "5.34 MB apart" in said and "f 5.00 MB/s, g 5.00 MB/s" in said and "g is held back by bricks A, B" in said
+    said = str(bound.words(bound.answer(1, 1, 100 / 12, 30, 15, 1, 6, 6)))
+    assert said.startswith("No bound") and "its minimum share of brick A" in said
+
+
+def test_nodes_of_several_speeds_have_a_row_for_each_protocol_and_say_who_is_soonest():
+    board = lab.page("adaptive").board()
+    shown = board.shown(begun(board) | {"rate": 50})
+    assert shown.possible, shown.said
+    found = lab.page("adaptive").board().answer(**begun(board) | {"rate": 50})
+    soonest = found.mean_response.to_series().idxmin()
+    assert found.sizes["protocol"] == 3 and f"{soonest}: " in shown.said and "all of them are served" in shown.said
+
+
 @pytest.fixture
 def compiled():
     """Names of what JAX has compiled since."""

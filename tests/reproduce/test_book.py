@@ -15,10 +15,10 @@ from storagekit.reproduce.book import Book, BookError, site
 from storagekit.reproduce.book.chapter import chapter, places
 from storagekit.reproduce.book.docstrings import literal
 from storagekit.reproduce.claims import load_claims, papers
-from storagekit.reproduce.files import write_text
 from storagekit.reproduce.one_file import html
 from storagekit.reproduce.report import html_table, write_scorecard
 from storagekit.reproduce.scorecard import Measurement, score
+from storagekit.whole_files import write_text
 
 # a short room, so that Sphinx need not start JAX
 ROOMS = ("storagekit.units",)

@@ -10,9 +10,10 @@ import vl_convert
 import xarray as xr
 
 from storagekit.errors import InputError
-from storagekit.reproduce.files import replacing, write_chart
+from storagekit.reproduce.files import write_chart
 from storagekit.reproduce.page import Page, load_measurements, score_paper
 from storagekit.reproduce.scorecard import Measurement
+from storagekit.whole_files import replacing
 
 
 @pytest.fixture

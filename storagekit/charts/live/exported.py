@@ -4,7 +4,6 @@ import base64
 import gzip
 import itertools
 import json
-import os
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +15,7 @@ from tqdm import tqdm
 from storagekit.charts.live.board import Board, Shown
 from storagekit.charts.live.controls import Choice, Control
 from storagekit.errors import InputError
+from storagekit.whole_files import write_text
 
 # so many answers take a minute or two, and some megabytes
 MOST = 5000
@@ -45,12 +45,7 @@ def export(board: Board, path: str | Path, *, title: str, lead: str = "") -> Pat
     page = _PAGE.read_text(encoding="utf-8")
     for name, part in parts.items():
         page = page.replace(f"<!--{name}-->", part)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        unfinished.write_text(page, encoding="utf-8")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    write_text(path, page)
     return path
 
 

@@ -31,6 +31,8 @@ _ENOUGH, _LONGEST, _TIMES, _FORGOTTEN = 6000, 400_000, 12, 6
 _BUSIEST = 0.95
 # where less than this share of what came was served, more came than could be
 OVERLOAD = 0.97
+# a dispatcher may halve accesses, by choosing the nearer copy, and no more
+_HOPELESS = 2.0
 # of a scheme that is ranked by its simulation
 _SEEDS = range(4)
 
@@ -71,15 +73,16 @@ def simulate_scheme(
 def seen(needs: Needs, scheme: Unformulated, access: float, scheduler: Scheduler | None) -> Figures:
     """What a simulation says of a scheme that has no formula. access: about how long one takes, seconds.
 
-    Throughput at a rate is that at which the disks would be busy all the time, were an access to take as long then. What
-    would keep them busier than a simulation can bear is overloaded.
+    Throughput at a rate is that at which the disks would be busy all the time, were an access to take as long then. What is
+    not served is overloaded, and so is, unseen, what accesses of that length would keep `_HOPELESS` times as busy.
     """
     busy = 0.0
     if needs.rate is not None:
         read, write = scheme.accesses
         busy = needs.rate * (needs.read_share * read + (1 - needs.read_share) * write) * access / scheme.disks
-        if busy >= _BUSIEST:
+        if busy >= _HOPELESS:
             return Figures(needs.rate / busy, np.inf, np.inf, np.inf, busy)
+        busy = min(busy, _BUSIEST)
     found = simulate_scheme(
         needs, scheme, scheduler, access * scheme.accesses[1] / (1 - busy), _SEEDS, enough(needs, busy)
     ).mean("seed")

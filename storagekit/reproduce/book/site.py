@@ -19,10 +19,11 @@ from tqdm import tqdm
 
 from storagekit.reproduce import cache, claims
 from storagekit.reproduce.book import boards, chapter, pages
-from storagekit.reproduce.files import digest, write_text
+from storagekit.reproduce.files import digest
 from storagekit.reproduce.report import csv_text
 from storagekit.reproduce.scorecard import Row
 from storagekit.resources import PACKAGE, docs_path, reproduction_path
+from storagekit.whole_files import write_text
 
 RECORD = "book.json"
 FIRST_PAGE = "index.html"

@@ -1,7 +1,6 @@
 """Swift's charts as data: their panels, everything that was measured in them, and the paper's points; and their pictures."""
 
 import itertools
-import re
 
 import altair as alt
 import numpy as np
@@ -163,30 +162,6 @@ def test_todays_parts_have_a_panel_for_each_device_and_link():
     assert {"Data-rate (GB/s)", "Striping unit"} <= titles(spec)
 
 
-def ones_own(disks: int) -> xr.Dataset:
-    """Of `papers.swift.what_if`: 100 requests of 2 MB a second at most."""
-    _, data = against_load(disks=[disks])
-    busy = np.array([[0.02, 0.5, 0.9], [0.01, 0.25, 0.45]])[None]
-    told = {"drive": "NVMe", "saturation": 100.0, "request": 2 * KB * KB, "bottleneck": "client link"}
-    return (
-        data.assign(utilization=(("disks", "resource", "load"), busy))
-        .assign_coords(resource=["client link", "disk"])
-        .assign_attrs(told)
-    )
-
-
-@pytest.mark.parametrize("disks", [12, 16])
-def test_a_system_of_ones_own_is_one_line_whatever_its_disks(disks):
-    spec = draw.what_if(ones_own(disks)).to_dict()
-    assert {one["disks"] for one in rows(spec)} == {str(disks)} and len(rows(spec)) == 3
-    assert all(list(scale) == [str(disks)] for scale in colours(spec))
-    assert "NVMe" in heading(spec) and "210 MB/s" in heading(spec)
-    # how busy each is, and which of them is the limit
-    busy = {name: float(share) for name, share in re.findall(r"(client link|disk) (\d+)%", heading(spec))}
-    assert busy == {"client link": 90, "disk": 45}
-    assert "client link" in spec["title"]["text"] and "disk" not in spec["title"]["text"]
-
-
 def mediator() -> tuple[xr.Dataset, xr.Dataset]:
     """Of `choices` and of `allocation`, over `statistic`."""
     chosen = xr.Dataset({"agents": ("rate", [1.0, 3.0]), "unit": ("rate", [2.0**20, 2.0**18])}, {"rate": [1e5, 2e7]})
@@ -208,7 +183,6 @@ CHARTS = {
     "allocation": lambda paper: draw_sessions.allocation(mediator()[1]),
     "redundancy": lambda paper: draw_studies.redundancy(redundancy_rates()),
     "check_data": lambda paper: draw_studies.check_data(check_rates()),
-    "what_if": lambda paper: draw.what_if(ones_own(12)),
     "modern": lambda paper: draw_studies.modern(modern_rates()),
 }
 # exhibits of the claims that a chart has under another name

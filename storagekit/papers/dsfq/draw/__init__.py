@@ -10,4 +10,3 @@ from storagekit.papers.dsfq.draw.sharing import fig11 as fig11
 from storagekit.papers.dsfq.draw.sharing import fig12 as fig12
 from storagekit.papers.dsfq.draw.theorems import counterexample as counterexample
 from storagekit.papers.dsfq.draw.theorems import search as search
-from storagekit.papers.dsfq.draw.what_if import what_if as what_if

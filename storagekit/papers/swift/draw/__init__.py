@@ -4,7 +4,6 @@ from storagekit.papers.swift.draw.figures import fig3 as fig3
 from storagekit.papers.swift.draw.figures import fig4 as fig4
 from storagekit.papers.swift.draw.figures import fig5 as fig5
 from storagekit.papers.swift.draw.figures import fig6 as fig6
-from storagekit.papers.swift.draw.figures import what_if as what_if
 from storagekit.papers.swift.draw.prototype import intervals as intervals
 from storagekit.papers.swift.draw.prototype import reads as reads
 from storagekit.papers.swift.draw.prototype import tables as tables

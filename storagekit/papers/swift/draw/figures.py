@@ -10,7 +10,6 @@ from storagekit.charts.marks import Layered, Side, from_zero, lines, paper_point
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import COLOURS, HEIGHT, finished
 from storagekit.papers.swift.draw.palette import DISK_COLOURS, MEGA, UNIT_COLOURS, in_kb
-from storagekit.units import MB
 
 BAND = "shaded: what formulas allow, disks alone"
 SUSTAINED = "at the load where a request takes, on average, as long as requests are apart; whiskers: 95%"
@@ -105,22 +104,6 @@ def _sustained(
     drawn = lines(summary, "disks", colour, palette, sides, legend)
     mark = paper_points([(32, said)], "disks", (sides[0].title, sides[1].title))
     return finished(alt.layer(drawn, mark), heading, finding, SUSTAINED)
-
-
-def what_if(data: xr.Dataset) -> alt.TopLevelMixin:
-    """The completion time of one system against load, and what limits it. data: of `papers.swift.what_if`."""
-    said = data.attrs
-    rate = said["saturation"] * said["request"] / MEGA
-    seeds = data.completion
-    edges = {"mean": seeds.mean("seed"), "low": seeds.min("seed"), "high": seeds.max("seed")}
-    summary = xr.Dataset(edges).to_dataarray("statistic")
-    busy = data.utilization.isel(disks=0, load=-1)
-    others = ", ".join(f"{name} {float(busy.sel(resource=name)):.0%}" for name in busy.resource.values.tolist())
-    return finished(
-        _against_load(summary, data).properties(width=420, height=HEIGHT),
-        f"{said['drive']}: at most {rate:,.0f} MB/s, limited by the {said['bottleneck']}",
-        f"requests of {said['request'] / MB:g} MB; busy at the last point: {others}; whiskers: four streams",
-    )
 
 
 def _against_load(summary: xr.DataArray, data: xr.Dataset) -> Layered:
