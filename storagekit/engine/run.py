@@ -25,7 +25,7 @@ from storagekit.engine.record import NoLog, Record, Tally
 from storagekit.engine.state import State, phases, random_phases, start
 from storagekit.engine.system import AS_NEEDED, Scenario
 from storagekit.errors import InputError
-from storagekit.lanes import addresses
+from storagekit.lanes import MOST_WHOLE, addresses
 from storagekit.workload import words
 
 CHUNK = 128
@@ -171,7 +171,11 @@ class Runner:
             self.run = jax.device_put(run, spread) if self.devices > 1 else run
 
     def advance(self, count: int) -> tuple[Tally, Any]:
-        """`count` chunks more: sums `[chunk, row, *lanes]` and the log, as NumPy arrays."""
+        """`count` chunks more: sums `[chunk, row, *lanes]` and the log, as NumPy arrays. Raises InputError where requests
+        could come to have numbers that spells which last for ever, and 32 bits, do not know."""
+        so_far = int(np.max(np.asarray(self.run.first)))
+        if so_far > MOST_WHOLE - count * CHUNK:
+            raise InputError(f"{so_far} requests in one run: there are numbers for {MOST_WHOLE}; run several seeds")
         with addressed(self.wide):
             self.run, told = _advance(self.arrays, self.static, self.record, count, self.devices, self.run)
         return jax.tree.map(np.asarray, told)

@@ -48,7 +48,8 @@ class Depth(AbstractQueue):
     def hand(self, private: UInt32[Array, "slot *lanes"], queued: Queued):
         # [drive, slot, *lanes], and by brick [drive, drive, *ones]
         drive = jnp.arange(queued.busy.shape[0], dtype=jnp.int32).reshape(-1, *(1,) * private.ndim)
-        part = queued.placement.part_on(drive, jax.tree.map(lambda leaf: leaf[None], queued.places))
+        # a layout's numbers may differ from lane to lane
+        part = jax.vmap(queued.placement.part_on, in_axes=(0, None))(drive, queued.places)
         waits = held(queued.waiting[None], part)
         same = queued.brick[:, None] == queued.brick[None]
         slot, given = rows(private.shape[0], private)[None], jnp.zeros_like(queued.busy)

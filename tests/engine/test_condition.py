@@ -7,9 +7,12 @@ from helpers import assert_refused, responses
 from storagekit.cache import BrickLRU
 from storagekit.dispatch import DSPTF, Central, Hashing
 from storagekit.drive import Mixed, RateServer, ideal_drive
-from storagekit.engine import Condition, Scenario, Spell, System, stopped
+from storagekit.engine import Condition, Record, ResponseLog, Runner, Scenario, Spell, System, keys, stopped
+from storagekit.engine.run import CHUNK
+from storagekit.lanes import MOST_WHOLE
 from storagekit.placement import Coded, Replicas
 from storagekit.schedule import FCFS, SATF
+from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.write import AllCopies, AtOnce, Background, FirstCopy, ReceivingBrick
 
 MS = 1e-3
@@ -199,3 +202,20 @@ def test_a_brick_that_comes_back_has_forgotten(unfold, recorded):
 )
 def test_impossible_conditions_are_refused(build, message):
     assert_refused(build, message)
+
+
+def test_a_spell_for_ever_lasts_to_the_last_number_that_there_is():
+    """A sector takes 1 ms, and 2 on a slow brick; beyond the last number nothing runs."""
+    system = System(SERVER, Replicas(1), Hashing(), FCFS(), condition=Condition(Spell(0, 0.5)), slots=2)
+    loop = Scenario(system, ClosedLoop(RandomRequests(FixedSize(512), 1.0), 1))
+    runner = Runner(loop, keys([0])[:, 0], Record(log=ResponseLog()))
+    last = MOST_WHOLE - CHUNK
+    runner.run = runner.run._replace(first=np.array([last], np.int32))
+    _, answered = runner.advance(1)
+    number, response = answered.number.ravel(), answered.response.ravel()
+    assert last < np.max(number) < MOST_WHOLE
+    assert np.min(response[number >= last]) / MS == pytest.approx(2, abs=1e-3)
+    assert_refused(
+        lambda: runner.advance(1),
+        rf"{last + np.sum(number >= last) + 1} requests in one run: there are numbers for 2147483647",
+    )

@@ -1,0 +1,431 @@
+"""Systems drawn from every member there is, and what must hold of every run of them.
+
+A structure is drawn by one generator and its numbers by another, so that settings of one structure compile once and are lanes
+of one batch. A new member has to get its row in `MAKERS`: `without_a_maker` finds those that have none.
+
+    python tests/random_systems.py --minutes 20     # as many structures as that takes
+"""
+
+import argparse
+import hashlib
+import importlib
+import pkgutil
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from inspect import isabstract
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Array
+
+import storagekit
+from storagekit import units
+from storagekit.cache import LRU, AbstractCache, BrickLRU, NoCache, RecordedLRU
+from storagekit.claims import Lossy
+from storagekit.dispatch import (
+    ARS,
+    DSPTF,
+    LARD,
+    AbstractDispatch,
+    Central,
+    Everyone,
+    Hashing,
+    Hedged,
+    NearestIdle,
+    Preselection,
+    Randomized,
+    Redundant,
+    ShortestQueue,
+    WeightedHashing,
+)
+from storagekit.dispatch import ByNumber as DispatchByNumber
+from storagekit.drive import AbstractDrive, Flash, Mixed, RateServer, ideal_drive, load_buffered
+from storagekit.engine import AbstractLog, Condition, Record, Runner, Scenario, Spell, System, stack, stopped
+from storagekit.engine.batch import lanes_of, steps
+from storagekit.errors import InputError
+from storagekit.placement import (
+    RAID5,
+    AbstractPlacement,
+    Bricks,
+    Coded,
+    Declustered,
+    Node,
+    ParityGroups,
+    Replicas,
+    Segments,
+    SplitVolumes,
+    SRMirror,
+    Striped,
+    Volume,
+    Volumes,
+)
+from storagekit.queue import AbstractQueue, Depth, Everything, FairQueue
+from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, AbstractSchedule
+from storagekit.schedule import ByNumber as ScheduleByNumber
+from storagekit.workload import (
+    AbstractArrivals,
+    ClosedLoop,
+    ExponentialSize,
+    FixedSize,
+    Group,
+    MixedSizes,
+    OnOff,
+    PoissonArrivals,
+    RandomRequests,
+    Threads,
+    recorded,
+)
+from storagekit.workload.trace import request_trace
+from storagekit.write import AbstractWrite, AllCopies, AtOnce, Background, Claimed, Committed, FirstCopy, ReceivingBrick
+
+LANES, WANTED = 12, 300
+RECORDED = 4000
+SMALL = 8 * units.KB
+SECTORS = 3 * 2**14
+# of the time that requests were there, what sums in float32 may be off by
+EXACT = 1e-4
+
+
+class Draws(NamedTuple):
+    """What the structure is drawn from, and what its numbers are. drives, bricks, spare: of the layout, once it is drawn."""
+
+    form: random.Random
+    number: random.Random
+    drives: int = 0
+    bricks: int = 0
+    spare: int = 0
+
+
+def _drive(draws: Draws) -> AbstractDrive:
+    return ideal_drive(full_seek=8e-3, revolution=6e-3, overhead=draws.form.choice([0.0, 0.2e-3]))
+
+
+def _mixed(draws: Draws) -> AbstractDrive:
+    kinds = ideal_drive(full_seek=8e-3, revolution=6e-3), ideal_drive(full_seek=4e-3, revolution=4e-3)
+    return Mixed(kinds, tuple(draws.form.randrange(2) for _ in range(8)))
+
+
+def _unit(draws: Draws) -> int:
+    return draws.form.choice([16, 64])
+
+
+def _volumes(draws: Draws) -> list[list[int]]:
+    return [[0, 1], [1, 2, 3], [0]][: draws.form.randint(1, 3)]
+
+
+def _segments(draws: Draws) -> AbstractPlacement:
+    nodes = [Node(draws.form.choice([1, 2])) for _ in range(draws.form.randint(3, 4))]
+    needed = draws.form.choice([1, 2])
+    return Segments(nodes, [Volume(SECTORS, 2**12, needed + draws.form.randint(0, 1), needed)])
+
+
+def _dispatch_by_number(draws: Draws) -> AbstractDispatch:
+    names = draws.form.sample([name for name in MAKERS[AbstractDispatch] if name != "ByNumber"], 3)
+    members = tuple(MAKERS[AbstractDispatch][name](draws) for name in names)
+    return DispatchByNumber(members, draws.number.randrange(3))
+
+
+def _schedule_by_number(draws: Draws) -> AbstractSchedule:
+    return ScheduleByNumber((FCFS(), SSTF(), LOOK(), CLOOK(), SATF()), draws.number.randrange(5))
+
+
+def _requests(draws: Draws) -> RandomRequests:
+    sizes = FixedSize(SMALL), ExponentialSize(SMALL), MixedSizes((SMALL, 4 * SMALL), (0.7, 0.3))
+    return RandomRequests(draws.form.choice(sizes), draws.number.choice([0.0, 0.3, 0.7, 1.0]))
+
+
+def _threads(draws: Draws) -> AbstractArrivals:
+    steady = Group(_requests(draws), draws.number.randint(1, 6), draws.number.choice([0.0, 0.01]), most=6)
+    at_times = Group(_requests(draws), OnOff(4, on=1.0, off=0.5), stream=1)
+    return Threads([steady, at_times])
+
+
+def _recorded(draws: Draws) -> AbstractArrivals:
+    chance = np.random.default_rng(draws.form.randrange(2**31))
+    time_of = np.cumsum(chance.exponential(5e-3, RECORDED))
+    offset = chance.integers(0, SECTORS * units.SECTOR // SMALL // 2, RECORDED) * SMALL
+    size, read = np.full(RECORDED, SMALL), chance.random(RECORDED) < 0.7
+    trace = request_trace(time_of - time_of[0], np.zeros(RECORDED, int), offset, size, read)
+    return recorded(trace, SECTORS, scale=draws.number.choice([0.5, 1.0, 4.0]))
+
+
+def _recorded_lru(draws: Draws) -> AbstractCache:
+    distances = np.random.default_rng(draws.form.randrange(2**31)).integers(-1, 500, RECORDED)
+    return RecordedLRU(distances.astype(np.int32), draws.number.choice([0.0, 1e6]), 0.1e-3)
+
+
+def _brick_lru(draws: Draws) -> AbstractCache:
+    capacity = draws.number.choice([0.0, 4.0 * SMALL, 16.0 * SMALL])
+    return BrickLRU(capacity, bricks=draws.bricks, sets=4 * draws.bricks, ways=4, hit_time=0.2e-3)
+
+
+MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
+    AbstractDrive: {
+        "Drive": _drive,
+        "RateServer": lambda draws: RateServer(2e5, 2**20),
+        "Flash": lambda draws: Flash(2e6, 1e-3, 2e-3, 5e-3, capacity=2**20),
+        "Mixed": _mixed,
+        "Buffered": lambda draws: load_buffered("cheetah9lp"),
+    },
+    AbstractPlacement: {
+        "Replicas": lambda draws: Replicas(draws.form.randint(1, 4)),
+        "SRMirror": lambda draws: SRMirror(
+            draws.form.randint(1, 2), draws.form.randint(1, 3), draws.form.randint(1, 2)
+        ),
+        "Striped": lambda draws: Striped(draws.form.randint(1, 4), _unit(draws)),
+        "RAID5": lambda draws: RAID5(draws.form.randint(3, 5), _unit(draws)),
+        "ParityGroups": lambda draws: ParityGroups(draws.form.randint(4, 6), draws.form.randint(1, 2), 1, _unit(draws)),
+        "Coded": lambda draws: Coded(2, draws.form.randint(2, 4)),
+        "Declustered": lambda draws: Declustered(draws.form.randint(3, 6), draws.form.randint(1, 3), SECTORS, 256),
+        "Volumes": lambda draws: Volumes(SECTORS, _volumes(draws), _unit(draws)),
+        "SplitVolumes": lambda draws: SplitVolumes(SECTORS, _volumes(draws), _unit(draws)),
+        "Segments": _segments,
+        "Bricks": lambda draws: Bricks(Replicas(draws.form.randint(1, 3)), 2, _unit(draws)),
+    },
+    AbstractDispatch: {
+        "DSPTF": lambda draws: DSPTF(
+            draws.number.choice([0.0, 50e-6, 2e-3]), delivery=Lossy(draws.number.choice([0.0, 0.05, 0.5]))
+        ),
+        "Preselection": lambda draws: Preselection(draws.number.choice([0.1e-3, 1e-3])),
+        "Everyone": lambda draws: Everyone(),
+        "Hashing": lambda draws: Hashing(),
+        "WeightedHashing": lambda draws: WeightedHashing([draws.form.randint(1, 2) for _ in range(draws.drives)]),
+        "LARD": lambda draws: LARD(draws.number.choice([1.0, 4.0]), draws.number.choice([5.0, 50.0])),
+        "NearestIdle": lambda draws: NearestIdle(),
+        "ARS": lambda draws: ARS(window=draws.number.choice([0.01, 0.3])),
+        "Randomized": lambda draws: Randomized(),
+        "Central": lambda draws: Central(tuple(draws.number.uniform(1e-3, 9e-3) for _ in range(draws.bricks))),
+        "ShortestQueue": lambda draws: ShortestQueue(draws.form.randint(1, 3)),
+        "Redundant": lambda draws: Redundant(draws.form.randint(1, 3), finishing=draws.form.random() < 0.5),
+        "Hedged": lambda draws: Hedged(draws.number.uniform(1e-3, 0.1)),
+        "ByNumber": _dispatch_by_number,
+    },
+    AbstractSchedule: {
+        **{one.__name__: lambda draws, one=one: one() for one in (FCFS, SSTF, LOOK, CLOOK, SATF)},
+        "ByNumber": _schedule_by_number,
+    },
+    AbstractWrite: {
+        **{one.__name__: lambda draws, one=one: one() for one in (AllCopies, AtOnce, FirstCopy, ReceivingBrick)},
+        "Background": lambda draws: Background(draws.number.choice([1, 4, 60]), draws.number.randrange(2), most=64),
+        "Committed": lambda draws: Committed(draws.number.choice([0.0, 1e5, 1e7]), most=64),
+        "Claimed": lambda draws: Claimed(draws.number.choice([1e5, 1e7]), most=64),
+    },
+    AbstractQueue: {
+        "Everything": lambda draws: Everything(),
+        "Depth": lambda draws: Depth(draws.number.choice([1, 2, 8])),
+        "FairQueue": lambda draws: FairQueue(
+            draws.number.choice([1, 3]), tuple(draws.number.uniform(0.5, 2) for _ in range(2))
+        ),
+    },
+    AbstractCache: {
+        "NoCache": lambda draws: NoCache(),
+        "LRU": lambda draws: LRU(draws.number.choice([0.0, 16.0, 64.0]) * SMALL, 0.1e-3, sets=16, ways=8),
+        "BrickLRU": _brick_lru,
+        "RecordedLRU": _recorded_lru,
+    },
+    AbstractArrivals: {
+        "ClosedLoop": lambda draws: ClosedLoop(_requests(draws), draws.number.randint(1, 8)),
+        # bricks that are idle at times, and more than they can serve
+        "PoissonArrivals": lambda draws: PoissonArrivals(_requests(draws), draws.number.choice([40.0, 200.0, 3000.0])),
+        "Threads": _threads,
+        "RecordedArrivals": _recorded,
+    },
+}
+# how often the first of a room, which goes with everything, is drawn in the place of any
+PLAIN = {AbstractDrive: 0.6, AbstractWrite: 0.3, AbstractQueue: 0.7, AbstractCache: 0.6}
+
+
+def without_a_maker() -> set[str]:
+    """Members of the package that nobody draws, and rows for none."""
+    for module in pkgutil.walk_packages(storagekit.__path__, "storagekit."):
+        if not {"papers", "reproduce", "lab"} & set(module.name.split(".")):
+            importlib.import_module(module.name)
+    wrong = set()
+    for room, makers in MAKERS.items():
+        there = {
+            one.__name__
+            for one in _below(room)
+            if one.__module__.startswith("storagekit.") and ".papers." not in one.__module__ and not isabstract(one)
+        }
+        wrong |= {f"{room.__name__}: {name}" for name in there ^ set(makers)}
+    return wrong
+
+
+def _below(kind: type) -> Iterator[type]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from _below(one)
+
+
+def _made(room: type, draws: Draws) -> Any:
+    makers = MAKERS[room]
+    plain = draws.form.random() < PLAIN.get(room, 0.0)
+    return makers[next(iter(makers)) if plain else draws.form.choice(list(makers))](draws)
+
+
+def _condition(draws: Draws) -> Condition:
+    """At its best, slow for a while, stopped for a while, or for ever."""
+    kind = draws.form.randrange(4 if draws.spare else 2)
+    brick, later = draws.number.randrange(draws.bricks), draws.number.randint(1, 150)
+    begins = draws.number.randint(0, 150)
+    spells = {
+        0: (),
+        1: (Spell(brick, draws.number.uniform(0.2, 0.9), begins, begins + later),),
+        2: (stopped(brick, begins, begins + later),),
+        3: (stopped(brick, begins),),
+    }
+    return Condition(*spells[kind], timeout=draws.number.choice([0.05, 0.5]))
+
+
+def scenario(structure: int, setting: int) -> Scenario:
+    """One that is the same for the same two numbers. Raises InputError where the members drawn do not go together."""
+    draws = Draws(random.Random(structure), random.Random(structure * 1009 + setting))
+    drive, placement = _made(AbstractDrive, draws), _made(AbstractPlacement, draws)
+    layout = System(drive, placement, Hashing(), FCFS())
+    draws = draws._replace(drives=layout.drives, bricks=layout.bricks.count, spare=int(np.min(layout.placement.spare)))
+    system = System(
+        drive,
+        placement,
+        _made(AbstractDispatch, draws),
+        _made(AbstractSchedule, draws),
+        _made(AbstractWrite, draws),
+        queue=_made(AbstractQueue, draws),
+        cache=_made(AbstractCache, draws),
+        condition=_condition(draws),
+        slots=draws.form.choice([10, 24]),
+        synchronized=draws.number.randrange(2),
+    )
+    return Scenario(system, _made(AbstractArrivals, draws))
+
+
+def settings(structure: int, lanes: int = LANES) -> list[Scenario]:
+    """As many settings of one structure. Raises InputError where its members do not go together."""
+    return [scenario(structure, setting) for setting in range(lanes)]
+
+
+class Told(NamedTuple):
+    elapsed: Array
+    number: Array
+    response: Array
+    admitted: Array
+
+
+class EventLog(AbstractLog):
+    """How far time moved in each event, who came and who was answered."""
+
+    def keep(self, scenario, state, report):
+        return Told(report.elapsed, report.answered.number, report.answered.response, report.admitted)
+
+
+class Ran(NamedTuple):
+    """A run of several lanes: its log `[event, lane]`, and the slots at its end `[slot, lane]`."""
+
+    told: Told
+    slots: Any
+
+
+def run(merged: Scenario, key: np.ndarray) -> Ran:
+    """Until each lane has answered `WANTED`. Raises SimulationError where one stands still."""
+    runner = Runner(merged, key, Record(log=EventLog()))
+    logs = [log for _, log in steps(runner, WANTED)]
+    lanes = key.shape[1]
+    told = jax.tree.map(lambda *parts: np.concatenate([part.reshape(-1, lanes) for part in parts]), *logs)
+    return Ran(told, jax.tree.map(np.asarray, runner.run.state.slots))
+
+
+def broken(scenarios: list[Scenario], ran: Ran) -> Iterator[str]:
+    """What does not hold of a run."""
+    told, slots = ran
+    if not np.all(np.isfinite(told.elapsed)) or np.min(told.elapsed) < 0:
+        yield f"time moves by {np.min(told.elapsed)}"
+    for lane, one in enumerate(scenarios):
+        answered = told.number[:, lane] >= 0
+        numbers, response = told.number[answered, lane], told.response[answered, lane]
+        open_ones = ~slots.answered[:, lane] & (slots.number[:, lane] >= 0)
+        inside = set(slots.number[open_ones, lane].tolist())
+        came = set(range(int(told.admitted[:, lane].sum())))
+        where = f"lane {lane}"
+        if len(set(numbers.tolist())) < len(numbers):
+            yield f"{where}: answered twice"
+        if len(numbers) < WANTED:
+            yield f"{where}: {len(numbers)} answered"
+        if not np.all(np.isfinite(response)) or np.min(response) < -1e-6:
+            yield f"{where}: a response of {np.min(response)}"
+        if set(numbers.tolist()) | inside != came or set(numbers.tolist()) & inside:
+            yield f"{where}: lost {sorted(came - set(numbers.tolist()) - inside)[:5]}, too many {sorted(inside - came)[:5]}"
+        if isinstance(one.arrivals, ClosedLoop):
+            # Little: each of the places of a closed loop is taken all the time
+            ages = -np.float64(slots.born[open_ones, lane])
+            total, taken = response.sum(dtype=np.float64) + ages.sum(), told.elapsed[:, lane].sum(dtype=np.float64)
+            due = taken * int(one.arrivals.outstanding)
+            if abs(total - due) > EXACT * due:
+                yield f"{where}: requests were there for {total:.6f} s, places for {due:.6f} s"
+
+
+def differs(ours: Ran, theirs: Ran, lane: int, other: int) -> bool:
+    """Whether a lane's events are other ones, to the byte, as far as both were run."""
+    events = min(len(ours.told.elapsed), len(theirs.told.elapsed))
+    return any(
+        a[:events, lane].tobytes() != b[:events, other].tobytes() for a, b in zip(ours.told, theirs.told, strict=True)
+    )
+
+
+def faults(structure: int, alone: bool) -> list[str] | None:
+    """What does not hold of a structure; None where its members refuse one another. alone: its first lane is run by itself
+    as well, which compiles anew."""
+    try:
+        scenarios = settings(structure)
+        merged, key = stack(scenarios, [structure % 2**31])
+    except InputError:
+        return None
+    ran = run(merged, key)
+    found = list(broken(scenarios, ran))
+    # the first five beside one another, and beside themselves
+    members = np.arange(LANES)[::-1] % 5
+    beside = run(lanes_of(merged, members), key[:, members])
+    found += [
+        f"lane {lane}: another in other company" for at, lane in enumerate(members) if differs(ran, beside, lane, at)
+    ]
+    if alone:
+        one = run(lanes_of(merged, np.array([0])), key[:, :1])
+        found += ["lane 0: another by itself"] * differs(ran, one, 0, 0)
+    return found
+
+
+def digests(structures: list[int]) -> dict[str, str]:
+    """What each lane of a structure did."""
+    found = {}
+    for structure in structures:
+        told, _ = run(*stack(settings(structure), [structure]))
+        for lane in range(LANES):
+            columns = b"".join(column[:, lane].tobytes() for column in told)
+            found[f"{structure}/{lane}"] = hashlib.sha256(columns).hexdigest()
+    return found
+
+
+def main() -> None:
+    """As many structures as so many minutes take; what does not hold, and counts."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--first", type=int, default=0, help="number of the first structure")
+    asked = parser.parse_args()
+    jax.config.update("jax_numpy_rank_promotion", "raise")
+    begin, counts, structure = time.monotonic(), Counter(), asked.first
+    while time.monotonic() - begin < 60 * asked.minutes:
+        try:
+            found = faults(structure, alone=structure % 5 == 0)
+        except Exception as fault:
+            found = [f"{type(fault).__name__}: {fault}"]
+        counts["refused" if found is None else "faulty" if found else "sound"] += 1
+        for one in found or ():
+            print(structure, one, flush=True)
+        structure += 1
+    runs = (counts["sound"] + counts["faulty"]) * LANES
+    print(f"{dict(counts)}: {runs} settings, structures {asked.first} to {structure - 1}")
+
+
+if __name__ == "__main__":
+    main()
