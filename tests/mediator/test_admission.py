@@ -111,7 +111,7 @@ def test_a_commit_that_says_no_to_the_same_ledger_is_a_refusal(monkeypatch):
 
     def changed(proposal):
         tries.append(proposal)
-        ledger.version += len(tries) < 3
+        ledger._book = replace(ledger._book, version=ledger.version + (len(tries) < 3))
         return no
 
     monkeypatch.setattr(ledger, "commit", changed)

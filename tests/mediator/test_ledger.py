@@ -1,6 +1,9 @@
 """Several mediators over one ledger, in any order: it is never overbooked, and a release leaves nothing behind."""
 
+import sys
+from copy import copy
 from dataclasses import replace
+from functools import partial
 from threading import Thread
 
 import numpy as np
@@ -162,3 +165,60 @@ def test_mediators_in_threads_do_not_overbook(oracle):
     for session in list(ledger.sessions):
         ledger.release(session)
     same(ledger, fresh)
+
+
+def interrupted(work, after: int) -> bool:
+    """Whether `work` was ended by Ctrl-C before so many lines of the package more had run; else it has come to its end."""
+    left = after
+
+    def trace(frame, event, argument):
+        nonlocal left
+        if "storagekit" not in frame.f_code.co_filename:
+            return None
+        if event == "line":
+            left -= 1
+            if not left:
+                raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+@pytest.mark.parametrize("what", ["commit", "release", "more rows"])
+def test_wherever_it_is_interrupted_a_ledger_equals_its_sessions(what):
+    """Ctrl-C before every line: sums are those of the sessions that it says it has, and it goes on as such a ledger does."""
+    mine = Request("a", 2e5, 10**6)
+    # a table of 16 rows is full, so that the next session doubles it
+    others = [Request("ab"[n % 2], 1e4, 10**6 + n) for n in range(16 if what == "more rows" else 3)]
+    base = Ledger(CLUSTER)
+    mediator = Mediator(base, FirstFit())
+    sessions = [mediator.request(one).session for one in others]
+    proposal = mediator.propose(mine)
+
+    def change(ledger):
+        return ledger.release(sessions[1]) if what == "release" else ledger.commit(proposal)
+
+    def afresh(sessions) -> Ledger:
+        ledger = Ledger(CLUSTER)
+        for one in sessions:
+            assert isinstance(ledger.commit(one), int)
+        return ledger
+
+    done = copy(base)
+    change(done)
+    # as they were, and as they are when it is done: nothing else may be
+    either = {tuple(one.sessions): afresh(one.sessions.values()) for one in (base, done)}
+    after, ended = 0, False
+    while not ended:
+        after += 1
+        ledger = copy(base)
+        ended = not interrupted(partial(change, ledger), after)
+        same(ledger, either[tuple(ledger.sessions)])
+    assert after > 40 and list(ledger.sessions) == list(done.sessions)
