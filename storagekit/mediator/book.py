@@ -97,27 +97,27 @@ class Sums:
     @classmethod
     def none(cls, agents: int) -> "Sums":
         """Without any session."""
-        return cls(*np.zeros((6, agents)))
+        count, transfer, path, busy, processor, link = np.zeros((6, agents))
+        return cls(count, transfer, path, busy, processor, link)
 
     def changed(self, held: Held, sign: int) -> "Sums":
         """With a session more, or less."""
-        asked, agents, period = held.asked, held.agents, held.asked.period[0]
-        ring = float(asked.ring[0])
-        added = {
-            "count": 1,
-            "transfer": asked.transfer[0, agents],
-            "path": asked.path[0],
-            "busy": held.busy,
-            "processor": rounded_up(asked.processor[0] / period),
-            "link": rounded_up(asked.link[0] / period),
-        }
-        columns = {name: getattr(self, name).copy() for name in added}
-        for name, more in added.items():
-            columns[name][agents] += sign * more
+        asked, period = held.asked, held.asked.period[0]
+
+        def with_it(column: NDArray, more: NDArray | float) -> NDArray:
+            changed = column.copy()
+            changed[held.agents] += sign * more
+            return changed
+
         return Sums(
-            **columns,
-            ring=self.ring + sign * ring,
-            ring_busy=self.ring_busy + sign * float(rounded_up(ring / period)),
+            with_it(self.count, 1.0),
+            with_it(self.transfer, asked.transfer[0, held.agents]),
+            with_it(self.path, asked.path[0]),
+            with_it(self.busy, held.busy),
+            with_it(self.processor, rounded_up(asked.processor[0] / period)),
+            with_it(self.link, rounded_up(asked.link[0] / period)),
+            self.ring + sign * float(asked.ring[0]),
+            self.ring_busy + sign * float(rounded_up(asked.ring[0] / period)),
         )
 
 

@@ -115,14 +115,11 @@ def _state(book: Book, tail: Tail, client: str) -> State:
     rows, agents = np.nonzero(table.on)
     slack = table.slack - table.reception
     own = table.client[rows] == (held.number if held else -1)
-    return State(
-        tail,
-        *(sums.count.copy(), sums.transfer.copy(), sums.path.copy()),
-        *(_lowest(table, column, rows, agents) for column in (table.period, table.budget)),
-        *_least(table, slack, rows[~own], agents[~own]),
-        *_least(table, slack, rows[own], agents[own]),
-        *(sums.ring, held.seconds if held else 0.0),
-    )
+    period, budget = (_lowest(table, column, rows, agents) for column in (table.period, table.budget))
+    others, mine = (_least(table, slack, rows[whose], agents[whose]) for whose in (~own, own))
+    seconds = held.seconds if held else 0.0
+    reserved = sums.count.copy(), sums.transfer.copy(), sums.path.copy(), period, budget
+    return State(tail, *reserved, *others, *mine, sums.ring, seconds)
 
 
 def _lowest(table: Table, column: NDArray, rows: NDArray, agents: NDArray) -> NDArray:
