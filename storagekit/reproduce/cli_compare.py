@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from storagekit.errors import InputError
+from storagekit.reproduce import completing
 from storagekit.reproduce.cli_trace import File, Format, Json, array_of, chosen, dispatcher_of
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def compare(
             "NAME:SCHEDULE for a schedule of its own.",
         ),
     ] = "hashing,dsptf,jsq2",
-    drive: Annotated[str, typer.Option(help="A drive by name (see `storagekit list`) or a drive file.")] = "atlas10k",
+    drive: Annotated[str, typer.Option(help=completing.A_DRIVE, autocompletion=completing.drives)] = "atlas10k",
     drives: Annotated[int, typer.Option(help="How many drives (of an SR-Mirror its layout says it).")] = 2,
     copies: Annotated[
         int | None, typer.Option(help="Copies of each block, on neighbours; on all drives if not given.")

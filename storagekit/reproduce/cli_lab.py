@@ -40,6 +40,10 @@ def lab(
     if port is not None and not 0 < port <= HIGHEST_PORT:
         raise InputError(f"port {port}: give 1 to {HIGHEST_PORT}")
     require_extra("lab", "jupyterlab", "ipywidgets", "anywidget")
+    if hasattr(os, "geteuid") and os.geteuid() == 0 and not allow_root:
+        raise InputError(
+            "lab as root: whoever reaches JupyterLab may do anything; run as another user, or add --allow-root"
+        )
     filled = fill(folder)
     opened = f"/lab/tree/{find(page, folder, filled.pages)}" if page else "/lab"
     for name in filled.kept:

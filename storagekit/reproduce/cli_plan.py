@@ -10,9 +10,7 @@ from storagekit.reproduce import completing
 
 Check = Annotated[bool, typer.Option("--check", help="Simulate what is recommended, too.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
-Drive = Annotated[
-    str, typer.Option(help="A drive by name (see `storagekit list`) or a drive file.", autocompletion=completing.drives)
-]
+Drive = Annotated[str, typer.Option(help=completing.A_DRIVE, autocompletion=completing.drives)]
 ReadShare = Annotated[float, typer.Option(help="Reads among requests, 0 to 1.")]
 Locality = Annotated[float, typer.Option(help="Seek locality, by which distances are divided.")]
 Background = Annotated[float, typer.Option(help="Share of the writes whose copies are propagated in idle time.")]

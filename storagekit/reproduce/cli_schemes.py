@@ -91,8 +91,13 @@ def schemes(
     if not answer.feasible:
         print(json.dumps(answer.to_dict(), indent=1) if as_json else answer)
         raise typer.Exit(1)
-    checked = answer.check(schemes=check) if check else None
-    _tell(answer, checked, [] if charts is None else _drawn(answer, checked, charts), as_json)
+    checked, drawn = None, []
+    try:
+        checked = answer.check(schemes=check) if check else None
+        drawn = [] if charts is None else _drawn(answer, checked, charts)
+    finally:
+        # what was answered is told, whatever befell the check or the chart
+        _tell(answer, checked, drawn, as_json)
 
 
 def _named(what: str, name: str | None, known: Mapping[str, Named]) -> Named | None:

@@ -16,9 +16,7 @@ Format = Annotated[
     str | None,
     typer.Option("--format", help="Format; recognized by content if not given.", autocompletion=completing.formats),
 ]
-Drive = Annotated[
-    str, typer.Option(help="A drive by name (see `storagekit list`) or a drive file.", autocompletion=completing.drives)
-]
+Drive = Annotated[str, typer.Option(help=completing.A_DRIVE, autocompletion=completing.drives)]
 Dispatch = Annotated[
     str, typer.Option(help="Which replica reads (see `storagekit list`).", autocompletion=completing.dispatchers)
 ]

@@ -61,6 +61,12 @@ def _formats() -> Iterable[str]:
     return [form.name for form in trace_formats()]
 
 
+# what takes a drive takes any of these
+A_DRIVE = (
+    "A drive by name (see `storagekit list`), a drive file, or a data sheet in a line: "
+    "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB."
+)
+
 drives, papers, formats = _beginning(_drives), _beginning(_papers), _beginning(_formats)
 pages = _beginning(_pages)
 boards = _beginning(_boards)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from browsing import running_lab
 
-from storagekit import resources
+from storagekit import lab, resources
 from storagekit.reproduce import lab_folder
 from storagekit.reproduce.kernels import ThisInterpreter
 
@@ -36,6 +36,7 @@ def started(monkeypatch) -> list[list[str]]:
     calls: list[list[str]] = []
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "mine")
     monkeypatch.setattr(labapp, "main", calls.append)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
     return calls
 
 
@@ -157,3 +158,14 @@ def asked(address: str, token: str) -> dict:
     with urllib.request.urlopen(request, timeout=30) as answer:
         assert answer.status == 200
         return json.load(answer)
+
+
+def test_root_is_told_what_to_add(storagekit, shipped, started, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    status, _, errors = storagekit("lab", "--no-browser")
+    assert status == 2 and "--allow-root" in errors and len(errors.splitlines()) == 1 and not started
+
+
+def test_help_names_every_board(storagekit):
+    _, text, _ = storagekit("export", "-h")
+    assert all(name in text for name in lab.PAGES)

@@ -6,7 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from storagekit.checks import require_share
 from storagekit.plan.keeping.predicting import Prediction
+
+# of the time, that disks work: what is left is for a rebuild, and for what comes in bursts
+BUSIEST = 0.8
 
 
 class Aim(ABC):
@@ -19,6 +23,11 @@ class Aim(ABC):
     @abstractmethod
     def score(self, one: Prediction) -> float:
         """Less is better."""
+
+    @property
+    def most_busy(self) -> float:
+        """The share of the time that disks may work where requests come at a rate."""
+        return 1.0
 
     def key(self, one: Prediction) -> tuple[float, ...]:
         """What predictions are sorted by."""
@@ -69,10 +78,22 @@ class ShortestP95(Aim):
 
 @dataclass(frozen=True)
 class LeastCost(Aim):
-    """The fewest disks, then the least mean response time."""
+    """The fewest disks that requests which come at a rate keep busy at most 80% of the time, then the least mean response.
 
+    busiest: another share than that. Fewer disks would do the work as well, with waits that nobody wants and nothing left for
+    a rebuild. Raises InputError for a share that cannot be.
+    """
+
+    busiest: float = BUSIEST
     name = "cost"
     may_leave_disks = True
+
+    def __post_init__(self):
+        require_share("busiest", self.busiest)
+
+    @property
+    def most_busy(self):
+        return self.busiest
 
     def score(self, one):
         return one.scheme.disks

@@ -1,7 +1,7 @@
 """The answer about schemes: what each gives, what was assumed, and how well simulation bears it out."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -39,13 +39,15 @@ COLUMNS = {
 @dataclass(frozen=True)
 class SchemesAnswer:
     """Every scheme that meets what is needed, best first (`ranking`); `refused` have room for the data and survive what they
-    have to, and are too slow. binding: why there is none, where `feasible` is False."""
+    have to, and are too slow, or busier than the goal allows; `small` survive and have no room for it. binding: why there is
+    none, where `feasible` is False."""
 
     needs: Needs
     goal: Aim
     scheduler: Scheduler
     ranking: tuple[Prediction, ...]
     refused: tuple[Prediction, ...]
+    small: tuple[str, ...]
     binding: Binding
     checker: Callable[..., SchemesCheck] = field(repr=False, compare=False)
 
@@ -95,6 +97,8 @@ class SchemesAnswer:
                 f"{needs.outstanding} requests are kept outstanding, at disks chosen at random; disks serve them by "
                 f"{self.scheduler.name}: no formula says which time 99% of them keep within (`check` does)"
             )
+        if self.goal.most_busy < 1 and needs.rate is not None:
+            lines.append(f"disks are to be busy {self.goal.most_busy:.0%} of the time at most")
         simulated = [one.name for one in (*self.ranking, *self.refused) if one.basis == "simulated"]
         if simulated:
             lines.append(
@@ -102,7 +106,11 @@ class SchemesAnswer:
                 "the disks busy all the time"
             )
         lines.append(f"{needs.drive.name}: {needs.drive.heads} heads, sectors of {512 * needs.drive.grain} bytes")
-        return (*lines, "a rebuild has the time that requests leave, at the drive's sequential rate")
+        return (
+            *lines,
+            "one lost: how busy the busiest disk is while another is lost, overloaded from 100% on; a rebuild has the time "
+            "that requests leave then, at the drive's sequential rate",
+        )
 
     def check(self, *, schemes: int = 3, seeds: int = 8, requests: int | None = None) -> SchemesCheck:
         """The first `schemes` of the ranking simulated: predicted and simulated figures, 95% interval, difference.
@@ -131,6 +139,7 @@ class SchemesAnswer:
             "goal": self.goal.name,
             "ranking": [_row(one) for one in self.ranking],
             "refused": [_row(one) for one in self.refused],
+            "small": list(self.small),
             "binding": self.binding.to_dict(),
             "assumptions": list(self.assumptions),
             "question": {"drive": self.needs.drive.name, "sizes": [list(one) for one in self.needs.sizes], **asked},
@@ -145,41 +154,51 @@ class SchemesAnswer:
         ]
         best = self.recommended
         if best is None:
-            return "\n".join([*lines, f"not feasible: {self.binding}", "", *self._assumed()])
+            nearest = ["", *_listed(self.refused)] if self.refused else []
+            rest = self._others()
+            return "\n".join([*lines, f"not feasible: {self.binding}", *nearest, *rest, "", *self._assumed()])
         tail = f", 99% within {best.p99 / MS:.1f} ms" if math.isfinite(best.p99) else ""
         lines += [
             f"recommended: {best.name} ({_disks(best.scheme.disks)}): mean {best.mean / MS:.1f} ms{tail}, at most "
             f"{best.throughput:.0f} requests/s, {best.usable / _TB:.4g} TB usable, survives {best.survives}",
             "",
-            *self._listed(),
+            *_listed(self.ranking),
+            *self._others(),
             "",
             *self._assumed(),
         ]
         return "\n".join(lines)
 
-    def _listed(self) -> list[str]:
-        shown = self.ranking[:_SHOWN]
-        wide = 2 + max(len(one.name) for one in shown)
-        priced = "" if self.needs.price is None else f"{'cost':>9}"
-        lines = [
-            f"  {'scheme':<{wide}}{'requests/s':>10}{'mean ms':>9}{'p99 ms':>8}{'busy':>6}{'TB':>7}{'survives':>9}"
-            f"{'rebuild h':>10}{priced}   binds"
-        ]
-        for one in shown:
-            tail = f"{one.p99 / MS:>8.1f}" if math.isfinite(one.p99) else f"{'-':>8}"
-            again = {math.inf: "never"}.get(one.rebuild, f"{one.rebuild / HOUR:.1f}" if one.rebuild >= 0 else "-")
-            price = f"{one.cost:>9g}" if priced else ""
-            lines.append(
-                f"  {one.name:<{wide}}{one.throughput:>10.0f}{one.mean / MS:>9.1f}{tail}{one.utilization:>6.0%}"
-                f"{one.usable / _TB:>7.4g}{one.survives:>9}{again:>10}{price}   {one.binds}"
-            )
-        more = len(self.ranking) - len(shown)
-        rest = [f"  and {more} more"] if more > 0 else []
-        slow = [f"  too slow: {', '.join(one.name for one in self.refused[:_SHOWN])}"] if self.refused else []
-        return lines + rest + slow
+    def _others(self) -> list[str]:
+        """The names of those that are not in the table."""
+        slow = [one.name for one in self.refused[:_SHOWN]] if self.ranking else []
+        told = {"too slow": slow, "too little room": self.small[:_SHOWN]}
+        return [f"  {what}: {'; '.join(names)}" for what, names in told.items() if names]
 
     def _assumed(self) -> list[str]:
         return ["assumed:", *(f"  - {line}" for line in self.assumptions)]
+
+
+def _listed(ranking: Sequence[Prediction]) -> list[str]:
+    """The first of them, a line each."""
+    shown = ranking[:_SHOWN]
+    wide = 2 + max(len(one.name) for one in shown)
+    priced = math.isfinite(shown[0].cost)
+    lines = [
+        f"  {'scheme':<{wide}}{'requests/s':>10}{'mean ms':>9}{'p99 ms':>8}{'busy':>6}{'TB':>7}{'survives':>9}"
+        f"{'one lost':>9}{'rebuild h':>10}{'cost' if priced else '':>{9 * priced}}   binds"
+    ]
+    for one in shown:
+        mean, tail = (f"{time / MS:.1f}" if math.isfinite(time) else "-" for time in (one.mean, one.p99))
+        lost = f"{one.degraded:.0%}" if math.isfinite(one.degraded) else "-"
+        again = {math.inf: "never"}.get(one.rebuild, f"{one.rebuild / HOUR:.1f}" if one.rebuild >= 0 else "-")
+        price = f"{one.cost:>9g}" if priced else ""
+        lines.append(
+            f"  {one.name:<{wide}}{one.throughput:>10.0f}{mean:>9}{tail:>8}{one.utilization:>6.0%}"
+            f"{one.usable / _TB:>7.4g}{one.survives:>9}{lost:>9}{again:>10}{price}   {one.binds}"
+        )
+    more = len(ranking) - len(shown)
+    return lines + ([f"  and {more} more"] if more > 0 else [])
 
 
 def _disks(count: int) -> str:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from storagekit.binding import Binding
 from storagekit.checks import require_kind
 from storagekit.drive import Drive
 from storagekit.errors import InputError
-from storagekit.plan.keeping.aims import Aim, MostThroughput, ShortestMean
+from storagekit.plan.keeping.aims import BUSIEST, Aim, MostThroughput, ShortestMean
 from storagekit.plan.keeping.answer import SchemesAnswer
 from storagekit.plan.keeping.checking import check_schemes
 from storagekit.plan.keeping.families import ARRAYS, Family
 from storagekit.plan.keeping.needs import Needs, sizes_of
 from storagekit.plan.keeping.predicting import SLACK, Prediction, fits, predict
 from storagekit.plan.keeping.scheme import Scheme
-from storagekit.units import KB
+from storagekit.units import KB, MS
 
 # disks that divide into mirrors and groups of most sizes
 _DIVIDES = 12
@@ -76,13 +76,16 @@ def schemes(
     families = [families] if isinstance(families, Family) else families
     _check(goal, families, scheduler)
     found, refused = _found(needs, goal, families, scheduler)
+    every = next(_surviving(needs, needs.affordable, families), [])
+    small = [one for one in every if needs.data > one.usable(needs.capacity) * SLACK]
     return SchemesAnswer(
         needs=needs,
         goal=goal,
         scheduler=scheduler,
         ranking=tuple(sorted(found, key=goal.key)),
-        refused=tuple(sorted(refused, key=goal.key)),
-        binding=_binding(needs, found, refused, families),
+        refused=tuple(sorted(refused, key=partial(_nearness, goal))),
+        small=tuple(dict.fromkeys(str(one) for one in small)),
+        binding=_binding(needs, goal, found, refused, families),
         checker=check_schemes,
     )
 
@@ -112,7 +115,7 @@ def _found(
     @cache
     def of(disks: int) -> tuple[list[Prediction], list[Prediction]]:
         found = predict(needs, timing, candidates(needs, disks, families), scheduler, disks)
-        met = [one for one in found if meets(needs, one)]
+        met = [one for one in found if meets(needs, one) and (needs.rate is None or one.utilization <= goal.most_busy)]
         return met, [one for one in found if one not in met]
 
     if not goal.may_leave_disks or least > most:
@@ -154,7 +157,7 @@ def meets(needs: Needs, one: Prediction) -> bool:
 
 
 def _binding(
-    needs: Needs, found: Sequence[Prediction], refused: Sequence[Prediction], families: Sequence[Family]
+    needs: Needs, goal: Aim, found: Sequence[Prediction], refused: Sequence[Prediction], families: Sequence[Family]
 ) -> Binding:
     """What keeps the best from being better, or why there is none."""
     if found:
@@ -162,22 +165,7 @@ def _binding(
     if needs.affordable < 1 and needs.price:
         return Binding("budget: no disk can be bought", needs.budget, needs.price, f"spend {needs.price:g} or more")
     if refused:
-        best = max(refused, key=lambda one: one.throughput)
-        if needs.rate is not None and best.throughput <= needs.rate:
-            factor = needs.rate / best.throughput / 0.8
-            return Binding(
-                f"requests/s: the disks of {best.scheme} are overloaded",
-                needs.rate,
-                best.throughput,
-                f"take about {int(np.ceil(needs.affordable * factor))} disks, which would be 80% busy, or ask for less",
-            )
-        by_mean = min(refused, key=lambda one: one.mean)
-        if needs.mean is not None and by_mean.mean > needs.mean:
-            nearest, limit, value = by_mean, needs.mean, by_mean.mean
-        else:
-            nearest = min(refused, key=lambda one: one.p99)
-            limit, value = needs.tail, nearest.p99
-        return Binding(f"response, s: {nearest.scheme} is the quickest", value, limit, "allow more time, or add disks")
+        return _too_slow(needs, goal, refused)
     every = [one for some in _surviving(needs, needs.affordable, families) for one in some]
     if not every:
         return Binding(
@@ -188,4 +176,41 @@ def _binding(
     remedy = f"add disks, or survive fewer losses; {best} has the most room"
     return Binding(
         f"capacity, TB: {needs.affordable} disks that survive {needs.survive}", needs.data / 1e12, room / 1e12, remedy
+    )
+
+
+def _nearness(goal: Aim, one: Prediction) -> tuple[float, ...]:
+    """What schemes that are refused are sorted by: of those that are overloaded the one that bears most comes first."""
+    return (0.0, *goal.key(one)) if np.isfinite(one.mean) else (1.0, -one.throughput)
+
+
+def _too_slow(needs: Needs, goal: Aim, refused: Sequence[Prediction]) -> Binding:
+    """What keeps schemes that have room from being fast enough."""
+    fewest = "the goal `cost` finds the fewest of more disks"
+    best = max(refused, key=lambda one: one.throughput)
+    if needs.rate is not None and best.throughput <= needs.rate:
+        count = int(np.ceil(needs.affordable * needs.rate / best.throughput / BUSIEST))
+        remedy = f"take about {count} disks, which would be {BUSIEST:.0%} busy, or ask for less"
+        more = "" if needs.mean is None and needs.tail is None else f"; {fewest} that keep within the limit"
+        return Binding(
+            f"requests/s: the disks of {best.scheme} are overloaded", needs.rate, best.throughput, remedy + more
+        )
+    busy = [one for one in refused if meets(needs, one)]
+    if busy:
+        idlest = min(busy, key=lambda one: one.utilization)
+        return Binding(
+            f"busy, %: {idlest.scheme} is the least", 100 * idlest.utilization, 100 * goal.most_busy, "add disks"
+        )
+    by_mean = min(refused, key=lambda one: one.mean)
+    if needs.mean is not None and by_mean.mean > needs.mean:
+        nearest, limit, value = by_mean, needs.mean, by_mean.mean
+    else:
+        nearest = min(refused, key=lambda one: one.p99)
+        limit, value = needs.tail, nearest.p99
+    assert limit is not None
+    return Binding(
+        f"response, ms: {nearest.scheme} is the quickest",
+        value / MS,
+        limit / MS,
+        f"allow more time, or add disks: {fewest}",
     )

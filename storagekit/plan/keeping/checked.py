@@ -1,7 +1,8 @@
 """Predictions of schemes beside their simulation."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from storagekit.plan.keeping.predicting import TELLING
@@ -25,19 +26,28 @@ class Checked:
 
 @dataclass(frozen=True)
 class SchemeCheck:
-    """A scheme's measures by name (throughput, mean, p99); overloaded: more came than was served."""
+    """A scheme's measures by name (throughput, mean, p99); overloaded: more came than was served. limits: what measures were
+    to keep within."""
 
     scheme: str
     doubt: str
     measures: dict[str, Checked]
     overloaded: bool
+    limits: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def remarks(self) -> list[str]:
-        """A sentence for each measure whose prediction is more than 5% from the simulation, and why, if that can be told."""
+        """A sentence for each measure that, simulated, is beyond what was asked; and for each whose prediction is more than
+        5% from the simulation, and why, if that can be told."""
         if self.overloaded:
             return [f"{self.scheme}: more requests came than were served; the simulated times grow with the run"]
-        return [
+        seen = {name: self.measures[name].simulated for name in self.limits}
+        beyond = [
+            f"{self.scheme}: {name} is {seen[name] / MS:.1f} ms in simulation, over the {limit / MS:g} asked"
+            for name, limit in self.limits.items()
+            if seen[name] > limit
+        ]
+        return beyond + [
             f"{self.scheme}: {name} is predicted {one.difference:+.0%} off: {self._because(one)}"
             for name, one in self.measures.items()
             if abs(one.difference) > TELLING

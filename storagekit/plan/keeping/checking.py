@@ -25,6 +25,8 @@ def check_schemes(answer: SchemesAnswer, *, schemes: int, seeds: int, requests: 
         require_whole("requests", requests, 100)
     needs, rows, attrs = answer.needs, [], {}
     scheduler = answer.scheduler if needs.rate is None else None
+    asked = {"mean": needs.mean, "p99": needs.tail}
+    limits = {name: limit for name, limit in asked.items() if limit is not None}
     for one in answer.ranking[:schemes]:
         length = requests or enough(needs, one.utilization)
         found = simulate_scheme(needs, one.scheme, scheduler, one.mean, range(seeds), length)
@@ -37,7 +39,7 @@ def check_schemes(answer: SchemesAnswer, *, schemes: int, seeds: int, requests: 
         }
         if needs.rate is None:
             measures = {"throughput": _checked(one.throughput, told.request_rate)} | measures
-        rows.append(SchemeCheck(one.name, one.scheme.doubt, measures, overloaded))
+        rows.append(SchemeCheck(one.name, one.scheme.doubt, measures, overloaded, limits))
         attrs = dict(found.attrs) | {"requests": length}
     return SchemesCheck(tuple(rows), attrs)
 
