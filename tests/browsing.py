@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+# where what a reader sees is kept, for people to look at
+PICTURES = Path(__file__).parents[1] / "build" / "screenshots"
 _CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 # seconds until JupyterLab says where it is
 _STARTS = 90
@@ -39,6 +41,12 @@ def tab():
         page.on("pageerror", lambda error: page.problems.append(str(error)))
         yield page
         browser.close()
+
+
+def keep(page, name: str) -> None:
+    """A picture of what the page shows now."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES / f"{name}.png")
 
 
 @contextmanager

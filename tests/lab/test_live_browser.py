@@ -5,7 +5,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from browsing import running_lab
+from browsing import keep, running_lab
 
 from storagekit import lab
 from storagekit.charts import Board, export
@@ -46,7 +46,7 @@ def changed(tab, drag, said: str, chart: str) -> float:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_runs_and_answers_a_drag(jupyterlab, tab, tmp_path, page, record_property):
+def test_a_page_runs_and_answers_a_drag(jupyterlab, tab, page, record_property):
     tab.goto(jupyterlab(page))
     tab.wait_for_selector("text=/\\| Idle/", timeout=_FIRST)
     tab.get_by_role("menuitem", name="Run", exact=True).click()
@@ -63,7 +63,7 @@ def test_a_page_runs_and_answers_a_drag(jupyterlab, tab, tmp_path, page, record_
     handle.focus()
     seconds = changed(tab, lambda: handle.press("ArrowRight"), ".sk-said", "svg.marks")
     record_property("seconds", seconds)
-    tab.screenshot(path=tmp_path / f"{page}.png")
+    keep(tab, page)
     assert not tab.locator("[data-mime-type='application/vnd.jupyter.stderr']").count()
     assert "This board failed" not in tab.locator("body").inner_text()
     # a label that is cut is narrower than its words
@@ -90,6 +90,6 @@ def test_an_exported_board_answers_from_a_file_and_asks_no_network(tab, tmp_path
     assert tab.locator("h1").inner_text() == page.title
     slider = tab.locator("input[type=range]").first
     changed(tab, lambda: slider.press("ArrowRight"), "#said", "#chart svg")
-    tab.screenshot(path=tmp_path / f"{name}.png")
+    keep(tab, f"{name}_exported")
     assert [url for url in tab.asked if not url.startswith("data:")] == [file.as_uri()]
     assert not tab.problems

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from browsing import keep
 
 from storagekit.reproduce import runner
 
@@ -48,16 +49,19 @@ def test_pages_show_everything_and_ask_nothing_of_any_network(out, tab):
     assert not tab.locator("details.storagekit-code .highlight").first.is_visible()
     assert "match" in tab.locator("table.scorecard tr", has_text="dsptf.table1.gain").text_content()
     assert [url for url in tab.asked if not url.startswith("data:")] == [page.as_uri()]
+    keep(tab, "paper_sent_on")
 
     visible = "tr:visible"
     tab.goto((out / "index.html").as_uri())
     assert tab.locator(".shares tbody tr").count() == 2
     assert tab.locator(".pictures img").first.evaluate("img => img.naturalWidth") > 200
+    keep(tab, "book_index")
     tab.locator("main, .main").get_by_role("link", name="The scorecard").first.click()
     rows = tab.locator("#rows tbody")
     assert rows.locator(visible).count() > 100
     tab.select_option("select[name=verdict]", "match")
     assert rows.locator(visible).count() == 1 and tab.url.endswith("scorecard.html#verdict=match")
+    keep(tab, "book_scorecard")
     rows.locator("#dsptf\\.table1\\.gain").get_by_role("link", name="claims").click()
     assert tab.url.endswith("papers/dsptf.html#dsptf.table1")
     tab.go_back()
@@ -69,6 +73,7 @@ def test_pages_show_everything_and_ask_nothing_of_any_network(out, tab):
     assert rows.locator(visible).count() == 1
     tab.goto((out / "papers" / "dsptf.html").as_uri())
     tab.locator("#dsptf\\.fig5 img").scroll_into_view_if_needed()
+    keep(tab, "book_paper")
     tab.get_by_role("link", name="claims", exact=False).last.click()
     its = tab.locator("#rows tbody tr[data-exhibit='dsptf.fig5']")
     assert "#exhibit=dsptf.fig5" in tab.url and rows.locator(visible).count() == its.count() > 1
