@@ -26,3 +26,14 @@ def test_the_examples_of_a_page_run_one_after_the_other(page):
 def test_links_between_pages_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#:]+\.md)\)", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_promise_names_tests_that_there_are():
+    page = (ROOT / "docs" / "model" / "promises.md").read_text(encoding="utf-8")
+    rows = [row for row in page.splitlines() if row.startswith("| ") and not row.startswith("| promise")]
+    assert len(rows) > 10
+    for row in rows:
+        named = re.findall(r"`(tests/[a-z_/]+\.py)::(test_[a-z0-9_]+)`", row)
+        assert named, row
+        for file, test in named:
+            assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), f"{file}::{test}"
