@@ -4,16 +4,17 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path, with the suffix of `path`, that becomes `path` when the block ends well.
+    """A temporary path beside `path`, with its suffix and a name of its own, that becomes `path` when the block ends well.
 
     When it does not, the temporary file is removed and whatever `path` was stays.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
+    temporary = path.with_name(f".{uuid4().hex}.part{path.suffix}")
     try:
         yield temporary
         os.replace(temporary, path)

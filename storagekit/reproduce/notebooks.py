@@ -41,11 +41,12 @@ def run_notebook(
     parameters: Mapping[str, Any],
     environment: Mapping[str, str],
     on_cell: Callable[[], None],
+    as_if: Callable[[str], str] = str,
 ) -> None:
     """Run `notebook` and write <name>.ipynb and <name>.html, executed, into `folder`.
 
-    on_cell is called after each code cell. Raises NotebookError where a cell fails or the kernel
-    dies; what ran until then is kept as <name>.failed.ipynb.
+    on_cell is called after each code cell. as_if: what is written in place of the executed notebook's text. Raises
+    NotebookError where a cell fails or the kernel dies; what ran until then is kept as <name>.failed.ipynb.
     """
     name = notebook.stem
     running = folder / f".{name}.running.ipynb"
@@ -53,15 +54,21 @@ def run_notebook(
     folder.mkdir(parents=True, exist_ok=True)
     try:
         _execute(notebook, running, parameters, environment, on_cell)
+        _rewrite(running, as_if)
         write_text(folder / f"{name}.html", html(running))
         os.replace(running, finished)
         failed.unlink(missing_ok=True)
     except Exception as fault:
-        kept = "nothing of it was kept"
         if running.exists():
+            _rewrite(running, as_if)
             os.replace(running, failed)
-            kept = f"as far as it ran: {failed}"
-        raise NotebookError(f"{notebook.name}, {_what(fault)}; {kept}") from fault
+        raise NotebookError(as_if(f"{notebook.name}, {_what(fault)}")) from fault
+
+
+def _rewrite(path: Path, as_if: Callable[[str], str]) -> None:
+    text = path.read_text(encoding="utf-8")
+    if as_if(text) != text:
+        write_text(path, as_if(text))
 
 
 def _what(fault: Exception) -> str:
