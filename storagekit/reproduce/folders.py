@@ -19,6 +19,10 @@ else:
 
 LOCK = ".storagekit.lock"
 PRIVATE = ".storagekit-run-"
+# a short folder, and in a private one the link that leads to it
+_SHORT, _LINK = "storagekit-", "short"
+# of the path of a socket the system takes so many bytes, less what the longest name of one needs below a short folder
+_LONGEST = 103 - len(f"/{_SHORT}12345678/sk12345678/k-12345")
 # seconds between two looks whether the folder has become free
 _PATIENCE = 0.2
 
@@ -52,6 +56,33 @@ def private(out: Path) -> Iterator[Path]:
     except OSError as fault:
         raise not_writable(out, fault) from fault
     try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def short(room: Path) -> Iterator[Path]:
+    """A folder for sockets, whose paths have to be short, gone when the block ends: where temporary files go, or in /tmp if
+    that is too deep.
+
+    room: the private folder of the run, by which the next one finds what a killed one left. Raises InputError where there is
+    no such place.
+    """
+    usual = tempfile.gettempdir()
+    place = usual if len(os.fsencode(usual)) <= _LONGEST or os.name == "nt" else "/tmp"
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=_SHORT, dir=place))
+    except OSError as fault:
+        told = (
+            ""
+            if place == usual
+            else f" and TMPDIR {usual[:60]!r}... longer than the {_LONGEST} bytes that sockets allow"
+        )
+        raise InputError(f"folder {place!r}: {fault.strerror}{told}; name a short folder in TMPDIR") from fault
+    try:
+        with suppress(OSError):
+            (room / _LINK).symlink_to(folder)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -94,4 +125,8 @@ def _holder(lock: int, out: Path) -> str:
 
 def _sweep(out: Path) -> None:
     for folder in out.glob(f"{PRIVATE}*"):
+        with suppress(OSError):
+            left = Path(os.readlink(folder / _LINK))
+            if left.name.startswith(_SHORT) and left.stat().st_uid == os.getuid():
+                shutil.rmtree(left, ignore_errors=True)
         shutil.rmtree(folder, ignore_errors=True)

@@ -42,18 +42,20 @@ def run_notebook(
     environment: Mapping[str, str],
     on_cell: Callable[[], None],
     as_if: Callable[[str], str] = str,
+    sockets: Path | None = None,
 ) -> None:
     """Run `notebook` and write <name>.ipynb and <name>.html, executed, into `folder`.
 
-    on_cell is called after each code cell. as_if: what is written in place of the executed notebook's text. Raises
-    NotebookError where a cell fails or the kernel dies; what ran until then is kept as <name>.failed.ipynb.
+    on_cell is called after each code cell. sockets: a short folder for what its kernel is talked to by, see
+    `folders.short`; where temporary files go if not given. as_if: what is written in place of the executed notebook's text.
+    Raises NotebookError where a cell fails or the kernel dies; what ran until then is kept as <name>.failed.ipynb.
     """
     name = notebook.stem
     running = folder / f".{name}.running.ipynb"
     finished, failed = folder / f"{name}.ipynb", folder / f"{name}.failed.ipynb"
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        _execute(notebook, running, parameters, environment, on_cell)
+        _execute(notebook, running, parameters, environment, on_cell, sockets)
         _rewrite(running, as_if)
         write_text(folder / f"{name}.html", html(running))
         os.replace(running, finished)
@@ -85,8 +87,12 @@ def _execute(
     parameters: Mapping[str, Any],
     environment: Mapping[str, str],
     on_cell: Callable[[], None],
+    within: Path | None,
 ) -> None:
-    with tempfile.TemporaryDirectory(prefix="sk") as sockets, closing(ensure_event_loop()):
+    with (
+        tempfile.TemporaryDirectory(prefix="sk", dir=within, ignore_cleanup_errors=True) as sockets,
+        closing(ensure_event_loop()),
+    ):
         # Windows has no IPC transport; elsewhere TCP ports race when kernels start together
         transport = {} if os.name == "nt" else {"transport": "ipc", "ip": f"{sockets}/k"}
         kernel = {

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 from tqdm import tqdm
@@ -19,6 +19,7 @@ from storagekit.errors import InputError
 from storagekit.reproduce import cache, claims, folders, parameters
 from storagekit.reproduce.book import Book, BookError, boards
 from storagekit.reproduce.page import MEASUREMENTS, PROFILES, score_paper
+from storagekit.reproduce.processes import end_children
 from storagekit.reproduce.report import SCORECARD, write_scorecard
 from storagekit.reproduce.scorecard import Row, score
 from storagekit.resources import real_traces, reproductions_path, trace_names
@@ -66,6 +67,18 @@ class _Plan:
     def is_current(self) -> bool:
         """Whether its folder holds all that it would make."""
         return cache.is_current(self.folder, self.fingerprint, cache.pages(self.paper))
+
+
+@dataclass(frozen=True)
+class _Among:
+    """What the notebooks of a run share: its private folder, that of its sockets, the kernels' environment, what to call
+    after each cell, and whether the run has been stopped."""
+
+    room: Path
+    sockets: Path
+    environment: Mapping[str, str]
+    on_cell: Callable[[], None]
+    stopped: Event
 
 
 def available(folder: Path | None = None) -> list[str]:
@@ -121,11 +134,12 @@ def reproduce(
     values = {paper: ours | parameters.check(given, others) for paper, others in defaults.items()}
     environment = devices.environment(min(jobs, len(values)))
     whole = not papers and notebooks is None
-    with folders.alone_in(out), folders.private(out) as room:
+    with folders.alone_in(out), folders.private(out) as room, folders.short(room) as sockets:
         # what they are made from is read when nobody else is at work
         plans = [_plan(paper, folder / f"{paper}.ipynb", out / paper, its) for paper, its in values.items()]
-        with _progress(plans, _boards_to_make(out) if whole else 0) as done, _pool(jobs) as pool:
-            running = pool.map(lambda plan: _run(plan, room, environment, done), plans)
+        with _progress(plans, _boards_to_make(out) if whole else 0) as done, _pool(jobs) as (pool, stopped):
+            among = _Among(room, sockets, environment, done, stopped)
+            running = pool.map(lambda plan: _run(plan, among), plans)
             # beside the last notebook, which leaves a core idle
             drawing = pool.submit(_export, out, environment, done) if whole else None
             outcomes = tuple(running)
@@ -209,41 +223,56 @@ def _fingerprint(paper: str, notebook: Path, values: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def _pool(jobs: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads that an interrupt does not wait for."""
-    pool = ThreadPoolExecutor(jobs)
+def _pool(jobs: int) -> Iterator[tuple[ThreadPoolExecutor, Event]]:
+    """Threads that an interrupt does not wait for, and what tells them of it; the processes that they started end first."""
+    pool, stopped = ThreadPoolExecutor(jobs), Event()
     try:
-        yield pool
+        yield pool, stopped
     except BaseException:
+        stopped.set()
         pool.shutdown(wait=False, cancel_futures=True)
+        end_children()
         raise
     pool.shutdown()
 
 
-def _run(plan: _Plan, room: Path, environment: Mapping[str, str], on_cell: Callable[[], None]) -> Outcome:
-    """Run a paper in `room`, a folder that is this run's alone, and bring what it made into its place."""
+def _run(plan: _Plan, among: _Among) -> Outcome:
+    """Run a paper in the private folder, and bring what it made into its place."""
     if plan.is_current:
         return Outcome(plan.paper, "cached", 0.0)
     from storagekit.reproduce.notebooks import NotebookError, run_notebook
 
     begin = time.monotonic()
-    made, failed = room / plan.paper, f"{plan.paper}.failed.ipynb"
-    leftovers = (MEASUREMENTS, failed, *cache.pages(plan.paper))
+    made = among.room / plan.paper
     # a reader finds in the notebook the folder that it lies in
-    at_home = partial(re.sub, rf"(/|\\+){re.escape(room.name)}", "")
+    at_home = partial(re.sub, rf"(/|\\+){re.escape(among.room.name)}", "")
     try:
-        run_notebook(plan.notebook, made, plan.values | {"out": str(room)}, environment, on_cell, at_home)
+        values = plan.values | {"out": str(among.room)}
+        run_notebook(plan.notebook, made, values, among.environment, among.on_cell, at_home, among.sockets)
         unchanged = _fingerprint(plan.paper, plan.notebook, plan.values) == plan.fingerprint
-        cache.place(made, plan.folder, plan.fingerprint if unchanged else cache.CHANGED, leftovers)
-    except NotebookError as fault:
-        cache.clear(plan.folder, leftovers)
-        kept = "nothing of it was kept"
-        if (made / failed).exists():
-            plan.folder.mkdir(exist_ok=True)
-            os.replace(made / failed, plan.folder / failed)
-            kept = f"as far as it ran: {plan.folder / failed}"
-        return Outcome(plan.paper, "failed", time.monotonic() - begin, f"{fault}; {kept}")
+        cache.place(made, plan.folder, plan.fingerprint if unchanged else cache.CHANGED, _leftovers(plan.paper))
+    except (NotebookError, OSError) as fault:
+        kept = "" if among.stopped.is_set() else _failed(plan, made)
+        why = str(fault) if isinstance(fault, NotebookError) else f"{fault.filename}: {fault.strerror}"
+        return Outcome(plan.paper, "failed", time.monotonic() - begin, f"{why}; {kept}")
     return Outcome(plan.paper, "ran", time.monotonic() - begin)
+
+
+def _leftovers(paper: str) -> tuple[str, ...]:
+    """The files that runs of a paper leave without a record of them."""
+    return (MEASUREMENTS, f"{paper}.failed.ipynb", *cache.pages(paper))
+
+
+def _failed(plan: _Plan, made: Path) -> str:
+    """Take an earlier run's finished look away, keep what ran of this one, and say where."""
+    name = f"{plan.paper}.failed.ipynb"
+    try:
+        cache.clear(plan.folder, _leftovers(plan.paper))
+        plan.folder.mkdir(exist_ok=True)
+        os.replace(made / name, plan.folder / name)
+    except OSError:
+        return "nothing of it was kept"
+    return f"as far as it ran: {plan.folder / name}"
 
 
 @contextmanager

@@ -31,7 +31,7 @@ import os, sys
 from pathlib import Path
 from storagekit.reproduce import notebooks, runner
 
-def in_this_process(notebook, running, parameters, environment, on_cell):
+def in_this_process(notebook, running, parameters, environment, on_cell, sockets):
     import nbformat
     page, names = nbformat.read(notebook, 4), dict(parameters)
     for cell in page.cells:

@@ -152,8 +152,12 @@ def _sphinx(workshop: Path, rooms: Sequence[str]) -> str:
         tqdm(total=100, desc="book", unit="%") as bar,
         subprocess.Popen(command, stderr=said, env=environment, **how) as process,
     ):
-        for done in _done(process.stdout):
-            bar.update(done - bar.n)
+        try:
+            for done in _done(process.stdout):
+                bar.update(done - bar.n)
+        except BaseException:  # or it would be waited for
+            process.kill()
+            raise
         status = process.wait()
         said.seek(0)
         warned = said.read().strip()
