@@ -30,6 +30,7 @@ from storagekit.reproduce import (
     cli_trace,
     completing,
 )
+from storagekit.reproduce.printing import harmlessly, say
 from storagekit.reproduce.processes import leave_at_once, stop_in_order
 
 app = typer.Typer(
@@ -102,7 +103,7 @@ def reproduce(
     _print_scorecard(report.out)
     for made in (report.lab, report.book):
         if made.state == "failed":
-            print(f"storagekit: {made.message}", file=sys.stderr)
+            say(made.message)
     if report.book.state != "failed":
         print(report.out / "index.html")
     if report.failed:
@@ -111,7 +112,7 @@ def reproduce(
 
 def _outcome_line(out: Path, outcome) -> str:
     if outcome.state == "failed":
-        print(f"storagekit: {outcome.message}", file=sys.stderr)
+        say(outcome.message)
         return f"{outcome.paper}: failed after {outcome.seconds:.0f} s"
     page = out / outcome.paper / f"{outcome.paper}.html"
     state = "nothing changed" if outcome.state == "cached" else f"ran in {outcome.seconds:.0f} s"
@@ -176,7 +177,8 @@ def main() -> None:
 def _status() -> int:
     """The exit status of the command, once it is done or has failed and said so."""
     try:
-        status = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="storagekit")
+        with harmlessly():
+            status = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="storagekit")
         if status == _INTERRUPTED:  # what typer makes of Ctrl-C
             raise KeyboardInterrupt
         return status or 0
@@ -197,7 +199,7 @@ def _status() -> int:
 
 
 def _say(message: str, status: int) -> int:
-    print(f"storagekit: {' '.join(message.split())}", file=sys.stderr)
+    say(message)
     return status
 
 

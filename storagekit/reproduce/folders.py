@@ -3,7 +3,6 @@ of the run's own."""
 
 import os
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from storagekit.errors import InputError
+from storagekit.reproduce.printing import say
 
 if os.name == "nt":
     fcntl = None
@@ -104,7 +104,7 @@ def _locked(lock: int, out: Path) -> bool:
             break
         except BlockingIOError:
             if not told:
-                print(_holder(lock, out), file=sys.stderr, flush=True)
+                say(_holder(lock, out))
             told = True
             time.sleep(_PATIENCE)
         except OSError:

@@ -17,6 +17,7 @@ from papermill.exceptions import PapermillExecutionError
 from traitlets import Dict
 from traitlets.config import Config
 
+from storagekit.errors import harmless
 from storagekit.reproduce.one_file import html
 from storagekit.whole_files import write_text
 
@@ -77,8 +78,8 @@ def _what(fault: Exception) -> str:
     """Cell, class and message of what went wrong, in one line."""
     if isinstance(fault, PapermillExecutionError):
         message = " ".join(str(fault.evalue).split())
-        return f"cell [{fault.exec_count}]: {fault.ename}: {message}"
-    return f"{type(fault).__name__}: {' '.join(str(fault).split())}"
+        return harmless(f"cell [{fault.exec_count}]: {fault.ename}: {message}")
+    return harmless(f"{type(fault).__name__}: {' '.join(str(fault).split())}")
 
 
 def _execute(
