@@ -10,7 +10,7 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def harmless(text: str, keep: str = "") -> str:
-    """`text` for a terminal or a page: characters that are not seen as Python writes them, ESC as \\x1b; not those to `keep`."""
+    """`text` for a terminal or a page: what is not seen as Python writes it, ESC as \\x1b; not characters to `keep`."""
     if text.isprintable():
         return text
     return "".join(

@@ -11,13 +11,18 @@ from uuid import uuid4
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path beside `path`, with its suffix and a name of its own, that becomes `path` when the block ends well.
 
-    When it does not, the temporary file is removed and whatever `path` was stays.
+    When it does not, the temporary file is removed and whatever `path` was stays. Raises OSError of `path` where the system
+    does not write the temporary file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{uuid4().hex}.part{path.suffix}")
     try:
         yield temporary
         os.replace(temporary, path)
+    except OSError as fault:
+        if fault.errno is None or fault.filename not in (None, str(temporary)):
+            raise
+        raise OSError(fault.errno, os.strerror(fault.errno), str(path)) from fault
     finally:
         temporary.unlink(missing_ok=True)
 
