@@ -215,9 +215,10 @@ def _remedy(fault: OSError) -> str:
 def _flushed() -> int:
     """0 once all that was printed has been taken. What has not is given up, or Python would fail over it as it ends, and this
     is the exit status for that."""
+    if sys.stdout is None:
+        return 0
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except OSError as fault:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(fault, BrokenPipeError):

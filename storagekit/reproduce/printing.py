@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import Any, TextIO
 
 from storagekit.errors import harmless
@@ -33,7 +34,7 @@ def harmlessly() -> Iterator[None]:
     """Within the block standard output is `Harmless`, and what its encoding does not have is written as Python does."""
     before = sys.stdout
     if before is not None:
-        if hasattr(before, "reconfigure"):
+        if isinstance(before, TextIOWrapper):
             before.reconfigure(errors="backslashreplace")
         sys.stdout = Harmless(before)
     try:

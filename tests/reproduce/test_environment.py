@@ -37,7 +37,7 @@ def said(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["storagekit", *arguments])
         with standing_for_stdout(handle), pytest.raises(SystemExit) as left:
             cli.main()
-        return left.value.code or 0, capsys.readouterr().err
+        return int(left.value.code or 0), capsys.readouterr().err
 
     return call
 
