@@ -74,6 +74,13 @@ NOTEBOOK_WAITS = (
 )
 
 
+# who runs the tests in the background has these ignored, by children too
+AS_FROM_A_TERMINAL = (
+    "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+)
+
+
 def gone(process: int) -> bool:
     """Whether a process has ended, or nobody has asked yet how."""
     try:
@@ -105,7 +112,7 @@ def test_a_run_that_is_stopped_leaves_nothing_and_what_was_there(write, notebook
     (out / "dsptf" / "measurements.json").write_text("of an earlier run")
     (out / "dsptf" / "fingerprint.json").write_text(json.dumps({"fingerprint": "?", "outputs": {"a.csv": "?"}}))
     code = (
-        "import sys; from pathlib import Path; from storagekit.reproduce import cli, runner\n"
+        f"{AS_FROM_A_TERMINAL}import sys; from pathlib import Path; from storagekit.reproduce import cli, runner\n"
         "notebooks = Path(sys.argv.pop())\nrunner.reproductions_path = lambda: notebooks\ncli.main()"
     )
     command = [sys.executable, "-c", code, "reproduce", "dsptf", "--out", str(out), str(notebooks)]
@@ -116,7 +123,10 @@ def test_a_run_that_is_stopped_leaves_nothing_and_what_was_there(write, notebook
         assert run.poll() is None and time.monotonic() < end, run.communicate()
         time.sleep(0.1)
     run.send_signal(getattr(signal, number))
-    _, told = run.communicate(timeout=60)
+    try:
+        _, told = run.communicate(timeout=60)
+    finally:
+        run.kill()
     assert run.returncode == status
     assert told.splitlines()[-1] == "storagekit: stopped; what was running is not finished" and "Traceback" not in told
     assert gone(int(kernel.read_text()))
@@ -128,7 +138,7 @@ def test_a_run_that_is_stopped_leaves_nothing_and_what_was_there(write, notebook
 @pytest.mark.parametrize("module", ["typer", "storagekit.reproduce.cli_plan", "storagekit.reproduce.cli"])
 def test_ctrl_c_during_imports_is_a_line(module):
     code = (
-        "import os, signal, sys\n"
+        f"{AS_FROM_A_TERMINAL}import os, sys\n"
         "class Presses:\n"
         "    def find_spec(self, name, *given):\n"
         f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
