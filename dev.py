@@ -45,16 +45,31 @@ def main():
         sys.exit(f"storagekit: Python {found} is too old; run dev.py with Python 3.11 or newer")
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         sys.exit(__doc__)
-    if not STAMP.exists() or STAMP.read_text() != state():
-        try:
+    try:
+        # an interpreter that was removed, or a link to one, is none
+        if not (PYTHON.exists() and STAMP.exists() and STAMP.read_text() == state()):
             install()
-        except (OSError, subprocess.CalledProcessError) as fault:
-            sys.exit(f"storagekit: .venv could not be set up: {fault}; mend that and run again")
+    except (OSError, subprocess.CalledProcessError) as fault:
+        sys.exit(f"storagekit: .venv could not be set up: {fault}; mend that and run again")
+    except KeyboardInterrupt:
+        print("storagekit: stopped; .venv is not finished and will be made anew", file=sys.stderr)
+        sys.exit(130)
     word, arguments = sys.argv[1], sys.argv[2:]
     command = ["storagekit.reproduce", word]
     if word == "test":
         command = ["pytest", "-n", "2", "--dist", "worksteal"]
-    sys.exit(subprocess.run([PYTHON, "-m", *command, *arguments], cwd=ROOT).returncode)
+    run(command + arguments)
+
+
+def run(command):
+    """Become the command, so that signals and its exit status are its own; Windows has to wait for it."""
+    try:
+        if os.name == "nt":
+            sys.exit(subprocess.run([PYTHON, "-m", *command], cwd=ROOT).returncode)
+        os.chdir(ROOT)
+        os.execv(PYTHON, [str(PYTHON), "-m", *command])
+    except OSError as fault:
+        sys.exit(f"storagekit: {PYTHON} cannot be run: {fault.strerror}; remove {VENV} and run again")
 
 
 if __name__ == "__main__":

@@ -29,17 +29,28 @@ def dev(tmp_path, monkeypatch):
         (tmp_path / name).write_text(name)
     monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(module, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(module, "PYTHON", tmp_path / ".venv" / "python")
     monkeypatch.setattr(module, "STAMP", tmp_path / ".venv" / "storagekit.stamp")
+    monkeypatch.chdir(tmp_path)
     module.ran = []
 
     def note(command, **_options):
         module.ran.append([str(word) for word in command])
         return SimpleNamespace(returncode=7)
 
+    def become(python, words):
+        assert words[0] == str(python)
+        raise SystemExit(note(words).returncode)
+
     def make(**_options):
-        return SimpleNamespace(create=lambda folder: folder.mkdir(exist_ok=True))
+        def create(folder):
+            folder.mkdir(exist_ok=True)
+            (folder / "python").touch()
+
+        return SimpleNamespace(create=create)
 
     monkeypatch.setattr(module.subprocess, "run", note)
+    monkeypatch.setattr(module.os, "execv", become)
     monkeypatch.setattr(module.venv, "EnvBuilder", make)
     return module
 
@@ -64,6 +75,37 @@ def test_it_installs_once_and_again_when_its_inputs_change(dev, monkeypatch):
     (dev.ROOT / "constraints.txt").write_text("changed")
     call(dev, monkeypatch, "list")
     assert len(dev.ran) == 2
+
+
+def test_an_interpreter_that_was_removed_is_made_anew(dev, monkeypatch):
+    monkeypatch.setattr(dev.shutil, "which", lambda _name: None)
+    call(dev, monkeypatch, "list")
+    dev.PYTHON.unlink()
+    dev.PYTHON.symlink_to(dev.ROOT / "an interpreter that is gone")
+    monkeypatch.setattr(dev.venv, "EnvBuilder", lambda **_options: SimpleNamespace(create=lambda folder: None))
+    call(dev, monkeypatch, "list")
+    assert dev.ran[0][1:4] == ["-m", "pip", "install"] and dev.ran[1][1:] == ["-m", "storagekit.reproduce", "list"]
+
+
+def test_one_that_does_not_run_is_a_line(dev, monkeypatch):
+    call(dev, monkeypatch, "list")
+
+    def refused(*_given):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(dev.os, "execv", refused)
+    said = call(dev, monkeypatch, "list")
+    assert said == f"storagekit: {dev.PYTHON} cannot be run: Permission denied; remove {dev.VENV} and run again"
+
+
+def test_ctrl_c_while_it_installs_is_a_line(dev, monkeypatch, capsys):
+    def pressed(_command, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dev.subprocess, "run", pressed)
+    assert call(dev, monkeypatch, "list") == 130
+    assert capsys.readouterr().err.splitlines()[-1].startswith("storagekit: stopped; .venv is not finished")
+    assert not dev.STAMP.exists()
 
 
 def test_it_installs_with_uv_where_there_is_one(dev, monkeypatch):

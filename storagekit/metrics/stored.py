@@ -19,7 +19,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.engine import Scenario
-from storagekit.errors import InputError
+from storagekit.errors import InputError, harmless
 from storagekit.metrics.contents import Contents, made_with
 from storagekit.metrics.pieces import Asked, Done, Group
 from storagekit.metrics.provenance import storable
@@ -169,4 +169,4 @@ def _read(path: Path) -> xr.Dataset | None:
 
 def say(line: str) -> None:
     """A line for whoever runs a sweep."""
-    print(f"storagekit: {line}", file=sys.stderr, flush=True)
+    print(f"storagekit: {harmless(line)}", file=sys.stderr, flush=True)

@@ -1,5 +1,17 @@
 """`python -m storagekit.reproduce` is `storagekit`."""
 
-from storagekit.reproduce.cli import main
+from storagekit.reproduce.processes import leave_at_once, stop_in_order
 
-main()
+
+def main() -> None:
+    """Run the command line; whoever stops it while it is still imported gets a line too."""
+    stop_in_order()
+    try:
+        from storagekit.reproduce.cli import main as run
+    except KeyboardInterrupt:
+        leave_at_once()
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -2,12 +2,15 @@
 
 import hashlib
 import json
+import os
 import platform
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from storagekit import devices
 from storagekit.reproduce.claims import papers
 from storagekit.reproduce.files import digest
 from storagekit.resources import PACKAGE, data_path, real_traces
@@ -16,7 +19,19 @@ from storagekit.whole_files import write_text
 FINGERPRINT = "fingerprint.json"
 # folders of data/ that have a file for each paper; of the package papers/ has a folder for each
 _OF_PAPERS = ("claims", "real_traces")
-_VERSIONS = ("jax", "jaxlib", "numpy", "scipy", "xarray", "altair", "vl-convert-python")
+_VERSIONS = (
+    *("jax", "jaxlib", "equinox", "numpy", "scipy", "xarray", "pandas"),
+    *("h5py", "h5netcdf", "altair", "vl-convert-python", "papermill", "nbconvert", "ipykernel"),
+)
+# variables that tell JAX and XLA how to compute; of these the second kind change no number: where compiled programs are kept,
+# what is said meanwhile, how much memory is taken at the start, and the number of devices
+_COMPUTING = ("JAX_", "XLA_", "CUDA_VISIBLE_DEVICES")
+_CHANGING_NOTHING = (
+    *("JAX_COMPILATION_CACHE_", "JAX_PERSISTENT_CACHE_", "JAX_ENABLE_COMPILATION_CACHE", "JAX_LOG", "JAX_TRACEBACK_"),
+    *("JAX_NUM_CPU_DEVICES", "XLA_PYTHON_CLIENT_"),
+)
+# in place of the fingerprint of a run that is not whole, and of one whose inputs became others meanwhile
+UNFINISHED, CHANGED = "", "its inputs changed while it ran"
 
 
 def fingerprint(paper: str, notebook: Path, parameters: Mapping[str, Any]) -> str:
@@ -24,7 +39,8 @@ def fingerprint(paper: str, notebook: Path, parameters: Mapping[str, Any]) -> st
 
     The package's source, the data files and `notebook`, less what belongs to other papers alone;
     `parameters`, profile and seed among them, and of the folder that `traces` names the files that the paper
-    runs; versions of Python and of what computes and draws.
+    runs; versions of Python and of what computes and draws, the kind of machine, and the variables that tell JAX how to
+    compute. paper: "" for what no paper but everything of the package may decide.
     """
     total = hashlib.sha256()
     for name, path in _inputs(paper):
@@ -36,14 +52,26 @@ def fingerprint(paper: str, notebook: Path, parameters: Mapping[str, Any]) -> st
         "parameters": {name: repr(value) for name, value in sorted(parameters.items())},
         "python": platform.python_version(),
         "versions": {name: version(name) for name in _VERSIONS},
+        "machine": [platform.system(), platform.machine()],
+        "computing": _computing(),
     }
     total.update(json.dumps(rest).encode())
     return total.hexdigest()
 
 
+def _computing() -> dict[str, str]:
+    """The variables that decide numbers, as a notebook's kernel has them."""
+    told = os.environ | devices.environment()
+    return {
+        name: told[name]
+        for name in sorted(told)
+        if name.startswith(_COMPUTING) and not name.startswith(_CHANGING_NOTHING)
+    }
+
+
 def _inputs(paper: str) -> Iterator[tuple[str, Path]]:
     """Name and path of each file of the package and of data/ that a run of `paper` may use."""
-    others = set(papers()) - {paper}
+    others = set(papers()) - {paper} if paper else set()
     for root in (PACKAGE, data_path()):
         for path in sorted(root.rglob("*")):
             parts = path.relative_to(root).with_suffix("").parts
@@ -64,51 +92,73 @@ def _whose(root: Path, folder: str, name: str) -> str:
     return name if folder in _OF_PAPERS else name.partition("_")[0] if folder == "reference" else ""
 
 
-def is_finished(folder: Path) -> bool:
-    """Whether the last run in `folder` came to its end."""
-    return bool(_read(folder))
+def pages(paper: str) -> tuple[str, str]:
+    """The files that every whole run of `paper` makes."""
+    return f"{paper}.ipynb", f"{paper}.html"
 
 
-def is_current(folder: Path, wanted: str) -> bool:
-    """Whether `folder` holds the whole outcome of a run with the fingerprint `wanted`."""
+def is_finished(out: Path, paper: str) -> bool:
+    """Whether the last run of `paper` in `out` came to its end."""
+    record = _read(out / paper)
+    return bool(record.get("fingerprint")) and record["outputs"].keys() >= set(pages(paper))
+
+
+def is_current(folder: Path, wanted: str, made: Iterable[str]) -> bool:
+    """Whether `folder` holds the whole outcome of a run with the fingerprint `wanted`.
+
+    made: files that every such run makes.
+    """
     record = _read(folder)
-    if record.get("fingerprint") != wanted:
+    if record.get("fingerprint") != wanted or not record["outputs"].keys() >= set(made):
         return False
     outputs = record["outputs"]
-    return all((folder / n).is_file() and digest(folder / n) == d for n, d in outputs.items())
+    return all((folder / name).is_file() and digest(folder / name) == its for name, its in outputs.items())
 
 
-def files(folder: Path) -> dict[str, int]:
-    """The files in `folder`, hidden ones left out: name and time of last writing."""
-    if not folder.is_dir():
-        return {}
-    found = (p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
-    return {p.name: p.stat().st_mtime_ns for p in sorted(found)}
+def place(made: Path, folder: Path, wanted: str, leftovers: Iterable[str] = ()) -> None:
+    """Move what a whole run made, all that lies in `made`, into `folder`, and mark it there with its fingerprint `wanted` and
+    the digest of every file.
 
-
-def finish(folder: Path, wanted: str, before: Mapping[str, int]) -> None:
-    """Mark the run in `folder` as whole: its fingerprint and the digest of every file it wrote.
-
-    before: `files(folder)` as the run began.
+    An earlier run's files and `leftovers` go; what is nobody's stays. As long as not all is there the record is that of an
+    unfinished run: whenever this process ends, what is accepted is whole.
     """
-    written = [name for name, time in files(folder).items() if before.get(name) != time]
-    record = {"fingerprint": wanted, "outputs": {name: digest(folder / name) for name in written}}
-    write_text(folder / FINGERPRINT, json.dumps(record, indent=1) + "\n")
+    whole = {path.relative_to(made).as_posix(): path for path in sorted(made.rglob("*")) if not path.is_dir()}
+    outputs = {name: digest(path) for name, path in whole.items() if _is_plain(name)}
+    _mark(made, folder, UNFINISHED, dict.fromkeys(_read(folder).get("outputs", {}), "") | outputs)
+    clear(folder, leftovers, keep=(FINGERPRINT, *outputs))
+    for name, path in whole.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(path, folder / name)
+    _mark(made, folder, wanted, outputs)
 
 
-def clear(folder: Path, names: Iterable[str]) -> None:
-    """Remove from `folder` the files `names` and what an earlier run wrote, and nothing else."""
+def clear(folder: Path, names: Iterable[str], keep: Iterable[str] = ()) -> None:
+    """Remove from `folder` the files `names` and what an earlier run wrote, less those to `keep`, and nothing else."""
     outputs = _read(folder).get("outputs", {})
-    for name in (FINGERPRINT, *names, *outputs):
-        (folder / name).unlink(missing_ok=True)
+    for name in {*names, *outputs, FINGERPRINT} - set(keep):
+        if not (folder / name).is_dir():
+            (folder / name).unlink(missing_ok=True)
+
+
+def _mark(made: Path, folder: Path, fingerprint: str, outputs: Mapping[str, str]) -> None:
+    """Write the record of `folder`, in `made` first, which goes with its run."""
+    write_text(made / FINGERPRINT, json.dumps({"fingerprint": fingerprint, "outputs": outputs}, indent=1) + "\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    os.replace(made / FINGERPRINT, folder / FINGERPRINT)
+
+
+def _is_plain(name: str) -> bool:
+    """Whether this is the name of a file that a run makes: in its folder, and not hidden."""
+    return name != FINGERPRINT and name.isprintable() and re.fullmatch(r"[^./\\][^/\\]*", name) is not None
 
 
 def _read(folder: Path) -> dict[str, Any]:
-    """The record of `folder`; empty where there is none or it is not one."""
+    """The record of `folder`; empty where there is none or it is none that a run makes."""
     try:
         record = json.loads((folder / FINGERPRINT).read_text(encoding="utf-8"))
-        names = list(record["outputs"])
-        record["fingerprint"]
-    except (OSError, ValueError, KeyError, TypeError):
+        outputs = dict(record["outputs"].items())
+        fingerprint = record["fingerprint"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
-    return record if all(Path(name).name == name for name in names) else {}
+    told = isinstance(fingerprint, str) and all(isinstance(one, str) for one in outputs.values())
+    return record if told and outputs and all(map(_is_plain, outputs)) else {}

@@ -5,6 +5,7 @@ and `cli_schemes`, sweeps in `cli_sweep`, of the lab in `cli_lab` and `cli_expor
 `app.add_typer` or `app.command()` at the end of this one.
 """
 
+import errno
 import json
 import os
 import sys
@@ -29,6 +30,8 @@ from storagekit.reproduce import (
     cli_trace,
     completing,
 )
+from storagekit.reproduce.printing import harmlessly, say
+from storagekit.reproduce.processes import leave_at_once, stop_in_order
 
 app = typer.Typer(
     name="storagekit",
@@ -41,7 +44,7 @@ app = typer.Typer(
 Out = Annotated[Path, typer.Option(help="Folder of the results.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
 OUT = Path("build/reproductions")
-_INTERRUPTED = 130
+_INTERRUPTED, _BROKEN_PIPE = 130, 141
 
 
 def _version(wanted: bool) -> None:
@@ -100,7 +103,7 @@ def reproduce(
     _print_scorecard(report.out)
     for made in (report.lab, report.book):
         if made.state == "failed":
-            print(f"storagekit: {made.message}", file=sys.stderr)
+            say(made.message)
     if report.book.state != "failed":
         print(report.out / "index.html")
     if report.failed:
@@ -109,7 +112,7 @@ def reproduce(
 
 def _outcome_line(out: Path, outcome) -> str:
     if outcome.state == "failed":
-        print(f"storagekit: {outcome.message}", file=sys.stderr)
+        say(outcome.message)
         return f"{outcome.paper}: failed after {outcome.seconds:.0f} s"
     page = out / outcome.paper / f"{outcome.paper}.html"
     state = "nothing changed" if outcome.state == "cached" else f"ran in {outcome.seconds:.0f} s"
@@ -161,35 +164,64 @@ cli_export.join(app)
 
 
 def main() -> None:
-    """Run the command line; bad input is one line on stderr and exit status 2."""
+    """Run the command line and leave: what goes wrong is one line on stderr, with exit status 2 for bad input, 1 for what a
+    run or the system could not do, 128 and its number for a signal."""
+    stop_in_order()
     try:
-        status = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="storagekit")
-        if status == _INTERRUPTED:  # what typer makes of Ctrl-C
-            _stop()
-        sys.exit(status)
+        status = _status()
     except (KeyboardInterrupt, typer.Abort):
-        _stop()
+        leave_at_once()
+    sys.exit(_flushed() or status)
+
+
+def _status() -> int:
+    """The exit status of the command, once it is done or has failed and said so."""
+    try:
+        with harmlessly():
+            status = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="storagekit")
+        if status == _INTERRUPTED:  # what typer makes of Ctrl-C
+            raise KeyboardInterrupt
+        return status or 0
     except InputError as fault:
-        _fail(str(fault))
+        return _say(str(fault), 2)
     except SimulationError as fault:
-        print(f"storagekit: {' '.join(str(fault).split())}", file=sys.stderr)
-        sys.exit(1)
+        return _say(str(fault), 1)
     except TyperException as fault:
         message = getattr(fault, "format_message", lambda: str(fault))()
-        if message:
-            _fail(f"{message.rstrip('.')}; see `storagekit --help`")
-        sys.exit(2)
+        return _say(f"{message.rstrip('.')}; see `storagekit --help`", 2) if message else 2
     except BrokenPipeError:
+        return _BROKEN_PIPE
+    except OSError as fault:
+        unwritten = 0 if fault.filename else _flushed()
+        return unwritten or _say(
+            f"{fault.filename or 'what is written'}: {fault.strerror or fault}; {_remedy(fault)}", 1
+        )
+
+
+def _say(message: str, status: int) -> int:
+    say(message)
+    return status
+
+
+def _remedy(fault: OSError) -> str:
+    match fault.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return "make room there, or write elsewhere, and run again"
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            return "give a place that you may read and write"
+    return "mend that and run again"
+
+
+def _flushed() -> int:
+    """0 once all that was printed has been taken. What has not is given up, or Python would fail over it as it ends, and this
+    is the exit status for that."""
+    if sys.stdout is None:
+        return 0
+    try:
+        sys.stdout.flush()
+    except OSError as fault:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
-
-
-def _stop() -> None:
-    """Leave at once: a notebook's thread would be waited for; its kernel ends with this process."""
-    print("storagekit: stopped; what was running is not finished", file=sys.stderr, flush=True)
-    os._exit(_INTERRUPTED)
-
-
-def _fail(message: str) -> None:
-    print(f"storagekit: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(2)
+        if isinstance(fault, BrokenPipeError):
+            return _BROKEN_PIPE
+        return _say(f"standard output: {fault.strerror}; what was to be said is not whole: write it elsewhere", 1)
+    return 0

@@ -17,6 +17,7 @@ from papermill.exceptions import PapermillExecutionError
 from traitlets import Dict
 from traitlets.config import Config
 
+from storagekit.errors import harmless
 from storagekit.reproduce.one_file import html
 from storagekit.whole_files import write_text
 
@@ -41,35 +42,44 @@ def run_notebook(
     parameters: Mapping[str, Any],
     environment: Mapping[str, str],
     on_cell: Callable[[], None],
+    as_if: Callable[[str], str] = str,
+    sockets: Path | None = None,
 ) -> None:
     """Run `notebook` and write <name>.ipynb and <name>.html, executed, into `folder`.
 
-    on_cell is called after each code cell. Raises NotebookError where a cell fails or the kernel
-    dies; what ran until then is kept as <name>.failed.ipynb.
+    on_cell is called after each code cell. sockets: a short folder for what its kernel is talked to by, see
+    `folders.short`; where temporary files go if not given. as_if: what is written in place of the executed notebook's text.
+    Raises NotebookError where a cell fails or the kernel dies; what ran until then is kept as <name>.failed.ipynb.
     """
     name = notebook.stem
     running = folder / f".{name}.running.ipynb"
     finished, failed = folder / f"{name}.ipynb", folder / f"{name}.failed.ipynb"
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        _execute(notebook, running, parameters, environment, on_cell)
+        _execute(notebook, running, parameters, environment, on_cell, sockets)
+        _rewrite(running, as_if)
         write_text(folder / f"{name}.html", html(running))
         os.replace(running, finished)
         failed.unlink(missing_ok=True)
     except Exception as fault:
-        kept = "nothing of it was kept"
         if running.exists():
+            _rewrite(running, as_if)
             os.replace(running, failed)
-            kept = f"as far as it ran: {failed}"
-        raise NotebookError(f"{notebook.name}, {_what(fault)}; {kept}") from fault
+        raise NotebookError(as_if(f"{notebook.name}, {_what(fault)}")) from fault
+
+
+def _rewrite(path: Path, as_if: Callable[[str], str]) -> None:
+    text = path.read_text(encoding="utf-8")
+    if as_if(text) != text:
+        write_text(path, as_if(text))
 
 
 def _what(fault: Exception) -> str:
     """Cell, class and message of what went wrong, in one line."""
     if isinstance(fault, PapermillExecutionError):
         message = " ".join(str(fault.evalue).split())
-        return f"cell [{fault.exec_count}]: {fault.ename}: {message}"
-    return f"{type(fault).__name__}: {' '.join(str(fault).split())}"
+        return harmless(f"cell [{fault.exec_count}]: {fault.ename}: {message}")
+    return harmless(f"{type(fault).__name__}: {' '.join(str(fault).split())}")
 
 
 def _execute(
@@ -78,8 +88,12 @@ def _execute(
     parameters: Mapping[str, Any],
     environment: Mapping[str, str],
     on_cell: Callable[[], None],
+    within: Path | None,
 ) -> None:
-    with tempfile.TemporaryDirectory(prefix="sk") as sockets, closing(ensure_event_loop()):
+    with (
+        tempfile.TemporaryDirectory(prefix="sk", dir=within, ignore_cleanup_errors=True) as sockets,
+        closing(ensure_event_loop()),
+    ):
         # Windows has no IPC transport; elsewhere TCP ports race when kernels start together
         transport = {} if os.name == "nt" else {"transport": "ipc", "ip": f"{sockets}/k"}
         kernel = {

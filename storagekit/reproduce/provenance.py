@@ -15,6 +15,7 @@ from importlib.metadata import version
 from typing import Any
 from xml.sax.saxutils import escape
 
+from storagekit.errors import harmless
 from storagekit.resources import PACKAGE
 
 KEYS = ("paper", "exhibit", "drive", "scenario", "seeds", "requests", "profile", "basis", "version", "commit")
@@ -99,5 +100,5 @@ def _chunk(kind: bytes, content: bytes) -> bytes:
 def in_svg(picture: str, attributes: Mapping[str, Any], words: str) -> str:
     """An SVG with `KEYS` as JSON in <metadata>, and a description in <desc>."""
     opening = picture.index(">", picture.index("<svg")) + 1
-    about = f"<desc>{escape(words)}</desc><metadata>{escape(json.dumps(of_file(attributes)))}</metadata>"
+    about = f"<desc>{escape(harmless(words))}</desc><metadata>{escape(json.dumps(of_file(attributes)))}</metadata>"
     return picture[:opening] + about + picture[opening:]

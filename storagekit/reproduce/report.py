@@ -14,6 +14,7 @@ from storagekit.reproduce.digits import beside, fixed, printed
 from storagekit.reproduce.scorecard import COLUMNS, Row, Share, count, shares
 from storagekit.whole_files import write_text
 
+SCORECARD = "scorecard.csv"
 # of the numbers in scorecard.csv
 _DIGITS = 10
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -49,7 +50,7 @@ RULES = (
 
 def write_scorecard(rows: Sequence[Row], out: Path) -> None:
     """Write OUT/scorecard.csv, sorted by paper; whole or not at all."""
-    write_text(out / "scorecard.csv", csv_text(sorted(rows, key=lambda row: row.paper)))
+    write_text(out / SCORECARD, csv_text(sorted(rows, key=lambda row: row.paper)))
 
 
 def csv_text(rows: Iterable[Row]) -> str:
@@ -63,7 +64,7 @@ def csv_text(rows: Iterable[Row]) -> str:
 
 def read_scorecard(out: Path) -> list[dict[str, str]]:
     """The rows of OUT/scorecard.csv as text. Raises InputError where there is none, or damage."""
-    path = out / "scorecard.csv"
+    path = out / SCORECARD
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)

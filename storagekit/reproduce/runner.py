@@ -1,22 +1,26 @@
 """Run the reproduction notebooks, side by side if asked, score what they measured, and bind it all into the book."""
 
+import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 from tqdm import tqdm
 
 from storagekit import devices
 from storagekit.errors import InputError
-from storagekit.reproduce import cache, claims, parameters
+from storagekit.reproduce import cache, claims, folders, parameters
 from storagekit.reproduce.book import Book, BookError, boards
 from storagekit.reproduce.page import MEASUREMENTS, PROFILES, score_paper
-from storagekit.reproduce.report import write_scorecard
+from storagekit.reproduce.processes import end_children
+from storagekit.reproduce.report import SCORECARD, write_scorecard
 from storagekit.reproduce.scorecard import Row, score
 from storagekit.resources import real_traces, reproductions_path, trace_names
 
@@ -58,6 +62,23 @@ class _Plan:
     folder: Path
     values: dict[str, Any]
     fingerprint: str
+
+    @property
+    def is_current(self) -> bool:
+        """Whether its folder holds all that it would make."""
+        return cache.is_current(self.folder, self.fingerprint, cache.pages(self.paper))
+
+
+@dataclass(frozen=True)
+class _Among:
+    """What the notebooks of a run share: its private folder, that of its sockets, the kernels' environment, what to call
+    after each cell, and whether the run has been stopped."""
+
+    room: Path
+    sockets: Path
+    environment: Mapping[str, str]
+    on_cell: Callable[[], None]
+    stopped: Event
 
 
 def available(folder: Path | None = None) -> list[str]:
@@ -110,22 +131,28 @@ def reproduce(
     defaults = {paper: _parameters(folder / f"{paper}.ipynb") for paper in _chosen(papers, folder)}
     took = _takers(given or {}, defaults)
     given = _with_whole_paths(given or {}, took)
-    plans = [_plan(paper, folder, ours, parameters.check(given, others)) for paper, others in defaults.items()]
-    environment = devices.environment(min(jobs, len(plans)))
+    values = {paper: ours | parameters.check(given, others) for paper, others in defaults.items()}
+    environment = devices.environment(min(jobs, len(values)))
     whole = not papers and notebooks is None
-    with (
-        _progress(plans, len(boards.BOARDS) if whole and not boards.are_current(out) else 0) as done,
-        _pool(jobs) as pool,
-    ):
-        running = pool.map(lambda plan: _run(plan, environment, done), plans)
-        # beside the last notebook, which leaves a core idle
-        drawing = pool.submit(_export, out, environment, done) if whole else None
-        outcomes = tuple(running)
-        lab = drawing.result() if drawing else Report.lab
-    rows = tuple(_score_all(out, outcomes))
-    write_scorecard(rows, out)
-    failures = {one.paper: one.message.partition(";")[0] for one in outcomes if one.state == "failed"}
-    return Report(out, outcomes, rows, took, bind(Book(out, rows, failures)), lab)
+    with folders.alone_in(out), folders.private(out) as room, folders.short(room) as sockets:
+        # what they are made from is read when nobody else is at work
+        plans = [_plan(paper, folder / f"{paper}.ipynb", out / paper, its) for paper, its in values.items()]
+        with _progress(plans, _boards_to_make(out) if whole else 0) as done, _pool(jobs) as (pool, stopped):
+            among = _Among(room, sockets, environment, done, stopped)
+            running = pool.map(lambda plan: _run(plan, among), plans)
+            # beside the last notebook, which leaves a core idle
+            drawing = pool.submit(_export, out, environment, done) if whole else None
+            outcomes = tuple(running)
+            lab = drawing.result() if drawing else Report.lab
+        rows = tuple(_score_all(out, outcomes))
+        write_scorecard(rows, room)
+        os.replace(room / SCORECARD, out / SCORECARD)
+        failures = {one.paper: one.message.partition(";")[0] for one in outcomes if one.state == "failed"}
+        return Report(out, outcomes, rows, took, bind(Book(out, rows, failures)), lab)
+
+
+def _boards_to_make(out: Path) -> int:
+    return 0 if boards.are_current(out) else len(boards.BOARDS)
 
 
 def _export(out: Path, environment: Mapping[str, str], on_board: Callable[[], None]) -> Outcome:
@@ -142,8 +169,7 @@ def _output_folder(out: str | Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        reason = f"{fault.strerror}; name a folder you can write"
-        raise InputError(f"out {str(out)!r}: {reason}") from fault
+        raise folders.not_writable(Path(out), fault) from fault
     return folder
 
 
@@ -188,46 +214,71 @@ def _with_whole_paths(given: Mapping[str, str], took: Mapping[str, Sequence[str]
     return {**given, "traces": str(folder)}
 
 
-def _plan(paper: str, folder: Path, ours: dict[str, Any], given: dict[str, Any]) -> _Plan:
-    notebook, values = folder / f"{paper}.ipynb", ours | given
-    of_result = {name: value for name, value in values.items() if name != "out"}
-    fingerprint = cache.fingerprint(paper, notebook, of_result)
-    return _Plan(paper, notebook, Path(ours["out"]) / paper, values, fingerprint)
+def _plan(paper: str, notebook: Path, folder: Path, values: dict[str, Any]) -> _Plan:
+    return _Plan(paper, notebook, folder, values, _fingerprint(paper, notebook, values))
+
+
+def _fingerprint(paper: str, notebook: Path, values: Mapping[str, Any]) -> str:
+    return cache.fingerprint(paper, notebook, {name: value for name, value in values.items() if name != "out"})
 
 
 @contextmanager
-def _pool(jobs: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads that an interrupt does not wait for."""
-    pool = ThreadPoolExecutor(jobs)
+def _pool(jobs: int) -> Iterator[tuple[ThreadPoolExecutor, Event]]:
+    """Threads that an interrupt does not wait for, and what tells them of it; the processes that they started end first."""
+    pool, stopped = ThreadPoolExecutor(jobs), Event()
     try:
-        yield pool
+        yield pool, stopped
     except BaseException:
+        stopped.set()
         pool.shutdown(wait=False, cancel_futures=True)
+        end_children()
         raise
     pool.shutdown()
 
 
-def _run(plan: _Plan, environment: Mapping[str, str], on_cell: Callable[[], None]) -> Outcome:
-    if cache.is_current(plan.folder, plan.fingerprint):
+def _run(plan: _Plan, among: _Among) -> Outcome:
+    """Run a paper in the private folder, and bring what it made into its place."""
+    if plan.is_current:
         return Outcome(plan.paper, "cached", 0.0)
     from storagekit.reproduce.notebooks import NotebookError, run_notebook
 
     begin = time.monotonic()
-    leftovers = (MEASUREMENTS, f"{plan.paper}.ipynb", f"{plan.paper}.html")
-    cache.clear(plan.folder, leftovers)
-    before = cache.files(plan.folder)
+    made = among.room / plan.paper
+    # a reader finds in the notebook the folder that it lies in
+    at_home = partial(re.sub, rf"(/|\\+){re.escape(among.room.name)}", "")
     try:
-        run_notebook(plan.notebook, plan.folder, plan.values, environment, on_cell)
-    except NotebookError as fault:
-        return Outcome(plan.paper, "failed", time.monotonic() - begin, str(fault))
-    cache.finish(plan.folder, plan.fingerprint, before)
+        values = plan.values | {"out": str(among.room)}
+        run_notebook(plan.notebook, made, values, among.environment, among.on_cell, at_home, among.sockets)
+        unchanged = _fingerprint(plan.paper, plan.notebook, plan.values) == plan.fingerprint
+        cache.place(made, plan.folder, plan.fingerprint if unchanged else cache.CHANGED, _leftovers(plan.paper))
+    except (NotebookError, OSError) as fault:
+        kept = "" if among.stopped.is_set() else _failed(plan, made)
+        why = str(fault) if isinstance(fault, NotebookError) else f"{fault.filename}: {fault.strerror}"
+        return Outcome(plan.paper, "failed", time.monotonic() - begin, f"{why}; {kept}")
     return Outcome(plan.paper, "ran", time.monotonic() - begin)
+
+
+def _leftovers(paper: str) -> tuple[str, ...]:
+    """The files that runs of a paper leave without a record of them."""
+    return (MEASUREMENTS, f"{paper}.failed.ipynb", *cache.pages(paper))
+
+
+def _failed(plan: _Plan, made: Path) -> str:
+    """Take an earlier run's finished look away, keep what ran of this one, and say where."""
+    name = f"{plan.paper}.failed.ipynb"
+    try:
+        cache.clear(plan.folder, _leftovers(plan.paper))
+        plan.folder.mkdir(exist_ok=True)
+        os.replace(made / name, plan.folder / name)
+    except OSError:
+        return "nothing of it was kept"
+    return f"as far as it ran: {plan.folder / name}"
 
 
 @contextmanager
 def _progress(plans: Sequence[_Plan], others: int) -> Iterator[Callable[[], None]]:
     """A bar on stderr, one step a code cell of what has to run and `others` besides; yields what to call after each."""
-    todo = [plan for plan in plans if not cache.is_current(plan.folder, plan.fingerprint)]
+    todo = [plan for plan in plans if not plan.is_current]
     total = sum(_steps(plan) for plan in todo) + others
     lock = Lock()
     label = " ".join([*(plan.paper for plan in todo), *(["lab"] if others else [])])
@@ -253,5 +304,5 @@ def _score_all(out: Path, outcomes: Sequence[Outcome]) -> Iterator[Row]:
         if paper in failed:
             note = f"the notebook failed: {failed[paper].partition(';')[0]}"
             yield from score(claims.load_claims(paper), (), note)
-        elif cache.is_finished(out / paper):
+        elif cache.is_finished(out, paper):
             yield from score_paper(out, paper)

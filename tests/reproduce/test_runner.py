@@ -11,7 +11,7 @@ import pytest
 
 from storagekit import devices
 from storagekit.errors import InputError
-from storagekit.reproduce import cache, runner
+from storagekit.reproduce import cache, folders, runner
 from storagekit.reproduce.book import Book, BookError
 from storagekit.reproduce.report import read_scorecard
 
@@ -70,7 +70,7 @@ def verdict(out: Path, claim: str) -> dict[str, str]:
 
 
 def test_a_run_leaves_its_pages_and_the_scorecard_and_a_second_one_is_cached(write, run, out):
-    write("dsptf", CLAIMS, WRITES)
+    write("dsptf", CLAIMS, WRITES, "print('in', Path(out) / 'dsptf')")
     report = run(given={"runs": "7"}, seed=3)
     assert states(report) == {"dsptf": "ran"}
     assert not report.failed
@@ -85,6 +85,12 @@ def test_a_run_leaves_its_pages_and_the_scorecard_and_a_second_one_is_cached(wri
     assert (out / "dsptf" / "made.txt").read_text() == "3 7"
     assert verdict(out, "dsptf.table1.gain")["verdict"] == "match"
     assert verdict(out, "dsptf.fig1.rising")["verdict"] == "not-run"
+
+    # what it says of its folder is where a reader finds it, and not where it ran
+    for path in (out / "dsptf").iterdir():
+        assert folders.PRIVATE not in path.read_text(encoding="utf-8")
+    assert f"in {out / 'dsptf'}" in (out / "dsptf" / "dsptf.html").read_text(encoding="utf-8")
+    assert {path.name for path in out.iterdir()} == {"dsptf", "scorecard.csv", folders.LOCK}
 
     page = (out / "dsptf" / "dsptf.ipynb").stat().st_mtime_ns
     assert states(run(given={"runs": "7"}, seed=3)) == {"dsptf": "cached"}

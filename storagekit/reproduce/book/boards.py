@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from storagekit.reproduce import cache
+from storagekit.reproduce.folders import private
 from storagekit.resources import PACKAGE
 
 FOLDER = "lab"
@@ -26,7 +27,7 @@ BOARDS = {
 
 def are_current(out: Path) -> bool:
     """Whether OUT/lab holds every board as this code makes it."""
-    return cache.is_current(out / FOLDER, _fingerprint())
+    return cache.is_current(out / FOLDER, _fingerprint(), _files())
 
 
 def there(out: Path) -> dict[str, str]:
@@ -39,23 +40,29 @@ def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], Non
 
     on_board is called after each.
     """
-    folder, wanted = out / FOLDER, _fingerprint()
-    folder.mkdir(parents=True, exist_ok=True)
-    cache.clear(folder, [f"{name}.html" for name in BOARDS])
-    before = cache.files(folder)
-    for name in BOARDS:
-        command = [sys.executable, "-m", "storagekit.reproduce", "export", name, "--out", str(folder / f"{name}.html")]
-        told = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=os.environ | dict(environment)
-        )
-        if told.returncode:
-            said = told.stderr.strip().splitlines() or [f"exit status {told.returncode}"]
-            return f"the lab's board {name} was not made: {said[-1]}"
-        on_board()
-    cache.finish(folder, wanted, before)
+    wanted = _fingerprint()
+    with private(out) as room:
+        for name in BOARDS:
+            path = room / FOLDER / f"{name}.html"
+            path.parent.mkdir(exist_ok=True)
+            command = [sys.executable, "-m", "storagekit.reproduce", "export", name, "--out", str(path)]
+            told = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=os.environ | dict(environment)
+            )
+            if told.returncode:
+                cache.clear(out / FOLDER, _files())
+                said = told.stderr.strip().splitlines() or [f"exit status {told.returncode}"]
+                return f"the lab's board {name} was not made: {said[-1]}"
+            on_board()
+        unchanged = _fingerprint() == wanted
+        cache.place(room / FOLDER, out / FOLDER, wanted if unchanged else cache.CHANGED, _files())
     return ""
 
 
+def _files() -> list[str]:
+    return [f"{name}.html" for name in BOARDS]
+
+
 def _fingerprint() -> str:
-    """What the boards are made from: no paper's files."""
+    """What the boards are made from: some ask a paper's code, so that all of the package counts."""
     return cache.fingerprint("", PACKAGE / "lab" / "__init__.py", {"boards": sorted(BOARDS)})

@@ -168,7 +168,7 @@ def _named(cell: ast.AST, homes: Mapping[str, str]) -> list[tuple[str, str]]:
 def _beside(paper: str, notebook: NotebookNode) -> str:
     """What stands below a page's title: how the run was asked for, and what else there is of it."""
     given: Mapping[str, Any] = notebook.metadata.get("papermill", {}).get("parameters", {})
-    asked = [f"{name} {given[name]}" for name in ("profile", "seed") if name in given]
+    asked = [escape(f"{name} {given[name]}") for name in ("profile", "seed") if name in given]
     links = [
         f'<a href="../scorecard.html#paper={paper}">its claims</a>',
         f'<a href="../{paper}/{paper}.ipynb">the notebook as it ran</a>',

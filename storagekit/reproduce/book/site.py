@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +21,7 @@ from tqdm import tqdm
 from storagekit.reproduce import cache, claims
 from storagekit.reproduce.book import boards, chapter, pages
 from storagekit.reproduce.files import digest
+from storagekit.reproduce.folders import private
 from storagekit.reproduce.report import csv_text
 from storagekit.reproduce.scorecard import Row
 from storagekit.resources import PACKAGE, docs_path, reproduction_path
@@ -28,7 +30,6 @@ from storagekit.whole_files import write_text
 RECORD = "book.json"
 FIRST_PAGE = "index.html"
 _VERSIONS = ("sphinx", "myst-nb", "furo", "latex2mathml")
-_WORKSHOP = ".book"
 # what Sphinx says of its three long steps, each with how much of it is done
 _STEP = re.compile(r"(reading sources|writing output|highlighting module code)\W+(\d+)%")
 _STEPS = ("reading sources", "writing output", "highlighting module code")
@@ -55,26 +56,26 @@ class Book:
     def is_current(self) -> bool:
         """Whether `out` holds this book, whole."""
         record = _read(self.out)
-        there = all((self.out / name).is_file() for name in record.get("files", ()))
-        return there and record.get("fingerprint") == self._fingerprint()
+        files = record.get("files", ())
+        there = FIRST_PAGE in files and all((self.out / name).is_file() for name in files)
+        return there and record["fingerprint"] == self._fingerprint()
 
     def write(self) -> str:
         """Make the site: OUT/index.html and what it leads to. Returns what Sphinx warned of, "" if nothing.
 
         Of an earlier book nothing is left, whether or not this one could be made. Raises BookError where it could not.
         """
-        workshop, wanted = self.out / _WORKSHOP, self._fingerprint()
-        shutil.rmtree(workshop, ignore_errors=True)
+        wanted = self._fingerprint()
         try:
-            self._write_sources(workshop / "sources")
-            warned = _sphinx(workshop, self.rooms)
-            _clear(self.out)
-            self._place(workshop / "site", wanted)
+            with private(self.out) as workshop:
+                self._write_sources(workshop / "sources")
+                warned = _sphinx(workshop, self.rooms)
+                _clear(self.out)
+                self._place(workshop / "site", wanted)
         except Exception as fault:  # a notebook of a reader's may hold anything, and the results are worth more
-            _clear(self.out)
+            with suppress(OSError):
+                _clear(self.out)
             raise BookError(f"the book was not made: {fault}; the results in {self.out} are whole") from fault
-        finally:
-            shutil.rmtree(workshop, ignore_errors=True)
         return warned
 
     def _fingerprint(self) -> str:
@@ -93,7 +94,7 @@ class Book:
     def _write_sources(self, folder: Path) -> None:
         notebooks = {paper: _notebook(self.out, paper) for paper in claims.papers()}
         titles = {paper: chapter.title(notebook, paper) for paper, notebook in notebooks.items()}
-        ran = {paper: notebooks[paper] for paper in notebooks if cache.is_finished(self.out / paper)}
+        ran = {paper: notebooks[paper] for paper in notebooks if cache.is_finished(self.out, paper)}
         places = {
             exhibit: place
             for notebook in ran.values()
@@ -115,13 +116,21 @@ class Book:
         return chapter.unwritten(name, why)
 
     def _place(self, site: Path, wanted: str) -> None:
-        """Move what Sphinx made to where it belongs, the first page last: where that is, all is. wanted: its fingerprint."""
+        """Move what Sphinx made to where it belongs, the first page last: where that is, all is. wanted: its fingerprint.
+
+        The record says beforehand what there will be, for whoever has to clear it away.
+        """
         made = [path.relative_to(site) for path in site.rglob("*") if path.is_file() and not path.name.startswith(".")]
+        self._mark(site, cache.UNFINISHED, made)
         for name in sorted(made, key=lambda name: name.as_posix() == FIRST_PAGE):
             (self.out / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(site / name, self.out / name)
-        record = {"fingerprint": wanted, "files": sorted(name.as_posix() for name in made)}
-        write_text(self.out / RECORD, json.dumps(record, indent=1) + "\n")
+        self._mark(site, wanted, made)
+
+    def _mark(self, site: Path, fingerprint: str, made: Sequence[Path]) -> None:
+        record = {"fingerprint": fingerprint, "files": sorted(name.as_posix() for name in made)}
+        write_text(site / RECORD, json.dumps(record, indent=1) + "\n")
+        os.replace(site / RECORD, self.out / RECORD)
 
 
 def _notebook(out: Path, paper: str) -> NotebookNode:
@@ -143,8 +152,12 @@ def _sphinx(workshop: Path, rooms: Sequence[str]) -> str:
         tqdm(total=100, desc="book", unit="%") as bar,
         subprocess.Popen(command, stderr=said, env=environment, **how) as process,
     ):
-        for done in _done(process.stdout):
-            bar.update(done - bar.n)
+        try:
+            for done in _done(process.stdout):
+                bar.update(done - bar.n)
+        except BaseException:  # or it would be waited for
+            process.kill()
+            raise
         status = process.wait()
         said.seek(0)
         warned = said.read().strip()
@@ -177,7 +190,8 @@ def _read(out: Path) -> dict[str, Any]:
     """The record of the book in `out`; empty where there is none or it is not one."""
     try:
         record = json.loads((out / RECORD).read_text(encoding="utf-8"))
-        inside = all(not Path(name).is_absolute() and ".." not in Path(name).parts for name in record["files"])
-    except (OSError, ValueError, KeyError, TypeError):
+        inside = all(name and not Path(name).is_absolute() and ".." not in Path(name).parts for name in record["files"])
+        told = isinstance(record["files"], list) and isinstance(record["fingerprint"], str)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
-    return record if inside else {}
+    return record if inside and told else {}

@@ -1,0 +1,298 @@
+"""Runs that are killed, and runs in one folder at once: what is accepted is whole and of the seed asked for."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from storagekit.errors import InputError
+from storagekit.reproduce import cache, folders, runner
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="no locks there, and no kills")
+
+TABLES = [f"table{number}.csv" for number in range(6)]
+# each table says its seed; a name that says it too must not stay behind
+CELLS = (
+    "import time\nfrom pathlib import Path\nfolder = Path(out) / 'dsptf'",
+    f"for name in {TABLES}:\n    (folder / name).write_text(str(seed))\n    time.sleep(0.03)",
+    "(folder / f'of_{seed}.csv').write_text(str(seed))",
+)
+# a process that has imported the runner, which takes seconds, and forks for each run; QUICK has cells run in that process, in
+# place of a kernel that takes seconds to start
+SERVES = """
+import os, sys
+from pathlib import Path
+from storagekit.reproduce import notebooks, runner
+
+def in_this_process(notebook, running, parameters, environment, on_cell, sockets):
+    import nbformat
+    page, names = nbformat.read(notebook, 4), dict(parameters)
+    for cell in page.cells:
+        if cell.cell_type == "code" and not cell.metadata.get("tags"):
+            exec(cell.source, names)
+            on_cell()
+    nbformat.write(page, running)
+
+def run(out, folder, seed, quick):
+    if quick == "QUICK":
+        notebooks._execute = in_this_process
+        notebooks.html = lambda path: "<html>"
+    report = runner.reproduce(["dsptf"], out=out, seed=int(seed), notebooks=Path(folder), bind=lambda book: None)
+    return 0 if report.outcomes[0].state in ("ran", "cached") else 1
+
+for line in sys.stdin:
+    word, *told = line.split()
+    if word == "wait":
+        print(os.waitstatus_to_exitcode(os.waitpid(int(told[0]), 0)[1]), flush=True)
+    elif pid := os.fork():
+        print(pid, flush=True)
+    else:
+        status = 1
+        try:
+            status = run(*told)
+        finally:
+            os._exit(status)
+"""
+
+
+@pytest.fixture(scope="module")
+def server():
+    command, pipe = [sys.executable, "-c", SERVES], subprocess.PIPE
+    with subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as process:
+        yield process
+        process.communicate()
+
+
+@pytest.fixture
+def ask(server):
+    """Tell the server a line; its answer, a number."""
+
+    def tell(*words) -> int:
+        print(*words, file=server.stdin, flush=True)
+        return int(server.stdout.readline())
+
+    return tell
+
+
+def accepted(out: Path, notebooks: Path) -> list[int]:
+    """Of two seeds those whose results `out` is said to hold, after a look whether it does."""
+    found = []
+    for seed in (0, 1):
+        values = {"profile": "quick", "seed": seed}
+        wanted = cache.fingerprint("dsptf", notebooks / "dsptf.ipynb", values)
+        if cache.is_current(out / "dsptf", wanted, cache.pages("dsptf")):
+            found.append(seed)
+            made = {path.name: path for path in (out / "dsptf").iterdir() if path.suffix == ".csv"}
+            assert set(made) == {*TABLES, f"of_{seed}.csv"}
+            assert {path.read_text() for path in made.values()} == {str(seed)}
+    return found
+
+
+def hidden(out: Path) -> set[str]:
+    return {path.name for path in out.rglob(".*")} - {folders.LOCK}
+
+
+def kill_some(ask, tmp_path: Path, notebooks: Path, kills: int, longest: float, quick: str) -> None:
+    """Kill runs of seed 1 over a folder that holds seed 0, whole, each after a random time."""
+    before, out, times = tmp_path / "before", tmp_path / "out", random.Random(19)
+    assert ask("wait", ask("run", before, notebooks, 0, quick)) == 0 and accepted(before, notebooks) == [0]
+    for _ in range(kills):
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(before, out)
+        run = ask("run", out, notebooks, 1, quick)
+        time.sleep(times.uniform(0, longest))
+        os.kill(run, signal.SIGKILL)
+        status, left = ask("wait", run), accepted(out, notebooks)
+        assert left in ([0], [], [1]) and status in (0, -signal.SIGKILL)
+        assert left == [1] or status != 0
+        assert (left != []) == cache.is_finished(out, "dsptf")
+    assert ask("wait", ask("run", out, notebooks, 1, quick)) == 0
+    assert accepted(out, notebooks) == [1] and not hidden(out)
+
+
+def pair_some(ask, tmp_path: Path, notebooks: Path, pairs: int, quick: str) -> None:
+    """Two seeds at once in one folder: both run, one after the other, and the later one's results are there."""
+    for _ in range(pairs):
+        runs = [ask("run", tmp_path / "out", notebooks, seed, quick) for seed in (0, 1)]
+        assert [ask("wait", run) for run in runs] == [0, 0]
+        assert len(accepted(tmp_path / "out", notebooks)) == 1 and not hidden(tmp_path / "out")
+
+
+def test_a_killed_run_leaves_what_was_there_or_nothing_that_is_accepted(ask, write, notebooks, tmp_path):
+    write("dsptf", *CELLS)
+    kill_some(ask, tmp_path, notebooks, 5, 0.6, "QUICK")
+
+
+def test_two_runs_in_one_folder_leave_the_results_of_one(ask, write, notebooks, tmp_path):
+    write("dsptf", *CELLS)
+    pair_some(ask, tmp_path, notebooks, 3, "QUICK")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("longest", "quick"), [(6.0, "KERNELS"), (0.6, "QUICK")])
+def test_fifty_kills(ask, write, notebooks, tmp_path, longest, quick):
+    write("dsptf", *CELLS)
+    kill_some(ask, tmp_path, notebooks, 50, longest, quick)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quick", ["KERNELS", "QUICK"])
+def test_twenty_pairs_in_one_folder(ask, write, notebooks, tmp_path, quick):
+    write("dsptf", *CELLS)
+    pair_some(ask, tmp_path, notebooks, 20, quick)
+
+
+class Killed(BaseException):
+    """In place of the end of the process: nothing that handles errors sees it."""
+
+
+def a_run(folder: Path, seed: int) -> Path:
+    folder.mkdir(parents=True)
+    for name in (*TABLES, f"of_{seed}.csv", *cache.pages("dsptf")):
+        (folder / name).write_text(str(seed))
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["replace", "unlink"])
+def test_wherever_it_ends_what_is_accepted_is_whole(tmp_path, monkeypatch, kind):
+    """Results come into their place by renaming and removing files: the end comes before each of these in turn."""
+    acts, killed = 0, True
+    while killed:
+        out = tmp_path / str(acts)
+        cache.place(a_run(out / "made0", 0), out / "dsptf", "of seed 0")
+        (out / "dsptf" / "mine.txt").write_text("the reader's own")
+        made, left, killed = a_run(out / "made1", 1), acts, False
+        whose = os if kind == "replace" else Path
+        really = getattr(whose, kind)
+
+        def act(*given, really=really, **options):
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Killed
+            return really(*given, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(whose, kind, act)
+            try:
+                cache.place(made, out / "dsptf", "of seed 1")
+            except Killed:
+                killed = True
+        for seed in (0, 1):
+            if cache.is_current(out / "dsptf", f"of seed {seed}", cache.pages("dsptf")):
+                told = {path.read_text() for path in (out / "dsptf").glob("*.csv")}
+                assert told == {str(seed)}
+        # the next run knows what the last one brought
+        cache.place(a_run(out / "made2", 2), out / "dsptf", "of seed 2")
+        assert {path.name for path in (out / "dsptf").glob("of_*")} == {"of_2.csv"}
+        assert (out / "dsptf" / "mine.txt").exists()
+        acts += 1
+    assert acts > 3
+
+
+def test_who_waits_says_for_whom(tmp_path, capfd, monkeypatch):
+    """The lock ends with its process."""
+    holds = "import sys\nfrom pathlib import Path\nfrom storagekit.reproduce import folders\n"
+    holds += "with folders.alone_in(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+    command, pipe = [sys.executable, "-c", holds, str(tmp_path)], subprocess.PIPE
+    with subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe) as other:
+        assert other.stdout and other.stdout.readline() == "held\n"
+        (tmp_path / ".storagekit-run-killed").mkdir()
+        monkeypatch.setattr(folders.time, "sleep", lambda _seconds: (other.kill(), other.wait()))
+        with folders.alone_in(tmp_path):
+            assert hidden(tmp_path) == set()
+    said = capfd.readouterr().err
+    assert f"process {other.pid} is at work in {tmp_path}: waiting until it is done" in said
+    assert said.count("\n") == 1 and "--out" in said
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        {},
+        [],
+        None,
+        {"dsptf.ipynb": "?"},
+        {"..": "?"},
+        {"": "?"},
+        {"/etc/hostname": "?"},
+        {"../mine.txt": "?"},
+        {"a\\b": "?"},
+        {"fingerprint.json": "?"},
+        {".hidden": "?"},
+        {"new\nline": "?"},
+        {"nul\0": "?"},
+        {"mine.txt": 1},
+        "deep",
+    ],
+)
+def test_a_record_of_nothing_or_of_strange_names_is_not_accepted(tmp_path, outputs):
+    """Nor does the next run remove what it names."""
+    mine = tmp_path / "mine.txt"
+    mine.write_text("the reader's own")
+    cache.place(a_run(tmp_path / "made", 0), tmp_path / "dsptf", "of seed 0")
+    assert cache.is_current(tmp_path / "dsptf", "of seed 0", cache.pages("dsptf"))
+    record = tmp_path / "dsptf" / cache.FINGERPRINT
+    whole = json.loads(record.read_text())["outputs"]
+    if isinstance(outputs, dict) and outputs and "dsptf.ipynb" not in outputs:
+        outputs = whole | outputs
+    told = json.dumps({"fingerprint": "of seed 0", "outputs": outputs})
+    record.write_text("[" * 100_000 if outputs == "deep" else told)
+    assert not cache.is_current(tmp_path / "dsptf", "of seed 0", cache.pages("dsptf"))
+    assert not cache.is_finished(tmp_path, "dsptf")
+    cache.clear(tmp_path / "dsptf", ["dsptf.ipynb"])
+    assert mine.exists() and not record.exists()
+
+
+def test_what_changes_while_it_runs_is_not_taken_for_what_it_was_made_from(write, notebooks, tmp_path, monkeypatch):
+    write("dsptf", "x = 1")
+
+    def edits(notebook, folder, *_given):
+        folder.mkdir(parents=True)
+        for name in cache.pages("dsptf"):
+            (folder / name).write_text("made")
+        notebook.write_text(notebook.read_text().replace("x = 1", "x = 2"))
+
+    from storagekit.reproduce import notebooks as kernels
+
+    monkeypatch.setattr(kernels, "run_notebook", edits)
+    given = {"out": tmp_path / "out", "notebooks": notebooks, "bind": lambda _book: runner.Outcome("book", "ran", 0.0)}
+    assert [runner.reproduce(["dsptf"], **given).outcomes[0].state for _ in range(3)] == ["ran", "ran", "cached"]
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("JAX_ENABLE_X64", True),
+        ("JAX_THREEFRY_PARTITIONABLE", True),
+        ("XLA_FLAGS", True),
+        ("JAX_PLATFORMS", True),
+        ("JAX_COMPILATION_CACHE_DIR", False),
+        ("JAX_NUM_CPU_DEVICES", False),
+        ("HOME_OF_NOBODY", False),
+    ],
+)
+def test_variables_that_change_numbers_count(write, monkeypatch, name, counts):
+    notebook = write("dsptf", "x = 1")
+    before = cache.fingerprint("dsptf", notebook, {})
+    monkeypatch.setenv(name, "--xla_cpu_enable_fast_math=true" if name == "XLA_FLAGS" else "1")
+    assert (cache.fingerprint("dsptf", notebook, {}) != before) == counts
+
+
+def test_boards_count_the_papers_that_they_ask():
+    inputs = [name for name, _ in cache._inputs("")]
+    assert "storagekit/papers/dsfq/what_if.py" in inputs
+
+
+def test_a_folder_that_cannot_be_written_is_an_input_error(tmp_path):
+    with pytest.raises(InputError, match="name a folder you can write"), folders.alone_in(tmp_path / "nowhere"):
+        pass
+    with pytest.raises(InputError, match="name a folder you can write"), folders.private(tmp_path / "nowhere"):
+        pass
