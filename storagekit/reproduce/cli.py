@@ -8,6 +8,7 @@ and `cli_schemes`, sweeps in `cli_sweep`, of the lab in `cli_lab` and `cli_expor
 import json
 import os
 import sys
+import warnings
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -161,9 +162,11 @@ cli_export.join(app)
 
 
 def main() -> None:
-    """Run the command line; bad input is one line on stderr and exit status 2."""
+    """Run the command line; bad input is one line on stderr and exit status 2, a warning one line on stderr."""
     try:
-        status = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="storagekit")
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            status = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="storagekit")
         if status == _INTERRUPTED:  # what typer makes of Ctrl-C
             _stop()
         sys.exit(status)
@@ -188,6 +191,10 @@ def _stop() -> None:
     """Leave at once: a notebook's thread would be waited for; its kernel ends with this process."""
     print("storagekit: stopped; what was running is not finished", file=sys.stderr, flush=True)
     os._exit(_INTERRUPTED)
+
+
+def _warn(message: Warning | str, *_: object) -> None:
+    print(f"storagekit: warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _fail(message: str) -> None:
