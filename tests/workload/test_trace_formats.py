@@ -399,13 +399,13 @@ def test_a_fault_deep_in_the_file_is_named_by_its_line(tmp_path):
         read(save(tmp_path, b"\n".join(lines)))
 
 
-@pytest.mark.parametrize("whole", [read, lambda path: list(chunks(path))[0]])
+@pytest.mark.parametrize("whole", [lambda path: [read(path)], chunks])
 def test_of_a_last_line_that_lacks_its_end_one_is_warned(tmp_path, whole):
     path = save(tmp_path, GOOD + GOOD.strip())
     with pytest.warns(RuntimeWarning, match=r"sample line 2, the last, lacks its line end: .*fetch it again") as warned:
-        assert len(whole(path)) == 2
+        assert sum(map(len, whole(path))) == 2
     assert len(warned) == 1
-    assert len(whole(save(tmp_path, GOOD + GOOD + b"  \t"))) == 2
+    assert sum(map(len, whole(save(tmp_path, GOOD + GOOD + b"  \t")))) == 2
 
 
 def test_what_follows_a_summary_of_blkparse_may_be_cut_anywhere(tmp_path):
