@@ -10,7 +10,7 @@ PACKERS = {"gzip": gzip, "bzip2": bz2, "xz": lzma}
 KINDS = ("spc", "msr", "disksim", "disksim-validate", "fio", "blkparse", "srt13", "srt17")
 HUGE = (
     *(b"%d" % (2**bits + more) for bits in (31, 32, 40, 53, 62, 63, 64) for more in (-1, 0, 1)),
-    b"-9223372036854775809", b"-1", b"-0", b"0", b"+7", b"1e308", b"1e309", b"1e-320", b"1e15", b"1.0000000000001e15", b"nan",
+    b"-9223372036854775809", b"-1", b"-512", b"-0", b"0", b"8", b"512", b"+7", b"1e308", b"1e309", b"1e-320", b"1e15", b"1.0000000000001e15", b"nan",
     b"inf", b"-inf", b"1e", b"1.", b".5", b".", b"1_000", b"0x10", b"ffffffff", b"0xfffffffff", b"1,5", b"", b"9" * 400,
     b"0" * 400 + b"1", b"9" * 5000, b"1." + b"3" * 5000, b"00000000000000000000000000000042", "\u0663".encode(),
 )  # fmt: skip
@@ -25,7 +25,7 @@ def rows(rng: Random):
     clock, made = rng.choice([0, rng.randrange(10**9)]), []
     for _ in range(rng.choice([1, 2, 5, 12, 30])):
         clock += rng.choice([0, 1, 500, 70_000, 3_000_000])
-        made.append((clock, rng.randrange(4), rng.choice([0, 8, rng.randrange(2**29)]), rng.choice([1, 8, 2**12]),
+        made.append((clock, rng.randrange(4), rng.choice([0, 8, 16, 24, rng.randrange(2**29)]), rng.choice([1, 8, 2**12]),
                      rng.random() < 0.6, rng.randrange(200_000)))  # fmt: skip
     return made
 
@@ -34,25 +34,25 @@ def valid(kind: str, rng: Random) -> bytes:
     """A file of that kind without any fault."""
     some = rows(rng)
     if kind == "srt13":
-        return b"$$TR_IOREC-1.3 (test)\0\nsectorsize  = 256,\n\f" + b"".join(
-            struct.pack(
-                ">14I", 56, 0x40001, t // 10**6, t % 10**6, 0, w, n * 512, b * 2, 0x08000000 | d << 8, 4, 0, r, 0, 1
-            )
-            for t, d, b, n, r, w in some
-        )
+        return b"$$TR_IOREC-1.3 (test)\0\nsectorsize  = 256,\n\f" + b"".join(srt13(*row) for row in some)
     if kind == "srt17":
-        return b"$$TR_IOREC-1.7 : test\0\n\f" + b"".join(
-            struct.pack(
-                ">16IQ4I", 88, 0x70001, t // 10**6, t % 10**6, 0, w, n * 512, 1, d, 0, 0, r | 256, 0, 0, 0, 0, b * 512, 0, 0, 0, 0
-            )
-            for t, d, b, n, r, w in some
-        )  # fmt: skip
-    lines = events(some) if kind == "blkparse" else [LINES[kind](*row) for row in some]
+        return b"$$TR_IOREC-1.7 : test\0\n\f" + b"".join(srt17(*row) for row in some)
+    lines = events(some, rng) if kind == "blkparse" else [LINES[kind](*row) for row in some]
     if kind == "fio":
         columns = rng.choice([5, 6, 7])
         lines = [", ".join(line.split(", ")[:columns]) for line in lines]
     end = rng.choice(["\n", "\n", "\n", "\r\n"])
     return "".join(line + end for line in lines).encode()
+
+
+def srt13(t, d, b, n, r, w):
+    words = 56, 0x40001, t // 10**6, t % 10**6, w // 2, w, n * 512, b * 2, 0x08000000 | d << 8, 4, 0, r, 0, 1
+    return struct.pack(">14I", *words)
+
+
+def srt17(t, d, b, n, r, w):
+    words = 88, 0x70001, t // 10**6, t % 10**6, w // 2, w, n * 512, 1, d, 0, 0, r | 256, 0, 0, 0, 0
+    return struct.pack(">16IQ4I", *words, b * 512, 0, 0, 0, 0)
 
 
 def spc(t, d, b, n, r, w):
@@ -78,13 +78,15 @@ def fio(t, d, b, n, r, w):
 LINES = {"spc": spc, "msr": msr, "disksim": disksim, "disksim-validate": validate, "fio": fio}
 
 
-def events(some) -> list[str]:
+def events(some, rng: Random) -> list[str]:
     happened = [(t, 0, "Q", i) for i, (t, *_) in enumerate(some)] + [
         (t + w, 1, "C", i) for i, (t, *_, w) in enumerate(some)
     ]
     lines = []
     for number, (at, _, action, i) in enumerate(sorted(happened)):
         _, device, block, blocks, read, _ = some[i]
+        if action == "C" and block and rng.random() < 0.3:  # merged with what lies before it
+            block, blocks = max(block - 16, 0), blocks + min(block, 16)
         lines.append(f"{'8,' + str(device):>5} {number % 4:>4} {number:>8} {at // 10**6:>5}.{at % 10**6 * 1000:09} {77:>5} "
                      f"{action:>2} {'R' if read else ('WS', 'W')[i % 2]:>3} {block} + {blocks} [fio]")  # fmt: skip
     return [*lines, "", "CPU0 (8,0):", " Reads Queued:   0,   0KiB"] if len(some) % 2 else lines
@@ -92,7 +94,7 @@ def events(some) -> list[str]:
 
 def damaged(data: bytes, rng: Random) -> bytes:
     """The file after one to three things have happened to it."""
-    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+    for _ in range(rng.choice([1, 1, 1, 1, 2, 3])):
         data = rng.choice(DAMAGES)(data, rng)
     return data
 
@@ -142,6 +144,15 @@ def zeroed(data, rng):
     return data[:at] + bytes(length) + data[at + length :]
 
 
+def reworded(data, rng):
+    """A word of a record, counted from the end, is another."""
+    at = len(data) - 4 * rng.randrange(1, 1 + max(len(data) // 4, 1))
+    value = rng.choice(
+        [0, 1, 2**31 - 1, 2**31, 2**32 - 1, 999_999, 1_000_000, rng.randrange(2**32), rng.randrange(1000)]
+    )
+    return data[: max(at, 0)] + struct.pack(">I", value) + data[max(at, 0) + 4 :]
+
+
 def swapped(data, rng):
     lines = data.split(b"\n")
     one, other = rng.randrange(len(lines)), rng.randrange(len(lines))
@@ -189,6 +200,6 @@ def glued(data, rng):
 
 
 DAMAGES = (
-    cut, beheaded, dropped, flipped, inserted, controlled, repeated, zeroed, swapped, without_line_end, renumbered,
-    renumbered, renumbered, padded, commented, of_wrong_magic, glued,
+    cut, beheaded, dropped, flipped, inserted, controlled, repeated, zeroed, reworded, reworded, swapped, without_line_end,
+    renumbered, renumbered, renumbered, padded, commented, of_wrong_magic, glued,
 )  # fmt: skip

@@ -19,7 +19,7 @@ FORMAT = dict(zip(KINDS, KINDS, strict=True)) | {"srt13": "srt", "srt17": "srt"}
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_damage_gets_through(tmp_path, monkeypatch, kind):
-    attack(tmp_path, monkeypatch, kind, 300)
+    attack(tmp_path, monkeypatch, kind, 400)
 
 
 @pytest.mark.slow
@@ -38,7 +38,7 @@ def attack(folder, monkeypatch, kind: str, count: int) -> Counter:
         # blocks of a few lines, or one line, so that the fast pass and the other meet within a file
         monkeypatch.setattr(text, "BLOCK", rng.choice([2**21, 2**21, 40, 200]))
         plain = damaged_traces.valid(kind, rng)
-        packed = PACKERS[rng.choice(list(PACKERS))].compress(plain) if rng.random() < 0.2 else plain
+        packed = PACKERS[rng.choice(list(PACKERS))].compress(plain) if rng.random() < 0.15 else plain
         data = damaged_traces.damaged(packed, rng)
         try:
             outcome = held(data, FORMAT[kind] if rng.random() < 0.7 else None)
