@@ -11,7 +11,7 @@ import pytest
 
 from storagekit.errors import InputError
 from storagekit.workload.reuse import hit_rates
-from storagekit.workload.trace import characteristics, read, request_trace
+from storagekit.workload.trace import characteristics, read, request_trace, streams
 
 PACKERS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}
 GOOD = {
@@ -24,6 +24,8 @@ GOOD = {
 }
 FIELDS = [(name, which) for name, line in GOOD.items() for which in range(len(line.replace(b",", b" ").split()))]
 LONG = 60_000
+# seconds of a processor that others share; what grows with the square of a size takes far longer here
+SOON = 5.0
 # each holds up some expression that tries one thing after another before it gives up
 TOKENS = [
     b"1" * LONG,
@@ -61,14 +63,14 @@ def swapped(line, which, token):
 
 
 def refusal(path, *given):
-    """What reading the file is refused with, "" if it is not, within a second of the processor's time."""
+    """What reading the file is refused with, "" if it is not, and soon."""
     began = time.process_time()
     try:
         read(path, *given)
         said = ""
     except InputError as fault:
         said = str(fault)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < SOON
     assert "\n" not in said and said.isprintable() and len(said.replace(str(path), "")) < 400
     return said
 
@@ -115,6 +117,13 @@ def test_a_number_is_read_alike_however_many_zeros_lead_it(tmp_path):
         assert trace.devices == ("7",) and trace.offset.tolist() == [5 * 512]
 
 
+def bomb(name, beginning, filling) -> bytes:
+    """What holds 4 GB of one byte behind its beginning."""
+    packed = PACKERS[name](beginning) + PACKERS[name](filling * 20_000_000) * 200
+    assert len(packed) < 5_000_000
+    return packed
+
+
 @pytest.mark.parametrize("name", PACKERS)
 @pytest.mark.parametrize(
     ("beginning", "filling"),
@@ -126,26 +135,23 @@ def test_a_number_is_read_alike_however_many_zeros_lead_it(tmp_path):
     ],
 )
 def test_a_bomb_is_refused_before_it_has_gone_off(tmp_path, name, beginning, filling):
-    packed = PACKERS[name](beginning) + PACKERS[name](filling * 100_000_000) * 10
-    path = save(tmp_path, packed)
-    assert len(packed) < 2_000_000
-    assert refusal(path)
+    assert refusal(save(tmp_path, bomb(name, beginning, filling)))
 
 
 def test_memory_for_a_bomb_stays_small(tmp_path):
-    path = save(tmp_path, bz2.compress(b"0,1,512,r,0.0\nx\n" + b"\n" * 400_000_000))
+    path = save(tmp_path, bomb("bzip2", b"0,1,512,r,0.0\nx\n", b"\n"))
     assert peak(lambda: refusal(path)) < 100e6
 
 
-def test_a_trace_that_repeats_itself_is_no_bomb(tmp_path):
-    lines = b"".join(b"%d,%d,4096,r,%d.5\n" % (i % 3, 8 * i, i) for i in range(60_000))
+def test_a_trace_that_repeats_itself_is_no_bomb(tmp_path, monkeypatch):
+    monkeypatch.setattr(streams, "FREE", 2**17)
+    lines = b"".join(b"%d,%d,4096,r,%d.5\n" % (i % 3, 8 * i, i) for i in range(20_000))
     for pack in PACKERS.values():
-        packed = pack(lines) * 20
-        assert len(read(save(tmp_path, packed), disorder_limit=1e9)) == 20 * 60_000
+        assert len(read(save(tmp_path, pack(lines) * 2), disorder_limit=1e9)) == 40_000
 
 
 def test_a_flood_of_what_is_never_completed_takes_time_as_its_size(tmp_path):
-    count = 8_000
+    count = 10_000
     queued = b"".join(b"8,0 0 %d 0.%09d 1 Q R %d + 8 [a]\n" % (i, i, 1000 * i) for i in range(count))
     completed = b"".join(b"8,0 0 %d 1.%09d 1 C R %d + 8 [0]\n" % (i, i, 1000 * i + 500) for i in range(count))
     assert "holds no request" in refusal(save(tmp_path, queued + completed))
