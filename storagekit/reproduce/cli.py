@@ -9,6 +9,7 @@ import errno
 import json
 import os
 import sys
+import warnings
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -165,7 +166,8 @@ cli_export.join(app)
 
 def main() -> None:
     """Run the command line and leave: what goes wrong is one line on stderr, with exit status 2 for bad input, 1 for what a
-    run or the system could not do, 128 and its number for a signal."""
+    run or the system could not do, 128 and its number for a signal. A warning is one line on
+    stderr."""
     stop_in_order()
     try:
         status = _status()
@@ -177,7 +179,8 @@ def main() -> None:
 def _status() -> int:
     """The exit status of the command, once it is done or has failed and said so."""
     try:
-        with harmlessly():
+        with harmlessly(), warnings.catch_warnings():
+            warnings.showwarning = _warn
             status = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="storagekit")
         if status == _INTERRUPTED:  # what typer makes of Ctrl-C
             raise KeyboardInterrupt
@@ -201,6 +204,10 @@ def _status() -> int:
 def _say(message: str, status: int) -> int:
     say(message)
     return status
+
+
+def _warn(message: Warning | str, *_: object) -> None:
+    say(f"warning: {message}")
 
 
 def _remedy(fault: OSError) -> str:

@@ -23,7 +23,8 @@ def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0, unit: int =
     request exceeds the capacity.
     """
     sectors = np.maximum(1, -(-trace.size // units.SECTOR))
-    if int(sectors.max()) >= capacity:
+    # as many sectors as a request's field holds
+    if int(sectors.max()) >= min(capacity, 2**31):
         raise InputError(f"a request of {int(trace.size.max())} bytes: the system holds {capacity * units.SECTOR}")
     sector = (trace.concatenated().offset // units.SECTOR) % (capacity - int(sectors.max()))
     asynchronous = np.zeros(len(trace), bool) if trace.asynchronous is None else trace.asynchronous

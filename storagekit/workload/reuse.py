@@ -15,6 +15,8 @@ from storagekit.workload.trace import RequestTrace
 BLOCK = 16 * units.SECTOR
 # the distance of a block that was never touched before
 NEVER = np.iinfo(np.int64).max
+# blocks that the requests of a trace may touch, each as often as it is: a dozen arrays of 1 GB
+MOST_TOUCHES = 2**27
 
 
 def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK) -> np.ndarray | np.floating:
@@ -65,6 +67,12 @@ def _farthest(trace: RequestTrace, block: int) -> np.ndarray:
     joined = trace.concatenated()
     first = joined.offset // block
     count = (joined.offset + joined.size - 1) // block - first + 1
+    touches = sum(count.tolist())
+    if touches > MOST_TOUCHES:
+        raise InputError(
+            f"requests touch {touches} blocks of {block} bytes: at most {MOST_TOUCHES} are followed; give a larger block, or "
+            "fewer requests"
+        )
     begin = np.cumsum(count) - count
     touched = np.repeat(first - begin, count) + np.arange(count.sum())
     return np.maximum.reduceat(stack_distances(touched), begin)

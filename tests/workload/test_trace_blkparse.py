@@ -79,7 +79,7 @@ def test_what_was_merged_is_completed_together_and_nothing_else(tmp_path, reques
             at += sectors
         events.append((start + 500 + took, 1, f"C {kind} {number * 1000} + {sum(pieces)} [0]"))
     lines = [f"8,0 0 1 {at // 10**9}.{at % 10**9:09} 1 {text}" for at, _, text in sorted(events)]
-    trace = read(save(tmp_path, "\n".join(lines).encode()))
+    trace = read(save(tmp_path, "".join(f"{line}\n" for line in lines).encode()))
     first = min(at for at, _, _ in expected)
     found = zip(np.round(trace.time * 1e9) + first, trace.offset, np.round(trace.measured_response * 1e9), strict=True)
     assert sorted(tuple(map(int, row)) for row in found) == sorted(expected)

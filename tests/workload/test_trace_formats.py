@@ -1,6 +1,7 @@
 """Every format: hand-written samples, random records written and read back, faults, damage."""
 
 import struct
+import warnings
 
 import numpy as np
 import pytest
@@ -290,7 +291,7 @@ def test_large_disorder_is_refused_at_its_line(tmp_path):
 
 def test_equal_times_keep_the_order_of_the_file(tmp_path):
     lines = [b"0,%d,512,r,%d" % (i, 7 - i * i % 7) for i in range(2000)]
-    trace = read(save(tmp_path, b"\n".join(lines)))
+    trace = read(save(tmp_path, b"\n".join(lines) + b"\n"))
     expected = sorted(range(2000), key=lambda i: 7 - i * i % 7)
     assert (trace.offset // 512).tolist() == expected
 
@@ -398,8 +399,41 @@ def test_a_fault_deep_in_the_file_is_named_by_its_line(tmp_path):
         read(save(tmp_path, b"\n".join(lines)))
 
 
-def test_the_last_line_may_lack_its_end(tmp_path):
-    assert len(read(save(tmp_path, GOOD + GOOD.strip()))) == 2
+@pytest.mark.parametrize("whole", [lambda path: [read(path)], chunks])
+def test_of_a_last_line_that_lacks_its_end_one_is_warned(tmp_path, whole):
+    path = save(tmp_path, GOOD + GOOD.strip())
+    with pytest.warns(RuntimeWarning, match=r"sample line 2, the last, lacks its line end: .*fetch it again") as warned:
+        assert sum(map(len, whole(path))) == 2
+    assert len(warned) == 1
+    assert sum(map(len, whole(save(tmp_path, GOOD + GOOD + b"  \t")))) == 2
+
+
+def test_what_follows_a_summary_of_blkparse_may_be_cut_anywhere(tmp_path):
+    assert len(read(save(tmp_path, write_blkparse(ROWS) + b"CPU0 (8,0):\n Reads Queued:   0,   "))) == 3
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_no_cut_is_taken_for_a_shorter_file_in_silence(tmp_path, kind):
+    """A cut within a line or a record is refused or warned of; what is read in silence are the whole ones before it."""
+    data = ALL[kind]([(1500 * i, i % 3, 8 * i, 1 + i % 5, i % 2 == 0, 70 * i) for i in range(12)])
+    whole = read(save(tmp_path, data))
+    warned = 0
+    for end in range(1, len(data)):
+        try:
+            with warnings.catch_warnings(record=True) as noted:
+                warnings.simplefilter("always")
+                part = read(save(tmp_path, data[:end]))
+        except InputError:
+            continue
+        if noted:
+            warned += 1
+            assert data[end - 1 : end] != b"\n" and len(noted) == 1
+            continue
+        for name, array in part.columns().items():
+            if name != "device":
+                np.testing.assert_array_equal(array, whole.columns()[name][: len(part)], err_msg=f"{name}, {end} bytes")
+        assert kind.startswith("srt") or data[:end].rstrip(b" ").endswith(b"\n")
+    assert (warned > 0) != kind.startswith("srt")
 
 
 # Recognising a format.
@@ -453,6 +487,7 @@ def damage(draw):
     return apply
 
 
+@pytest.mark.filterwarnings("ignore:.*lacks its line end")
 @pytest.mark.parametrize("kind", ALL)
 @settings(anytime, max_examples=300)
 @given(rows=rows, harm=damage(), named=st.booleans())

@@ -11,6 +11,7 @@ at all. A write without the S of RWBS is asynchronous. Source: blkparse(1), and 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,16 +19,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from storagekit.errors import InputError
+from storagekit.workload.trace.fields import Integer
 from storagekit.workload.trace.formats import CHUNK, Records, TraceFormat, dense
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.streams import ByteStream
-from storagekit.workload.trace.text import blocks, first_lines
+from storagekit.workload.trace.text import blocks, clip, first_lines
 
 __all__ = ["BLKPARSE", "Blkparse"]
 
 SECTOR = 512  # bytes
+# A device is named by two numbers of 32 bits at most. No two neighbours of an expression match the same character, so that it
+# gives up in time linear in the line.
 EVENT = re.compile(
-    r"(?P<device>\d+,\d+) +\d+ +\d+ +(?P<seconds>\d+)\.(?P<nanoseconds>\d{9}) +\d+ +(?P<action>[A-Z]{1,2}|m) +(?P<rest>.*)",
+    r"(?P<device>\d{1,10},\d{1,10}) +\d+ +\d+ +(?P<seconds>\d+)\.(?P<nanoseconds>\d{9}) +\d+ +"
+    r"(?P<action>[A-Z]{1,2}|m) +(?P<rest>.*)",
     re.ASCII,
 )
 # flushes, and of plugging and messages, have no place
@@ -35,6 +40,9 @@ PLACE = re.compile(r"(?P<rwbs>[A-Z]+) +(?P<sector>\d+) \+ (?P<sectors>\d+)( .*)?
 # of each CPU and device, after an empty line
 SUMMARY = re.compile(r"(CPU\d+|Total) \(.*\):?")
 QUEUED, COMPLETED = "Q", "C"
+START, SECTORS = Integer("sector", 0, MAX_OFFSET // SECTOR), Integer("sectors", 1, MAX_SIZE // SECTOR)
+# of nanoseconds, 63 bits
+SECONDS = Integer("seconds", 0, 2**63 // 10**9 - 1)
 
 
 @dataclass(slots=True)
@@ -51,6 +59,35 @@ class Queued:
     took: int | None = None
 
 
+class UnderWay:
+    """The requests of one device and direction that were queued and not yet completed, found by the sectors they lie in."""
+
+    def __init__(self):
+        self._places: list[tuple[int, int]] = []  # stop and start, sorted
+        self._queues: dict[tuple[int, int], deque[Queued]] = {}  # what was queued there, in that order
+
+    def add(self, one: Queued) -> None:
+        place = one.stop, one.start
+        if place not in self._queues:
+            self._queues[place] = deque()
+            insort(self._places, place)
+        self._queues[place].append(one)
+
+    def completed(self, by: Queued) -> list[Queued]:
+        """Take the first queued of exactly that place, or else, where requests were merged or cut, all whose last sector it
+        has."""
+        place = by.stop, by.start
+        if place in self._queues:
+            one = self._queues[place].popleft()
+            if not self._queues[place]:
+                del self._queues[place], self._places[bisect_left(self._places, place)]
+            return [one]
+        first, last = bisect_left(self._places, (by.start + 1,)), bisect_left(self._places, (by.stop + 1,))
+        taken = [one for place in self._places[first:last] for one in self._queues.pop(place)]
+        del self._places[first:last]
+        return sorted(taken, key=lambda one: one.line)
+
+
 class Blkparse(TraceFormat):
     """blkparse's lines of events; devices are named by their numbers, as `8,0`."""
 
@@ -63,22 +100,21 @@ class Blkparse(TraceFormat):
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
         waiting: deque[Queued] = deque()
-        under_way: dict[tuple[str, bool], list[Queued]] = {}
+        under_way: dict[tuple[str, bool], UnderWay] = {}
         completions = False
         for line, action, event in self._events(stream):
-            whose = under_way.setdefault((event.device, event.read), [])
+            whose = under_way.setdefault((event.device, event.read), UnderWay())
             if action == QUEUED:
                 waiting.append(event)
-                whose.append(event)
+                whose.add(event)
                 continue
             completions = True
-            for one in _completed(whose, event):
+            for one in whose.completed(event):
                 one.took = event.clock - one.clock
                 if one.took < 0:
                     raise self._fault(
                         stream.name, line, f"completes what line {one.line} queued later", "sort it by time"
                     )
-                whose.remove(one)
             if len(waiting) >= CHUNK and waiting[0].took is not None:
                 yield _records(list(_over(waiting)))
         rest = [one for one in waiting if one.took is not None or not completions]
@@ -100,7 +136,7 @@ class Blkparse(TraceFormat):
                     raise self._fault(
                         stream.name,
                         number,
-                        f"is no event of blkparse's default format ({text[:40]!r})",
+                        f"is no event of blkparse's default format ({clip(text)})",
                         "fetch the file again, it ends in the middle of this line" if ends else "print it without -f",
                     )
                 if event["action"] in (QUEUED, COMPLETED):
@@ -110,14 +146,23 @@ class Blkparse(TraceFormat):
 
     def _request(self, name: str, line: int, event: re.Match) -> Queued | None:
         place = PLACE.fullmatch(event["rest"])
-        if place is None or int(place["sectors"]) == 0 or not re.search("R|W", place["rwbs"]) or "D" in place["rwbs"]:
+        if (
+            place is None
+            or not place["sectors"].strip("0")
+            or not re.search("R|W", place["rwbs"])
+            or "D" in place["rwbs"]
+        ):
             return None
-        start, sectors, read = int(place["sector"]), int(place["sectors"]), "R" in place["rwbs"]
-        if start > MAX_OFFSET // SECTOR or sectors > MAX_SIZE // SECTOR:
-            raise self._fault(name, line, f"has {sectors} sectors at {start}, more than a disk has", "remove it")
-        clock = int(event["seconds"]) * 10**9 + int(event["nanoseconds"])
-        if clock >= 2**63:
-            raise self._fault(name, line, f"has a time of {event['seconds']} s", "remove it")
+        try:
+            start, sectors = START.value(place["sector"]), SECTORS.value(place["sectors"])
+        except ValueError:
+            what = f"has {_told(place['sectors'])} sectors at {_told(place['sector'])}, more than a disk has"
+            raise self._fault(name, line, what, "remove it") from None
+        try:
+            clock = SECONDS.value(event["seconds"]) * 10**9 + int(event["nanoseconds"])
+        except ValueError:
+            raise self._fault(name, line, f"has a time of {_told(event['seconds'])} s", "remove it") from None
+        read = "R" in place["rwbs"]
         hidden = not read and "S" not in place["rwbs"]
         return Queued(clock, event["device"], start, start + sectors, read, hidden, line)
 
@@ -125,10 +170,9 @@ class Blkparse(TraceFormat):
         return InputError(f"{name} line {line} {what}; {remedy}, or name another format (it was read as {self.name})")
 
 
-def _completed(under_way: list[Queued], by: Queued) -> list[Queued]:
-    """The first queued of exactly that place, or else, where requests were merged or cut, all whose last sector it has."""
-    same = [one for one in under_way if (one.start, one.stop) == (by.start, by.stop)]
-    return same[:1] or [one for one in under_way if by.start < one.stop <= by.stop]
+def _told(digits: str) -> str:
+    """A number of the file, for a message."""
+    return digits if len(digits) <= 40 else digits[:37] + "..."
 
 
 def _over(waiting: deque[Queued]) -> Iterator[Queued]:

@@ -79,7 +79,7 @@ UNITS: dict[str, str] = {f.name: _UNIT_OF.get(f.name, "1") for f in fields(Trace
 
 
 def characteristics(trace: RequestTrace) -> TraceCharacteristics:
-    """The figures of `trace`; memory grows with the blocks its requests touch.
+    """The figures of `trace`; memory grows with the number of its requests, wherever they lie.
 
     Raises InputError for a trace without requests.
     """
@@ -95,7 +95,7 @@ def characteristics(trace: RequestTrace) -> TraceCharacteristics:
         mean_read_size=_mean(trace.size[trace.read]),
         mean_write_size=_mean(trace.size[~trace.read]),
         devices=len(np.unique(trace.device)),
-        data_size=int(trace.ends().sum()),
+        data_size=sum(trace.ends().tolist()),  # of several devices it may have more than 64 bits
         footprint=touched_bytes(trace),
         interarrival_cov=interarrival_cov(trace.time),
         peak_to_mean=peak_to_mean(trace.time),
@@ -120,7 +120,7 @@ def peak_to_mean(time: np.ndarray, window: float = WINDOW) -> float:
     """
     index = np.floor((time - time[0]) / window).astype(np.int64)
     _, arrivals = np.unique(index, return_counts=True)
-    return float(arrivals.max() * (index[-1] + 1) / len(time))
+    return float(arrivals.max()) * float(index[-1] + 1) / len(time)
 
 
 def _mean(values: np.ndarray) -> float | None:

@@ -10,8 +10,10 @@ import numpy as np
 
 __all__ = ["Choice", "Decimal", "Field", "Fields", "Hexadecimal", "Integer", "Word"]
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+# A run of digits is followed by what cannot be a digit, so that they give up in time linear in the text.
+_INTEGER = re.compile(r"([+-]?)([0-9]+)")
+_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_DIGITS = 19  # of 2**63
 _HEXADECIMAL = re.compile(r"(0[xX])?[0-9a-fA-F]{1,8}")
 
 
@@ -48,9 +50,13 @@ class Integer(Field):
         self.allowed = f"an integer from {low} to {high}"
 
     def value(self, text: str) -> int:
-        if not _INTEGER.fullmatch(text):
+        match = _INTEGER.fullmatch(text)
+        if match is None:
             raise ValueError
-        number = int(text)
+        digits = match[2].lstrip("0") or "0"
+        if len(digits) > _DIGITS:  # Python converts neither thousands of digits nor that many fast
+            raise ValueError
+        number = int(match[1] + digits)
         if not self.low <= number <= self.high:
             raise ValueError
         return number

@@ -6,6 +6,7 @@ Each device is looked at by itself, in order of arrival. No function loops over 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
 
@@ -71,41 +72,47 @@ def read_after_write_share(trace: RequestTrace, within: float = HOUR) -> float:
 
     (srarray, Table 3) has "the same data", of which any overlap is taken to be enough.
     """
-    hits = sum(_reads_after_write(device, within) for device in _each_device(trace))
-    return float(hits / len(trace))
+    order = np.argsort(trace.device, kind="stable")  # device after device, on each by arrival
+    by_device = trace.take(order)
+    writes = np.flatnonzero(~by_device.read)
+    reads = np.flatnonzero(by_device.read)
+    # of each read's writes, counted in that order: the first that is young enough, and the first that is later
+    first = np.searchsorted(writes, _within(by_device, within)[reads])
+    last = np.searchsorted(writes, reads)
+    begin, end = by_device.offset, by_device.offset + by_device.size
+    # What ends before a read's first byte begins before its last one, too.
+    begun = _smaller(begin[writes], first, last, end[reads])
+    ended = _smaller(end[writes], first, last, begin[reads] + 1)
+    return float(np.count_nonzero(begun > ended) / len(trace))
 
 
-def _reads_after_write(trace: RequestTrace, within: float) -> int:
-    """How many reads overlap a write less than `within` s before, on one device.
+def _within(trace: RequestTrace, within: float) -> np.ndarray:
+    """[request] the first request less than `within` s before each on its device; the trace is sorted by device."""
+    first = np.empty(len(trace), np.int64)
+    bounds = np.flatnonzero(np.diff(trace.device, prepend=-1, append=-1))
+    for begin, end in pairwise(bounds):
+        time = trace.time[begin:end]
+        first[begin:end] = begin + np.searchsorted(time, time - within, side="right")
+    return first
 
-    The device is cut at every start and end of a request into segments that requests touch whole
-    or not at all, so overlap is exact; then one pass over (segment, time) finds for every touch the
-    last write before it.
+
+def _smaller(values: np.ndarray, first: np.ndarray, last: np.ndarray, than: np.ndarray) -> np.ndarray:
+    """How many of values[first:last] are smaller than `than`, for each query: [query] int64, memory that of its arguments.
+
+    Values are sorted by their ranks' bits, the highest first, and each query follows those that share the bits of its limit:
+    where that has a one, all with a zero there are smaller (a wavelet matrix: Claude and Navarro, SPIRE 2012).
     """
-    if trace.read.all() or not trace.read.any():
-        return 0
-    request, segment = _touches(trace)
-    order = np.argsort(segment, kind="stable")  # within a segment still by arrival
-    request, segment = request[order], segment[order]
-    index = np.arange(len(request))
-    begins = np.concatenate([[True], segment[1:] != segment[:-1]])
-    begin = np.maximum.accumulate(np.where(begins, index, 0))
-    written = np.maximum.accumulate(np.where(trace.read[request], -1, index))
-    known = trace.read[request] & (written >= begin)
-    age = trace.time[request[known]] - trace.time[request[written[known]]]
-    return len(np.unique(request[known][age < within]))
-
-
-def _touches(trace: RequestTrace) -> tuple[np.ndarray, np.ndarray]:
-    """Request and segment, [touch], in order of arrival; see `_reads_after_write`."""
-    end = trace.offset + trace.size
-    cuts = np.unique(np.concatenate([trace.offset, end]))
-    first = np.searchsorted(cuts, trace.offset)
-    count = np.searchsorted(cuts, end) - first
-    request = np.repeat(np.arange(len(trace)), count)
-    before = np.cumsum(count) - count
-    segment = np.arange(len(request)) - np.repeat(before - first, count)
-    return request, segment
+    distinct, rank = np.unique(values, return_inverse=True)
+    limit = np.searchsorted(distinct, than)
+    first, last, count = first.copy(), last.copy(), np.zeros(len(than), np.int64)
+    for bit in reversed(range(len(distinct).bit_length())):
+        ones = (rank >> bit & 1).astype(bool)
+        zeros = np.concatenate([[0], np.cumsum(~ones)])  # before each place
+        above = (limit >> bit & 1).astype(bool)
+        count += np.where(above, zeros[last] - zeros[first], 0)
+        first, last = (np.where(above, zeros[-1] + at - zeros[at], zeros[at]) for at in (first, last))
+        rank = np.concatenate([rank[~ones], rank[ones]])
+    return count
 
 
 def _each_device(trace: RequestTrace):

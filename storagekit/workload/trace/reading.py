@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -39,14 +40,15 @@ def read(
     path: a trace file, plain or compressed by gzip, bzip2 or xz. format: a member of FORMATS or
     its name; found from the content if not given. disorder_limit: s a record may lie behind an
     earlier one before the file is refused; `source.disorder` counts those that did.
-    Raises InputError for anything wrong with the file, naming the line or record.
+    Raises InputError for anything wrong with the file, naming the line or record. Warns of a text file whose
+    last line lacks its line end, since a number cut short is a number too.
 
     >>> import storagekit as sk
     >>> trace = sk.read_trace(sk.resources.data_path("samples", "small.spc"))
     >>> f"{len(trace)} requests in {trace.time[-1]:.0f} s, {trace.read.mean():.0%} reads"
     '2000 requests in 34 s, 70% reads'
     """
-    parts = list(chunks(path, format, disorder_limit))
+    parts = list(_parts(path, format, disorder_limit))
     last = parts[-1]
     joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in last.columns()}
     return _by_device_name(_by_time(replace(last, **joined)))
@@ -57,17 +59,28 @@ def chunks(
 ) -> Iterator[RequestTrace]:
     """The trace in file order, about 65,536 requests at a time, in constant memory.
 
-    Arguments and errors as in `read`. Times count from the file's first record and, where the
+    Arguments, errors and the warning, once all is read, as in `read`. Times count from the file's first record and, where the
     file is out of order, may decrease and be negative; `devices` grows at its end from chunk to
     chunk, so that an index keeps its meaning.
     """
+    yield from _parts(path, format, disorder_limit)
+
+
+def _parts(path: str | Path, format: TraceFormat | str | None, limit: float) -> Iterator[RequestTrace]:
     with ByteStream(path) as stream:
         try:
             chosen = _recognised(stream) if format is None else _named(format)
-            yield from _ordered(stream, chosen, disorder_limit)
+            yield from _ordered(stream, chosen, limit)
         except InputError:
             stream.check_rest()  # text that makes no sense may be a damaged stream's
             raise
+        if stream.unfinished is not None:
+            warnings.warn(
+                f"{stream.name} line {stream.unfinished}, the last, lacks its line end: if the file is cut there, its last "
+                "number may be wrong; fetch it again, or end the line",
+                RuntimeWarning,
+                stacklevel=3,  # whoever called read or chunks
+            )
 
 
 def _ordered(stream: ByteStream, format: TraceFormat, disorder_limit: float) -> Iterator[RequestTrace]:

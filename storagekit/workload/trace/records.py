@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 
@@ -97,14 +98,23 @@ class RequestTrace:
         """The devices laid end to end as one, as (srarray, 4.1) makes its logical data sets.
 
         capacity: bytes of each device by name; without it a device ends where its last
-        request does.
+        request does. Raises InputError where a request would then lie beyond 2**62 bytes.
         """
-        ends = self.ends() if capacity is None else [capacity[name] for name in self.devices]
-        starts = np.concatenate([[0], np.cumsum(ends)[:-1]]).astype(np.int64)
+        ends = self.ends().tolist() if capacity is None else [int(capacity[name]) for name in self.devices]
+        # Of Python's integers, which do not wrap; no request fits behind a start beyond the largest offset.
+        starts = [min(start, MAX_OFFSET + 1) for start in accumulate([0, *ends])][:-1]
+        start = np.array(starts, np.int64)[self.device]
+        beyond = self.offset > MAX_OFFSET - start
+        if beyond.any():
+            first = self.devices[int(self.device[np.argmax(beyond)])]
+            raise InputError(
+                f"{self.source.name}: end to end, {len(self.devices)} devices are too long: a request to device {first} "
+                "would lie beyond 2**62 bytes; select fewer devices"
+            )
         return replace(
             self,
             device=np.zeros_like(self.device),
-            offset=self.offset + starts[self.device],
+            offset=self.offset + start,
             devices=("+".join(self.devices),),
         )
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from reprlib import repr as shortened
 
 import numpy as np
 
@@ -128,7 +129,7 @@ def _sector(name: str, header: bytes) -> int:
     sizes = {int(size) for size in re.findall(rb"sectorsize\s*=\s*([0-9]{1,9})\b", header)}
     if len(sizes) > 1 or any(not 0 < size <= 65_536 for size in sizes):
         raise InputError(
-            f"{name} has disks of sector sizes {sorted(sizes)} B in its header; one size from 1 to "
+            f"{name} has disks of sector sizes {shortened(sorted(sizes))} B in its header; one size from 1 to "
             "65536 B is read, split the trace by disk"
         )
     return sizes.pop() if sizes else DEFAULT_SECTOR

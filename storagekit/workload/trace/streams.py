@@ -18,6 +18,13 @@ __all__ = ["HEAD", "ByteStream"]
 HEAD = 65_536
 """Bytes at the start of a file that a format may look at to recognise itself."""
 
+REST = 8 * 1024 * 1024
+"""Bytes after a fault within which a damaged compression is looked for."""
+FREE = 16 * 1024 * 1024
+"""Bytes that a compressed file may hold however short it is."""
+EXPANSION = 300
+"""Times its length that a compressed file may hold beyond that; traces hold 5 to 50 times theirs."""
+
 _OPENERS = {  # magic bytes: (name, opener); a file's extension may lie, these do not
     b"\x1f\x8b": ("gzip", gzip.open),
     b"BZh": ("bzip2", bz2.open),
@@ -33,14 +40,17 @@ _UNPACK = {
 class ByteStream:
     """The plain bytes of the file at `path`, read forward once; a context manager.
 
-    gzip, bzip2 and xz are recognised by their first bytes. `head` is the first 64 KiB, not
-    consumed. Raises InputError where the file is missing, a directory, unreadable, empty, in an
-    unknown compression, or (from `read` too) damaged or cut short within the compression.
+    gzip, bzip2 and xz are recognised by their first bytes, and decompressed as they are read. `head` is
+    the first 64 KiB, not consumed; `unfinished`, of text read to its end, the number of a last line that
+    lacks its line end, None where it has one. Raises InputError where the file is missing, a directory,
+    unreadable, empty, in an unknown compression, or (from `read` too) damaged or cut short within the
+    compression, or expands to what no trace does.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
         self.name = os.fspath(path)
-        self._compression = ""
+        self.unfinished: int | None = None
+        self._compression, self._expanded = "", 0
         self._raw = self._open(self.name)
         try:
             self._plain = self._decompressor()
@@ -67,12 +77,13 @@ class ByteStream:
         return taken + self._fetch(size - len(taken))
 
     def check_rest(self) -> None:
-        """Raise InputError where the compression of what is still unread is damaged.
+        """Raise InputError where the compression of the next `REST` bytes is damaged.
 
         bzip2 and gzip hand out bytes before they have checked them.
         """
-        while self._compression and self._fetch(HEAD):
-            pass
+        left = REST
+        while self._compression and left > 0 and (part := self._fetch(HEAD)):
+            left -= len(part)
 
     @staticmethod
     def _open(name: str) -> io.BufferedReader:
@@ -106,6 +117,12 @@ class ByteStream:
                 break
             parts.append(part)
             size -= len(part)
+            self._expanded += len(part)
+            if self._compression and self._expanded > max(FREE, EXPANSION * self._raw.tell()):
+                raise InputError(
+                    f"{self.name} expands to more than {EXPANSION} times its length, which no trace does; if it is "
+                    f"one, decompress it first ({self._compression})"
+                )
         return b"".join(parts)
 
     def _read_once(self, size: int) -> bytes:

@@ -3,7 +3,8 @@
 A block of about 65,536 lines goes to numpy.loadtxt and its columns are checked as arrays. A block
 in which anything at all is out of the ordinary (a comment, a blank line, a fault) is read again
 line by line: that pass is the definition, accepts whatever the fast one does, and names the line.
-Blank lines, and everything on a line after '#', are skipped. The last line may lack a line end.
+Blank lines, and everything on a line after '#', are skipped. The last line may lack its end, of which
+the reader of the file warns.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from storagekit.workload.trace.fields import Field, Fields
 from storagekit.workload.trace.formats import Records, TraceFormat
 from storagekit.workload.trace.streams import ByteStream
 
-__all__ = ["TextFormat", "blocks", "first_lines"]
+__all__ = ["TextFormat", "blocks", "clip", "first_lines"]
 
 BLOCK = 2 * 1024 * 1024  # bytes; about 65,536 lines of 32 bytes
-MAX_LINE = 65_536  # bytes
+MAX_LINE = 65_536  # bytes, with its end
+BLANK = b" \t\r\n"
+NEWLINE = ord("\n")
 PLAIN = bytes(range(32, 127)) + b"\t\r\n"  # what the fast pass takes; '#' it leaves alone
 
 
@@ -94,7 +97,7 @@ class TextFormat(TraceFormat):
         position: list[int] = []
         lines = block.data.split(b"\n")
         for number, line in enumerate(lines, block.first):
-            text = _bare(line)
+            text = _bare(line) if line else ""
             if not text or (number == 1 and self.is_header(text)):
                 continue
             try:
@@ -111,13 +114,12 @@ class TextFormat(TraceFormat):
     def _row(self, text: str) -> list[object]:
         """The values of one line; raises ValueError saying which field is wrong and why."""
         if not (text.isascii() and text.replace("\t", " ").isprintable()):
-            raise ValueError(f"holds {_clip(text)}, must be printable ASCII")
+            raise ValueError(f"holds {clip(text)}, must be printable ASCII")
         parts = text.split(self.separator)
         if len(parts) != len(self.fields):
             names = ", ".join(field.name for field in self.fields)
             raise ValueError(
-                f"has {len(parts)} field{'s' * (len(parts) != 1)} ({_clip(text)}), must have "
-                f"{len(self.fields)}: {names}"
+                f"has {len(parts)} field{'s' * (len(parts) != 1)} ({clip(text)}), must have {len(self.fields)}: {names}"
             )
         return [self._value(f, part.strip()) for f, part in zip(self.fields, parts, strict=True)]
 
@@ -126,7 +128,7 @@ class TextFormat(TraceFormat):
         try:
             return field.value(text)
         except ValueError:
-            raise ValueError(f"has {field.name} {_clip(text)}, must be {field.allowed}") from None
+            raise ValueError(f"has {field.name} {clip(text)}, must be {field.allowed}") from None
 
     def _parses(self, text: str) -> bool:
         try:
@@ -152,25 +154,33 @@ def _bare(line: bytes) -> str:
     return line.partition(b"#")[0].decode("latin-1").strip(" \t\r")
 
 
-def _clip(text: str) -> str:
+def clip(text: str) -> str:
+    """What of a field or a line goes into a message: its beginning, in quotes, nothing of it raw."""
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
 def blocks(stream: ByteStream) -> Iterator[Block]:
-    """The file in blocks of whole lines; raises InputError at a line too long to be text."""
+    """The file in blocks of whole lines, without those that are blank throughout.
+
+    A last line without its end, once it was taken, is `stream.unfinished`. Raises InputError at a line too
+    long to be text.
+    """
     first, rest = 1, b""
     while data := stream.read(BLOCK):
         data = rest + data
-        end = data.rfind(b"\n") + 1
-        rest = data[end:]
-        if len(rest) > MAX_LINE:
-            number = first + data.count(b"\n", 0, end)
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == NEWLINE) + 1
+        begins = np.concatenate([[0], ends])
+        long = np.flatnonzero(np.diff(begins, append=len(data)) > MAX_LINE)
+        lines = int(long[0]) if len(long) else len(ends)
+        whole, rest = data[: begins[lines]], data[begins[lines] :]
+        if whole.strip(BLANK):
+            yield Block(first, whole, False)
+        first += lines
+        if len(long):
             raise InputError(
-                f"{stream.name} line {number} is longer than {MAX_LINE} bytes; this is not a text "
+                f"{stream.name} line {first} is longer than {MAX_LINE} bytes; this is not a text "
                 "trace, name its format or convert it"
             )
-        if end:
-            yield Block(first, data[:end], False)
-            first += data.count(b"\n", 0, end)
-    if rest:
+    if rest.strip(BLANK):
         yield Block(first, rest, True)
+        stream.unfinished = first

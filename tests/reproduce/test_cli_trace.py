@@ -1,0 +1,59 @@
+"""What the commands that read a trace say of the file, beside what they print of it."""
+
+import json
+
+import pytest
+
+from storagekit.resources import data_path
+
+SAMPLE = data_path("samples", "small.spc")
+COMMANDS = [
+    ("trace", "info"),
+    ("replay",),
+    ("compare", "--schemes", "hashing,dsptf", "--seeds", "2"),
+]
+LINES = 40
+
+
+def told(said: str) -> list[str]:
+    """What stands on stderr, but for bars of progress."""
+    return [line for line in said.splitlines() if line.strip() and "run/s" not in line and "|" not in line]
+
+
+@pytest.fixture
+def lines() -> bytes:
+    """The beginning of a sample, without the end of its last line."""
+    return b"\n".join(SAMPLE.read_bytes().split(b"\n")[:LINES])
+
+
+@pytest.mark.filterwarnings("default:.*lacks its line end")
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_last_line_that_lacks_its_end_is_one_line_on_stderr(storagekit, tmp_path, command, lines):
+    path = tmp_path / "cut.spc"
+    path.write_bytes(lines)
+    status, text, said = storagekit(*command, str(path), "--json")
+    assert status == 0 and json.loads(text)
+    assert told(said) == [
+        f"storagekit: warning: {path} line {LINES}, the last, lacks its line end: if the file is cut there, its last number "
+        "may be wrong; fetch it again, or end the line"
+    ]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_of_a_whole_file_nothing_is_said(storagekit, tmp_path, command, lines):
+    path = tmp_path / "whole.spc"
+    path.write_bytes(lines + b"\n")
+    status, text, said = storagekit(*command, str(path), "--json")
+    assert status == 0 and json.loads(text) and told(said) == []
+
+
+def test_of_the_sample_nothing_is_said(storagekit):
+    assert storagekit("trace", "info", str(SAMPLE))[::2] == (0, "")
+
+
+def test_a_file_cut_where_no_number_is_whole_is_refused_in_one_line(storagekit, tmp_path, lines):
+    path = tmp_path / "cut.spc"
+    path.write_bytes(lines.rpartition(b",")[0])
+    status, text, said = storagekit("trace", "info", str(path))
+    assert status == 2 and text == "" and said.count("\n") == 1
+    assert f"line {LINES} has 4 fields" in said and "ends in the middle of this line" in said

@@ -1,0 +1,204 @@
+"""Inputs made to cost a reader more than their size: long fields, bombs, floods, sums beyond 64 bits, much overlap."""
+
+import bz2
+import gzip
+import lzma
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from storagekit.errors import InputError
+from storagekit.workload.reuse import hit_rates
+from storagekit.workload.trace import characteristics, read, request_trace, streams
+
+PACKERS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}
+GOOD = {
+    "spc": b"0,1,512,r,0.5",
+    "msr": b"128166372003061629,usr,0,Read,512,512,413",
+    "disksim": b"10.5 2 100 8 1",
+    "disksim-validate": b"R Hit 100 8 663.0 45422.0",
+    "fio": b"1, 70000, 0, 512, 0, 0, 25000",
+    "blkparse": b"8,0 3 1 0.000000005 697 Q R 100 + 8 [a]",
+}
+FIELDS = [(name, which) for name, line in GOOD.items() for which in range(len(line.replace(b",", b" ").split()))]
+LONG = 60_000
+# seconds of a processor that others share; what grows with the square of a size takes far longer here
+SOON = 5.0
+# each holds up some expression that tries one thing after another before it gives up
+TOKENS = [
+    b"1" * LONG,
+    b"1" * LONG + b"x",
+    b"0" * LONG + b"1",
+    b"1." + b"1" * LONG + b"x",
+    b"1" * (LONG // 2) + b"." + b"1" * (LONG // 2) + b"e1x",
+    b"1e" + b"1" * LONG + b"x",
+    b"1e-" + b"1" * LONG,
+    b"+" * LONG,
+    b"0x" + b"f" * LONG,
+    b"Z" * LONG,
+    b")" * LONG,
+    b"1,1" * (LONG // 3),
+    b"+ 1 " * (LONG // 4),
+    b" " * LONG + b"?",
+    b"\t " * (LONG // 2) + b"1",
+]
+
+
+def save(folder, data):
+    path = folder / "sample"
+    path.write_bytes(data)
+    return path
+
+
+def swapped(line, which, token):
+    """The line with another field `which`, its separators as they were."""
+    fields = line.replace(b",", b" ").split()
+    begin = 0
+    for field in fields[:which]:
+        begin = line.index(field, begin) + len(field)
+    begin = line.index(fields[which], begin)
+    return line[:begin] + token + line[begin + len(fields[which]) :]
+
+
+def refusal(path, *given):
+    """What reading the file is refused with, "" if it is not, and soon."""
+    began = time.process_time()
+    try:
+        read(path, *given)
+        said = ""
+    except InputError as fault:
+        said = str(fault)
+    assert time.process_time() - began < SOON
+    assert "\n" not in said and said.isprintable() and len(said.replace(str(path), "")) < 400
+    return said
+
+
+def peak(call):
+    """Bytes in use at most during a call, beside those before it."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("name", "which"), FIELDS)
+def test_no_field_takes_long_to_refuse(tmp_path, name, which):
+    for token in TOKENS:
+        line = swapped(GOOD[name], which, token)
+        refusal(save(tmp_path, GOOD[name] + b"\n" + line + b"\n"), name)
+        refusal(save(tmp_path, line + b"\n" + GOOD[name] + b"\n"))
+
+
+@pytest.mark.parametrize("summary", [b"Total (" + b")" * LONG, b"CPU" + b"0" * LONG, b"CPU0 (" + b"):" * (LONG // 2)])
+def test_no_summary_takes_long_to_refuse(tmp_path, summary):
+    assert refusal(save(tmp_path, GOOD["blkparse"] + b"\n" + summary + b"x\n"))
+
+
+@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("length", [70_000, 2_000_000, 5_000_000])
+def test_a_line_within_a_block_is_no_longer_than_one_at_its_end(tmp_path, name, length):
+    """Blanks around a field are no fault of the line, its length is, wherever the blocks of the file begin."""
+    line = GOOD[name] + b"\n"
+    padded = swapped(GOOD[name], 0, GOOD[name].replace(b",", b" ").split()[0] + b" " * length) + b"\n"
+    if name == "blkparse":
+        padded = GOOD[name] + b" " * length + b"x\n"
+    said = refusal(save(tmp_path, line + padded + line), name)
+    assert "line 2 is longer than 65536 bytes" in said
+
+
+def test_a_number_is_read_alike_however_many_zeros_lead_it(tmp_path):
+    zeros = b"0" * 30_000
+    for around in (b"", b"# line by line\n"):
+        trace = read(save(tmp_path, around + zeros + b"7," + zeros + b"5,512,r,0.5\n"), "spc")
+        assert trace.devices == ("7",) and trace.offset.tolist() == [5 * 512]
+
+
+def bomb(name, beginning, filling) -> bytes:
+    """What holds 4 GB of one byte behind its beginning."""
+    packed = PACKERS[name](beginning) + PACKERS[name](filling * 20_000_000) * 200
+    assert len(packed) < 5_000_000
+    return packed
+
+
+@pytest.mark.parametrize("name", PACKERS)
+@pytest.mark.parametrize(
+    ("beginning", "filling"),
+    [
+        (b"\0", b"\0"),
+        (b"0,1,512,r,0.0\nx\n", b"\n"),
+        (b"0,1,512,r,0.0\n", b"\n"),
+        (b"0,1,512,r,0.0\n", b" "),
+    ],
+)
+def test_a_bomb_is_refused_before_it_has_gone_off(tmp_path, name, beginning, filling):
+    assert refusal(save(tmp_path, bomb(name, beginning, filling)))
+
+
+def test_memory_for_a_bomb_stays_small(tmp_path):
+    path = save(tmp_path, bomb("bzip2", b"0,1,512,r,0.0\nx\n", b"\n"))
+    assert peak(lambda: refusal(path)) < 100e6
+
+
+def test_a_trace_that_repeats_itself_is_no_bomb(tmp_path, monkeypatch):
+    monkeypatch.setattr(streams, "FREE", 2**17)
+    lines = b"".join(b"%d,%d,4096,r,%d.5\n" % (i % 3, 8 * i, i) for i in range(20_000))
+    for pack in PACKERS.values():
+        assert len(read(save(tmp_path, pack(lines) * 2), disorder_limit=1e9)) == 40_000
+
+
+def test_a_flood_of_what_is_never_completed_takes_time_as_its_size(tmp_path):
+    count = 10_000
+    queued = b"".join(b"8,0 0 %d 0.%09d 1 Q R %d + 8 [a]\n" % (i, i, 1000 * i) for i in range(count))
+    completed = b"".join(b"8,0 0 %d 1.%09d 1 C R %d + 8 [0]\n" % (i, i, 1000 * i + 500) for i in range(count))
+    assert "holds no request" in refusal(save(tmp_path, queued + completed))
+    stacked = b"".join(b"8,0 0 %d 0.%09d 1 Q R 100 + 8 [a]\n" % (i, i) for i in range(count))
+    assert refusal(save(tmp_path, stacked + stacked.replace(b" 0.", b" 1.").replace(b"Q", b"C"))) == ""
+
+
+def far_devices(count=4):
+    end = 2**62
+    return request_trace(np.arange(count), np.arange(count), [end - 512] * count, [512] * count, [True] * count)
+
+
+def test_what_devices_hold_together_is_exact_beyond_64_bits():
+    assert characteristics(far_devices()).data_size == 4 * 2**62
+
+
+def test_devices_that_do_not_fit_end_to_end_are_refused():
+    with pytest.raises(InputError, match=r"device 1 .*would lie beyond 2\*\*62 bytes; select fewer devices") as refused:
+        far_devices().concatenated()
+    assert "\n" not in str(refused.value)
+    alone = far_devices().select("2")
+    assert alone.concatenated().offset.tolist() == [2**62 - 512]
+    with pytest.raises(InputError, match=r"beyond 2\*\*62"):
+        far_devices().concatenated(dict.fromkeys("0123", 2**63))
+
+
+def test_the_rate_of_a_long_trace_does_not_wrap():
+    count = 20_000
+    time = np.concatenate([np.zeros(count - 1), [1e15]])
+    zeros = np.zeros(count, int)
+    figures = characteristics(request_trace(time, zeros, zeros, zeros + 512, zeros))
+    assert figures.peak_to_mean == pytest.approx((count - 1) * 1e15 / count)
+
+
+def overlapping(count, size=2**20, room=2**30):
+    rng = np.random.default_rng(5)
+    offset = rng.integers(0, room - size, count)
+    return request_trace(np.arange(count), np.zeros(count), offset, np.full(count, size), rng.random(count) < 0.5)
+
+
+def test_memory_for_overlapping_requests_grows_with_their_number_alone():
+    trace = overlapping(100_000)
+    assert peak(lambda: characteristics(trace)) < 100e6
+
+
+def test_cache_hits_of_requests_beyond_any_memory_are_refused():
+    zeros = np.zeros(1000, int)
+    trace = request_trace(zeros, zeros, zeros, zeros + 2**40, zeros == 0)
+    with pytest.raises(InputError, match=r"134217728000 blocks of 8192 bytes.*larger block"):
+        hit_rates(trace, [1])
