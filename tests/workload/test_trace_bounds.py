@@ -151,7 +151,7 @@ def test_a_trace_that_repeats_itself_is_no_bomb(tmp_path, monkeypatch):
 
 
 def test_a_flood_of_what_is_never_completed_takes_time_as_its_size(tmp_path):
-    count = 10_000
+    count = 8_000
     queued = b"".join(b"8,0 0 %d 0.%09d 1 Q R %d + 8 [a]\n" % (i, i, 1000 * i) for i in range(count))
     completed = b"".join(b"8,0 0 %d 1.%09d 1 C R %d + 8 [0]\n" % (i, i, 1000 * i + 500) for i in range(count))
     assert "holds no request" in refusal(save(tmp_path, queued + completed))
