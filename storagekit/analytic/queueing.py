@@ -4,6 +4,8 @@ Rates are per second, times in seconds; every argument may be a number or an arr
 load exceeds has no mean response time: the result is infinite there.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -55,13 +57,18 @@ def response_mmc(rate: ArrayLike, service: ArrayLike, servers: int) -> NDArray:
         raise InputError(f"{servers} servers: a queue needs at least 1")
     rate, service = np.asarray(rate, float), np.asarray(service, float)
     load = rate * service
-    blocked = np.ones_like(load)
-    for k in range(1, servers + 1):
-        blocked = load * blocked / (k + load * blocked)
     idle = servers - load
     with np.errstate(divide="ignore", invalid="ignore"):
-        waits = servers * blocked / (servers - load * (1 - blocked))
-        return np.where(idle > 0, service + waits * service / idle, np.inf)
+        return np.where(idle > 0, service + waiting_probability(load, servers) * service / idle, np.inf)
+
+
+def waiting_probability(load: Any, servers: int) -> Any:
+    """Erlang's C of `response_mmc`: the probability that a request finds all servers busy, of a `load` below their number,
+    one or an array; not checked, for those who ask often."""
+    blocked = load * 0.0 + 1.0
+    for k in range(1, servers + 1):
+        blocked = load * blocked / (k + load * blocked)
+    return servers * blocked / (servers - load * (1 - blocked))
 
 
 def closed_network(demands: ArrayLike, customers: int, think: float = 0.0) -> tuple[float, NDArray]:

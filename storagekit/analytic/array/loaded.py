@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from storagekit.analytic.array import nearest_of_several
 from storagekit.analytic.array.positioning import Spindle
 from storagekit.analytic.array.shapes import Shape
-from storagekit.analytic.queueing import response_mmc
+from storagekit.analytic.queueing import waiting_probability
 
 # points of time, and how many mean waits of those that wait they cover
 _POINTS = 8192
@@ -169,10 +169,8 @@ class _Ways:
         """The probability that a read finds no idle head."""
         if busy >= 1 or self.shape.heads == 1:
             return min(busy, 1.0)
-        # of M/M/h, C = (T - S)(h - a) / S
-        erlang = float(response_mmc(self.pool * busy, 1.0, self.pool) - 1) * self.pool * (1 - busy)
         together = self.together
-        return together * busy + (1 - together) * erlang
+        return together * busy + (1 - together) * waiting_probability(self.pool * busy, self.pool)
 
     @property
     def pool(self) -> int:
