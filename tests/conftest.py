@@ -1,5 +1,7 @@
 """What every test shares: JAX's environment, and small systems whose numbers can be worked by hand."""
 
+import ctypes
+import gc
 import importlib
 import importlib.util
 import sys
@@ -11,6 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import psutil
 import pytest
 import typechecked  # noqa: F401  before anything imports storagekit
 from browsing import tab  # noqa: F401  a fixture
@@ -29,6 +32,8 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # property tests share their cores with the rest: a slow example is no finding
 settings.register_profile("storagekit", deadline=None)
 settings.load_profile("storagekit")
+# bytes
+MOST_KEPT = 4 * 2**30
 
 
 class EventLog(AbstractLog):
@@ -36,6 +41,19 @@ class EventLog(AbstractLog):
 
     def keep(self, scenario, state, report):
         return report._replace(served=jnp.any(report.served, axis=0, keepdims=True))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def roomy() -> Iterator[None]:
+    """Compiled programs of thousands of tests take 10 GB: those of former modules are given up where there are many."""
+    yield
+    if psutil.Process().memory_info().rss < MOST_KEPT:
+        return
+    jax.clear_caches()
+    gc.collect()
+    if sys.platform == "linux":
+        # what is free in between is the system's only when asked
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 @pytest.fixture
