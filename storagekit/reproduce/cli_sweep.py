@@ -58,6 +58,7 @@ def sweep(
     if workers > 1 and scheduler_file is not None:
         raise InputError("--workers starts processes here, --scheduler-file uses a cluster that runs: give one of them")
     target = Path(f"{file.stem}.nc") if out is None else out
+    _make_room(target)
     with _defined(file) as told, _client(workers, scheduler_file) as client:
         data = run(**told, store=store, client=client)
     _write(data, target)
@@ -125,6 +126,16 @@ def _client(workers: int, scheduler_file: Path | None) -> Iterator[Any]:
     found = local_workers(workers) if scheduler_file is None else client_of(scheduler_file)
     with sent_whole(_MODULE), found as client:
         yield client
+
+
+def _make_room(path: Path) -> None:
+    """Raises InputError where `path` cannot be written: said before hours of simulation, not after."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise InputError(f"--out {path}: {fault.strerror or fault}; name a file that can be written") from fault
+    if path.is_dir():
+        raise InputError(f"--out {path}: a folder; name a file that can be written")
 
 
 def _write(data: "xr.Dataset", path: Path) -> None:

@@ -100,6 +100,7 @@ def test_a_file_that_cannot_be_is_refused_in_a_line(storagekit, file, source, sa
         (("depths.py", "--workers", "2", "--scheduler-file", "x.json"), "give one of them"),
         (("depths.py", "--store", "depths.py"), "store 'depths.py': File exists; give a folder"),
         (("depths.py", "--out", "depths.py/x.nc"), "--out depths.py/x.nc: "),
+        (("depths.py", "--out", "."), "--out .: a folder; name a file that can be written"),
     ],
 )
 def test_options_that_cannot_be_are_refused_in_a_line(storagekit, file, options, says):
