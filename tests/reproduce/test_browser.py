@@ -51,18 +51,22 @@ def test_pages_show_everything_and_ask_nothing_of_any_network(out, tab):
     assert [url for url in tab.asked if not url.startswith("data:")] == [page.as_uri()]
     keep(tab, "paper_sent_on")
 
+    def follow(link):
+        with tab.expect_navigation():
+            link.click()
+
     visible = "tr:visible"
     tab.goto((out / "index.html").as_uri())
     assert tab.locator(".shares tbody tr").count() == 2
     assert tab.locator(".pictures img").first.evaluate("img => img.naturalWidth") > 200
     keep(tab, "book_index")
-    tab.locator("main, .main").get_by_role("link", name="The scorecard").first.click()
+    follow(tab.locator("main, .main").get_by_role("link", name="The scorecard").first)
     rows = tab.locator("#rows tbody")
     assert rows.locator(visible).count() > 100
     tab.select_option("select[name=verdict]", "match")
     assert rows.locator(visible).count() == 1 and tab.url.endswith("scorecard.html#verdict=match")
     keep(tab, "book_scorecard")
-    rows.locator("#dsptf\\.table1\\.gain").get_by_role("link", name="claims").click()
+    follow(rows.locator("#dsptf\\.table1\\.gain").get_by_role("link", name="claims"))
     assert tab.url.endswith("papers/dsptf.html#dsptf.table1")
     tab.go_back()
     assert rows.locator(visible).count() == 1
@@ -74,10 +78,10 @@ def test_pages_show_everything_and_ask_nothing_of_any_network(out, tab):
     tab.goto((out / "papers" / "dsptf.html").as_uri())
     tab.locator("#dsptf\\.fig5 img").scroll_into_view_if_needed()
     keep(tab, "book_paper")
-    tab.get_by_role("link", name="claims", exact=False).last.click()
+    follow(tab.get_by_role("link", name="claims", exact=False).last)
     its = tab.locator("#rows tbody tr[data-exhibit='dsptf.fig5']")
     assert "#exhibit=dsptf.fig5" in tab.url and rows.locator(visible).count() == its.count() > 1
-    its.first.get_by_role("link", name="chart").click()
+    follow(its.first.get_by_role("link", name="chart"))
     tab.wait_for_function("document.querySelector('#dsptf\\\\.fig5 img')?.naturalWidth > 200")
     assert tab.locator("#dsptf\\.fig5 img").evaluate("img => img.getBoundingClientRect().top < innerHeight")
 
