@@ -61,9 +61,11 @@ def foreseen(
     scenario: Scenario, horizon: Float[Array, "1 *lanes"], entry: Float[Array, "1 *lanes"]
 ) -> Float[Array, "1 *lanes"]:
     """Until when answers may leave: a request that enters may stop the brick that is about to answer, or wake a drive before
-    an answer leaves something to do behind."""
-    waits = scenario.system.condition.stops or scenario.system.write.over_when_answered
-    return jnp.minimum(horizon, entry) if waits else horizon
+    an answer leaves something to do behind. One that enters in the instant of the choice does so after it: answers that the
+    choice waits for must not wait for that."""
+    if not (scenario.system.condition.stops or scenario.system.write.over_when_answered):
+        return horizon
+    return jnp.where(scenario.arrivals.precedes(entry, horizon), jnp.minimum(horizon, entry), horizon)
 
 
 def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tuple[State, Int[Array, "1 *lanes"]]:

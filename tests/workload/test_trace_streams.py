@@ -11,9 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storagekit.errors import InputError
-from storagekit.workload.trace import read
+from storagekit.workload.trace import read, text
 from storagekit.workload.trace.streams import HEAD, ByteStream
 
+BLKPARSE = """\
+  8,3    0        0   311.902013000    77  Q  WS 81375318 + 1 [fio]
+  8,3    1        1   312.084966000    77  C  WS 81375318 + 1 [fio]
+"""
 PACKERS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}
 LINES = b"".join(b"%d,%d,512,%s,%d.25\n" % (i % 5, i * 37 % 9973, b"rw"[i % 2 : i % 2 + 1], i)
                  for i in range(20_000))  # fmt: skip
@@ -44,6 +48,20 @@ def test_a_cut_stream_is_named(tmp_path, name, share):
     packed = PACKERS[name](LINES)
     path = tmp_path / "cut"
     path.write_bytes(packed[: int(share * len(packed))])
+    with pytest.raises(InputError, match=f"cut is cut short: its {name} stream ends early"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_a_stream_cut_after_the_last_record_is_named(tmp_path, monkeypatch, name):
+    """The records of blkparse end where its summary begins, and what is left of the file is not needed for them."""
+    monkeypatch.setattr(text, "BLOCK", 2**16)
+    summary = "\n".join(f" Reads Queued: {number}" for number in range(20_000))
+    packed = PACKERS[name](f"{BLKPARSE}\nCPU0 (8,0):\n{summary}\n".encode())
+    path = tmp_path / "cut"
+    path.write_bytes(packed)
+    assert len(read(path)) == 1
+    path.write_bytes(packed[: int(0.9 * len(packed))])
     with pytest.raises(InputError, match=f"cut is cut short: its {name} stream ends early"):
         read(path)
 

@@ -74,6 +74,7 @@ def _parts(path: str | Path, format: TraceFormat | str | None, limit: float) -> 
         except InputError:
             stream.check_rest()  # text that makes no sense may be a damaged stream's
             raise
+        stream.check_rest()  # blkparse's records end at its summary, before the compression is checked
         if stream.unfinished is not None:
             warnings.warn(
                 f"{stream.name} line {stream.unfinished}, the last, lacks its line end: if the file is cut there, its last "

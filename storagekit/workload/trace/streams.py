@@ -19,7 +19,7 @@ HEAD = 65_536
 """Bytes at the start of a file that a format may look at to recognise itself."""
 
 REST = 8 * 1024 * 1024
-"""Bytes after a fault within which a damaged compression is looked for."""
+"""Bytes after a fault, or after the last record, within which a damaged compression is looked for."""
 FREE = 16 * 1024 * 1024
 """Bytes that a compressed file may hold however short it is."""
 EXPANSION = 300
