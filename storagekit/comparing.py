@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from storagekit.errors import InputError
+from storagekit.kinds import POSITIVE, Kind, a, several, takes, text
 from storagekit.units import MS
 from storagekit.whole_files import replacing
 
@@ -24,8 +25,17 @@ if TYPE_CHECKING:
 
 # runs of every scheme
 SEEDS = 8
+# of a run: what 32 bits number
+MOST_REQUESTS = 2**31 - 1
 
 
+@takes(
+    schemes=a(Mapping, "systems by name"),
+    against=text,
+    requests=Kind(least=1, most=MOST_REQUESTS, whole=True),
+    scale=POSITIVE,
+    measures=several(lambda _, measure: measure, of="measures"),
+)
 def compare(
     asked: "RequestTrace | AbstractArrivals",
     schemes: "Mapping[str, System]",

@@ -4,6 +4,7 @@ A CPU is one JAX device unless JAX is told otherwise before its first operation.
 variables and JAX's own configuration; whatever the user has set is left as it is.
 """
 
+import math
 import os
 import sys
 import warnings
@@ -36,6 +37,24 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def memory() -> float:
+    """Bytes that arrays may take: of accelerators what they lend, else what this machine has, or the container that this
+    process runs in; inf where nobody says."""
+    import jax
+
+    if jax.default_backend() != "cpu":
+        return sum((one.memory_stats() or {}).get("bytes_limit", math.inf) for one in jax.devices())
+    try:
+        installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return math.inf
+    try:
+        allowed = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+    except OSError:
+        return installed
+    return min(installed, int(allowed)) if allowed.isdigit() else installed
 
 
 def cache_folder() -> Path:

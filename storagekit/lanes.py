@@ -8,7 +8,7 @@ by side in its vector registers: measured on the inner loop it is 2.4 times as f
 
 from collections.abc import Callable
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +18,9 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Num, PyTree, Shaped, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require, shown
+from storagekit.checks import real_objects, require, shown, written
 from storagekit.errors import InputError
+from storagekit.kinds import several
 
 # Times closer than this are one instant, seconds: relative times of a few ms keep 1 ns in float32, of a second 0.1 us.
 INSTANT = 1e-7
@@ -36,35 +37,64 @@ def real(value: ArrayLike) -> Float[AnyArray, "..."]:
     if isinstance(value, Tracer):
         return value.astype(jnp.float32)
     try:
-        return cast(Array, np.asarray(value, np.float32))
+        given = np.asarray(value)
+        if given.size and (given.dtype.kind in "biuf" or real_objects(given)):
+            # beyond 32 bits is infinite, which is for others to refuse
+            with np.errstate(over="ignore"):
+                real = given.astype(np.float32)
+            if not np.isnan(real).any():
+                return cast(Array, real)
     except jax.errors.TracerArrayConversionError:
         raise
-    except (TypeError, ValueError):
-        raise InputError(f"{shown(value)} is not a number; give one, or one for each lane") from None
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(f"{shown(value)} is not a number; give one, or one for each lane")
 
 
 def whole(value: ArrayLike) -> Int[AnyArray, "..."]:
     """A whole number, or one for each lane, as int32. Raises InputError for anything else."""
     if isinstance(value, Tracer):
         return value
-    given = np.asarray(value)
-    if not _are_whole(given):
-        raise InputError(f"{shown(value)} is not a whole number; give one")
-    if given.size and np.max(given) > MOST_WHOLE:
-        raise InputError(f"{np.max(given):.0f} is more than 32 bits hold; give at most {MOST_WHOLE}")
-    if given.size and np.min(given) < -MOST_WHOLE:
-        raise InputError(f"{np.min(given):.0f} is more than 32 bits hold; give at least {-MOST_WHOLE}")
+    given = _whole_numbers(value)
+    if np.max(given) > MOST_WHOLE:
+        raise InputError(f"{written(np.max(given))} is more than 32 bits hold; give at most {MOST_WHOLE}")
+    if np.min(given) < -MOST_WHOLE:
+        raise InputError(f"{written(np.min(given))} is more than 32 bits hold; give at least {-MOST_WHOLE}")
     return cast(Array, given.astype(np.int32))
 
 
-def _are_whole(given: np.ndarray) -> bool:
-    """Whether these are whole numbers, not all of which NumPy has a type for."""
-    if given.dtype.kind in "biu":
-        return True
+def _whole_numbers(value: ArrayLike) -> np.ndarray:
+    """Whole numbers as NumPy has them, as objects where it has no type for them. Raises InputError for anything else."""
     try:
-        return bool(np.all(np.isfinite(given.astype(float)) & (given == np.round(given)))) and given.dtype.kind in "fO"
+        given = np.asarray(value)
+        if given.size and given.dtype.kind in "biu":
+            return given
+        if given.size and (given.dtype.kind == "f" or real_objects(given)):
+            real = given.astype(float)
+            if np.all(np.isfinite(real) & (real == np.round(real))):
+                return given
+    except jax.errors.TracerArrayConversionError:
+        raise
     except (TypeError, ValueError, OverflowError):
-        return False
+        pass
+    raise InputError(f"{shown(value)} is not a whole number; give one")
+
+
+def named(label: str, of: Callable[[ArrayLike], Any] = real) -> Callable[[ArrayLike], Any]:
+    """`real`, `whole` or `addresses` as the converter of a field, with whose name what it says begins."""
+
+    def converted(value: ArrayLike) -> Any:
+        try:
+            return of(value)
+        except InputError as fault:
+            raise InputError(f"{label} {fault}") from None
+
+    return converted
+
+
+def each_named(label: str, of: Callable[[ArrayLike], Any] = real) -> Callable[[Any], tuple]:
+    """The same for a field of several numbers, each one or one for each lane."""
+    return partial(several(lambda name, value: named(name, of)(value), of="numbers"), label)
 
 
 def addresses(value: ArrayLike) -> Int[AnyArray, "..."]:
@@ -72,11 +102,9 @@ def addresses(value: ArrayLike) -> Int[AnyArray, "..."]:
     anything else."""
     if isinstance(value, Tracer):
         return value
-    given = np.asarray(value)
-    if np.max(np.abs(given), initial=0) <= MOST_WHOLE:
+    given = _whole_numbers(value)
+    if np.max(np.abs(given)) <= MOST_WHOLE:
         return whole(given)
-    if not _are_whole(given):
-        raise InputError(f"{shown(value)} is not a whole number; give one")
     require(np.abs(given) < MOST_ADDRESS, "a number of", given, f"below {MOST_ADDRESS}", "sectors")
     return cast(Array, given.astype(np.int64))
 

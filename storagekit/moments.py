@@ -6,7 +6,7 @@ it does nothing, and costs nothing.
 """
 
 from collections.abc import Iterable, Iterator
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -16,9 +16,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require_kind
+from storagekit.checks import require_kind, traced
 from storagekit.errors import InputError
-from storagekit.lanes import whole
+from storagekit.kinds import several
+from storagekit.lanes import named, whole
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 
@@ -191,8 +192,8 @@ class OneOf(Member):
     A subclass adds its room's decisions.
     """
 
-    members: tuple[Any, ...]
-    index: Int[AnyArray, "..."] = eqx.field(converter=whole, default=0)
+    members: tuple[Any, ...] = eqx.field(converter=partial(several(lambda _, member: member), "members"))
+    index: Int[AnyArray, "..."] = eqx.field(converter=named("index", whole), default=0)
     # what a member is called, and what it has to be
     called: ClassVar[str] = "member"
     kind: ClassVar[type] = Member
@@ -200,6 +201,8 @@ class OneOf(Member):
     def __check_init__(self):
         for member in self.members:
             require_kind(f"a {self.called} of several", member, self.kind, f"members that are {self.kind.__name__}")
+        if traced(self.index):
+            return
         index = np.asarray(self.index)
         wrong = index[(index < 0) | (index >= len(self.members))]
         if wrong.size:

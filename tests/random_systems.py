@@ -153,7 +153,7 @@ def _recorded(draws: Draws) -> AbstractArrivals:
 
 
 def _recorded_lru(draws: Draws) -> AbstractCache:
-    distances = np.random.default_rng(draws.form.randrange(2**31)).integers(-1, 500, RECORDED)
+    distances = np.random.default_rng(draws.form.randrange(2**31)).integers(0, 500, RECORDED)
     return RecordedLRU(distances.astype(np.int32), draws.number.choice([0.0, 1e6]), 0.1e-3)
 
 

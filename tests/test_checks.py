@@ -82,7 +82,7 @@ def test_what_is_no_member_is_told_by_what_it_is():
         (float, "it: given the class float; give a number, as 3"),
         (len, "it: given the function len; give a number, as 3"),
         (written, "it: given the function written; give one that it makes, written(...)"),
-        (np.array([1, 2]), "it: given ndarray of numpy; give a number, as 3"),
+        (np.array([1, 2]), "it: given [1, 2]; give a number, as 3"),
         (None, "it: given None; give a number, as 3"),
     ):
         with pytest.raises(InputError) as refused:

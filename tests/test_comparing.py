@@ -151,7 +151,7 @@ def test_the_chart_says_how_much_the_quickest_saves(found):
             "a RandomRequests to compare schemes on",
         ),
         (lambda: compare(TRACE, {"one": server(64)}, seeds=[1, 1]), "give each once"),
-        (lambda: compare(TRACE, {"one": server(64)}, requests=0), "0 requests: simulate at least 1"),
+        (lambda: compare(TRACE, {"one": server(64)}, requests=0), "requests 0: give a whole number"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(ask, says, unchecked):

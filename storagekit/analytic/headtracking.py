@@ -20,16 +20,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.checks import require_not_negative, require_positive
+from storagekit.checks import require, require_not_negative, require_positive
 from storagekit.drive import Drive
 from storagekit.drive.seek import mean_seek
 from storagekit.errors import InputError
+from storagekit.kinds import AMOUNT, COUNT, MOST_COUNTED, NUMBER, REAL, SEED, Kind, a, hold, takes
 from storagekit.units import MINUTE, US
 
 __all__ = [
     "Access", "Accesses", "Accuracy", "HeadTracking", "Slack", "Tracked",
     "accesses", "accuracy", "adjust_slack", "calibrate", "confidence", "misses", "prediction_error",
 ]  # fmt: skip
+
+# reads through which a line goes, and what is drawn at once: a GB or so
+_MOST_MEMORY, _MOST_DRAWN = 1000, 10**8
+# seconds, decades
+_LONGEST = 1e9
+_DRIVE = a(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")')
+# D_s and L, by which a drive's cylinders are divided
+_DIVISOR = Kind(least=1)
+# counts whose least a message of their own says, slacks and seeds
+_COUNTED, _SLACK = Kind(most=MOST_COUNTED, whole=True), Kind(most=1e6, unit="sectors")
 
 
 @dataclass(frozen=True)
@@ -66,6 +77,7 @@ class HeadTracking:
             require_positive(name.replace("_", " "), getattr(self, name))
         for name in ("speed_tolerance", "wander", "delay_mean"):
             require_not_negative(name.replace("_", " "), getattr(self, name))
+        hold(self, interval=REAL.up_to(_LONGEST), memory=_COUNTED.up_to(_MOST_MEMORY))
         if not self.first_interval <= self.interval < math.inf:
             raise InputError(f"interval {self.interval:g} s: must be at least the first, {self.first_interval:g} s")
         if self.speed_tolerance >= 0.1:
@@ -76,6 +88,7 @@ class HeadTracking:
             raise InputError(f"memory of {self.memory} reads: a line needs at least 2")
 
     @classmethod
+    @takes(drive=_DRIVE)
     def like(cls, drive: Drive) -> HeadTracking:
         """Of a drive's spindle, all else by default."""
         return cls(float(drive.revolution))
@@ -102,12 +115,12 @@ class Access:
     candidates: int = 1
 
     def __post_init__(self):
-        for name in ("sectors_per_track", "replicas", "candidates"):
-            require_positive(name.replace("_", " "), getattr(self, name))
-        for name in ("sectors", "seek_mean", "seek_deviation"):
+        hold(self, sectors_per_track=COUNT, replicas=COUNT, candidates=COUNT, sectors=NUMBER)
+        for name in ("seek_mean", "seek_deviation"):
             require_not_negative(name.replace("_", " "), getattr(self, name))
 
     @classmethod
+    @takes(drive=_DRIVE, striping=_DIVISOR, locality=_DIVISOR)
     def like(cls, drive: Drive, striping: float = 1.0, locality: float = 1.0) -> Access:
         """To a drive with its mean track, and the mean of its seeks within a D_s L-th of its cylinders, all else by default.
 
@@ -155,6 +168,15 @@ class Accuracy(NamedTuple):
     access_time: float
 
 
+_TRACKING = a(HeadTracking, "HeadTracking.like(load_drive(name))")
+_DRIVES = {"tracking": _TRACKING, "drives": _COUNTED, "seed": SEED}
+_REQUESTS = {
+    "tracking": _TRACKING, "access": a(Access, "Access.like(load_drive(name))"), "slack": _SLACK, "requests": _COUNTED,
+    "seed": SEED,
+}  # fmt: skip
+
+
+@takes(**_DRIVES)
 def calibrate(tracking: HeadTracking, drives: int, *, seed: int) -> Tracked:
     """Drives switched on, their reference sectors read at growing intervals until `memory` reads lie a whole one apart.
 
@@ -163,6 +185,7 @@ def calibrate(tracking: HeadTracking, drives: int, *, seed: int) -> Tracked:
     return _calibrate(tracking, drives, np.random.default_rng(seed))
 
 
+@takes(**_DRIVES)
 def prediction_error(tracking: HeadTracking, drives: int, *, seed: int) -> NDArray:
     """[drive] turns: predicted less true angle, at a time uniform in the interval after a read of the reference sector.
 
@@ -171,11 +194,17 @@ def prediction_error(tracking: HeadTracking, drives: int, *, seed: int) -> NDArr
     return _prediction_error(tracking, drives, np.random.default_rng(seed))
 
 
+@takes(error=REAL.each, within=AMOUNT)
 def confidence(error: ArrayLike, within: float = 0.01) -> float:
-    """Share of errors (turns) of less than `within` turns: 98% within 1% in srarray, section 3.2."""
+    """Share of errors (turns) of less than `within` turns: 98% within 1% in srarray, section 3.2.
+
+    Raises InputError for no errors.
+    """
+    require(np.size(error) > 0, "errors", 0, "at least 1")
     return float(np.mean(np.abs(np.asarray(error, float)) < within))
 
 
+@takes(**_REQUESTS)
 def accesses(tracking: HeadTracking, access: Access, slack: float, requests: int, *, seed: int) -> Accesses:
     """Accesses by a driver that passes over a replica which it predicts to be less than `slack` sectors away.
 
@@ -189,11 +218,16 @@ def accesses(tracking: HeadTracking, access: Access, slack: float, requests: int
     return _accesses(tracking, access, slack, requests, np.random.default_rng(seed))
 
 
+@takes(**_REQUESTS)
 def misses(tracking: HeadTracking, access: Access, slack: float, requests: int, *, seed: int) -> float:
     """Share of `accesses` that miss their targets."""
     return float(accesses(tracking, access, slack, requests, seed=seed).missed.mean())
 
 
+@takes(
+    tracking=_TRACKING, access=_REQUESTS["access"], start=REAL, seed=SEED,
+    goal=REAL, rounds=_COUNTED, batch=_COUNTED, gain=AMOUNT,
+)  # fmt: skip
 def adjust_slack(
     tracking: HeadTracking, access: Access, start: float, *, seed: int,
     goal: float = 0.99, rounds: int = 600, batch: int = 1000, gain: float = 0.2,
@@ -221,6 +255,7 @@ def adjust_slack(
     return Slack(np.array(history), np.array(on_target))
 
 
+@takes(seen=a(Accesses, "accesses(...)"))
 def accuracy(seen: Accesses) -> Accuracy:
     """What (srarray, Table 2) tabulates of accesses, but for the demerit. Raises InputError where none is on target."""
     error = (seen.measured - seen.predicted)[~seen.missed]
@@ -239,6 +274,12 @@ def _intervals(tracking: HeadTracking) -> list[float]:
 def _calibrate(tracking: HeadTracking, drives: int, draw: np.random.Generator) -> Tracked:
     if drives < 1:
         raise InputError(f"{drives} drives: there must be at least 1")
+    require(
+        drives * tracking.memory <= _MOST_DRAWN,
+        "reads that are remembered",
+        drives * tracking.memory,
+        f"at most {_MOST_DRAWN}: give fewer drives, or a shorter memory",
+    )
     turn = tracking.revolution / (1 + tracking.speed_tolerance * draw.uniform(-1, 1, drives))
     estimate = np.full(drives, tracking.revolution)
     passed, stamp, counted = np.zeros(drives), _delay(tracking, draw, drives), np.zeros(drives)
@@ -295,6 +336,8 @@ def _accesses(
     tracking: HeadTracking, access: Access, slack: float, requests: int, draw: np.random.Generator
 ) -> Accesses:
     require_not_negative("slack", slack, "sectors")
+    drawn = requests * access.candidates
+    require(drawn <= _MOST_DRAWN, "candidates of all requests", drawn, f"at most {_MOST_DRAWN}: give fewer requests")
     behind = _prediction_error(tracking, requests, draw) * tracking.revolution  # s that the sector comes late
     sector = tracking.revolution / access.sectors_per_track
     apart = tracking.revolution / access.replicas

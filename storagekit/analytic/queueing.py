@@ -10,8 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.errors import InputError
+from storagekit.kinds import COUNT, RATE, SPAN, TIME, Kind, takes
+
+# seconds squared
+SECOND_MOMENT = Kind(least=0, unit="s^2", endless=True)
 
 
+@takes(rate=RATE.each, service=TIME.each)
 def response_mm1(rate: ArrayLike, service: ArrayLike) -> NDArray:
     """Mean response time of M/M/1: Poisson arrivals, exponential service times of mean `service`.
 
@@ -19,9 +24,11 @@ def response_mm1(rate: ArrayLike, service: ArrayLike) -> NDArray:
 
     Source: Kleinrock, Queueing Systems, volume I, 1975, equation 3.26.
     """
-    return response_mg1(rate, service, 2 * np.square(np.asarray(service, float)))
+    with np.errstate(over="ignore"):
+        return response_mg1(rate, service, 2 * np.square(np.asarray(service, float)))
 
 
+@takes(rate=RATE.each, service=TIME.each)
 def response_md1(rate: ArrayLike, service: ArrayLike) -> NDArray:
     """Mean response time of M/D/1: Poisson arrivals, every service time `service`.
 
@@ -29,9 +36,11 @@ def response_md1(rate: ArrayLike, service: ArrayLike) -> NDArray:
 
     Source: Kleinrock, Queueing Systems, volume I, 1975, section 5.6.
     """
-    return response_mg1(rate, service, np.square(np.asarray(service, float)))
+    with np.errstate(over="ignore"):
+        return response_mg1(rate, service, np.square(np.asarray(service, float)))
 
 
+@takes(rate=RATE.each, service=TIME.each, second_moment=SECOND_MOMENT.each)
 def response_mg1(rate: ArrayLike, service: ArrayLike, second_moment: ArrayLike) -> NDArray:
     """Mean response time of M/G/1, first come first served: service times of mean S and second moment E S^2.
 
@@ -41,10 +50,11 @@ def response_mg1(rate: ArrayLike, service: ArrayLike, second_moment: ArrayLike) 
     """
     rate, service, second_moment = (np.asarray(value, float) for value in (rate, service, second_moment))
     idle = 1 - rate * service
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return np.where(idle > 0, service + rate * second_moment / (2 * idle), np.inf)
 
 
+@takes(rate=RATE.each, service=TIME.each, servers=COUNT)
 def response_mmc(rate: ArrayLike, service: ArrayLike, servers: int) -> NDArray:
     """Mean response time of M/M/c: one queue before `servers` exponential servers of mean service time S.
 
@@ -53,8 +63,6 @@ def response_mmc(rate: ArrayLike, service: ArrayLike, servers: int) -> NDArray:
     C = c B / (c - a (1 - B)) from Erlang's blocking probability B, which is a recursion over servers:
     B_0 = 1, B_k = a B_(k-1) / (k + a B_(k-1)). Source: Kleinrock, Queueing Systems, volume I, 1975, section 3.5.
     """
-    if servers < 1:
-        raise InputError(f"{servers} servers: a queue needs at least 1")
     rate, service = np.asarray(rate, float), np.asarray(service, float)
     load = rate * service
     idle = servers - load
@@ -71,6 +79,7 @@ def waiting_probability(load: Any, servers: int) -> Any:
     return servers * blocked / (servers - load * (1 - blocked))
 
 
+@takes(demands=SPAN.each, customers=COUNT, think=SPAN)
 def closed_network(demands: ArrayLike, customers: int, think: float = 0.0) -> tuple[float, NDArray]:
     """Throughput and mean response time at each station of a closed network of exponential single servers.
 
@@ -82,10 +91,8 @@ def closed_network(demands: ArrayLike, customers: int, think: float = 0.0) -> tu
     Source: Reiser and Lavenberg, Mean-value analysis of closed multichain queueing networks, JACM 27(2), 1980.
     """
     demands = np.atleast_1d(np.asarray(demands, float))
-    if customers < 1:
-        raise InputError(f"{customers} customers: a closed network needs at least 1")
-    if np.any(demands < 0) or demands.sum() + think <= 0:
-        raise InputError(f"demands {demands.tolist()} s: none may be below 0, nor all be 0")
+    if demands.sum() + think <= 0:
+        raise InputError(f"demands {demands.tolist()} s: all are 0, and so is the think time; give a time above 0")
     queue = np.zeros_like(demands)
     for n in range(1, customers + 1):
         response = demands * (1 + queue)
@@ -94,6 +101,7 @@ def closed_network(demands: ArrayLike, customers: int, think: float = 0.0) -> tu
     return float(throughput), response
 
 
+@takes(full_seek=SPAN.each)
 def mean_seek(full_seek: ArrayLike) -> NDArray:
     """Mean seek between independent uniform cylinders where it is linear in distance, S end to end.
 
@@ -104,6 +112,7 @@ def mean_seek(full_seek: ArrayLike) -> NDArray:
     return np.asarray(full_seek, float) / 3
 
 
+@takes(revolution=SPAN.each)
 def mean_rotation(revolution: ArrayLike) -> NDArray:
     """Mean rotational wait for a uniform angle, a revolution taking R.
 

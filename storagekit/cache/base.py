@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.lanes import real
+from storagekit.kinds import SPAN
+from storagekit.lanes import named
 from storagekit.moments import Member
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
@@ -68,7 +69,10 @@ class AbstractCache(Member):
 class NoCache(AbstractCache):
     """No memory: every request goes to the disks."""
 
-    hit_time: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.0)
+    hit_time: Float[AnyArray, "..."] = eqx.field(converter=named("cache hit time"), default=0.0)
+
+    def __check_init__(self):
+        SPAN.each("cache hit time", self.hit_time)
 
     def look_up(self, private, request, entering, sought):
         return Found(jnp.zeros_like(entering), jnp.zeros(entering.shape, jnp.int32)), None

@@ -1,5 +1,6 @@
 """A memory in every brick, no block in two of them; or one memory for all."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -12,6 +13,8 @@ from storagekit import units
 from storagekit.arrays import AnyArray
 from storagekit.cache.base import AbstractCache, Found, Sought
 from storagekit.cache.sets import (
+    BLOCK,
+    BLOCKS,
     EMPTY,
     MOST_BLOCKS,
     Memory,
@@ -22,14 +25,26 @@ from storagekit.cache.sets import (
     sets_for,
     touched,
 )
+from storagekit.checks import require, traced
 from storagekit.errors import InputError
-from storagekit.lanes import bit, index_of, lowest, pick, real, whole
+from storagekit.kinds import COUNT
+from storagekit.lanes import bit, index_of, lowest, named, pick, whole
 from storagekit.moments import Entered, Sizes, Stopped, Taken
 from storagekit.workload import Requests
 
 # bits of a block's number, 32 more where addresses have 64; those above tell the generations of a brick's memory apart
 BLOCK_BITS = 28
 WAYS, SECTORS = 16, 16
+
+_BRICKS = partial(COUNT.up_to(10**5), "bricks with a cache")
+_SETS, _WAYS = (partial(BLOCKS, f"{what} of a brick's cache") for what in ("sets", "ways"))
+_SECTORS = partial(BLOCK, "sectors a block of a brick's cache")
+
+
+def _capacities(given) -> Any:
+    """Bytes in each brick: one value for all, or a tuple with one for each."""
+    each = named("cache of")
+    return tuple(each(one) for one in given) if isinstance(given, tuple | list) else each(given)
 
 
 class Contents(NamedTuple):
@@ -68,39 +83,40 @@ class BrickLRU(AbstractCache):
 
     capacity: Float[AnyArray, "..."] | tuple[Float[AnyArray, "..."], ...]
     central: Int[AnyArray, "..."]
-    bricks: int = eqx.field(static=True)
-    sets: int = eqx.field(static=True)
-    ways: int = eqx.field(static=True)
-    sectors: int = eqx.field(static=True)
+    bricks: int = eqx.field(static=True, converter=_BRICKS)
+    sets: int = eqx.field(static=True, converter=_SETS)
+    ways: int = eqx.field(static=True, converter=_WAYS)
+    sectors: int = eqx.field(static=True, converter=_SECTORS)
     hit_time: Float[AnyArray, "..."] = eqx.field(default=0.0)
 
     def __init__(
         self, capacity, *, bricks: int, sets: int, hit_time=0.0, central=0, ways: int = WAYS, sectors: int = SECTORS
     ):
-        self.capacity = tuple(real(one) for one in capacity) if isinstance(capacity, tuple | list) else real(capacity)
-        self.hit_time, self.central = real(hit_time), whole(central)
+        self.capacity = _capacities(capacity)
+        self.hit_time, self.central = named("cache hit time")(hit_time), named("central", whole)(central)
         self.bricks, self.sets, self.ways, self.sectors = bricks, sets, ways, sectors
 
     @classmethod
     def sized(cls, capacity, *, bricks: int, **options) -> "BrickLRU":
         """With as many sets as the capacity needs. capacity, bricks and options as in the class; raises InputError as it."""
-        each = capacity if isinstance(capacity, tuple | list) else [capacity] * bricks
-        needed = _sets_needed(each, options.get("ways", WAYS), options.get("sectors", SECTORS))
+        given, bricks = _capacities(capacity), _BRICKS(bricks)
+        each = given if isinstance(given, tuple) else [given] * bricks
+        check_capacity(np.concatenate([np.ravel(one) for one in each]) if each else 0.0)
+        needed = _sets_needed(each, _WAYS(options.get("ways", WAYS)), _SECTORS(options.get("sectors", SECTORS)))
         return cls(capacity, bricks=bricks, sets=needed, **options)
 
     def __check_init__(self):
-        numbers = {"bricks": self.bricks, "sets": self.sets, "ways": self.ways, "sectors a block": self.sectors}
-        for label, number in numbers.items():
-            if number < 1:
-                raise InputError(f"{number} {label} in a brick's cache: give at least 1")
         if self.sectors < 8:
             raise InputError(f"cache blocks of {self.sectors} sectors: give at least 8")
         if isinstance(self.capacity, tuple) and len(self.capacity) != self.bricks:
             raise InputError(
                 f"{len(self.capacity)} cache sizes for {self.bricks} bricks: give one for each, or one for all"
             )
-        capacities = np.concatenate([np.ravel(one) for one in self._each()])
-        check_capacity(capacities)
+        check_hit_time(self.hit_time)
+        require((self.central == 0) | (self.central == 1), "central", self.central, "0 or 1")
+        if traced(*self._each()):
+            return
+        check_capacity(np.concatenate([np.ravel(one) for one in self._each()]))
         needed = _sets_needed(self._each(), self.ways, self.sectors)
         if needed > self.sets:
             raise InputError(f"{self.sets} sets for the caches of {self.bricks} bricks: they need {needed}; raise sets")
@@ -109,7 +125,6 @@ class BrickLRU(AbstractCache):
                 f"{self.sets} sets of {self.ways} blocks: caches count up to {MOST_BLOCKS} blocks; lower the capacity, or "
                 "raise sectors"
             )
-        check_hit_time(self.hit_time)
 
     def _each(self) -> list:
         return list(self.capacity) if isinstance(self.capacity, tuple) else [self.capacity] * self.bricks

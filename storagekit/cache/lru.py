@@ -1,5 +1,7 @@
 """One memory in front of everything, in sets, each of which forgets what was touched longest ago."""
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,6 +12,8 @@ from storagekit import units
 from storagekit.arrays import AnyArray
 from storagekit.cache.base import AbstractCache, Found
 from storagekit.cache.sets import (
+    BLOCK,
+    BLOCKS,
     EMPTY,
     MOST_BLOCKS,
     Memory,
@@ -20,8 +24,9 @@ from storagekit.cache.sets import (
     sets_for,
     touched,
 )
+from storagekit.checks import traced
 from storagekit.errors import InputError
-from storagekit.lanes import real
+from storagekit.lanes import named
 from storagekit.moments import Sizes
 from storagekit.workload import Requests
 
@@ -47,30 +52,28 @@ class LRU(AbstractCache):
     recency, so that no counter of look-ups can run over.
     """
 
-    capacity: Float[AnyArray, "..."] = eqx.field(converter=real)
-    hit_time: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.0)
-    sets: int = eqx.field(static=True, default=2048)
-    ways: int = eqx.field(static=True, default=32)
-    sectors: int = eqx.field(static=True, default=16)
+    capacity: Float[AnyArray, "..."] = eqx.field(converter=named("cache of"))
+    hit_time: Float[AnyArray, "..."] = eqx.field(converter=named("cache hit time"), default=0.0)
+    sets: int = eqx.field(static=True, default=2048, converter=partial(BLOCKS, "sets of an LRU cache"))
+    ways: int = eqx.field(static=True, default=32, converter=partial(BLOCKS, "ways of an LRU cache"))
+    sectors: int = eqx.field(static=True, default=16, converter=partial(BLOCK, "sectors a block of an LRU cache"))
 
     def __check_init__(self):
-        counts = {"sets": self.sets, "ways": self.ways, "sectors a block": self.sectors}
-        for label, number in counts.items():
-            if number < 1:
-                raise InputError(f"{number} {label} in an LRU cache: give at least 1")
         if self.sets * self.ways > MOST_BLOCKS:
             raise InputError(
                 f"{self.sets} sets of {self.ways} blocks in an LRU cache: it counts up to {MOST_BLOCKS} blocks; lower "
                 "sets, or raise sectors"
             )
+        check_capacity(self.capacity)
+        check_hit_time(self.hit_time)
+        if traced(self.capacity):
+            return
         capacity = np.asarray(self.capacity, float)
-        check_capacity(capacity)
         if capacity.max() > self.sets * self.ways * self.block:
             raise InputError(
                 f"cache of {capacity.max():g} bytes: {self.sets} sets of {self.ways} blocks of {self.block} bytes hold less; "
                 f"raise sets to {sets_for(capacity.max(), self.ways, self.sectors)}"
             )
-        check_hit_time(self.hit_time)
 
     @property
     def block(self) -> int:

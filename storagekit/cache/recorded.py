@@ -1,5 +1,8 @@
 """One memory in front of everything, of which the reads that it answers are known before the run."""
 
+from functools import partial
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -8,10 +11,22 @@ from jaxtyping import Array, Bool, Float, Int
 from storagekit import units
 from storagekit.arrays import AnyArray
 from storagekit.cache.base import AbstractCache, Found
-from storagekit.cache.sets import check_capacity, check_hit_time
+from storagekit.cache.sets import BLOCK, check_capacity, check_hit_time
+from storagekit.checks import shown, traced
 from storagekit.errors import InputError
-from storagekit.lanes import real
+from storagekit.lanes import named
 from storagekit.workload import Requests
+
+
+def _distances(given: Any) -> Any:
+    """Whole numbers, one for each request."""
+    if traced(given):
+        return given
+    found = np.asarray(given)
+    if found.dtype.kind not in "iu" or found.ndim != 1 or not found.size or found.min() < 0:
+        what = f"{found.dtype} in {found.ndim} axes" if found.dtype.kind in "iuf" else shown(given)
+        raise InputError(f"distances: given {what}; give whole numbers, 0 or more, as of workload.reuse.read_distances")
+    return given if hasattr(given, "dtype") else found
 
 
 class RecordedLRU(AbstractCache):
@@ -26,15 +41,13 @@ class RecordedLRU(AbstractCache):
     answered. sectors: of a block.
     """
 
-    distances: Int[AnyArray, "row"]
-    capacity: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.0)
-    hit_time: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.0)
-    sectors: int = eqx.field(static=True, default=16)
+    distances: Int[AnyArray, "row"] = eqx.field(converter=_distances)
+    capacity: Float[AnyArray, "..."] = eqx.field(converter=named("cache of"), default=0.0)
+    hit_time: Float[AnyArray, "..."] = eqx.field(converter=named("cache hit time"), default=0.0)
+    sectors: int = eqx.field(static=True, default=16, converter=partial(BLOCK, "sectors a block of an LRU cache"))
 
     def __check_init__(self):
-        if self.sectors < 1:
-            raise InputError(f"{self.sectors} sectors a block in an LRU cache: give at least 1")
-        check_capacity(np.asarray(self.capacity, float))
+        check_capacity(self.capacity)
         check_hit_time(self.hit_time)
 
     def look_up(self, private, request: Requests, entering: Bool[Array, "1 *lanes"], sought):

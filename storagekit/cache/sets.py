@@ -10,13 +10,18 @@ from jaxtyping import Array, Bool, Int
 
 from storagekit import units
 from storagekit.arrays import AnyArray
-from storagekit.checks import require
-from storagekit.lanes import least, rows
+from storagekit.kinds import SPACE, SPAN, Kind, takes
+from storagekit.lanes import MOST_WHOLE, least, rows
 from storagekit.workload import Requests, scramble
 
 EMPTY = -1
 # float32 counts blocks exactly up to here: 128 GB in blocks of 8 KB
 MOST_BLOCKS = 2**24
+# sets, and blocks of a set; sectors of a block
+BLOCKS, BLOCK = Kind(least=1, most=MOST_BLOCKS, whole=True), Kind(least=1, most=MOST_WHOLE, whole=True)
+# of a memory: seconds until a hit is answered, and its bytes
+check_hit_time = partial(SPAN.each, "cache hit time")
+check_capacity = partial(SPACE.each, "cache of")
 
 
 class Touch(NamedTuple):
@@ -61,17 +66,6 @@ def blocks_of(request: Requests, sectors: int) -> tuple[Int[Array, "1 *lanes"], 
     """The first block of `sectors` sectors that a request touches, and how many it touches."""
     first = request.sector // sectors
     return first, ((request.sector + request.sectors - 1) // sectors - first + 1).astype(jnp.int32)
-
-
-def check_hit_time(hit_time) -> None:
-    """Raises InputError unless seconds until a hit is answered are 0 or more and finite."""
-    hit_time = np.asarray(hit_time)
-    require((hit_time >= 0) & np.isfinite(hit_time), "cache hit time", hit_time, "0 or more and finite", "s")
-
-
-def check_capacity(capacity: np.ndarray) -> None:
-    """Raises InputError unless all capacities, bytes, are 0 or more and finite."""
-    require((capacity >= 0) & np.isfinite(capacity), "cache of", capacity, "0 or more and finite", "bytes")
 
 
 def brought_to_front(stored: Int[Array, "way *lanes"], touch: Touch):
@@ -127,6 +121,8 @@ def side_by_side(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
     return held, jnp.put_along_axis(table, index, after, axis=0, inplace=False, mode="promise_in_bounds")
 
 
+@takes(capacity=SPACE, ways=BLOCKS, sectors=BLOCK)
 def sets_for(capacity: float | np.floating, ways: int = 32, sectors: int = 16) -> int:
-    """The fewest sets of `ways` blocks of `sectors` sectors that hold `capacity` bytes."""
+    """The fewest sets of `ways` blocks of `sectors` sectors that hold `capacity` bytes. Raises InputError for fewer than 0,
+    and for less than one block or sector."""
     return -(-int(capacity) // (ways * sectors * units.SECTOR))

@@ -5,13 +5,16 @@ Data come as arrays over a dimension `statistic` (mean, low, high), as `storagek
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import altair as alt
 import pandas as pd
 import xarray as xr
 
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, TINT, WIDTH
+from storagekit.checks import require_kind
+from storagekit.errors import InputError
+from storagekit.kinds import POSITIVE, REAL, a, one_of, optional, several, takes, text
 
 # a legend's picture of a line or a tick, whatever else has its colour
 DASH = "M-1,-0.15L1,-0.15L1,0.15L-1,0.15Z"
@@ -19,12 +22,43 @@ DASH = "M-1,-0.15L1,-0.15L1,0.15L-1,0.15Z"
 Layered = alt.LayerChart | alt.FacetChart
 
 
+def _summary(label: str, value: Any) -> xr.DataArray:
+    """The kind of an array of means with their intervals."""
+    array = require_kind(label, value, xr.DataArray, "an array over `statistic`, as sk.interval makes it")
+    if "statistic" not in array.dims:
+        raise InputError(f"{label} of {', '.join(map(str, array.dims))}: it has no `statistic`; sk.interval makes it")
+    return array
+
+
+def _side(label: str, value: Any) -> "Side":
+    side = require_kind(label, value, Side, "an axis, as Side('Time (s)')")
+    TITLE("title of a side", side.title)
+    POSITIVE("factor of a side", side.factor)
+    return side
+
+
+PALETTE = a(Mapping, "a colour by name, as {'SATF': 'steelblue'}")
+TITLE = optional(text)
+TITLES = several(text, least=2)
+ORDER = optional(several(text))
+
+
+@takes(summary=_summary, factor=REAL)
 def table(summary: xr.DataArray, factor: float = 1.0) -> pd.DataFrame:
     """One row for each point: its coordinates, and mean, low and high times `factor`."""
     wide = (summary * factor).to_dataset("statistic").reset_coords(drop=True)
     return wide[["mean", "low", "high"]].to_dataframe().reset_index()
 
 
+@takes(
+    summary=_summary,
+    x=text,
+    colour=text,
+    titles=several(text, least=3),
+    factor=POSITIVE,
+    x_factor=POSITIVE,
+    order=ORDER,
+)
 def curves(
     summary: xr.DataArray,
     x: str,
@@ -71,6 +105,7 @@ class Side(NamedTuple):
     axis: alt.Axis | None = None
 
 
+@takes(summary=_summary, x=text, colour=text, palette=PALETTE, sides=several(_side, least=2), legend=TITLE)
 def lines(
     summary: xr.DataArray,
     x: str,
@@ -232,6 +267,7 @@ def upright(at: float, words: str, side: Literal["left", "right"] = "left", drop
     return alt.layer(rule, *(text.encode(y=alt.value(drop), text="words") for text in (halo, name)))
 
 
+@takes(value=REAL, words=text, factor=REAL, place=one_of("above left", "below right"))
 def level(
     value: float, words: str, factor: float = 1.0, place: Literal["above left", "below right"] = "above left"
 ) -> Layered:
@@ -262,6 +298,14 @@ def named_points(
     return alt.layer(halo, words, paper_points([(at, height) for at, height, _ in said], x, titles))
 
 
+@takes(
+    summary=_summary,
+    x=text,
+    titles=TITLES,
+    factor=POSITIVE,
+    order=ORDER,
+    paper=optional(a(Mapping, "a number by name")),
+)
 def bars(
     summary: xr.DataArray,
     x: str,
@@ -291,6 +335,7 @@ def bars(
     return alt.layer(*layers).properties(width=WIDTH / 2 + 20, height=HEIGHT)
 
 
+@takes(points=several(several(REAL, least=2)), x=text, titles=TITLES)
 def paper_points(points: Sequence[tuple[float, float]], x: str, titles: tuple[str, str]) -> alt.Chart:
     """The paper's figures as diamonds, to be layered over curves."""
     said = pd.DataFrame(points, columns=[x, "paper"]).assign(series="paper")

@@ -5,6 +5,8 @@ from typing import Literal
 
 import altair as alt
 
+from storagekit.kinds import a, one_of, takes, text
+
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 # what is ours where one thing of ours is drawn, the same for areas that bear other marks (40% of it on white), the paper's
 OURS, TINT, PAPER = COLOURS[0], "#99c7e0", "#444444"
@@ -32,6 +34,7 @@ THEME = {
 }
 
 
+@takes(chart=a(alt.TopLevelMixin, "a chart"), title=text, legends=one_of("right", "bottom"))
 def finished(
     chart: alt.TopLevelMixin, title: str, *says: str, legends: Literal["right", "bottom"] = "right"
 ) -> alt.TopLevelMixin:

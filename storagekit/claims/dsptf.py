@@ -23,7 +23,8 @@ from storagekit.arrays import AnyArray
 from storagekit.checks import require, require_kind, require_seconds
 from storagekit.claims.base import AbstractClaims, Claim, Verdict, better_bid, slot_mask
 from storagekit.errors import InputError
-from storagekit.lanes import INSTANT, bit, held, pick, real, whole
+from storagekit.kinds import SHARE, SPAN
+from storagekit.lanes import INSTANT, bit, held, named, pick, whole
 from storagekit.moments import Entered, Sizes, Stopped
 from storagekit.workload import Requests, fraction, scramble
 
@@ -46,11 +47,10 @@ class Reliable(AbstractDelivery):
 class Lossy(AbstractDelivery):
     """A drive hears nothing of the claims on a request with probability `loss`, each drive for itself."""
 
-    loss: Float[AnyArray, "..."] = eqx.field(converter=real)
+    loss: Float[AnyArray, "..."] = eqx.field(converter=named("claim loss"))
 
     def __check_init__(self):
-        loss = np.asarray(self.loss)
-        require((loss >= 0) & (loss <= 1), "claim loss", loss, "between 0 and 1")
+        SHARE.each("claim loss", self.loss)
 
     def deaf(self, request):
         masks = [
@@ -107,18 +107,17 @@ class DSPTF(AbstractClaims):
         waits: ArrayLike = 0,
         delivery: AbstractDelivery | None = None,
     ):
-        self.latency = real(latency)
-        self.bound = real(latency if bound is None else bound)
-        self.waits = whole(waits)
+        self.latency = named("network latency")(latency)
+        self.bound = named("latency bound")(latency if bound is None else bound)
+        self.waits = named("waits", whole)(waits)
         give = "whether claims arrive, as sk.claims.Lossy(0.05)"
-        self.delivery = require_kind("delivery", delivery or Reliable(), AbstractDelivery, give)
+        self.delivery = require_kind("delivery", Reliable() if delivery is None else delivery, AbstractDelivery, give)
 
     def __check_init__(self):
         for label, time in (("network latency", self.latency), ("latency bound", self.bound)):
-            time = np.asarray(time)
-            require((time >= 0) & np.isfinite(time), label, time, "0 or more and finite", "s")
+            SPAN.each(label, time)
             require_seconds(label, time, "latency")
-        require(np.isin(np.asarray(self.waits), (0, 1)), "waits", self.waits, "0 or 1")
+        require((self.waits == 0) | (self.waits == 1), "waits", self.waits, "0 or 1")
 
     def check(self, needed):
         if needed > 1:

@@ -13,9 +13,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_seconds
+from storagekit.checks import require, require_seconds, traced
 from storagekit.claims.base import AbstractClaims, Claim, Verdict, better_bid
-from storagekit.lanes import INSTANT, bit, count, held, least, nth_least, pick, real, rows, whole
+from storagekit.kinds import SPAN
+from storagekit.lanes import INSTANT, bit, count, held, least, named, nth_least, pick, real, rows, whole
 from storagekit.moments import Entered, Sizes, Stopped
 
 
@@ -62,16 +63,17 @@ class Preselection(AbstractClaims):
     waits: Int[AnyArray, "..."]
 
     def __init__(self, latency: ArrayLike = 0.1e-3, *, ahead: ArrayLike | None = None, waits: ArrayLike = 0):
-        self.waits = whole(waits)
-        self.latency = real(latency)
-        self.ahead = real(2 * np.asarray(latency, np.float64) if ahead is None else ahead)
+        self.waits = named("waits", whole)(waits)
+        self.latency = named("network latency")(latency)
+        # twice what is given, before it has 32 bits
+        twice = 2 * (latency if traced(latency) else np.asarray(latency, np.float64))
+        self.ahead = named("time to choose ahead")(twice if ahead is None else ahead)
 
     def __check_init__(self):
         for label, time in (("network latency", self.latency), ("time to choose ahead", self.ahead)):
-            time = np.asarray(time)
-            require((time >= 0) & np.isfinite(time), label, time, "0 or more and finite", "s")
+            SPAN.each(label, time)
             require_seconds(label, time, "latency")
-        require(np.isin(np.asarray(self.waits), (0, 1)), "waits", self.waits, "0 or 1")
+        require((self.waits == 0) | (self.waits == 1), "waits", self.waits, "0 or 1")
 
     @property
     def lead(self):

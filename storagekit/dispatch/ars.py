@@ -1,6 +1,7 @@
 """Adaptive resource selection: each client hashes to the nodes that hold its data, in shares that follow how fast they
 answer it (ars, section 4)."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -10,14 +11,15 @@ from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require_each_positive, require_seconds, require_whole
+from storagekit.checks import require, require_each_positive, require_seconds
 from storagekit.dispatch.base import AsManyAsNeeded, View
 from storagekit.dispatch.interval_pool import Pool, pool
 from storagekit.dispatch.nodes import node_count
 from storagekit.dispatch.responses import Observed, Silence, observed, silence
 from storagekit.dispatch.unit_interval import empty, lengths_for, select, tune
 from storagekit.errors import InputError
-from storagekit.lanes import bit, real, rows, some, union, where_tree
+from storagekit.kinds import COUNT, MOST_COUNTED, NUMBER, SECTORS, flag, hold
+from storagekit.lanes import bit, named, rows, some, union, where_tree
 from storagekit.moments import Answered, Ended, Entered, Sizes
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests, scramble
@@ -67,22 +69,21 @@ class ARS(AsManyAsNeeded):
     and where there are more than 31 bricks.
     """
 
-    window: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.03)
-    patience: Float[AnyArray, "..."] = eqx.field(converter=real, default=1.0)
-    block: int = eqx.field(static=True, default=128)
-    clients: int = eqx.field(static=True, default=5)
+    window: Float[AnyArray, "..."] = eqx.field(converter=named("a window of"), default=0.03)
+    patience: Float[AnyArray, "..."] = eqx.field(converter=named("a patience of"), default=1.0)
+    block: int = eqx.field(static=True, default=128, converter=partial(SECTORS, "sectors of a block"))
+    clients: int = eqx.field(static=True, default=5, converter=partial(COUNT, "clients"))
     shared: bool = eqx.field(static=True, default=False)
-    pool: int = eqx.field(static=True, default=16)
-    extra: int = eqx.field(static=True, default=0)
+    pool: int = eqx.field(static=True, default=16, converter=partial(COUNT, "intervals in a pool"))
+    extra: int = eqx.field(static=True, default=0, converter=partial(NUMBER.up_to(OF_WRITES), "extra nodes"))
 
     def __check_init__(self):
         require_each_positive("a window of", self.window, "s")
         require_each_positive("a patience of", self.patience, "s")
         require_seconds("a patience of", self.patience, "time-out")
-        require_whole("sectors of a block", self.block)
-        require_whole("clients", self.clients)
-        require_whole("intervals in a pool", self.pool)
-        require_whole("extra nodes", self.extra, 0)
+        hold(self, shared=flag)
+        kept = self._views * self.pool
+        require(kept <= MOST_COUNTED, "intervals of all clients", kept, f"at most {MOST_COUNTED}; lower pool")
 
     def check(self, drives, placement):
         nodes = node_count(drives, placement)

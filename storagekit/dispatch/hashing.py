@@ -6,9 +6,10 @@ import numpy as np
 from jaxtyping import Float
 
 from storagekit.arrays import AnyArray
+from storagekit.checks import traced
 from storagekit.dispatch.base import AsManyAsNeeded
 from storagekit.errors import InputError
-from storagekit.lanes import bit, first_true, pick, real, rows
+from storagekit.lanes import bit, each_named, first_true, pick, rows
 from storagekit.workload import fraction
 
 
@@ -23,11 +24,11 @@ class WeightedHashing(AsManyAsNeeded):
     """Hashing with shares: of the drives that hold it, drive d gets an address with probability in proportion to weights[d]
     (dsptf, section 5.2.1)."""
 
-    weights: tuple[Float[AnyArray, "..."], ...] = eqx.field(
-        converter=lambda weights: tuple(real(one) for one in weights)
-    )
+    weights: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=each_named("hash weights"))
 
     def __check_init__(self):
+        if traced(*self.weights):
+            return
         weights = [np.asarray(weight) for weight in self.weights]
         if not all(np.all((weight >= 0) & np.isfinite(weight)) for weight in weights) or not np.all(sum(weights) > 0):
             raise InputError(

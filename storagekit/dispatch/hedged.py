@@ -2,14 +2,13 @@
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require
 from storagekit.dispatch.base import AbstractDispatch, View
 from storagekit.errors import InputError
-from storagekit.lanes import bit, index_of, real
+from storagekit.kinds import SPAN
+from storagekit.lanes import bit, index_of, named
 from storagekit.moments import Entered, Sizes, Stopped
 from storagekit.workload import Requests
 
@@ -22,11 +21,10 @@ class Hedged(AbstractDispatch):
     it is sent again, and all are asked at once.
     """
 
-    delay: Float[AnyArray, "..."] = eqx.field(converter=real, default=10e-3)
+    delay: Float[AnyArray, "..."] = eqx.field(converter=named("a delay before hedging of"), default=10e-3)
 
     def __check_init__(self):
-        delay = np.asarray(self.delay)
-        require((delay >= 0) & np.isfinite(delay), "a delay before hedging of", delay, "0 or more and finite", "s")
+        SPAN.each("a delay before hedging of", self.delay)
 
     def check(self, drives, placement):
         if not placement.alike:

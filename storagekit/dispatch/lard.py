@@ -4,6 +4,7 @@ Pai et al., Locality-aware request distribution in cluster-based network servers
 paper's thresholds T_low 25 and T_high 65; dsptf section 4 runs it with a brick for a node.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -12,12 +13,20 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require
+from storagekit.checks import traced, written
 from storagekit.dispatch.base import AsManyAsNeeded
 from storagekit.errors import InputError
-from storagekit.lanes import bit, first_min, pick, put, real
+from storagekit.kinds import COUNT, SHARE, SPAN, Kind
+from storagekit.lanes import bit, first_min, named, pick, put
 from storagekit.moments import Sizes
 from storagekit.workload import fraction, scramble
+
+# requests; nobody is overloaded beyond infinity
+THRESHOLD = Kind(least=0, endless=True)
+
+
+# of a table of 32 bits each
+TARGETS = COUNT.up_to(2**24)
 
 
 class Table(NamedTuple):
@@ -43,21 +52,20 @@ class LARD(AsManyAsNeeded):
     LARD up until all are (dsptf, footnote 3).
     """
 
-    low: Float[AnyArray, "..."] = eqx.field(converter=real, default=25.0)
-    high: Float[AnyArray, "..."] = eqx.field(converter=real, default=65.0)
-    allocated: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.0)
-    window: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.0)
-    targets: int = eqx.field(static=True, default=4096)
+    low: Float[AnyArray, "..."] = eqx.field(converter=named("a LARD threshold of"), default=25.0)
+    high: Float[AnyArray, "..."] = eqx.field(converter=named("a LARD threshold of"), default=65.0)
+    allocated: Float[AnyArray, "..."] = eqx.field(converter=named("LARD targets allocated"), default=0.0)
+    window: Float[AnyArray, "..."] = eqx.field(converter=named("LARD window"), default=0.0)
+    targets: int = eqx.field(static=True, default=4096, converter=partial(TARGETS, "LARD targets"))
 
     def __check_init__(self):
-        if not np.all(np.asarray(self.low) <= np.asarray(self.high)):
-            raise InputError(f"LARD thresholds {float(self.low):g} and {float(self.high):g}: low must not exceed high")
-        share = np.asarray(self.allocated)
-        require((share >= 0) & (share <= 1), "LARD targets allocated", share, "a share, between 0 and 1")
-        window = np.asarray(self.window)
-        require((window >= 0) & np.isfinite(window), "LARD window", window, "0 or more and finite", "s")
-        if self.targets < 1:
-            raise InputError(f"{self.targets} LARD targets: give at least 1")
+        for threshold in (self.low, self.high):
+            THRESHOLD.each("a LARD threshold of", threshold)
+        if not traced(self.low, self.high) and np.any(self.low > self.high):
+            low, high = (written(np.ravel(one)[0]) for one in (self.low, self.high))
+            raise InputError(f"LARD thresholds {low} and {high}: low must not exceed high")
+        SHARE.each("LARD targets allocated", self.allocated)
+        SPAN.each("LARD window", self.window)
 
     def init(self, sizes: Sizes) -> Table:
         def none(count):

@@ -10,10 +10,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Num, Shaped, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_each_positive
+from storagekit.checks import require, require_each_positive, shown
 from storagekit.dispatch.base import AsManyAsNeeded, View
 from storagekit.errors import InputError
-from storagekit.lanes import bit, count, held, real, rows, union
+from storagekit.kinds import flag, hold
+from storagekit.lanes import bit, count, held, named, rows, union
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import scramble
 
@@ -51,9 +52,9 @@ class Randomized(AsManyAsNeeded):
 
 def _times(given: Iterable) -> tuple[Float[AnyArray, "..."], ...]:
     try:
-        return tuple(map(real, given))
+        return tuple(map(named("a mean service time of"), given))
     except TypeError:
-        raise InputError(f"{given!r} as mean service times: give a tuple, one for each brick") from None
+        raise InputError(f"{shown(given)} as mean service times: give a tuple, one for each brick") from None
 
 
 class Central(AsManyAsNeeded):
@@ -73,6 +74,7 @@ class Central(AsManyAsNeeded):
     exact: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
+        hold(self, exact=flag)
         for label, times in (("service", self.service), ("write service", self.write_service)):
             for time in times:
                 require_each_positive(f"a mean {label} time of", time, "s")

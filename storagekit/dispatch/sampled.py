@@ -1,13 +1,14 @@
 """Some of the parts, drawn at random for each request: the shortest queue of them, or all of them."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt32
 
-from storagekit.checks import require, require_whole
 from storagekit.dispatch.base import AbstractDispatch, AsManyAsNeeded, View
+from storagekit.kinds import COUNT, flag, hold
 from storagekit.lanes import bit, first_min, index_of, lowest, pick, rows
 from storagekit.placement import MOST_PARTS
 from storagekit.workload import scramble
@@ -26,9 +27,8 @@ def drawn(view: View, count: int) -> Iterator[tuple[Int[Array, "1 *lanes"], UInt
         lot = jnp.where((drive == chosen) & (jnp.sum(jnp.isfinite(lot), axis=0, keepdims=True) > 1), jnp.inf, lot)
 
 
-def _check_choices(choices: int) -> None:
-    require_whole("choices", choices)
-    require(choices <= MOST_PARTS, "choices", choices, f"at most {MOST_PARTS}, the parts that a request may have")
+# as many as a request may have parts
+_choices = partial(COUNT.up_to(MOST_PARTS), "choices")
 
 
 class ShortestQueue(AsManyAsNeeded):
@@ -37,10 +37,7 @@ class ShortestQueue(AsManyAsNeeded):
     The power of two choices: Mitzenmacher, IEEE TPDS 12(10), 2001; Vvedenskaya, Dobrushin and Karpelevich 1996.
     """
 
-    choices: int = eqx.field(static=True, default=2)
-
-    def __check_init__(self):
-        _check_choices(self.choices)
+    choices: int = eqx.field(static=True, default=2, converter=_choices)
 
     def route(self, private, request, entering, view):
         load = view.load()
@@ -60,11 +57,11 @@ class Redundant(AbstractDispatch):
     least work: Ayesta, Bodas and Verloop, Performance Evaluation 127, 2018.
     """
 
-    choices: int = eqx.field(static=True, default=2)
+    choices: int = eqx.field(static=True, default=2, converter=_choices)
     finishing: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
-        _check_choices(self.choices)
+        hold(self, finishing=flag)
 
     @property
     def withdraws(self):

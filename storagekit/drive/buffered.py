@@ -22,8 +22,9 @@ from storagekit.drive.base import (
 )
 from storagekit.drive.buffer import Faster, Memory, Request, Segments, Stopped, faster, served
 from storagekit.drive.electronics import Electronics, load_electronics
-from storagekit.drive.library import load_drive
+from storagekit.drive.library import drive_name, load_drive
 from storagekit.drive.mechanical import Drive
+from storagekit.kinds import takes
 from storagekit.lanes import stored
 
 
@@ -83,6 +84,7 @@ class Buffered(AbstractDrive):
         return target
 
 
+@takes(name=drive_name)
 def load_buffered(name: str | Path) -> Buffered:
     """The drive that `load_drive` knows by that name, or in that file, with its controller, bus and buffer. Raises InputError
     as that does, and where nothing is known of these."""

@@ -1,20 +1,26 @@
 """What a data sheet says of a drive, as a geometry and a seek curve."""
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from storagekit import units
-from storagekit.checks import require, require_not_negative, require_seconds, written
+from storagekit.checks import require_seconds, shown, written
 from storagekit.drive.geometry import Geometry, geometry, plain_zone
 from storagekit.drive.seek import SeekFit, seek_from_three
 from storagekit.errors import InputError
+from storagekit.kinds import POSITIVE, SPAN, Kind
 
 # zones of a drive whose rate falls from the outermost track to the innermost
 ZONES = 16
 # sectors of 512 bytes in a physical one
 GRAINS = {512: 1, 4096: 8}
+_POSITIVE = replace(POSITIVE, otherwise="; take it from the data sheet")
+# far beyond what is built; rates in bytes a second, a capacity in bytes
+_RPM, _HEADS = Kind(least=60, most=1e6), Kind(least=1, most=1000, whole=True)
+_MOST_RATE, _MOST_CAPACITY = 1e11, 1e15
 # what each time of a data sheet means
 _MEANINGS = {
     "track_seek": "track seek",
@@ -47,8 +53,8 @@ class Sheet(NamedTuple):
 
     def check(self) -> None:
         """Raises InputError on impossible figures."""
-        for label, time in {"write_settle": self.write_settle, "head_switch": self.head_switch}.items():
-            require_not_negative(label, time, "s")
+        for label in ("write_settle", "head_switch", "average_seek", "full_seek"):
+            SPAN(label, getattr(self, label))
         positive = {
             "rpm": self.rpm,
             "track_seek": self.track_seek,
@@ -57,12 +63,17 @@ class Sheet(NamedTuple):
             **self._rates(),
         }
         for label, figure in positive.items():
-            require(0 < figure < math.inf, label, figure, "above 0 and finite; take it from the data sheet")
+            _POSITIVE(label, figure)
+        _RPM("rpm", self.rpm)
+        _HEADS("heads", self.heads)
+        POSITIVE.up_to(_MOST_CAPACITY)("capacity", self.capacity)
+        for label, rate in self._rates().items():
+            POSITIVE.up_to(_MOST_RATE)(label, rate)
         for label, meaning in _MEANINGS.items():
             require_seconds(label, getattr(self, label), meaning)
-        if self.sector_bytes not in GRAINS:
+        if self.sector_bytes not in list(GRAINS):
             known = " or ".join(map(str, GRAINS))
-            raise InputError(f"sector_bytes {self.sector_bytes}: it must be {known} (4Kn and 512e: 4096)")
+            raise InputError(f"sector_bytes {shown(self.sector_bytes)}: it must be {known} (4Kn and 512e: 4096)")
         rates = list(self._rates().values())
         if rates[0] < rates[-1]:
             raise InputError(

@@ -3,13 +3,16 @@
 Figures alone, in the terms of DiskSim 4.0's parameters, from the drive files that have them; `Drive` is arm and platter.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from storagekit.checks import require_kind, shown
 from storagekit.drive.disksim_file import disksim_electronics, is_disksim
 from storagekit.drive.fields import Rule, checked, field
-from storagekit.drive.library import drive_path, file_facts
+from storagekit.drive.library import drive_name, drive_path, file_facts
 from storagekit.errors import InputError
+from storagekit.kinds import Kind, flag, takes
 from storagekit.units import MS
 
 
@@ -104,6 +107,7 @@ class Electronics(NamedTuple):
     extra: ExtraDisconnect | None
 
 
+@takes(name=drive_name)
 def load_electronics(name: str | Path) -> Electronics:
     """Those of a drive of `drive_names()`, or of a drive file, JSON or DiskSim's, that has them. Raises InputError where it
     has not, or a figure is impossible.
@@ -121,12 +125,13 @@ def load_electronics(name: str | Path) -> Electronics:
     return known
 
 
+@takes(name=drive_name)
 def known_electronics(name: str | Path) -> Electronics | None:
     """As `load_electronics`; None of a drive of which nothing is known."""
     path = drive_path(name)
     facts = disksim_electronics(path) if is_disksim(path) else file_facts(path).get("electronics")
     if not isinstance(facts, dict | None):
-        raise InputError(f"drive file {path}: field 'electronics' is {facts!r}; it must be an object")
+        raise InputError(f"drive file {path}: field 'electronics' is {shown(facts)}; it must be an object")
     return None if facts is None else electronics(facts, str(path))
 
 
@@ -134,7 +139,7 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
     """From the `electronics` of a drive file, times in ms under names that end in `_ms`; `source` names it in errors."""
 
     groups = ("overheads", "bus", "buffer", "extra_disconnect")
-    for group in sorted(facts.keys() - set(groups)):
+    for group in sorted(facts.keys() - set(groups), key=str):
         raise InputError(
             f"drive file {source}: electronics: group {group!r} is unknown; it is one of {', '.join(groups)}"
         )
@@ -143,9 +148,9 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
         where = f"drive file {source}: electronics: {group}"
         given = field(facts, group, f"drive file {source}: electronics")
         if not isinstance(given, dict):
-            raise InputError(f"{where} is {given!r}; it must be an object")
+            raise InputError(f"{where} is {shown(given)}; it must be an object")
         known = {_written(name, one): (name, one) for name, one in kind.__annotations__.items()}
-        unknown = sorted(given.keys() - known.keys())
+        unknown = sorted(given.keys() - known.keys(), key=str)
         if unknown:
             raise InputError(f"{where}: field {unknown[0]!r} is unknown; it is one of {', '.join(known)}")
         asked = {name for name, (own, _) in known.items() if own not in kind._field_defaults} | given.keys()
@@ -159,6 +164,31 @@ def electronics(facts: dict[str, Any], source: str) -> Electronics:
 
     extra = of(ExtraDisconnect, "extra_disconnect") if "extra_disconnect" in facts else None
     return Electronics(of(Overheads, "overheads"), of(Bus, "bus"), of(Buffer, "buffer"), extra)
+
+
+def require_possible(known: Electronics) -> None:
+    """Raises InputError where a figure of a drive's electronics, which may have been made by hand, is impossible."""
+    require_kind("electronics", known, Electronics, 'those of a drive, as sk.drive.load_electronics("atlas10k")')
+    for group, kind in {"overheads": Overheads, "bus": Bus, "buffer": Buffer, "extra": ExtraDisconnect}.items():
+        given = getattr(known, group)
+        if group == "extra" and given is None:
+            continue
+        require_kind(f"electronics: {group}", given, kind, f"a storagekit.drive.electronics.{kind.__name__}(...)")
+        for name, one in kind.__annotations__.items():
+            label, value = f"electronics: {group}: {name}", getattr(given, name)
+            if isinstance(value, list | tuple):
+                raise InputError(f"{label} {shown(value)}: give a number, or an array with one for each lane")
+            _possible(name, one)(label, value)
+
+
+def _possible(name: str, kind: type) -> Callable[[str, Any], Any]:
+    """What a figure may be: as in a file, but in seconds. Times, and how far is read ahead, may differ from lane to lane."""
+    if kind is bool:
+        return flag
+    rule, timed = _rule(name, kind), _timed(name, kind)
+    unit = MS if timed else 1
+    several = timed or name == "most_ahead"
+    return Kind(rule.least * unit, rule.most * unit, "s" if timed else "", whole=rule.kind is int, many=several)
 
 
 def electronics_facts(known: Electronics) -> dict[str, Any]:

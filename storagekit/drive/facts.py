@@ -1,6 +1,7 @@
 """A drive from the facts that a drive file holds: each held against what it may be, then geometry, seek curve and times. And
 back."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -12,11 +13,13 @@ from storagekit.drive.geometry import Geometry, geometry
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import SeekTable, seek_table
 from storagekit.errors import InputError
+from storagekit.kinds import REAL, a, takes, text
 
+FACTS = a(Mapping, "the fields of a file, as sk.drive.drive_facts has them")
 # times in ms
 FIELDS = {
     "rpm": Rule(float, 60.0, 1e6),
-    "cylinders": Rule(int, 2, 10**8),
+    "cylinders": Rule(int, 2, 10**7),
     "heads": Rule(int, 1, 1000),
     "head_switch_ms": Rule(float, 0.0, 1e3),
     # below 0 where a drive writes before it has settled as it must for reading
@@ -38,6 +41,7 @@ ZONE_FIELDS = {
 _ZONE_EXTRAS = {"track_spares": Rule(int, 0, 10**7)}
 
 
+@takes(facts=FACTS, source=text)
 def drive_from_facts(facts: dict[str, Any], source: str) -> Drive:
     """A drive from the fields of a drive file (data/drives/README.md); `source` names it in errors. Raises InputError where
     one is missing or impossible."""
@@ -45,8 +49,8 @@ def drive_from_facts(facts: dict[str, Any], source: str) -> Drive:
     zones = _zones(facts, value["cylinders"], value["heads"], source)
     points = field(facts, "seek_ms", f"drive file {source}")
     try:
-        seek = seek_table(np.asarray(points, float) * [1, units.MS], value["cylinders"])
-    except (ValueError, TypeError) as fault:
+        seek = seek_table(np.asarray(REAL.each("seek curve:", points), float) * [1, units.MS], value["cylinders"])
+    except ValueError as fault:
         raise InputError(f"drive file {source}: field 'seek_ms': {fault}") from fault
     quickest = _quickest(seek, value)
     if value["write_settle_ms"] * units.MS + quickest < 0:
@@ -61,10 +65,11 @@ def drive_from_facts(facts: dict[str, Any], source: str) -> Drive:
         head_switch=value["head_switch_ms"] * units.MS,
         write_settle=value["write_settle_ms"] * units.MS,
         overhead=value["overhead_ms"] * units.MS,
-        name=str(facts.get("name", source)),
+        name=checked(facts, "name", Rule(str), f"drive file {source}") if "name" in facts else source,
     )
 
 
+@takes(drive=a(Drive, 'a drive, as sk.load_drive("atlas10k")'), source=text)
 def facts_of(drive: Drive, source: str) -> dict[str, Any]:
     """The fields of a drive file that `drive_from_facts` makes this drive of, its seek curve at every distance to the
     nanosecond; `source`: where they are from. Raises InputError for drives of 4 KB sectors, which such files do not know."""

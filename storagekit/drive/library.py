@@ -3,19 +3,28 @@
 import json
 import tomllib
 from difflib import get_close_matches
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from storagekit.checks import require_seconds
+from storagekit.checks import require_seconds, shown
 from storagekit.drive.disksim_file import disksim_facts, is_disksim
 from storagekit.drive.facts import drive_from_facts
 from storagekit.drive.geometry import geometry, plain_zone
 from storagekit.drive.mechanical import Drive
-from storagekit.drive.seek import LinearSeek
+from storagekit.drive.seek import CYLINDERS, LinearSeek
 from storagekit.drive.sheet_file import drive_from_sheet, is_sheet
 from storagekit.drive.sheet_words import is_words, sheet_facts
 from storagekit.errors import InputError
+from storagekit.kinds import SPAN, TIME, Kind, takes
 from storagekit.resources import drive_files
+
+
+def drive_name(label: str, value: Any) -> str | PathLike:
+    """What a drive goes by. Raises InputError unless it is text or a path."""
+    if isinstance(value, str | PathLike):
+        return value
+    raise InputError(f"{label} {shown(value)}: give that of a drive, of `storagekit list`, or a path to a file")
 
 
 def drive_names() -> list[str]:
@@ -23,6 +32,7 @@ def drive_names() -> list[str]:
     return sorted(drive_files())
 
 
+@takes(name=drive_name)
 def load_drive(name: str | Path) -> Drive:
     """The drive of that name (`drive_names()`), or of a file: JSON with the same fields, a data sheet, TOML or JSON
     (`drive_from_sheet`), or DiskSim's parameters, .diskspecs, .parv or .model (`storagekit.drive.disksim_file`); or a data
@@ -42,6 +52,7 @@ def load_drive(name: str | Path) -> Drive:
     return drive_from_sheet(facts, str(path)) if is_sheet(facts) else drive_from_facts(facts, str(path))
 
 
+@takes(name=drive_name)
 def drive_facts(name: str | Path) -> dict[str, Any]:
     """What the file of a drive that `load_drive` takes says: its fields, those of DiskSim's parameters under our names."""
     if is_words(str(name)):
@@ -67,6 +78,8 @@ def file_facts(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
         facts = tomllib.loads(text) if toml else json.loads(text)
+    except RecursionError:
+        raise InputError(f"drive file {path}: nested too deep; it must be as data/drives has them") from None
     except (OSError, ValueError) as fault:
         raise InputError(f"drive file {path}: {fault}; it must be {'TOML' if toml else 'one JSON object'}") from fault
     if not isinstance(facts, dict):
@@ -74,6 +87,13 @@ def file_facts(path: Path) -> dict[str, Any]:
     return facts
 
 
+@takes(
+    full_seek=SPAN.each,
+    revolution=TIME.each,
+    cylinders=CYLINDERS,
+    sectors_per_track=Kind(least=1, most=10**7, whole=True),
+    overhead=SPAN.each,
+)
 def ideal_drive(
     *,
     full_seek: float,
@@ -85,7 +105,8 @@ def ideal_drive(
     """The drive of the closed forms: one head, tracks of equal length, a seek linear in distance, no settling, no skew.
 
     full_seek is S (seconds end to end), revolution is R. Uniform addresses then give a mean seek of S/3 and a mean
-    rotation of R/2 (srarray, section 2). Raises InputError for times that no drive takes.
+    rotation of R/2 (srarray, section 2). Raises InputError for times that no drive takes, fewer than two cylinders and tracks
+    without a sector.
     """
     for label, time, meaning in (
         ("full_seek", full_seek, "seek"),

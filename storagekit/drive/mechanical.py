@@ -1,19 +1,26 @@
 """A drive with an arm, a platter and zones."""
 
+from functools import partial
+from typing import cast
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from storagekit import units
 from storagekit.arrays import AnyArray
-from storagekit.checks import require_not_negative, require_seconds
+from storagekit.checks import require, require_seconds, traced
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.datasheet import GRAINS, Sheet
 from storagekit.drive.geometry import SLACK, Geometry, first_and_last
 from storagekit.drive.seek import AbstractSeek, ScaledSeek
 from storagekit.drive.slowed import Slowed
-from storagekit.lanes import real
+from storagekit.kinds import COUNT, MOMENT, SPAN, TIME, a, hold, text
+from storagekit.lanes import named
+
+# seconds, of times in 32 bits
+ROUNDING = 1e-8
 
 
 class Drive(OneKind):
@@ -28,12 +35,37 @@ class Drive(OneKind):
 
     geometry: Geometry
     seek: AbstractSeek
-    revolution: Float[AnyArray, "..."] = eqx.field(converter=real)
-    head_switch: Float[AnyArray, "..."] = eqx.field(converter=real)
-    write_settle: Float[AnyArray, "..."] = eqx.field(converter=real)
-    overhead: Float[AnyArray, "..."] = eqx.field(converter=real)
+    revolution: Float[AnyArray, "..."] = eqx.field(converter=named("revolution"))
+    head_switch: Float[AnyArray, "..."] = eqx.field(converter=named("head switch"))
+    write_settle: Float[AnyArray, "..."] = eqx.field(converter=named("write settle"))
+    overhead: Float[AnyArray, "..."] = eqx.field(converter=named("overhead"))
     name: str = eqx.field(static=True)
-    grain: int = eqx.field(static=True, default=1)
+    grain: int = eqx.field(static=True, default=1, converter=partial(COUNT, "grain"))
+
+    def __check_init__(self):
+        hold(
+            self,
+            geometry=a(Geometry, 'one of a drive, as sk.load_drive("atlas10k").geometry'),
+            seek=a(AbstractSeek, "a seek curve, as sk.drive.LinearSeek(0.01, 10_000)"),
+            revolution=TIME.each,
+            head_switch=SPAN.each,
+            write_settle=MOMENT.each,
+            overhead=SPAN.each,
+            name=text,
+        )
+        self._check_settling()
+
+    def _check_settling(self) -> None:
+        """Raises InputError where a write would settle, sooner than a read does, before the arm has moved."""
+        if traced(self.write_settle) or np.min(self.write_settle) >= 0:
+            return
+        moves = self.seek(cast(Array, np.arange(1, max(self.cylinders, 2))))
+        if traced(moves) or traced(self.head_switch):
+            return
+        switch = np.min(self.head_switch)
+        quickest = min(np.min(moves), switch) if switch > 0 and self.heads > 1 else np.min(moves)
+        least = f"at least {-quickest:.6g}, the quickest move, which it must leave something of"
+        require(self.write_settle + quickest >= -ROUNDING, "write_settle", self.write_settle, least, "s")
 
     @property
     def capacity(self) -> int:
@@ -137,7 +169,7 @@ class Drive(OneKind):
         >>> f"{nearline.capacity * 512 / 1e12:.1f} TB on {nearline.cylinders:,} cylinders"
         '20.0 TB on 516,358 cylinders'
         """
-        require_not_negative("overhead", overhead, "s")
+        SPAN("overhead", overhead)
         require_seconds("overhead", overhead, "overhead")
         switch = track_seek if head_switch is None else head_switch
         sheet = Sheet(

@@ -16,7 +16,10 @@ from storagekit.drive.base import AbstractDrive, AbstractMechanics, Arm, Positio
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.picked import Picked, Starts, head_bits, of_kind, start_on_each, start_on_one, target_of_kind
 from storagekit.errors import InputError
-from storagekit.lanes import MOST_WHOLE, whole
+from storagekit.kinds import a, several
+from storagekit.lanes import MOST_WHOLE, each_named, whole
+
+_MEMBERS = several(a(AbstractDrive, 'drives, as sk.load_drive("atlas10k")'), of="drives")
 
 
 class Places(NamedTuple):
@@ -36,8 +39,8 @@ class Mixed(AbstractDrive):
     kinds: tuple[Int[AnyArray, "..."], ...]
 
     def __init__(self, members: Iterable[AbstractDrive], kinds: Iterable[Int[ArrayLike, "..."]]):
-        self.members = tuple(members)
-        self.kinds = tuple(whole(kind) for kind in kinds)
+        self.members = _MEMBERS("kinds of drives", members)
+        self.kinds = each_named("kinds of bricks", whole)(kinds)
 
     def __check_init__(self):
         if not self.members:
@@ -47,7 +50,7 @@ class Mixed(AbstractDrive):
                 "drives with a buffer among several kinds: not modelled; give drives without (`load_drive`)"
             )
         for kind in self.kinds:
-            known = (np.asarray(kind) >= 0) & (np.asarray(kind) < len(self.members))
+            known = (kind >= 0) & (kind < len(self.members))
             require(known, "a brick with a drive of kind", kind, f"from 0 to {len(self.members) - 1}")
 
     @property

@@ -1,6 +1,7 @@
 """Seek curves: seconds of arm movement by distance in cylinders."""
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -13,7 +14,11 @@ from scipy import optimize
 from storagekit.arrays import AnyArray
 from storagekit.checks import require_each_positive
 from storagekit.errors import InputError
-from storagekit.lanes import real
+from storagekit.kinds import SPAN, Kind, a, hold, takes
+from storagekit.lanes import named
+
+# what an arm can move over, and far more than drives have
+CYLINDERS = Kind(least=2, most=10**8, whole=True)
 
 
 class AbstractSeek(eqx.Module):
@@ -26,7 +31,14 @@ class AbstractSeek(eqx.Module):
 class SeekTable(AbstractSeek):
     """A measured curve, one entry for each distance from 0 up, kept with its noise (it need not be monotone)."""
 
-    times: Float[AnyArray, "distance"] = eqx.field(converter=real)
+    times: Float[AnyArray, "distance"] = eqx.field(converter=named("seek times"))
+
+    def __check_init__(self):
+        SPAN.each("seek times", self.times)
+        if np.ndim(self.times) != 1:
+            raise InputError(
+                f"seek times of {np.ndim(self.times)} axes: give a time for each distance from 0 up, in a list"
+            )
 
     def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
         return _namespace(distance).take(self.times, distance, mode="clip")
@@ -39,9 +51,12 @@ class SeekFit(AbstractSeek):
     (Ruemmler and Wilkes, An introduction to disk drive modeling, 1994).
     """
 
-    settle: Float[AnyArray, "..."] = eqx.field(converter=real)
-    acceleration: Float[AnyArray, "..."] = eqx.field(converter=real)
-    coast: Float[AnyArray, "..."] = eqx.field(converter=real)
+    settle: Float[AnyArray, "..."] = eqx.field(converter=named("settle"))
+    acceleration: Float[AnyArray, "..."] = eqx.field(converter=named("acceleration"))
+    coast: Float[AnyArray, "..."] = eqx.field(converter=named("coast"))
+
+    def __check_init__(self):
+        hold(self, settle=SPAN.each, acceleration=SPAN.each, coast=SPAN.each)
 
     def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
         space = _namespace(distance)
@@ -53,8 +68,11 @@ class SeekFit(AbstractSeek):
 class LinearSeek(AbstractSeek):
     """The formulas' arm: `full` seconds across `cylinders` cylinders and in proportion below."""
 
-    full: Float[AnyArray, "..."] = eqx.field(converter=real)
-    cylinders: int = eqx.field(static=True)
+    full: Float[AnyArray, "..."] = eqx.field(converter=named("full"))
+    cylinders: int = eqx.field(static=True, converter=partial(CYLINDERS, "cylinders"))
+
+    def __check_init__(self):
+        hold(self, full=SPAN.each)
 
     def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
         space = _namespace(distance)
@@ -105,9 +123,13 @@ def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
     return SeekTable(times)
 
 
+@takes(table=a(SeekTable, "a measured curve, as sk.drive.SeekTable([0.0, 0.001, 0.002])"))
 def fit_seek(table: SeekTable) -> SeekFit:
-    """The smooth curve nearest a measured one (non-negative least squares over all distances)."""
+    """The smooth curve nearest a measured one (non-negative least squares over all distances). Raises InputError for a curve
+    of no distance."""
     times = np.asarray(table.times, float)[1:]
+    if not times.size:
+        raise InputError("a seek curve of distance 0 alone: give a time for each distance from 0 up, at least two")
     distance = np.arange(1, times.size + 1)
     terms = np.stack([np.ones_like(times), np.sqrt(distance), distance], axis=1)
     coefficients, _ = optimize.nnls(terms, times)

@@ -1,15 +1,18 @@
 """Drives without mechanics: the single server of queueing theory, whose service time is size over rate, and flash memory."""
 
+from functools import partial
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require_each_positive, require_not_negative
+from storagekit.checks import require_each_positive
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.slowed import Slowed
-from storagekit.lanes import real
+from storagekit.kinds import AMOUNT, COUNT, SECTORS, SPAN
+from storagekit.lanes import named
 
 
 class Still(OneKind):
@@ -51,8 +54,8 @@ class Still(OneKind):
 class RateServer(Still):
     """Serves `rate` sectors a second wherever they lie, so that the size model is the service-time model."""
 
-    rate: Float[AnyArray, "..."] = eqx.field(converter=real)
-    capacity: int = eqx.field(static=True, default=2**24)
+    rate: Float[AnyArray, "..."] = eqx.field(converter=named("rate"))
+    capacity: int = eqx.field(static=True, default=2**24, converter=partial(SECTORS, "capacity"))
 
     def __check_init__(self):
         require_each_positive("service rate", self.rate, "sectors a second")
@@ -80,24 +83,22 @@ class Flash(Still):
     'a page: read in 60 us, written in 620 us'
     """
 
-    rate: Float[AnyArray, "..."] = eqx.field(converter=real)
-    read_page: Float[AnyArray, "..."] = eqx.field(converter=real)
-    program_page: Float[AnyArray, "..."] = eqx.field(converter=real)
-    erase_block: Float[AnyArray, "..."] = eqx.field(converter=real)
-    overhead: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.0)
-    amplification: Float[AnyArray, "..."] = eqx.field(converter=real, default=1.0)
-    page: int = eqx.field(static=True, default=32)
-    channels: int = eqx.field(static=True, default=8)
-    block: int = eqx.field(static=True, default=256)
-    capacity: int = eqx.field(static=True, default=2**31 - 1)
+    rate: Float[AnyArray, "..."] = eqx.field(converter=named("rate"))
+    read_page: Float[AnyArray, "..."] = eqx.field(converter=named("read_page"))
+    program_page: Float[AnyArray, "..."] = eqx.field(converter=named("program_page"))
+    erase_block: Float[AnyArray, "..."] = eqx.field(converter=named("erase_block"))
+    overhead: Float[AnyArray, "..."] = eqx.field(converter=named("overhead"), default=0.0)
+    amplification: Float[AnyArray, "..."] = eqx.field(converter=named("amplification"), default=1.0)
+    page: int = eqx.field(static=True, default=32, converter=partial(COUNT, "page"))
+    channels: int = eqx.field(static=True, default=8, converter=partial(COUNT, "channels"))
+    block: int = eqx.field(static=True, default=256, converter=partial(COUNT, "block"))
+    capacity: int = eqx.field(static=True, default=2**31 - 1, converter=partial(SECTORS, "capacity"))
 
     def __check_init__(self):
         require_each_positive("rate", self.rate, "sectors a second")
-        for name in ("page", "channels", "block"):
-            require_each_positive(name, getattr(self, name))
         for name in ("read_page", "program_page", "erase_block", "overhead"):
-            require_not_negative(name, getattr(self, name), "s")
-        require_not_negative("amplification above 1", self.amplification - 1)
+            SPAN.each(name, getattr(self, name))
+        AMOUNT.each("amplification above 1", self.amplification - 1)
 
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Target:
         """Its head is how many pages in turn a request needs of the busiest channel: schedulers see one cylinder."""

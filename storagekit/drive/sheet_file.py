@@ -3,10 +3,12 @@
 from typing import Any
 
 from storagekit import units
-from storagekit.checks import MOST_SECONDS
+from storagekit.checks import MOST_SECONDS, shown
+from storagekit.drive.facts import FACTS
 from storagekit.drive.fields import Rule, checked
 from storagekit.drive.mechanical import Drive
 from storagekit.errors import InputError
+from storagekit.kinds import takes, text
 
 _MB, _GB, _TB = 1e6, 1e9, 1e12
 _RATE = Rule(float, 0, 1e5)
@@ -49,6 +51,7 @@ def is_sheet(facts: dict[str, Any]) -> bool:
     return "zones" not in facts and not only_here.isdisjoint(facts)
 
 
+@takes(facts=FACTS, source=text)
 def drive_from_sheet(facts: dict[str, Any], source: str) -> Drive:
     """A drive from the fields of a data sheet file; `source` names it in errors.
 
@@ -58,14 +61,16 @@ def drive_from_sheet(facts: dict[str, Any], source: str) -> Drive:
     Raises InputError where a field is missing, unknown or impossible.
     """
     where, known = f"data sheet {source}", _NEEDED | _CAPACITIES | _RATES | _OPTIONAL
-    unknown = sorted(facts.keys() - known.keys() - set(_WORDS))
+    unknown = sorted(facts.keys() - known.keys() - set(_WORDS), key=str)
     if unknown:
-        raise InputError(f"{where}: field {unknown[0]!r} is unknown; it is one of {', '.join(known)}")
+        raise InputError(f"{where}: field {shown(unknown[0])} is unknown; it is one of {', '.join(known)}")
     if sum(name in facts for name in _CAPACITIES) != 1:
         raise InputError(f"{where}: no or two capacities; give one of {' and '.join(_CAPACITIES)}")
     asked = [name for name in known if name in _NEEDED or name in facts]
     figures = {known[name][0]: checked(facts, name, known[name][2], where) * known[name][1] for name in asked}
     try:
-        return Drive.from_datasheet(**figures, name=str(facts.get("name", source)))
+        return Drive.from_datasheet(
+            **figures, name=checked(facts, "name", Rule(str), where) if "name" in facts else source
+        )
     except InputError as fault:
         raise InputError(f"{where}: {fault}") from fault

@@ -54,7 +54,7 @@ def sheet_facts(line: str) -> dict[str, Any]:
         "inner_rate_mb_s": rates[-1] * (INNER if len(rates) == 1 else 1),
         **dict(zip(("track_seek_ms", "average_seek_ms", "full_seek_ms"), seeks, strict=True)),
         **{field: _numbers(word, given[word], 1, _TIMES)[0] for word, field in _TIMED.items() if word in given},
-        **{field: int(_plain(word, given[word])) for word, field in _COUNTED.items() if word in given},
+        **{field: _plain(word, given[word]) for word, field in _COUNTED.items() if word in given},
     }
     large = {"sector_bytes": 4096, "heads": math.ceil(size)}
     return (large if size > _LARGE else {"sector_bytes": 512}) | facts
@@ -72,6 +72,9 @@ def _numbers(word: str, value: str, count: int, units: dict[str, float]) -> list
 
 def _plain(word: str, value: str) -> float:
     try:
-        return float(value)
+        number = float(value)
     except ValueError:
-        raise InputError(f"drive: {word}={value[:40]!r} is not a number; write it as in {_EXAMPLE}") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"drive: {word}={value[:40]!r} is not a number; write it as in {_EXAMPLE}")
+    return number

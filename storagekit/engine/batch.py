@@ -7,15 +7,35 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
+from storagekit.checks import require_takes
 from storagekit.engine.record import CORE, Record, Tally
-from storagekit.engine.run import Runner, keys
+from storagekit.engine.run import SEEDS, Runner, keys, run_key
 from storagekit.engine.system import Scenario
 from storagekit.errors import InputError, SimulationError
+from storagekit.kinds import AMOUNT, COUNT, NUMBER, POSITIVE, a, flag, optional, several, takes
+from storagekit.lanes import MOST_WHOLE
 
 # an array of more entries is the same as another only if it is that one, because comparing traces takes too long
 LARGE = 2**17
 # chunks of events between two looks at the clock
 STRIDE = 8
+# as many requests as have numbers
+ENOUGH, SOME = POSITIVE.up_to(MOST_WHOLE), AMOUNT.up_to(MOST_WHOLE)
+SCENARIO = a(Scenario, "a Scenario(system, arrivals)")
+
+
+def _called(label: str, value: Any) -> Any:
+    """The value. Raises InputError unless it can be called with how much is done."""
+    require_takes(label, value, ("done",))
+    return value
+
+
+def _members(label: str, value: Any) -> np.ndarray:
+    """Numbers of lanes, in a row. Raises InputError for anything else."""
+    given = np.asarray(NUMBER.each(label, value))
+    if given.ndim != 1:
+        raise InputError(f"{label} of shape {list(given.shape)}: give numbers of lanes, in a row")
+    return given.astype(int)
 
 
 class Outcome(NamedTuple):
@@ -25,12 +45,14 @@ class Outcome(NamedTuple):
     log: Any
 
 
+@takes(scenario=SCENARIO)
 def structure(scenario: Scenario) -> tuple:
     """What two scenarios must share to be lanes of one batch: types, shapes, and every field that is not one number."""
     leaves, tree = jax.tree.flatten(scenario)
     return tree, tuple(_identity(leaf) for leaf in leaves)
 
 
+@takes(scenarios=several(SCENARIO, 1, "scenarios"), seeds=SEEDS)
 def stack(scenarios: Sequence[Scenario], seeds: Sequence[int]) -> tuple[Scenario, np.ndarray]:
     """One scenario whose numbers hold a value for each lane, `[1, lane]`, and the keys of the lanes, `[2, lane]`.
 
@@ -47,6 +69,7 @@ def stack(scenarios: Sequence[Scenario], seeds: Sequence[int]) -> tuple[Scenario
     return jax.tree.map(merge, *scenarios), np.tile(keys(seeds), (1, len(scenarios)))
 
 
+@takes(lanes=COUNT)
 def width(lanes: int) -> int:
     """Lanes that go through the loop at once, of which some may be padding.
 
@@ -58,6 +81,7 @@ def width(lanes: int) -> int:
     return 64 * len(jax.devices()) if jax.default_backend() == "cpu" else 4096
 
 
+@takes(scenario=SCENARIO, key=run_key, padded=flag, together=COUNT, among=optional(COUNT))
 def batches(
     scenario: Scenario, key: np.ndarray, padded: bool = True, together: int = 1, among: int | None = None
 ) -> Iterator[tuple[Scenario, np.ndarray, int]]:
@@ -79,6 +103,7 @@ def batches(
             yield lanes_of(scenario, members), key[:, members], min(wide, stop - first)
 
 
+@takes(amount=ENOUGH)
 def execute(
     scenario: Scenario,
     key: np.ndarray,
@@ -92,11 +117,12 @@ def execute(
     progress is called with what the slowest lane has of it so far. Raises SimulationError where
     nothing can happen any more or a sum is not finite.
     """
-    runner = Runner(scenario, key, record or Record())
+    runner = Runner(scenario, key, Record() if record is None else record)
     told = list(steps(runner, amount, progress, by=by))
     return Outcome(_join([tally for tally, _ in told]), _flat(_join([kept for _, kept in told])))
 
 
+@takes(runner=a(Runner), amount=SOME, progress=_called, stride=COUNT)
 def steps(
     runner: Runner,
     amount: float,
@@ -105,6 +131,8 @@ def steps(
     by: str = "answered",
 ) -> Iterator[tuple[Tally, Any]]:
     """The same, piece by piece: sums of `stride` chunks `[chunk, row, lane]`, and their log, as soon as they are known."""
+    if by not in (known := [one.name for one in runner.record.sums]):
+        raise InputError(f"a run until so much of {by!r}: its sums are {', '.join(known)}")
     done: Any = 0
     while np.min(done) < amount:
         tally, kept = runner.advance(stride)
@@ -114,6 +142,7 @@ def steps(
         progress(float(np.min(done)))
 
 
+@takes(scenario=SCENARIO, members=_members)
 def lanes_of(scenario: Scenario, members: np.ndarray) -> Scenario:
     """A stacked scenario with only some of its lanes, in the order given."""
     return jax.tree.map(lambda leaf: leaf[:, members] if np.ndim(leaf) == 2 else leaf, scenario)

@@ -9,10 +9,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_each_positive, require_kind, require_seconds
+from storagekit.checks import require, require_each_positive, require_kind, require_seconds, traced
 from storagekit.drive import AbstractMechanics
 from storagekit.errors import InputError
-from storagekit.lanes import real, whole
+from storagekit.lanes import named, whole
 from storagekit.moments import Entered, Member, Sizes
 from storagekit.workload import Requests
 
@@ -37,16 +37,20 @@ class Spell(eqx.Module):
     stops: bool = eqx.field(static=True)
 
     def __init__(self, brick: ArrayLike, speed: ArrayLike, begins: ArrayLike = 0, ends: ArrayLike = NEVER):
-        self.brick, self.speed = whole(brick), real(speed)
-        self.begins, self.ends = whole(begins), whole(ends)
-        self.stops = bool(np.any(np.asarray(speed) == 0))
+        self.brick, self.speed = named("brick", whole)(brick), named("speed of a brick")(speed)
+        self.begins = named("request with which a spell begins", whole)(begins)
+        self.ends = named("request with which a spell ends", whole)(ends)
+        self.stops = not traced(self.speed) and bool(np.any(np.asarray(self.speed) == 0))
 
     def __check_init__(self):
-        speed = np.asarray(self.speed)
-        of = f"of brick {int(np.min(self.brick))}"
-        require((speed >= 0) & (speed <= 1), "speed", speed, "from 0, stopped, to 1, full speed", of)
+        if not traced(self.speed):
+            speed = np.asarray(self.speed)
+            of = f"of brick {int(np.min(self.brick))}"
+            require((speed >= 0) & (speed <= 1), "speed", speed, "from 0, stopped, to 1, full speed", of)
         if np.any(np.asarray(self.brick) < 0):
             raise InputError(f"brick {int(np.min(self.brick))}: bricks are numbered from 0")
+        if np.any(np.asarray(self.begins) < 0):
+            raise InputError(f"a spell from request {int(np.min(self.begins))}: requests are numbered from 0")
         if np.any(np.asarray(self.begins) >= np.asarray(self.ends)):
             raise InputError(
                 f"a spell from request {int(np.max(self.begins))} to {int(np.min(self.ends))}: it must begin first"
@@ -87,15 +91,18 @@ class Condition(Member):
     def __init__(self, *spells: Spell, seeking: ArrayLike = 1.0, turning: ArrayLike = 1.0, timeout: ArrayLike = 1.0):
         give = "a Spell(brick, speed), or stopped(brick)"
         self.spells = tuple(require_kind("a spell of a condition", spell, Spell, give) for spell in spells)
-        self.seeking, self.turning, self.timeout = real(seeking), real(turning), real(timeout)
+        self.seeking, self.turning = named("seeking")(seeking), named("turning")(turning)
+        self.timeout = named("client timeout")(timeout)
 
     def __check_init__(self):
         for name, part in (("seeking", self.seeking), ("turning", self.turning)):
-            given = np.asarray(part)
-            limit = "from 0, speed does not concern it, to 1, it does in full"
-            require((given >= 0) & (given <= 1), name, given, limit)
-        require_each_positive("client timeout", self.timeout, "s")
-        require_seconds("client timeout", self.timeout, "time-out")
+            if not traced(part):
+                given = np.asarray(part)
+                limit = "from 0, speed does not concern it, to 1, it does in full"
+                require((given >= 0) & (given <= 1), name, given, limit)
+        if not traced(self.timeout):
+            require_each_positive("client timeout", self.timeout, "s")
+            require_seconds("client timeout", self.timeout, "time-out")
 
     def check(self, bricks: int, spare: int) -> None:
         """Raises InputError where a spell has no brick, or more bricks stop at once than the layout can spare."""

@@ -6,6 +6,7 @@ A sum is defined in one place, its `Sum`: its name and what an event adds to it.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -18,6 +19,7 @@ from storagekit.engine.event import Report
 from storagekit.engine.state import NOBODY, State
 from storagekit.engine.system import Scenario
 from storagekit.errors import InputError
+from storagekit.kinds import a, flag, hold, several, text
 from storagekit.lanes import first_true
 from storagekit.moments import Answered
 
@@ -58,12 +60,18 @@ class Sum:
     along: Mapping[str, Sequence[float] | np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self):
-        if self.kind not in KINDS:
+        hold(
+            self, name=text, by_drive=flag, along=a(Mapping, "a mapping of dimensions to labels, as {'limit': [0.01]}")
+        )
+        if not isinstance(self.kind, type) or self.kind not in KINDS:
             raise InputError(f"sum {self.name!r} of kind {self.kind}: give int for counts, float for what is measured")
         if self.by_drive and self.along:
             raise InputError(f"sum {self.name!r} by drive and along {', '.join(self.along)}: choose one")
         for word, labels in self.along.items():
-            if not len(labels) or np.asarray(labels).dtype.kind not in "iuf" or len(set(labels)) < len(labels):
+            text(f"a dimension of sum {self.name!r}", word)
+            one_by_one = isinstance(labels, Sequence | np.ndarray) and np.ndim(labels) == 1
+            apart = one_by_one and len(labels) and len(set(labels)) == len(labels)
+            if not apart or np.asarray(labels).dtype.kind not in "iuf" or not np.all(np.isfinite(labels)):
                 raise InputError(f"sum {self.name!r} along {word!r}: give its labels, numbers, each once")
         require_takes(f"sum {self.name!r}", self.of, ("report", *self.along))
 
@@ -171,7 +179,7 @@ class Services(NamedTuple):
 class ServiceLog(AbstractLog):
     """The service of each stream at each brick, and, if `backlog` is to be kept, who waits there."""
 
-    backlog: bool = eqx.field(static=True, default=False)
+    backlog: bool = eqx.field(static=True, converter=partial(flag, "backlog"), default=False)
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> Services:
         if report.stream is None or report.sectors is None:
@@ -199,6 +207,7 @@ class Record:
     log: AbstractLog = field(default_factory=NoLog)
 
     def __post_init__(self):
+        hold(self, sums=several(a(Sum), of="sums"), log=a(AbstractLog, "a log, as sk.engine.ResponseLog()"))
         object.__setattr__(self, "sums", tuple(dict.fromkeys((*CORE, *self.sums))))
         names = [one.name for one in self.sums]
         for name in names:

@@ -4,6 +4,7 @@ Requests of a chunk are drawn before it and sums are put away after it, so that 
 else, and sums in float32 stay short.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -18,19 +19,25 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int, PyTree, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.devices import compiler_options, say_if_late
+from storagekit.checks import require_kind, shown, traced
+from storagekit.devices import compiler_options, memory, say_if_late
 from storagekit.engine.arrival import Incoming
 from storagekit.engine.event import event
 from storagekit.engine.record import NoLog, Record, Tally
 from storagekit.engine.state import State, phases, random_phases, start
-from storagekit.engine.system import AS_NEEDED, Scenario
+from storagekit.engine.system import AS_NEEDED, Scenario, System
 from storagekit.errors import InputError
+from storagekit.kinds import Kind, several, takes
 from storagekit.lanes import MOST_WHOLE, addresses
 from storagekit.workload import words
 
 CHUNK = 128
 # the block of random words that dispatchers draw from; workloads have the first ones, threads three each
 OF_DISPATCH = 2**31 - 1
+# what one seed of JAX's generator may be
+SEEDS = several(Kind(least=0, most=2**32 - 1, whole=True), 1, "seeds")
+# how often memory holds a state while a chunk is computed: the one before it, the one after, and what is on the way
+COPIES = 3
 BY_LANE = PartitionSpec(None, "lane")
 
 
@@ -144,10 +151,37 @@ class Static:
         return isinstance(other, Static) and self._key == other._key
 
 
+def run_key(label: str, value: Any) -> Any:
+    """The value. Raises InputError unless it is the key of a run, or of several."""
+    if traced(value):
+        return value
+    is_key = isinstance(value, np.ndarray | jax.Array) and value.dtype == np.uint32
+    if not is_key or value.ndim not in (1, 2) or value.shape[0] != 2:
+        raise InputError(f"{label} {shown(value)}: give what sk.engine.keys(seeds) makes, or a column of it")
+    return value
+
+
+def require_room(state: PyTree, system: System, lanes: int) -> None:
+    """Raises InputError where a state, its shapes, is too large for the memory that there is."""
+    size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+    if COPIES * size > (most := memory()):
+        raise InputError(
+            f"a run of {system.slots} slots, {system.drives} drives and {lanes} lanes needs {COPIES * size} bytes, {COPIES} "
+            f"times its state; there are {most:.0f}: lower System.slots, what is outstanding, memory before the drives, or "
+            "seeds"
+        )
+
+
 class Runner:
-    """A scenario, batched or single, on its way: `advance` moves every lane on by `count` chunks."""
+    """A scenario, batched or single, on its way: `advance` moves every lane on by `count` chunks.
+
+    Raises InputError where System.slots is not given, and where its state would not fit into memory.
+    """
 
     def __init__(self, scenario: Scenario, key: np.ndarray, record: Record):
+        require_kind("what is run", scenario, Scenario, "a Scenario(system, arrivals)")
+        require_kind("what is kept of a run", record, Record, "a record, as sk.engine.Record()")
+        run_key("key", key)
         if scenario.system.slots == AS_NEEDED:
             raise InputError(
                 "System.slots is not given: whoever runs the bare engine has to; `simulate`, `sweep` and `replay` find it"
@@ -166,6 +200,8 @@ class Runner:
             self.arrays = jax.tree.map(
                 lambda leaf: jax.device_put(_narrow(leaf), NamedSharding(mesh, lane_spec(leaf))), arrays
             )
+            state = _begin.eval_shape(self.arrays, self.static, seed, drawn)
+            require_room(state, scenario.system, math.prod(key.shape[1:]))
             run = _begin(self.arrays, self.static, seed, drawn)
             spread = jax.tree.map(lambda leaf: NamedSharding(mesh, last_spec(leaf)), run)
             self.run = jax.device_put(run, spread) if self.devices > 1 else run
@@ -207,6 +243,7 @@ def _divisor(lanes: int, devices: int) -> int:
     return max(count for count in range(1, devices + 1) if lanes % count == 0)
 
 
+@takes(seeds=SEEDS)
 def keys(seeds: Sequence[int]) -> np.ndarray:
     """Key data `[2, seed]` of independent runs, one for each seed."""
     return np.stack(

@@ -7,13 +7,14 @@ from jaxtyping import Int
 
 from storagekit.arrays import AnyArray
 from storagekit.cache import AbstractCache, NoCache
-from storagekit.checks import require_kind
+from storagekit.checks import require, require_kind
 from storagekit.claims import AbstractClaims, NoClaims
 from storagekit.dispatch import AbstractDispatch
 from storagekit.drive import AbstractDrive
 from storagekit.engine.condition import Condition
 from storagekit.errors import InputError
-from storagekit.lanes import MOST_ADDRESS, whole
+from storagekit.kinds import MOST_COUNTED, MOST_EXACT, Kind
+from storagekit.lanes import MOST_ADDRESS, named, whole
 from storagekit.placement import MOST_PARTS, AbstractPlacement, Grouping
 from storagekit.queue import AbstractQueue, Everything
 from storagekit.schedule import AbstractSchedule
@@ -24,6 +25,8 @@ from storagekit.write import AbstractWrite, AllCopies
 MOST_SECTORS, MOST_NARROW = MOST_ADDRESS, 2**31
 # slots: whoever simulates finds out how many
 AS_NEEDED = -1
+# whole numbers at all, before what is said of each; how many slots fit, a run says
+DRIVES, SLOTS = Kind(most=MOST_COUNTED, whole=True), Kind(most=MOST_EXACT, whole=True)
 
 
 class System(eqx.Module):
@@ -87,9 +90,9 @@ class System(eqx.Module):
         self.condition = Condition() if condition is None else condition
         _require_members(write=self.write, claims=self.claims, queue=self.queue, cache=self.cache)
         _require_members(condition=self.condition)
-        self.synchronized = whole(synchronized)
-        self.drives = int(np.max(placement.drives)) if drives is None else drives
-        self.slots = AS_NEEDED if slots is None else slots
+        self.synchronized = named("synchronized", whole)(synchronized)
+        self.drives = DRIVES("drives in one system", np.max(placement.drives) if drives is None else drives)
+        self.slots = AS_NEEDED if slots is None else SLOTS("request slots", slots)
 
     @property
     def bricks(self) -> Grouping:
@@ -112,7 +115,7 @@ class System(eqx.Module):
             raise InputError(f"bricks of {each} drives in a system of {self.drives}: give a divisor of that")
         if sizes is not None and sum(sizes) != self.drives:
             raise InputError(f"bricks of {sum(sizes)} drives in a system of {self.drives}: leave `drives` out")
-        if self.drives < 1 or self.drives != int(self.drives):
+        if self.drives < 1:
             raise InputError(f"{self.drives} drives in one system: give a whole number, at least 1")
         used = int(np.max(self.placement.drives))
         if used > self.drives:
@@ -122,6 +125,8 @@ class System(eqx.Module):
             raise InputError(f"{parts} copies of a block: at most {MOST_PARTS}; run groups as lanes")
         if self.slots < 1 and self.slots != AS_NEEDED:
             raise InputError(f"{self.slots} request slots: give at least 1")
+        if not np.all(np.isin(self.synchronized, (0, 1))):
+            raise InputError(f"synchronized {self.synchronized}: give 1, all spindles in step, or 0, each by itself")
         capacity = np.asarray(self.placement.capacity(self.drive))
         if not np.all((capacity > 0) & (capacity < MOST_SECTORS)):
             wrong = capacity[~((capacity > 0) & (capacity < MOST_SECTORS))].ravel()[0]
@@ -213,3 +218,8 @@ class Scenario(eqx.Module):
             raise InputError(f"{most} requests outstanding in {slots} slots: raise System.slots")
         self.arrivals.check(self.system.placement.capacity(self.system.drive))
         self.system.queue.serve(self.arrivals.stream_count)
+        longest = self.system.placement.longest
+        if longest is not None:
+            asked = self.arrivals.largest
+            limit = f"at most {longest}, an extent; make extents larger"
+            require(asked <= longest, "a request of up to", asked, limit, "sectors")

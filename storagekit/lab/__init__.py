@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from warnings import catch_warnings, simplefilter
 
+from storagekit.checks import shown as _shown
 from storagekit.errors import InputError
+from storagekit.kinds import called as _called
 from storagekit.lab.page import Page as Page
 
 if TYPE_CHECKING:
@@ -42,8 +44,8 @@ PAGES: dict[str, str] = {
 
 def page(name: str) -> Page:
     """The page of this name, one of `PAGES`; raises InputError for others."""
-    if name not in PAGES:
-        raise InputError(f"page {name!r}: none of that name; there are {', '.join(PAGES)}")
+    if not isinstance(name, str) or name not in PAGES:
+        raise InputError(f"page {_shown(name)}: none of that name; there are {', '.join(PAGES)}")
     return import_module(f"storagekit.lab.{name}").PAGE
 
 
@@ -54,6 +56,7 @@ def open(name: str, **begin: Any) -> "Box":
 
 def quietly(call: Callable[..., T], *given: Any, **named: Any) -> T:
     """What `call` returns, without the bars and warnings that it would leave among a page's outputs."""
+    _called("call", call)
     with catch_warnings(), redirect_stderr(StringIO()):
         simplefilter("ignore")
         return call(*given, **named)

@@ -6,6 +6,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from storagekit.charts import Board, live
+from storagekit.kinds import called, hold, text
 
 if TYPE_CHECKING:
     from ipywidgets import Box
@@ -19,6 +20,9 @@ class Page:
     title: str
     lead: str
     board: Callable[..., Board]
+
+    def __post_init__(self):
+        hold(self, title=text, lead=text, board=called)
 
     def live(self, **begin: Any) -> "Box":
         """The board in JupyterLab, its controls at the values of `begin`, by what makes the board or by their names."""

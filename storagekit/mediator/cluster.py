@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
 from storagekit.errors import InputError
+from storagekit.kinds import a, hold, several
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Cluster:
 
     disks: one of each agent, which is known by its place in the tuple; agent, client: the processor of every agent and of
     every client; network: token rings that all share, or a switch. A processor is reserved as one that both sends and
-    receives, which is on the safe side for a duplex one. Raises InputError where there is no disk.
+    receives, which is on the safe side for a duplex one. Raises InputError where there is no disk, or what is none.
     """
 
     disks: tuple[Disk, ...]
@@ -25,7 +26,14 @@ class Cluster:
     network: Network
 
     def __post_init__(self):
-        object.__setattr__(self, "disks", tuple(self.disks))
+        host = a(Host, "one as Host()")
+        hold(
+            self,
+            disks=several(a(Disk, "one as Disk(seek, rotation, rate)"), of="disks"),
+            agent=host,
+            client=host,
+            network=a(Network, "one as Network(rate)"),
+        )
         if not self.disks:
             raise InputError("disks 0: a cluster must have at least 1 storage agent; give a disk for each")
 

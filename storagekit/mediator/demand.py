@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from storagekit.analytic.forkjoin.parts import Host, Network
 from storagekit.arrays import Figures
+from storagekit.kinds import unchecked
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.policy import Shapes
 from storagekit.mediator.request import Request
@@ -51,6 +53,10 @@ class Demand:
         return Demand(self.shapes.where(chosen), **columns)
 
 
+# asked for every proposal, of units that are looked at
+_carried, _handled, _checked = unchecked(Network.seconds), unchecked(Host.seconds), unchecked(Host.check_seconds)
+
+
 def demand(cluster: Cluster, request: Request, shapes: Shapes) -> Demand:
     """Of a request, for each shape.
 
@@ -60,9 +66,9 @@ def demand(cluster: Cluster, request: Request, shapes: Shapes) -> Demand:
     network, unit = cluster.network, shapes.unit
     parity = shapes.agents > shapes.data
     blocks = shapes.agents if request.write else shapes.data
-    packet = network.seconds(unit)
+    packet = _carried(network, unit)
     stripe = blocks * packet / network.rings
-    checking = np.where(parity, cluster.client.check_seconds(shapes.data * unit), 0.0)
+    checking = np.where(parity, _checked(cluster.client, shapes.data * unit), 0.0)
     stripes = -(-request.size // (shapes.data * unit))
     none = np.zeros(shapes.count)
     switched = network.switched
@@ -70,10 +76,10 @@ def demand(cluster: Cluster, request: Request, shapes: Shapes) -> Demand:
         shapes,
         period=shapes.data * unit / request.rate,
         transfer=rounded_up(unit[:, None] / cluster.rates),
-        processor=rounded_up(cluster.agent.seconds(unit)),
+        processor=rounded_up(_handled(cluster.agent, unit)),
         link=rounded_up(packet / network.rings) if switched else none,
         ring=none if switched else rounded_up(stripe),
-        client=rounded_up(blocks * cluster.client.seconds(unit) + checking),
+        client=rounded_up(blocks * _handled(cluster.client, unit) + checking),
         client_link=rounded_up(stripe) if switched else none,
         pooled=rounded_up((1 + switched) * (1 - 1 / network.rings) * packet),
         budget=(1 - request.confidence) / (stripes * shapes.agents),

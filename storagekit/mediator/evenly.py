@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.forkjoin.tail import Tail
 from storagekit.errors import InputError
+from storagekit.kinds import a, takes
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.demand import Demand, demand, shapes_for
 from storagekit.mediator.examine import Examined, State, examine, fits
-from storagekit.mediator.mediator import UNITS
+from storagekit.mediator.mediator import UNITS, units_of
 from storagekit.mediator.policy import Shapes
 from storagekit.mediator.request import Request
 
@@ -44,13 +45,15 @@ class Even:
         return int(among[order[0]])
 
 
+@takes(cluster=a(Cluster), request=a(Request))
 def evenly(cluster: Cluster, request: Request, units: Iterable[int] = UNITS) -> Even:
     """Sessions like `request`, each of another client, that pass the admission test spread evenly, for each shape.
 
     units: block sizes to be tried, bytes. Where agents are alike, `fill` comes to as many where it keeps to one shape; where
-    they are not, the slowest decides here. Raises InputError where not one shape has room in the client's buffer.
+    they are not, the slowest decides here. Raises InputError for units that are none, and where not one shape has room in the
+    client's buffer.
     """
-    shapes = shapes_for(cluster, request, np.array(sorted(set(units))))
+    shapes = shapes_for(cluster, request, units_of(units))
     if not shapes.count:
         raise InputError(
             f"buffer {request.buffer} bytes, agents {cluster.agents}: no stripe has room in the one on the other; give more"

@@ -9,6 +9,7 @@ from tqdm import tqdm
 from storagekit.analytic.forkjoin.tail import Tail
 from storagekit.binding import Binding
 from storagekit.errors import InputError
+from storagekit.kinds import a, takes
 from storagekit.mediator.answer import Admitted, Refused
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.demand import demand, shape_of
@@ -16,7 +17,7 @@ from storagekit.mediator.evenly import among_others, met
 from storagekit.mediator.examine import examine
 from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.mediator import Mediator
-from storagekit.mediator.policy import Policy
+from storagekit.mediator.policy import POLICY, Policy
 from storagekit.mediator.rehearsal import Rehearsal, rehearse
 from storagekit.mediator.request import Request
 
@@ -86,6 +87,7 @@ class Filled:
         )
 
 
+@takes(cluster=a(Cluster), request=a(Request), policy=POLICY)
 def fill(cluster: Cluster, request: Request, policy: Policy | None = None) -> Filled:
     """Sessions like `request`, each of another client, until one is refused.
 

@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 from storagekit.analytic.forkjoin.tail import Tail
 from storagekit.binding import Binding
 from storagekit.errors import InputError
+from storagekit.kinds import ADDRESS, a, takes, text
 from storagekit.mediator.answer import Proposal, Utilization
 from storagekit.mediator.book import Book, Table
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.demand import Demand, demand, shape_of
 from storagekit.mediator.examine import Examined, State, examine, fits
 from storagekit.mediator.refusal import binding
+
+_PROPOSAL = a(Proposal, "what Mediator.propose returns")
 
 
 class Ledger:
@@ -27,6 +30,7 @@ class Ledger:
     leaves either no session, or one that `sessions` names though its number was not told.
     """
 
+    @takes(cluster=a(Cluster))
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.tail = Tail.of(cluster.disks)
@@ -55,14 +59,17 @@ class Ledger:
         sums = self._book.sums
         return float(sums.link.mean()) if self.cluster.network.switched else sums.ring_busy
 
+    @takes(client=text)
     def state(self, client: str) -> State:
         """What the next session of a client finds."""
         return _state(self._book, self.tail, client)
 
+    @takes(proposal=_PROPOSAL)
     def fits(self, proposal: Proposal) -> bool:
         """Whether a proposal can be committed now."""
         return self._refused(self._book, proposal) is None
 
+    @takes(proposal=_PROPOSAL)
     def commit(self, proposal: Proposal) -> int | Binding:
         """The number of the session that now holds a reservation, or the constraint that has come to stand against it."""
         with self._lock:
@@ -75,6 +82,7 @@ class Ledger:
 
     def release(self, session: int) -> None:
         """Ends a session. Raises InputError where no such session holds a reservation."""
+        session = ADDRESS("session", session)
         with self._lock:
             if session not in self._book.held:
                 raise InputError(f"session {session}: it holds no reservation; release a session once, by its number")
@@ -91,6 +99,7 @@ class Ledger:
             {name: (one.processor, one.link) for name, one in book.clients.items()},
         )
 
+    @takes(proposal=_PROPOSAL)
     def examined(self, proposal: Proposal) -> tuple[State, Demand, Examined]:
         """The test of a proposal, see `examine`, at all agents."""
         return self._examined(self._book, proposal)

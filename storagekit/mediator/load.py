@@ -12,14 +12,20 @@ from scipy import stats
 
 from storagekit.checks import require_positive, require_whole
 from storagekit.errors import InputError
+from storagekit.kinds import COUNT, NUMBER, Kind, a, hold, optional, several, takes, text
 from storagekit.mediator.answer import Admitted, Refused
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.mediator import Mediator
-from storagekit.mediator.policy import Policy
+from storagekit.mediator.policy import POLICY, Policy
 from storagekit.mediator.request import Request
 from storagekit.mediator.seeding import generator
 from storagekit.units import MB
+
+# sessions take a ms each
+MOST_SESSIONS = 10**6
+# slower ones come at times of which none is finite
+_OFFERED = Kind(least=1e-6, unit="bytes/s")
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,7 @@ class SessionClass:
     def __post_init__(self):
         self.request("any")  # refuses what no session can have
         require_positive("share", self.share, "of the sessions")
+        hold(self, name=text)
 
     def request(self, client: str, start: float = 0.0) -> Request:
         """One of these sessions."""
@@ -82,6 +89,8 @@ class LoadResult:
 
     def refused_share(self, number: int | None = None) -> Interval:
         """Of the sessions of a class, or of all."""
+        if number is not None:
+            number = NUMBER.up_to(len(self.classes) - 1)("class", number)
         rows = slice(None) if number is None else slice(number, number + 1)
         return Interval.of(self.refused[rows].sum(axis=0) / np.maximum(self.arrived[rows].sum(axis=0), 1))
 
@@ -101,6 +110,14 @@ class LoadResult:
         return "\n".join(lines)
 
 
+@takes(
+    cluster=a(Cluster),
+    policy=optional(POLICY),
+    classes=several(a(SessionClass), of="session classes"),
+    offered=_OFFERED,
+    sessions=COUNT.up_to(MOST_SESSIONS, "; ask again with another seed for more"),
+    batches=COUNT,
+)
 def variable_load(
     cluster: Cluster,
     policy: Policy | None,
@@ -120,7 +137,7 @@ def variable_load(
     refuses a session.
     """
     classes = tuple(classes)
-    _require_possible(classes, offered, sessions, batches)
+    _require_possible(classes, sessions, batches)
     draw = generator(seed)
     _require_served(cluster, policy, classes)
     share = np.array([one.share for one in classes]) / sum(one.share for one in classes)
@@ -180,11 +197,9 @@ def _admit(
     return admitted, np.array(events).T
 
 
-def _require_possible(classes: tuple[SessionClass, ...], offered: float, sessions: int, batches: int) -> None:
+def _require_possible(classes: Sequence[SessionClass], sessions: int, batches: int) -> None:
     if not classes:
         raise InputError("classes: none given; give at least 1")
-    require_positive("offered", offered, "bytes/s")
-    require_whole("batches", batches)
     require_whole("sessions", sessions, 2 * (batches + 1), ", two for each batch and for the warm-up")
 
 

@@ -7,16 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.binding import Binding
-from storagekit.checks import require_whole
+from storagekit.checks import require_kind
 from storagekit.errors import InputError
+from storagekit.kinds import a, several, takes
 from storagekit.mediator.answer import Admitted, Proposal, Refused
 from storagekit.mediator.demand import Demand, demand, shape_of, shapes_for
 from storagekit.mediator.examine import Examined, State, examine, fits
 from storagekit.mediator.ledger import Ledger
-from storagekit.mediator.policy import Economical, Policy
+from storagekit.mediator.policy import POLICY, Economical, Policy
 from storagekit.mediator.refusal import binding
 from storagekit.mediator.request import Request
-from storagekit.mediator.stripe_layout import StripeLayout
+from storagekit.mediator.stripe_layout import UNIT, StripeLayout
 from storagekit.units import KB
 
 UNITS = tuple(4 * KB << power for power in range(9))
@@ -28,6 +29,14 @@ _CHUNK = 12
 _HALVINGS = 40
 
 
+def units_of(units: Iterable[int]) -> NDArray:
+    """Block sizes in bytes, each once, the smallest first. Raises InputError for none, or one that is no size of a block."""
+    found = np.array(sorted(set(several(UNIT, of="block sizes")("unit", units))))
+    if not found.size:
+        raise InputError("units: none given; give at least 1, in bytes")
+    return found
+
+
 class Mediator:
     """One of the mediators of a cluster: several may share a ledger (swift, section 6).
 
@@ -35,14 +44,11 @@ class Mediator:
     one that is not a whole number of bytes.
     """
 
+    @takes(ledger=a(Ledger, "one as Ledger(cluster)"), policy=POLICY)
     def __init__(self, ledger: Ledger, policy: Policy | None = None, units: Iterable[int] = UNITS) -> None:
         self.ledger = ledger
         self.policy = Economical() if policy is None else policy
-        self.units = np.array(sorted(set(units)))
-        if not self.units.size:
-            raise InputError("units: none given; give at least 1, in bytes")
-        for unit in self.units.tolist():
-            require_whole("unit", unit, otherwise=" byte")
+        self.units = units_of(units)
 
     def propose(self, request: Request) -> Proposal | Refused:
         """A layout that fits the ledger as it is, or the constraint of the one that came nearest.
@@ -51,6 +57,7 @@ class Mediator:
         InputError where the cluster can never serve the request: no room in the buffer for the smallest unit, fewer agents
         than a group needs, agents it does not have.
         """
+        require_kind("request", request, Request, "one as Request(client, rate, size)")
         version = self.ledger.version
         state = self.ledger.state(request.client)
         if request.layout is not None:
@@ -94,6 +101,7 @@ class Mediator:
 
         Whether it fits only gets harder with the rate, so halving finds it, to a millionth. Errors as in `propose`.
         """
+        require_kind("request", request, Request, "one as Request(client, rate, size)")
         network = self.ledger.cluster.network
         low, high = 0.0, float(self.ledger.cluster.rates.sum() + network.rate * network.rings)
         for _ in range(_HALVINGS):

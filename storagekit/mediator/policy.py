@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from storagekit.kinds import SECTORS, a, hold
 from storagekit.units import KB
 
 
@@ -68,10 +69,17 @@ class FirstFit(Economical):
 @dataclass(frozen=True)
 class SmallUnits(Economical):
     """As economical, but with units of at most `limit` bytes where any of these fits: where service is in order of arrival, a
-    large block of one session stands in the way of others with short periods, at the disks and on the network."""
+    large block of one session stands in the way of others with short periods, at the disks and on the network. Raises
+    InputError for a limit that is not a whole number of bytes."""
 
     limit: int = 256 * KB
+
+    def __post_init__(self):
+        hold(self, limit=SECTORS)
 
     def order(self, shapes: Shapes) -> NDArray:
         usual = super().order(shapes)
         return usual[np.argsort(shapes.unit[usual] > self.limit, kind="stable")]
+
+
+POLICY = a(Policy, "one as Economical()")

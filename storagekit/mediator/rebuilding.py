@@ -6,6 +6,7 @@ import numpy as np
 
 from storagekit.checks import require, require_number
 from storagekit.errors import InputError
+from storagekit.kinds import MOMENT, NUMBER, a, takes
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.stripe_layout import StripeLayout
 from storagekit.mediator.transfers import Transfers
@@ -28,6 +29,7 @@ class Rebuild:
     seconds: float
 
 
+@takes(layout=a(StripeLayout), failed=NUMBER, spare=NUMBER, cluster=a(Cluster), start=MOMENT)
 def rebuild(
     layout: StripeLayout, failed: int, spare: int, cluster: Cluster, share: float = 1.0, start: float = 0.0
 ) -> Rebuild:

@@ -1,32 +1,45 @@
 """What redundancy costs: bytes stored and written, processor time, and the rate that is left (swift, section 6.1.1)."""
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from storagekit.errors import InputError
+from storagekit.kinds import a, flag, takes
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.mediator import Mediator
 from storagekit.mediator.request import Request
 from storagekit.mediator.stripe_layout import StripeLayout
 
+_CLUSTER, _LAYOUT = a(Cluster), a(StripeLayout)
 
+
+@takes(layout=_LAYOUT)
 def storage_overhead(layout: StripeLayout) -> float:
     """Bytes of parity for each byte of the object, a short last stripe included."""
     return extra_write_bytes(layout) / layout.size
 
 
+@takes(layout=_LAYOUT)
 def extra_write_bytes(layout: StripeLayout) -> int:
     """Bytes of parity that go over the network and to disk when the object is written."""
-    blocks = layout.blocks()
-    return int(blocks.length[blocks.parity].sum())
+    if not layout.parity:
+        return 0
+    full, rest = divmod(layout.size, layout.stripe_bytes)
+    data = [len(group) - 1 for group in layout.groups]
+    # a parity block is as long as the first data block of its group
+    short = (min(max(rest - before * layout.unit, 0), layout.unit) for before in accumulate(data[:-1], initial=0))
+    return full * layout.parities * layout.unit + sum(short)
 
 
+@takes(cluster=_CLUSTER, layout=_LAYOUT)
 def check_seconds(cluster: Cluster, layout: StripeLayout) -> float:
     """Of the client's processor for the check data of a full stripe: all its data goes into it once."""
     return float(cluster.client.check_seconds(layout.stripe_bytes)) if layout.parity else 0.0
 
 
+@takes(cluster=_CLUSTER, layout=_LAYOUT)
 def guaranteed_rate(cluster: Cluster, layout: StripeLayout, write: bool = False, confidence: float = 0.99) -> float:
     """The highest rate, bytes a second, at which a session with this layout is admitted when it is alone; 0 if at none."""
     request = Request(
@@ -35,6 +48,7 @@ def guaranteed_rate(cluster: Cluster, layout: StripeLayout, write: bool = False,
     return Mediator(Ledger(cluster)).highest_rate(request)
 
 
+@takes(cluster=_CLUSTER, layout=_LAYOUT, write=flag)
 def rate_with_agent_down(
     cluster: Cluster, layout: StripeLayout, failed: int, write: bool = False, confidence: float = 0.99
 ) -> float:
@@ -76,6 +90,7 @@ class RedundancyCost:
         )
 
 
+@takes(cluster=_CLUSTER, layout=_LAYOUT)
 def redundancy_cost(
     cluster: Cluster, layout: StripeLayout, write: bool = False, confidence: float = 0.99
 ) -> RedundancyCost:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.errors import InputError
+from storagekit.kinds import a, several, takes
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.queues import Stations, flow
 from storagekit.mediator.seeding import generator
@@ -42,6 +43,7 @@ class Rehearsal:
         )
 
 
+@takes(cluster=a(Cluster), plans=several(a(TransferPlan), of="plans"))
 def rehearse(cluster: Cluster, plans: Sequence[TransferPlan], seed: int = 0) -> Rehearsal:
     """Every block of the plans of admitted sessions, degraded or not, through its disk and the network.
 

@@ -1,11 +1,11 @@
 """What a client asks of a storage mediator."""
 
-import math
 from dataclasses import dataclass
 
-from storagekit.checks import require, require_number, require_positive, require_whole
+from storagekit.checks import require, require_number, require_positive
 from storagekit.errors import InputError
-from storagekit.mediator.stripe_layout import StripeLayout
+from storagekit.kinds import COUNT, MOMENT, a, flag, hold, optional, text
+from storagekit.mediator.stripe_layout import BYTES, StripeLayout
 from storagekit.units import MB
 
 
@@ -32,15 +32,11 @@ class Request:
 
     def __post_init__(self):
         require_positive("rate", self.rate, "bytes/s")
-        require_whole("size", self.size, otherwise=" byte")
-        require_whole("buffer", self.buffer, otherwise=" byte")
+        hold(self, client=text, size=BYTES, write=flag, buffer=BYTES, start=MOMENT, group=optional(COUNT))
         require_number("confidence", self.confidence)
         require(0 < self.confidence < 1, "confidence", self.confidence, "above 0 and below 1, as in 0.99")
-        require_number("start", self.start)
-        require(math.isfinite(self.start), "start", self.start, "a finite number of seconds")
-        if self.group is not None:
-            require_whole("group", self.group, otherwise=" data block, or None for no redundancy")
         if self.layout is not None:
+            hold(self, layout=a(StripeLayout))
             self._agree(self.layout)
 
     def _agree(self, layout: StripeLayout) -> None:

@@ -8,7 +8,7 @@ from storagekit.errors import InputError
 
 def generator(seed: int) -> np.random.Generator:
     """Numbers of a seed. Raises InputError for one that is not a whole number from 0 to 2^64 - 1."""
-    if isinstance(seed, int) and seed >= 2**64:
+    if isinstance(seed, int | float) and seed >= 2**64:
         raise InputError(f"seed {seed}: give a whole number below 2^64")
     require_whole("seed", seed, 0)
     return np.random.Generator(np.random.Philox(key=np.array([seed, 0], np.uint64)))

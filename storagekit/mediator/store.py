@@ -3,7 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from storagekit.checks import require_kind, shown
 from storagekit.errors import InputError
+from storagekit.kinds import NUMBER
 from storagekit.mediator.rebuilding import Rebuild
 from storagekit.mediator.stripe_layout import Blocks
 from storagekit.mediator.transfer_plan import TransferPlan
@@ -20,8 +22,10 @@ class Agents:
 
         Raises InputError where the plan reads, or `data` is not of its object's size.
         """
-        if not plan.write:
+        if not require_kind("plan", plan, TransferPlan, "a TransferPlan").write:
             raise InputError("plan of a read: give that of a write to store an object")
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise InputError(f"data {shown(data)}: give bytes")
         if len(data) != plan.layout.size:
             raise InputError(f"data of {len(data)} bytes: the plan is for {plan.layout.size}; give so many")
         blocks = plan.transfers.blocks
@@ -37,7 +41,7 @@ class Agents:
 
         Raises InputError where the plan writes, or asks an agent for what it does not hold or has lost.
         """
-        if plan.write:
+        if require_kind("plan", plan, TransferPlan, "a TransferPlan").write:
             raise InputError("plan of a write: give that of a read to retrieve an object")
         transfers, found = plan.transfers, np.zeros(plan.layout.size, np.uint8)
         blocks, moments = transfers.blocks, dict(plan.failures)
@@ -60,7 +64,7 @@ class Agents:
 
     def rebuild(self, work: Rebuild) -> None:
         """The lost blocks on the spare agent, each the exclusive or of its group's others."""
-        blocks = work.reads.blocks
+        blocks = require_kind("work", work, Rebuild, "what TransferPlan.rebuild returns").reads.blocks
         sums: dict[int, NDArray] = {}
         for row in range(blocks.count):
             block = self._get(int(blocks.agent[row]), int(blocks.offset[row]), int(blocks.length[row]))
@@ -72,7 +76,7 @@ class Agents:
 
     def lose(self, agent: int) -> None:
         """What the agent holds is gone."""
-        self.parts.pop(agent, None)
+        self.parts.pop(NUMBER("agent", agent), None)
 
     def _put(self, agent: int, offset: int, block: bytes) -> None:
         part = self.parts.setdefault(agent, bytearray())

@@ -5,8 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.checks import require_whole
 from storagekit.errors import InputError
+from storagekit.kinds import COUNT, MOST_EXACT, NUMBER, SECTORS, SPEED, flag, hold, several, takes
+
+# Bytes of an object, and of a block of it: so few that those of a stripe over all agents are a whole number of 64 bits.
+BYTES = SECTORS.up_to(MOST_EXACT, " bytes")
+UNIT = SECTORS.up_to(2**40, " bytes")
+# a GB of them
+MOST_BLOCKS = 10**7
+
+
+def agents_of(_: str, agents: object) -> tuple[int, ...]:
+    """The kind of several agents, by their numbers."""
+    return several(NUMBER, of="agents")("agent", agents)
 
 
 @dataclass(frozen=True)
@@ -56,16 +67,11 @@ class StripeLayout:
     parity: bool = False
 
     def __post_init__(self):
-        require_whole("size", self.size, otherwise=" byte")
-        require_whole("unit", self.unit, otherwise=" byte")
-        for agent in (one for group in self.groups for one in group):
-            if not isinstance(agent, int):
-                require_whole("agent", agent, 0)
-        groups = tuple(tuple(int(agent) for agent in group) for group in self.groups)
-        object.__setattr__(self, "groups", groups)
+        hold(self, size=BYTES, unit=UNIT, groups=several(agents_of, of="groups of agents"), parity=flag)
+        groups = self.groups
         if not self.agents:
             raise InputError(f"groups {list(groups)}: no agents given; name at least 1")
-        if len(set(self.agents)) < len(self.agents) or min(self.agents) < 0:
+        if len(set(self.agents)) < len(self.agents):
             raise InputError(f"agents {list(self.agents)}: name each of them once, from 0")
         if min(len(group) for group in groups) < 1 + self.parity:
             raise InputError(
@@ -78,9 +84,10 @@ class StripeLayout:
 
         Groups are as equal as can be. Raises InputError where no number of data blocks takes just these agents.
         """
+        agents = agents_of("agents", agents)
         if group is None:
-            return cls(size, unit, (tuple(agents),))
-        require_whole("group", group, otherwise=" data block")
+            return cls(size, unit, (agents,))
+        group = int(COUNT("group", group))
         data = len(agents) * group // (group + 1)
         parity = -(-data // group)
         if not data or data + parity != len(agents):
@@ -113,21 +120,31 @@ class StripeLayout:
     def stripes(self) -> int:
         return -(-self.size // self.stripe_bytes)
 
+    @takes(rate=SPEED)
     def period(self, rate: float) -> float:
         """Seconds that a stripe lasts at `rate` bytes a second."""
         return self.stripe_bytes / rate
 
+    @takes(agent=NUMBER)
     def group_of(self, agent: int) -> int | None:
         """The number of the group that an agent is in, None where it holds nothing of the object."""
         return next((number for number, group in enumerate(self.groups) if agent in group), None)
 
+    @takes(failed=NUMBER, spare=NUMBER)
     def replaced(self, failed: int, spare: int) -> "StripeLayout":
-        """With a spare agent in the place of a failed one."""
+        """With a spare agent in the place of a failed one. Raises InputError where that holds nothing of the object, or the
+        spare one does."""
+        if failed not in self.agents:
+            raise InputError(f"agent {failed}: it holds nothing of the object, which is on agents {list(self.agents)}")
         groups = tuple(tuple(spare if agent == failed else agent for agent in group) for group in self.groups)
         return StripeLayout(self.size, self.unit, groups, self.parity)
 
     def blocks(self) -> Blocks:
-        """Every block that is not empty, data and parity, stripe by stripe."""
+        """Every block that is not empty, data and parity, stripe by stripe. Raises InputError for more than ten million."""
+        if (count := self.stripes * len(self.agents)) > MOST_BLOCKS:
+            raise InputError(
+                f"blocks {count}: at most {MOST_BLOCKS} are gone through one by one; give a larger unit or a smaller object"
+            )
         stripe = np.arange(self.stripes)[:, None]
         index, first, width = [], [], []
         done = 0

@@ -1,6 +1,5 @@
 """The transfer plan of a session: what a mediator hands to the distribution agent (swift, section 2)."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,12 +7,23 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.checks import require_positive
+from storagekit.checks import require_positive, shown
 from storagekit.errors import InputError
+from storagekit.kinds import MOMENT, NUMBER, Kind, a, flag, hold, several, text
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.rebuilding import Rebuild, rebuild
 from storagekit.mediator.stripe_layout import StripeLayout
 from storagekit.mediator.transfers import Transfers
+
+# when an agent fails: -inf is before anything
+_LOST_AT = Kind(unit="s", endless=True, otherwise=" of seconds; leave it out for before anything")
+
+
+def _failure(label: str, value: object) -> tuple[int, float]:
+    """The kind of an agent and the moment at which it is lost."""
+    if not isinstance(value, Sequence) or len(value) != 2 or isinstance(value, str | bytes):
+        raise InputError(f"{label} {shown(value)}: give an agent and the second at which it fails, as in (3, 1.5)")
+    return NUMBER("agent", value[0]), _LOST_AT("at", value[1])
 
 
 @dataclass(frozen=True)
@@ -23,7 +33,7 @@ class TransferPlan:
     Stripe n of a read is at its disks from start + n tau until start + (n + 1) tau and on the network from then until
     start + (n + 2) tau, tau the period; a write is on the network first. Blocks are released together at the start of a
     period and have its length. `failures` are agents and the moment at which each is lost. Raises InputError for a rate that
-    is not above 0 and finite.
+    is not above 0 and finite, and for what is of another kind than it should be.
     """
 
     layout: StripeLayout
@@ -35,6 +45,14 @@ class TransferPlan:
 
     def __post_init__(self):
         require_positive("rate", self.rate, "bytes/s")
+        hold(
+            self,
+            layout=a(StripeLayout),
+            client=text,
+            write=flag,
+            start=MOMENT,
+            failures=several(_failure, of="agents with moments"),
+        )
 
     @property
     def period(self) -> float:
@@ -69,15 +87,13 @@ class TransferPlan:
         change nothing; of several moments of one agent the earliest counts. Raises InputError where two agents of a group
         fail, there is no parity, or the moments are not one for all or one for each.
         """
-        agents = np.atleast_1d(failed).tolist()
-        moments = np.atleast_1d(np.asarray(at, float)).tolist()
+        agents = [NUMBER("agent", one) for one in np.atleast_1d(failed).tolist()]
+        moments = np.atleast_1d(_LOST_AT.each("at", at)).astype(float).tolist()
         if len(moments) not in (1, len(agents)):
             raise InputError(
                 f"at {moments}: {len(moments)} moments for {len(agents)} agents; give one, or one for each"
             )
-        if any(math.isnan(moment) for moment in moments):
-            raise InputError(f"at {moments}: a moment must be a number of seconds; leave it out for before anything")
-        if len(moments) < len(agents):
+        if len(moments) == 1:
             moments *= len(agents)
         found = dict(self.failures)
         for agent, moment in zip(agents, moments, strict=True):

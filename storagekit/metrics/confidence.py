@@ -5,10 +5,15 @@ import xarray as xr
 from scipy import stats
 
 from storagekit.errors import InputError
+from storagekit.kinds import Kind, a, takes, text
 
+DATA, ARRAY = a(xr.Dataset, "a Dataset, as sk.replicate(...) returns"), a(xr.DataArray, "one variable of a Dataset")
+# how sure an interval is; at 1 it has no ends
+LEVEL = Kind(least=0, most=1 - 1e-12, above=True)
 STATISTICS = ["mean", "low", "high"]
 
 
+@takes(data=DATA, dim=text, level=LEVEL)
 def interval(data: xr.Dataset, dim: str = "seed", level: float = 0.95) -> xr.Dataset:
     """Mean and confidence interval over independent replications along `dim` (Student's t).
 
@@ -38,6 +43,7 @@ def _student(count: xr.DataArray, level: float) -> xr.DataArray:
     return xr.apply_ufunc(lambda n: stats.t.ppf(0.5 + level / 2, n - 1), count)
 
 
+@takes(numerator=ARRAY, denominator=ARRAY, dim=text, level=LEVEL)
 def ratio(numerator: xr.DataArray, denominator: xr.DataArray, dim: str = "seed", level: float = 0.95) -> xr.DataArray:
     """Mean and interval of a ratio of two paired measurements (common random numbers make the pairs alike).
 

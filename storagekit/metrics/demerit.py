@@ -4,8 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from storagekit.errors import InputError
+from storagekit.kinds import REAL, takes
 
 
+@takes(predicted=REAL.each, measured=REAL.each)
 def demerit(predicted: ArrayLike, measured: ArrayLike) -> float:
     """Root mean square horizontal distance between two distributions, each a sample of any length, in their unit.
 

@@ -3,12 +3,15 @@
 import numpy as np
 import xarray as xr
 
+from storagekit.errors import InputError
+from storagekit.kinds import a, takes
 from storagekit.metrics.demerit import demerit
 from storagekit.units import MS
 
 SHARES = np.linspace(0, 1, 501)
 
 
+@takes(stream=a(xr.Dataset, "a stream, as measured_stream makes it"))
 def demerit_by_class(stream: xr.Dataset) -> xr.Dataset:
     """The demerit of `all` requests of a stream, of each `read` and each `write` (dimension `kind`).
 
@@ -17,8 +20,10 @@ def demerit_by_class(stream: xr.Dataset) -> xr.Dataset:
     so that the drive's buffer could not help, `read apart` is a class of its own.
 
     For each class: `requests`, the means `measured` and `modelled` and the `demerit`, seconds, and `share`, the demerit over
-    the measured mean. NaN where a class has no request.
+    the measured mean. NaN where a class has no request. Raises InputError where the stream lacks one of these, or a number.
     """
+    if lacking := [name for name in ("measured", "service", "read") if name not in stream]:
+        raise InputError(f"a stream without {', '.join(lacking)}: give one, as measured_stream makes it")
     classes = _classes(stream)
     measured, modelled = (np.asarray(stream[name], float) for name in ("measured", "service"))
     rows = [_row(measured[mask], modelled[mask]) for mask in classes.values()]

@@ -9,10 +9,15 @@ from jaxtyping import Array
 from storagekit import units
 from storagekit.drive import Drive
 from storagekit.drive.seek import mean_seek
+from storagekit.kinds import a, takes
 
 # of a seek curve: every distance up to NEAR, then so many EVENLY up to a SHORT share of the longest, where it is steep, and
 # over all
 NEAR, SHORT, EVENLY = 256, 0.05, 512
+
+
+# what has cylinders and zones
+DRIVE = a(Drive, 'a drive, as sk.load_drive("atlas10k")')
 
 
 class Figures(NamedTuple):
@@ -41,6 +46,7 @@ class Figures(NamedTuple):
     inner_sustained_rate: float
 
 
+@takes(drive=DRIVE)
 def figures(drive: Drive) -> Figures:
     """The figures of a drive."""
     shape, zones = drive.geometry, zone_map(drive)
@@ -67,6 +73,7 @@ def figures(drive: Drive) -> Figures:
     )
 
 
+@takes(drive=DRIVE)
 def zone_map(drive: Drive) -> xr.Dataset:
     """The zones of a drive in the order of their addresses (dimension `zone`).
 
@@ -98,6 +105,7 @@ def zone_map(drive: Drive) -> xr.Dataset:
     )
 
 
+@takes(drive=DRIVE)
 def seek_curve(drive: Drive) -> xr.Dataset:
     """Seconds of arm movement by `distance` in cylinders, from 1 to the longest: of a `read`, and of a `write`, settling
     included. Attribute `average_seek`: see `Figures`."""

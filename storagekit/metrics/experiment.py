@@ -5,6 +5,7 @@ import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,26 @@ import xarray as xr
 from storagekit.checks import require_kind, shown
 from storagekit.engine import Scenario
 from storagekit.errors import InputError
+from storagekit.kinds import NUMBER, Kind, flag, optional, several, takes
 from storagekit.metrics.course import stopped_by
 from storagekit.metrics.extent import BUDGET, extent, precise
-from storagekit.metrics.measures import Measure, sums_of
+from storagekit.metrics.measures import Measure, several_measures, sums_of
 from storagekit.metrics.pieces import Asked
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.stored import NoStore, Store
 from storagekit.metrics.sweeping import simulated
 
+# whole numbers at all, before what is said of seeds
+WHOLE = Kind(whole=True)
 # before the name of an axis that is that of a measure
 AXIS = "axis_"
+
+
+def _folder(label: str, value: object) -> object:
+    """The value. Raises InputError unless it is a path."""
+    if not isinstance(value, str | Path):
+        raise InputError(f"{label} {shown(value)}: give the path of a folder")
+    return value
 
 
 def simulate(
@@ -115,6 +126,7 @@ def replicate(
     )
 
 
+@takes(allow_held_up=flag, store=optional(_folder))
 def sweep(
     build: Callable[..., Scenario],
     axes: Mapping[str, Sequence[Any]],
@@ -164,11 +176,11 @@ def sweep(
         )
     require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
     measured_for = extent(requests, seconds, warm_up, precise(precision, budget, allow_held_up))
-    asked = Asked(tuple(listed(seeds)), measured_for, tuple(measures))
+    asked = Asked(tuple(listed(seeds)), measured_for, several_measures("measures", measures))
+    check_axes(axes, asked.measures)
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:
         raise InputError("an axis of the sweep has no values; give each at least one")
-    check_axes(axes, asked.measures)
     scenarios = [built(build, point) for point in points]
     began = time.perf_counter()
     shelf = NoStore() if store is None else Store(store)
@@ -219,13 +231,14 @@ def _refuse_held_up(waited: float, slots: int) -> None:
 
 def listed(seeds: int | Sequence[int]) -> list[int]:
     """The seeds, or so many of them from 0 on. Raises InputError where one is given twice or cannot be."""
-    listed = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    asked = several(WHOLE, of="seeds")("seeds", seeds) if np.iterable(seeds) else range(NUMBER("seeds", seeds))
+    listed = list(asked)
     if not listed:
         raise InputError("no seeds: give at least one")
     if len(set(listed)) < len(listed):
-        raise InputError(f"seeds {listed}: give each once; equal seeds would be counted as independent")
+        raise InputError(f"seeds {shortened(listed)}: give each once; equal seeds would be counted as independent")
     if not all(0 <= seed < 2**32 for seed in listed):
-        raise InputError(f"seeds {listed}: each must lie between 0 and {2**32 - 1}")
+        raise InputError(f"seeds {shortened(listed)}: each must lie between 0 and {2**32 - 1}")
     return listed
 
 
@@ -241,8 +254,8 @@ def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure], o
             raise InputError(f"axes named {name!r} and {AXIS + name!r}: results may call both the latter; rename one")
         if name in ("seed", "brick", "quantile", "statistic", *own, *others):
             raise InputError(f"an axis named {name!r}: that is a dimension of the result; choose another name")
-        if isinstance(values, str) or not hasattr(values, "__len__"):
-            raise InputError(f"axis {name!r} is {values!r}: give a list of values")
+        if isinstance(values, str | bytes) or not np.iterable(values) or not hasattr(values, "__len__"):
+            raise InputError(f"axis {name!r} is {shown(values)}: give a list of values")
 
 
 def built(build: Callable[..., Scenario], point: dict[str, Any]) -> Scenario:

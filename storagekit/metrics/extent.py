@@ -4,9 +4,13 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from storagekit.checks import require, require_whole
+from storagekit.checks import require
 from storagekit.errors import InputError
+from storagekit.kinds import COUNT, Kind, text
+from storagekit.lanes import MOST_WHOLE
 
+# numbers at all, before what is said of each; requests have numbers of 32 bits
+NUMERIC, REQUESTS = Kind(endless=True), Kind(most=MOST_WHOLE, whole=True)
 # requests of a run that is to be precise, at most
 BUDGET = 1_000_000
 # from one look at how precise it is to the next
@@ -75,7 +79,11 @@ def extent(requests: int, seconds: float | None, warm_up: float | None, precisio
     Raises InputError for less than a request or no time, where the warm-up leaves nothing, for a precision of runs in
     seconds, and where the first requests exceed its budget.
     """
+    REQUESTS("requests", requests)
+    if warm_up is not None:
+        NUMERIC("warm-up", warm_up)
     if seconds is not None:
+        NUMERIC("seconds", seconds)
         require(0 < seconds < 1e9, "a run of", seconds, "above 0 and below 1e9", "s")
         if warm_up is not None and not 0 <= warm_up < seconds:
             raise InputError(f"warm-up of {warm_up:g} s: it must be at least 0 and below the {seconds:g} s simulated")
@@ -108,6 +116,6 @@ def precise(
     if not of:
         raise InputError("a precision of no measure: give a number, for the mean response time, or measures by name")
     for name, share in of.items():
+        NUMERIC(f"a precision of {text('a measure of a precision', name)} of", share)
         require(0 < share < 1, f"a precision of {name} of", share, "above 0 and below 1, a share of the mean")
-    require_whole("budget", budget)
-    return Precision(of, int(budget), patient)
+    return Precision(of, COUNT.up_to(MOST_WHOLE)("budget", budget), patient)

@@ -11,11 +11,12 @@ import pandas as pd
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.checks import require
+from storagekit.checks import require, require_kind, require_takes
 from storagekit.engine import Record, Runner, Scenario, State, Tally, lanes_of, stack, steps
 from storagekit.errors import InputError
-from storagekit.metrics.experiment import check_axes, grid
-from storagekit.metrics.extent import extent
+from storagekit.kinds import takes, text
+from storagekit.metrics.experiment import built, check_axes, grid, listed
+from storagekit.metrics.extent import NUMERIC, REQUESTS, extent
 from storagekit.metrics.measures import Measure, measured, sums_of
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import fewest, groups, provided
@@ -35,6 +36,7 @@ class History(NamedTuple):
     pieces: xr.Dataset
 
 
+@takes(requests=REQUESTS, pieces=REQUESTS, warm_up=NUMERIC, title=text)
 def history(
     build: Callable[..., Scenario],
     axes: Mapping[str, Sequence[Any]],
@@ -56,18 +58,22 @@ def history(
     and which of point * seeds + seed they are. measures: of one's own, beside the standard ones.
     Raises InputError where the scenarios differ in structure.
     """
+    require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
+    require_takes("at_end", at_end, ("state", "lanes"))
+    seeds, asked = listed(seeds), beside(measures)
+    check_axes(axes, asked)
     require(0 <= warm_up < 1, "warm-up of", warm_up, "at least 0 and below 1", "of the run")
     if pieces >= 1 and np.ceil(warm_up * pieces) >= pieces:
         raise InputError(f"warm-up of {warm_up:g} of the run: no whole piece of {pieces} is left; raise pieces")
     if not 1 <= pieces <= requests:
         raise InputError(f"{pieces} pieces of {requests} requests: give at least one, and a request to each")
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-    scenarios = [build(**point) for point in points]
+    if not points:
+        raise InputError("an axis has no values; give each at least one")
+    scenarios = [built(build, point) for point in points]
     alike = [some for _, some in groups(scenarios)]
     scenarios = alike[0] if len(alike) == 1 else scenarios
     scenarios = provided(scenarios, max(SLOTS, fewest(scenarios)))
-    asked = beside(measures)
-    check_axes(axes, asked)
     began = time.perf_counter()
     merged, key = stack(scenarios, seeds)
     lanes = key.shape[1]

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import xarray as xr
 
+from storagekit.checks import shown
 from storagekit.errors import InputError
+from storagekit.kinds import a, flag, hold, optional, takes, text
 from storagekit.metrics.confidence import STATISTICS
 
 BASES = ("analytic", "simulated", "stand-in", "trace")
@@ -35,8 +37,13 @@ class Measurement:
     def __post_init__(self):
         for name in ("measured", "low", "high", "holds"):
             value = getattr(self, name)
-            if hasattr(value, "item"):  # a NumPy or JAX scalar
+            if hasattr(value, "item") and getattr(value, "size", 0) == 1:  # a NumPy or JAX scalar
                 object.__setattr__(self, name, value.item())
+        hold(self, id=text, basis=text, note=text, holds=optional(flag))
+        for name in ("measured", "low", "high"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, bool | int | float):
+                raise InputError(f"{self.id}: {name} {shown(value)}: give a number, or None")
         if self.basis not in BASES:
             raise InputError(f"{self.id}: basis {self.basis!r} is none of {', '.join(BASES)}")
         for name in ("measured", "low", "high"):
@@ -50,6 +57,7 @@ class Measurement:
             raise InputError(f"{self.id}: {self.measured} lies outside its interval {self.low} to {self.high}")
 
 
+@takes(id=text, row=a(xr.DataArray, "a row of what interval or ratio returns"))
 def with_interval(
     id: str, row: xr.DataArray, note: str = "", basis: str = "simulated", holds: bool | None = None
 ) -> Measurement:
@@ -57,6 +65,10 @@ def with_interval(
 
     row: over `statistic` (mean, low, high) alone, as `interval` and `ratio` return it. Raises InputError as `Measurement`.
     """
+    if row.dims != ("statistic",) or not set(STATISTICS) <= set(row.statistic.values.tolist()):
+        raise InputError(
+            f"{id}: a row over {', '.join(map(str, row.dims)) or 'nothing'}: give one over statistic alone"
+        )
     mean, low, high = (float(row.sel(statistic=name)) for name in STATISTICS)
     if math.isfinite(low) and math.isfinite(high):
         return Measurement(id, mean, low, high, basis, note, holds)

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from storagekit.checks import require_kind, require_takes
 from storagekit.engine import Sum, Tally
 from storagekit.errors import InputError
+from storagekit.kinds import a, hold, several, text
 from storagekit.metrics.stretches import kept
 
 # names that results have beside measures: dimensions, theirs and those on the way to them, and what a replay tells
@@ -47,6 +48,7 @@ class Measure:
     of: Callable[..., xr.DataArray]
 
     def __post_init__(self):
+        hold(self, name=text, unit=text, meaning=text, needs=several(a(Sum), of="sums"))
         if self.name in TAKEN:
             raise InputError(f"a measure named {self.name!r}: results have that already; choose another name")
         require_takes(f"measure {self.name!r}", self.of, [one.name for one in self.needs])
@@ -63,6 +65,12 @@ class Measure:
         return found
 
 
+def several_measures(label: str, value: object) -> tuple[Measure, ...]:
+    """The value as several measures. Raises InputError for anything else."""
+    given = several(lambda _, one: one, of="measures")(label, value)
+    return tuple(require_kind("a measure of a run", one, Measure, "one, as sk.metrics.Measure(...)") for one in given)
+
+
 def sums_of(measures: Iterable[Measure]) -> tuple[Sum, ...]:
     """The sums that measures need, each once."""
     return tuple(dict.fromkeys(one for measure in measures for one in measure.needs))
@@ -70,8 +78,7 @@ def sums_of(measures: Iterable[Measure]) -> tuple[Sum, ...]:
 
 def together(measures: Sequence[Measure]) -> tuple[Measure, ...]:
     """The measures, for one result. Raises InputError where two share a name, or a dimension has two sets of labels."""
-    for one in measures:
-        require_kind("a measure of a run", one, Measure, "one, as sk.metrics.Measure(...)")
+    measures = several_measures("measures", measures)
     names = [measure.name for measure in measures]
     labels: dict[str, list[float]] = {}
     for one in sums_of(measures):
@@ -83,7 +90,7 @@ def together(measures: Sequence[Measure]) -> tuple[Measure, ...]:
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"two measures are called {name!r}: rename one")
-    return tuple(measures)
+    return measures
 
 
 def counted(

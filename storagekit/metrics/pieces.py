@@ -14,6 +14,8 @@ import xarray as xr
 from tqdm import tqdm
 
 from storagekit.engine import Outcome, Record, Scenario, execute, width
+from storagekit.engine.batch import ENOUGH
+from storagekit.kinds import takes, text
 from storagekit.metrics.course import measured_lanes, of_points
 from storagekit.metrics.extent import Extent
 from storagekit.metrics.measures import Measure
@@ -82,6 +84,7 @@ def pieces(group: Group, wanted: Set[int], seeds: int) -> Iterator[Group]:
         yield replace(group, members=members, scenarios=scenarios)
 
 
+@takes(amount=ENOUGH, title=text, by=text)
 def run(
     scenario: Scenario,
     key: np.ndarray,
@@ -97,7 +100,7 @@ def run(
             scenario,
             key,
             amount,
-            record or Record(),
+            Record() if record is None else record,
             lambda done: bar.update(min(done, amount) - bar.n),
             by,
         )

@@ -12,6 +12,8 @@ import numpy as np
 
 from storagekit.drive import AbstractDrive, Mixed
 from storagekit.engine import Scenario
+from storagekit.engine.batch import SCENARIO
+from storagekit.kinds import ADDRESS, SPAN, optional, several, takes, text
 
 # the drive, or the scenario, of a trace that is looked at and not run
 ALONE = "none: a trace by itself"
@@ -19,6 +21,7 @@ ALONE = "none: a trace by itself"
 LISTED = 16
 
 
+@takes(basis=text, seeds=optional(several(ADDRESS, of="seeds")), wall=optional(SPAN))
 def made_by(basis: str, seeds: Sequence[int] | None = None, wall: float | None = None) -> dict:
     """Attributes that every result carries: what it rests on (`BASES`), the versions that made it, the seeds of its
     random part, and the seconds that it took."""
@@ -54,6 +57,7 @@ def provenance(
     )
 
 
+@takes(scenarios=several(SCENARIO, 1, "scenarios"))
 def described(scenarios: Sequence[Scenario]) -> dict[str, str]:
     """Of a result's attributes those that tell what was simulated: names of drives, types of members, the first scenario."""
     return {

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from storagekit.engine import ANSWERED, CHOICES, Report, Sum, answered
-from storagekit.metrics.measures import Measure, together
+from storagekit.metrics.measures import Measure, several_measures, together
 
 
 def _read(report: Report) -> Bool[Array, "1 *lanes"]:
@@ -256,4 +256,4 @@ STANDARD = (
 
 def beside(own: Sequence[Measure]) -> tuple[Measure, ...]:
     """The standard measures and those of one's own. Raises InputError where they clash."""
-    return together((*STANDARD, *own))
+    return together((*STANDARD, *several_measures("measures", own)))

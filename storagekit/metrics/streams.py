@@ -2,14 +2,15 @@
 
 from jaxtyping import Array, Bool, Int, Num
 
-from storagekit.checks import require_whole
 from storagekit.engine import Report, Sum, answered
 from storagekit.errors import InputError
+from storagekit.kinds import COUNT, takes
 from storagekit.metrics.measures import Measure
 from storagekit.metrics.standard import ELAPSED
 from storagekit.units import SECTOR
 
 
+@takes(streams=COUNT)
 def by_stream(streams: int) -> tuple[Measure, ...]:
     """`stream_throughput`, `stream_rate` and `stream_response` of so many streams, to be given as `measures`.
 
@@ -24,7 +25,6 @@ def by_stream(streams: int) -> tuple[Measure, ...]:
     >>> float((seen.stream_rate[1] / seen.stream_rate[0]).round())
     3.0
     """
-    require_whole("streams", streams)
     along = {"stream": range(streams)}
     count = Sum("stream_answered", lambda report, stream: _of(report, stream), int, along=along)
     sectors = Sum(

@@ -10,10 +10,14 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.checks import require
+from storagekit.checks import require, require_kind
 from storagekit.engine import NOBODY, Record, Runner, Scenario, ServiceLog, batches, stack
+from storagekit.engine.batch import SCENARIO
+from storagekit.engine.run import SEEDS
 from storagekit.errors import InputError
+from storagekit.kinds import MOST_COUNTED, flag, several, takes, text
 from storagekit.metrics.experiment import built, check_axes, grid, listed
+from storagekit.metrics.extent import NUMERIC
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import fewest, groups, provided
 from storagekit.units import SECTOR
@@ -34,6 +38,7 @@ class Timed(NamedTuple):
     log: Any
 
 
+@takes(seconds=NUMERIC, window=NUMERIC, backlog=flag, title=text)
 def windows(
     build: Callable[..., Scenario],
     axes: Mapping[str, Sequence[Any]],
@@ -54,6 +59,14 @@ def windows(
     """
     require(0 < seconds < 1e9, "a run of", seconds, "above 0 and below 1e9", "s")
     require(0 < window <= seconds, "windows of", window, f"above 0 and at most the {seconds:g} s of the run", "s")
+    require(
+        seconds / window <= MOST_COUNTED,
+        "windows of",
+        window,
+        f"at least {seconds / MOST_COUNTED:g} s, of which a run of {seconds:g} s has {MOST_COUNTED}",
+        "s",
+    )
+    require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
     check_axes(axes, (), OWN)
     seeds = listed(seeds)
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
@@ -79,6 +92,7 @@ def windows(
     return grid(flat, axes).assign_attrs(provenance(scenarios, axes, seeds, length, time.perf_counter() - began))
 
 
+@takes(scenarios=several(SCENARIO, 1, "scenarios"), seeds=SEEDS, seconds=NUMERIC, backlog=flag)
 def logs(
     scenarios: Sequence[Scenario], seeds: Sequence[int], seconds: float, *, backlog: bool = False
 ) -> Iterator[Timed]:
@@ -86,6 +100,7 @@ def logs(
 
     Lanes run over the scenarios, and within each over the seeds. backlog: whether it is kept.
     """
+    require(0 < seconds < 1e9, "a run of", seconds, "above 0 and below 1e9", "s")
     merged, key = stack(provided(scenarios, fewest(scenarios)), seeds)
     first = 0
     for part, lane_keys, used in batches(merged, key, padded=False):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from storagekit.devices import cores
 from storagekit.engine import Record
 from storagekit.errors import InputError, SimulationError
+from storagekit.kinds import COUNT, MOST_COUNTED, takes
 from storagekit.metrics.contents import Contents, made_with
 from storagekit.metrics.measures import Measure, sums_of
 from storagekit.metrics.pieces import Asked, Done, Group, finished
@@ -123,6 +124,7 @@ def _result(future: Any) -> Done:
         future.release()
 
 
+@takes(count=COUNT.up_to(MOST_COUNTED, " workers"))
 @contextmanager
 def local_workers(count: int) -> Iterator["Client"]:
     """A client with so many workers, processes of this machine that share its cores; they end with the block.
@@ -131,8 +133,6 @@ def local_workers(count: int) -> Iterator["Client"]:
     where Dask is not installed.
     """
     distributed = _distributed()
-    if count < 1:
-        raise InputError(f"{count} workers: give at least 1")
     shared = {"JAX_NUM_CPU_DEVICES": str(max(1, cores() // count)), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     cluster = distributed.LocalCluster(
         n_workers=count,

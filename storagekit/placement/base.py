@@ -5,7 +5,10 @@ one of them at most. On its drive a part has `replicas`, at even angles on diffe
 of them is never far from the head.
 """
 
+import math
 from abc import abstractmethod
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,13 +17,17 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
+from storagekit.checks import require, traced
 from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics, Arm, Positioning, Target
+from storagekit.kinds import MOST_COUNTED, SECTORS
 from storagekit.lanes import mask_of, whole
 from storagekit.placement.grouping import Grouping
 from storagekit.workload import Requests
 
 # bits of a word: parts of a request, and parts times replicas
 MOST_PARTS = 32
+# what a field for the sectors of a stripe unit takes
+stripe_unit = partial(replace(SECTORS, unit="sectors"), "a stripe unit of")
 
 
 class Location(NamedTuple):
@@ -56,6 +63,11 @@ class AbstractPlacement(eqx.Module):
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
         """The number of the brick that a drive is in."""
         return Grouping(self.brick_sizes or (self.drives_a_brick,)).of(drive)
+
+    @property
+    def longest(self) -> int | None:
+        """The most sectors of a request that it has a place for; None where only its capacity bounds them."""
+        return None
 
     @property
     @abstractmethod
@@ -164,6 +176,13 @@ class AbstractPlacement(eqx.Module):
     def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]) -> Float[AnyArray, "..."]:
         """Seconds that writing a part on `drive` takes beyond its transfer: from the first of its replicas to the last in one
         go, or from reading it to writing it."""
+
+
+def require_drives(*counts: int | Int[AnyArray, "..."]) -> None:
+    """Raises InputError where a layout of these counts multiplied has more drives than are counted one by one."""
+    if not traced(*counts):
+        drives = math.prod(np.asarray(count, float) for count in counts)
+        require(drives <= MOST_COUNTED, "a layout of", drives, f"at most {MOST_COUNTED}", "drives")
 
 
 def of_part(

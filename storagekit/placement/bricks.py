@@ -1,5 +1,6 @@
 """Bricks of several drives: a layout over bricks, and stripe units that go round the drives of each."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -7,10 +8,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require_whole
+from storagekit.checks import shown
 from storagekit.drive import AbstractLayout, AbstractMechanics, Target
 from storagekit.errors import InputError
-from storagekit.placement.base import AbstractPlacement
+from storagekit.kinds import COUNT
+from storagekit.placement.base import AbstractPlacement, require_drives, stripe_unit
 from storagekit.placement.striped import UNIT
 from storagekit.workload import Requests
 
@@ -31,14 +33,13 @@ class Bricks(AbstractPlacement):
     """
 
     across: AbstractPlacement
-    disks: int = eqx.field(static=True)
-    unit: int = eqx.field(static=True, default=UNIT)
+    disks: int = eqx.field(static=True, converter=partial(COUNT, "drives of a brick"))
+    unit: int = eqx.field(static=True, default=UNIT, converter=stripe_unit)
 
     def __check_init__(self):
-        require_whole("drives of a brick", self.disks)
-        require_whole("a stripe unit", self.unit)
         if not isinstance(self.across, AbstractPlacement):
-            raise InputError(f"bricks under {self.across!r}: give a layout, whose drives are the bricks")
+            raise InputError(f"bricks under {shown(self.across)}: give a layout, whose drives are the bricks")
+        require_drives(self.across.drives, self.disks)
 
     @property
     def drives(self):
@@ -47,6 +48,10 @@ class Bricks(AbstractPlacement):
     @property
     def drives_a_brick(self):
         return self.disks
+
+    @property
+    def longest(self):
+        return self.across.longest
 
     @property
     def parts(self):

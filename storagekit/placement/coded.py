@@ -6,9 +6,9 @@ import numpy as np
 from jaxtyping import Int
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require
+from storagekit.checks import require, traced
 from storagekit.drive import AbstractLayout
-from storagekit.lanes import whole
+from storagekit.lanes import named, whole
 from storagekit.placement.base import MOST_PARTS, Location
 from storagekit.placement.replicas import OneReplica
 from storagekit.workload import Requests
@@ -22,11 +22,13 @@ class Coded(OneReplica):
     on all drives; with data 1 they are replicas. Coding takes no time.
     """
 
-    data: Int[AnyArray, "..."] = eqx.field(converter=whole)
-    fragments: Int[AnyArray, "..."] = eqx.field(converter=whole)
+    data: Int[AnyArray, "..."] = eqx.field(converter=named("fragments that make the data", whole))
+    fragments: Int[AnyArray, "..."] = eqx.field(converter=named("fragments", whole))
 
     def __check_init__(self):
-        data, fragments = np.asarray(self.data), np.asarray(self.fragments)
+        data, fragments = self.data, self.fragments
+        if traced(data, fragments):
+            return
         require((fragments >= 1) & (fragments <= MOST_PARTS), "a code of", fragments, f"1 to {MOST_PARTS}", "fragments")
         most = f"at least 1 and at most the {int(np.min(fragments))} there are"
         require((data >= 1) & (data <= fragments), "fragments that make the data", data, most)

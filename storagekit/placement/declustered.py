@@ -1,5 +1,8 @@
 """Copies spread over many bricks, so that each brick shares data with several others."""
 
+from dataclasses import replace
+from functools import partial
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -7,12 +10,16 @@ from jaxtyping import Int
 
 from storagekit import units
 from storagekit.arrays import AnyArray
+from storagekit.checks import traced
 from storagekit.drive import AbstractLayout
 from storagekit.errors import InputError
-from storagekit.lanes import addresses, whole
-from storagekit.placement.base import MOST_PARTS, Location
+from storagekit.kinds import SECTORS
+from storagekit.lanes import addresses, named, whole
+from storagekit.placement.base import MOST_PARTS, Location, require_drives
 from storagekit.placement.replicas import OneReplica
 from storagekit.workload import Requests
+
+_EXTENT = partial(replace(SECTORS, unit="sectors"), "an extent of")
 
 
 class Declustered(OneReplica):
@@ -28,27 +35,32 @@ class Declustered(OneReplica):
     remembered, with its first; none may be longer than an extent.
     """
 
-    bricks: Int[AnyArray, "..."] = eqx.field(converter=whole, default=2)
-    copies: Int[AnyArray, "..."] = eqx.field(converter=whole, default=2)
-    data: Int[AnyArray, "..."] = eqx.field(converter=addresses, default=0)
-    extent: int = eqx.field(static=True, default=units.MB // units.SECTOR)
+    bricks: Int[AnyArray, "..."] = eqx.field(converter=named("bricks", whole), default=2)
+    copies: Int[AnyArray, "..."] = eqx.field(converter=named("copies", whole), default=2)
+    data: Int[AnyArray, "..."] = eqx.field(converter=named("data", addresses), default=0)
+    extent: int = eqx.field(static=True, default=units.MB // units.SECTOR, converter=_EXTENT)
 
     def __check_init__(self):
-        copies, bricks = np.asarray(self.copies), np.asarray(self.bricks)
+        copies, bricks = self.copies, self.bricks
+        if traced(copies, bricks, self.data):
+            return
         if not np.all((copies >= 1) & (copies <= MOST_PARTS)):
             raise InputError(f"{int(np.max(copies))} copies of a block: give 1 to {MOST_PARTS}")
         if not np.all((bricks >= copies) & (bricks % copies == 0)):
             raise InputError(
                 f"{int(np.min(bricks))} bricks for {int(np.max(copies))} copies: give a multiple of the copies"
             )
-        if self.extent < 1:
-            raise InputError(f"an extent of {self.extent} sectors: it must be at least 1")
-        if np.any(np.asarray(self.data) < 0):
+        require_drives(bricks)
+        if np.any(self.data < 0):
             raise InputError(f"data of {int(np.min(self.data))} sectors: it must be 0 or more")
 
     @property
     def drives(self):
         return self.bricks
+
+    @property
+    def longest(self):
+        return self.extent
 
     @property
     def parts(self):

@@ -9,13 +9,19 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from storagekit.arrays import AnyArray
+from storagekit.kinds import COUNT, hold, several
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """Bricks and their drives. sizes: how many drives each brick has."""
+    """Bricks and their drives. sizes: how many drives each brick has. Raises InputError for none, and for less than one."""
 
     sizes: tuple[int, ...]
+
+    def __post_init__(self):
+        # layouts make one wherever they ask which brick a drive is in
+        if not (type(self.sizes) is tuple and self.sizes and all(type(one) is int and one > 0 for one in self.sizes)):
+            hold(self, sizes=several(COUNT, 1, "bricks"))
 
     @property
     def count(self) -> int:

@@ -3,14 +3,30 @@
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
-from storagekit.checks import require_whole
+from storagekit.checks import require
 from storagekit.errors import InputError
+from storagekit.kinds import COUNT, SECTORS, a, flag, several, takes
 from storagekit.lanes import MOST_WHOLE
 from storagekit.placement.striped import UNIT
+
+# a table has a row for each
+MOST_SEGMENTS = 2**22
+
+
+def _set(instance: Any, **fields: Any) -> None:
+    """Fields of a frozen dataclass, while it is made."""
+    for name, value in fields.items():
+        object.__setattr__(instance, name, value)
+
+
+def require_segments(count: int) -> None:
+    """Raises InputError for more segments than are laid out one by one."""
+    require(count <= MOST_SEGMENTS, "volumes of", count, f"at most {MOST_SEGMENTS}: make segments larger", "segments")
 
 
 @dataclass(frozen=True)
@@ -26,11 +42,11 @@ class Node:
     sectors: int | None = None
 
     def __post_init__(self):
-        require_whole("disks of a node", self.disks)
+        _set(self, disks=COUNT("disks of a node", self.disks), raid5=flag("raid5", self.raid5))
         if self.raid5 and self.disks < 3:
             raise InputError(f"RAID 5 of {self.disks} drives: give at least 3, or mirror two")
         if self.sectors is not None:
-            require_whole("sectors of a node's disk", self.sectors)
+            _set(self, sectors=SECTORS("sectors of a node's disk", self.sectors))
 
     @property
     def spaces(self) -> int:
@@ -61,11 +77,10 @@ class Volume:
     block: int = UNIT
 
     def __post_init__(self):
-        require_whole("sectors of a volume", self.sectors)
-        require_whole("sectors of a segment", self.segment)
-        require_whole("parts of a segment", self.parts)
-        require_whole("sectors of a block", self.block)
-        require_whole("parts that make the data", self.needed)
+        sectors = {"sectors": "a volume", "segment": "a segment", "block": "a block"}
+        _set(self, **{name: SECTORS(f"sectors of {of}", getattr(self, name)) for name, of in sectors.items()})
+        _set(self, parts=COUNT("parts of a segment", self.parts))
+        _set(self, needed=COUNT("parts that make the data", self.needed))
         if self.needed > self.parts:
             raise InputError(f"{self.needed} parts that make the data, of {self.parts}: it must be at most as many")
         for what, size in (("segment", self.segment), ("volume", self.sectors)):
@@ -73,6 +88,7 @@ class Volume:
                 raise InputError(f"a {what} of {size} sectors in blocks of {self.block}: give a multiple of that")
         if self.segment % self.needed:
             raise InputError(f"a segment of {self.segment} sectors in {self.needed} fragments: give a multiple of that")
+        require_segments(self.segments)
 
     @property
     def segments(self) -> int:
@@ -105,7 +121,7 @@ class _Filling:
         return space, begin
 
 
-@cache
+@takes(nodes=several(a(Node), 1, "nodes"), volumes=several(a(Volume), 1, "volumes"), wraps=flag)
 def laid_out(nodes: tuple[Node, ...], volumes: tuple[Volume, ...], wraps: bool) -> Int[np.ndarray, "field segment"]:
     """Where the parts of every segment lie, the volumes end to end.
 
@@ -113,6 +129,12 @@ def laid_out(nodes: tuple[Node, ...], volumes: tuple[Volume, ...], wraps: bool) 
     how many drives it has. Where there is no such part a drive beyond all. nodes: with `sectors` known. Raises InputError
     where a segment does not find as many nodes with room as it has parts.
     """
+    require_segments(sum(volume.segments for volume in volumes))
+    return _laid_out(nodes, volumes, wraps)
+
+
+@cache
+def _laid_out(nodes: tuple[Node, ...], volumes: tuple[Volume, ...], wraps: bool) -> Int[np.ndarray, "field segment"]:
     for at, node in enumerate(nodes):
         if node.room > MOST_WHOLE:
             raise InputError(

@@ -10,8 +10,8 @@ from jaxtyping import Int, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.drive import AbstractLayout
-from storagekit.lanes import mask_of, whole
-from storagekit.placement.base import MOST_PARTS
+from storagekit.lanes import mask_of, named, whole
+from storagekit.placement.base import MOST_PARTS, require_drives, stripe_unit
 from storagekit.placement.striped import UNIT, WithParity
 from storagekit.workload import Requests
 
@@ -37,19 +37,19 @@ class ParityGroups(WithParity):
     disks: of a group, those with parity included. unit: sectors. Raises InputError for fewer than two drives of data a group.
     """
 
-    disks: Int[AnyArray, "..."] = eqx.field(converter=whole)
-    parities: Int[AnyArray, "..."] = eqx.field(converter=whole, default=1)
-    groups: Int[AnyArray, "..."] = eqx.field(converter=whole, default=1)
-    unit: int = eqx.field(static=True, default=UNIT)
+    disks: Int[AnyArray, "..."] = eqx.field(converter=named("disks", whole))
+    parities: Int[AnyArray, "..."] = eqx.field(converter=named("parities", whole), default=1)
+    groups: Int[AnyArray, "..."] = eqx.field(converter=named("groups", whole), default=1)
+    unit: int = eqx.field(static=True, default=UNIT, converter=stripe_unit)
 
     def __check_init__(self):
-        disks, parities, groups = (np.asarray(one) for one in (self.disks, self.parities, self.groups))
+        disks, parities, groups = self.disks, self.parities, self.groups
         require((parities >= 1) & (parities < MOST_PARTS), "parities", parities, f"1 to {MOST_PARTS - 1}")
         require(
             disks >= parities + 2, "a group of", disks, "two drives of data at least beside those of parity", "drives"
         )
         require(groups >= 1, "groups", groups, "at least 1")
-        require(self.unit >= 1, "a stripe unit of", self.unit, "at least 1", "sectors")
+        require_drives(disks, groups)
 
     @property
     def drives(self):

@@ -5,10 +5,11 @@ import numpy as np
 from jaxtyping import Int
 
 from storagekit.arrays import AnyArray
+from storagekit.checks import traced
 from storagekit.drive import AbstractLayout, AbstractMechanics, Target
 from storagekit.errors import InputError
-from storagekit.lanes import real, whole
-from storagekit.placement.base import AbstractPlacement, Location
+from storagekit.lanes import named, real, whole
+from storagekit.placement.base import AbstractPlacement, Location, require_drives
 from storagekit.workload import Requests
 
 
@@ -42,11 +43,12 @@ class Replicas(OneReplica):
     A system of many groups is one lane for each group: they share nothing but the network.
     """
 
-    copies: Int[AnyArray, "..."] = eqx.field(converter=whole, default=1)
+    copies: Int[AnyArray, "..."] = eqx.field(converter=named("copies", whole), default=1)
 
     def __check_init__(self):
-        if np.any(np.asarray(self.copies) < 1):
+        if not traced(self.copies) and np.any(self.copies < 1):
             raise InputError(f"{int(np.min(self.copies))} replicas: every block needs at least 1 copy")
+        require_drives(self.copies)
 
     def capacity(self, drive: AbstractLayout) -> int:
         return drive.capacity

@@ -14,8 +14,10 @@ from jaxtyping import Array, Int, UInt32
 
 from storagekit import units
 from storagekit.arrays import AnyArray
+from storagekit.checks import shown
 from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics
 from storagekit.errors import InputError
+from storagekit.kinds import a, flag, hold, takes
 from storagekit.lanes import real, whole
 from storagekit.placement.base import MOST_PARTS
 from storagekit.placement.nodes import Node, Volume, laid_out
@@ -52,7 +54,7 @@ def _each(given: Iterable) -> tuple:
         return tuple(given)
     except TypeError:
         raise InputError(
-            f"{given!r} alone: Segments takes a tuple of nodes and one of volumes; of one (Node(2),)"
+            f"{shown(given)} alone: Segments takes a tuple of nodes and one of volumes; of one (Node(2),)"
         ) from None
 
 
@@ -87,11 +89,14 @@ class Segments(OneReplica):
     whole_blocks: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
+        hold(self, wraps=flag, whole_blocks=flag)
         for kind, given in ((Node, self.nodes), (Volume, self.volumes)):
             for one in given:
                 if not isinstance(one, kind):
                     what = kind.__name__
-                    raise InputError(f"{one!r} among the {what.lower()}s of Segments: give a placement.{what} for each")
+                    raise InputError(
+                        f"{shown(one)} among the {what.lower()}s of Segments: give a placement.{what} for each"
+                    )
         if not self.nodes or not self.volumes:
             raise InputError(f"{len(self.volumes)} volumes on {len(self.nodes)} nodes: give at least one of both")
         if self._most > len(self.nodes):
@@ -271,6 +276,7 @@ class Segments(OneReplica):
         return laid_out(self._measured(drive), self.volumes, self.wraps)
 
 
+@takes(trace=a(RequestTrace), layout=a(Segments, "Segments, as sk.placement.Segments(nodes, volumes)"))
 def cut(trace: RequestTrace, layout: Segments) -> tuple[RequestTrace, Int[np.ndarray, " piece"]]:
     """A trace whose requests end with their segments (ars, section 4.3): those that lie in several are divided, into requests
     of the same moment. Its devices lie end to end, as one, addresses beyond the end of the volumes wrap around, and what of a

@@ -9,6 +9,8 @@ outside in, and its arm moves over 1/D_s of the cylinders.
     D_s x D_r x 1 SR-Array              D_s x 1 x 2   RAID-10
 """
 
+from functools import partial
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -16,11 +18,14 @@ from jaxtyping import Array, Float, Int
 
 from storagekit import units
 from storagekit.arrays import AnyArray
-from storagekit.checks import require
+from storagekit.checks import require, traced
 from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Target
-from storagekit.lanes import real, whole
-from storagekit.placement.base import MOST_PARTS, AbstractPlacement, Location
+from storagekit.kinds import Kind
+from storagekit.lanes import named, whole
+from storagekit.placement.base import MOST_PARTS, AbstractPlacement, Location, require_drives, stripe_unit
 from storagekit.workload import Requests
+
+_MOST_REPLICAS = partial(Kind(least=1, most=MOST_PARTS, whole=True), "most_replicas")
 
 
 class SRMirror(AbstractPlacement):
@@ -33,25 +38,26 @@ class SRMirror(AbstractPlacement):
     no more in a turn of 6 ms (srarray, section 4.1).
     """
 
-    stripes: Int[AnyArray, "..."] = eqx.field(converter=whole)
-    replicas: Int[AnyArray, "..."] = eqx.field(converter=whole, default=1)
-    mirrors: Int[AnyArray, "..."] = eqx.field(converter=whole, default=1)
-    data: Float[AnyArray, "..."] = eqx.field(converter=real, default=1.0)
-    unit: int = eqx.field(static=True, default=64 * units.KB // units.SECTOR)
-    most_replicas: int = eqx.field(static=True, default=6)
+    stripes: Int[AnyArray, "..."] = eqx.field(converter=named("D_s", whole))
+    replicas: Int[AnyArray, "..."] = eqx.field(converter=named("D_r", whole), default=1)
+    mirrors: Int[AnyArray, "..."] = eqx.field(converter=named("D_m", whole), default=1)
+    data: Float[AnyArray, "..."] = eqx.field(converter=named("a data set of"), default=1.0)
+    unit: int = eqx.field(static=True, default=64 * units.KB // units.SECTOR, converter=stripe_unit)
+    most_replicas: int = eqx.field(static=True, default=6, converter=_MOST_REPLICAS)
 
     def __check_init__(self):
         for name, value in (("D_s", self.stripes), ("D_r", self.replicas), ("D_m", self.mirrors)):
-            require(np.asarray(value) >= 1, name, value, "at least 1")
-        require(self.most_replicas >= 1, "most_replicas", self.most_replicas, "at least 1")
-        stripes, replicas, data = (np.asarray(given) for given in (self.stripes, self.replicas, self.data))
+            require(value >= 1, name, value, "at least 1")
+        stripes, replicas, data = self.stripes, self.replicas, self.data
+        if traced(stripes, replicas, self.mirrors, data):
+            return
         most = f"at most {self.most_replicas}, what is written within a turn; lower D_r or raise most_replicas"
         require(replicas <= self.most_replicas, "D_r", replicas, most)
-        every = replicas * np.asarray(self.mirrors)
+        every = replicas.astype(float) * self.mirrors
         require(every <= MOST_PARTS, "D_r x D_m", every, f"at most {MOST_PARTS}; lower the replicas or the mirrors")
         room = f"above 0 and at most D_s, {np.min(stripes)}, as replicas fill the rest; raise D_s or lower the data"
         require((data > 0) & (data <= stripes), "a data set of", data, room, "drives")
-        require(self.unit >= 1, "a stripe unit of", self.unit, "at least 1", "sectors")
+        require_drives(stripes, replicas, self.mirrors)
 
     @property
     def parts(self):

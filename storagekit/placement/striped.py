@@ -1,7 +1,7 @@
 """Stripe units that go round the drives: requests that are cut up, and the small writes of RAID 5."""
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -12,14 +12,18 @@ from jaxtyping import Array, Int, Shaped, UInt32
 
 from storagekit import units
 from storagekit.arrays import AnyArray
+from storagekit.checks import traced
 from storagekit.drive import AbstractLayout, AbstractMechanics
 from storagekit.errors import InputError
-from storagekit.lanes import real, whole
-from storagekit.placement.base import MOST_PARTS
+from storagekit.kinds import Kind
+from storagekit.lanes import named, real, whole
+from storagekit.placement.base import MOST_PARTS, require_drives, stripe_unit
 from storagekit.placement.replicas import OneReplica
 from storagekit.workload import Requests
 
 UNIT = 64 * units.KB // units.SECTOR
+
+_DRIVES = Kind(least=1, most=MOST_PARTS, unit="drives", whole=True)
 
 
 class Strips(NamedTuple):
@@ -97,14 +101,8 @@ class Striped(CutUp):
     unit: sectors.
     """
 
-    disks: int = eqx.field(static=True)
-    unit: int = eqx.field(static=True, default=UNIT)
-
-    def __check_init__(self):
-        if not 1 <= self.disks <= MOST_PARTS:
-            raise InputError(f"a stripe over {self.disks} drives: give 1 to {MOST_PARTS}")
-        if self.unit < 1:
-            raise InputError(f"a stripe unit of {self.unit} sectors: it must be at least 1")
+    disks: int = eqx.field(static=True, converter=partial(_DRIVES, "a stripe over"))
+    unit: int = eqx.field(static=True, default=UNIT, converter=stripe_unit)
 
     @property
     def drives(self):
@@ -180,14 +178,13 @@ class RAID5(WithParity):
     disks: with the one in each row that holds parity. unit: sectors.
     """
 
-    disks: Int[AnyArray, "..."] = eqx.field(converter=whole)
-    unit: int = eqx.field(static=True, default=UNIT)
+    disks: Int[AnyArray, "..."] = eqx.field(converter=named("disks", whole))
+    unit: int = eqx.field(static=True, default=UNIT, converter=stripe_unit)
 
     def __check_init__(self):
-        if np.any(np.asarray(self.disks) < 3):
+        if not traced(self.disks) and np.any(self.disks < 3):
             raise InputError(f"RAID 5 of {int(np.min(self.disks))} drives: give at least 3, or mirror two")
-        if self.unit < 1:
-            raise InputError(f"a stripe unit of {self.unit} sectors: it must be at least 1")
+        require_drives(self.disks)
 
     @property
     def drives(self):

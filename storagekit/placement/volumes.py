@@ -1,6 +1,7 @@
 """Logical volumes, each on bricks of its own choice: whole requests on one brick each, or cut up among them."""
 
 from collections.abc import Sequence
+from functools import partial
 from operator import index
 
 import equinox as eqx
@@ -9,11 +10,11 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require_whole
 from storagekit.drive import AbstractLayout
 from storagekit.errors import InputError
+from storagekit.kinds import SECTORS
 from storagekit.lanes import addresses, whole
-from storagekit.placement.base import MOST_PARTS, Location
+from storagekit.placement.base import MOST_PARTS, Location, stripe_unit
 from storagekit.placement.replicas import OneReplica
 from storagekit.placement.striped import UNIT, CutUp, Strips, rank, strips
 from storagekit.workload import Requests
@@ -40,13 +41,11 @@ class AbstractVolumes(OneReplica):
     and should be a multiple of their unit, so that no row has sectors of two volumes; the last row of all stays free.
     """
 
-    size: int = eqx.field(static=True)
+    size: int = eqx.field(static=True, converter=partial(SECTORS, "sectors of a volume"))
     bricks: tuple[tuple[int, ...], ...] = eqx.field(static=True, converter=_numbers)
-    unit: int = eqx.field(static=True, default=UNIT)
+    unit: int = eqx.field(static=True, default=UNIT, converter=stripe_unit)
 
     def __check_init__(self):
-        require_whole("sectors of a volume", self.size)
-        require_whole("a stripe unit", self.unit)
         if not self.bricks:
             raise InputError("no volumes: give for each the numbers of its bricks, as in [[0], [1, 2]]")
         for volume, on in enumerate(self.bricks):

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from storagekit.analytic.array.aspect import Layout
-from storagekit.checks import require_whole
 from storagekit.errors import InputError
+from storagekit.kinds import COUNT, Kind, optional
 from storagekit.plan.answer import Check, LayoutAnswer, Row, SizeAnswer
 from storagekit.plan.goal import ResponseGoal
 from storagekit.plan.objective import Latency, Objective
@@ -17,10 +17,15 @@ if TYPE_CHECKING:
     from storagekit.plan.simulating import Asked
 
 
+# independent runs, of which an interval needs two
+RUNS = Kind(least=2, most=10_000, whole=True, otherwise=", for an interval")
+_REQUESTS = optional(COUNT.up_to(10**8))
+
+
 def check_layout(answer: LayoutAnswer, *, candidates: int, seeds: int, requests: int | None) -> Check:
     """See `LayoutAnswer.check`."""
     _require_feasible(answer)
-    _require_counts(candidates, seeds)
+    candidates, seeds, requests = COUNT("candidates", candidates), RUNS("seeds", seeds), _REQUESTS("requests", requests)
     question, chosen = answer.question, answer.ranking[:candidates]
     asked = asked_of(question, [one.layout for one in chosen], outstanding(question))
     if isinstance(question.aim, Latency):
@@ -31,7 +36,7 @@ def check_layout(answer: LayoutAnswer, *, candidates: int, seeds: int, requests:
 def check_size(answer: SizeAnswer, *, seeds: int, requests: int | None) -> Check:
     """See `SizeAnswer.check`."""
     _require_feasible(answer)
-    _require_counts(1, seeds)
+    seeds, requests = RUNS("seeds", seeds), _REQUESTS("requests", requests)
     assert answer.layout is not None and answer.disks is not None
     assert answer.response is not None and answer.throughput is not None
     question, goal = answer.question, answer.question.aim
@@ -97,8 +102,3 @@ def _checked(
 def _require_feasible(answer: LayoutAnswer | SizeAnswer) -> None:
     if not answer.feasible:
         raise InputError(f"nothing to check, the question has no answer: {answer.binding}")
-
-
-def _require_counts(candidates: int, seeds: int) -> None:
-    require_whole("candidates", candidates)
-    require_whole("seeds", seeds, 2, ", for an interval")

@@ -10,9 +10,14 @@ from storagekit.analytic.array.aspect import Layouts, layouts
 from storagekit.analytic.array.costs import Load, costs
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.positioning import Linear
-from storagekit.checks import require, require_whole
+from storagekit.checks import require_seconds
+from storagekit.errors import InputError
+from storagekit.kinds import COUNT, REAL, SPAN, TIME, unchecked
 from storagekit.plan.objective import Latency, Objective
+from storagekit.plan.question import ANY_MIRRORS, DISKS, QUEUE, require_ranking, with_mirrors
 
+# asked with what has been looked at
+_costs, _unbounded_replicas = unchecked(costs), unchecked(equations.unbounded_replicas)
 # questions worked on together: their arrays stay in the processor's cache
 _CHUNK = 2048
 
@@ -55,16 +60,24 @@ def rank_many(
     Times in seconds. Raises InputError for a value that no array can have. Source: srarray, section 2, see
     `best_sr_array`.
     """
-    if mirrors is not None:
-        require_whole("mirrors", mirrors, otherwise=", or None for any")
-    require_whole("most_replicas", most_replicas)
+    mirrors = None if mirrors is None else ANY_MIRRORS("mirrors", mirrors)
+    most_replicas = COUNT("most_replicas", most_replicas)
     objective = Latency() if objective is None else objective
     scheduler = RLOOK() if scheduler is None else scheduler
-    given = (disks, full_seek, revolution, overhead, read_share, background, queue, locality, data)
-    columns = np.broadcast_arrays(*(np.asarray(value, float) for value in given))
+    require_ranking(objective, scheduler)
+    columns = _columns(
+        disks=disks,
+        full_seek=full_seek,
+        revolution=revolution,
+        overhead=overhead,
+        read_share=read_share,
+        background=background,
+        queue=queue,
+        locality=locality,
+        data=data,
+    )
     shape = columns[0].shape
     flat = [column.reshape(-1) for column in columns]
-    _check(flat)
     found = np.full((6, flat[0].size), np.nan)
     found[:4] = 0
     # a group shares its layouts
@@ -73,7 +86,7 @@ def rank_many(
     for group in np.split(order, edges):
         for start in range(0, group.size, _CHUNK):
             some = group[start : start + _CHUNK]
-            every = layouts(int(flat[0][some[0]]), most_replicas).mirrored(mirrors)
+            every = with_mirrors(layouts(int(flat[0][some[0]]), most_replicas), mirrors)
             found[:, some] = _best([column[some, None] for column in flat], every, objective, scheduler)
     optimum = _optimum(flat, objective).reshape(shape)
     feasible, striping, replicas, mirrored, latency, rate = (row.reshape(shape) for row in found)
@@ -91,7 +104,7 @@ def _best(columns: list[NDArray], every: Layouts, objective: Objective, schedule
     if not every.count:
         return rows
     used = load.data * every.copies / count
-    found = costs(Linear(full_seek, revolution, overhead), load, every, count, used, scheduler)
+    found = _costs(Linear(full_seek, revolution, overhead), load, every, count, used, scheduler)
     score = np.where(used <= 1 + 1e-9, objective.score(found), np.inf)
     # layouts come with the fewest mirrors first, and the first of equals is taken
     least = score.min(axis=1, keepdims=True)
@@ -107,15 +120,25 @@ def _best(columns: list[NDArray], every: Layouts, objective: Objective, schedule
 def _optimum(flat: list[NDArray], objective: Objective) -> NDArray:
     disks, full_seek, revolution, _, read_share, background, queue, locality, data = flat
     share = Load(read_share, background, queue, locality, data).unpropagated
-    found = equations.unbounded_replicas(full_seek * data, revolution, disks, share, objective.stroke(queue), locality)
+    found = _unbounded_replicas(full_seek * data, revolution, disks, share, objective.stroke(queue), locality)
     return np.clip(found, 1, np.maximum(disks / data, 1))
 
 
-def _check(flat: list[NDArray]) -> None:
-    disks, full_seek, revolution, overhead, *asked = flat
-    Load(*asked)  # refuses what no array can have
-    whole = (disks >= 1) & np.isfinite(disks) & (disks == np.round(disks))
-    require(whole, "disks", disks, "a whole number, at least 1")
-    for label, times in (("full_seek", full_seek), ("revolution", revolution)):
-        require((times > 0) & np.isfinite(times), label, times, "above 0 and finite", "s")
-    require((overhead >= 0) & np.isfinite(overhead), "overhead", overhead, "0 or more and finite", "s")
+def _columns(**given: ArrayLike) -> list[NDArray]:
+    """The questions' numbers as arrays of one shape. Raises InputError for what no array can have."""
+    # the others are for `Load` to refuse
+    kinds = {"disks": DISKS, "full_seek": TIME, "revolution": TIME, "overhead": SPAN}
+    for label, value in given.items():
+        kinds.get(label, REAL).each(label, value)
+    arrays = {label: np.asarray(value, float) for label, value in given.items()}
+    for label, meaning in {"full_seek": "seek", "revolution": "revolution", "overhead": "overhead"}.items():
+        require_seconds(label, arrays[label], meaning)
+    try:
+        columns = list(np.broadcast_arrays(*arrays.values()))
+    except ValueError:
+        shapes = ", ".join(f"{label} {array.shape}" for label, array in arrays.items() if array.ndim)
+        raise InputError(f"shapes that do not go together: {shapes}; give arrays that broadcast") from None
+    _, _, _, _, read_share, background, queue, locality, data = columns
+    Load(read_share, background, queue, locality, data)
+    QUEUE.each("queue", queue)
+    return columns

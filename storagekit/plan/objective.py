@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 from storagekit.analytic.array import equations
 from storagekit.analytic.array.costs import Costs, Load
 from storagekit.analytic.array.positioning import Numbers, Spindle
+from storagekit.kinds import unchecked
+
+# asked with what has been looked at
+_rotation_even, _rotation_write_all = unchecked(equations.rotation_even), unchecked(equations.rotation_write_all)
 
 
 class Objective(ABC):
@@ -34,8 +38,8 @@ class Objective(ABC):
         )
         p = load.unpropagated
         revolution = np.asarray(spindle.revolution, float)
-        rotation = p * equations.rotation_even(revolution, replicas)
-        return seek + rotation + (1 - p) * equations.rotation_write_all(revolution, replicas)
+        rotation = p * _rotation_even(revolution, replicas)
+        return seek + rotation + (1 - p) * _rotation_write_all(revolution, replicas)
 
 
 @dataclass(frozen=True)

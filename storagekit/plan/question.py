@@ -1,17 +1,47 @@
-"""What a planner is asked."""
+"""What a planner is asked, and the limits that its numbers have."""
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from storagekit.analytic.array.aspect import Layouts, layouts
 from storagekit.analytic.array.costs import Load
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.positioning import DriveFigures
+from storagekit.checks import require_kind, shown
 from storagekit.drive import Drive
+from storagekit.errors import InputError
+from storagekit.kinds import COUNT, Kind
 from storagekit.plan.goal import Goal
 from storagekit.plan.objective import Objective
 
 Aim = TypeVar("Aim", bound=Objective | Goal)
+
+
+# Disks of one array: all their factors are gone through.
+DISKS = COUNT.up_to(100_000, "; plan one of several equal arrays")
+# Of more heads, the ways to choose among them are more than a number of 64 bits holds.
+MIRRORS = COUNT.up_to(1000)
+ANY_MIRRORS = MIRRORS.up_to(MIRRORS.most, ", or None for any")
+# Requests for each disk: with fewer than the least, rounding decides.
+QUEUE = Kind(least=1e-6, most=1e9)
+
+
+def with_mirrors(every: Layouts, mirrors: int | None) -> Layouts:
+    """Those with so many mirrors, for None with any number that can be told."""
+    return every.where(every.mirrors <= MIRRORS.most) if mirrors is None else every.mirrored(mirrors)
+
+
+def planned_drive(label: str, value: Any) -> Drive | DriveFigures:
+    """The value. Raises InputError unless formulas can be asked about it."""
+    if not isinstance(value, Drive | DriveFigures):
+        raise InputError(f"{label} {shown(value)}: give a drive, as load_drive(name) does, or DriveFigures")
+    return value
+
+
+def require_ranking(objective: Any, scheduler: Any) -> None:
+    """Raises InputError unless layouts can be ranked by the one under the other."""
+    require_kind("objective", objective, Objective, "Latency() or Throughput()")
+    require_kind("scheduler", scheduler, Scheduler, "RLOOK() or RSATF()")
 
 
 @dataclass(frozen=True)
@@ -52,4 +82,4 @@ class Question(Generic[Aim]):
 
     def layouts(self, disks: int) -> Layouts:
         """Those of so many disks among which to choose, whether or not the data fits."""
-        return layouts(disks, self.most_replicas).mirrored(self.mirrors)
+        return with_mirrors(layouts(disks, self.most_replicas), self.mirrors)

@@ -1,7 +1,9 @@
 """One answer about shares held against simulated bricks."""
 
-from storagekit.checks import require_positive, require_whole
+from storagekit.checks import require_positive
 from storagekit.errors import InputError
+from storagekit.kinds import COUNT
+from storagekit.plan.checking import RUNS
 from storagekit.plan.sharing_answer import SharesAnswer, SharesCheck, SharesRow
 from storagekit.plan.sharing_question import numbers
 
@@ -17,9 +19,7 @@ def check_shares(
     from storagekit.metrics import by_stream, interval, replicate
     from storagekit.plan.sharing_simulated import MEAN, shared
 
-    require_whole("seeds", seeds, 2, ", for an interval")
-    require_whole("threads", threads)
-    require_whole("depth", depth)
+    seeds, threads, depth = RUNS("seeds", seeds), COUNT("threads", threads), COUNT("depth", depth)
     require_positive("within", within)
     question = answer.question
     if seconds is None:

@@ -7,14 +7,19 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from storagekit.checks import require, require_not_negative, require_number, require_positive, require_whole
+from storagekit.checks import require, require_not_negative, require_number, require_positive, require_whole, shown
 from storagekit.errors import InputError
+from storagekit.kinds import several
 
 # of sums of shares
 _ROUNDING = 1e-9
 Policy = Literal["total", "single"]
 # how answers call them
 WORDS = {"total": "over all bricks together", "single": "each brick by itself"}
+
+
+# a sequence, each of which is looked at where it is known what it is of
+_as_given = several(lambda _, value: value)
 
 
 @dataclass(frozen=True)
@@ -52,14 +57,16 @@ class Numbers(NamedTuple):
 
 def asked_for(bricks: Sequence[float], streams: Mapping[str, Stream], policy: Policy) -> SharesQuestion:
     """The question, once it is one. Raises InputError, see `storagekit.plan.shares`."""
-    if policy not in WORDS:
+    if not isinstance(policy, str) or policy not in WORDS:
         raise InputError(f"policy {policy!r}: it is one of {', '.join(WORDS)}")
-    if not len(bricks):
+    bricks = _as_given("bricks", bricks)
+    if not bricks:
         raise InputError("no bricks: give for each the bytes a second that it makes")
     for number, rate in enumerate(bricks):
         require_positive(f"brick {number}: a rate of", rate, "bytes a second")
-    if not streams:
-        raise InputError("no streams: give them by name, as in {'f': Stream(weight=1, bricks=[0])}")
+    if not isinstance(streams, Mapping) or not streams:
+        what = "no streams" if isinstance(streams, Mapping) else f"streams {shown(streams)}"
+        raise InputError(f"{what}: give them by name, as in {{'f': Stream(weight=1, bricks=[0])}}")
     for name, stream in streams.items():
         _require_stream(name, stream, len(bricks))
     question = SharesQuestion(tuple(float(rate) for rate in bricks), dict(streams), policy)
@@ -90,7 +97,7 @@ def _require_stream(name: str, stream: Stream, bricks: int) -> None:
     if not isinstance(stream, Stream):
         raise InputError(f"{label}: a {type(stream).__name__}; give a Stream, as in Stream(weight=1, bricks=[0])")
     require_positive(f"{label}: a weight of", stream.weight)
-    if not len(stream.bricks):
+    if not _as_given(f"{label}: bricks", stream.bricks):
         raise InputError(f"{label} without bricks: give the numbers of those it uses, as in bricks=[0]")
     for brick in stream.bricks:
         require_whole(f"{label}: brick", brick, least=0)
@@ -103,6 +110,8 @@ def _require_stream(name: str, stream: Stream, bricks: int) -> None:
     if stream.minimum is not None:
         require_not_negative(f"{label}: a minimum share of", stream.minimum)
     limits = stream.demand if isinstance(stream.demand, Mapping) else {None: stream.demand}
+    if not limits:
+        raise InputError(f"{label}: a demand at no brick; leave it out, or give bytes a second by brick")
     for brick, rate in limits.items():
         if brick is not None and brick not in stream.bricks:
             raise InputError(f"{label}: a demand at brick {brick}, which it does not use; name it among its bricks")

@@ -12,17 +12,20 @@ from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.analytic.array.kinds import Kind, Population
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
 from storagekit.binding import Binding
-from storagekit.checks import require_positive, require_whole
+from storagekit.checks import require_positive
 from storagekit.drive import Drive
 from storagekit.errors import InputError
+from storagekit.kinds import COUNT
 from storagekit.plan.answer import SizeAnswer
 from storagekit.plan.assumptions import common_assumptions
 from storagekit.plan.checking import check_size
 from storagekit.plan.goal import Goal, ResponseGoal, latency_floor
-from storagekit.plan.question import Question
+from storagekit.plan.question import MIRRORS, Question
 
 # disks up to which to look where nothing else is said
 FAR = 256
+# each number of disks is looked at, one after the other
+MOST_DISKS = COUNT.up_to(10_000, "; plan one of several equal arrays")
 
 
 @dataclass(frozen=True)
@@ -69,12 +72,14 @@ def size_array(
     """
     if not isinstance(goal, Goal):
         raise InputError(f"goal {goal!r}: give ResponseGoal(...) or ThroughputGoal(...)")
-    _check(price, budget, mirrors, most_disks, most_replicas)
+    _check(price, budget)
+    mirrors, most_disks = MIRRORS("mirrors", mirrors), MOST_DISKS("most_disks", most_disks)
+    most_replicas = COUNT("most_replicas", most_replicas)
     load = single_load(read_share, background, goal.outstanding, locality, data)
     timing = spindle(drive, overhead)
     # what the formulas of the goal have, for the simulation
     scheduler = None if isinstance(goal, ResponseGoal) else RLOOK()
-    question = Question(drive, int(most_disks), load, goal, scheduler, int(mirrors), int(most_replicas), overhead)
+    question = Question(drive, most_disks, load, goal, scheduler, mirrors, most_replicas, overhead)
     affordable = most_disks if budget is None or price is None else min(most_disks, math.floor(budget / price))
     best, binding = _answer(question, timing, affordable, price, budget)
     array = Population((Kind(timing, question.disks, 1.0),))
@@ -182,7 +187,7 @@ def _best_of(question: Question[Goal], timing: Linear | Curve, disks: int) -> _B
     return _Best(disks, every.at(best), *(float(figure[best]) for figure in figures))
 
 
-def _check(price, budget, mirrors, most_disks, most_replicas) -> None:
+def _check(price, budget) -> None:
     for label, value in (("price", price), ("budget", budget)):
         if value is not None:
             require_positive(label, value)
@@ -190,5 +195,3 @@ def _check(price, budget, mirrors, most_disks, most_replicas) -> None:
         raise InputError(
             f"budget {budget:g}: give the price of a disk with it, or in its place most_disks, the disks that there may be"
         )
-    for label, value in (("mirrors", mirrors), ("most_disks", most_disks), ("most_replicas", most_replicas)):
-        require_whole(label, value)

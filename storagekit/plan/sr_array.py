@@ -12,15 +12,17 @@ from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.kinds import Population, Shared, population, shared_costs
 from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.binding import Binding
-from storagekit.checks import require_whole
 from storagekit.drive import Drive
-from storagekit.errors import InputError
+from storagekit.kinds import COUNT, unchecked
 from storagekit.plan.answer import Candidate, LayoutAnswer
 from storagekit.plan.assumptions import layout_assumptions
 from storagekit.plan.checking import check_layout
 from storagekit.plan.objective import Latency, Objective, Throughput
 from storagekit.plan.paper_rule import Optimum, continuous_optimum, practical
-from storagekit.plan.question import Question
+from storagekit.plan.question import ANY_MIRRORS, DISKS, QUEUE, Question, require_ranking
+
+# asked with what has been looked at
+_array_throughput, _disk_throughput = unchecked(equations.array_throughput), unchecked(equations.disk_throughput)
 
 
 def best_sr_array(
@@ -59,7 +61,10 @@ def best_sr_array(
     objective = Latency() if objective is None else objective
     scheduler = RLOOK() if scheduler is None else scheduler
     load = single_load(read_share, background, queue, locality, data)
-    _check(objective, scheduler, mirrors, most_replicas)
+    require_ranking(objective, scheduler)
+    QUEUE("queue", queue)
+    disks, most_replicas = DISKS("disks", disks), COUNT("most_replicas", most_replicas)
+    mirrors = None if mirrors is None else ANY_MIRRORS("mirrors", mirrors)
     array = population(drive, disks, overhead)
     kept = drive if isinstance(drive, Drive | DriveFigures) else tuple(drive)
     question = Question(kept, array.disks, load, objective, scheduler, mirrors, most_replicas, overhead)
@@ -88,16 +93,6 @@ def best_sr_array(
     )
 
 
-def _check(objective, scheduler, mirrors: int | None, most_replicas: int) -> None:
-    if not isinstance(objective, Objective):
-        raise InputError(f"objective {objective!r}: give Latency() or Throughput()")
-    if not isinstance(scheduler, Scheduler):
-        raise InputError(f"scheduler {scheduler!r}: give RLOOK() or RSATF()")
-    if mirrors is not None:
-        require_whole("mirrors", mirrors, otherwise=", or None for any")
-    require_whole("most_replicas", most_replicas)
-
-
 def _ranked(
     array: Population, load: Load, every: Layouts, objective: Objective, scheduler: Scheduler
 ) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
@@ -123,9 +118,7 @@ def _candidates(array: Population, load: Load, every: Layouts, found: Shared) ->
     paper_latency = _by_the_paper(array, load, every, found, Latency())
     service = _by_the_paper(array, load, every, found, Throughput())
     # T_o is in `service` already
-    paper_rate = equations.array_throughput(
-        array.disks, array.disks * load.queue, equations.disk_throughput(0.0, service)
-    )
+    paper_rate = _array_throughput(array.disks, array.disks * load.queue, _disk_throughput(0.0, service))
     columns = (found.costs.latency, rate, response, found.used.max(axis=0), paper_latency, paper_rate)
     return [
         Candidate(every.at(number), *(float(figure) for figure in row))

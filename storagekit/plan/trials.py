@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.elevator import RLOOK, RSATF, Scheduler
 from storagekit.analytic.array.positioning import DriveFigures
-from storagekit.checks import require_positive, require_whole
+from storagekit.checks import require, require_positive
 from storagekit.drive import Drive
 from storagekit.errors import InputError
+from storagekit.kinds import COUNT, NUMBER, POSITIVE, SEED, SHARE, SPAN, Kind, a, hold, several, takes, text
 from storagekit.plan.answer import LayoutAnswer
 from storagekit.plan.checking import asked_of, enough, outstanding
 from storagekit.plan.objective import Latency, Objective, Throughput
+from storagekit.plan.question import DISKS, MIRRORS, planned_drive
 from storagekit.plan.sr_array import best_sr_array
 from storagekit.units import MS
 
@@ -32,11 +34,14 @@ CASES: dict[str, tuple[Objective, Scheduler]] = {
 }
 RULES = ("plan", "paper")
 NEAR = 0.05
+# simulates for hours
+MOST_EFFORT = 1000
 
 
 @dataclass(frozen=True)
 class RandomQuestion:
-    """What the planner is asked in every case; `overhead`: what an access takes, seconds, in the place of the drive's own."""
+    """What the planner is asked in every case; `overhead`: what an access takes, seconds, in the place of the drive's own.
+    Raises InputError for what no array can have."""
 
     drive: Drive | DriveFigures
     overhead: float
@@ -45,13 +50,31 @@ class RandomQuestion:
     queue: int
     locality: float
 
+    def __post_init__(self):
+        hold(
+            self,
+            drive=planned_drive,
+            overhead=SPAN,
+            disks=DISKS,
+            read_share=SHARE,
+            queue=COUNT,
+            locality=POSITIVE,
+        )
 
+
+@takes(
+    count=NUMBER,
+    seed=SEED,
+    real=several(a(Drive, "drives, as load_drive(name)"), of="drives"),
+    share=SHARE,
+)
 def random_questions(
     count: int, seed: int = 0, *, real: Sequence[Drive] = (), share: float = 0.25, most_disks: int = 48
 ) -> list[RandomQuestion]:
     """Questions drawn evenly: S 5 to 20 ms, R 4 to 12 ms, T_o 0.5 to 3 ms, D 2 to `most_disks`, p 0.5 to 1 (writes in
-    the foreground), q 1 to 32, L 1 to 20; a `share` of them about one of the `real` drives, where there are any."""
-    require_whole("most_disks", most_disks, 2)
+    the foreground), q 1 to 32, L 1 to 20; a `share` of them about one of the `real` drives, where there are any. Raises
+    InputError for numbers out of range."""
+    most_disks = Kind(least=2, most=DISKS.most, whole=True)("most_disks", most_disks)
     generator = np.random.default_rng(seed)
     questions = []
     for _ in range(count):
@@ -71,6 +94,9 @@ def random_questions(
     return questions
 
 
+@takes(
+    questions=several(a(RandomQuestion), of="questions"), seed=SEED, mirrors=MIRRORS, cases=several(text, of="cases")
+)
 def plan_against_simulation(
     questions: Sequence[RandomQuestion],
     *,
@@ -84,7 +110,8 @@ def plan_against_simulation(
     effort: simulated requests, 1 for means right to about half a percent; cases: of `CASES`. Dimensions case, rule (plan:
     the ranking's first; paper: the whole numbers below the formula's optimum) and question; best, chosen: layouts;
     best_figure, figure: their simulated seconds, or requests a second; predicted; shortfall: by what share of the best the
-    chosen is worse; within: share of the questions with a shortfall of at most 5%. NaN where no layout is feasible.
+    chosen is worse; within: share of the questions with a shortfall of at most 5%. NaN where no layout is feasible. Raises
+    InputError for cases that it does not know, and numbers out of range.
     """
     import xarray as xr
 
@@ -92,6 +119,14 @@ def plan_against_simulation(
     from storagekit.plan.simulating import simulate
 
     require_positive("effort", effort)
+    require(
+        effort <= MOST_EFFORT,
+        "effort",
+        effort,
+        f"at most {MOST_EFFORT}; ask again with another seed",
+    )
+    if not cases:
+        raise InputError(f"cases: none given; give some of {', '.join(CASES)}")
     unknown = [case for case in cases if case not in CASES]
     if unknown:
         raise InputError(f"case {unknown[0]!r}: it is one of {', '.join(CASES)}")

@@ -5,6 +5,7 @@ was when it last sent there; the difference, less the request's own cost, went e
 """
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -15,9 +16,10 @@ from jaxtyping import Array, Bool, Int, UInt32
 
 from storagekit import wide
 from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_whole
+from storagekit.checks import require, traced
 from storagekit.errors import InputError
-from storagekit.lanes import pick, put, rows, whole
+from storagekit.kinds import COUNT
+from storagekit.lanes import named, pick, put, rows, whole
 from storagekit.workload import Requests, below, scramble
 
 # what a word holds
@@ -118,16 +120,15 @@ class _Several(AbstractCoordinators):
     """`count` of them for each stream. most: those that the engine provides for, by default as many."""
 
     count: Int[AnyArray, "..."]
-    provided: int = eqx.field(static=True)
+    provided: int = eqx.field(static=True, converter=partial(COUNT, "coordinators provided for"))
 
     def __init__(self, count: ArrayLike, most: int | None = None):
-        self.count = whole(count)
-        self.provided = int(np.max(count)) if most is None else most
+        self.count = named("coordinators", whole)(count)
+        self.provided = max(1, int(np.max(self.count))) if most is None else most
 
     def __check_init__(self):
-        require(np.asarray(self.count) >= 1, "coordinators", self.count, "at least 1")
-        require_whole("coordinators provided for", self.provided)
-        if int(np.max(self.count)) > self.provided:
+        require(self.count >= 1, "coordinators", self.count, "at least 1")
+        if not traced(self.count) and int(np.max(self.count)) > self.provided:
             raise InputError(
                 f"{int(np.max(self.count))} coordinators where {self.provided} are provided for: raise most"
             )

@@ -4,13 +4,12 @@ from abc import abstractmethod
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int, UInt32
 
 from storagekit import units
 from storagekit.arrays import AnyArray
 from storagekit.checks import require, require_each_positive
-from storagekit.lanes import real
+from storagekit.lanes import named
 
 
 class AbstractCost(eqx.Module):
@@ -41,11 +40,11 @@ class ByTime(AbstractCost):
     Disk time is shared, as far as the estimate goes.
     """
 
-    access: Float[AnyArray, "..."] = eqx.field(converter=real)
-    rate: Float[AnyArray, "..."] = eqx.field(converter=real)
+    access: Float[AnyArray, "..."] = eqx.field(converter=named("an access of"))
+    rate: Float[AnyArray, "..."] = eqx.field(converter=named("a rate of"))
 
     def __check_init__(self):
-        access = np.asarray(self.access)
+        access = self.access
         require((access >= 0) & (access < 10), "an access of", access, "0 or more and below 10", "s")
         require_each_positive("a rate of", self.rate, "bytes a second")
 

@@ -4,20 +4,19 @@ Delays count in ticks of virtual time: a unit of cost is a stream's `price`, the
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Shaped, UInt32
 
 from storagekit import wide
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.errors import InputError
-from storagekit.lanes import real
+from storagekit.lanes import each_named
 
 # ticks that a unit of cost takes of the stream with the largest weight
 TICKS = 2**16
@@ -70,8 +69,8 @@ class Total(AbstractDelay):
         return wide.product(elsewhere, price)
 
 
-def _reals(values: Iterable[ArrayLike]) -> tuple[Float[AnyArray, "..."], ...]:
-    return tuple(real(value) for value in values)
+# one for each stream, as a field takes them
+_shares = each_named("a minimum share of")
 
 
 class _Guaranteed(AbstractDelay):
@@ -83,7 +82,7 @@ class _Guaranteed(AbstractDelay):
     # whether a stream may do without
     optional: ClassVar[bool] = False
 
-    minimum: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=_reals)
+    minimum: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=_shares)
 
     def check(self, weights):
         if len(self.minimum) != len(weights):

@@ -3,13 +3,12 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Int, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require
 from storagekit.errors import InputError
-from storagekit.lanes import bit, held, rows, whole
+from storagekit.lanes import bit, held, named, rows, whole
 from storagekit.moments import Entered, Sizes
 from storagekit.queue.base import AbstractQueue, Queued
 
@@ -24,10 +23,10 @@ class Depth(AbstractQueue):
     Private state: the parts of each request that were handed over, one bit each.
     """
 
-    depth: Int[AnyArray, "..."] = eqx.field(converter=whole)
+    depth: Int[AnyArray, "..."] = eqx.field(converter=named("a queue depth of", whole))
 
     def __check_init__(self):
-        require(np.asarray(self.depth) >= 1, "a queue depth of", self.depth, "at least 1")
+        require(self.depth >= 1, "a queue depth of", self.depth, "at least 1")
 
     def check(self, settled_at_once, withdraws, delays, stops):
         if not settled_at_once or delays or stops:

@@ -18,9 +18,25 @@ from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit import wide
 from storagekit.arrays import AnyArray
-from storagekit.checks import require
+from storagekit.checks import require, traced
 from storagekit.errors import InputError
-from storagekit.lanes import bit, count, first_true, held, least, pick, pick_tree, put, real, rows, some, union, whole
+from storagekit.kinds import a, hold
+from storagekit.lanes import (
+    bit,
+    count,
+    each_named,
+    first_true,
+    held,
+    least,
+    named,
+    pick,
+    pick_tree,
+    put,
+    rows,
+    some,
+    union,
+    whole,
+)
 from storagekit.moments import Ended, Entered, Sizes
 from storagekit.placement import MOST_PARTS, AbstractPlacement
 from storagekit.queue.base import AbstractQueue, Queued
@@ -102,16 +118,24 @@ class FairQueue(AbstractQueue):
         coordinators: AbstractCoordinators | None = None,
         cost: AbstractCost | None = None,
     ):
-        self.depth = whole(depth)
-        self.weights = tuple(real(weight) for weight in weights)
+        self.depth = named("a queue depth of", whole)(depth)
+        self.weights = each_named("a weight of")(weights)
         self.delay = Total() if delay is None else delay
         self.coordinators = OneCoordinator() if coordinators is None else coordinators
         self.cost = ByBytes() if cost is None else cost
 
     def __check_init__(self):
-        require(np.asarray(self.depth) >= 1, "a queue depth of", self.depth, "at least 1")
+        hold(
+            self,
+            delay=a(AbstractDelay, "what counts of service elsewhere, as sk.queue.Total()"),
+            coordinators=a(AbstractCoordinators, "who sends requests, as sk.queue.OneCoordinator()"),
+            cost=a(AbstractCost, "what is shared, as sk.queue.ByBytes()"),
+        )
+        require(self.depth >= 1, "a queue depth of", self.depth, "at least 1")
         if not 1 <= len(self.weights) <= MOST_STREAMS:
             raise InputError(f"weights of {len(self.weights)} streams: give them for 1 to {MOST_STREAMS}")
+        if traced(*self.weights):
+            return
         given = np.stack(np.broadcast_arrays(*(np.asarray(weight, float) for weight in self.weights)))
         require((given > 0) & np.isfinite(given), "a weight of", given, "above 0 and finite")
         widest = np.max(given.max(axis=0) / given.min(axis=0))

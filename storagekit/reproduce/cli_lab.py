@@ -24,7 +24,11 @@ def join(app: typer.Typer) -> None:
 def lab(
     page: Annotated[
         str | None,
-        typer.Argument(metavar="[PAGE]", help="The page to open, as tour.", autocompletion=completing.pages),
+        typer.Argument(
+            metavar="[PAGE]",
+            help="The page to open, as tour, or one of its boards, as array.",
+            autocompletion=completing.pages,
+        ),
     ] = None,
     folder: Annotated[Path, typer.Option(metavar="DIR", help="Where your copies of the pages are.")] = FOLDER,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser; the address is printed.")] = False,

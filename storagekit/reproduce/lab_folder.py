@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,13 +41,23 @@ def fill(folder: Path) -> Filled:
 
 
 def find(page: str, folder: Path, pages: list[str]) -> str:
-    """The notebook that is called `page`, with or without its folder and .ipynb, as a path from `folder`. Raises InputError
-    where there is none."""
+    """The notebook that is called `page`, with or without its folder and .ipynb, or that has the board of this name: a path
+    from `folder`. Raises InputError where there is none."""
     wanted = page.removesuffix(".ipynb")
-    for name in (wanted, f"{PAPERS}/{wanted}"):
+    for name in (wanted, f"{PAPERS}/{wanted}", _with_board(wanted)):
         if name in pages:
             return f"{name}.ipynb"
     raise InputError(f"page {page[:60]!r}: not in {str(folder)!r}; there are {', '.join(pages)}")
+
+
+def _with_board(board: str) -> str | None:
+    """The package's notebook in which this board of the lab is."""
+    opens = re.compile(rf'lab\.open\(\s*"{re.escape(board)}"')
+    for name, path in _shipped().items():
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        if any(opens.search("".join(cell["source"])) for cell in cells):
+            return name
+    return None
 
 
 def _shipped() -> dict[str, Path]:

@@ -4,6 +4,7 @@ An open stream arrives at its own times; in a closed loop an answer brings the n
 """
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -13,14 +14,17 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import of_kind, require_each_positive
+from storagekit.checks import of_kind, require_each_positive, traced
 from storagekit.errors import InputError
-from storagekit.lanes import INSTANT, real, whole
+from storagekit.kinds import Kind, a, flag
+from storagekit.lanes import INSTANT, named, whole
 from storagekit.workload.randomness import fraction, words
 from storagekit.workload.requests import RandomRequests, Requests
 
 # what to give where requests are needed
 REQUESTS = "a model of them, as sk.workload.RandomRequests(...)"
+# seconds from a request of a trace to the next
+GAP = Kind(least=0, unit="s", endless=True).each
 
 
 class Window(NamedTuple):
@@ -52,6 +56,11 @@ class AbstractArrivals(eqx.Module):
     def total(self) -> int | None:
         """How many requests come, None where they go on coming."""
         return None
+
+    @property
+    def largest(self) -> Int[AnyArray, "..."]:
+        """The sectors of the largest request that may come: what a layout needs to have in one piece."""
+        return whole(1)
 
     def check(self, capacity: int | Num[AnyArray, "..."]) -> None:
         """Raises InputError where requests lie beyond `capacity` sectors whatever is drawn."""
@@ -135,8 +144,10 @@ class ClosedLoop(AbstractArrivals):
     """
 
     requests: RandomRequests = eqx.field(converter=of_kind("requests of a closed loop", RandomRequests, REQUESTS))
-    outstanding: Int[AnyArray, "..."] = eqx.field(converter=whole)
-    replaced_before_choice: bool = eqx.field(static=True, default=False)
+    outstanding: Int[AnyArray, "..."] = eqx.field(converter=named("requests outstanding", whole))
+    replaced_before_choice: bool = eqx.field(
+        static=True, converter=partial(flag, "replaced before choice"), default=False
+    )
 
     def __check_init__(self):
         if np.any(np.asarray(self.outstanding) < 1):
@@ -145,6 +156,10 @@ class ClosedLoop(AbstractArrivals):
     @property
     def most_outstanding(self):
         return int(np.max(self.outstanding))
+
+    @property
+    def largest(self):
+        return self.requests.size.largest
 
     def check(self, capacity):
         self.requests.check(capacity)
@@ -179,7 +194,7 @@ class PoissonArrivals(AbstractArrivals):
     """Independent arrivals, `rate` a second on average."""
 
     requests: RandomRequests = eqx.field(converter=of_kind("requests of arrivals", RandomRequests, REQUESTS))
-    rate: Float[AnyArray, "..."] = eqx.field(converter=real)
+    rate: Float[AnyArray, "..."] = eqx.field(converter=named("arrival rate"))
 
     def __check_init__(self):
         require_each_positive("arrival rate", self.rate, "a second")
@@ -195,6 +210,10 @@ class PoissonArrivals(AbstractArrivals):
         requests = self.requests.draw(capacity, key, first, count)
         uniform, _ = words(key, first, count, 2)
         return Window(requests, -jnp.log1p(-fraction(uniform)) / self.rate)
+
+    @property
+    def largest(self):
+        return self.requests.size.largest
 
     @property
     def first_arrival(self):
@@ -219,17 +238,27 @@ class RecordedArrivals(AbstractArrivals):
     requests and gap are one row for each request, the last gap infinite. clients: it matters who sends them.
     """
 
-    requests: Requests
-    gap: Float[AnyArray, "row"]
-    scale: Float[AnyArray, "..."] = eqx.field(converter=real, default=1.0)
-    clients: bool = eqx.field(static=True, default=False)
+    requests: Requests = eqx.field(converter=partial(a(Requests), "requests of a trace"))
+    gap: Float[AnyArray, "row"] = eqx.field(converter=partial(GAP, "gap between requests"))
+    scale: Float[AnyArray, "..."] = eqx.field(converter=named("trace scale"), default=1.0)
+    clients: bool = eqx.field(static=True, converter=partial(flag, "clients"), default=False)
 
     def __check_init__(self):
+        asked = np.shape(self.requests.number)
+        if np.ndim(self.gap) != 1 or np.shape(self.gap) != asked:
+            raise InputError(f"gaps {list(np.shape(self.gap))} of requests {list(asked)}: give one for each, in a row")
         require_each_positive("trace scale", self.scale)
 
     @property
     def told_apart(self):
         return self.clients
+
+    def check(self, capacity):
+        if traced(capacity) or not len(self.gap):
+            return
+        most, least = int(np.max(np.asarray(self.requests.sectors))), int(np.min(np.asarray(capacity)))
+        if most > least:
+            raise InputError(f"a request of {most} sectors to a system of {least}: give it larger or more drives")
 
     @property
     def total(self):
@@ -244,6 +273,10 @@ class RecordedArrivals(AbstractArrivals):
         number = first + ahead
         requests = jax.tree.map(lambda row: jnp.take(row, number, mode="clip"), self.requests)
         return Window(requests, jnp.take(self.gap, number, mode="clip") / self.scale)
+
+    @property
+    def largest(self):
+        return jnp.max(self.requests.sectors, initial=1)
 
     @property
     def first_arrival(self):

@@ -15,9 +15,12 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_each_positive, written
+from storagekit.checks import require, require_each_positive, traced, written
 from storagekit.errors import InputError
-from storagekit.lanes import real, whole
+from storagekit.lanes import each_named, named, whole
+
+# whole numbers beyond it are not all real ones of 32 bits
+MOST_THREADS = 2**24
 
 
 class Clock(NamedTuple):
@@ -77,7 +80,7 @@ class AbstractCount(eqx.Module):
 class Steady(AbstractCount):
     """Always `threads`."""
 
-    threads: Int[AnyArray, "..."] = eqx.field(converter=whole)
+    threads: Int[AnyArray, "..."] = eqx.field(converter=named("threads", whole))
     varies: ClassVar[bool] = False
 
     def __check_init__(self):
@@ -131,9 +134,9 @@ class AbstractPeriodic(AbstractCount):
 class OnOff(AbstractPeriodic):
     """`threads` together on for `on` seconds, then off for `off` seconds, and so on."""
 
-    threads: Int[AnyArray, "..."] = eqx.field(converter=whole)
-    on: Float[AnyArray, "..."] = eqx.field(converter=real)
-    off: Float[AnyArray, "..."] = eqx.field(converter=real)
+    threads: Int[AnyArray, "..."] = eqx.field(converter=named("threads", whole))
+    on: Float[AnyArray, "..."] = eqx.field(converter=named("time on"))
+    off: Float[AnyArray, "..."] = eqx.field(converter=named("time off"))
 
     def __check_init__(self):
         _require_possible(self.threads)
@@ -160,21 +163,23 @@ class Sinusoid(AbstractPeriodic):
     """From `low` to `high` and back every `period` seconds: (low + high)/2 + (high - low)/2 sin(2 pi (t/period + phase)),
     rounded, halves up. phase: turns ahead at the start."""
 
-    low: Float[AnyArray, "..."] = eqx.field(converter=real)
-    high: Float[AnyArray, "..."] = eqx.field(converter=real)
-    period: Float[AnyArray, "..."] = eqx.field(converter=real)
-    phase: Float[AnyArray, "..."] = eqx.field(converter=real, default=0.0)
+    low: Float[AnyArray, "..."] = eqx.field(converter=named("threads"))
+    high: Float[AnyArray, "..."] = eqx.field(converter=named("threads"))
+    period: Float[AnyArray, "..."] = eqx.field(converter=named("period"))
+    phase: Float[AnyArray, "..."] = eqx.field(converter=named("phase"), default=0.0)
 
     def __check_init__(self):
-        low, high = np.asarray(self.low), np.asarray(self.high)
-        _require_possible(low)
-        require(np.isfinite(high), "threads", high, "finite")
-        if np.any(low > high):
-            raise InputError(
-                f"threads from {written(low.max())} to {written(high.min())}: the lower number comes first"
-            )
+        _require_possible(self.low)
+        if not traced(self.high):
+            require(np.isfinite(self.high), "threads", self.high, "finite")
+            # the last that 32 bits of a real number tell from the one before
+            require(np.asarray(self.high) <= MOST_THREADS, "threads", self.high, f"at most {MOST_THREADS}")
+        if not (traced(self.low) or traced(self.high)) and np.any(self.low > self.high):
+            low, high = np.max(self.low), np.min(self.high)
+            raise InputError(f"threads from {written(low)} to {written(high)}: the lower number comes first")
         require_each_positive("period", self.period, "s")
-        require(np.isfinite(self.phase), "phase", self.phase, "finite", "turns")
+        if not traced(self.phase):
+            require(np.isfinite(self.phase), "phase", self.phase, "finite", "turns")
 
     @property
     def peak(self):
@@ -207,7 +212,7 @@ class Steps(AbstractCount):
     counts: tuple[Int[AnyArray, "..."], ...]
 
     def __init__(self, times: Sequence[ArrayLike], counts: Sequence[ArrayLike]):
-        self.times, self.counts = tuple(map(real, times)), tuple(map(whole, counts))
+        self.times, self.counts = each_named("time of change")(times), each_named("threads", whole)(counts)
 
     def __check_init__(self):
         if not self.times or len(self.counts) != len(self.times) + 1:
@@ -219,7 +224,8 @@ class Steps(AbstractCount):
         for time in self.times:
             require_each_positive("time of change", time, "s")
         for before, after in zip(self.times, self.times[1:], strict=False):
-            require(np.asarray(before) < after, "time of change", after, f"after {written(np.max(before))} s", "s")
+            if not (traced(before) or traced(after)):
+                require(np.asarray(before) < after, "time of change", after, f"after {written(np.max(before))} s", "s")
 
     @property
     def peak(self):
@@ -248,5 +254,7 @@ class Steps(AbstractCount):
 
 
 def _require_possible(threads: ArrayLike) -> None:
+    if traced(threads):
+        return
     given = np.asarray(threads)
     require((given >= 0) & np.isfinite(given), "threads", given, "0 or more and finite")

@@ -5,23 +5,28 @@ import numpy as np
 
 from storagekit import units
 from storagekit.errors import InputError
+from storagekit.kinds import SECTORS, takes
 from storagekit.lanes import addresses, real
 from storagekit.workload.arrivals import RecordedArrivals
 from storagekit.workload.randomness import scramble
 from storagekit.workload.requests import Requests
 from storagekit.workload.trace import RequestTrace
+from storagekit.workload.trace.records import TRACE
 
 BLOCK = 8
 
 
+@takes(trace=TRACE, capacity=SECTORS, unit=SECTORS)
 def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0, unit: int = BLOCK) -> RecordedArrivals:
     """The arrivals of a trace on a system that offers `capacity` sectors.
 
     Devices lie end to end; addresses beyond the capacity wrap around (`wrapped` counts them), so that their order and
     distances survive. A request is known to dispatchers by the unit of `unit` sectors (4 KB) that it begins in, and sent
     to a brick that is drawn once and for all. scale > 1 runs the trace faster. Raises InputError where a single
-    request exceeds the capacity.
+    request exceeds the capacity, and for a trace without requests.
     """
+    if not len(trace):
+        raise InputError(f"{trace.source.name} holds no request here; choose a wider window")
     sectors = np.maximum(1, -(-trace.size // units.SECTOR))
     # as many sectors as a request's field holds
     if int(sectors.max()) >= min(capacity, 2**31):
@@ -41,9 +46,10 @@ def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0, unit: int =
         stream=jnp.zeros_like(number),
         client=jnp.zeros_like(number),
     )
-    return RecordedArrivals(requests, real(gap), real(scale))
+    return RecordedArrivals(requests, real(gap), scale)
 
 
+@takes(trace=TRACE, capacity=SECTORS)
 def wrapped(trace: RequestTrace, capacity: int) -> float:
     """The share of requests to addresses beyond `capacity` sectors."""
     return float(np.mean(trace.concatenated().offset // units.SECTOR >= capacity))

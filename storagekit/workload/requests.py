@@ -1,5 +1,6 @@
 """What is asked: requests, and the model that draws them."""
 
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -8,12 +9,15 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import of_kind
+from storagekit.checks import of_kind, traced
 from storagekit.errors import InputError
-from storagekit.lanes import real
+from storagekit.kinds import Kind
+from storagekit.lanes import MOST_WHOLE, named
 from storagekit.workload.randomness import anywhere, fraction, scramble, words
 from storagekit.workload.sizes import AbstractSize
 
+# sectors between addresses that are asked for
+GRID = Kind(least=1, most=MOST_WHOLE, unit="sectors", whole=True)
 SIZE = "a distribution of bytes, as sk.workload.FixedSize(4096)"
 
 
@@ -55,20 +59,22 @@ class RandomRequests(eqx.Module):
     """
 
     size: AbstractSize = eqx.field(converter=of_kind("size of requests", AbstractSize, SIZE))
-    read_share: Float[AnyArray, "..."] = eqx.field(converter=real)
-    locality: Float[AnyArray, "..."] = eqx.field(converter=real, default=1.0)
-    alignment: int = eqx.field(static=True, default=8)
+    read_share: Float[AnyArray, "..."] = eqx.field(converter=named("read share"))
+    locality: Float[AnyArray, "..."] = eqx.field(converter=named("locality"), default=1.0)
+    alignment: int = eqx.field(static=True, converter=partial(GRID, "alignment"), default=8)
 
     def __check_init__(self):
-        share = np.asarray(self.read_share)
-        wrong = share[~((share >= 0) & (share <= 1))]
-        if wrong.size:
-            raise InputError(f"read share {float(wrong[0]):g}: it must lie between 0 and 1")
-        local = np.asarray(self.locality)
-        if not np.all((local >= 1) & np.isfinite(local)):
-            raise InputError(f"locality {float(local.max()):g}: it is 1, for uniform addresses, or more, and finite")
-        if self.alignment < 1:
-            raise InputError(f"alignment {self.alignment} sectors: it must be at least 1")
+        if not traced(self.read_share):
+            share = np.asarray(self.read_share)
+            wrong = share[~((share >= 0) & (share <= 1))]
+            if wrong.size:
+                raise InputError(f"read share {float(wrong[0]):g}: it must lie between 0 and 1")
+        if not traced(self.locality):
+            local = np.asarray(self.locality)
+            if not np.all((local >= 1) & np.isfinite(local)):
+                raise InputError(
+                    f"locality {float(local.max()):g}: it is 1, for uniform addresses, or more, and finite"
+                )
 
     @property
     def told_apart(self) -> bool:
@@ -77,6 +83,15 @@ class RandomRequests(eqx.Module):
 
     def check(self, capacity: int | Num[AnyArray, "..."]) -> None:
         """Raises InputError where requests lie beyond `capacity` sectors whatever is drawn."""
+        asked = self.size.room
+        if traced(asked) or traced(capacity):
+            return
+        asked, there = np.broadcast_arrays(asked, capacity)
+        if np.any(beyond := asked > there):
+            raise InputError(
+                f"requests of {asked[beyond][0]} sectors to a system of {there[beyond][0]:.0f}: give smaller ones, or more "
+                "drives"
+            )
 
     def draw(
         self,

@@ -10,9 +10,12 @@ from jaxtyping import Array, Float, Int
 
 from storagekit import units
 from storagekit.arrays import AnyArray
-from storagekit.checks import require, written
+from storagekit.checks import require, require_each_positive, traced, written
 from storagekit.errors import InputError
-from storagekit.lanes import real
+from storagekit.lanes import each_named, named
+
+# of exponential sizes, so that the largest that is drawn has a number of sectors of 32 bits
+MOST_MEAN = 2**35
 
 
 class AbstractSize(eqx.Module):
@@ -27,11 +30,16 @@ class AbstractSize(eqx.Module):
     def largest(self) -> Int[AnyArray, "..."]:
         """The most that `sectors` returns."""
 
+    @property
+    def room(self) -> Int[AnyArray, "..."]:
+        """The sectors that a system needs to have for it: the largest request, or the mean where sizes have no end."""
+        return self.largest
+
 
 class FixedSize(AbstractSize):
     """Every request has `size` bytes."""
 
-    size: Float[AnyArray, "..."] = eqx.field(converter=real)
+    size: Float[AnyArray, "..."] = eqx.field(converter=named("request size"))
 
     def __check_init__(self):
         _require_possible(self.size)
@@ -47,10 +55,12 @@ class FixedSize(AbstractSize):
 class ExponentialSize(AbstractSize):
     """Exponential with mean `mean` bytes, rounded up to whole sectors."""
 
-    mean: Float[AnyArray, "..."] = eqx.field(converter=real)
+    mean: Float[AnyArray, "..."] = eqx.field(converter=named("request size"))
 
     def __check_init__(self):
         _require_possible(self.mean)
+        if not traced(self.mean):
+            require(self.mean <= MOST_MEAN, "mean request size", self.mean, f"at most {MOST_MEAN}", "bytes")
 
     def sectors(self, uniform: Float[AnyArray, "*row"]) -> Int[Array, "*row"]:
         drawn = jnp.ceil(-jnp.log1p(-uniform) * (self.mean / units.SECTOR))
@@ -61,16 +71,22 @@ class ExponentialSize(AbstractSize):
         # uniform numbers stop at 1 - 2^-24
         return jnp.ceil(24 * np.log(2.0) * self.mean / units.SECTOR).astype(jnp.int32) + 1
 
+    @property
+    def room(self) -> Int[AnyArray, "..."]:
+        return _sectors(self.mean)
+
 
 class UniformSize(AbstractSize):
     """Uniform from `low` to `high` bytes, rounded up to whole sectors."""
 
-    low: Float[AnyArray, "..."] = eqx.field(converter=real)
-    high: Float[AnyArray, "..."] = eqx.field(converter=real)
+    low: Float[AnyArray, "..."] = eqx.field(converter=named("request size"))
+    high: Float[AnyArray, "..."] = eqx.field(converter=named("request size"))
 
     def __check_init__(self):
         _require_possible(self.low)
         _require_possible(self.high)
+        if traced(self.low) or traced(self.high):
+            return
         low, high = np.broadcast_arrays(self.low, self.high)
         wrong = high < low
         if np.any(wrong):
@@ -91,8 +107,8 @@ class UniformSize(AbstractSize):
 class MixedSizes(AbstractSize):
     """One of several sizes, bytes, each drawn in proportion to its share."""
 
-    sizes: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=lambda sizes: tuple(real(one) for one in sizes))
-    shares: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=lambda shares: tuple(real(one) for one in shares))
+    sizes: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=each_named("request size"))
+    shares: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=each_named("share of a request size"))
 
     def __check_init__(self):
         if not self.sizes or len(self.sizes) != len(self.shares):
@@ -101,8 +117,7 @@ class MixedSizes(AbstractSize):
             )
         for size, share in zip(self.sizes, self.shares, strict=True):
             _require_possible(size)
-            share = np.asarray(share)
-            require((share > 0) & np.isfinite(share), "share of a request size", share, "above 0 and finite")
+            require_each_positive("share of a request size", share)
 
     def sectors(self, uniform: Float[AnyArray, "*row"]) -> Int[Array, "*row"]:
         edge, total = jnp.zeros_like(uniform), sum(self.shares[1:], start=self.shares[0])
@@ -122,5 +137,7 @@ def _sectors(size: Float[AnyArray, "..."]) -> Int[AnyArray, "..."]:
 
 
 def _require_possible(size) -> None:
+    if traced(size):
+        return
     size = np.asarray(size)
     require((size > 0) & (size < 2**40), "request size", size, "above 0 and below 1 TB", "bytes")

@@ -4,7 +4,7 @@ Thread t's i-th request is drawn by (t, i), so that it is the same whatever the 
 however many of them there are.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from math import gcd
 from typing import Any, NamedTuple
@@ -17,9 +17,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_kind, require_seconds, require_whole
+from storagekit.checks import require, require_kind, require_seconds, traced
 from storagekit.errors import InputError
-from storagekit.lanes import INSTANT, first_min, pick, real, rows
+from storagekit.kinds import ADDRESS, NUMBER, SECTORS, several
+from storagekit.lanes import INSTANT, first_min, named, pick, rows
 from storagekit.workload.arrivals import REQUESTS, AbstractClients, Window
 from storagekit.workload.counts import AbstractCount, Steady
 from storagekit.workload.randomness import fraction, scramble, word_at
@@ -56,17 +57,16 @@ class Group(eqx.Module):
         most: int | None = None,
     ):
         self.requests = require_kind("requests of a group", requests, RandomRequests, REQUESTS)
-        self.think, self.stream = real(think), stream
+        self.think, self.stream = named("a think time of")(think), NUMBER("stream", stream)
         self.threads = threads if isinstance(threads, AbstractCount) else Steady(threads)
-        self.volumes = None if volumes is None else tuple(volumes)
-        self.most = int(np.max(self.threads.peak)) if most is None else most
+        self.volumes = None if volumes is None else several(ADDRESS, of="numbers of volumes")("volume", volumes)
+        self.most = NUMBER("threads provided for", np.max(self.threads.peak) if most is None else most)
 
     def __check_init__(self):
-        require_whole("threads provided for", self.most, least=0)
-        require_whole("stream", self.stream, least=0)
-        think = np.asarray(self.think)
-        require((think >= 0) & np.isfinite(think), "a think time of", think, "0 or more and finite", "s")
-        require_seconds("a think time of", think, "thought")
+        if not traced(self.think):
+            think = np.asarray(self.think)
+            require((think >= 0) & np.isfinite(think), "a think time of", think, "0 or more and finite", "s")
+            require_seconds("a think time of", think, "thought")
         peak = int(np.max(self.threads.peak))
         if peak > self.most:
             raise InputError(f"{peak} threads where {self.most} are provided for: raise most")
@@ -74,8 +74,6 @@ class Group(eqx.Module):
             return
         if len(self.volumes) < self.most:
             raise InputError(f"volumes of {len(self.volumes)} threads: give one for each of {self.most}")
-        for volume in self.volumes:
-            require_whole("volume", volume, least=0)
 
 
 class Thinking(NamedTuple):
@@ -124,9 +122,9 @@ class Threads(AbstractClients):
             groups = [Group(groups, threads, 0.0 if think is None else think, most=most)]
             threads = think = most = None
         give = "a Group(...), or requests, as sk.workload.RandomRequests(...)"
-        listed = groups if isinstance(groups, Iterable) else [groups]
+        listed = groups if np.iterable(groups) else [groups]
         self.groups = tuple(require_kind("a group of threads", group, Group, give) for group in listed)
-        self.volume = volume
+        self.volume = None if volume is None else SECTORS("sectors of a volume", volume)
         if any(given is not None for given in (threads, think, most)):
             raise InputError("threads, think or most beside groups: give each group its own")
 
@@ -138,8 +136,6 @@ class Threads(AbstractClients):
             require(total >= 1, "threads", total, "at least 1")
         elif np.min(total) < 1:
             raise InputError(f"no thread in any of {len(self.groups)} groups: give one of them at least 1")
-        if self.volume is not None:
-            require_whole("sectors of a volume", self.volume)
         for group in self.groups:
             if group.volumes is not None:
                 _require_room(group.requests, self.volume)
@@ -163,10 +159,16 @@ class Threads(AbstractClients):
         return int(np.max(self._peak))
 
     @property
+    def largest(self):
+        return reduce(jnp.maximum, (group.requests.size.largest for group in self.groups))
+
+    @property
     def stream_count(self):
         return 1 + max(group.stream for group in self.groups)
 
     def check(self, capacity):
+        for group in self.groups:
+            group.requests.check(capacity)
         volume, least = self.volume or 0, int(np.min(capacity))
         ends = [(number + 1) * volume for group in self.groups for number in group.volumes or ()]
         if max(ends, default=0) > least:

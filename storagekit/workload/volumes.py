@@ -1,18 +1,19 @@
 """Requests of several clients to several logical volumes."""
 
-from collections.abc import Iterable
+from functools import partial
 from itertools import accumulate
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_whole
+from storagekit.checks import require, traced
 from storagekit.errors import InputError
-from storagekit.lanes import real
+from storagekit.kinds import COUNT, SECTORS, several
+from storagekit.lanes import each_named
 from storagekit.workload.randomness import below, fraction, scramble
 from storagekit.workload.requests import RandomRequests, Requests
 
@@ -20,8 +21,9 @@ from storagekit.workload.requests import RandomRequests, Requests
 _VOLUME, _CLIENT = 0x9E3779B9, 0x7F4A7C15
 
 
-def _shares(shares: Iterable[ArrayLike]) -> tuple[Float[AnyArray, "..."], ...]:
-    return tuple(real(share) for share in shares)
+def _sizes(volumes: Any) -> tuple[int, ...]:
+    given = several(lambda _, one: one, of="sizes in sectors")("volumes", volumes)
+    return tuple(SECTORS(f"sectors of volume {number}", one) for number, one in enumerate(given))
 
 
 class VolumeRequests(RandomRequests):
@@ -33,23 +35,24 @@ class VolumeRequests(RandomRequests):
     shares. Raises InputError where the volumes are no place for such requests, or the shares no shares.
     """
 
-    volumes: tuple[int, ...] = eqx.field(static=True, converter=tuple, default=())
-    shares: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=_shares, default=())
-    clients: int = eqx.field(static=True, default=1)
+    volumes: tuple[int, ...] = eqx.field(static=True, converter=_sizes, default=())
+    shares: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=each_named("a volume's share"), default=())
+    clients: int = eqx.field(static=True, converter=partial(COUNT, "clients"), default=1)
 
     def __check_init__(self):
-        require_whole("clients", self.clients)
         if not self.volumes or len(self.shares) != len(self.volumes):
             raise InputError(
                 f"{len(self.shares)} shares of {len(self.volumes)} volumes: give one for each, at least one"
             )
-        largest = int(np.max(self.size.largest))
-        for number, sectors in enumerate(self.volumes):
-            require_whole(f"sectors of volume {number}", sectors)
-            if sectors / np.max(self.locality) < largest + self.alignment:
-                raise InputError(
-                    f"a volume of {sectors} sectors: too small for requests of up to {largest}; make it larger"
-                )
+        if not (traced(self.size.largest) or traced(self.locality)):
+            largest = int(np.max(self.size.largest))
+            for sectors in self.volumes:
+                if sectors < (largest + self.alignment) * np.max(self.locality):
+                    raise InputError(
+                        f"a volume of {sectors} sectors: too small for requests of up to {largest}; make it larger"
+                    )
+        if any(traced(share) for share in self.shares):
+            return
         for share in self.shares:
             require((np.asarray(share) >= 0) & (np.asarray(share) <= 1), "a volume's share", share, "between 0 and 1")
         total = np.asarray(sum(np.asarray(share, float) for share in self.shares))
@@ -60,6 +63,7 @@ class VolumeRequests(RandomRequests):
         return True
 
     def check(self, capacity: int | Num[AnyArray, "..."]) -> None:
+        super().check(capacity)
         asked = sum(self.volumes)
         if np.any(np.asarray(capacity) < asked):
             raise InputError(f"volumes of {asked} sectors on a layout of {int(np.min(capacity))}: give it as many")

@@ -12,6 +12,7 @@ What a write has left to do is in a table once its first copy is on disk; its sl
 After a crash memory is lost; the table says which replicas are current (`pending`): the rest is copied from there.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -21,9 +22,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.arrays import AnyArray
+from storagekit.checks import traced
 from storagekit.drive import AbstractMechanics
 from storagekit.errors import InputError
-from storagekit.lanes import bit, held, least, mask_of, pick, rows, union, where_tree, whole
+from storagekit.kinds import COUNT
+from storagekit.lanes import bit, held, least, mask_of, named, pick, rows, union, where_tree, whole
 from storagekit.moments import Ended, Entered, Rule, Sizes, Taken
 from storagekit.placement import AbstractPlacement, of_part
 from storagekit.workload import Requests
@@ -77,14 +80,16 @@ class Background(AbstractWrite):
     is not bounded.
     """
 
-    table: Int[AnyArray, "..."] = eqx.field(converter=whole, default=10_000)
-    nvram: Int[AnyArray, "..."] = eqx.field(converter=whole, default=0)
-    most: int = eqx.field(static=True, default=16_000)
+    table: Int[AnyArray, "..."] = eqx.field(converter=named("a table of", whole), default=10_000)
+    nvram: Int[AnyArray, "..."] = eqx.field(converter=named("nvram", whole), default=0)
+    most: int = eqx.field(static=True, default=16_000, converter=partial(COUNT, "Background.most"))
 
     def __check_init__(self):
-        if np.any(np.asarray(self.table) < 1):
+        if traced(self.table, self.nvram):
+            return
+        if np.any(self.table < 1):
             raise InputError(f"a table of {int(np.min(self.table))} delayed writes: it must hold at least 1")
-        if np.any(np.asarray(self.table) >= self.most):
+        if np.any(self.table >= self.most):
             forced = int(np.max(self.table))
             raise InputError(
                 f"delayed writes forced at {forced}, memory for {self.most}: raise Background.most above it"

@@ -5,19 +5,19 @@ A node keeps what it is to write later in a buffer, from which its drives write 
 it is full (ars, section 5).
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit import units
 from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_whole
 from storagekit.errors import InputError
-from storagekit.lanes import bit, held, pick, real, rows, some
+from storagekit.kinds import COUNT, SPACE
+from storagekit.lanes import bit, held, named, pick, rows, some
 from storagekit.moments import Ended, Entered, Leaving, Rule, Sizes, Taken
 from storagekit.placement import AbstractPlacement
 from storagekit.write.backlog import FIRST, Backlog, Clock, backlog, numbers
@@ -84,13 +84,11 @@ class Committed(AbstractWrite):
     what arrives beyond waits likewise. A read does not look into buffers.
     """
 
-    buffer: Float[AnyArray, "..."] = eqx.field(converter=real, default=float(2 * units.MB))
-    most: int = eqx.field(static=True, default=1024)
+    buffer: Float[AnyArray, "..."] = eqx.field(converter=named("a node's buffer of"), default=float(2 * units.MB))
+    most: int = eqx.field(static=True, default=1024, converter=partial(COUNT, "writes in buffers"))
 
     def __check_init__(self):
-        buffer = np.asarray(self.buffer)
-        require((buffer >= 0) & np.isfinite(buffer), "a node's buffer of", buffer, "0 or more and finite", "bytes")
-        require_whole("writes in buffers", self.most)
+        SPACE.each("a node's buffer of", self.buffer)
 
     def check(self, lead, parts, replicas):
         if replicas > 1:

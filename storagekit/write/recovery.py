@@ -5,6 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int, UInt32
 
+from storagekit.kinds import ADDRESS, COUNT, a, takes
+from storagekit.placement import MOST_PARTS
+
 
 class Pending(NamedTuple):
     """What the metadata table of delayed writes holds (srarray, section 3.4): one row for each write, oldest first.
@@ -32,6 +35,9 @@ class Recovery(NamedTuple):
     left: int
 
 
+@takes(
+    table=a(Pending, "what a crash leaves, as the `pending` of a run"), sector=ADDRESS, replicas=COUNT.up_to(MOST_PARTS)
+)
 def recovery(table: Pending, sector: int, replicas: int) -> Recovery:
     """What a crash makes of a sector of which there are `replicas`, the table alone being left (srarray, section 3.4).
 

@@ -419,15 +419,15 @@ def test_sized_provides_for_the_largest_and_no_more(capacity, sets, central):
 @pytest.mark.parametrize(
     ("build", "says"),
     [
-        (lambda: BrickLRU(0.0, bricks=0, sets=1), "0 bricks in a brick's cache: give at least 1"),
-        (lambda: BrickLRU(0.0, bricks=1, sets=0), "0 sets in a brick's cache: give at least 1"),
-        (lambda: BrickLRU(0.0, bricks=1, sets=1, ways=0), "0 ways in a brick's cache: give at least 1"),
-        (lambda: BrickLRU(0.0, bricks=1, sets=1, sectors=0), "0 sectors a block in a brick's cache: give at least 1"),
+        (lambda: BrickLRU(0.0, bricks=0, sets=1), "bricks with a cache 0: give a whole number"),
+        (lambda: BrickLRU(0.0, bricks=1, sets=0), "sets of a brick's cache 0: give a whole number"),
+        (lambda: BrickLRU(0.0, bricks=1, sets=1, ways=0), "ways of a brick's cache 0: give a whole number"),
+        (lambda: BrickLRU(0.0, bricks=1, sets=1, sectors=0), "sectors a block of a brick's cache 0: give a whole number"),
         (lambda: BrickLRU(0.0, bricks=1, sets=1, sectors=7), "cache blocks of 7 sectors: give at least 8"),
         (lambda: BrickLRU((0.0, 0.0), bricks=3, sets=3), "2 cache sizes for 3 bricks: give one for each, or one for all"),
         (lambda: BrickLRU(-1.0, bricks=1, sets=1), "cache of -1 bytes: it must be 0 or more and finite"),
         (lambda: BrickLRU((0.0, np.inf), bricks=2, sets=2), "cache of inf bytes: it must be 0 or more and finite"),
-        (lambda: BrickLRU(np.nan, bricks=2, sets=2), "cache of nan bytes: it must be 0 or more and finite"),
+        (lambda: BrickLRU(np.nan, bricks=2, sets=2), "cache of nan is not a number"),
         (
             lambda: BrickLRU(33 * 8192.0, bricks=2, sets=5),
             "5 sets for the caches of 2 bricks: they need 6; raise sets",

@@ -161,7 +161,7 @@ def test_a_drive_chooses_two_latencies_early_unless_told_otherwise():
     ("make", "complaint"),
     [
         (lambda: Preselection(-50e-6), "network latency -5e-05 s: it must be 0 or more"),
-        (lambda: Preselection(float("nan")), "network latency nan s"),
+        (lambda: Preselection(float("nan")), "network latency nan is not a number"),
         (lambda: Preselection(1e-3, ahead=-1e-3), "time to choose ahead -0.001 s: it must be 0 or more"),
         (lambda: Preselection(1e-3, ahead=float("inf")), "time to choose ahead inf s"),
     ],

@@ -61,7 +61,7 @@ def test_it_serves_a_closed_loop_at_its_own_pace():
     [
         ({"rate": 0.0}, "rate 0 sectors a second: it must be above 0"),
         ({"read_page": -1e-6}, "read_page -1e-06 s: it must be 0 or more"),
-        ({"channels": 0}, "channels 0: it must be above 0"),
+        ({"channels": 0}, "channels 0: give a whole number"),
         ({"amplification": 0.5}, "amplification above 1 -0.5: it must be 0 or more"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +12,19 @@ from helpers import assert_refused
 
 from storagekit.analytic import mean_rotation, mean_seek
 from storagekit.dispatch import Hashing
-from storagekit.drive import Drive, drive_facts, drive_from_facts, drive_names, facts_of, ideal_drive, load_drive
+from storagekit.drive import (
+    Drive,
+    SeekFit,
+    drive_facts,
+    drive_from_facts,
+    drive_from_sheet,
+    drive_names,
+    facts_of,
+    ideal_drive,
+    load_drive,
+    load_electronics,
+)
+from storagekit.drive.electronics import electronics as given_electronics
 from storagekit.drive.seek import mean_seek as mean_over_cylinders
 from storagekit.engine import Scenario, System
 from storagekit.errors import InputError
@@ -305,3 +318,93 @@ def test_a_file_that_is_not_a_drive_is_refused(tmp_path, text):
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(InputError, match=r"'atlas11k': not known.*atlas10k"):
         load_drive("atlas11k")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "opens", "closes"), [(".json", "[", "]"), (".json", '{"zones": ', "}"), (".toml", "[", "]")]
+)
+def test_a_file_nested_100_000_deep_is_refused(tmp_path, suffix, opens, closes):
+    path = (tmp_path / "deep").with_suffix(suffix)
+    deep = 100_000
+    path.write_text(("" if suffix == ".json" else "x = ") + opens * deep + "1" + closes * deep)
+    assert_refused(lambda: load_drive(path), r"drive file .*deep.*: nested too deep")
+
+
+def test_electronics_in_the_deep_are_refused(tmp_path, facts):
+    path = tmp_path / "deep.json"
+    path.write_text(json.dumps(facts | {"electronics": 0}).replace(": 0}", ": " + "[" * 900 + "]" * 900 + "}"))
+    assert_refused(lambda: load_electronics(path), "field 'electronics' is .*; it must be an object")
+
+
+def nested(deep: int) -> list:
+    """A list in a list, so many times."""
+    found: list = []
+    for _ in range(deep):
+        found = [found]
+    return found
+
+
+def endless() -> tuple[list, dict]:
+    """A list and a mapping that contain themselves, as anchors of YAML make them."""
+    found, facts = [], {}
+    found.append(found)
+    facts["zones"] = [facts]
+    return found, facts
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize(
+    "value", [nested(100_000), *endless(), [endless()[1]]], ids=["deep", "list", "mapping", "zones"]
+)
+def test_facts_that_are_deep_or_contain_themselves_are_refused(facts, field, value):
+    assert_refused(lambda: drive_from_facts({**facts, field: value}, "x.json"), "drive file x.json")
+
+
+def test_facts_alone_that_contain_themselves_are_refused(facts):
+    assert_refused(lambda: drive_from_facts(endless()[1], "x.json"), "field 'rpm' is missing")
+    with pytest.raises(InputError, match="field 'zones' is unknown"):
+        drive_from_sheet(endless()[1], "x.json")
+    name, electronics = facts | {"name": nested(100_000)}, {"bus": endless()[1]}
+    assert_refused(lambda: drive_from_facts(name, "x.json"), "field 'name': given .*; give text")
+    assert_refused(
+        lambda: given_electronics(electronics | {"overheads": {}}, "x.json"), "bus: field 'zones' is unknown"
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("rpm", 10**400),
+        ("seek_ms", [["1", "2"], ["3", "4"]]),
+        ("seek_ms", [[1, 1j], [2, 3]]),
+        ("heads", 10**400),
+        ("name", 3),
+    ],
+)
+def test_text_in_place_of_numbers_and_numbers_beyond_all_are_refused(facts, field, value):
+    assert_refused(lambda: drive_from_facts({**facts, field: value}, "x.json"), f"field '{field}'")
+
+
+def test_a_drive_that_settles_before_it_has_moved_is_refused():
+    """Its shortest move takes 1.01 ms."""
+    drive = ideal_drive(full_seek=0.01, revolution=0.006)
+    curve = SeekFit(1e-3, 1e-5, 0.0)
+    assert float(replace(drive, seek=curve, write_settle=-1.01e-3).write_settle) < 0
+    assert_refused(
+        lambda: replace(drive, seek=curve, write_settle=-1.02e-3), r"write_settle -0.00102 s: .* at least -0.00101"
+    )
+
+
+@pytest.mark.parametrize(
+    ("figures", "says"),
+    [
+        ({"full_seek": float("nan")}, "full seek nan s: it must be 0 or more and finite"),
+        ({"revolution": 0.0}, "revolution 0 s: it must be above 0 and finite"),
+        ({"cylinders": 1}, "cylinders 1: give a whole number, between 2"),
+        ({"cylinders": 100.5}, "cylinders 100.5: give a whole number"),
+        ({"sectors_per_track": "512"}, "sectors per track '512': give a number"),
+        ({"overhead": -1e-3}, "overhead -0.001 s: it must be 0 or more"),
+    ],
+)
+def test_an_ideal_drive_that_cannot_be_is_refused(figures, says):
+    assert_refused(lambda: ideal_drive(**({"full_seek": 0.01, "revolution": 0.006} | figures)), says)

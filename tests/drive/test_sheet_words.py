@@ -46,6 +46,9 @@ def test_units_are_read():
         ("rpm=fast,seek=1/8.5/18ms,rate=250MB/s,size=18TB", "rpm='fast' is not a number"),
         ("rpm=7200,seek=1/8.5/18ms,rate=250,size=18TB", "rate=250: give one number and a unit"),
         ("rpm=7200,seek=1/8.5/18s,rate=250MB/s,size=18TB", "track_seek|seek"),
+        (f"{LINE},heads=nan", "heads='nan' is not a number"),
+        (f"{LINE},heads=2.5", "field 'heads' is 2.5; it must be a whole number"),
+        ("rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=infTB", "size='inf' is not a number"),
     ],
 )
 def test_one_line_says_what_is_wrong(line, says):

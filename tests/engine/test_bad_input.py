@@ -48,7 +48,10 @@ def loop(outstanding=4, slots=8) -> Scenario:
         (lambda: RandomRequests(FixedSize(512), -0.1), "read share -0.1: it must lie between 0 and 1"),
         (lambda: RandomRequests(FixedSize(512), float("nan")), "read share nan"),
         (lambda: RandomRequests(FixedSize(512), np.array([0.5, 2.0])), "read share 2"),
-        (lambda: RandomRequests(FixedSize(512), 1.0, alignment=0), "alignment 0 sectors: it must be at least 1"),
+        (
+            lambda: RandomRequests(FixedSize(512), 1.0, alignment=0),
+            "alignment 0 sectors: give a whole number, between 1 and",
+        ),
         (lambda: FixedSize(0), "request size 0 bytes: it must be above 0"),
         (lambda: FixedSize(float("nan")), "request size nan"),
         (lambda: ExponentialSize(-4096), "request size -4096 bytes: it must be above 0"),

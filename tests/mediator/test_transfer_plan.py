@@ -196,11 +196,12 @@ def test_without_parity_nothing_may_fail():
     [
         (lambda: StripeLayout(0, 4, ((0,),)), "size 0: give a whole number"),
         (lambda: StripeLayout(9, 4, ((0, 0),)), "agents .0, 0.: name each of them once"),
-        (lambda: StripeLayout(9, 4, ((0, -1),)), "name each of them once, from 0"),
+        (lambda: StripeLayout(9, 4, ((0, -1),)), "agent -1: give a whole number, between 0 and"),
         (lambda: StripeLayout(9, 4, ((0, 1.5),)), "agent 1.5: give a whole number"),
         (lambda: StripeLayout(9, 4, ((0, np.nan),)), "agent nan: give a whole number"),
         (lambda: StripeLayout(9, 4, ((0,),), True), "each needs 2 agents"),
         (lambda: StripeLayout(9, 4, ()), "groups ..: no agents given; name at least 1"),
+        (StripeLayout(10**12, 4096, ((0, 1),)).blocks, "blocks 244140626: at most 10000000 .* give a larger unit"),
         (
             lambda: StripeLayout.over(9, 4, (0, 1, 2, 3, 4, 5), 4),
             "agents 6: with a parity block for 4 there is one too many",
@@ -223,7 +224,7 @@ def test_moments_of_failures():
     for at in ([1, 2, 3], []):
         says = f"{len(at)} moments for 2 agents; give one, or one for each"
         assert_refused(partial(read.degraded, [0, 2], at), says)
-    assert_refused(lambda: read.degraded(0, np.nan), "a moment must be a number of seconds")
+    assert_refused(lambda: read.degraded(0, np.nan), "at nan s: it must be a number of seconds; leave it out")
     assert read.degraded([0, 2], 1).failures == ((0, 1.0), (2, 1.0))
     # the earlier moment counts, whichever is told first
     for plan in (

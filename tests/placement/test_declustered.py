@@ -11,9 +11,21 @@ from hypothesis import strategies as st
 
 from storagekit.dispatch import Hashing
 from storagekit.drive import ideal_drive, load_drive
-from storagekit.engine import System
-from storagekit.placement import Declustered, Location, Replicas
+from storagekit.engine import Scenario, System
+from storagekit.placement import Bricks, Declustered, Location, Replicas
 from storagekit.schedule import SATF
+from storagekit.units import SECTOR
+from storagekit.workload import (
+    ClosedLoop,
+    ExponentialSize,
+    FixedSize,
+    PoissonArrivals,
+    RandomRequests,
+    Threads,
+    UniformSize,
+    recorded,
+)
+from storagekit.workload.trace import request_trace
 
 TRACK, CYLINDERS = 40, 60
 # one head and no skew, so that a place on the drive is its address: (cylinder + angle) x track
@@ -211,13 +223,40 @@ def test_a_capacity_beyond_32_bits_is_told_and_addressed(bricks):
 
 
 @pytest.mark.parametrize(
+    "size",
+    [
+        FixedSize(41 * SECTOR),
+        ExponentialSize(41.0 * SECTOR),
+        FixedSize(np.array([1, 41]) * SECTOR),
+        UniformSize(512, 20993),
+    ],
+)
+@pytest.mark.parametrize("placement", [Declustered(6, 3, extent=40), Bricks(Declustered(6, 3, extent=40), 2)])
+def test_requests_longer_than_an_extent_are_refused(placement, size):
+    """Beyond it lies another extent, on other bricks."""
+    system = System(DRIVE, placement, Hashing(), SATF(), slots=4)
+    requests, says = RandomRequests(size, 0.5), "a request of (41|42) sectors: it must be at most 40, an extent"
+    assert_refused(lambda: Scenario(system, ClosedLoop(requests, 2)), says)
+    assert_refused(lambda: Scenario(system, PoissonArrivals(requests, 2.0)), says)
+    assert_refused(lambda: Scenario(system, Threads(requests, 2)), says)
+    Scenario(system, ClosedLoop(RandomRequests(FixedSize(40 * SECTOR), 0.5), 2))
+
+
+def test_a_trace_with_a_request_longer_than_an_extent_is_refused():
+    system = System(DRIVE, Declustered(6, 3, extent=40), Hashing(), SATF(), slots=4)
+    trace = request_trace(np.arange(2.0), np.zeros(2), np.zeros(2), np.array([40, 41]) * SECTOR, np.ones(2, bool))
+    Scenario(system, recorded(trace.take(slice(1)), 10**6))
+    assert_refused(lambda: Scenario(system, recorded(trace, 10**6)), "a request of 41 sectors: it must be at most 40")
+
+
+@pytest.mark.parametrize(
     ("build", "says"),
     [
         (partial(Declustered, 4, 0), "0 copies of a block: give 1 to 32"),
         (partial(Declustered, 66, 33), "33 copies of a block: give 1 to 32"),
         (partial(Declustered, 2, 3), "2 bricks for 3 copies: give a multiple of the copies"),
         (partial(Declustered, 7, 3), "7 bricks for 3 copies: give a multiple of the copies"),
-        (partial(Declustered, 4, 2, extent=0), "an extent of 0 sectors: it must be at least 1"),
+        (partial(Declustered, 4, 2, extent=0), "an extent of 0 sectors: give a whole number, between 1"),
         (partial(Declustered, 4, 2, data=-1), "data of -1 sectors: it must be 0 or more"),
         (partial(Declustered, 4.5), "4.5 is not a whole number"),
         (

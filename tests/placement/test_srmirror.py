@@ -162,7 +162,7 @@ def test_spindles_turn_in_step_where_they_are_synchronized():
         (partial(SRMirror, 1, 4, 9), "D_r x D_m 36: it must be at most 32"),
         (partial(SRMirror, 2, data=2.5), "a data set of 2.5 drives: it must be above 0 and at most D_s, 2"),
         (partial(SRMirror, 2, data=0.0), "a data set of 0 drives"),
-        (partial(SRMirror, 2, data=float("nan")), "a data set of nan drives"),
+        (partial(SRMirror, 2, data=float("nan")), "a data set of nan is not a number"),
         (partial(SRMirror, 1.5), "1.5 is not a whole number"),
         (partial(SRMirror, 1, unit=0), "a stripe unit of 0 sectors"),
         (

@@ -87,7 +87,7 @@ def on(placement, write=None, dispatch=None, **more) -> System:
 @pytest.mark.parametrize(
     ("build", "says"),
     [
-        (lambda: Striped(0), "a stripe over 0 drives: give 1 to 32"),
+        (lambda: Striped(0), "a stripe over 0 drives: give a whole number, between 1 and 32"),
         (lambda: Striped(33), "a stripe over 33 drives"),
         (lambda: Striped(2, 0), "a stripe unit of 0 sectors"),
         (lambda: RAID5(2), "RAID 5 of 2 drives: give at least 3"),

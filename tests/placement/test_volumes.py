@@ -211,8 +211,8 @@ def fitted(layout) -> System:
         (64, [[0.5]], 8, "bricks of volumes: give"),
         (60, [[0]], 8, "a volume of 60 sectors on 1 bricks in units of 8: give a multiple of 8"),
         (64, [[0], [0, 1, 2]], 8, "a volume of 64 sectors on 3 bricks in units of 8: give a multiple of 24"),
-        (0, [[0]], 8, "sectors of a volume 0: give a whole number, at least 1"),
-        (64, [[0]], 0, "a stripe unit 0: give a whole number, at least 1"),
+        (0, [[0]], 8, "sectors of a volume 0: give a whole number, between 1"),
+        (64, [[0]], 0, "a stripe unit of 0 sectors: give a whole number"),
         (4096, [[0, 1], [2], [1], [1]], 8, "volumes of 10240 sectors on brick 1, whose drive has room for 81[89]"),
     ],
 )

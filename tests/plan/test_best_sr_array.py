@@ -1,6 +1,7 @@
 """The planner's ranking against the formulas it never calls for it, draws from its definitions, and its own rules."""
 
 import json
+from dataclasses import astuple
 from itertools import pairwise
 
 import numpy as np
@@ -292,17 +293,20 @@ def test_an_impossible_question_says_why(disks, asked, constraint, value, limit)
         ({"data": 0.0}, "data 0"),
         ({"disks": 0}, "disks 0"),
         ({"disks": 2.5}, "disks 2.5"),
+        ({"disks": 2**31}, "disks 2147483648: give a whole number, between 1 and 100000; plan one of several equal"),
+        ({"queue": 1e-300}, "queue 1e-300: it must be between 1e-06 and 1000000000"),
+        ({"mirrors": 2000}, "mirrors 2000: give a whole number, between 1 and 1000, or None for any"),
         ({"queue": [1, 2, 3]}, "queue of 3 values: give one number, and ask again for each other"),
         ({"queue": "2"}, "queue '2': give a number"),
         ({"overhead": np.zeros(2)}, "overhead of 2 values"),
         ({"disks": [4, 6]}, "disks of 2 values"),
         ({"mirrors": 0}, "mirrors 0"),
         ({"mirrors": 1.5}, "mirrors 1.5"),
-        ({"mirrors": float("nan")}, "mirrors nan: give a whole number, at least 1, or None for any"),
+        ({"mirrors": float("nan")}, "mirrors nan: give a whole number, between 1 and 1000, or None for any"),
         ({"mirrors": float("inf")}, "mirrors inf: give a whole number"),
         ({"mirrors": [1, 2]}, "mirrors of 2 values"),
         ({"most_replicas": 0}, "most_replicas 0"),
-        ({"most_replicas": float("nan")}, "most_replicas nan: give a whole number, at least 1"),
+        ({"most_replicas": float("nan")}, "most_replicas nan: give a whole number, between 1 and"),
         ({"overhead": -1.0}, "overhead -1"),
         ({"objective": "latency"}, r"give Latency\(\) or Throughput\(\)"),
         ({"scheduler": "SATF"}, r"give RLOOK\(\) or RSATF\(\)"),
@@ -318,6 +322,11 @@ def test_bad_input_is_refused(wrong, message):
 @pytest.mark.parametrize("field", ["full_seek", "revolution", "capacity", "overhead", "write_settle"])
 def test_impossible_figures_of_a_drive_are_refused(field):
     assert_refused(lambda: DriveFigures(**{"full_seek": S, "revolution": R} | {field: -1.0}), f"{field} -1")
+
+
+def test_any_number_of_mirrors_is_as_many_as_can_be_told():
+    answer = best_sr_array(PLAIN, 2200, read_share=1, queue=1, mirrors=None, most_replicas=1)
+    assert max(one.layout.mirrors for one in answer.ranking) == 550
 
 
 def test_equal_drives_in_a_sequence_are_one_kind():
@@ -373,8 +382,8 @@ def test_a_grid_of_questions_gets_the_single_answers(objective, mirrors):
         drive = DriveFigures(*(float(one.pop(name)) for name in ("full_seek", "revolution", "overhead")))
         answer = best_sr_array(drive, **one, objective=objective, mirrors=mirrors)
         assert ranked.feasible[number] == answer.feasible
-        layout = Layout(*(int(row[number]) for row in (ranked.striping, ranked.replicas, ranked.mirrors)))
-        assert layout == (answer.configuration or Layout(0, 0, 0))
+        layout = tuple(int(row[number]) for row in (ranked.striping, ranked.replicas, ranked.mirrors))
+        assert layout == (astuple(answer.configuration) if answer.configuration else (0, 0, 0))
         if answer.feasible:
             assert ranked.latency[number] == pytest.approx(answer.recommended.latency)
             assert ranked.throughput[number] == pytest.approx(answer.recommended.throughput)
@@ -388,7 +397,11 @@ def test_a_grid_broadcasts_and_refuses():
     assert not rank_many(7, full_seek=S, revolution=R, read_share=1, queue=1, mirrors=2).feasible
     with pytest.raises(InputError, match=r"read_share 1\.4"):
         rank_many(6, full_seek=S, revolution=R, read_share=[0.4, 1.4], queue=1)
-    with pytest.raises(InputError, match=r"disks 2\.5: it must be a whole number"):
+    with pytest.raises(InputError, match=r"disks 2\.5: give a whole number, between 1 and 100000; plan one of"):
         rank_many([2, 2.5], full_seek=S, revolution=R, read_share=1, queue=1)
-    with pytest.raises(InputError, match="mirrors nan: give a whole number, at least 1, or None for any"):
+    with pytest.raises(InputError, match=r"shapes that do not go together: disks \(2,\), queue \(3,\); give arrays"):
+        rank_many([2, 4], full_seek=S, revolution=R, read_share=1, queue=[1, 2, 3])
+    with pytest.raises(InputError, match=r"full_seek 15 s: it must be at most 1; times are in seconds"):
+        rank_many(6, full_seek=15, revolution=R, read_share=1, queue=1)
+    with pytest.raises(InputError, match="mirrors nan: give a whole number, between 1 and 1000, or None for any"):
         rank_many(6, full_seek=S, revolution=R, read_share=1, queue=1, mirrors=float("nan"))

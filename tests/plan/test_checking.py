@@ -73,7 +73,11 @@ def refused():
         (best_sr_array(PLAIN, 4, **asked, background=0.5), {}, r"background 0\.5: the simulation"),
         (best_sr_array([PLAIN, DriveFigures(5 * MS, 4 * MS)], 2, **asked), {}, "several kinds"),
         (best_sr_array(PLAIN, 4, **asked), {"candidates": 0}, "candidates 0"),
-        (best_sr_array(PLAIN, 4, **asked), {"seeds": 1}, "seeds 1: give a whole number, at least 2, for an interval"),
+        (
+            best_sr_array(PLAIN, 4, **asked),
+            {"seeds": 1},
+            "seeds 1: give a whole number, between 2 and 10000, for an interval",
+        ),
         (best_sr_array(PLAIN, 512, read_share=1, queue=64, objective=Throughput()), {}, "32768 requests at once"),
     ]
 

@@ -290,7 +290,10 @@ def test_what_nothing_can_have_is_refused_in_a_line(asked, says):
 @pytest.mark.usefixtures("unchecked")
 def test_other_impossible_disks_are_refused():
     assert_refused(lambda: schemes(DRIVE, 0, **SCENARIO, rate=1.0), "disks 0")
-    assert_refused(lambda: schemes(DRIVE, 10**6, **SCENARIO, rate=1.0), "disks 1000000: it must be at most 4096")
+    assert_refused(
+        lambda: schemes(DRIVE, 10**6, **SCENARIO, rate=1.0),
+        "disks 1000000: give a whole number, between 1 and 4096; plan one",
+    )
     assert_refused(lambda: schemes(cast(Any, object()), 12, **SCENARIO, rate=1.0), "one with an arm and a platter")
 
 

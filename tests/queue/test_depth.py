@@ -106,8 +106,8 @@ def holding_back(dispatch, **more) -> System:
     ("build", "says"),
     [
         (lambda: Depth(0), "a queue depth of 0: it must be at least 1"),
-        (lambda: Bricks(Replicas(2), 0), "drives of a brick 0: give a whole number, at least 1"),
-        (lambda: Bricks(Replicas(2), 2, 0), "a stripe unit 0: give a whole number, at least 1"),
+        (lambda: Bricks(Replicas(2), 0), "drives of a brick 0: give a whole number, between 1"),
+        (lambda: Bricks(Replicas(2), 2, 0), "a stripe unit of 0 sectors: give a whole number, between 1"),
         (
             lambda: System(DRIVE, Bricks(Replicas(2), 2), Hashing(), FCFS(), drives=5),
             "bricks of 2 drives in a system of 5",
@@ -116,7 +116,7 @@ def holding_back(dispatch, **more) -> System:
         (lambda: holding_back(DSPTF()), "a queue of limited depth with claims"),
         (lambda: holding_back(Hedged(1e-3)), "a queue of limited depth with claims"),
         (lambda: holding_back(Hashing(), write=Background()), "a queue of limited depth with claims"),
-        (lambda: ShortestQueue(33), "choices 33: it must be at most 32"),
+        (lambda: ShortestQueue(33), "choices 33: give a whole number, between 1 and 32"),
         (
             lambda: holding_back(Hashing(), claims=DSPTF()),
             "a system's claims: given DSPTF of storagekit.dispatch; give claims",

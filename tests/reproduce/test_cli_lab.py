@@ -68,6 +68,13 @@ def test_the_pages_are_copied_and_the_named_one_is_opened(storagekit, shipped, s
     assert "--LabApp.default_url=/lab/tree/papers/swift.ipynb" in started[1] and "--allow-root" in started[1]
 
 
+def test_a_page_is_found_by_every_board_that_it_has(tmp_path):
+    pages = lab_folder.fill(tmp_path).pages
+    found = {board: lab_folder.find(board, tmp_path, pages) for board in lab.PAGES}
+    assert found["tour"] == "tour.ipynb" and found["array"] == found["sr_array"] == "lay_out_an_array.ipynb"
+    assert set(found.values()) == {f"{page}.ipynb" for page in pages if "/" not in page}
+
+
 def test_what_its_user_has_changed_is_kept_and_said(storagekit, shipped, started, tmp_path):
     folder = tmp_path / "mine"
     call = ("lab", "--folder", str(folder))

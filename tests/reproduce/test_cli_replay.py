@@ -31,7 +31,7 @@ def test_a_trace_on_an_sr_array_uses_all_its_disks():
         ("2x3", "layout '2x3': write D_s, D_r and D_m as in 2x3x1"),
         ("axbxc", "layout 'axbxc': write D_s"),
         ("2x7x1", "D_r 7: it must be at most 6"),
-        ("0x1x1", "D_s 0: it must be at least 1"),
+        ("0x1x1", "striping 0: give a whole number"),
     ],
 )
 def test_a_layout_that_is_none_is_refused(layout, complaint):

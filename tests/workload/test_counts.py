@@ -143,7 +143,7 @@ def test_the_clock_of_steps_stops_at_the_last():
         (lambda: Sinusoid(5, 4, 1.0), "threads from 5 to 4: the lower number comes first"),
         (lambda: Sinusoid(0, math.inf, 1.0), "threads inf: it must be finite"),
         (lambda: Sinusoid(0, 4, 0.0), "period 0 s: it must be above 0"),
-        (lambda: Sinusoid(0, 4, 1.0, math.nan), "phase nan turns: it must be finite"),
+        (lambda: Sinusoid(0, 4, 1.0, math.nan), "phase nan is not a number; give one"),
         (lambda: Steps([], [1]), "1 counts at 0 times of change: give a time or more, and one count more"),
         (lambda: Steps([1.0], [1]), "1 counts at 1 times of change"),
         (lambda: Steps([1.0], [1, -2]), "threads -2: it must be 0 or more"),

@@ -303,9 +303,9 @@ def test_volumes_beyond_the_disks_are_refused():
         (lambda: Threads([Group(REQUESTS, 1)], think=0.1), "beside groups: give each group its own"),
         (lambda: Threads([]), "no group of threads: give at least one"),
         (lambda: Threads([Group(REQUESTS, 0)] * 2), "no thread in any of 2 groups: give one of them at least 1"),
-        (lambda: Group(REQUESTS, 1, stream=-1), "stream -1: give a whole number, at least 0"),
+        (lambda: Group(REQUESTS, 1, stream=-1), "stream -1: give a whole number, between 0 and 1000000"),
         (lambda: Group(REQUESTS, 2, volumes=(1,)), "volumes of 1 threads: give one for each of 2"),
-        (lambda: Group(REQUESTS, 1, volumes=(-1,)), "volume -1: give a whole number, at least 0"),
+        (lambda: Group(REQUESTS, 1, volumes=(-1,)), "volume -1: give a whole number, between 0 and"),
         (lambda: Threads([Group(REQUESTS, 1, volumes=(0,))]), "volumes without their size: give Threads"),
         (lambda: Threads([Group(REQUESTS, 1, volumes=(0,))], volume=0), "sectors of a volume 0: give a whole number"),
         (

@@ -138,7 +138,7 @@ def given(volumes=VOLUMES, shares=(0.2, 0.5, 0.3), clients=5):
 @pytest.mark.parametrize(
     ("build", "says"),
     [
-        (lambda: given(clients=0), "clients 0: give a whole number, at least 1"),
+        (lambda: given(clients=0), "clients 0: give a whole number, between 1 and 1000000"),
         (lambda: given((), ()), "0 shares of 0 volumes: give one for each, at least one"),
         (lambda: given(shares=(0.5, 0.5)), "2 shares of 3 volumes"),
         (lambda: given((0, 100_000, 1), (0.5, 0.3, 0.2)), "sectors of volume 0 0: give a whole number"),

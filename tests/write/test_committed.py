@@ -339,7 +339,7 @@ STOPS = Condition(stopped(0, 10, 20))
     ("make", "complaint"),
     [
         (lambda: Committed(buffer=-1.0), "a node's buffer of -1 bytes: it must be 0 or more and finite"),
-        (lambda: Claimed(buffer=float("nan")), "a node's buffer of nan bytes"),
+        (lambda: Claimed(buffer=float("nan")), "a node's buffer of nan is not a number"),
         (lambda: Committed(most=0), "writes in buffers 0"),
         (lambda: refused(Committed(), SRMirror(1, 2, 1)), "buffered, of 2 replicas each: give the layout one replica"),
         (lambda: refused(Claimed(), SRMirror(1, 2, 1)), "buffered, of 2 replicas each"),

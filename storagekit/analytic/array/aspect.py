@@ -8,23 +8,31 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.errors import InputError
+from storagekit.kinds import COUNT, hold, optional, takes, text
 
 
 @dataclass(frozen=True)
 class Layout:
-    """D_s x D_r x D_m disks: striping, rotational replicas on a disk, mirrors on different disks (srarray, section 2.5)."""
+    """D_s x D_r x D_m disks: striping, rotational replicas on a disk, mirrors on different disks (srarray, section 2.5).
+
+    Raises InputError for anything but whole numbers, at least 1.
+    """
 
     striping: int
     replicas: int
     mirrors: int
 
+    def __post_init__(self):
+        hold(self, striping=COUNT, replicas=COUNT, mirrors=COUNT)
+
     @classmethod
     def parse(cls, name: str) -> "Layout":
         """D_s x D_r x D_m as the paper writes it: "2x3x1". Raises InputError for anything but three whole numbers."""
         try:
-            return cls(*(int(number) for number in name.split("x")))
-        except (ValueError, TypeError) as fault:
+            striping, replicas, mirrors = (int(number) for number in text("layout", name).split("x"))
+        except ValueError as fault:
             raise InputError(f"layout {name!r}: write D_s, D_r and D_m as in 2x3x1") from fault
+        return cls(striping, replicas, mirrors)
 
     @property
     def disks(self) -> int:
@@ -75,6 +83,7 @@ class Layouts:
         """Those that a mask or numbers choose."""
         return Layouts(self.striping[chosen], self.replicas[chosen], self.mirrors[chosen])
 
+    @takes(mirrors=optional(COUNT))
     def mirrored(self, mirrors: int | None) -> "Layouts":
         """Those with so many mirrors, all of them where any number will do."""
         return self if mirrors is None else self.where(self.mirrors == mirrors)
@@ -83,9 +92,10 @@ class Layouts:
         return Layout(int(self.striping[number]), int(self.replicas[number]), int(self.mirrors[number]))
 
 
+@takes(disks=COUNT, most_replicas=COUNT)
 @lru_cache(maxsize=1024)
 def layouts(disks: int, most_replicas: int = MOST_REPLICAS) -> Layouts:
-    """Every layout of `disks` disks with at most that many replicas on a disk."""
+    """Every layout of `disks` disks with at most that many replicas on a disk. Raises InputError for none of either."""
     factors = [factor for factor in range(1, disks + 1) if disks % factor == 0]
     found = [
         (disks // (mirrors * replicas), replicas, mirrors)

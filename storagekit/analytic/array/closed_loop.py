@@ -11,11 +11,18 @@ from numpy.typing import NDArray
 from scipy.special import betaln, gammaln
 
 from storagekit.analytic.array.positioning import Numbers
+from storagekit.checks import require_broadcast
+from storagekit.kinds import AMOUNT, COUNT, MOST_COUNTED, POSITIVE, SPAN, TIME, Kind, takes, unchecked
 
 # the sums below have a removable pole at r = 1
 _LEAST_SHAPE = 1 + 1e-6
+# places, and r of the product form; whole only in practice
+_PLACES = Kind(least=1, most=MOST_COUNTED).each
+# requests: the differences of the sums below lose their digits beyond
+_REQUESTS = Kind(least=0, most=1e9).each
 
 
+@takes(require_broadcast, places=_PLACES, outstanding=_REQUESTS, shape=_PLACES)
 def waiting_at_choice(places: Numbers, outstanding: Numbers, shape: Numbers = 1.0) -> NDArray:
     """n such that 1/(n + 1) has its mean over the choices that a place makes: what a mean distance goes with.
 
@@ -29,15 +36,17 @@ def waiting_at_choice(places: Numbers, outstanding: Numbers, shape: Numbers = 1.
     others = shape * np.maximum(np.asarray(places, float) - 1, 1e-9)
     whole = betaln(shape, others)
     few = np.exp(betaln(shape - 1, others) - whole) - np.exp(betaln(shape - 1, others + outstanding) - whole)
-    return 1 / (few / outstanding - idle_place(places, outstanding - 1, shape) / 2) - 1
+    return 1 / (few / outstanding - unchecked(idle_place)(places, outstanding - 1, shape) / 2) - 1
 
 
+@takes(require_broadcast, places=_PLACES, outstanding=_REQUESTS, shape=_PLACES)
 def idle_place(places: Numbers, outstanding: Numbers, shape: Numbers = 1.0) -> NDArray:
     """Probability that none of the requests is at a place: B(r, b + Q) / B(r, b)."""
     others = shape * np.maximum(np.asarray(places, float) - 1, 1e-9)
     return np.exp(betaln(shape, others + outstanding) - betaln(shape, others))
 
 
+@takes(require_broadcast, places=_PLACES, outstanding=_REQUESTS, servers=COUNT.up_to(1000).each)
 def staffed(places: Numbers, outstanding: Numbers, servers: NDArray) -> NDArray:
     """Share of the time that a server works at places with so many each, a request occupying one of them.
 
@@ -48,7 +57,7 @@ def staffed(places: Numbers, outstanding: Numbers, servers: NDArray) -> NDArray:
     outstanding = np.broadcast_to(np.maximum(outstanding, 1.0), np.broadcast(outstanding, servers).shape)
     others = servers * np.maximum(np.asarray(places, float) - 1, 1e-9)
     works = np.ones(outstanding.shape)
-    for found in range(int(np.max(servers))):
+    for found in range(int(np.max(servers, initial=0))):
         left = outstanding - found
         ways = gammaln(outstanding + 1) - gammaln(found + 1) - gammaln(np.maximum(left, 0) + 1)
         chance = np.exp(ways + betaln(found + servers, np.maximum(left, 0) + others) - betaln(servers, others))
@@ -56,12 +65,14 @@ def staffed(places: Numbers, outstanding: Numbers, servers: NDArray) -> NDArray:
     return works
 
 
+@takes(require_broadcast, waiting=_REQUESTS, time=TIME.each, more=SPAN.each, share=POSITIVE)
 def shape_of(waiting: NDArray, time: NDArray, more: NDArray, share: float) -> NDArray:
     """r of the service 1 + (r - 1)/n that falls as fast as from `time` to `more` when `waiting` grows by a `share`."""
     fall = np.maximum(1 - more / time, 0) * (1 + share) / share
     return 1 + fall * waiting / np.maximum(1 - fall, 1e-3)
 
 
+@takes(require_broadcast, places=_PLACES, queue=Kind(least=1e-9, most=1e9).each, variation=AMOUNT.each, shape=_PLACES)
 def busy_share(places: Numbers, queue: Numbers, variation: Numbers, shape: Numbers = 1.0) -> NDArray:
     """Share of the time that a place works, with `queue` outstanding for each; variation: squared, of the service time.
 
@@ -75,9 +86,10 @@ def busy_share(places: Numbers, queue: Numbers, variation: Numbers, shape: Numbe
     """
     places, queue = np.asarray(places, float), np.asarray(queue, float)
     met = np.maximum(1 - 1 / (places * queue), 0)
-    left = 1 / places + (1 - 1 / places) * (1 + np.minimum(variation, 1)) / 2
+    left = 1 / places + (1 - 1 / places) * (1 + np.minimum(np.asarray(variation, float), 1)) / 2
     whole, square = 1 + met * queue, met * (1 - left)
     # the smaller root of square U^2 - whole U + queue, in the form that holds for a square of 0
     busy = 2 * queue / (whole + np.sqrt(whole**2 - 4 * square * queue))
-    ratio = (1 - idle_place(places, places * queue, shape)) / (1 - idle_place(places, places * queue))
+    idle = unchecked(idle_place)
+    ratio = (1 - idle(places, places * queue, shape)) / (1 - idle(places, places * queue))
     return np.minimum(busy * ratio, 1)

@@ -14,15 +14,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.analytic.array import equations
-from storagekit.analytic.array.closed_loop import busy_share, shape_of, staffed, waiting_at_choice
+from storagekit.analytic.array import closed_loop, equations
 from storagekit.analytic.array.elevator import Scheduler, crowding_of
+from storagekit.analytic.array.equations import DISKS
 from storagekit.analytic.array.positioning import ALONE, Numbers, Spindle
-from storagekit.analytic.array.shapes import Shapes
-from storagekit.checks import require, require_number
+from storagekit.analytic.array.shapes import Columns, Shapes
+from storagekit.checks import numbers, require, require_broadcast, require_number, shown
+from storagekit.errors import InputError
+from storagekit.kinds import AMOUNT, COUNT, POSITIVE, SHARE, SPAN, a, takes, unchecked
 
 # by what share of a queue its service is differenced
 _STEP = 0.1
+# asked with what has been looked at
+_waiting_at_choice, _busy_share = unchecked(closed_loop.waiting_at_choice), unchecked(closed_loop.busy_share)
+_shape_of, _staffed = unchecked(closed_loop.shape_of), unchecked(closed_loop.staffed)
+_crowding_of, _unpropagated_share = unchecked(crowding_of), unchecked(equations.unpropagated_share)
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Load:
 
     read_share: reads among requests; background: share of the writes whose copies are propagated in idle time; queue:
     outstanding requests for each disk; locality: L, by which distances are divided; data: size of the data set in
-    capacities of one drive.
+    capacities of one drive. Raises InputError where one is out of range, or arrays do not broadcast.
     """
 
     read_share: Numbers
@@ -46,18 +52,22 @@ class Load:
         _within("queue", self.queue, np.nextafter(0, 1), 1e9, "above 0 requests for each disk")
         _within("locality", self.locality, 1e-6, 1e9, "above 0")
         _within("data", self.data, np.nextafter(0, 1), 1e9, "above 0 drive capacities")
+        require_broadcast(**vars(self))
 
     @property
     def unpropagated(self) -> NDArray:
         """p of equation 8."""
         reads = np.asarray(self.read_share, float)
         writes = 1 - reads
-        return equations.unpropagated_share(reads, writes * self.background, writes * (1 - np.asarray(self.background)))
+        return _unpropagated_share(reads, writes * self.background, writes * (1 - np.asarray(self.background)))
 
     @property
     def settled_once(self) -> NDArray:
         """Writes that count like reads, because only their first copy is written in the foreground."""
         return (1 - np.asarray(self.read_share, float)) * self.background
+
+
+_LOAD = a(Load, "what is asked of an array, single_load(0.7, 0.0, 4.0, 1.0, 1.0)")
 
 
 def single_load(read_share: float, background: float, queue: float, locality: float, data: float) -> Load:
@@ -77,20 +87,60 @@ class Costs:
     disk_time: NDArray
     busy: NDArray
 
+    @takes(disks=POSITIVE.each)
     def throughput(self, disks: Numbers) -> NDArray:
         """Requests a second."""
+        require_broadcast(disks=disks, layouts=self.busy)
         return np.asarray(disks, float) * self.busy / self.disk_time
 
 
+def _shapes(label: str, value: Shapes) -> Shapes:
+    """The value. Raises InputError unless it has what `Shapes` have, an array of each."""
+    missing = [name for name in Columns.__annotations__ if not isinstance(getattr(value, name, None), np.ndarray)]
+    if missing:
+        raise InputError(
+            f"{label}: given {shown(value)}; give layouts(12), or shapes as Columns.of([Shape()]) has them"
+        )
+    return value
+
+
+def _together(load: Load, layouts: Shapes, **arrays) -> None:
+    require_broadcast(layouts=layouts.heads, **vars(load), **arrays)
+
+
+def _whole(load: Load, layouts: Shapes, used: NDArray, **arrays) -> None:
+    _together(load, layouts, used=used, **arrays)
+    all_of_them = np.broadcast_shapes(np.shape(used), layouts.heads.shape, *map(np.shape, vars(load).values()))
+    require(
+        np.shape(used) == all_of_them, "used of shape", str(np.shape(used)), f"{all_of_them}, as load and layouts are"
+    )
+
+
+@takes(
+    _whole,
+    spindle=a(Spindle, "the view of a drive, spindle(load_drive(name))"),
+    load=_LOAD,
+    layouts=_shapes,
+    disks=DISKS.each,
+    used=AMOUNT.each,
+    scheduler=a(Scheduler, "a scheduler that formulas know, RLOOK() or RSATF()"),
+)
 def costs(spindle: Spindle, load: Load, layouts: Shapes, disks: Numbers, used: NDArray, scheduler: Scheduler) -> Costs:
-    """The costs where a disk's data and its replicas take a share `used` of the cylinders (0 to 1, last axis: layout)."""
+    """The costs where a disk's data and its replicas take a share `used` of the cylinders (0 to 1, last axis: layout).
+
+    Raises InputError for what is none of these, and for arrays that do not go with the layouts.
+    """
     reach = spindle.reach(used / np.asarray(load.locality))
     disk_time, busy = _occupied(spindle, load, layouts, disks, reach, scheduler)
     return Costs(_latency(spindle, load, layouts, reach), disk_time, busy)
 
 
+@takes(_together, load=_LOAD, layouts=_shapes, disks=DISKS.each)
 def used_share(load: Load, layouts: Shapes, disks: Numbers) -> NDArray:
-    """Cylinders of a disk that hold data or replicas, above 1 where the layout does not fit."""
+    """Cylinders of a disk that hold data or replicas, above 1 where the layout does not fit.
+
+    Raises InputError for what is none of these, and for arrays that do not go with the layouts.
+    """
     return np.multiply(load.data, layouts.room) / np.asarray(disks, float)
 
 
@@ -117,9 +167,9 @@ def _occupied(
     turned = spindle.revolution * layouts.turned
     alone = spindle.mean_seek(reach) + arc / 2
     places, outstanding = np.divide(disks, heads), np.multiply(disks, load.queue)
-    seen, reads = visible(p, heads, written, *_beside_reads(spindle, layouts, reach, alone, load.queue))
+    seen, reads = unchecked(visible)(p, heads, written, *_beside_reads(spindle, layouts, reach, alone, load.queue))
     # each head makes all writes, and no other has taken some before it
-    crowding = reads * crowding_of(heads) + (1 - reads) * ALONE
+    crowding = reads * _crowding_of(heads) + (1 - reads) * ALONE
 
     def chosen_among(crowd: NDArray) -> NDArray:
         others = np.maximum(seen * crowd - (heads - 1) * reads, 1)
@@ -127,22 +177,22 @@ def _occupied(
 
     def total(read: NDArray, chosen: NDArray) -> NDArray:
         write = spindle.overhead + chosen + turned
-        return occupied(load, layouts, spindle.overhead + read, write, spindle.write_settle)
+        return unchecked(occupied)(load, layouts, spindle.overhead + read, write, spindle.write_settle)
 
     # how fast a disk gets with its queue, as if that were not so; then the queue as it is
-    crowd = np.broadcast_to(waiting_at_choice(places, outstanding), reach.shape)
+    crowd = np.broadcast_to(_waiting_at_choice(places, outstanding), reach.shape)
     slow, fast = (total(time, time) for time in (chosen_among(crowd), chosen_among(crowd * (1 + _STEP))))
-    shape = shape_of(crowd, slow, fast, _STEP)
-    chosen = chosen_among(waiting_at_choice(places, outstanding, shape))
+    shape = _shape_of(crowd, slow, fast, _STEP)
+    chosen = chosen_among(_waiting_at_choice(places, outstanding, shape))
     # what a mean queue leaves idle, then what a read gains from the choice among idle heads
     first = total(chosen, chosen)
     square = chosen**2 / 3 + p * (1 - p) * turned**2
     variation = square * ((p + (1 - p) * written) / first) ** 2
-    busy = busy_share(places, load.queue * heads * seen, variation, shape)
+    busy = _busy_share(places, load.queue * heads * seen, variation, shape)
     if np.all(heads == 1):
         return first, busy
     # a read keeps one disk of its mirror busy, a write all of them
-    shared = (1 - reads) * busy + reads * np.minimum(busy, staffed(places, outstanding, heads))
+    shared = (1 - reads) * busy + reads * np.minimum(busy, _staffed(places, outstanding, heads))
     busy = np.where(heads > 1, shared, busy)
     idle = np.where(heads > 1, 1 - busy, 0)
     none = (1 - idle) ** heads
@@ -166,6 +216,7 @@ def _beside_reads(
     return np.where(own, write / read, 1.0), np.where(own, last + (harmonic - last) * waiting, harmonic)
 
 
+@takes(require_broadcast, p=SHARE.each, heads=COUNT.each, written=COUNT.each, longer=POSITIVE.each, last=POSITIVE.each)
 def visible(p: Numbers, heads: NDArray, written: NDArray, longer: Numbers, last: Numbers) -> tuple[NDArray, NDArray]:
     """Requests that wait at a disk for each of those of its mirror, and the share of reads in its accesses.
 
@@ -179,12 +230,14 @@ def visible(p: Numbers, heads: NDArray, written: NDArray, longer: Numbers, last:
     return present / heads / (p / heads + (1 - p) * longer * last), p / accesses
 
 
+@takes(_together, load=_LOAD, layouts=_shapes, read=SPAN.each, write=SPAN.each, settle=SPAN.each)
 def occupied(load: Load, layouts: Shapes, read: NDArray, write: NDArray, settle: Numbers) -> NDArray:
-    """Disk seconds of a mean request: one access `read`, or as many accesses `write` as disks are written at once."""
+    """Disk seconds of a mean request: one access `read`, or as many accesses `write` as disks are written at once.
+    Raises InputError for arrays that do not go with the layouts."""
     p = load.unpropagated
     return p * read + load.settled_once * settle + (1 - p) * layouts.written * (write + settle)
 
 
 def _within(label: str, values: Numbers, least: float, most: float, rule: str) -> None:
-    values = np.asarray(values, float)
+    values = numbers(label, values)
     require((values >= least) & (values <= most), label, values, rule)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.positioning import ALONE, Numbers, Spindle
+from storagekit.kinds import MOST_COUNTED, Kind, takes
 
 
 class Scheduler(ABC):
@@ -53,6 +54,7 @@ class RSATF(Scheduler):
         return spindle.least(reach, arc, np.broadcast_to(waiting, np.shape(reach)))
 
 
+@takes(heads=Kind(least=1, most=MOST_COUNTED).each)
 def crowding_of(heads: Numbers) -> NDArray:
     """How much denser requests are before an elevator than elsewhere, of h elevators that take from among the same.
 

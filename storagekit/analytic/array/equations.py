@@ -6,18 +6,20 @@ even angles of one cylinder, D = D_s D_r; p `share` of requests that do not prop
 requests in one stroke of a disk; L `locality`, by which the paper divides S; T_o `overhead`, seconds.
 
 Every argument is a number or an array, NumPy's or JAX's; arrays broadcast, and JAX differentiates where the formula is
-smooth. The overhead is in no time but those of equations 15 and 16. An SR-Mirror, D_m copies on different disks, is
-approximated by D_r D_m in the place of D_r (srarray, section 2.5).
+smooth. What a formula cannot have raises InputError. The overhead is in no time but those of equations 15 and 16. An
+SR-Mirror, D_m copies on different disks, is approximated by D_r D_m in the place of D_r (srarray, section 2.5).
 
 Source: Yu et al., Trading capacity for performance in a disk array, OSDI 2000 (srarray), sections 2.1 to 2.5.
 """
 
+import inspect
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from storagekit.errors import InputError
+from storagekit.checks import require, require_broadcast
+from storagekit.kinds import AMOUNT, COUNT, MOST_COUNTED, POSITIVE, SHARE, SPAN, TIME, Call, Kind, takes, unchecked
 
 # a number or an array, NumPy's or JAX's
 Number = Any
@@ -25,6 +27,24 @@ Number = Any
 MOST_REPLICAS = 6
 # section 2.4: up to here requests are too sparse for a stroke, and a seek is a random one
 SPARSE_QUEUE = 3
+# a number of disks, whole only in practice
+DISKS = Kind(least=1, most=MOST_COUNTED)
+# what the arguments of the formulas are, by name
+_KINDS = {
+    "full_seek": SPAN,
+    "revolution": TIME,
+    "overhead": SPAN,
+    "service": TIME,
+    "disks": DISKS,
+    "copies": DISKS,
+    "striping": POSITIVE,
+    "replicas": POSITIVE,
+    "share": SHARE,
+    "queue": POSITIVE,
+    "locality": POSITIVE,
+    "outstanding": AMOUNT,
+    "one_disk": AMOUNT,
+}
 
 
 class Aspect(NamedTuple):
@@ -34,6 +54,15 @@ class Aspect(NamedTuple):
     replicas: Any
 
 
+def _formula(function: Call) -> Call:
+    """A formula that looks at what it is given: each argument by its name, and whether arrays broadcast."""
+    # where nothing seeks there is no best shape
+    kinds = _KINDS | ({"full_seek": TIME} if function.__name__.startswith(("best_", "unbounded_")) else {})
+    held = {name: kinds[name].each for name in inspect.signature(function).parameters}
+    return takes(require_broadcast, **held)(function)
+
+
+@_formula
 def seek_mirrored(full_seek, copies):
     """Mean seek of the nearest of D heads, each at an independent uniform distance.
 
@@ -45,6 +74,7 @@ def seek_mirrored(full_seek, copies):
     return full_seek / (2 * copies + 1)
 
 
+@_formula
 def seek_striped(full_seek, disks):
     """Mean seek where each of D disks uses 1/D of its cylinders.
 
@@ -55,6 +85,7 @@ def seek_striped(full_seek, disks):
     return full_seek / (3 * disks)
 
 
+@_formula
 def rotation_even(revolution, replicas):
     """Mean rotational wait for the nearest of D replicas at even angles.
 
@@ -65,6 +96,7 @@ def rotation_even(revolution, replicas):
     return revolution / (2 * replicas)
 
 
+@_formula
 def rotation_random(revolution, replicas):
     """Mean rotational wait for the nearest of D replicas at independent uniform angles.
 
@@ -75,6 +107,7 @@ def rotation_random(revolution, replicas):
     return revolution / (replicas + 1)
 
 
+@_formula
 def rotation_write_all(revolution, replicas):
     """Mean rotation until all of D replicas at even angles are written.
 
@@ -82,9 +115,10 @@ def rotation_write_all(revolution, replicas):
 
     Source: srarray, equation 3.
     """
-    return revolution - rotation_even(revolution, replicas)
+    return revolution - revolution / (2 * replicas)
 
 
+@_formula
 def read_latency(full_seek, revolution, striping, replicas, locality: Number = 1.0):
     """Mean latency of a random read, seconds.
 
@@ -95,6 +129,7 @@ def read_latency(full_seek, revolution, striping, replicas, locality: Number = 1
     return seek_striped(full_seek / locality, striping) + rotation_even(revolution, replicas)
 
 
+@_formula
 def best_read(full_seek, revolution, disks, locality: Number = 1.0) -> Aspect:
     """The aspect of D disks with the least read latency, 1 <= D_r <= D.
 
@@ -105,6 +140,7 @@ def best_read(full_seek, revolution, disks, locality: Number = 1.0) -> Aspect:
     return best_mixed(full_seek, revolution, disks, 1.0, locality)
 
 
+@_formula
 def best_read_latency(full_seek, revolution, disks, locality: Number = 1.0):
     """Mean read latency at the best aspect, seconds.
 
@@ -115,6 +151,7 @@ def best_read_latency(full_seek, revolution, disks, locality: Number = 1.0):
     return read_latency(full_seek, revolution, *best_read(full_seek, revolution, disks, locality), locality)
 
 
+@_formula
 def write_latency(full_seek, revolution, striping, replicas, locality: Number = 1.0):
     """Mean latency of a write that propagates all its copies in the foreground, seconds.
 
@@ -125,6 +162,14 @@ def write_latency(full_seek, revolution, striping, replicas, locality: Number = 
     return seek_striped(full_seek / locality, striping) + rotation_write_all(revolution, replicas)
 
 
+def _some(reads, background_writes, foreground_writes):
+    """Raises InputError where there is no request of any sort."""
+    require_broadcast(reads=reads, background_writes=background_writes, foreground_writes=foreground_writes)
+    requests = reads + background_writes + foreground_writes
+    require(requests > 0, "requests", requests, "some: give reads or writes above 0")
+
+
+@takes(_some, reads=AMOUNT.each, background_writes=AMOUNT.each, foreground_writes=AMOUNT.each)
 def unpropagated_share(reads, background_writes, foreground_writes):
     """Share of requests, 0 to 1, that do not propagate copies in the foreground; arguments are counts, rates or shares.
 
@@ -136,6 +181,7 @@ def unpropagated_share(reads, background_writes, foreground_writes):
     return unpropagated / (unpropagated + foreground_writes)
 
 
+@_formula
 def mixed_latency(full_seek, revolution, striping, replicas, share, locality: Number = 1.0):
     """Mean latency over reads and writes, seconds.
 
@@ -147,6 +193,7 @@ def mixed_latency(full_seek, revolution, striping, replicas, share, locality: Nu
     return share * reads + (1 - share) * write_latency(full_seek, revolution, striping, replicas, locality)
 
 
+@_formula
 def best_mixed(full_seek, revolution, disks, share, locality: Number = 1.0) -> Aspect:
     """The aspect of D disks with the least mixed latency, 1 <= D_r <= D; pure striping where p <= 1/2.
 
@@ -157,6 +204,7 @@ def best_mixed(full_seek, revolution, disks, share, locality: Number = 1.0) -> A
     return best_rlook(full_seek, revolution, disks, share, SPARSE_QUEUE, locality)
 
 
+@_formula
 def best_mixed_latency(full_seek, revolution, disks, share, locality: Number = 1.0):
     """Mean latency over reads and writes at the best aspect, seconds.
 
@@ -168,6 +216,7 @@ def best_mixed_latency(full_seek, revolution, disks, share, locality: Number = 1
     return mixed_latency(full_seek, revolution, *best, share, locality)
 
 
+@_formula
 def rlook_service(full_seek, revolution, striping, replicas, share, queue, locality: Number = 1.0):
     """Mean time of one request in an RLOOK stroke of q requests, seconds.
 
@@ -180,6 +229,7 @@ def rlook_service(full_seek, revolution, striping, replicas, share, queue, local
     return seek + rotation
 
 
+@_formula
 def best_rlook(full_seek, revolution, disks, share, queue, locality: Number = 1.0) -> Aspect:
     """The aspect of D disks with the least RLOOK service time, 1 <= D_r <= D; pure striping where p <= 1/2.
 
@@ -193,6 +243,7 @@ def best_rlook(full_seek, revolution, disks, share, queue, locality: Number = 1.
     return Aspect(disks / replicas, replicas)
 
 
+@_formula
 def best_rlook_latency(full_seek, revolution, disks, share, queue, locality: Number = 1.0):
     """Mean RLOOK service time at the best aspect, seconds.
 
@@ -204,6 +255,7 @@ def best_rlook_latency(full_seek, revolution, disks, share, queue, locality: Num
     return rlook_service(full_seek, revolution, *best, share, queue, locality)
 
 
+@_formula
 def disk_throughput(overhead, service):
     """Requests a second of one busy disk whose requests take T_o + T seconds.
 
@@ -214,6 +266,7 @@ def disk_throughput(overhead, service):
     return 1 / (overhead + service)
 
 
+@_formula
 def array_throughput(disks, outstanding, one_disk):
     """Requests a second of D disks that serve `one_disk` a second each, Q `outstanding` at disks chosen at random.
 
@@ -221,9 +274,10 @@ def array_throughput(disks, outstanding, one_disk):
 
     Source: srarray, equation 16.
     """
-    return disks * (1 - idle_share(disks, outstanding)) * one_disk
+    return disks * (1 - unchecked(idle_share)(disks, outstanding)) * one_disk
 
 
+@_formula
 def idle_share(disks, outstanding):
     """Probability that none of Q outstanding requests is at a given one of D disks.
 
@@ -234,6 +288,7 @@ def idle_share(disks, outstanding):
     return (1 - 1 / disks) ** outstanding
 
 
+@_formula
 def unbounded_replicas(
     full_seek, revolution, disks, share: Number = 1.0, queue: Number = SPARSE_QUEUE, locality: Number = 1.0
 ):
@@ -246,13 +301,12 @@ def unbounded_replicas(
     return _namespace(square).clip(square, 0, None) ** 0.5
 
 
+@takes(optimum=AMOUNT, disks=COUNT, most=COUNT)
 def practical_replicas(optimum: float, disks: int, most: int = MOST_REPLICAS) -> int:
     """The largest factor of `disks` that is neither above `optimum` nor above `most`; 1 where the optimum is below it.
 
     Raises InputError for less than one disk or replica. Source: srarray, sections 2.3 (factors) and 4.1 (at most six).
     """
-    if disks < 1 or most < 1:
-        raise InputError(f"{disks} disks with at most {most} replicas: give at least 1 of each")
     # a hair of slack: an optimum that is whole on paper must not lose a factor to rounding
     limit = max(1.0, min(optimum * (1 + 1e-12), most))
     return max(factor for factor in range(1, min(disks, int(limit)) + 1) if disks % factor == 0)

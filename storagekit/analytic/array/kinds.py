@@ -10,11 +10,14 @@ from scipy import optimize
 from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.costs import Costs, Load, costs
 from storagekit.analytic.array.elevator import Scheduler
-from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
+from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, Spindle, spindle
 from storagekit.checks import require_whole
 from storagekit.drive import Drive
 from storagekit.errors import InputError
+from storagekit.kinds import COUNT, POSITIVE, a, hold, several, takes, unchecked
 
+# asked with what has been looked at
+_costs = unchecked(costs)
 # a share of the cylinders may be this much above one by rounding
 _SLACK = 1 + 1e-9
 
@@ -27,12 +30,18 @@ class Kind:
     count: int
     capacity: float
 
+    def __post_init__(self):
+        hold(self, spindle=a(Spindle, "the view of a drive, spindle(load_drive(name))"), count=COUNT, capacity=POSITIVE)
+
 
 @dataclass(frozen=True)
 class Population:
     """All disks of an array."""
 
     kinds: tuple[Kind, ...]
+
+    def __post_init__(self):
+        hold(self, kinds=several(a(Kind), 1, "kinds of disks"))
 
     @property
     def disks(self) -> int:
@@ -65,8 +74,11 @@ def population(drive: Drive | DriveFigures | Sequence, disks: int, overhead: flo
             different.append([one, 1])
         else:
             same[1] += 1
+    # these raise for what is no drive
+    views = [spindle(one, overhead) for one, _ in different]
     mean = sum(one.capacity * count for one, count in different) / disks
-    return Population(tuple(Kind(spindle(one, overhead), count, one.capacity / mean) for one, count in different))
+    found = zip(views, different, strict=True)
+    return Population(tuple(Kind(view, count, one.capacity / mean) for view, (one, count) in found))
 
 
 def _alike(one, other) -> bool:
@@ -89,6 +101,7 @@ class Shared:
         return np.all(self.used <= _SLACK, axis=0)
 
 
+@takes(disks=a(Population), load=a(Load), layouts=a(Layouts), scheduler=a(Scheduler))
 def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Scheduler) -> Shared:
     """Costs where every disk is equally busy: one disk's share of the data is inverse to the time its requests take.
 
@@ -100,7 +113,7 @@ def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Sch
     def each(requests: NDArray) -> list[Costs]:
         used = np.minimum(_used(disks, load, layouts, requests), 1.0)
         return [
-            costs(kind.spindle, load, layouts, disks.disks, row, scheduler)
+            _costs(kind.spindle, load, layouts, disks.disks, row, scheduler)
             for kind, row in zip(disks.kinds, used, strict=True)
         ]
 

@@ -15,18 +15,59 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from storagekit.checks import require, require_broadcast
+from storagekit.kinds import COUNT, MOST_COUNTED, SHARE, SPAN, TIME, Kind, takes
+
 # the mean times are smooth in the seek's part of seek + arc: linear between these points is right to 1e-5
 _PARTS = np.linspace(0.0, 1.0, 401)
 # what quadrature over a measured curve needs for 0.1 percent
 _SEEK_SAMPLES = 64
 _TIMES = 193
+# heads, or requests of which one head takes the nearest, which need not be a whole number
+_COPIES = Kind(least=1, most=MOST_COUNTED).each
+# of which some are idle by chance: the ways to choose among more are beyond a float64
+_CHANCED = 1000
 
 
+def _linear(full: ArrayLike, arc: ArrayLike, copies: ArrayLike, idle: ArrayLike = 1.0) -> None:
+    """Raises InputError where these do not go together."""
+    require_broadcast(full=full, arc=arc, copies=copies, idle=idle)
+    full, arc, idle, copies = np.broadcast_arrays(full, arc, idle, copies)
+    require(full + arc > 0, "seek and arc together", full + arc, "above 0", "s")
+    if np.all(idle == 1) and copies.dtype.kind == "f":
+        return
+    require(copies.ndim > 0, "copies of shape", "()", "[.., layout]: give them in an array")
+    if np.any(idle < 1):
+        whole = (copies <= _CHANCED) & (copies == np.round(copies))
+        require(whole, "copies", copies, f"a whole number, at most {_CHANCED}, where some are not idle")
+    require(copies == _column(copies), "copies", copies, "the same for all but the last axis")
+
+
+def _last(full: ArrayLike, arc: ArrayLike, copies: ArrayLike) -> None:
+    # whole numbers, whatever holds them
+    _linear(full, arc, np.asarray(copies).astype(int))
+
+
+def _sampled(seeks: ArrayLike, arc: ArrayLike, copies: ArrayLike, idle: ArrayLike = 1.0) -> None:
+    """Raises InputError where these do not go together."""
+    sampled, one_each = np.shape(seeks), np.shape(seeks)[:1]
+    require(
+        len(sampled) == 2 and 0 not in sampled, "seeks of shape", str(sampled), "[layout, sample], at least one of each"
+    )
+    for label, value in (("arc", arc), ("copies", copies)):
+        require(
+            np.shape(value) == one_each, f"{label} of shape", str(np.shape(value)), f"{one_each}, one for each layout"
+        )
+    require(np.shape(idle) in ((), one_each), "idle of shape", str(np.shape(idle)), f"() or {one_each}, as arc is")
+
+
+@takes(_linear, full=SPAN.each, arc=SPAN.each, copies=_COPIES, idle=SHARE.each)
 def least_linear(full: ArrayLike, arc: ArrayLike, copies: NDArray, idle: ArrayLike = 1.0) -> NDArray:
     """Mean of the least of `copies` times, with seeks linear in the distance of two uniform points, `full` end to end.
 
     Each head but one is there to choose with probability `idle`; where none is, the request takes what comes. The last
-    axis of full and arc is that of copies.
+    axis of full and arc is that of copies. Raises InputError where both are 0, and for more than 1000 heads of which some may
+    be away, or not a whole number of them.
     """
     full, arc, idle, copies = np.broadcast_arrays(full, arc, idle, copies)
     if np.all(idle == 1) and copies.dtype.kind == "f":
@@ -34,8 +75,8 @@ def least_linear(full: ArrayLike, arc: ArrayLike, copies: NDArray, idle: ArrayLi
     if np.all(idle == 1):
         return _looked_up(full, arc, copies, _least_table)
     total = (1 - idle) ** copies * _looked_up(full, arc, np.ones_like(copies), _least_table)
-    column = copies.reshape(-1, copies.shape[-1])[0]
-    for free in range(1, int(column.max()) + 1):
+    column = _column(copies)
+    for free in range(1, int(column.max(initial=0)) + 1):
         some = column >= free
         ways = np.array([comb(int(n), free) for n in column[some]], float)
         weight = ways * idle[..., some] ** free * (1 - idle[..., some]) ** (column[some] - free)
@@ -44,6 +85,7 @@ def least_linear(full: ArrayLike, arc: ArrayLike, copies: NDArray, idle: ArrayLi
     return total
 
 
+@takes(_last, full=SPAN.each, arc=SPAN.each, copies=COUNT.each)
 def most_linear(full: ArrayLike, arc: ArrayLike, copies: NDArray) -> NDArray:
     """Mean of the most of `copies` times, with seeks as in `least_linear`."""
     full, arc, copies = np.broadcast_arrays(full, arc, copies)
@@ -53,12 +95,17 @@ def most_linear(full: ArrayLike, arc: ArrayLike, copies: NDArray) -> NDArray:
 def _looked_up(full, arc, copies, table) -> NDArray:
     whole = full + arc
     part = full / whole
-    column = copies.reshape(-1, copies.shape[-1])[0]
+    column = _column(copies)
     found = np.empty(whole.shape)
     for n in np.unique(column):
         same = column == n
         found[..., same] = np.interp(part[..., same], _PARTS, table(int(n)))
     return found * whole
+
+
+def _column(copies: NDArray) -> NDArray:
+    """The number at each place of the last axis, the same all along the others."""
+    return copies.reshape(-1, copies.shape[-1])[0] if copies.size else copies.reshape(-1)
 
 
 def _least_of_some(full, arc, copies) -> NDArray:
@@ -117,6 +164,7 @@ def _area(time, full):
     return np.where(time < 0, time, within)
 
 
+@takes(power=Kind(least=0, above=True).each)
 def distances(power: ArrayLike = 2.0) -> NDArray:
     """Distances of density k (1 - d)^(k - 1), each as likely as the others: the middles of equal shares, last axis.
 
@@ -126,6 +174,7 @@ def distances(power: ArrayLike = 2.0) -> NDArray:
     return 1 - (1 - middle) ** (1 / np.asarray(power, float)[..., None])
 
 
+@takes(_sampled, seeks=SPAN.each, arc=TIME.each, copies=COUNT.each, idle=SHARE.each)
 def least_sampled(seeks: NDArray, arc: NDArray, copies: NDArray, idle: ArrayLike = 1.0) -> NDArray:
     """`least_linear` for any curve: `seeks`, shape (layout, sample), equally likely; arc, copies and idle, a layout each."""
     exceeds, step = _exceeds(seeks, arc)
@@ -135,6 +184,7 @@ def least_sampled(seeks: NDArray, arc: NDArray, copies: NDArray, idle: ArrayLike
     return np.trapezoid(chosen, axis=1) * step
 
 
+@takes(_sampled, seeks=SPAN.each, arc=TIME.each, copies=COUNT.each)
 def most_sampled(seeks: NDArray, arc: NDArray, copies: NDArray) -> NDArray:
     """`most_linear` for any curve, arguments as in `least_sampled`."""
     exceeds, step = _exceeds(seeks, arc)

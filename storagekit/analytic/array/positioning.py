@@ -16,8 +16,14 @@ from storagekit.analytic.array.equations import seek_striped
 from storagekit.checks import require_not_negative, require_positive, require_seconds
 from storagekit.drive import Drive
 from storagekit.errors import InputError
+from storagekit.kinds import SPAN, TIME, hold, text, unchecked
 
 Numbers = float | NDArray
+_SPANS, _TIMES = SPAN.each, TIME.each
+# asked with what has been looked at
+_distances, _seek_striped = unchecked(nearest_of_several.distances), unchecked(seek_striped)
+_least_linear, _most_linear = unchecked(nearest_of_several.least_linear), unchecked(nearest_of_several.most_linear)
+_least_sampled, _most_sampled = unchecked(nearest_of_several.least_sampled), unchecked(nearest_of_several.most_sampled)
 # how much denser requests are before an elevator that has them for itself than elsewhere
 ALONE = 1.5
 
@@ -39,6 +45,7 @@ class DriveFigures:
     name: str = "linear seek"
 
     def __post_init__(self):
+        hold(self, name=text)
         for label in ("full_seek", "revolution", "capacity"):
             require_positive(label, getattr(self, label))
         for label in ("overhead", "write_settle"):
@@ -96,7 +103,10 @@ class Spindle(ABC):
 
 @dataclass(frozen=True)
 class Linear(Spindle):
-    """Seeks linear in distance; figures may be arrays, one drive for each question."""
+    """Seeks linear in distance; figures may be arrays, one drive for each question.
+
+    Raises InputError where one is below 0, or a revolution 0.
+    """
 
     full_seek: Numbers
     revolution: Numbers
@@ -105,11 +115,14 @@ class Linear(Spindle):
 
     assumption = "seek time is linear in distance"
 
+    def __post_init__(self):
+        hold(self, full_seek=_SPANS, revolution=_TIMES, overhead=_SPANS, write_settle=_SPANS)
+
     def hop(self, reach):
         return np.multiply(self.full_seek, reach)
 
     def mean_seek(self, reach):
-        return seek_striped(self.hop(reach), 1)
+        return _seek_striped(self.hop(reach), 1)
 
     def mean_square_seek(self, reach):
         return self.hop(reach) ** 2 / 6
@@ -118,10 +131,10 @@ class Linear(Spindle):
         return self.hop(reach) / (crowding * (np.asarray(waiting) - 1) + 3)
 
     def least(self, reach, arc, copies, idle=1.0):
-        return nearest_of_several.least_linear(self.hop(reach), arc, copies, idle)
+        return _least_linear(self.hop(reach), arc, copies, idle)
 
     def most(self, reach, arc, copies):
-        return nearest_of_several.most_linear(self.hop(reach), arc, copies)
+        return _most_linear(self.hop(reach), arc, copies)
 
 
 @dataclass(frozen=True)
@@ -165,7 +178,7 @@ class Curve(Spindle):
 
     def stroke(self, reach, waiting, crowding=ALONE):
         # distances with the density (1 - d)^k: the mean is the elevator's, and exact for one request
-        samples = nearest_of_several.distances(crowding * (np.asarray(waiting, float) - 1) + 2)
+        samples = _distances(crowding * (np.asarray(waiting, float) - 1) + 2)
         return self.hop(np.asarray(reach, float)[..., None] * samples).mean(axis=-1)
 
     def least(self, reach, arc, copies, idle=1.0):
@@ -174,23 +187,21 @@ class Curve(Spindle):
         idle = np.broadcast_to(idle, copies.shape)
         many = copies > 1
         if many.any():
-            found[many] = nearest_of_several.least_sampled(
-                self._samples(reach[many]), arc[many], copies[many], idle[many]
-            )
+            found[many] = _least_sampled(self._samples(reach[many]), arc[many], copies[many], idle[many])
         return found
 
     def most(self, reach, arc, copies):
         found = np.array(np.broadcast_to(self.mean_seek(reach) + arc / 2, copies.shape))
         many = copies > 1
         if many.any():
-            found[many] = nearest_of_several.most_sampled(self._samples(reach[many]), arc[many], copies[many])
+            found[many] = _most_sampled(self._samples(reach[many]), arc[many], copies[many])
         return found
 
     def _distance(self, reach) -> NDArray:
         return np.asarray(reach, float) * (self.times.size - 1)
 
     def _samples(self, reach) -> NDArray:
-        return self.hop(np.asarray(reach, float)[..., None] * nearest_of_several.distances())
+        return self.hop(np.asarray(reach, float)[..., None] * _distances())
 
 
 def spindle(drive: Drive | DriveFigures, overhead: float | None = None) -> Linear | Curve:

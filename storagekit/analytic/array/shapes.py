@@ -6,6 +6,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from storagekit.kinds import AMOUNT, COUNT, NUMBER, POSITIVE, hold
+
 
 class Shapes(Protocol):
     """Many layouts of the same disks, an array with a number for each.
@@ -36,7 +38,7 @@ class Shapes(Protocol):
 class Shape:
     """One of `Shapes`, in numbers. pool: disks that work off one queue where they are more than the `heads`, as the
     neighbours on a ring, which share with further ones. group: disks of which a write occupies `written`, where they are not
-    mirrors."""
+    mirrors. Raises InputError where a number is out of range."""
 
     replicas: int = 1
     heads: int = 1
@@ -45,6 +47,9 @@ class Shape:
     room: float = 1.0
     pool: int = 0
     group: int = 0
+
+    def __post_init__(self):
+        hold(self, replicas=COUNT, heads=COUNT, written=COUNT, turned=AMOUNT, room=POSITIVE, pool=NUMBER, group=NUMBER)
 
 
 @dataclass(frozen=True)

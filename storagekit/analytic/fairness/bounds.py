@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.checks import require, require_each_positive
+from storagekit.checks import numbers, require, require_broadcast, require_each_positive, require_takes, shown
+from storagekit.errors import InputError
+from storagekit.kinds import AMOUNT, COUNT, a, takes
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,13 @@ class Side:
     def __post_init__(self):
         require_each_positive("weight", self.weight)
         _require_least("largest cost at the brick", self.largest, 0)
-        _require_least("largest batchcost", self.batch, 0)
-        _require_least("bricks", self.bricks, 1)
-        _require_least("coordinators", self.coordinators, 1)
+        if self.largest_anywhere is not None:
+            _require_least("largest cost at any brick", self.largest_anywhere, 0)
+        if self.largest_batch is not None:
+            _require_least("largest batchcost", self.largest_batch, 0, endless=True)
+        COUNT.each("bricks", self.bricks)
+        COUNT.each("coordinators", self.coordinators)
+        require_broadcast(**{name: value for name, value in vars(self).items() if value is not None})
         anywhere, here = np.broadcast_arrays(self.anywhere, self.largest)
         require(anywhere >= here, "largest cost at any brick", anywhere, "at least the largest at the brick itself")
 
@@ -61,10 +67,19 @@ class Side:
         return np.asarray(self.largest if self.largest_batch is None else self.largest_batch, float)
 
 
+_SIDE = a(Side, "what a bound must know of a stream, Side(weight=1, largest=8)")
 # of one side of equation 8: the cost that its queues multiply, and how many batches are added to D_SFQ
 Reading = Callable[[Side], tuple[ArrayLike, ArrayLike]]
 
 
+def _reading(label: str, value: Reading) -> Reading:
+    if not callable(value):
+        raise InputError(f"{label}: given {shown(value)}; give printed or repaired, as equation 8 is read")
+    require_takes(label, value, ["side"])
+    return value
+
+
+@takes(side=_SIDE)
 def printed(side: Side) -> tuple[ArrayLike, ArrayLike]:
     """Equation 8 as the paper has it: the largest cost at that brick, and D_SFQ + 1 batches, also of several coordinators.
 
@@ -74,6 +89,7 @@ def printed(side: Side) -> tuple[ArrayLike, ArrayLike]:
     return side.largest, 1
 
 
+@takes(side=_SIDE)
 def repaired(side: Side) -> tuple[ArrayLike, ArrayLike]:
     """Equation 8 with the largest cost at any brick, and D_SFQ + n batches of a stream with n coordinators.
 
@@ -82,6 +98,7 @@ def repaired(side: Side) -> tuple[ArrayLike, ArrayLike]:
     return side.anywhere, side.coordinators
 
 
+@takes(f=_SIDE, g=_SIDE)
 def bound_one_server(f: Side, g: Side, depth: ArrayLike) -> NDArray:
     """The most unfairness of SFQ(D) on one server, `depth` requests D in service at once.
 
@@ -90,10 +107,12 @@ def bound_one_server(f: Side, g: Side, depth: ArrayLike) -> NDArray:
     Source: dsfq, theorem 1, equation 4.
     """
     _require_least("depth", depth, 0)
+    require_broadcast(f=_first(f), g=_first(g), depth=depth)
     each = np.asarray(f.largest, float) / f.weight + np.asarray(g.largest, float) / g.weight
-    return each * (np.asarray(depth) + 1)
+    return each * (np.asarray(depth, float) + 1)
 
 
+@takes(f=_SIDE, g=_SIDE, reading=_reading)
 def bound_total(f: Side, g: Side, depth: ArrayLike, waiting: ArrayLike, reading: Reading) -> NDArray:
     """The most unfairness of TOTAL-DSFQ, of the work of all bricks.
 
@@ -108,7 +127,13 @@ def bound_total(f: Side, g: Side, depth: ArrayLike, waiting: ArrayLike, reading:
     """
     _require_least("depth", depth, 0)
     _require_least("waiting", waiting, 0)
+    require_broadcast(f=_first(f), g=_first(g), depth=depth, waiting=waiting)
     return _of_one(f, depth, waiting, reading) + _of_one(g, depth, waiting, reading)
+
+
+def _first(side: Side) -> NDArray:
+    """One of each of the cases that a side is of."""
+    return np.zeros(np.broadcast_shapes(*(np.shape(value) for value in vars(side).values() if value is not None)))
 
 
 def _of_one(side: Side, depth: ArrayLike, waiting: ArrayLike, reading: Reading) -> NDArray:
@@ -119,6 +144,7 @@ def _of_one(side: Side, depth: ArrayLike, waiting: ArrayLike, reading: Reading) 
     return (queues * cost + (waiting + batches) * side.batch) / weight
 
 
+@takes(require_broadcast, weight=numbers, minimum=numbers)
 def delay_factor(weight: ArrayLike, minimum: ArrayLike) -> NDArray:
     """How many times its cost a request may be delayed for its stream to keep a minimum share of every brick.
 
@@ -143,6 +169,7 @@ def delay_factor(weight: ArrayLike, minimum: ArrayLike) -> NDArray:
     return (weight / minimum - 1) / others
 
 
+@takes(require_broadcast, work=AMOUNT.each, share=numbers, largest=numbers, others=numbers, depth=numbers)
 def floor(work: ArrayLike, share: ArrayLike, largest: ArrayLike, others: ArrayLike, depth: ArrayLike) -> NDArray:
     """The least work that a brick does for a stream with a minimum share, in an interval in which it is backlogged there.
 
@@ -155,18 +182,24 @@ def floor(work: ArrayLike, share: ArrayLike, largest: ArrayLike, others: ArrayLi
     Source: theorem 1 of dsfq between the stream, whose delays of at most `delay_factor` make its weight m, and each of the
     others, whose weights then sum to 1 - m, summed over these.
     """
-    return np.asarray(share, float) * work - shortfall(share, largest, others, depth)
+    return np.asarray(share, float) * np.asarray(work, float) - shortfall(share, largest, others, depth)
 
 
+@takes(require_broadcast, share=numbers, largest=numbers, others=numbers, depth=numbers)
 def shortfall(share: ArrayLike, largest: ArrayLike, others: ArrayLike, depth: ArrayLike) -> NDArray:
     """How far a stream may fall behind its minimum share of a brick, as in `floor`: (D + 1) ((1 - m) c_f + m sum of c_g)."""
     share = np.asarray(share, float)
     require((share > 0) & (share <= 1), "minimum share", share, "above 0 and at most 1")
     for label, value in (("largest cost", largest), ("others' largest costs", others), ("depth", depth)):
         _require_least(label, value, 0)
-    return (np.asarray(depth) + 1) * ((1 - share) * largest + share * others)
+    return (np.asarray(depth, float) + 1) * ((1 - share) * largest + share * others)
 
 
-def _require_least(label: str, values: ArrayLike, least: int) -> None:
-    given = np.asarray(values)
-    require(given >= least, label, given, f"at least {least}")
+def _require_least(label: str, values: ArrayLike, least: int, endless: bool = False) -> None:
+    given = numbers(label, values)
+    require(
+        (given >= least) & (endless | (given < np.inf)),
+        label,
+        given,
+        f"at least {least}{'' if endless else ' and finite'}",
+    )

@@ -17,10 +17,11 @@ from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
 from storagekit.analytic.fairness.bounds import delay_factor
-from storagekit.analytic.fairness.maxmin import MaxMin, max_min_rates
+from storagekit.analytic.fairness.maxmin import STREAMS, MaxMin, max_min_rates
+from storagekit.kinds import takes
 
-# of a rate, between two rounds
-_STILL = 1e-12
+# of the largest rate, between two rounds; rounding alone may move rates by 1e-11
+_STILL = 1e-10
 _ROUNDS = 20_000
 
 
@@ -46,6 +47,7 @@ class _Brick(NamedTuple):
         return np.minimum(np.maximum(self.weight * height - self.elsewhere, self.least * height), self.demand)
 
 
+@takes(**STREAMS)
 def hybrid_rates(
     capacity: ArrayLike,
     weights: ArrayLike,

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.checks import require, require_each_positive
+from storagekit.checks import numbers, require, require_broadcast, require_each_positive
+from storagekit.kinds import takes
 
 
 class WaterLevel(NamedTuple):
@@ -21,6 +22,7 @@ class WaterLevel(NamedTuple):
     service: NDArray
 
 
+@takes(other=numbers, weights=numbers, capacity=numbers)
 def water_level(other: ArrayLike, weights: ArrayLike, capacity: ArrayLike) -> WaterLevel:
     """The long-run rates under TOTAL-DSFQ of streams that are all backlogged at a set S of bricks.
 
@@ -38,9 +40,11 @@ def water_level(other: ArrayLike, weights: ArrayLike, capacity: ArrayLike) -> Wa
 
     Raises InputError unless rates and capacity are 0 or more, weights above 0, and all finite. Source: dsfq, theorem 3.
     """
+    require_broadcast(other=other, weights=weights)
     other, weights = np.broadcast_arrays(np.asarray(other, float), np.asarray(weights, float))
     capacity = np.asarray(capacity, float)
     require(other.ndim > 0 and other.shape[-1] > 0, "streams", 0, "at least 1, along the last axis")
+    require_broadcast(rates_elsewhere=other[..., 0], capacity=capacity)
     for label, values in (("rate elsewhere", other), ("capacity", capacity)):
         require((values >= 0) & np.isfinite(values), label, values, "0 or more and finite")
     require_each_positive("weight", weights)

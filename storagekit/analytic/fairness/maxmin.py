@@ -14,6 +14,7 @@ computed from the cut and not taken from the solver.
 """
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,9 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from storagekit.binding import Binding
-from storagekit.checks import require, require_each_positive
+from storagekit.checks import numbers, require, require_each_positive, shown
+from storagekit.errors import InputError
+from storagekit.kinds import NUMBER, takes
 
 # of sums of shares, rounded
 _ROUNDING = 1e-12
@@ -46,8 +49,10 @@ class MaxMin:
     demand: Float[np.ndarray, "stream brick"]
     bottleneck: Bool[np.ndarray, "stream brick"]
 
+    @takes(stream=NUMBER)
     def binding(self, stream: int) -> Binding:
         """What holds one stream back: its bricks, with what it gets of what they serve, or its demand."""
+        require(stream < len(self.rates), "stream", stream, f"one of 0 to {len(self.rates) - 1}")
         full = np.flatnonzero(self.bottleneck[stream])
         if not full.size:
             demand = float(self.demand[stream].sum())
@@ -58,6 +63,19 @@ class MaxMin:
         return Binding(f"{'bricks' if full.size > 1 else 'brick'} {names}", float(here), float(served), remedy)
 
 
+def _reach(label: str, value: ArrayLike) -> np.ndarray:
+    given = np.asarray(value)
+    if given.dtype.kind != "b" and not (given.dtype.kind in "iuf" and np.all((given == 0) | (given == 1))):
+        raise InputError(f"{label} {shown(value)}: give True or False for each stream and brick, [stream, brick]")
+    return given.astype(bool)
+
+
+STREAMS = MappingProxyType({
+    "capacity": numbers, "weights": numbers, "reach": _reach, "demand": numbers, "minimum": numbers
+})  # fmt: skip
+
+
+@takes(**STREAMS)
 def max_min_rates(
     capacity: ArrayLike,
     weights: ArrayLike,
@@ -91,7 +109,6 @@ def max_min_rates(
 
 def _checked(capacity, weights, reach, demand, minimum) -> tuple[np.ndarray, ...]:
     """Everything as arrays of the shapes they have, a demand of 0 where a stream does not reach."""
-    reach = np.asarray(reach, bool)
     require(
         reach.ndim == 2 and reach.size > 0, "reach of shape", str(reach.shape), "[stream, brick], at least one of each"
     )

@@ -14,13 +14,24 @@ from jaxtyping import Array, Bool, Float, Shaped
 from numpy.typing import ArrayLike
 
 from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_each_positive
+from storagekit.checks import numbers, require, require_each_positive, shown
+from storagekit.errors import InputError
+from storagekit.kinds import takes
 from storagekit.lanes import INSTANT
 
 # as a log in float32 has it
 _INSTANT = float(np.float32(INSTANT))
 
 
+def _flags(label: str, value: Bool[AnyArray, "..."]) -> Bool[np.ndarray, "..."]:
+    """The value. Raises InputError unless all of it is true or false."""
+    given = np.asarray(value)
+    if given.dtype.kind != "b" and given.size:
+        raise InputError(f"{label} {shown(value)}: give True or False after each event")
+    return given.astype(bool)
+
+
+@takes(served=numbers, weights=numbers, backlogged=_flags, gap=numbers)
 def largest_unfairness(
     served: Shaped[AnyArray, "event stream *lanes"],
     weights: ArrayLike,
@@ -43,11 +54,15 @@ def largest_unfairness(
     cost, joint, away = _log(served, backlogged, gap, "event", "stream")
     require(cost.shape[1] == 2, "streams", cost.shape[1], "2: unfairness is between the two of a pair")
     require_each_positive("weight", weights)
+    require(
+        np.shape(weights)[:1] == (2,), "weights of shape", str(np.shape(weights)), "one for each of the two streams"
+    )
     normalized = cost / _with_lanes(np.asarray(weights, float), cost.ndim - 1, "weights")[None]
     apart = normalized[:, 0] - normalized[:, 1]
     return np.maximum(_largest_fall(apart, joint, away), _largest_fall(-apart, joint, away))
 
 
+@takes(normalized=numbers, backlogged=_flags, gap=numbers)
 def worst_interval(
     normalized: Float[np.ndarray, "event stream"],
     backlogged: Bool[np.ndarray, " event"],
@@ -58,6 +73,9 @@ def worst_interval(
     normalized: what was served at each event, over the weights of the two streams. backlogged, gap: as there, of one run. For
     short logs: every beginning of a period is held against every end.
     """
+    require(normalized.ndim == 2, "normalized of shape", str(normalized.shape), "[event, stream]: of one run")
+    require(normalized.shape[1] == 2, "streams", normalized.shape[1], "2: unfairness is between the two of a pair")
+    normalized, backlogged, gap = _log(normalized, backlogged, gap, "event", "stream")
     path = (normalized[:, 0] - normalized[:, 1]).cumsum()
     best, away, begins = (0.0, 0, 0), np.inf, [0]
     for event, (now, gone) in enumerate(zip(backlogged, gap, strict=True)):
@@ -69,6 +87,7 @@ def worst_interval(
     return best[1], best[2]
 
 
+@takes(served=numbers, total=numbers, share=numbers, backlogged=_flags, gap=numbers)
 def largest_drop(
     served: Shaped[AnyArray, "event *lanes"],
     total: Shaped[AnyArray, "event *lanes"],

@@ -5,20 +5,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.forkjoin.parts import Disk
 from storagekit.analytic.queueing import response_mg1
-from storagekit.checks import require, require_positive
+from storagekit.kinds import COUNT, MOST_EXACT, RATE, SIZE, a, takes
 
 _GRID = 2**14
+_PARTS = {
+    "disk": a(Disk, "Disk.like(load_drive(name))"),
+    "unit": SIZE.up_to(MOST_EXACT),
+    "blocks": COUNT,
+    "disks": COUNT,
+}
 
 
+@takes(**_PARTS)
 def latest(disk: Disk, unit: float, blocks: int, disks: int) -> float:
     """Mean time of the last of `disks` disks to serve `blocks` blocks of `unit` bytes, all idle at first, seconds.
 
     The sum of 2 `blocks` independent uniform times by its distribution on a grid (fast Fourier transform), and of the latest
-    of them the integral of 1 - F^D.
+    of them the integral of 1 - F^D. Raises InputError for no blocks or disks, or a unit of none.
     """
-    require(blocks >= 1, "blocks", blocks, "at least 1")
-    require(disks >= 1, "disks", disks, "at least 1")
-    require_positive("unit", unit, "bytes")
     constant = blocks * float(disk.transfer(unit))
     span = blocks * 2 * (disk.seek + disk.rotation)
     if span == 0:
@@ -45,6 +49,7 @@ def _uniform(width: float, step: float) -> NDArray:
     return points
 
 
+@takes(**_PARTS, rate=RATE.each)
 def completion_bounds(disk: Disk, unit: float, blocks: int, disks: int, rate: ArrayLike) -> tuple[NDArray, NDArray]:
     """Bounds of the mean time to complete a request of `blocks` blocks on each of `disks` disks, `rate` requests a second.
 
@@ -55,7 +60,6 @@ def completion_bounds(disk: Disk, unit: float, blocks: int, disks: int, rate: Ar
     saturation on.
     """
     rate = np.asarray(rate, float)
-    require(rate >= 0, "rate", rate, "0 or more")
     mean = blocks * float(disk.mean(unit))
     variance = blocks * disk.variance()
     second = variance + mean**2

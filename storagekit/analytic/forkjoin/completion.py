@@ -11,22 +11,27 @@ from numpy.typing import NDArray
 from storagekit.analytic.forkjoin.random_requests import draw, most_blocks, work
 from storagekit.analytic.forkjoin.recursion import Paths, Stream, completion_times
 from storagekit.analytic.forkjoin.striped_system import StripedSystem
-from storagekit.checks import require, require_whole
+from storagekit.checks import numbers, require
+from storagekit.kinds import COUNT, SEED, a, several
 
 # the interval halved so often is 6e-5 of saturation
 _HALVINGS = 14
+# JAX takes no more of a number into a key
+_SEED = SEED.up_to(2**32 - 1)
 
 
 class Simulation:
     """A stream of requests for each of several systems, drawn once.
 
     systems: they may differ in everything but the share of writes. seeds: independent streams. requests: of each; the first
-    tenth is warm-up. `draws` are their random numbers. Raises InputError where systems have different shares of writes.
+    tenth is warm-up. `draws` are their random numbers. Raises InputError where systems have different shares of writes,
+    for no systems, seeds or requests, seeds that are alike, and more of all of them than fit in memory.
     """
 
     def __init__(self, systems: Sequence[StripedSystem], seeds: Sequence[int], requests: int):
+        systems = several(a(StripedSystem), of="systems")("systems", systems)
         require(len(systems) > 0, "systems", 0, "at least one")
-        require_whole("requests", requests)
+        requests, seeds = COUNT("requests", requests), several(_SEED, of="numbers")("seeds", seeds)
         shares = sorted({system.write_share for system in systems})
         require(len(shares) == 1, "write shares", shares, "the same for all systems: the streams are common to them")
         self.systems = tuple(systems)
@@ -45,7 +50,8 @@ class Simulation:
     def completion(self, rates: NDArray) -> Float[np.ndarray, "system load seed"]:
         """Mean seconds to complete a request, `rates` requests a second `[system, load]` or `[system, load, seed]`; infinite
         from saturation on, where it only grows."""
-        rates = np.asarray(rates, float)
+        rates = numbers("rates", rates).astype(float)
+        require(rates.ndim in (2, 3), "rates of shape", str(rates.shape), "[system, load] or [system, load, seed]")
         rates = rates[..., None] if rates.ndim == 2 else rates
         require((rates > 0) & (rates < np.inf), "rates", rates, "above 0 and finite")
         gap = jnp.asarray(self.draws.gap[:, None, None, :] / rates, jnp.float32)

@@ -11,15 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.queueing import response_mm1
-from storagekit.checks import require, require_whole
+from storagekit.checks import require, require_broadcast
+from storagekit.kinds import COUNT, RATE, TIME, takes
 
 
+@takes(queues=COUNT)
 def harmonic(queues: int) -> float:
     """H_N = 1 + 1/2 + ... + 1/N: the mean of the latest of N exponential times of mean 1."""
-    require_whole("queues", queues)
     return float(np.sum(1.0 / np.arange(1, queues + 1)))
 
 
+@takes(require_broadcast, rate=RATE.each, service=TIME.each)
 def response_two(rate: ArrayLike, service: ArrayLike) -> NDArray:
     """Mean response time of two queues, exact.
 
@@ -33,6 +35,7 @@ def response_two(rate: ArrayLike, service: ArrayLike) -> NDArray:
     return np.where(load < 1, (12 - load) / 8, 1) * response_mm1(rate, service)
 
 
+@takes(require_broadcast, rate=RATE.each, service=TIME.each, queues=COUNT)
 def response_scaled(rate: ArrayLike, service: ArrayLike, queues: int) -> NDArray:
     """Nelson and Tantawi's approximation for N queues of two or more; exact for two.
 
@@ -40,7 +43,6 @@ def response_scaled(rate: ArrayLike, service: ArrayLike, queues: int) -> NDArray
 
     Source: Nelson and Tantawi, as for `response_two`; within 5% of simulation up to N = 32.
     """
-    require_whole("queues", queues)
     if queues == 1:
         return response_mm1(rate, service)
     load = _load(rate, service)
@@ -48,6 +50,7 @@ def response_scaled(rate: ArrayLike, service: ArrayLike, queues: int) -> NDArray
     return np.where(load < 1, grown + 4 / 11 * (1 - grown) * load, 1) * response_two(rate, service)
 
 
+@takes(require_broadcast, rate=RATE.each, service=TIME.each, queues=COUNT)
 def response_interpolated(rate: ArrayLike, service: ArrayLike, queues: int) -> NDArray:
     """Varma and Makowski's interpolation: exact as the load goes to 0 and as it goes to 1, straight between; exact for two.
 
@@ -60,6 +63,7 @@ def response_interpolated(rate: ArrayLike, service: ArrayLike, queues: int) -> N
     return np.where(load < 1, light + (heavy(queues) - light) * load, 1) * response_mm1(rate, service)
 
 
+@takes(require_broadcast, rate=RATE.each, service=TIME.each, queues=COUNT)
 def response_bounds(rate: ArrayLike, service: ArrayLike, queues: int) -> tuple[NDArray, NDArray]:
     """Below: a mean wait and the latest of N service times. Above: the latest of N independent response times.
 
@@ -70,16 +74,14 @@ def response_bounds(rate: ArrayLike, service: ArrayLike, queues: int) -> tuple[N
     Baccelli, Makowski and Shwartz, The fork-join queue and related systems with synchronization constraints,
     Advances in Applied Probability 21(3), 1989.
     """
-    _load(rate, service)
     alone = response_mm1(rate, service)
     part = np.asarray(service, float)
     return alone - part + harmonic(queues) * part, harmonic(queues) * alone
 
 
+@takes(queues=COUNT)
 def heavy(queues: int) -> float:
     """V_N of `response_interpolated`: (1 - rho) R_N / S as the load goes to 1. In whole numbers, for its terms cancel."""
-    require_whole("queues", queues)
-    queues = int(queues)
     require(queues <= 64, "queues", queues, "at most 64: the terms of the sum grow like 2^N")
 
     def inner(r: int) -> Fraction:
@@ -89,8 +91,5 @@ def heavy(queues: int) -> float:
 
 
 def _load(rate: ArrayLike, service: ArrayLike) -> NDArray:
-    """rho = rate S. Raises InputError for a rate below 0, or a service time that is not above 0."""
-    rate, service = np.asarray(rate, float), np.asarray(service, float)
-    require(rate >= 0, "rate", rate, "0 or more")
-    require(service > 0, "service", service, "above 0")
-    return rate * service
+    """rho = rate S."""
+    return np.asarray(rate, float) * np.asarray(service, float)

@@ -13,9 +13,10 @@ import numpy as np
 from jaxtyping import Array
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.checks import require_not_negative, require_positive, require_seconds, require_whole
+from storagekit.checks import require_not_negative, require_positive, require_seconds
 from storagekit.drive import Drive
 from storagekit.drive.seek import mean_seek
+from storagekit.kinds import COUNT, SPACE, SPAN, a, flag, hold, takes, text
 from storagekit.units import MB, SECTOR
 
 
@@ -34,12 +35,14 @@ class Disk:
     name: str = "disk"
 
     def __post_init__(self):
+        hold(self, name=text)
         for label, meaning in (("seek", "seek"), ("rotation", "revolution")):
             require_not_negative(f"{self.name}: {label}", getattr(self, label), "s")
             require_seconds(f"{self.name}: {label}", getattr(self, label), meaning)
         require_positive(f"{self.name}: rate", self.rate, "bytes a second")
 
     @classmethod
+    @takes(drive=a(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")'))
     def like(cls, drive: Drive) -> Disk:
         """A disk with the means of a mechanical drive: seeks between random cylinders with the command's overhead, half a
         turn, a megabyte at random addresses; that the times are uniform is the model's and not the drive's."""
@@ -51,25 +54,31 @@ class Disk:
         passing = float(jnp.mean(drive.locate(cast(Array, address), cast(Array, count)).transfer))
         return cls(seek, float(drive.revolution) / 2, MB / passing, drive.name)
 
+    @takes(unit=SPACE.each)
     def transfer(self, unit: ArrayLike) -> NDArray:
         """Seconds that `unit` bytes take to pass."""
-        return np.asarray(unit, float) / self.rate
+        return self._passing(unit)
 
+    @takes(unit=SPACE.each)
     def mean(self, unit: ArrayLike) -> NDArray:
         """Mean time of a block of `unit` bytes: seek, rotation and transfer (swift, section 5.1)."""
-        return self.seek + self.rotation + self.transfer(unit)
+        return self.seek + self.rotation + self._passing(unit)
 
     def variance(self) -> float:
         """Variance of the time of a block, whatever its size: of two independent uniform times."""
         return (self.seek**2 + self.rotation**2) / 3
 
+    @takes(unit=SPACE.each)
     def slowest(self, unit: ArrayLike) -> NDArray:
         """The longest that a block can take."""
-        return 2 * (self.seek + self.rotation) + self.transfer(unit)
+        return 2 * (self.seek + self.rotation) + self._passing(unit)
 
     def times(self, unit: float, seek: NDArray, rotation: NDArray) -> NDArray:
         """Times of blocks of `unit` bytes for random numbers in [0, 1), in their precision."""
         return 2 * self.seek * seek + 2 * self.rotation * rotation + unit / self.rate
+
+    def _passing(self, unit: ArrayLike) -> NDArray:
+        return np.asarray(unit, float) / self.rate
 
 
 @dataclass(frozen=True)
@@ -89,18 +98,22 @@ class Host:
     duplex: bool = False
 
     def __post_init__(self):
+        hold(self, duplex=flag)
         require_positive("host speed", self.speed, "instructions a second")
         for label in ("per_packet", "per_byte", "per_check_byte"):
             require_not_negative(f"host {label}", getattr(self, label))
 
+    @takes(size=SPACE.each)
     def seconds(self, size: ArrayLike) -> NDArray:
         """To send or to receive a packet of `size` bytes."""
         return (self.per_packet + self.per_byte * np.asarray(size, float)) / self.speed
 
+    @takes(sending=SPAN, receiving=SPAN)
     def busy(self, sending: float, receiving: float) -> float:
         """Seconds that the busiest processor works where there are so many to send and to receive."""
         return max(sending, receiving) if self.duplex else sending + receiving
 
+    @takes(size=SPACE.each)
     def check_seconds(self, size: ArrayLike) -> NDArray:
         """To take `size` bytes into check data."""
         return self.per_check_byte * np.asarray(size, float) / self.speed
@@ -121,10 +134,12 @@ class Network:
     switched: bool = False
 
     def __post_init__(self):
+        hold(self, switched=flag)
         require_positive("network rate", self.rate, "bytes a second")
         require_not_negative("token acquisition", self.acquisition, "s")
-        require_whole("rings", self.rings)
+        hold(self, rings=COUNT)
 
+    @takes(size=SPACE.each)
     def seconds(self, size: ArrayLike) -> NDArray:
         """How long a packet of `size` bytes holds a ring or a link, the token's way to its sender included."""
         return self.acquisition + np.asarray(size, float) / self.rate

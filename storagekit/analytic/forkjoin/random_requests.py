@@ -10,8 +10,11 @@ from jaxtyping import Array, Float
 
 from storagekit.analytic.forkjoin.parts import Disk
 from storagekit.analytic.forkjoin.striping import Striping
-from storagekit.checks import require
+from storagekit.checks import require, require_whole
 from storagekit.workload.randomness import fraction, words
+
+# a few GB of random numbers
+_MOST = 10**8
 
 
 class Draws(NamedTuple):
@@ -31,8 +34,12 @@ class Draws(NamedTuple):
 def draw(seeds: list[int], requests: int, blocks: int) -> Draws:
     """`Draws` of `requests` requests of at most `blocks` blocks for each seed. A block has the same numbers whatever else is
     drawn."""
-    require(requests >= 1, "requests", requests, "at least 1")
+    require_whole("requests", requests)
     require(len(set(seeds)) == len(seeds) > 0, "seeds", seeds, "different from one another, at least one")
+    drawn = requests * len(seeds) * blocks
+    require(
+        drawn <= _MOST, "blocks of all requests", drawn, f"at most {_MOST}: simulate fewer requests, seeds or blocks"
+    )
     key = jnp.stack([jax.random.key_data(jax.random.key(seed)) for seed in seeds], axis=1)
     one, other = (np.asarray(part) for part in _fractions(key, requests, 2 + blocks))
     return Draws(-np.log1p(-one[..., 0]), one[..., 1], other[..., 1], one[..., 2:], other[..., 2:])

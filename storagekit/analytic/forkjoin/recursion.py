@@ -13,6 +13,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from numpy.typing import ArrayLike
 
+from storagekit.checks import require, require_broadcast, shown, traced
+from storagekit.errors import InputError
+from storagekit.kinds import SPAN, Kind, a
+
+# float32 has no finer times beyond it than minutes
+_SPANS, _TRANSIT = SPAN.up_to(1e9).each, Kind(least=-1e9, most=1e9, unit="s").each
+
 
 class Stream(NamedTuple):
     """Requests in the order in which they come, and what they ask of each disk.
@@ -69,7 +76,6 @@ class _Busy(NamedTuple):
         return _Busy(disk, port, sending, receiving)
 
 
-@jax.jit
 def completion_times(stream: Stream, paths: Paths | None = None) -> Float[Array, "request *lanes"]:
     """Seconds from each request's arrival to its completion: the client has the last of its blocks, or, of a write, the last
     acknowledgement.
@@ -83,7 +89,15 @@ def completion_times(stream: Stream, paths: Paths | None = None) -> Float[Array,
     every packet by 1% where disks are the limit, by 10% where a ring is two thirds as busy as they are; where the client's
     processor is the limit and seven tenths busy, by 8% if it has one for each direction, and by 32% if one does both
     (tests/analytic/forkjoin/test_network.py).
+
+    Raises InputError for times below 0 or not finite, but for a transit, which may be negative, and for shapes that disagree.
     """
+    stream = _stream(stream)
+    return _completion_times(stream, None if paths is None else _paths(paths, stream))
+
+
+@jax.jit
+def _completion_times(stream: Stream, paths: Paths | None) -> Float[Array, "request *lanes"]:
     if paths is None:
         nothing = path(0.0, np.zeros(stream.work.shape[-1]), 0.0, 0.0, 0.0)
         paths = Paths(nothing, nothing)
@@ -95,6 +109,48 @@ def completion_times(stream: Stream, paths: Paths | None = None) -> Float[Array,
 
     _, taken = jax.lax.scan(step, _Busy(each, each, alone, alone), stream)
     return taken
+
+
+def _stream(given: Stream) -> Stream:
+    """The stream, in arrays. Raises InputError where it is none."""
+    gap, read, work, blocks = a(Stream, "Stream(gap, read, work, blocks)")("stream", given)
+    gap, work, blocks = (_SPANS(label, part) for label, part in (("gap", gap), ("work", work), ("blocks", blocks)))
+    if not traced(read) and np.asarray(read).dtype.kind != "b":
+        raise InputError(f"read {shown(read)}: give True or False for each request")
+    gap, read, work, blocks = (part if traced(part) else jnp.asarray(part) for part in (gap, read, work, blocks))
+    shapes = f"gap {gap.shape}, read {read.shape}, work {work.shape}, blocks {blocks.shape}"
+    fits = min(gap.ndim, read.ndim) > 0 and min(work.ndim, blocks.ndim) > 1
+    fits = fits and len({len(part) for part in (gap, read, work, blocks)}) == 1 and work.shape[-1] > 0
+    require(fits, "shapes", shapes, "[request, *lanes] and [request, *lanes, disk], of as many requests")
+    require_broadcast(gap=gap, read=read, work=work[..., 0], blocks=blocks[..., 0])
+    require_broadcast(work=work, blocks=blocks)
+    return Stream(gap, read, work, blocks)
+
+
+def _paths(given: Paths, stream: Stream) -> Paths:
+    """The ways, in arrays. Raises InputError where they are none, or not those of the stream's disks."""
+    ways = []
+    for name, way in zip(Paths._fields, a(Paths, "Paths(read, write)")("paths", given), strict=True):
+        parts = a(Path, "Path(out, offset, port, transit, receive)")(name, way)._asdict()
+        kinds = {part: _TRANSIT if part == "transit" else _SPANS for part in parts}
+        held = {part: kinds[part](f"{name} {part}", value) for part, value in parts.items()}
+        ways.append(
+            Path(
+                **{
+                    part: value if traced(value) else jnp.asarray(np.asarray(value, np.float32))
+                    for part, value in held.items()
+                }
+            )
+        )
+        offset, disks = ways[-1].offset, stream.work.shape[-1]
+        require(
+            offset.shape[-1:] == (disks,), f"{name} offset of shape", str(offset.shape), f"[.., {disks}], one a disk"
+        )
+        alone = {part: value for part, value in ways[-1]._asdict().items() if part != "offset"}
+        shapes = {part: value.shape for part, value in alone.items()}
+        require(len({*shapes.values()}) == 1, f"{name} of shapes", shapes, "one shape, for each of the lanes")
+        require_broadcast(gap=stream.gap[0], work=stream.work[0, ..., 0], offset=offset[..., 0], **alone)
+    return Paths(*ways)
 
 
 def _way(paths: Paths, read: Array) -> Path:

@@ -12,6 +12,7 @@ from storagekit.analytic.forkjoin.parts import Disk, Host, Network
 from storagekit.analytic.forkjoin.recursion import Paths, path
 from storagekit.analytic.forkjoin.striping import Striping
 from storagekit.checks import require, require_not_negative, require_share
+from storagekit.kinds import RATE, a, hold, takes
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,11 @@ class StripedSystem:
     control: float = 64.0
 
     def __post_init__(self):
+        hold(self, disk=a(Disk), striping=a(Striping), network=a(Network), client=a(Host), agent=a(Host))
         require_share("write share", self.write_share)
         require_not_negative("control packet", self.control, "bytes")
 
+    @takes(rate=RATE.each)
     def utilization(self, rate: ArrayLike) -> dict[str, NDArray]:
         """Share of the time that each resource is busy at `rate` requests a second; of several disks or agents, the
         busiest."""

@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Bool
 from numpy.typing import NDArray
 
-from storagekit.checks import require, require_positive, require_whole, written
+from storagekit.checks import require, require_positive, written
+from storagekit.kinds import COUNT, MOST_COUNTED, NUMBER, SHARE, hold, takes
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Striping:
         require_positive("request", self.request, "bytes")
         require_positive("unit", self.unit, "bytes")
         blocks = self.request / self.unit
-        for label, least in (("disks", 1), ("groups", 0), ("failed", 0)):
-            require_whole(label, getattr(self, label), least)
+        hold(self, disks=COUNT, groups=NUMBER, failed=NUMBER)
+        require(blocks <= MOST_COUNTED, "blocks in a request", blocks, f"at most {MOST_COUNTED}: give a larger unit")
         require(
             blocks >= 1 and abs(blocks - round(blocks)) < 1e-6,
             "unit of",
@@ -92,11 +93,13 @@ class Striping:
         """Which disks have failed: the first of the first `failed` groups."""
         return (np.arange(self.disks) % self.members == 0) & (self.group_of < self.failed)
 
+    @takes(write_share=SHARE)
     def accesses(self, write_share: float) -> float:
         """Blocks read or written for a request on average, on all disks. A read takes as many where disks have failed."""
         written = self.rows * (self.disks - self.failed) if self.groups else self.blocks
         return (1 - write_share) * self.blocks + write_share * written
 
+    @takes(write_share=SHARE)
     def busiest(self, write_share: float) -> float:
         """Blocks of a request on the disk that has most of them, on average: where one of its group has failed, one of every
         row."""

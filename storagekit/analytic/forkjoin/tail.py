@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.forkjoin.parts import Disk
-from storagekit.checks import require
+from storagekit.kinds import SPACE, Kind, a, takes
 
 _POINTS = 64
 # theta times the slowest positioning and a small transfer: from thousands of sessions with little spread to one alone
 _LEAST, _MOST = 1e-2, 1e4
 _TRANSFER = 65536
+_PERIOD = Kind(least=0, unit="s", above=True, endless=True)
 
 
 def log_moment(mean: ArrayLike, theta: ArrayLike) -> NDArray:
@@ -60,12 +61,12 @@ class Tail:
         return np.minimum(least, count[..., 0] * self.most)
 
 
+@takes(disk=a(Disk, "Disk.like(load_drive(name))"), units=SPACE.each, period=_PERIOD)
 def lateness_bound(disk: Disk, units: ArrayLike, period: float) -> float:
     """A bound on P(blocks of `units` bytes, one of each, take more than `period` seconds at a disk); 0 where they cannot.
 
     Raises InputError for a period that is not above 0.
     """
-    require(period > 0, "period", period, "above 0", "s")
     units = np.asarray(units, float)
     tail = Tail.of([disk])
     left = period - float(disk.transfer(units).sum())

@@ -16,6 +16,7 @@ from altair.utils.schemapi import debug_mode
 from storagekit.charts.live import words as wording
 from storagekit.charts.live.controls import Control
 from storagekit.errors import InputError
+from storagekit.kinds import a, called, hold, text
 
 if TYPE_CHECKING:
     from ipywidgets import ValueWidget
@@ -51,6 +52,9 @@ class Board:
     controls: Mapping[str, "Control | ValueWidget"]
     words: Callable[[Any], Any] = str
     waiting: str = ""
+
+    def __post_init__(self):
+        hold(self, answer=called, draw=called, controls=a(Mapping, "controls by name"), words=called, waiting=text)
 
     def beginning(self, **values: Any) -> "Board":
         """The same board with controls that begin at these values, by their names. Raises InputError where it has no such
@@ -98,7 +102,7 @@ class Template:
     """
 
     def __init__(self, make: Callable[[], alt.TopLevelMixin]):
-        self._make = make
+        self._make = called("make", make)
 
     @cached_property
     def spec(self) -> dict[str, Any]:

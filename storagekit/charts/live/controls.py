@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from storagekit.errors import InputError
+from storagekit.kinds import POSITIVE, REAL, a, hold, several, text
 
 if TYPE_CHECKING:
     from ipywidgets import ValueWidget
@@ -53,6 +54,7 @@ class Slider(Control):
     few: Sequence[float] = ()
 
     def __post_init__(self):
+        hold(self, label=text, value=REAL, low=REAL, high=REAL, step=POSITIVE, few=several(REAL))
         if not self.low <= self.value <= self.high:
             raise InputError(f"{self.label}: begins at {self.value:g}, not within {self.low:g} to {self.high:g}")
 
@@ -90,6 +92,7 @@ class Steps(Control):
     few: Sequence[float] = ()
 
     def __post_init__(self):
+        hold(self, label=text, value=REAL, values=several(REAL), few=several(REAL))
         if self.value not in self.values:
             raise InputError(f"{self.label}: begins at {self.value:g}, which is none of its values")
 
@@ -117,6 +120,7 @@ class Choice(Control):
     few: Sequence[str] = ()
 
     def __post_init__(self):
+        hold(self, label=text, options=a(Mapping, "things by name"), value=text, few=several(text))
         if not self.options:
             raise InputError(f"{self.label}: nothing to choose from")
         if self.value and self.value not in self.options:

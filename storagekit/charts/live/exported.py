@@ -15,6 +15,7 @@ from tqdm import tqdm
 from storagekit.charts.live.board import Board, Shown
 from storagekit.charts.live.controls import Choice, Control
 from storagekit.errors import InputError
+from storagekit.kinds import a, takes, text
 from storagekit.whole_files import write_text
 
 # so many answers take a minute or two, and some megabytes
@@ -23,6 +24,7 @@ _DIGITS = 5
 _PAGE, _SCRIPT, _STYLE = (Path(__file__).with_name(f"exported.{kind}") for kind in ("html", "js", "css"))
 
 
+@takes(board=a(Board), path=a(str | Path, "the path of a file"), title=text, lead=text)
 def export(board: Board, path: str | Path, *, title: str, lead: str = "") -> Path:
     """Write one HTML file in which the board answers at every combination of its controls' `stops`, asked beforehand.
 

@@ -11,6 +11,8 @@ import altair as alt
 from storagekit.charts.live import words as wording
 from storagekit.charts.live.board import Board, Shown
 from storagekit.charts.live.controls import Control
+from storagekit.checks import shown
+from storagekit.errors import InputError
 from storagekit.extras import require_extra
 
 if TYPE_CHECKING:
@@ -40,7 +42,8 @@ def live(
     from storagekit.charts.live.drawing import Drawing
 
     if not isinstance(board, Board):
-        assert draw is not None and controls is not None
+        if draw is None or controls is None:
+            raise InputError(f"board {shown(board)}: give a Board, or what answers, draws and controls it")
         board = Board(board, draw, controls, words)
     widgets = {name: one.widget() if isinstance(one, Control) else one for name, one in board.controls.items()}
     _aligned(list(widgets.values()))

@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
+from storagekit.kinds import COUNT, a, takes
+
 if TYPE_CHECKING:
     from IPython.display import HTML
 
 
+@takes(chart=a(alt.TopLevelMixin, "a chart"), height=COUNT)
 def offline(chart: alt.TopLevelMixin, height: int = 460) -> "HTML":
     """A chart with all that it needs to answer clicks, in JupyterLab and in a page that is sent on; about 1 MB."""
     from IPython.display import HTML

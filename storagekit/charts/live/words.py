@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from storagekit.kinds import a, hold, optional, several, text
+
 
 @dataclass(frozen=True)
 class Said:
@@ -15,6 +17,9 @@ class Said:
     headline: str
     lines: Sequence[str] = ()
     table: pd.DataFrame | None = None
+
+    def __post_init__(self):
+        hold(self, headline=text, lines=several(text), table=optional(a(pd.DataFrame, "a table of pandas")))
 
     def __str__(self) -> str:
         shown = [] if self.table is None else ["", self.table.to_string()]

@@ -26,9 +26,10 @@ from jaxtyping import Array, Bool, Float, Int
 from storagekit.arrays import AnyArray
 from storagekit.drive.base import Arm, Target
 from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
-from storagekit.drive.electronics import Electronics
+from storagekit.drive.electronics import Electronics, require_possible
 from storagekit.drive.mechanical import Drive
 from storagekit.errors import InputError
+from storagekit.kinds import a, hold, takes
 from storagekit.lanes import MOST_WHOLE, pick, rows, where_tree
 
 NOBODY = -1
@@ -36,6 +37,8 @@ NOBODY = -1
 LONG_AGO = -10.0
 # what no segment's number of uses comes near
 NEVER = 2**30
+
+DRIVE = a(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")')
 
 
 class Faster(StrEnum):
@@ -127,6 +130,8 @@ class Segments(eqx.Module):
     faster: Faster = eqx.field(static=True, default=Faster.EITHER)
 
     def __check_init__(self):
+        require_possible(self.electronics)
+        hold(self, drive=DRIVE, faster=a(Faster, "one of sk.drive.buffer.Faster"))
         if self.drive.capacity > MOST_WHOLE:
             raise InputError(f"a buffer for {self.drive.capacity} sectors: modelled are drives of up to {MOST_WHOLE}")
         if self.drive.grain != 1:
@@ -263,12 +268,15 @@ class Segments(eqx.Module):
         return jnp.where(landing > 0, landing, pending)
 
 
+@takes(drive=DRIVE)
 def faster(drive: Drive, electronics: Electronics) -> Faster:
     """Which of the two takes less time for a sector wherever it lies, and whether it is read or written."""
+    require_possible(electronics)
+    slowest, quickest = (of([of(electronics.bus.read), of(electronics.bus.write)]) for of in (np.max, np.min))
     passes = np.asarray(drive.revolution) / np.asarray(drive.geometry.sectors_per_track)
-    if max(electronics.bus.read, electronics.bus.write) <= np.min(passes):
+    if slowest <= np.min(passes):
         return Faster.BUS
-    return Faster.PLATTER if min(electronics.bus.read, electronics.bus.write) >= np.max(passes) else Faster.EITHER
+    return Faster.PLATTER if quickest >= np.max(passes) else Faster.EITHER
 
 
 def whole_turns(turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.binding import Binding
 from storagekit.errors import InputError
+from storagekit.kinds import a, optional, takes
 from storagekit.plan.keeping.aims import Aim
 from storagekit.plan.keeping.checked import SchemesCheck, finite
 from storagekit.plan.keeping.needs import Needs
@@ -120,6 +121,7 @@ class SchemesAnswer:
         """
         return self.checker(self, schemes=schemes, seeds=seeds, requests=requests)
 
+    @takes(check=optional(a(SchemesCheck, "what check() returns")))
     def chart(self, check: SchemesCheck | None = None) -> Any:
         """The ranking drawn (Altair), with what was simulated beside it; check: of `check()`."""
         from storagekit.plan.keeping.drawing import draw

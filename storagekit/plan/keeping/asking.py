@@ -12,6 +12,7 @@ from storagekit.binding import Binding
 from storagekit.checks import require_kind
 from storagekit.drive import Drive
 from storagekit.errors import InputError
+from storagekit.kinds import a, several
 from storagekit.plan.keeping.aims import BUSIEST, Aim, MostThroughput, ShortestMean
 from storagekit.plan.keeping.answer import SchemesAnswer
 from storagekit.plan.keeping.checking import check_schemes
@@ -67,7 +68,8 @@ def schemes(
     'RAID 10'
     """
     needs = Needs(drive, disks, data, sizes_of(size), read_share, rate, outstanding, survive, mean, p99, price, budget)
-    goal = goal or (ShortestMean() if outstanding is None else MostThroughput())
+    if goal is None:
+        goal = ShortestMean() if outstanding is None else MostThroughput()
     if scheduler is not None and outstanding is None:
         raise InputError(
             "scheduler with rate: requests that come by themselves are served in their order; leave it out"
@@ -94,9 +96,7 @@ def _check(goal: Aim, families: Sequence[Family], scheduler: Scheduler) -> None:
     require_kind(
         "goal", goal, Aim, "MostThroughput(), ShortestMean(), ShortestP95(), ShortestTail(), LeastCost() or MostSpace()"
     )
-    for one in families:
-        require_kind("families", one, Family, _FAMILIES)
-    if not families:
+    if not several(a(Family, _FAMILIES), of="families")("families", families):
         raise InputError(f"families: none; give {_FAMILIES}")
     require_kind("scheduler", scheduler, Scheduler, "RLOOK() or RSATF()")
 

@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from storagekit.checks import require_whole
 from storagekit.errors import InputError
+from storagekit.kinds import COUNT, Kind
+from storagekit.plan.checking import RUNS
 from storagekit.plan.keeping.aims import ShortestP95
 from storagekit.plan.keeping.answer import SchemesAnswer
 from storagekit.plan.keeping.checked import Checked, SchemeCheck, SchemesCheck
@@ -19,10 +20,8 @@ def check_schemes(answer: SchemesAnswer, *, schemes: int, seeds: int, requests: 
 
     if not answer.feasible:
         raise InputError(f"nothing to check, the question has no answer: {answer.binding}")
-    require_whole("schemes", schemes)
-    require_whole("seeds", seeds, 2, ", for an interval")
-    if requests is not None:
-        require_whole("requests", requests, 100)
+    schemes, seeds = COUNT("schemes", schemes), RUNS("seeds", seeds)
+    requests = None if requests is None else Kind(least=100, most=10**8, whole=True)("requests", requests)
     needs, rows, attrs = answer.needs, [], {}
     scheduler = answer.scheduler if needs.rate is None else None
     asked = {"mean": needs.mean, "p99": needs.tail}

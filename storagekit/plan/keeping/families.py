@@ -5,8 +5,11 @@ from dataclasses import dataclass
 
 from storagekit.analytic.array.aspect import layouts
 from storagekit.analytic.array.equations import MOST_REPLICAS
-from storagekit.checks import require_whole
+from storagekit.kinds import COUNT, Kind, hold
 from storagekit.plan.keeping.scheme import DSPTFCopies, Hashed, Mirrored, Parity, Scheme
+
+# of everything on different disks
+COPIES = Kind(least=2, most=COUNT.most, whole=True)
 
 
 class Family(ABC):
@@ -25,8 +28,7 @@ class SRArrays(Family):
     mirrors: int = 4
 
     def __post_init__(self):
-        require_whole("replicas", self.replicas)
-        require_whole("mirrors", self.mirrors)
+        hold(self, replicas=COUNT, mirrors=COUNT.up_to(1000))
 
     def of(self, disks):
         every = layouts(disks, self.replicas)
@@ -42,8 +44,7 @@ class ParityRows(Family):
     group: int = 24
 
     def __post_init__(self):
-        require_whole("parities", self.parities)
-        require_whole("group", self.group, 3)
+        hold(self, parities=COUNT, group=Kind(least=3, most=COUNT.most, whole=True))
 
     def of(self, disks):
         return [
@@ -61,7 +62,7 @@ class ReplicatedBricks(Family):
     copies: int = 3
 
     def __post_init__(self):
-        require_whole("copies", self.copies, 2)
+        hold(self, copies=COPIES)
 
     def of(self, disks):
         return [

@@ -21,12 +21,13 @@ from storagekit.checks import (
 )
 from storagekit.drive import Drive
 from storagekit.errors import InputError
+from storagekit.kinds import COUNT, NUMBER, hold
 from storagekit.units import KB, SECTOR, sectors
 
 # places on the drive at which transfers are timed
 _PLACES = 4
 _LARGEST = 2**26
-_MOST_DISKS = 4096
+_DISKS = COUNT.up_to(4096, "; plan one of several equal arrays")
 _MOST_OUTSTANDING = 1_000_000
 
 
@@ -52,10 +53,7 @@ class Needs:
 
     def __post_init__(self):
         require_kind("drive", self.drive, Drive, "one with an arm and a platter, as load_drive(name)")
-        require_whole("disks", self.disks)
-        require(
-            self.disks <= _MOST_DISKS, "disks", self.disks, f"at most {_MOST_DISKS}; plan one of several equal arrays"
-        )
+        hold(self, disks=_DISKS, survive=NUMBER)
         require_positive("data", self.data, "bytes")
         least = self.disks * self.largest * SECTOR
         require(
@@ -78,7 +76,6 @@ class Needs:
             )
             if self.tail is not None:
                 raise InputError("p99 with outstanding: no formula says that; give rate in its place, or mean")
-        require_whole("survive", self.survive, 0)
         for label, limit in (("mean", self.mean), ("tail", self.tail)):
             if limit is not None:
                 require_positive(label, limit, "s")
@@ -153,13 +150,13 @@ class Needs:
 
 def sizes_of(size: float | Mapping[float, float]) -> tuple[tuple[float, float], ...]:
     """Request sizes, bytes, with their shares, which add up to 1, from one size or a mapping of sizes to shares."""
-    given = dict(size) if isinstance(size, Mapping) else {size: 1.0}
+    given = [*size.items()] if isinstance(size, Mapping) else [(size, 1.0)]
     if not given:
         raise InputError("size: no sizes; give bytes, or a mapping of bytes to shares")
-    for each, share in given.items():
+    for each, share in given:
         require_number("size", each)
         require(0 < each <= _LARGEST, "size", each, f"above 0 and at most {_LARGEST}: 64 KB are 64 * units.KB", "bytes")
         require_number("share of a size", share)
         require(share > 0, f"share of requests of {each / KB:g} KB", share, "above 0")
-    total = sum(given.values())
-    return tuple((float(each), float(share) / total) for each, share in sorted(given.items()))
+    total = sum(share for _, share in given)
+    return tuple((float(each), float(share) / total) for each, share in sorted(given))

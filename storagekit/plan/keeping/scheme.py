@@ -8,6 +8,8 @@ import numpy as np
 
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.shapes import Shape
+from storagekit.errors import InputError
+from storagekit.kinds import COUNT, a, hold
 from storagekit.units import SECTOR
 
 if TYPE_CHECKING:
@@ -90,6 +92,9 @@ class Mirrored(Scheme):
 
     layout: Layout
 
+    def __post_init__(self):
+        hold(self, layout=a(Layout, "one as Layout(4, 1, 2)"))
+
     @property
     def disks(self):
         return self.layout.disks
@@ -154,6 +159,11 @@ class Parity(Scheme):
     parities: int = 1
     groups: int = 1
 
+    def __post_init__(self):
+        hold(self, group=COUNT, parities=COUNT, groups=COUNT)
+        if self.parities >= self.group:
+            raise InputError(f"parities {self.parities}: a group of {self.group} disks needs fewer, some for data")
+
     @property
     def disks(self):
         return self.group * self.groups
@@ -213,6 +223,9 @@ class Copies(Scheme):
 
     bricks: int
     copies: int
+
+    def __post_init__(self):
+        hold(self, bricks=COUNT, copies=COUNT)
 
     @property
     def disks(self):

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from storagekit.analytic.array.shapes import Shape
-from storagekit.checks import require_kind, require_whole
+from storagekit.checks import require_kind, shown
 from storagekit.dispatch import ARS, AbstractDispatch, ShortestQueue
 from storagekit.dispatch.ars import OF_WRITES
 from storagekit.errors import InputError
+from storagekit.kinds import Kind, hold, several, text
 from storagekit.placement import Striped
 from storagekit.placement.base import MOST_PARTS
-from storagekit.plan.keeping.families import Family
+from storagekit.plan.keeping.families import COPIES, Family
 from storagekit.plan.keeping.scheme import Copies, Scheme
 
 
@@ -113,6 +114,14 @@ def _dispatchers() -> tuple[tuple[str, AbstractDispatch], ...]:
     return ("ARS", ARS()), ("shortest queue", ShortestQueue(2))
 
 
+def _titled(label: str, value: object) -> tuple[str, AbstractDispatch]:
+    """The kind of a dispatcher with what it is called."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise InputError(f"{label} {shown(value)}: give what it is called and it, as in ('ARS', sk.dispatch.ARS())")
+    title = text("what a dispatcher is called", value[0])
+    return title, require_kind(f"dispatcher {title!r}", value[1], AbstractDispatch, "one as sk.dispatch.ARS()")
+
+
 @dataclass(frozen=True)
 class Protocols(Family):
     """Bricks of one disk with up to `copies` copies of everything, read as dispatchers say, by what they are called: ARS and
@@ -122,9 +131,7 @@ class Protocols(Family):
     dispatchers: tuple[tuple[str, AbstractDispatch], ...] = field(default_factory=_dispatchers)
 
     def __post_init__(self):
-        require_whole("copies", self.copies, 2)
-        for title, one in self.dispatchers:
-            require_kind(f"dispatcher {title!r}", one, AbstractDispatch, "one as sk.dispatch.ARS()")
+        hold(self, copies=COPIES, dispatchers=several(_titled, of="dispatchers with what they are called"))
 
     def of(self, disks):
         if disks > OF_WRITES:
@@ -144,8 +151,8 @@ class SplitTransfers(Family):
     ways: tuple[int, ...] = (2, 4, 8)
 
     def __post_init__(self):
+        hold(self, ways=several(Kind(least=2, most=8, whole=True), of="ways"))
         for one in self.ways:
-            require_whole("ways", one, 2)
             # stripe units are parts of a page
             if 8 % one:
                 raise InputError(f"ways {one}: a request is split in 2, 4 or 8; give one of these")

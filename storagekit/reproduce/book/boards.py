@@ -11,7 +11,8 @@ from storagekit.reproduce.folders import private
 from storagekit.resources import PACKAGE
 
 FOLDER = "lab"
-# those that ask nothing of a reader first, with what each is about
+# those that ask nothing of a reader first, with what each is about; without `adaptive`, whose simulations take minutes, and
+# `trace`, which is about a reader's own file
 BOARDS = {
     "array": "which way to keep data on some drives",
     "protocol": "which copy is read, and who decides",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from storagekit.checks import shown
 from storagekit.errors import InputError
+from storagekit.kinds import takes
 from storagekit.workload.standin import popular, seeking
 from storagekit.workload.standin.compared import Compared
 from storagekit.workload.standin.popular import PopularStandIn
 from storagekit.workload.standin.seeking import SeekingStandIn
 from storagekit.workload.trace import RequestTrace
+from storagekit.workload.trace.records import TRACE
 
 __all__ = ["StandIn", "compare", "generate"]
 
@@ -17,6 +20,14 @@ StandIn = SeekingStandIn | PopularStandIn
 """A model of a trace that is not public, of either family."""
 
 
+def _family(label: str, value: object) -> object:
+    """The value. Raises InputError unless it is a model of either family."""
+    if not isinstance(value, SeekingStandIn | PopularStandIn):
+        raise InputError(f"stand-in {shown(value)}: give a model of either family, such as FINANCIAL or CELLO_BASE")
+    return value
+
+
+@takes(model=_family)
 def generate(model: StandIn, *, seed: int | np.integer, start: float = 0.0, stop: float | None = None) -> RequestTrace:
     """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
 
@@ -32,11 +43,10 @@ def generate(model: StandIn, *, seed: int | np.integer, start: float = 0.0, stop
     """
     if isinstance(model, SeekingStandIn):
         return seeking.generate(model, seed=seed, start=start, stop=stop)
-    if isinstance(model, PopularStandIn):
-        return popular.generate(model, seed=seed, start=start, stop=stop)
-    raise InputError(f"stand-in {model!r}: give a model of either family, such as FINANCIAL or CELLO_BASE")
+    return popular.generate(model, seed=seed, start=start, stop=stop)
 
 
+@takes(model=_family, trace=TRACE)
 def compare(model: StandIn, trace: RequestTrace) -> dict[str, Compared]:
     """Every published figure of a model, by its name in `targets` and in SI, beside that of a whole generated trace.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from storagekit.errors import InputError
+from storagekit.kinds import SEED, Kind
 
 __all__ = ["checked_end"]
 
@@ -14,11 +15,12 @@ def checked_end(name: str, duration: float, seed: int | np.integer, start: float
 
     Raises InputError where start and stop are not in order within the duration, or the seed is none.
     """
-    stop = duration if stop is None else stop
-    if not 0 <= start < stop <= duration:
+    SEED("seed", seed)
+    moment = Kind(unit="s", endless=True)
+    end: float = duration if stop is None else moment("stop", stop)
+    moment("start", start)
+    if not 0 <= start < end <= duration:
         raise InputError(
-            f"window from {start:g} s to {stop:g} s: must be in order and within the {duration:g} s of {name}"
+            f"window from {start:g} s to {end:g} s: must be in order and within the {duration:g} s of {name}"
         )
-    if not (isinstance(seed, int | np.integer) and 0 <= seed < 2**64):
-        raise InputError(f"seed {seed!r}: must be a whole number from 0 to 2**64 - 1")
-    return stop
+    return end

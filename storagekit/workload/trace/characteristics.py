@@ -12,13 +12,14 @@ from dataclasses import asdict, dataclass, fields
 import numpy as np
 
 from storagekit.errors import InputError
+from storagekit.kinds import takes
 from storagekit.workload.trace.locality import (
     read_after_write_share,
     seek_locality,
     sequential_share,
     touched_bytes,
 )
-from storagekit.workload.trace.records import RequestTrace
+from storagekit.workload.trace.records import TRACE, RequestTrace
 
 __all__ = ["UNITS", "TraceCharacteristics", "characteristics"]
 
@@ -78,6 +79,7 @@ UNITS: dict[str, str] = {f.name: _UNIT_OF.get(f.name, "1") for f in fields(Trace
 """Unit of each figure of `TraceCharacteristics.as_dict`; "1" for a share or a ratio."""
 
 
+@takes(trace=TRACE)
 def characteristics(trace: RequestTrace) -> TraceCharacteristics:
     """The figures of `trace`; memory grows with the number of its requests, wherever they lie.
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from storagekit.errors import InputError
+from storagekit.kinds import Kind
 from storagekit.workload.trace.blkparse import BLKPARSE
 from storagekit.workload.trace.disksim import DISKSIM, DISKSIM_VALIDATE
 from storagekit.workload.trace.fio import FIO
@@ -28,6 +29,9 @@ FORMATS: tuple[TraceFormat, ...] = (SRT, SPC, MSR, DISKSIM, DISKSIM_VALIDATE, FI
 DISORDER_LIMIT = 60.0
 """How far behind an earlier record a time may lie, s. Completions logged out of order, as in the
 MSR traces, stay within seconds; files joined in the wrong order, or a damaged number, do not."""
+
+# seconds that a record may lie behind an earlier one
+DISORDER = Kind(least=0, unit="s", endless=True)
 
 Path = str | os.PathLike[str]
 
@@ -67,6 +71,7 @@ def chunks(
 
 
 def _parts(path: str | Path, format: TraceFormat | str | None, limit: float) -> Iterator[RequestTrace]:
+    DISORDER("disorder limit", limit)
     with ByteStream(path) as stream:
         try:
             chosen = _recognised(stream) if format is None else _named(format)

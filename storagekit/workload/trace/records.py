@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
+from storagekit.checks import numbers, shown
 from storagekit.errors import InputError
+from storagekit.kinds import ADDRESS, MOMENT, MOST_COUNTED, REAL, Kind, a, hold, several, takes, text
 
 __all__ = ["MAX_OFFSET", "MAX_SIZE", "RequestTrace", "TraceSource", "request_trace"]
 
@@ -16,6 +19,35 @@ MAX_OFFSET = 2**62
 """Largest byte offset on a device; leaves room to add a size within int64."""
 MAX_SIZE = 2**40
 """Largest request, bytes; a larger one is damage, not a request."""
+# of a device; those that are too long end to end `concatenated` tells
+_CAPACITY = Kind(least=0, unit="bytes", whole=True)
+# to the end, where it is infinite
+_STOP = Kind(unit="s", endless=True)
+
+
+def _picks(label: str, value: Any) -> np.ndarray | slice:
+    """The kind of what picks requests; those that there are not are told when they are picked."""
+    if isinstance(value, slice):
+        return value
+    given = np.asarray(value) if isinstance(value, np.ndarray | list | tuple) else np.zeros(())
+    # an empty list is of real numbers
+    if given.ndim != 1 or (given.dtype.kind not in "biu" and given.size):
+        raise InputError(
+            f"{label} {shown(value)}: give a slice, or one row of True and False or of numbers of requests"
+        )
+    return given if given.size or given.dtype.kind == "b" else given.astype(int)
+
+
+def _names(label: str, value: Any) -> tuple[str, ...]:
+    """The kind of one device, or of several, by name."""
+    return (value,) if isinstance(value, str) else several(text, least=1, of="names of devices")(label, value)
+
+
+def _capacities(label: str, value: Any) -> dict[str, int]:
+    """The kind of bytes of each device by its name."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{label} {shown(value)}: give the bytes of each device, by its name")
+    return {name: _CAPACITY(f"{label} of {name}", size) for name, size in value.items()}
 
 
 @dataclass(frozen=True)
@@ -29,6 +61,9 @@ class TraceSource:
     name: str = "arrays"
     format: str = "arrays"
     disorder: int = 0
+
+    def __post_init__(self):
+        hold(self, name=text, format=text, disorder=ADDRESS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +103,15 @@ class RequestTrace:
         named = {name: getattr(self, name) for name in self.COLUMNS}
         return {name: array for name, array in named.items() if array is not None}
 
+    @takes(which=_picks)
     def take(self, which: np.ndarray | slice) -> RequestTrace:
         """The requests a mask, an index array or a slice picks; clock and devices unchanged."""
-        return replace(self, **{name: array[which] for name, array in self.columns().items()})
+        try:
+            return replace(self, **{name: array[which] for name, array in self.columns().items()})
+        except (IndexError, TypeError, ValueError) as fault:
+            raise InputError(f"{self.source.name}: which of {len(self)} requests to take: {fault}") from None
 
+    @takes(start=MOMENT, stop=_STOP)
     def window(self, start: float, stop: float) -> RequestTrace:
         """Requests with start <= time < stop (s); their time counts from `start` afterwards."""
         if not start < stop:
@@ -80,6 +120,7 @@ class RequestTrace:
         cut = self.take(slice(first, last))
         return replace(cut, time=cut.time - start, origin=self.origin + start)
 
+    @takes(device=_names)
     def select(self, device: str | Collection[str]) -> RequestTrace:
         """Requests to one device, or to several, by name; the clock is unchanged."""
         wanted = (device,) if isinstance(device, str) else tuple(device)
@@ -94,13 +135,16 @@ class RequestTrace:
         part = replace(self, device=mapped).take(mapped >= 0)
         return replace(part, devices=tuple(self.devices[index] for index in kept))
 
+    @takes(capacity=_capacities)
     def concatenated(self, capacity: Mapping[str, int] | None = None) -> RequestTrace:
         """The devices laid end to end as one, as (srarray, 4.1) makes its logical data sets.
 
         capacity: bytes of each device by name; without it a device ends where its last
         request does. Raises InputError where a request would then lie beyond 2**62 bytes.
         """
-        ends = self.ends().tolist() if capacity is None else [int(capacity[name]) for name in self.devices]
+        if missing := [name for name in self.devices if capacity is not None and name not in capacity]:
+            raise InputError(f"capacity of {len(missing)} devices is missing, {missing[0]} first; give that of each")
+        ends = self.ends().tolist() if capacity is None else [capacity[name] for name in self.devices]
         # Of Python's integers, which do not wrap; no request fits behind a start beyond the largest offset.
         starts = [min(start, MAX_OFFSET + 1) for start in accumulate([0, *ends])][:-1]
         start = np.array(starts, np.int64)[self.device]
@@ -125,6 +169,10 @@ class RequestTrace:
         return end
 
 
+TRACE = a(RequestTrace, 'a trace, as sk.read_trace("trace.spc")')
+"""The kind of a trace."""
+
+
 def request_trace(
     time, device, offset, size, read, *, devices: Collection[str] | None = None,
     origin: float = 0.0, asynchronous=None, measured_response=None, think=None,
@@ -132,35 +180,63 @@ def request_trace(
 ) -> RequestTrace:  # fmt: skip
     """A checked RequestTrace from anything array-like; units as there, `device` an index.
 
-    Raises InputError, naming the first request at fault, where lengths differ, a time is not
-    finite, negative or before its predecessor, an index has no device, an offset is negative, a
+    Raises InputError, naming the first request at fault, where something else than numbers is given, lengths differ, a time
+    is not finite, negative or before its predecessor, an index has no device, an offset is negative, a
     size is not positive, or a measured or think time is negative.
     """
-    index = np.asarray(device, np.int32)
+    index = _column("device", device, np.int64)
     count = int(index.max(initial=-1)) + 1
+    if count > MOST_COUNTED:
+        raise InputError(f"device {count - 1}: give numbers of devices from 0 to {MOST_COUNTED - 1}")
+    names = map(str, range(count)) if devices is None else several(text, of="names")("devices", devices)
     trace = RequestTrace(
-        time=np.asarray(time, np.float64),
-        device=index,
-        offset=np.asarray(offset, np.int64),
-        size=np.asarray(size, np.int64),
-        read=np.asarray(read, bool),
-        devices=tuple(str(i) for i in range(count)) if devices is None else tuple(devices),
-        origin=float(origin),
-        asynchronous=None if asynchronous is None else np.asarray(asynchronous, bool),
-        measured_response=None if measured_response is None else _seconds(measured_response),
-        think=None if think is None else _seconds(think),
-        source=source,
+        time=_column("time", time, np.float64),
+        device=np.maximum(index, -1).astype(np.int32),
+        offset=_column("offset", offset, np.int64),
+        size=_column("size", size, np.int64),
+        read=_column("read", read, bool),
+        devices=tuple(names),
+        origin=float(REAL("origin", origin)),
+        asynchronous=None if asynchronous is None else _column("asynchronous", asynchronous, bool),
+        measured_response=None
+        if measured_response is None
+        else _column("measured_response", measured_response, np.float64),
+        think=None if think is None else _column("think", think, np.float64),
+        source=a(TraceSource)("source", source),
     )
     _check_shapes(trace)
     _check_values(trace)
     return trace
 
 
-def _seconds(values) -> np.ndarray:
-    return np.asarray(values, np.float64)
+def _column(name: str, values, kind: type) -> np.ndarray:
+    """Numbers of each request as they are kept. Raises InputError for what is no number, or cut or changed by that."""
+    try:
+        given = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{name} {shown(values)}: give one number a request") from None
+    if given.dtype.kind == "O":
+        # as columns of mixed tables are; whole numbers stay whole
+        wholes = all(isinstance(one, int | np.integer) and -(2**63) <= one < 2**63 for one in given.flat)
+        given = given.astype(np.int64) if wholes else numbers(name, given)
+    if given.dtype.kind not in "biuf":
+        raise InputError(f"{name} {shown(values)}: give one number a request")
+    if kind is np.float64 or given.dtype.kind == "b" or not given.size:
+        return given.astype(kind, copy=False)
+    most = 1 if kind is bool else 2**63 - 1
+    # of real numbers 2**63 itself would be rounded to
+    held = (given >= -most) & (given <= most if most == 1 or given.dtype.kind in "iu" else given < most)
+    whole = held & (given == np.round(given)) & ((given >= 0) | (kind is not bool))
+    if not whole.all():
+        first = int(np.argmax(~whole))
+        allowed = "True or False" if kind is bool else "a whole number"
+        raise InputError(f"request {first} has {name} {given.flat[first]}, must be {allowed}")
+    return given.astype(kind, copy=False)
 
 
 def _check_shapes(trace: RequestTrace) -> None:
+    if trace.time.ndim != 1:
+        raise InputError(f"{trace.source.name}: time has shape {trace.time.shape}; give one value a request, in a row")
     for name, array in trace.columns().items():
         if array.shape != (len(trace.time),):
             raise InputError(

@@ -11,6 +11,7 @@ import zlib
 from io import BufferedIOBase
 from typing import cast
 
+from storagekit.checks import shown
 from storagekit.errors import InputError
 
 __all__ = ["HEAD", "ByteStream"]
@@ -48,7 +49,10 @@ class ByteStream:
     """
 
     def __init__(self, path: str | os.PathLike[str]):
-        self.name = os.fspath(path)
+        # a number is the descriptor of an open file
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"a trace file: given {shown(path)}; give its path")
+        self.name = str(os.fspath(path))
         self.unfinished: int | None = None
         self._compression, self._expanded = "", 0
         self._raw = self._open(self.name)

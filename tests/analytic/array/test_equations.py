@@ -92,7 +92,7 @@ def test_whole_optima_keep_their_factor_and_the_cap_holds():
     assert equations.practical_replicas(50.0, 48) == 6
     assert equations.practical_replicas(50.0, 48, most=48) == 48
     assert equations.practical_replicas(0.2, 48) == 1
-    with pytest.raises(InputError, match="0 disks"):
+    with pytest.raises(InputError, match="disks 0: give a whole number"):
         equations.practical_replicas(3.0, 0)
 
 

@@ -30,7 +30,7 @@ def test_the_latest_against_draws(blocks, disks):
 
 def test_no_spread_and_bad_numbers():
     assert latest(Disk(0.0, 0.0, 1e6), 1000, 3, 7) == pytest.approx(3e-3)
-    with pytest.raises(InputError, match="disks 0: it must be at least 1"):
+    with pytest.raises(InputError, match="disks 0: give a whole number"):
         latest(M2372K, 4 * KB, 1, 0)
 
 

@@ -124,7 +124,7 @@ def test_a_disk_like_a_drive():
             lambda: Striping(MB, 3000, 4),
             "unit of 3000 bytes: it must be the request of 1048576 bytes divided by",
         ),
-        (lambda: Striping(MB, 32 * KB, 0), "disks 0: give a whole number, at least 1"),
+        (lambda: Striping(MB, 32 * KB, 0), "disks 0: give a whole number, between 1 and 1000000"),
         (lambda: Striping(MB, 32 * KB, 32, groups=3), "a divisor"),
         (lambda: Striping(MB, 32 * KB, 32, groups=32), "2 disks or more"),
         (lambda: Striping(MB, 32 * KB, 32, groups=4), "whole rows"),

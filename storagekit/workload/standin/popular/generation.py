@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from storagekit.kinds import unchecked
 from storagekit.workload.standin.popular.model import BLOCK, CHUNK, PopularStandIn
 from storagekit.workload.standin.popular.popularity import Popularity
 from storagekit.workload.standin.popular.scatter import scattered
@@ -95,7 +96,9 @@ def _block(
     count = int(before[1] - before[0])
     time = begin + np.sort(draw.random(count)) * (end - begin)
     # rounding must not carry a rank past the last, nor a request into the next block
-    rank = np.minimum(model.chunks * popularity.rank(draw.random(count)), model.chunks - 1).astype(np.int64)
+    rank = np.minimum(
+        model.chunks * unchecked(Popularity.rank)(popularity, draw.random(count)), model.chunks - 1
+    ).astype(np.int64)
     pair = _marked(draw, model.pairs, before)
     return Block(
         time=np.minimum(time, np.nextafter(end, begin)),

@@ -9,8 +9,14 @@ import numpy as np
 
 from storagekit.checks import require, require_not_negative, require_positive
 from storagekit.errors import InputError
+from storagekit.kinds import MOST_COUNTED, Kind, flag, hold, text
 from storagekit.units import GB, KB
 from storagekit.workload.standin.popular.popularity import Popularity, expected_hit_rate, fitted
+
+# numbers at all, before what is said of each; more requests fit no memory
+NUMERIC, WHOLE = Kind(endless=True), Kind(most=2**60, whole=True)
+MOST_REQUESTS, MOST_SCALE = 10**9, 1e9
+SECONDS = Kind(most=1e9, unit="s", endless=True)
 
 __all__ = ["BLOCK", "CHUNK", "PopularStandIn"]
 
@@ -122,6 +128,7 @@ class PopularStandIn:
         yet on disk. Raises InputError where the fraction is not above 0 and finite, or leaves no data on a LUN.
         """
         require_positive("fraction", fraction, f"of {self.name}")
+        require(fraction <= MOST_SCALE, "fraction", fraction, f"at most {MOST_SCALE:g}", f"of {self.name}")
         requests = round(self.requests * fraction)
         data = round(self.data * fraction / (self.luns * CHUNK)) * self.luns * CHUNK
         if requests < 2 or not data:
@@ -149,6 +156,8 @@ class PopularStandIn:
 
 
 def _check_targets(model: PopularStandIn) -> None:
+    hold(model, name=text, requests=WHOLE.up_to(MOST_REQUESTS), duration=SECONDS)
+    hold(model, read_share=NUMERIC, mean_size=NUMERIC, hit_rate=NUMERIC, central_cache=WHOLE)
     if model.requests < 2:
         raise InputError(f"{model.requests} requests: a stand-in needs at least 2")
     require_positive("duration", model.duration, "s")
@@ -160,6 +169,7 @@ def _check_targets(model: PopularStandIn) -> None:
 
 
 def _check_assumptions(model: PopularStandIn) -> None:
+    hold(model, luns=WHOLE.up_to(MOST_COUNTED), data=WHOLE, together=flag, scale=NUMERIC.up_to(MOST_SCALE))
     if model.luns < 1:
         raise InputError(f"{model.luns} LUNs: a stand-in needs at least 1")
     limit = f"from {CHUNK} B a LUN, of {model.luns}, to 2**60 B in all"

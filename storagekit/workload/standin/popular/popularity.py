@@ -7,7 +7,7 @@ a number x from 0 to 1, and what holds for few requests to little data holds for
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -15,9 +15,12 @@ from scipy.optimize import root_scalar
 from scipy.special import boxcox1p, inv_boxcox1p
 
 from storagekit.errors import InputError
+from storagekit.kinds import AMOUNT, SHARE, Kind, hold, takes, unchecked
 
 __all__ = ["Popularity", "expected_hit_rate", "fitted"]
 
+NUMERIC = Kind(endless=True)
+"""Any number: of those that are not possible the messages below say more."""
 STEEPEST = 8.0
 """The largest alpha: far beyond any that is known, and short of where numbers overflow."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(256)
@@ -37,23 +40,28 @@ class Popularity:
     head: float
 
     def __post_init__(self):
+        hold(self, alpha=NUMERIC)
+        replace(NUMERIC, unit="of the data")("head", self.head)
         if not 0 <= self.alpha <= STEEPEST:
             raise InputError(f"alpha {self.alpha:g}: must be from 0, all equally popular, to {STEEPEST:g}")
         if not 1e-9 <= self.head <= 1:
             raise InputError(f"head {self.head:g} of the data: must be from 1e-9 to 1")
 
+    @takes(share=SHARE.each)
     def rank(self, share: np.ndarray) -> np.ndarray:
         """The rank x below which `share` of all requests go: the inverse of the distribution, so that of a number drawn
         evenly from 0 to 1 it makes a rank drawn by popularity. Any shape.
         """
-        steep = 1 - self.alpha
+        steep, share = 1 - self.alpha, np.asarray(share)
         rank = self.head * inv_boxcox1p(share * boxcox1p(1 / self.head, steep), steep)
         return np.minimum(rank, 1.0)  # where the law is steep, the last requests are too few for the precision
 
+    # on a grid the last rank may be beyond 1 by rounding
+    @takes(rank=AMOUNT.each)
     def intensity(self, rank: np.ndarray) -> np.ndarray:
         """Requests to data of this rank over those to the mean of all data. Any shape."""
         total = self.head * boxcox1p(1 / self.head, 1 - self.alpha)  # the integral of p
-        return np.exp(-self.alpha * np.log1p(rank / self.head)) / total
+        return np.exp(-self.alpha * np.log1p(np.asarray(rank) / self.head)) / total
 
 
 def expected_hit_rate(popularity: Popularity, requests: float, pairs: float, cache: float) -> float:
@@ -76,7 +84,7 @@ def expected_hit_rate(popularity: Popularity, requests: float, pairs: float, cac
     log_rank, width = _log_ranks(popularity.head)
     rank = popularity.head * np.expm1(log_rank)
     data = width * (rank + popularity.head)  # weights of an even mean over the data
-    chunk = requests * popularity.intensity(rank)
+    chunk = requests * unchecked(Popularity.intensity)(popularity, rank)
     block = (1 + pairs) / 2 * chunk
 
     def filled(time):

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from storagekit.checks import require, require_not_negative, require_positive, require_share
 from storagekit.errors import InputError
+from storagekit.kinds import Kind, hold, text
 from storagekit.units import HOUR, KB, SECTOR
 from storagekit.workload.standin.seeking.hot_places import hot_share
 
@@ -15,6 +16,10 @@ __all__ = ["SeekingStandIn"]
 
 STRIPE_UNIT = 64 * KB
 """Bytes; (srarray, 3.1) stripes by it, so no request of a stand-in crosses a multiple of it."""
+# numbers at all, before what is said of each; more requests fit no memory
+NUMERIC, WHOLE = Kind(endless=True), Kind(most=2**60, whole=True)
+MOST_REQUESTS, MOST_COV, SHORTEST_FLUSH = 10**9, 1e6, 1e-3
+SECONDS = Kind(most=1e9, unit="s", endless=True)
 STRETCH = 600.0
 """s, about: within so long a time a stand-in is equally busy."""
 
@@ -138,6 +143,8 @@ class SeekingStandIn:
 
 
 def _check_sizes(model: SeekingStandIn) -> None:
+    hold(model, name=text, data=WHOLE, requests=WHOLE.up_to(MOST_REQUESTS), request_size=WHOLE)
+    hold(model, duration=SECONDS)
     size = model.request_size
     of_two = SECTOR <= size <= STRIPE_UNIT and size & (size - 1) == 0
     require(of_two, "request size", size, f"a power of two from {SECTOR} to {STRIPE_UNIT} B", "B")
@@ -150,6 +157,7 @@ def _check_sizes(model: SeekingStandIn) -> None:
 
 
 def _check_targets(model: SeekingStandIn) -> None:
+    hold(model, locality=NUMERIC, read_stretch=NUMERIC, write_stretch=NUMERIC)
     for name in ("read_share", "asynchronous_share", "read_after_write"):
         require_share(name.replace("_", " "), getattr(model, name))
     if model.read_share + model.asynchronous_share > 1:
@@ -174,8 +182,9 @@ def _check_targets(model: SeekingStandIn) -> None:
 
 
 def _check_timing(model: SeekingStandIn) -> None:
+    hold(model, interarrival_cov=NUMERIC, burst_gap=NUMERIC, dispersion=NUMERIC, flush_gap=SECONDS)
     cov = model.interarrival_cov
-    require(1 <= cov < math.inf, "interarrival CoV", cov, "at least 1 (Poisson) and finite")
+    require(1 <= cov <= MOST_COV, "interarrival CoV", cov, f"at least 1 (Poisson) and at most {MOST_COV:g}")
     waited_for = model.requests * (1 - model.asynchronous_share)
     mean = model.duration / waited_for if waited_for > 0 else math.inf
     below = f"from 0 to below the mean gap, {mean:g} s"
@@ -183,4 +192,7 @@ def _check_timing(model: SeekingStandIn) -> None:
     most = (2**model.halvings - 1) * model.requests / 2**model.halvings
     require(0 <= model.dispersion <= most, "dispersion", model.dispersion, f"from 0 to {most:g}")
     require_positive("flush period", model.flush_period, "s")
+    require(
+        model.flush_period >= SHORTEST_FLUSH, "flush period", model.flush_period, f"at least {SHORTEST_FLUSH} s", "s"
+    )
     require_not_negative("flush gap", model.flush_gap, "s")

@@ -1,0 +1,137 @@
+"""The public faces: what the packages of storagekit show, found by looking, so that a new one is not forgotten."""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import storagekit
+
+# Exhibits and their charts are called by their notebooks, whose parameters `reproduce -p` checks; commands are attacked
+# by tests/reproduce.
+OUTSIDE = "papers", "reproduce"
+# the lab's too
+DRAWN = ("lab.draw",)
+# modules that their package shows as they are
+SHOWN = "analytic.headtracking", "units"
+
+# Methods that are no faces but interfaces, by package, each a word: what the engine asks members for, with arrays of its own
+# and mostly within its compiled programs, where nothing can be said of values.
+_HEARD = "answered elapse ended entered init leaving stopped taken check"
+_ENGINE = {
+    "cache": f"{_HEARD} look_up memory same_data same_data_as sized",
+    "claims": f"{_HEARD} begins choosable_from claim deaf decided each issues left_behind",
+    "dispatch": f"{_HEARD} again asked_from decided each entrance fails route",
+    "drive": "access at at_speed capacity_of check drift elapse init keep locate locate_on mechanics_of of per_wave "
+    "positioning seconds seen step transfer turns zone_of",
+    "drive.buffer": "after begins_read begins_write behind elapse free holds init now reach readable",
+    "engine": f"{_HEARD} add advance after brick_of init keep lasts now rows stopped_now",
+    "metrics": "value",
+    "placement": "brick_of capacity companions drive_of drives_of locate needed_of of on part_on parts_of replica sectors_of "
+    "sibling sweep target_on",
+    "queue": f"{_HEARD} came caps choose hand handed queued serve ticks units",
+    "schedule": f"{_HEARD} cost decided each",
+    "workload": f"{_HEARD} at at_start draw drawn leaves next_arrival precedes request resumes sectors sent turn window",
+    "write": f"{_HEARD} asked buffered ends_delayed has_room keeps later offer rule sweep usable",
+}
+# What planners ask schemes, their families, aims, goals, objectives and schedulers for, with figures that they predict.
+_PLANNERS = {
+    "plan": "degraded key lack layouts least_disks of placement positioning reached score service stroke usable",
+}
+# What pages ask their controls and charts for, with what they have looked at.
+_PAGES = {"charts": "beginning filled meaning shown", "lab": "live"}
+INTERFACES = {package: frozenset(names.split()) for package, names in {**_ENGINE, **_PLANNERS, **_PAGES}.items()}
+
+
+def faces(room: str) -> dict[str, Callable]:
+    """Every function and every class that can be made, of a room's packages, by the shortest name that it has there.
+
+    The front door has those that are of no room. Of a package that shows none itself, and leaves it to its modules, those of
+    each of these.
+    """
+    found: dict[int, tuple[str, Callable]] = {}
+    for package in _packages(room):
+        named = list(_faces_of(package)) or [
+            face for module in _modules(package) for face in _faces_of(module, own=True)
+        ]
+        for name, shown in named:
+            if _is_of(shown, room):
+                found.setdefault(id(shown), (name, shown))
+    for module in SHOWN:
+        if (module.partition(".")[0] if "." in module else "") == room:
+            found.update({id(shown): (name, shown) for name, shown in _faces_of(module, own=True)})
+    return dict(found.values())
+
+
+def methods(room: str) -> dict[str, Callable]:
+    """Public methods with arguments, of all classes among a room's faces, by the class's name and theirs, but for those that
+    are interfaces."""
+    found = {}
+    for name, shown in faces(room).items():
+        if inspect.isclass(shown):
+            interface = INTERFACES.get(name.rpartition(".")[0], ())
+            found |= {f"{name}.{method}": call for method, call in _methods_of(shown) if method not in interface}
+    return found
+
+
+def asked_of(usual: Callable[[], Any], method: str) -> Callable:
+    """What asks a method of a usual object, made anew each time."""
+    return lambda **given: getattr(usual(), method)(**given)
+
+
+def rooms() -> list[str]:
+    """The rooms that are attacked; the first, "", is the front door."""
+    packages = [module.name for module in pkgutil.iter_modules(storagekit.__path__) if module.ispkg]
+    return ["", *(name for name in packages if name not in OUTSIDE and not name.startswith("_"))]
+
+
+def _faces_of(module: str, own: bool = False) -> Iterator[tuple[str, Callable]]:
+    """What a module shows, by name; own: of it what is written there."""
+    found = importlib.import_module(f"storagekit.{module}".rstrip("."))
+    for name in dir(found):
+        shown = None if name.startswith("_") else getattr(found, name)
+        if shown is not None and _is_face(shown) and (not own or getattr(shown, "__module__", None) == found.__name__):
+            yield f"{module}.{name}".lstrip("."), shown
+
+
+def _methods_of(shown: type) -> Iterator[tuple[str, Callable]]:
+    """What instances, or the class, can be asked for that takes an argument, if it is written in storagekit."""
+    for name in dir(shown):
+        call = None if name.startswith("_") else getattr(shown, name)
+        if not callable(call) or inspect.isclass(call):
+            continue
+        if not (getattr(call, "__module__", None) or "").startswith("storagekit"):
+            continue
+        bound = inspect.ismethod(call) or isinstance(inspect.getattr_static(shown, name), staticmethod)
+        if len(inspect.signature(call).parameters) > (0 if bound else 1):
+            yield name, call
+
+
+def _modules(package: str) -> Iterator[str]:
+    found = () if package in DRAWN else pkgutil.iter_modules(importlib.import_module(f"storagekit.{package}").__path__)
+    for module in found:
+        if not module.ispkg and not module.name.startswith("_"):
+            yield f"{package}.{module.name}"
+
+
+def _packages(room: str) -> Iterator[str]:
+    yield room
+    if room:
+        for module in pkgutil.walk_packages(importlib.import_module(f"storagekit.{room}").__path__, f"{room}."):
+            if module.ispkg:
+                yield module.name
+
+
+def _is_of(shown: Callable, room: str) -> bool:
+    return bool(room) or shown.__module__.split(".")[1] not in rooms()
+
+
+def _is_face(shown: object) -> bool:
+    if inspect.ismodule(shown) or not callable(shown):
+        return False
+    if not (getattr(shown, "__module__", None) or "").startswith("storagekit"):
+        return False
+    if inspect.isclass(shown):
+        return not inspect.isabstract(shown) and not issubclass(shown, Exception)
+    return True

@@ -1,0 +1,120 @@
+"""How charts are asked: of arrays over `statistic`, as `storagekit.metrics.interval` makes them."""
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import altair as alt
+import numpy as np
+import xarray as xr
+from nonsense.attack import Face
+
+from storagekit.charts import Board, Said, Side, Slider
+
+
+@cache
+def summary() -> xr.DataArray:
+    means = np.array([[1.0, 2.0], [3.0, 4.0]])
+    coords = {"statistic": ["mean", "low", "high"], "load": [1, 2], "scheme": ["a", "b"]}
+    return xr.DataArray(np.stack([means, 0.9 * means, 1.1 * means]), coords, name="response")
+
+
+@cache
+def drawn() -> alt.Chart:
+    return alt.Chart().mark_point()
+
+
+@cache
+def board() -> Board:
+    return Board(lambda count: count, lambda _: drawn(), {"count": Slider("Count", 1, 1, 2)}, lambda _: Said("one"))
+
+
+def _export(**given):
+    with tempfile.TemporaryDirectory() as folder:
+        name = given.pop("path")
+        from storagekit.charts import export
+
+        return export(path=Path(folder) / name if isinstance(name, str) else name, **given)
+
+
+FACES = {
+    "charts.Board": Face(
+        lambda: {
+            "answer": lambda count: count,
+            "draw": lambda _: drawn(),
+            "controls": {"count": Slider("Count", 1, 1, 2)},
+            "words": lambda _: Said("one"),
+        }
+    ),
+    "charts.Choice": Face(lambda: {"label": "Which", "options": {"a": 1}, "value": "a", "few": ("a",)}),
+    "charts.Said": Face(lambda: {"headline": "one", "lines": ("two",)}),
+    "charts.Side": Face(
+        lambda: {"title": "Time (s)", "factor": 1.0},
+        through=lambda **side: _lines(Side(**side)),
+        optional=("title",),
+    ),
+    "charts.Slider": Face(
+        lambda: {"label": "Load", "value": 1.5, "low": 1.0, "high": 2.0, "step": 0.5, "few": (1.0, 2.0)},
+        signed=("value", "low", "high", "few"),
+    ),
+    "charts.Steps": Face(
+        lambda: {"label": "Load", "value": 1.0, "values": (1.0, 2.0), "few": (1.0,)},
+        signed=("value", "values", "few"),
+    ),
+    "charts.Template": Face(lambda: {"make": drawn}),
+    "charts.bars": Face(
+        lambda: {
+            "summary": summary().sel(load=1),
+            "x": "scheme",
+            "titles": ("Scheme", "Time (s)"),
+            "factor": 1.0,
+            "order": ("a", "b"),
+            "paper": {"a": 1.0},
+        }
+    ),
+    "charts.curves": Face(
+        lambda: {
+            "summary": summary(),
+            "x": "load",
+            "colour": "scheme",
+            "titles": ("Load", "Time (s)", "Scheme"),
+            "factor": 1.0,
+            "x_factor": 1.0,
+            "order": ("a", "b"),
+        }
+    ),
+    "charts.export": Face(
+        lambda: {"board": board(), "path": "board.html", "title": "A board", "lead": "one"}, through=_export
+    ),
+    "charts.finished": Face(lambda: {"chart": drawn(), "title": "A chart", "legends": "right"}),
+    "charts.level": Face(
+        lambda: {"value": 1.0, "words": "limit", "factor": 1.0, "place": "above left"}, signed=("value", "factor")
+    ),
+    "charts.lines": Face(
+        lambda: {
+            "summary": summary(),
+            "x": "load",
+            "colour": "scheme",
+            "palette": {"a": "blue", "b": "red"},
+            "sides": (Side("Load"), Side("Time (s)")),
+            "legend": "Scheme",
+        },
+        optional=("legend",),
+    ),
+    "charts.live": Face(lambda: {"board": board()}),
+    "charts.offline": Face(lambda: {"chart": drawn(), "height": 100}),
+    "charts.paper_points": Face(
+        lambda: {"points": ((1.0, 2.0),), "x": "load", "titles": ("Load", "Time (s)")}, signed=("points",)
+    ),
+    "charts.table": Face(lambda: {"summary": summary(), "factor": 1.0}, signed=("factor",)),
+}
+NOT_ASKED: dict[str, str] = {
+    "charts.live.Filled": "what a template makes",
+    "charts.live.Shown": "what a board makes",
+}
+
+
+def _lines(side: Side):
+    from storagekit.charts import lines
+
+    return lines(summary(), "load", "scheme", {"a": "blue"}, (Side("Load"), side), None)

@@ -1,0 +1,174 @@
+"""How the drives are asked."""
+
+from functools import cache
+
+from nonsense.attack import Face
+
+import storagekit as sk
+from storagekit.drive import SeekTable
+from storagekit.drive.electronics import Buffer, Bus, ExtraDisconnect, Overheads
+
+SECTORS = "an array of the event loop"
+ANSWER = "what a drive answers"
+BUFFER = "of the event loop: a buffer and a request, arrays that it has made"
+
+
+@cache
+def atlas():
+    return sk.load_drive("atlas10k")
+
+
+@cache
+def facts():
+    return sk.drive.drive_facts("atlas10k")
+
+
+@cache
+def figures():
+    """The electronics of a drive, by group."""
+    return sk.drive.load_electronics("atlas10k")._asdict()
+
+
+def electronics(overheads, bus, buffer, extra, **given):
+    """Electronics with some figures in place of their own, as `Buffered` takes them."""
+    if isinstance(bus, Bus) and isinstance(buffer, Buffer) and isinstance(overheads, Overheads):
+        of_bus = {name: given[name] for name in Bus._fields}
+        overheads = overheads._replace(**{name: given[name] for name in ("read_hit_after_read", "least_seek")})
+        bus, buffer = bus._replace(**of_bus), Buffer(**{name: given[name] for name in Buffer._fields})
+    return sk.drive.Buffered(atlas(), sk.drive.Electronics(overheads, bus, buffer, extra)).electronics
+
+
+def from_facts(facts, source, **fields):
+    return sk.drive.drive_from_facts({**facts, **fields} if isinstance(facts, dict) else facts, source)
+
+
+def from_sheet(facts, source, **fields):
+    return sk.drive.drive_from_sheet({**facts, **fields} if isinstance(facts, dict) else facts, source)
+
+
+SHEET = {
+    "name": "a drive",
+    "rpm": 7200.0,
+    "track_seek_ms": 1.0,
+    "average_seek_ms": 8.5,
+    "full_seek_ms": 17.0,
+    "capacity_tb": 20.0,
+    "outer_rate_mb_s": 285.0,
+    "inner_rate_mb_s": 130.0,
+    "heads": 20,
+    "sector_bytes": 4096,
+    "head_switch_ms": 1.0,
+}
+DATASHEET = {
+    "rpm": 7200.0,
+    "track_seek": 1e-3,
+    "average_seek": 8.5e-3,
+    "full_seek": 17e-3,
+    "capacity": 2e12,
+    "outer_rate": 285e6,
+    "inner_rate": 130e6,
+    "head_switch": 1e-3,
+    "write_settle": 1e-4,
+    "overhead": 1e-4,
+    "heads": 2,
+    "sector_bytes": 512,
+    "name": "a drive",
+}
+FIELDS = "name", "rpm", "cylinders", "heads", "serpentine", "write_settle_ms", "overhead_ms", "seek_ms", "zones"
+FACES = {
+    "drive.Buffered": Face(lambda: {"drive": atlas(), "electronics": sk.drive.load_electronics("atlas10k")}),
+    "drive.Drive": Face(
+        lambda: {
+            "geometry": atlas().geometry,
+            "seek": atlas().seek,
+            "revolution": 0.006,
+            "head_switch": 0.001,
+            "write_settle": 0.0001,
+            "overhead": 0.0001,
+            "name": "a drive",
+            "grain": 1,
+        }
+    ),
+    "drive.Drive.from_datasheet": Face(lambda: DATASHEET),
+    "drive.Electronics": Face(
+        lambda: {
+            **figures(),
+            "extra": ExtraDisconnect(1e-4, 1e-4, 1e-4, 1e-4, 1e-4),
+            "read_hit_after_read": 1e-4,
+            "least_seek": 1e-4,
+            **figures()["bus"]._asdict(),
+            **figures()["buffer"]._asdict(),
+        },
+        through=electronics,
+    ),
+    "drive.Flash": Face(
+        lambda: {
+            "rate": 1e6,
+            "read_page": 60e-6,
+            "program_page": 600e-6,
+            "erase_block": 5e-3,
+            "overhead": 20e-6,
+            "amplification": 1.5,
+            "page": 32,
+            "channels": 8,
+            "block": 256,
+            "capacity": 2**30,
+        }
+    ),
+    "drive.LinearSeek": Face(lambda: {"full": 0.01, "cylinders": 1000}),
+    "drive.Mixed": Face(lambda: {"members": [atlas(), atlas()], "kinds": [0, 1, 1]}),
+    "drive.NoBuffer": Face(),
+    "drive.RateServer": Face(lambda: {"rate": 1e5, "capacity": 2**24}),
+    "drive.SeekFit": Face(lambda: {"settle": 1e-3, "acceleration": 1e-5, "coast": 1e-6}),
+    "drive.SeekTable": Face(lambda: {"times": [0.0, 0.001, 0.002]}),
+    "drive.buffer.Segments": Face(
+        lambda: {
+            "drive": atlas(),
+            "electronics": sk.drive.load_electronics("atlas10k"),
+            "faster": sk.drive.buffer.Faster.EITHER,
+        }
+    ),
+    "drive.buffer.faster": Face(lambda: {"drive": atlas(), "electronics": sk.drive.load_electronics("atlas10k")}),
+    "drive.drive_facts": Face(lambda: {"name": "atlas10k"}),
+    "drive.drive_from_facts": Face(
+        lambda: {"facts": facts(), "source": "a file", **{name: facts()[name] for name in FIELDS}}, through=from_facts
+    ),
+    "drive.drive_from_sheet": Face(lambda: {"facts": SHEET, "source": "a file", **SHEET}, through=from_sheet),
+    "drive.drive_names": Face(),
+    "drive.facts_of": Face(lambda: {"drive": atlas(), "source": "a file"}),
+    "drive.fit_seek": Face(lambda: {"table": SeekTable([0.0, 0.001, 0.002])}),
+    "drive.ideal_drive": Face(
+        lambda: {
+            "full_seek": 0.01,
+            "revolution": 0.006,
+            "cylinders": 1000,
+            "sectors_per_track": 512,
+            "overhead": 0.0001,
+        }
+    ),
+    "drive.known_electronics": Face(lambda: {"name": "atlas10k"}),
+    "drive.load_buffered": Face(lambda: {"name": "atlas10k"}),
+    "drive.load_drive": Face(lambda: {"name": "atlas10k"}),
+    "drive.load_electronics": Face(lambda: {"name": "atlas10k"}),
+}
+NOT_ASKED = {
+    "drive.Arm": SECTORS,
+    "drive.Geometry": "made of facts or a data sheet, whose figures are checked: columns that follow from one another",
+    "drive.HostAccess": ANSWER,
+    "drive.Positioning": ANSWER,
+    "drive.Slowed": "made by `at_speed` of what a condition says",
+    "drive.Target": ANSWER,
+    "drive.buffer.Faster": "an enumeration: Python refuses what is not among its names",
+    "drive.buffer.Memory": BUFFER,
+    "drive.buffer.Request": BUFFER,
+    "drive.buffer.Stopped": BUFFER,
+    "drive.buffer.find": BUFFER,
+    "drive.buffer.read": BUFFER,
+    "drive.buffer.serve": BUFFER,
+    "drive.buffer.served": BUFFER,
+    "drive.buffer.stretch": BUFFER,
+    "drive.buffer.take": BUFFER,
+    "drive.buffer.ways_of": BUFFER,
+    "drive.buffer.where_tree": BUFFER,
+    "drive.buffer.write": BUFFER,
+}

@@ -1,0 +1,109 @@
+"""How the bare engine is asked: systems, scenarios, what is kept of a run, and runs."""
+
+from functools import cache
+
+import numpy as np
+from nonsense.attack import Face
+
+import storagekit as sk
+from storagekit import engine
+
+
+@cache
+def system() -> engine.System:
+    return sk.System(
+        sk.load_drive("atlas10k"), sk.placement.Replicas(1), sk.dispatch.Hashing(), sk.schedule.FCFS(), slots=8
+    )
+
+
+@cache
+def scenario() -> engine.Scenario:
+    requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096.0), 0.7)
+    return engine.Scenario(system(), sk.workload.ClosedLoop(requests, 4))
+
+
+@cache
+def stacked() -> tuple[engine.Scenario, np.ndarray]:
+    return engine.stack([scenario()], [0, 1])
+
+
+def late(report: engine.Report, limit: float) -> object:
+    return engine.answered(report) & (report.answered.response > limit)
+
+
+def parts() -> dict[str, object]:
+    return {
+        "drive": system().drive,
+        "placement": sk.placement.Replicas(1),
+        "dispatch": sk.dispatch.Hashing(),
+        "schedule": sk.schedule.FCFS(),
+        "write": sk.write.AllCopies(),
+        "claims": sk.claims.NoClaims(),
+        "queue": sk.queue.Everything(),
+        "cache": sk.cache.NoCache(),
+        "condition": engine.Condition(),
+        "drives": 2,
+        "slots": 8,
+        "synchronized": 0,
+    }
+
+
+def progress(done: float) -> None:
+    """Nobody looks."""
+
+
+RUN = {"amount": 100.0, "record": engine.Record(), "progress": progress, "by": "answered"}
+FACES = {
+    "engine.AccessLog": Face(),
+    "engine.Condition": Face(lambda: {"seeking": 1.0, "turning": 0.5, "timeout": 1.0}),
+    "engine.NoLog": Face(),
+    "engine.Record": Face(lambda: {"sums": [engine.ANSWERED], "log": engine.NoLog()}),
+    "engine.ResponseBins": Face(),
+    "engine.ResponseLog": Face(),
+    "engine.Runner": Face(lambda: {"scenario": stacked()[0], "key": stacked()[1], "record": engine.Record()}),
+    "engine.Scenario": Face(lambda: {"system": system(), "arrivals": scenario().arrivals}),
+    "engine.ServiceLog": Face(lambda: {"backlog": False}),
+    "engine.Spell": Face(lambda: {"brick": 0, "speed": 0.5, "begins": 10, "ends": 100}),
+    "engine.Sum": Face(
+        lambda: {"name": "late", "of": late, "kind": int, "by_drive": False, "along": {"limit": [0.005, 0.01]}}
+    ),
+    # -1 is AS_NEEDED
+    "engine.System": Face(parts, signed=("slots",)),
+    "engine.batches": Face(
+        lambda: {"scenario": stacked()[0], "key": stacked()[1], "padded": True, "together": 1, "among": 2},
+        through=lambda **given: list(engine.batches(**given)),
+        optional=("among",),
+    ),
+    "engine.execute": Face(
+        lambda: {"scenario": scenario(), "key": engine.keys([0])[:, 0], **RUN}, optional=("record",)
+    ),
+    "engine.keys": Face(lambda: {"seeds": [0, 1]}),
+    "engine.lanes_of": Face(lambda: {"scenario": stacked()[0], "members": np.array([0, 1])}),
+    "engine.stack": Face(lambda: {"scenarios": [scenario()], "seeds": [0, 1]}),
+    "engine.steps": Face(
+        lambda: {"runner": runner(), "amount": 100.0, "progress": progress, "stride": 1, "by": "answered"},
+        through=lambda **given: list(engine.steps(**given)),
+    ),
+    "engine.stopped": Face(lambda: {"brick": 0, "begins": 10, "ends": 100}),
+    "engine.structure": Face(lambda: {"scenario": scenario()}),
+    "engine.width": Face(lambda: {"lanes": 2}),
+}
+
+
+def runner() -> engine.Runner:
+    """A new one each time: they go on."""
+    return engine.Runner(*stacked(), engine.Record())
+
+
+STATE = "the engine's state or report, which only it makes"
+NOT_ASKED = {
+    "engine.AbstractLog": "keeps nothing by itself: others are made of it",
+    "engine.Outcome": STATE,
+    "engine.Report": STATE,
+    "engine.Services": STATE,
+    "engine.State": STATE,
+    "engine.answered": STATE,
+    "engine.pending": STATE,
+    "engine.binned": "counts what ResponseBins kept",
+    "engine.quantiles": "reads what binned counted; NaN says that nothing was",
+}

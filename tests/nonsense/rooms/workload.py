@@ -1,0 +1,205 @@
+"""How workloads, traces and their stand-ins are asked for."""
+
+from functools import cache
+
+import numpy as np
+from nonsense.attack import Face
+from nonsense.faces import asked_of
+
+import storagekit as sk
+from storagekit import workload
+from storagekit.workload import standin, trace
+
+
+@cache
+def requests() -> workload.RandomRequests:
+    return workload.RandomRequests(workload.FixedSize(4096.0), 0.7)
+
+
+@cache
+def small_trace() -> trace.RequestTrace:
+    return trace.request_trace(
+        time=np.array([0.0, 0.01, 0.5]),
+        device=np.zeros(3, int),
+        offset=np.array([0, 8192, 4096]),
+        size=np.full(3, 4096),
+        read=np.array([True, False, True]),
+    )
+
+
+@cache
+def arrivals() -> workload.RecordedArrivals:
+    return workload.recorded(small_trace(), 100_000)
+
+
+def path() -> str:
+    return str(sk.resources.data_path("samples", "small.spc"))
+
+
+POPULAR = {
+    "name": "mail",
+    "requests": 100_000,
+    "duration": 100.0,
+    "read_share": 0.7,
+    "mean_size": 10_000.0,
+    "hit_rate": 0.3,
+    "central_cache": 2**27,
+    "luns": 5,
+    "data": 2**30,
+    "head": 1e-4,
+    "together": False,
+    "scale": 1.0,
+}
+SEEKING = {
+    "name": "mail",
+    "data": 2**33,
+    "requests": 100_000,
+    "duration": 7200.0,
+    "read_share": 0.5,
+    "asynchronous_share": 0.2,
+    "locality": 4.0,
+    "read_after_write": 0.05,
+    "interarrival_cov": 1.5,
+    "burst_gap": 0.001,
+    "request_size": 8192,
+    "dispersion": 2.0,
+    "read_stretch": 0.042,
+    "write_stretch": 0.005,
+    "flush_period": 30.0,
+    "flush_gap": 0.0004,
+}
+
+
+@cache
+def model() -> standin.SeekingStandIn:
+    return standin.SeekingStandIn(**SEEKING)
+
+
+@cache
+def generated() -> trace.RequestTrace:
+    return standin.generate(model(), seed=0, stop=10.0)
+
+
+@cache
+def popular() -> standin.PopularStandIn:
+    return standin.PopularStandIn(**POPULAR)
+
+
+def law() -> standin.Popularity:
+    return standin.Popularity(1.0, 1e-4)
+
+
+FACES = {
+    "workload.ClosedLoop": Face(
+        lambda: {"requests": requests(), "outstanding": 4, "replaced_before_choice": False},
+    ),
+    "workload.ExponentialSize": Face(lambda: {"mean": 4096.0}),
+    "workload.FixedSize": Face(lambda: {"size": 4096.0}),
+    "workload.Group": Face(
+        lambda: {
+            "requests": requests(),
+            "threads": 4,
+            "think": 0.01,
+            "stream": 1,
+            "volumes": [0, 1, 2, 3, 4],
+            "most": 5,
+        }
+    ),
+    "workload.MixedSizes": Face(lambda: {"sizes": [4096.0, 8192.0], "shares": [0.5, 0.5]}),
+    "workload.OnOff": Face(lambda: {"threads": 4, "on": 10.0, "off": 5.0}),
+    "workload.PoissonArrivals": Face(lambda: {"requests": requests(), "rate": 100.0}),
+    "workload.RandomRequests": Face(
+        lambda: {"size": workload.FixedSize(4096.0), "read_share": 0.7, "locality": 2.0, "alignment": 8}
+    ),
+    "workload.RecordedArrivals": Face(
+        lambda: {
+            "requests": arrivals().requests,
+            "gap": np.array([0.01, 0.49, 1.0]),
+            "scale": 1.0,
+            "clients": False,
+        }
+    ),
+    "workload.Sinusoid": Face(lambda: {"low": 1.0, "high": 5.0, "period": 60.0, "phase": 0.25}, signed=("phase",)),
+    "workload.Steady": Face(lambda: {"threads": 4}),
+    "workload.Steps": Face(lambda: {"times": [1.0, 2.0], "counts": [3, 2, 4]}),
+    "workload.Threads": Face(
+        lambda: {"groups": [workload.Group(requests(), 4, volumes=[0, 1, 2, 3])], "volume": 8192},
+    ),
+    "workload.UniformSize": Face(lambda: {"low": 512.0, "high": 4096.0}),
+    "workload.VolumeRequests": Face(
+        lambda: {
+            "size": workload.FixedSize(4096.0),
+            "read_share": 0.7,
+            "locality": 2.0,
+            "alignment": 8,
+            "volumes": [8192, 8192],
+            "shares": [0.5, 0.5],
+            "clients": 3,
+        }
+    ),
+    "workload.recorded": Face(lambda: {"trace": small_trace(), "capacity": 100_000, "scale": 1.0, "unit": 8}),
+    "workload.wrapped": Face(lambda: {"trace": small_trace(), "capacity": 100_000}),
+    "workload.standin.PopularStandIn": Face(lambda: POPULAR),
+    "workload.standin.PopularStandIn.cache": Face(lambda: {"size": 2.0**27}, through=asked_of(popular, "cache")),
+    "workload.standin.PopularStandIn.expected_hit_rate": Face(
+        lambda: {"size": 2.0**27}, through=asked_of(popular, "expected_hit_rate")
+    ),
+    "workload.standin.PopularStandIn.scaled": Face(lambda: {"fraction": 0.5}, through=asked_of(popular, "scaled")),
+    "workload.standin.Popularity.intensity": Face(
+        lambda: {"rank": np.array([0.0, 0.5])}, through=asked_of(law, "intensity")
+    ),
+    "workload.standin.Popularity.rank": Face(lambda: {"share": np.array([0.0, 0.5])}, through=asked_of(law, "rank")),
+    "workload.standin.Popularity": Face(lambda: {"alpha": 1.0, "head": 1e-4}),
+    "workload.standin.SeekingStandIn": Face(lambda: SEEKING),
+    "workload.standin.compare": Face(lambda: {"model": model(), "trace": generated()}),
+    "workload.standin.generate": Face(lambda: {"model": model(), "seed": 0, "start": 1.0, "stop": 2.0}),
+    "workload.trace.RequestTrace.concatenated": Face(
+        lambda: {"capacity": {"0": 2**20}}, through=asked_of(small_trace, "concatenated"), optional=("capacity",)
+    ),
+    "workload.trace.RequestTrace.select": Face(lambda: {"device": "0"}, through=asked_of(small_trace, "select")),
+    "workload.trace.RequestTrace.take": Face(
+        lambda: {"which": np.array([0, 2])}, through=asked_of(small_trace, "take")
+    ),
+    "workload.trace.RequestTrace.window": Face(
+        lambda: {"start": 0.005, "stop": 0.5}, through=asked_of(small_trace, "window"), signed=("start", "stop")
+    ),
+    "workload.trace.TraceSource": Face(lambda: {"name": "mail", "format": "spc", "disorder": 0}),
+    "workload.trace.characteristics": Face(lambda: {"trace": small_trace()}),
+    "workload.trace.chunks": Face(
+        lambda: {"path": path(), "format": "spc", "disorder_limit": 1.0},
+        through=lambda **given: list(trace.chunks(**given)),
+        optional=("format",),
+    ),
+    "workload.trace.read": Face(lambda: {"path": path(), "format": "spc", "disorder_limit": 1.0}),
+    "workload.trace.request_trace": Face(
+        lambda: {
+            "time": np.array([0.0, 0.01, 0.5]),
+            "device": np.zeros(3, int),
+            "offset": np.array([0, 8192, 4096]),
+            "size": np.full(3, 4096),
+            "read": np.array([True, False, True]),
+            "devices": ["one"],
+            "origin": 0.0,
+            "asynchronous": np.zeros(3, bool),
+            "measured_response": np.full(3, 0.01),
+            "think": np.full(3, 0.01),
+            "source": trace.TraceSource(),
+        },
+        signed=("origin",),
+    ),
+}
+ANSWER = "an answer: what is measured of a trace"
+# of values that are not known while a program is compiled nothing can be said
+COMPILED = "arithmetic on the engine's arrays within its compiled programs; the engine makes what it is given"
+NOT_ASKED = {
+    "workload.Requests": COMPILED,
+    "workload.Window": COMPILED,
+    "workload.below": COMPILED,
+    "workload.fraction": COMPILED,
+    "workload.nothing_asked": COMPILED,
+    "workload.scramble": COMPILED,
+    "workload.words": COMPILED,
+    "workload.standin.Compared": ANSWER,
+    "workload.trace.RequestTrace": "made by read, chunks and request_trace, which check it",
+    "workload.trace.TraceCharacteristics": ANSWER,
+}
