@@ -179,7 +179,7 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
         "RAID5": lambda draws: RAID5(draws.form.randint(3, 5), _unit(draws)),
         "ParityGroups": lambda draws: ParityGroups(draws.form.randint(4, 6), draws.form.randint(1, 2), 1, _unit(draws)),
         "Coded": lambda draws: Coded(2, draws.form.randint(2, 4)),
-        "Declustered": lambda draws: Declustered(draws.form.randint(3, 6), draws.form.randint(1, 3), SECTORS, 256),
+        "Declustered": lambda draws: Declustered(draws.form.randint(3, 6), draws.form.randint(1, 3), SECTORS, 512),
         "Volumes": lambda draws: Volumes(SECTORS, _volumes(draws), _unit(draws)),
         "SplitVolumes": lambda draws: SplitVolumes(SECTORS, _volumes(draws), _unit(draws)),
         "Segments": _segments,

@@ -87,6 +87,7 @@ def replay(
     """
     from storagekit.drive import load_buffered, load_drive
     from storagekit.engine import System
+    from storagekit.kinds import COUNT
     from storagekit.metrics import replay as run
     from storagekit.placement import Replicas
     from storagekit.reproduce.catalogue import schedulers, writes
@@ -98,6 +99,7 @@ def replay(
         system = array_of(model, layout, chosen("schedule", schedule, schedulers())(), slots)
         _print_replay(run(read(file, form), system, scale=scale, seed=seed), as_json)
         return
+    COUNT("replicas", replicas)
     condition, speeds = _condition(slow or [], stop or [], replicas)
     trace = read(file, form)
     system = System(

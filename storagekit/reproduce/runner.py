@@ -25,6 +25,8 @@ from storagekit.reproduce.scorecard import Row, score
 from storagekit.resources import real_traces, reproductions_path, trace_names
 
 _OURS = ("out", "profile", "seed")
+# those of a run's repetitions follow it, and have 32 bits
+MOST_SEED = 2**31
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,8 @@ def reproduce(
         raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(PROFILES)}")
     if seed < 0:
         raise InputError(f"seed {seed}: negative; give 0 or more")
+    if seed > MOST_SEED:
+        raise InputError(f"seed {seed}: give at most {MOST_SEED}")
     out, folder = _output_folder(out), notebooks or reproductions_path()
     ours = {"out": str(out), "profile": profile, "seed": seed}
     defaults = {paper: _parameters(folder / f"{paper}.ipynb") for paper in _chosen(papers, folder)}

@@ -105,7 +105,7 @@ def bricks_with_memory(dispatch, arrivals: AbstractArrivals, condition: Conditio
     """Six bricks, three of which hold each extent; 2 MB of data, an eighth of which fits in their memories."""
     system = System(
         DRIVE,
-        Declustered(6, 3, data=2 * units.MB // units.SECTOR, extent=256),
+        Declustered(6, 3, data=2 * units.MB // units.SECTOR, extent=512),
         dispatch,
         SATF(),
         cache=BrickLRU.sized(48 * 1024.0, bricks=6, sectors=8, hit_time=HIT_TIME),
