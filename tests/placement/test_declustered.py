@@ -235,7 +235,10 @@ def test_a_capacity_beyond_32_bits_is_told_and_addressed(bricks):
 def test_requests_longer_than_an_extent_are_refused(placement, size):
     """Beyond it lies another extent, on other bricks."""
     system = System(DRIVE, placement, Hashing(), SATF(), slots=4)
-    requests, says = RandomRequests(size, 0.5), "a request of up to (41|42|684) sectors: it must be at most 40, an extent"
+    requests, says = (
+        RandomRequests(size, 0.5),
+        "a request of up to (41|42|684) sectors: it must be at most 40, an extent",
+    )
     assert_refused(lambda: Scenario(system, ClosedLoop(requests, 2)), says)
     assert_refused(lambda: Scenario(system, PoissonArrivals(requests, 2.0)), says)
     assert_refused(lambda: Scenario(system, Threads(requests, 2)), says)
@@ -246,7 +249,9 @@ def test_a_trace_with_a_request_longer_than_an_extent_is_refused():
     system = System(DRIVE, Declustered(6, 3, extent=40), Hashing(), SATF(), slots=4)
     trace = request_trace(np.arange(2.0), np.zeros(2), np.zeros(2), np.array([40, 41]) * SECTOR, np.ones(2, bool))
     Scenario(system, recorded(trace.take(slice(1)), 10**6))
-    assert_refused(lambda: Scenario(system, recorded(trace, 10**6)), "a request of up to 41 sectors: it must be at most 40")
+    assert_refused(
+        lambda: Scenario(system, recorded(trace, 10**6)), "a request of up to 41 sectors: it must be at most 40"
+    )
 
 
 @pytest.mark.parametrize(
