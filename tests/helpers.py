@@ -123,3 +123,13 @@ def recorded_requests(
         client=np.zeros(count, np.int32),
     )
     return RecordedArrivals(requests, np.append(draw.exponential(gap, count - 1), np.inf).astype(np.float32))
+
+
+def leaves(command, *before: str):
+    """Every command of the command line, with its words."""
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield before, command
+        return
+    for name, one in inner.items():
+        yield from leaves(one, *before, name)

@@ -31,6 +31,9 @@ def size_mix(words: str) -> float | dict[float, float]:
         ) from None
 
 
+SIMULATED = "Also what has no formula, half a minute each: ARS, the shorter queue, split requests."
+
+
 def join(app: typer.Typer) -> None:
     """Nothing more: `plan` has joined, and this is one of its commands."""
 
@@ -52,12 +55,7 @@ def schemes(
     budget: Annotated[float | None, typer.Option(help="Most to spend.")] = None,
     scheduler: Annotated[str | None, typer.Option(help="RLOOK or RSATF, with --outstanding.")] = None,
     copies: Annotated[bool, typer.Option("--copies", help="Replicated bricks too: hashing, D-SPTF.")] = False,
-    simulated: Annotated[
-        bool,
-        typer.Option(
-            "--simulated", help="Also what has no formula, half a minute each: ARS, the shorter queue, split requests."
-        ),
-    ] = False,
+    simulated: Annotated[bool, typer.Option("--simulated", help=SIMULATED)] = False,
     check: Annotated[int, typer.Option(help="Simulate so many of the best.")] = 0,
     charts: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder to draw the ranking in, PNG and SVG.")

@@ -11,6 +11,7 @@ import nbformat
 import pandas as pd
 import pytest
 import typer
+from helpers import leaves
 
 from storagekit.charts.live import words
 from storagekit.errors import InputError, harmless
@@ -35,16 +36,6 @@ def test_what_is_not_seen_is_written_as_python_does():
     assert harmless(TERMINAL) == "n\\x1b[31m\\x1b]0;t\\x07\\x9b2J\\u202e\\udcff"
     assert harmless("a\nb\tc\r", "\n\t") == "a\nb\tc\\r"
     assert str(InputError(f"{TERMINAL}:\nno")) == f"{harmless(TERMINAL)}:\nno"
-
-
-def leaves(command, *before: str):
-    """Every command of the command line, with its words."""
-    inner = getattr(command, "commands", None)
-    if inner is None:
-        yield before, command
-        return
-    for name, one in inner.items():
-        yield from leaves(one, *before, name)
 
 
 COMMANDS = dict(leaves(typer.main.get_command(cli.app)))

@@ -2,6 +2,7 @@
 
 import pytest
 import typer
+from helpers import leaves
 
 from storagekit.reproduce import cli
 from storagekit.resources import data_path
@@ -41,15 +42,6 @@ FAR = [
     ("plan", "sessions", "--rate-mb", "1", "--agents", "4294967296"),
     ("reproduce", "swift", "--seed", "99999999999999999999"),
 ]
-
-
-def leaves(command, *before: str):
-    inner = getattr(command, "commands", None)
-    if inner is None:
-        yield before, command
-        return
-    for name, one in inner.items():
-        yield from leaves(one, *before, name)
 
 
 COMMANDS = dict(leaves(typer.main.get_command(cli.app)))

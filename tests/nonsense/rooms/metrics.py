@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 from nonsense.attack import Face
 from nonsense.rooms.engine import late, scenario, system
+from nonsense.rooms.workload import small_trace
 
 import storagekit as sk
 from storagekit import engine, metrics
-from storagekit.workload import trace
 
 
 def built(depth: int) -> engine.Scenario:
@@ -22,17 +22,6 @@ def built(depth: int) -> engine.Scenario:
 def streams(depth: int) -> engine.Scenario:
     requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096.0), 0.7)
     return engine.Scenario(system(), sk.workload.Threads(requests, depth))
-
-
-@cache
-def small_trace() -> trace.RequestTrace:
-    return trace.request_trace(
-        time=np.array([0.0, 0.01, 0.5]),
-        device=np.zeros(3, int),
-        offset=np.array([0, 8192, 4096]),
-        size=np.full(3, 4096),
-        read=np.array([True, False, True]),
-    )
 
 
 @cache
