@@ -141,12 +141,16 @@ def nth_least(values: Float[Array, "row *lanes"], number: Int[Array, "1 *lanes"]
     """The `number`th smallest entry down the first axis, counted from 1, of equals the lower row first; inf where `number` is
     below 1 or there are not so many.
 
-    By counting who comes before whom: to sort the rows of every lane takes a CPU a third of an event (30 rows).
+    The ranks are counted: to sort the rows of every lane takes a CPU a third of an event (30 rows).
     """
-    row = rows(values.shape[0], values)
-    before = (values[:, None] < values[None]) | ((values[:, None] == values[None]) & (row[:, None] < row[None]))
-    rank = jnp.sum(before, axis=0, dtype=jnp.int32)
+    rank = jnp.sum(comes_before(values), axis=0, dtype=jnp.int32)
     return least(jnp.where(rank == number - 1, values, jnp.inf))
+
+
+def comes_before(values: Num[Array, "row *lanes"]) -> Bool[Array, "row row *lanes"]:
+    """Whether the first row comes before the second in the order of `values`, of equals the lower row first."""
+    row = rows(values.shape[0], values)
+    return (values[:, None] < values[None]) | ((values[:, None] == values[None]) & (row[:, None] < row[None]))
 
 
 def count(condition: Bool[Array, "row *lanes"]) -> Int[Array, "1 *lanes"]:
@@ -187,8 +191,8 @@ def first_true(
     return index, index < size
 
 
-def pick(values: Shaped[Array, "row *lanes"], index: Int[Array, "1 *lanes"]) -> Shaped[Array, "1 *lanes"]:
-    """The entry at `index` of the first axis, lane by lane: `[1, *lanes]`."""
+def pick(values: Shaped[Array, "row *lanes"], index: Int[Array, "entry *lanes"]) -> Shaped[Array, "entry *lanes"]:
+    """The entries at `index` of the first axis, separately for each run: `[1, *lanes]` of one index for each."""
     return jnp.take_along_axis(values, index, axis=0, mode="clip")
 
 
@@ -222,7 +226,7 @@ def put(
     return jax.lax.platform_dependent(values, index, new, cpu=one_by_one, default=side_by_side)
 
 
-def pick_tree(tree: PyTree, index: Int[Array, "1 *lanes"]) -> PyTree:
+def pick_tree(tree: PyTree, index: Int[Array, "entry *lanes"]) -> PyTree:
     """`pick` for every array of a pytree."""
     return jax.tree.map(lambda values: pick(values, index), tree)
 

@@ -26,8 +26,9 @@ class View(NamedTuple):
     busy: drives that have an access planned or under way. falls_free: seconds from its entry until that ends, 0 where there
     is none. free: drives with nothing to do. place: where the entering request lies. placement: where parts are. bricks:
     which drives each has.
-    reach: seconds in which each drive, were it free, would have the entering request under its head; takes: in which it would
-    be done with it; functions, so that they cost only those who ask.
+    reach: returns the seconds in which each drive, if it were free, would have the entering request under its head. takes:
+    returns the seconds in which the given drives, `[row, *lanes]`, would complete their part of it, if they were free. Both
+    are functions, so that only a dispatcher that calls them pays for them.
     word: a random word of the entering request, the same under every scheme and setting, another for each request and each
     seed. It costs those who read it, and gives several draws: `workload.below(view.word, n)` is a number below n,
     `workload.scramble(view.word + k)` a further word for each k.
@@ -42,7 +43,7 @@ class View(NamedTuple):
     placement: AbstractPlacement
     bricks: Grouping
     reach: Callable[[], Float[Array, "drive *lanes"]]
-    takes: Callable[[], Float[Array, "drive *lanes"]]
+    takes: Callable[[Int[Array, "row *lanes"]], Float[Array, "row *lanes"]]
     word: UInt32[Array, "1 *lanes"]
 
     @property
@@ -73,10 +74,16 @@ class View(NamedTuple):
 
     def load(self) -> Int[Array, "drive *lanes"]:
         """Requests at each drive, waiting and in service."""
-        one = jnp.zeros(self.busy[:1].shape, jnp.int32) + 1
-        parts = [self.placement.part_on(one * drive, self.places) for drive in range(self.busy.shape[0])]
-        queued = [count(held(self.waiting, part)) for part in parts]
-        return jnp.concatenate(queued) + self.busy.astype(jnp.int32)
+        return self.queued(rows(self.busy.shape[0], self.busy)) + self.busy.astype(jnp.int32)
+
+    def queued(self, drive: Int[Array, "row *#lanes"]) -> Int[Array, "row *lanes"]:
+        """Requests that wait at each of the given drives."""
+
+        def at(drive: Int[Array, "1 *lanes"]) -> Int[Array, "1 *lanes"]:
+            return count(held(self.waiting, self.placement.part_on(drive, self.places)))
+
+        # mapped, not unrolled: one drive's program serves all of them
+        return jax.vmap(at)(drive[:, None])[:, 0]
 
 
 class AbstractDispatch(Member):

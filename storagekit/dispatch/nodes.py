@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Num, Shaped, UInt32
+from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require, require_each_positive, shown
 from storagekit.dispatch.base import AsManyAsNeeded, View
 from storagekit.errors import InputError
 from storagekit.kinds import flag, hold
-from storagekit.lanes import bit, count, held, named, rows, union
+from storagekit.lanes import bit, comes_before, held, named, pick, rows, union
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import scramble
 
@@ -32,11 +32,7 @@ def least_of(
     wanted: Int[Array, "1 *lanes"],
 ) -> UInt32[Array, "1 *lanes"]:
     """The parts, one bit each, of the `wanted` nodes of least cost among those that hold one; of equals the lowest."""
-    node = rows(cost.shape[0], cost)
-    ahead = jnp.zeros(cost.shape, jnp.int32)
-    for other in range(cost.shape[0]):
-        its = cost[other : other + 1]
-        ahead = ahead + (holds[other : other + 1] & ((its < cost) | ((its == cost) & (other < node))))
+    ahead = jnp.sum(holds[:, None] & comes_before(cost), axis=0, dtype=jnp.int32)
     return union(jnp.where(holds & (ahead < wanted), bit(part), jnp.uint32(0)))
 
 
@@ -89,23 +85,25 @@ class Central(AsManyAsNeeded):
     def route(self, private, request, entering, view):
         holds, part = view.by_brick()
         mean = jnp.where(request.read, self._mean(self.service, holds), self._mean(self.write_service, holds))
-        completion = self._completion(view, part, mean)
         beside = view.placement.sibling(part, view.place)
-        # a write is over once what goes with it is
+        # one estimate of all: two would be twice the program
+        estimates = self._completion(view, jnp.concatenate([part, beside]), jnp.concatenate([mean, mean]))
+        completion, of_sibling = jnp.split(estimates, 2)
+        # a write is complete when its parity is written too
         both = ~request.read & held(view.placement.parts_of(view.place), beside)
-        completion = jnp.where(both, jnp.maximum(completion, self._completion(view, beside, mean)), completion)
+        completion = jnp.where(both, jnp.maximum(completion, of_sibling), completion)
         return least_of(completion, holds, part, view.needed), private
 
     def _completion(
-        self, view: View, part: Int[Array, "brick *lanes"], mean: Float[Array, "brick *lanes"]
-    ) -> Float[Array, "brick *lanes"]:
-        """Seconds until a part of the request that enters would be done with on each brick."""
+        self, view: View, part: Int[Array, "row *lanes"], mean: Float[Array, "row *lanes"]
+    ) -> Float[Array, "row *lanes"]:
+        """Seconds until each part of the admitted request would be complete. mean: seconds of an access at its drive."""
         drive = view.placement.drive_of(part, view.place)
-        queued = _queued(view, drive)
+        queued = view.queued(drive)
         if not self.exact:
-            return (queued + _at(view.busy, drive) + 1) * mean
-        later = _at(view.falls_free, drive) + (queued + 1) * mean
-        return jnp.where(_at(view.free, drive), _at(view.takes(), drive), later)
+            return (queued + pick(view.busy, drive) + 1) * mean
+        later = pick(view.falls_free, drive) + (queued + 1) * mean
+        return jnp.where(pick(view.free, drive), view.takes(drive), later)
 
     def _mean(
         self, times: tuple[Float[AnyArray, "..."], ...], like: Bool[Array, "brick *lanes"]
@@ -116,15 +114,3 @@ class Central(AsManyAsNeeded):
         for number, time in enumerate(times):
             mean = jnp.where(brick == number, time, mean)
         return mean
-
-
-def _at(values: Shaped[Array, "drive *lanes"], drive: Int[Array, "brick *lanes"]) -> Shaped[Array, "brick *lanes"]:
-    """The entry of a drive of each brick."""
-    return jnp.take_along_axis(values, drive, axis=0, mode="clip")
-
-
-def _queued(view: View, drive: Int[Array, "brick *lanes"]) -> Int[Array, "brick *lanes"]:
-    """How many requests wait at the drive of each brick that has a part of the one that enters."""
-    each = (drive[number : number + 1] for number in range(drive.shape[0]))
-    waiting = [count(held(view.waiting, view.placement.part_on(its, view.places))) for its in each]
-    return jnp.concatenate(waiting)

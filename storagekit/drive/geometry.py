@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
@@ -142,10 +143,9 @@ class Geometry(eqx.Module):
 
     def zone_of(self, sector: Int[AnyArray, "*#row"]) -> Int[AnyArray, "*#row"]:
         """Index of the zone that holds each sector."""
-        zone = (sector < 0) * 1
-        for first in self.first_sector[1:]:
-            zone = zone + (sector >= first) * 1
-        return zone
+        if isinstance(sector, np.ndarray | np.integer):
+            return np.searchsorted(self.first_sector[1:], sector, side="right")
+        return _last_not_above(jnp.asarray(self.first_sector), sector, 0, self.first_sector.size)
 
     def at(self, sector: Int[AnyArray, "*#row"]) -> Zone:
         """The zone of each sector."""
@@ -160,14 +160,44 @@ class Geometry(eqx.Module):
 
 def first_and_last(sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Int[AnyArray, "2 *row"]:
     """First and last of the `count` sectors from `sector` on."""
-    space: Any = np if isinstance(sector, np.ndarray | np.integer) else jnp
-    return space.stack(space.broadcast_arrays(sector, sector + count - 1))
+    if isinstance(sector, np.ndarray | np.integer):
+        return np.stack(np.broadcast_arrays(sector, sector + count - 1))
+    # not stacked: XLA's CPU compiler emits whatever it fuses with a concatenation again for each operand, so that code which
+    # holds several of them, one below another, grows exponentially
+    first, further = jnp.broadcast_arrays(sector, count - 1)
+    end = jnp.arange(2, dtype=first.dtype).reshape((2,) + (1,) * first.ndim)
+    return first[None] + end * further[None].astype(first.dtype)
 
 
-def zone_numbers(shapes: Sequence[Geometry], sector: Int[AnyArray, "*row"]) -> list[Int[AnyArray, "*row"]]:
-    """The zone of each sector on each geometry, where the zones of all are numbered one geometry after the other."""
-    begins = np.cumsum([0, *(shape.first_sector.size for shape in shapes[:-1])])
-    return [shape.zone_of(sector) + int(begin) for shape, begin in zip(shapes, begins, strict=True)]
+def zone_number(
+    shapes: Sequence[Geometry], kind: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"]
+) -> Int[Array, "*row"]:
+    """The zone of each sector on the geometry of its `kind`; zones are numbered one geometry after the other."""
+    ends = np.cumsum([0, *(shape.first_sector.size for shape in shapes)])
+    edges = jnp.asarray(np.stack([ends[:-1], ends[1:]]), jnp.int32)
+    begin, end = jnp.take(edges, jnp.expand_dims(kind, tuple(range(sector.ndim - kind.ndim))), axis=1, mode="clip")
+    return _last_not_above(jnp.concatenate([shape.first_sector for shape in shapes]), sector, begin, end)
+
+
+def _last_not_above(
+    firsts: Int[Array, "zone"],
+    sector: Int[AnyArray, "*#row"],
+    begin: int | Int[AnyArray, "*#row"],
+    end: int | Int[AnyArray, "*#row"],
+) -> Int[Array, "*row"]:
+    """Index of the last entry from `begin` to before `end` of ascending `firsts` that is not above each sector, `begin` where
+    there is none.
+
+    A binary search, and a loop of the program: what a loop carries is stored, while XLA's CPU compiler would write out the
+    whole search anew for each use of its result.
+    """
+    steps = (firsts.size - 1).bit_length()
+
+    def halve(step: int | Int[Array, ""], found: Int[Array, "*row"]) -> Int[Array, "*row"]:
+        probe = found + jnp.left_shift(1, steps - 1 - step).astype(jnp.int32)
+        return jnp.where((probe < end) & (sector >= jnp.take(firsts, probe, mode="clip")), probe, found)
+
+    return jax.lax.fori_loop(0, steps, halve, begin + jnp.zeros_like(sector, jnp.int32))
 
 
 def zones_numbered(shapes: Sequence[Geometry], number: Int[Array, "*row"]) -> Zone:

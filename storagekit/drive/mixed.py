@@ -17,7 +17,7 @@ from storagekit.drive.mechanical import Drive
 from storagekit.drive.picked import Picked, Starts, head_bits, of_kind, start_on_each, start_on_one, target_of_kind
 from storagekit.errors import InputError
 from storagekit.kinds import a, several
-from storagekit.lanes import MOST_WHOLE, each_named, whole
+from storagekit.lanes import MOST_WHOLE, each_named, pick, whole
 
 _MEMBERS = several(a(AbstractDrive, 'drives, as sk.load_drive("atlas10k")'), of="drives")
 
@@ -127,7 +127,7 @@ class Mixed(AbstractDrive):
             return jnp.take(jnp.stack(self.kinds), which, mode="clip")
         lanes = np.broadcast_shapes(*(np.shape(its)[1:] for its in self.kinds), np.shape(which)[1:])
         table = jnp.concatenate([jnp.broadcast_to(its, (1, *lanes)) for its in self.kinds])
-        return jnp.take_along_axis(table, jnp.broadcast_to(which, (which.shape[0], *lanes)), axis=0, mode="clip")
+        return pick(table, jnp.broadcast_to(which, (*which.shape[: which.ndim - len(lanes)], *lanes)))
 
 
 class OfKind(AbstractMechanics):

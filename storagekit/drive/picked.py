@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, Num
 
 from storagekit.arrays import AnyArray
 from storagekit.drive.base import AbstractMechanics, Arm, Positioning, Target
-from storagekit.drive.geometry import Place, first_and_last, zone_numbers, zones_numbered
+from storagekit.drive.geometry import Place, first_and_last, zone_number, zones_numbered
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import AbstractSeek, SeekTable
 from storagekit.drive.slowed import Slowed
@@ -50,7 +50,8 @@ def head_bits(drives: Sequence[Drive]) -> int:
 def start_on_each(drives: Sequence[Drive], sector: Int[Array, "*row"], count: Int[Array, "*row"]) -> Starts:
     """Where requests begin on each of the drives."""
     shapes = [drive.geometry for drive in drives]
-    zone = zones_numbered(shapes, jnp.stack(zone_numbers(shapes, sector)))
+    each = jnp.arange(len(drives), dtype=jnp.int32).reshape((-1,) + (1,) * sector.ndim)
+    zone = zones_numbered(shapes, zone_number(shapes, each, sector[None]))
     start = zone.place(sector[None])
     places = _packed(start, drives)
     return Starts(sector, count, tuple(Start(places[kind], start.angle[kind]) for kind in range(len(drives))))
@@ -64,7 +65,7 @@ def start_on_one(
 ) -> Starts:
     """Where requests begin, each on a drive of kind `kind`."""
     shapes = [drive.geometry for drive in drives]
-    zone = zones_numbered(shapes, of_kind(kind, zone_numbers(shapes, sector)))
+    zone = zones_numbered(shapes, zone_number(shapes, kind, sector))
     start = zone.place(sector)
     return Starts(sector, count, (Start(_packed(start, drives), start.angle),))
 
@@ -78,7 +79,7 @@ def target_of_kind(drives: Sequence[Drive], starts: Starts, kind: Int[AnyArray, 
     start = jax.tree.map(lambda *parts: of_kind(kind, parts), *starts.of_kind)
     shapes, bits = [drive.geometry for drive in drives], head_bits(drives)
     ends = first_and_last(starts.sector, starts.count)
-    zone = zones_numbered(shapes, of_kind(kind, zone_numbers(shapes, ends)))
+    zone = zones_numbered(shapes, zone_number(shapes, kind, ends))
     drive = picked_drive(drives, kind)
     target = zone.locate(ends, drive.revolution, drive.step)
     return target._replace(cylinder=start.place >> bits, head=start.place & (2**bits - 1), angle=start.angle)

@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.cache import Sought
 from storagekit.dispatch import View
+from storagekit.drive import Arm
 from storagekit.engine.answer import enough_of, rule_of
 from storagekit.engine.failure import Sending, sending_of
 from storagekit.engine.state import Slots, State, hand_over, mechanics, tell, time_of
@@ -21,12 +22,13 @@ from storagekit.lanes import (
     least,
     lowest,
     pick,
+    pick_tree,
     rows,
     union,
     where_tree,
 )
 from storagekit.moments import Entered, Rule
-from storagekit.placement import nearest_replica, of_part
+from storagekit.placement import Reach, nearest_replica, of_part
 from storagekit.workload import Requests
 
 
@@ -192,16 +194,22 @@ def view_for(
     """What a dispatcher sees of the system as a request enters. part: which one each drive has; usable_at: of that."""
     system, drives = scenario.system, state.drives
     start = jnp.maximum(entry, 0.0)
+    number = rows(system.drives, drives.phase)
+    every = _Heads(number, part, drives.phase, drives.arm, usable_at)
 
-    def access() -> tuple[Float[Array, "drive *lanes"], Float[Array, "drive *lanes"]]:
-        brick = rows(system.drives, drives.phase)
-        as_now = mechanics(scenario, state, brick)
-        angle = drives.phase + as_now.turns(start)
-        target = system.drive.seen(system.placement.target_on(part, place), brick)
-        arm, read = drives.arm, request.read
-        nearest = nearest_replica(system.placement, system.drive, as_now, arm, angle, target, read, part, usable_at)
-        reach = nearest.positioning.total
-        return reach, reach + time_of(scenario, as_now, target, read, brick)
+    def nearest(heads: _Heads) -> tuple[Reach, Float[Array, "row *lanes"]]:
+        """The nearest replica of the request under each head, and the seconds of its transfer."""
+        as_now = mechanics(scenario, state, heads.drive)
+        angle = heads.phase + as_now.turns(start)
+        target = system.drive.seen(system.placement.target_on(heads.part, place), heads.drive)
+        where = heads.arm, angle, target, request.read, heads.part, heads.usable
+        found = nearest_replica(system.placement, system.drive, as_now, *where)
+        return found, time_of(scenario, as_now, target, request.read, heads.drive)
+
+    def takes(drive: Int[Array, "row *lanes"]) -> Float[Array, "row *lanes"]:
+        drive = jnp.clip(drive, 0, system.drives - 1)
+        found, transfer = nearest(_Heads(drive, *pick_tree(every[1:], drive)))
+        return found.positioning.total + transfer
 
     busy = drives.planned & (drives.plan.finish > start)
     # a drive that was woken at this instant has something to do, although it has not chosen yet
@@ -209,7 +217,18 @@ def view_for(
     falls_free = jnp.where(busy, drives.plan.finish - start, 0.0)
     slots, placement = state.slots, system.placement
     known = slots.waiting, slots.place, busy, falls_free, free, place, placement, system.bricks
-    return View(*known, lambda: access()[0], lambda: access()[1], word)
+    return View(*known, lambda: nearest(every)[0].positioning.total, takes, word)
+
+
+class _Heads(NamedTuple):
+    """The heads of some drives as a request is admitted: the number of each drive, its part of the request, its phase in
+    turns, its arm, and the replicas of the part that are not stale, None for all."""
+
+    drive: Int[Array, "row *lanes"]
+    part: Int[Array, "row *lanes"]
+    phase: Float[Array, "row *lanes"]
+    arm: Arm
+    usable: UInt32[Array, "row *lanes"] | None
 
 
 def under_way(scenario: Scenario, state: State, request: Requests) -> Float[AnyArray, "..."]:

@@ -187,6 +187,8 @@ class Runner:
                 "System.slots is not given: whoever runs the bare engine has to; `simulate`, `sweep` and `replay` find it"
             )
         say_if_late()
+        placement = scenario.system.placement.tabulated(scenario.system.drive)
+        scenario = eqx.tree_at(lambda one: one.system.placement, scenario, placement)
         arrays, static = eqx.partition(scenario, eqx.is_array_like)
         self.static = Static(static)
         self.record = record

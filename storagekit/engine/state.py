@@ -178,12 +178,16 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *la
     system, slots = scenario.system, state.slots
     if slots.stream is None:
         return None
-    stream, found = bit(slots.stream), []
+    stream, placement = bit(slots.stream), system.placement
+    parts = placement.most_parts or system.drives
+    # by part and not by drive: a node may have many drives, and a request few parts
+    whose = [
+        system.brick_of(placement.drive_of(jnp.full_like(slots.stream, part), slots.place)) for part in range(parts)
+    ]
+    found = []
     for brick in range(system.bricks.count):
-        number = jnp.full_like(state.taken, brick)
-        queued = system.queue.queued(state.queue, slots.waiting, number)
-        drives = system.bricks.drives_of(number)
-        there = (held(queued, system.placement.part_on(drive, slots.place)) & exists for drive, exists in drives)
+        queued = system.queue.queued(state.queue, slots.waiting, jnp.full_like(state.taken, brick))
+        there = (held(queued, part) & (its == brick) for part, its in enumerate(whose))
         found.append(union(jnp.where(reduce(jnp.logical_or, there), stream, jnp.uint32(0))))
     return jnp.concatenate(found)
 

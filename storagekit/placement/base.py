@@ -150,6 +150,11 @@ class AbstractPlacement(eqx.Module):
         InputError where it does not fit them."""
         return self
 
+    def tabulated(self, drive: AbstractDrive) -> "AbstractPlacement":
+        """Return the same layout in the form that the engine runs: tables that are computed before a run are data of the
+        compiled program, so that layouts which differ only in numbers share a program. By default the layout itself."""
+        return self
+
     @abstractmethod
     def capacity(self, drive: AbstractLayout) -> int | Num[AnyArray, "..."]:
         """Sectors that the layout offers on drives of this kind."""

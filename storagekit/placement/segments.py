@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, UInt32
+from jaxtyping import Array, Bool, Int, UInt32
 
 from storagekit import units
 from storagekit.arrays import AnyArray
@@ -18,14 +18,19 @@ from storagekit.checks import shown
 from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics
 from storagekit.errors import InputError
 from storagekit.kinds import a, flag, hold, takes
-from storagekit.lanes import real, whole
+from storagekit.lanes import addresses, real, whole
 from storagekit.placement.base import MOST_PARTS
 from storagekit.placement.nodes import Node, Volume, laid_out
 from storagekit.placement.replicas import OneReplica
 from storagekit.placement.striped import UNIT, left_symmetric, one_of
-from storagekit.placement.volumes import looked_up
 from storagekit.workload import Requests
 from storagekit.workload.trace import RequestTrace
+
+# segments in a table are padded to a multiple of this, so that most layouts share a compiled program
+COLUMNS = 2048
+# of each volume: its first sector, its first segment, its sectors, those of a segment, parts that make the data, sectors of a
+# block
+_FACTS = 6
 
 
 class Pieces(NamedTuple):
@@ -47,6 +52,19 @@ class _Inside(NamedTuple):
     first: Int[Array, "*row"]
     sectors: Int[Array, "*row"]
     needed: Int[Array, "*row"]
+
+
+class _Tables(eqx.Module):
+    """A layout as data of a compiled program. Tables are flat: an array of two axes would be one value for each run.
+
+    segments: of `laid_out`, `[field * segment]`, padded to `COLUMNS`. volumes: `_FACTS` of each volume, `[fact * volume]`.
+    whole_blocks: whether a coded read fetches whole blocks. capacity: sectors of all volumes.
+    """
+
+    segments: Int[AnyArray, "entry"]
+    volumes: Int[AnyArray, "fact"]
+    whole_blocks: Bool[AnyArray, ""]
+    capacity: Int[AnyArray, ""]
 
 
 def _each(given: Iterable) -> tuple:
@@ -87,6 +105,7 @@ class Segments(OneReplica):
     volumes: tuple[Volume, ...] = eqx.field(static=True, converter=_each)
     wraps: bool = eqx.field(static=True, default=False)
     whole_blocks: bool = eqx.field(static=True, default=False)
+    tables: _Tables | None = None
 
     def __check_init__(self):
         hold(self, wraps=flag, whole_blocks=flag)
@@ -187,27 +206,36 @@ class Segments(OneReplica):
                 )
         return replace(self, nodes=self._measured(drive))
 
+    def tabulated(self, drive: AbstractDrive) -> "Segments":
+        plain = tuple(Node(node.disks, node.raid5) for node in self.nodes)
+        # of a volume the program has to know its parts only
+        parts = [(one.parts, one.needed) for one in self.volumes]
+        volumes = tuple(Volume(needed, needed, parts=count, needed=needed, block=needed) for count, needed in parts)
+        return Segments(plain, volumes, tables=self._tables(drive))
+
     def capacity(self, drive: AbstractLayout):
+        if self.tables is not None:
+            return self.tables.capacity
         self._table(drive)
         # on the host beyond what the engine addresses, to be refused there
         return np.int64(sum(volume.sectors for volume in self.volumes))
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Pieces:
-        asked, none = self._inside(requests), int(self.drives)
-        found = looked_up(self._table(drive), asked.column)
-        targets, drives, parities = [], [], []
-        for part in range(self._most):
-            on, begin, disks = found[3 * part : 3 * part + 3]
-            address, parity = begin + asked.first, jnp.full_like(on, none)
-            if self._parity:
-                rotated, data, other = left_symmetric(address, jnp.where(disks > 0, disks, 3), UNIT)
-                parity = jnp.where((disks > 0) & ~requests.read, on + other, none)
-                address, on = jnp.where(disks > 0, rotated, address), jnp.where(disks > 0, on + data, on)
-            targets.append(drive.locate_on(on, address, asked.sectors))
-            drives.append(on)
-            parities.append(parity)
-        numbers = drives + (parities if self._parity else []) + [asked.needed]
-        return Pieces(tuple(targets), asked.sectors, self._packed([one.astype(np.int32) for one in numbers]))
+        tables = self._tables(drive) if self.tables is None else self.tables
+        inside, none, shape = self._inside(tables, requests), int(self.drives), requests.sector.shape
+        columns = _column(tables.segments, 3 * self._most, inside.column).reshape(self._most, 3, *shape)
+        on, begin, disks = columns[:, 0], columns[:, 1], columns[:, 2]
+        address, parity = begin + inside.first[None], jnp.full_like(on, none)
+        if self._parity:
+            rotated, data, other = left_symmetric(address, jnp.where(disks > 0, disks, 3), UNIT)
+            parity = jnp.where((disks > 0) & ~requests.read[None], on + other, none)
+            address, on = jnp.where(disks > 0, rotated, address), jnp.where(disks > 0, on + data, on)
+        # all parts in one program, which is not written out for each
+        targets = jax.vmap(partial(drive.locate_on, count=inside.sectors))(on, address)
+        numbers = [*on, *(parity if self._parity else ()), inside.needed]
+        words = self._packed([one.astype(np.int32) for one in numbers])
+        each = tuple(jax.tree.map(lambda leaf, part=part: leaf[part], targets) for part in range(self._most))
+        return Pieces(each, inside.sectors, words)
 
     def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]):
         ranges = zip(self.nodes, pairwise(self._firsts), strict=True)
@@ -249,23 +277,35 @@ class Segments(OneReplica):
         """The drive of each part; one beyond all where there is no such part."""
         return [self._number(place, part) for part in range(int(self.parts))]
 
-    def _inside(self, requests: Requests) -> _Inside:
-        starts = [0, *accumulate(volume.sectors for volume in self.volumes)]
-        columns = [0, *accumulate(volume.segments for volume in self.volumes)]
-        facts = [(one.sectors, one.segment, one.needed, one.block) for one in self.volumes]
-        volume = sum(((requests.sector >= start).astype(np.int32) for start in starts[1:-1]), requests.sector * 0)
-        table = np.transpose([(*where, *fact) for *where, fact in zip(starts, columns, facts, strict=False)])
-        start, before, sectors, segment, needed, block = looked_up(table, volume)
+    def _inside(self, tables: _Tables, requests: Requests) -> _Inside:
+        count = len(self.volumes)
+        starts = tables.volumes[1:count]
+        volume = sum(((requests.sector >= start).astype(np.int32) for start in starts), requests.sector * 0)
+        start, before, sectors, segment, needed, block = _column(tables.volumes, _FACTS, volume)
         address = requests.sector - start
         number = address // segment
         inside = address - number * segment
         length = jnp.minimum(requests.sectors, jnp.minimum(segment, sectors - number * segment) - inside)
         first, count = inside // needed, (length + needed - 1) // needed
-        if self.whole_blocks:
-            each, begin = block // needed, inside // block
-            blocks = (inside + length - 1) // block - begin + 1
-            first, count = jnp.where(needed > 1, begin * each, first), jnp.where(needed > 1, blocks * each, count)
+        each, begin = block // needed, inside // block
+        blocks = (inside + length - 1) // block - begin + 1
+        whole = tables.whole_blocks & (needed > 1)
+        first, count = jnp.where(whole, begin * each, first), jnp.where(whole, blocks * each, count)
         return _Inside(before + number, first, count, needed)
+
+    def _tables(self, drive: AbstractLayout) -> _Tables:
+        segments = addresses(self._table(drive))
+        padding = -segments.shape[1] % COLUMNS
+        starts = accumulate((volume.sectors for volume in self.volumes), initial=0)
+        columns = accumulate((volume.segments for volume in self.volumes), initial=0)
+        sizes = [(one.sectors, one.segment, one.needed, one.block) for one in self.volumes]
+        facts = [(*where, *size) for *where, size in zip(starts, columns, sizes, strict=False)]
+        return _Tables(
+            np.pad(segments, ((0, 0), (0, padding))).reshape(-1),
+            addresses(np.transpose(facts)).reshape(-1),
+            np.asarray(self.whole_blocks),
+            addresses(sum(volume.sectors for volume in self.volumes)),
+        )
 
     def _measured(self, drive: AbstractLayout) -> tuple[Node, ...]:
         """The nodes, with what is used of their disks."""
@@ -274,6 +314,12 @@ class Segments(OneReplica):
 
     def _table(self, drive: AbstractLayout) -> Int[np.ndarray, "field segment"]:
         return laid_out(self._measured(drive), self.volumes, self.wraps)
+
+
+def _column(table: Int[AnyArray, "entry"], fields: int, number: Int[AnyArray, "*row"]) -> Int[Array, "field *row"]:
+    """The fields of a numbered column of a flat table."""
+    # one table and one look-up: what is looked up by itself, XLA looks up again wherever it is used
+    return jnp.take(jnp.asarray(table).reshape(fields, -1), number, axis=1, mode="clip")
 
 
 @takes(trace=a(RequestTrace), layout=a(Segments, "Segments, as sk.placement.Segments(nodes, volumes)"))

@@ -1,6 +1,7 @@
 """Requests of several clients to several logical volumes."""
 
-from functools import partial
+from collections.abc import Sequence
+from functools import partial, reduce
 from itertools import accumulate
 from typing import Any
 
@@ -13,7 +14,7 @@ from storagekit.arrays import AnyArray
 from storagekit.checks import require, traced
 from storagekit.errors import InputError
 from storagekit.kinds import COUNT, SECTORS, several
-from storagekit.lanes import each_named
+from storagekit.lanes import addresses, each_named
 from storagekit.workload.randomness import below, fraction, scramble
 from storagekit.workload.requests import RandomRequests, Requests
 
@@ -21,21 +22,22 @@ from storagekit.workload.requests import RandomRequests, Requests
 _VOLUME, _CLIENT = 0x9E3779B9, 0x7F4A7C15
 
 
-def _sizes(volumes: Any) -> tuple[int, ...]:
+def _sizes(volumes: Any) -> tuple[Int[AnyArray, "..."], ...]:
     given = several(lambda _, one: one, of="sizes in sectors")("volumes", volumes)
-    return tuple(SECTORS(f"sectors of volume {number}", one) for number, one in enumerate(given))
+    return tuple(addresses(SECTORS.each(f"sectors of volume {number}", one)) for number, one in enumerate(given))
 
 
 class VolumeRequests(RandomRequests):
     """Random requests, each to a logical volume, from one of several clients (ars, section 5).
 
-    volumes: sectors of each, which lie end to end. shares: of the requests that go to each volume, one number or one for each
-    lane, which sum to 1. clients: how many, each as likely to send a request. Within its volume, and never across its end, an
-    address is one of `RandomRequests`; of the same numbers of a stream operation, size and client are the same whatever the
-    shares. Raises InputError where the volumes are no place for such requests, or the shares no shares.
+    volumes: sectors of each volume, one number or one for each run; volumes lie end to end. shares: of the requests that
+    go to each volume, one number or one for each run, which sum to 1. clients: how many, each as likely to send a request.
+    Within its volume, and never across its end, an address is one of `RandomRequests`. Requests of equal numbers of a stream
+    have the same operation, size and client whatever the shares. Raises InputError where a volume is too small for its
+    requests, and for shares that do not sum to 1.
     """
 
-    volumes: tuple[int, ...] = eqx.field(static=True, converter=_sizes, default=())
+    volumes: tuple[Int[AnyArray, "..."], ...] = eqx.field(converter=_sizes, default=())
     shares: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=each_named("a volume's share"), default=())
     clients: int = eqx.field(static=True, converter=partial(COUNT, "clients"), default=1)
 
@@ -44,12 +46,12 @@ class VolumeRequests(RandomRequests):
             raise InputError(
                 f"{len(self.shares)} shares of {len(self.volumes)} volumes: give one for each, at least one"
             )
-        if not (traced(self.size.largest) or traced(self.locality)):
+        if not (traced(self.size.largest) or traced(self.locality) or any(traced(one) for one in self.volumes)):
             largest = int(np.max(self.size.largest))
             for sectors in self.volumes:
-                if sectors < (largest + self.alignment) * np.max(self.locality):
+                if np.min(sectors) < (largest + self.alignment) * np.max(self.locality):
                     raise InputError(
-                        f"a volume of {sectors} sectors: too small for requests of up to {largest}; make it larger"
+                        f"a volume of {np.min(sectors)} sectors: too small for requests of up to {largest}; make it larger"
                     )
         if any(traced(share) for share in self.shares):
             return
@@ -64,9 +66,13 @@ class VolumeRequests(RandomRequests):
 
     def check(self, capacity: int | Num[AnyArray, "..."]) -> None:
         super().check(capacity)
-        asked = sum(self.volumes)
-        if np.any(np.asarray(capacity) < asked):
-            raise InputError(f"volumes of {asked} sectors on a layout of {int(np.min(capacity))}: give it as many")
+        if traced(capacity) or any(traced(one) for one in self.volumes):
+            return
+        asked, there = np.broadcast_arrays(sum(one.astype(np.int64) for one in self.volumes), np.asarray(capacity))
+        if np.any(beyond := there < asked):
+            raise InputError(
+                f"volumes of {asked[beyond][0]} sectors on a layout of {there[beyond][0]:.0f}: give it as many"
+            )
 
     def drawn(
         self,
@@ -77,10 +83,10 @@ class VolumeRequests(RandomRequests):
     ) -> Requests:
         _, receiving = other
         volume = self._volume(scramble(receiving ^ jnp.uint32(_VOLUME)))
-        begins = jnp.asarray(np.asarray([0, *accumulate(self.volumes)][:-1]), int)
-        sizes = jnp.asarray(np.asarray(self.volumes), int)
-        found = super().drawn(jnp.take(sizes, volume), one, other, number)
-        sector = jnp.take(begins, volume) + found.sector
+        sizes = [jnp.asarray(one, int) for one in self.volumes]
+        begins = [jnp.zeros_like(sizes[0]), *accumulate(sizes)][:-1]
+        found = super().drawn(_numbered(sizes, volume), one, other, number)
+        sector = _numbered(begins, volume) + found.sector
         return found._replace(
             sector=sector,
             address_hash=scramble(sector // self.alignment),
@@ -93,3 +99,8 @@ class VolumeRequests(RandomRequests):
         # of a sum that rounding leaves beside 1 the last edge is still the end
         edges = [edge / total for edge in accumulate(self.shares)][:-1]
         return sum(((uniform >= edge).astype(jnp.int32) for edge in edges), jnp.zeros(uniform.shape, jnp.int32))
+
+
+def _numbered(values: Sequence[Int[AnyArray, "*#row"]], number: Int[Array, "*row"]) -> Int[Array, "*row"]:
+    """The value of each number, of one value for each volume."""
+    return reduce(lambda chosen, new: jnp.where(number == new[0], new[1], chosen), enumerate(values[1:], 1), values[0])

@@ -411,7 +411,7 @@ def test_central_that_knows_positions_waits_for_those_that_are_soon_free():
     central = Central((10e-3,) * 3, exact=True)
     view = seen(Replicas(3), 3, waiting=[0b100], busy=[0, 1, 1], falls_free=[0, 1e-3, 0.5e-3])
     for takes, expected in ((9e-3, 0), (12e-3, 1)):
-        now = view._replace(takes=lambda takes=takes: jnp.full((3, 1), takes, jnp.float32))
+        now = view._replace(takes=lambda drive, takes=takes: jnp.full(drive.shape, takes, jnp.float32))
         assert parts_of(routed(central, None, asking(), now)[0]) == [expected]
 
 
