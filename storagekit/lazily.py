@@ -3,7 +3,10 @@
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
 from typing import Any
+
+from storagekit.collecting import uncollected
 
 # what a module needs for this, and shows nobody
 _TOOLS = {"TYPE_CHECKING", "loader"}
@@ -21,11 +24,11 @@ def loader(
 
     def attribute(name: str) -> Any:
         if name in shown:
-            return importlib.import_module(f"{package}.{name}")
+            return _imported(f"{package}.{name}")
         if name not in found_in:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home, _, theirs = found_in[name].partition(":")
-        found = getattr(importlib.import_module(f"{package}.{home}"), theirs or name)
+        found = getattr(_imported(f"{package}.{home}"), theirs or name)
         setattr(sys.modules[package], name, found)  # asked for only once
         return found
 
@@ -34,3 +37,9 @@ def loader(
         return sorted((public | shown | found_in.keys()) - _TOOLS)
 
     return attribute, listing
+
+
+def _imported(name: str) -> ModuleType:
+    """The module of that name, imported where it is not yet."""
+    with uncollected():
+        return importlib.import_module(name)

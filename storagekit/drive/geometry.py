@@ -20,7 +20,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from storagekit.arrays import AnyArray
+from storagekit.arrays import AnyArray, namespace
 from storagekit.drive.base import Arm, Target
 
 # turns; under a tenth of a sector
@@ -73,8 +73,9 @@ class Zone(NamedTuple):
         least = here / first + step(self.onward[0]) / revolution + there / last
         # the platter ends where the last sector does: from where the first began, so far and some whole turns
         turned = place.angle[1] + 1 / last - place.angle[0]
-        across = turned + jnp.ceil(least - turned - SLACK)
-        swept = jnp.where(self.origin[0] == self.origin[1], within, across)
+        space = namespace(turned, least)
+        across = turned + space.ceil(least - turned - SLACK)
+        swept = space.where(self.origin[0] == self.origin[1], within, across)
         # addresses may have 64 bits, what the event loop carries has 32
         cylinder, head = place.cylinder.astype(np.int32), place.head.astype(np.int32)
         return Target(cylinder[0], head[0], place.angle[0], swept * revolution, Arm(cylinder[1], head[1]))

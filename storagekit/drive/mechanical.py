@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit import units
-from storagekit.arrays import AnyArray
+from storagekit.arrays import AnyArray, namespace
 from storagekit.checks import require, require_seconds, traced
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.datasheet import GRAINS, Sheet
@@ -92,7 +92,7 @@ class Drive(OneKind):
 
     def step(self, cylinders: Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
         """Seconds from the last track of a zone to the first of the next, so many cylinders on."""
-        return jnp.maximum(self.head_switch, self.seek(cylinders))
+        return namespace(self.head_switch, cylinders).maximum(self.head_switch, self.seek(cylinders))
 
     def positioning(
         self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]

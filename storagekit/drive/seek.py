@@ -2,16 +2,13 @@
 
 from abc import abstractmethod
 from functools import partial
-from typing import Any
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float, Int
-from scipy import optimize
 
-from storagekit.arrays import AnyArray
+from storagekit.arrays import AnyArray, namespace
 from storagekit.checks import require_each_positive
 from storagekit.errors import InputError
 from storagekit.kinds import SPAN, Kind, a, hold, takes
@@ -41,7 +38,7 @@ class SeekTable(AbstractSeek):
             )
 
     def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
-        return _namespace(distance).take(self.times, distance, mode="clip")
+        return namespace(distance).take(self.times, distance, mode="clip")
 
 
 class SeekFit(AbstractSeek):
@@ -59,7 +56,7 @@ class SeekFit(AbstractSeek):
         hold(self, settle=SPAN.each, acceleration=SPAN.each, coast=SPAN.each)
 
     def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
-        space = _namespace(distance)
+        space = namespace(distance)
         far = space.asarray(distance, space.float32)
         time = self.settle + self.acceleration * space.sqrt(far) + self.coast * far
         return space.where(distance > 0, time, space.float32(0))
@@ -75,7 +72,7 @@ class LinearSeek(AbstractSeek):
         hold(self, full=SPAN.each)
 
     def __call__(self, distance: int | Int[AnyArray, "*row"]) -> Float[AnyArray, "*row"]:
-        space = _namespace(distance)
+        space = namespace(distance)
         return space.asarray(distance, space.float32) * (self.full / (self.cylinders - 1))
 
 
@@ -89,17 +86,13 @@ class ScaledSeek(AbstractSeek):
         return self.curve(distance) * self.factor
 
 
-def _namespace(distance: int | Int[AnyArray, "..."]) -> Any:
-    return np if isinstance(distance, np.ndarray) else jnp
-
-
 def mean_seek(seek: AbstractSeek, cylinders: int) -> float:
     """Mean seconds between two independent, uniform cylinders of so many: distance d has probability 2 (C - d) / C^2, no
     distance 1 / C."""
     distance = np.arange(cylinders)
     likely = 2 * (cylinders - distance) / cylinders**2
     likely[0] /= 2
-    return float(np.asarray(seek(jnp.asarray(distance)), float) @ likely)
+    return float(np.asarray(seek(distance), float) @ likely)
 
 
 def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
@@ -127,12 +120,14 @@ def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:
 def fit_seek(table: SeekTable) -> SeekFit:
     """The smooth curve nearest a measured one (non-negative least squares over all distances). Raises InputError for a curve
     of no distance."""
+    from scipy.optimize import nnls  # half of what importing drives would take
+
     times = np.asarray(table.times, float)[1:]
     if not times.size:
         raise InputError("a seek curve of distance 0 alone: give a time for each distance from 0 up, at least two")
     distance = np.arange(1, times.size + 1)
     terms = np.stack([np.ones_like(times), np.sqrt(distance), distance], axis=1)
-    coefficients, _ = optimize.nnls(terms, times)
+    coefficients, _ = nnls(terms, times)
     return SeekFit(*coefficients)
 
 

@@ -52,6 +52,13 @@ def structure(scenario: Scenario) -> tuple:
     return tree, tuple(_identity(leaf) for leaf in leaves)
 
 
+def signature(scenario: Scenario) -> tuple:
+    """What a scenario's compiled program depends on: types and shapes, and no number. Scenarios of one signature share it
+    where they run with as many seeds and the same record."""
+    leaves, tree = jax.tree.flatten(scenario)
+    return tree, tuple((np.shape(leaf), np.asarray(leaf).dtype.str) for leaf in leaves)
+
+
 @takes(scenarios=several(SCENARIO, 1, "scenarios"), seeds=SEEDS)
 def stack(scenarios: Sequence[Scenario], seeds: Sequence[int]) -> tuple[Scenario, np.ndarray]:
     """One scenario whose numbers hold a value for each lane, `[1, lane]`, and the keys of the lanes, `[2, lane]`.

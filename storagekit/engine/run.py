@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, Int, PyTree, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require_kind, shown, traced
+from storagekit.collecting import uncollected
 from storagekit.devices import compiler_options, memory, say_if_late
 from storagekit.engine.arrival import Incoming
 from storagekit.engine.event import event
@@ -50,7 +51,7 @@ class Run(NamedTuple):
 
 
 def begin(
-    scenario: Scenario, key: UInt32[AnyArray, "2 *lanes"], drawn: Float[Array, "drive *lanes"] | None = None
+    scenario: Scenario, key: UInt32[AnyArray, "2 *lanes"], drawn: Float[AnyArray, "drive *lanes"] | None = None
 ) -> Run:
     """A run at its start. key: `[2, *lanes]` uint32, see `keys`. drawn: the platters' phases, by default `random_phases`."""
     drawn = random_phases(key, scenario.system.drives) if drawn is None else drawn
@@ -196,17 +197,20 @@ class Runner:
         self.wide = scenario.system.wide
         # put in place once: a trace is large
         mesh = lane_mesh(self.devices)
-        seed = jnp.asarray(key)
-        drawn = random_phases(seed, scenario.system.drives)
-        with addressed(self.wide):
+        drawn = random_phases(key, scenario.system.drives)
+        with addressed(self.wide), uncollected():
             self.arrays = jax.tree.map(
                 lambda leaf: jax.device_put(_narrow(leaf), NamedSharding(mesh, lane_spec(leaf))), arrays
             )
-            state = _begin.eval_shape(self.arrays, self.static, seed, drawn)
+            state = _begin.eval_shape(self.arrays, self.static, key, drawn)
             require_room(state, scenario.system, math.prod(key.shape[1:]))
-            run = _begin(self.arrays, self.static, seed, drawn)
-            spread = jax.tree.map(lambda leaf: NamedSharding(mesh, last_spec(leaf)), run)
-            self.run = jax.device_put(run, spread) if self.devices > 1 else run
+            run = _begin(self.arrays, self.static, key, drawn)
+            self.run = jax.tree.map(partial(_spread, mesh), run) if self.devices > 1 else run
+
+    def compile(self, count: int) -> None:
+        """Compile `advance(count)` without a step: XLA compiles the programs of several threads side by side."""
+        with addressed(self.wide), uncollected():
+            _advance.lower(self.arrays, self.static, self.record, count, self.devices, self.run).compile()
 
     def advance(self, count: int) -> tuple[Tally, Any]:
         """`count` chunks more: sums `[chunk, row, *lanes]` and the log, as NumPy arrays. Raises InputError where requests
@@ -214,7 +218,7 @@ class Runner:
         so_far = int(np.max(np.asarray(self.run.first)))
         if so_far > MOST_WHOLE - count * CHUNK:
             raise InputError(f"{so_far} requests in one run: there are numbers for {MOST_WHOLE}; run several seeds")
-        with addressed(self.wide):
+        with addressed(self.wide), uncollected():
             self.run, told = _advance(self.arrays, self.static, self.record, count, self.devices, self.run)
         return jax.tree.map(np.asarray, told)
 
@@ -228,6 +232,11 @@ def addressed(wide: bool) -> Iterator[None]:
         return
     with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
         yield
+
+
+def _spread(mesh: Mesh, leaf: Array) -> Array:
+    """An array of a run, spread over the devices. By way of the host: else JAX compiles programs that slice it."""
+    return jax.device_put(np.asarray(leaf), NamedSharding(mesh, last_spec(leaf)))
 
 
 def _narrow(leaf: ArrayLike) -> np.ndarray:
@@ -248,7 +257,5 @@ def _divisor(lanes: int, devices: int) -> int:
 @takes(seeds=SEEDS)
 def keys(seeds: Sequence[int]) -> np.ndarray:
     """Key data `[2, seed]` of independent runs, one for each seed."""
-    return np.stack(
-        [np.asarray(jax.random.key_data(jax.random.key(int(seed), impl="threefry2x32"))) for seed in seeds],
-        axis=1,
-    )
+    # what `jax.random.key` makes of a seed of 32 bits
+    return np.stack([np.zeros(len(seeds), np.uint32), np.asarray(seeds, np.uint32)])

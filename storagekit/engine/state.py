@@ -1,10 +1,11 @@
 """What the next event needs to know. All times are seconds from now, so that they stay exact however long a run is."""
 
-from functools import partial, reduce
+from functools import reduce
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
@@ -16,6 +17,7 @@ from storagekit.lanes import bit, held, rows, union
 from storagekit.moments import Rule, Sizes
 from storagekit.queue import Queued
 from storagekit.workload import nothing_asked
+from storagekit.workload.randomness import words_on_host
 
 NOBODY = -1
 
@@ -263,24 +265,19 @@ def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *lanes"]) ->
     )
 
 
-def phases(drawn: Float[Array, "drive *lanes"], system: System) -> Float[Array, "drive *lanes"]:
+def phases(drawn: Float[AnyArray, "drive *lanes"], system: System) -> Float[Array, "drive *lanes"]:
     """Where platters stand at first: as `drawn`, all as the first where spindles are synchronized."""
     return jnp.where(system.synchronized, drawn[:1], drawn)
 
 
-# by itself: a program that systems of every structure share
-@partial(jax.jit, static_argnums=(1,))
-def random_phases(key: UInt32[AnyArray, "2 *lanes"], drives: int) -> Float[Array, "drive *lanes"]:
+def random_phases(key: UInt32[AnyArray, "2 *lanes"], drives: int) -> Float[np.ndarray, "drive *lanes"]:
     """A random phase for every drive of every lane, key `[2, *lanes]`.
 
-    That of a drive does not depend on how many there are, so that idle ones may be added.
+    That of a drive does not depend on how many there are, so that idle ones may be added. The numbers are those of
+    `jax.random.uniform`, drawn by NumPy: a program for them would take longer to compile.
     """
-
-    def one_lane(data: UInt32[AnyArray, "2"]) -> Float[Array, "drive"]:
-        return jax.random.uniform(jax.random.wrap_key_data(data), (drives,), jnp.float32)
-
-    draw = one_lane
-    for _ in range(key.ndim - 1):
-        draw = jax.vmap(draw, in_axes=-1, out_axes=-1)
-    with jax.threefry_partitionable(True):
-        return draw(key)
+    data = np.asarray(key)
+    counter = np.arange(drives, dtype=np.uint32).reshape(drives, *(1,) * (data.ndim - 1))
+    one, other = words_on_host(data, np.zeros_like(counter), counter)
+    # the upper 23 bits behind the binary point of a number in [1, 2)
+    return ((one ^ other) >> 9 | np.float32(1).view(np.uint32)).view(np.float32) - np.float32(1)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from storagekit.checks import require_positive, require_whole
 from storagekit.errors import InputError
@@ -20,6 +19,7 @@ from storagekit.mediator.mediator import Mediator
 from storagekit.mediator.policy import POLICY, Policy
 from storagekit.mediator.request import Request
 from storagekit.mediator.seeding import generator
+from storagekit.student import half_width
 from storagekit.units import MB
 
 # sessions take a ms each
@@ -63,7 +63,7 @@ class Interval:
         mean, count = float(np.mean(batches)), len(batches)
         if count < 2:
             return cls(mean, math.inf)
-        return cls(mean, float(stats.t.ppf(0.975, count - 1) * np.std(batches, ddof=1) / math.sqrt(count)))
+        return cls(mean, float(half_width(count) * np.std(batches, ddof=1) / math.sqrt(count)))
 
     def __str__(self) -> str:
         return f"{self.mean:.6g} +- {self.half_width:.2g}"

@@ -1,7 +1,7 @@
 """Schemes beside one another: the same requests through each, and how sure their differences are."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -10,9 +10,11 @@ import xarray as xr
 from tqdm import tqdm
 
 from storagekit.engine import AS_NEEDED, Report, Scenario, Sum, System, answered
+from storagekit.engine.batch import signature
 from storagekit.errors import InputError
+from storagekit.metrics.ahead import compiled_ahead
 from storagekit.metrics.confidence import interval
-from storagekit.metrics.course import measured_lanes
+from storagekit.metrics.course import compile_lanes, measured_lanes
 from storagekit.metrics.experiment import listed
 from storagekit.metrics.extent import Extent, extent
 from storagekit.metrics.measures import Measure
@@ -56,8 +58,12 @@ def compared(
     told = beside((*measures, _in_parts(count)))
     scenarios = [Scenario(system, _arrivals(asked, system, scale)) for system in schemes.values()]
     began = time.perf_counter()
-    with tqdm(total=len(schemes) * len(numbers), desc="comparing", unit="run", delay=2, leave=False) as bar:
-        found = [_with_slots(scenario, numbers, length, told, bar) for scenario in scenarios]
+    runs = tqdm(total=len(schemes) * len(numbers), desc="comparing", unit="run", delay=2, leave=False)
+    with runs as bar, compiled_ahead(_programs(scenarios, numbers, told)) as ready:
+        found = []
+        for scenario in scenarios:
+            ready(signature(scenario))
+            found.append(_with_slots(scenario, numbers, length, told, bar))
     data = xr.concat(found, dim=xr.IndexVariable("scheme", list(schemes)), join="outer")
     data.attrs = provenance(scenarios, ["scheme"], numbers, length.told, time.perf_counter() - began)
     if isinstance(asked, RequestTrace):
@@ -104,12 +110,36 @@ def overloads(data: xr.Dataset) -> dict[str, str]:
     return found
 
 
+def _programs(
+    scenarios: Sequence[Scenario], seeds: Sequence[int], measures: Sequence[Measure]
+) -> dict[Hashable, Callable[[], None]]:
+    """How to compile what the schemes run with the slots that they are given first, by signature."""
+
+    def program(scenario: Scenario) -> Callable[[], None]:
+        first = _together(seeds)[0]
+        return lambda: compile_lanes(provided([scenario], _rungs(scenario)[0]), first, measures, padded=False)
+
+    return {signature(scenario): program(scenario) for scenario in scenarios}
+
+
+def _rungs(scenario: Scenario) -> list[int]:
+    """Numbers of slots to try."""
+    given = scenario.system.slots
+    return [given] if given != AS_NEEDED else [max(SLOTS, fewest([scenario])), MOST]
+
+
+def _together(seeds: Sequence[int]) -> list[list[int]]:
+    """The seeds in groups of runs that go side by side, one on each device; the last group is filled up by repetition."""
+    wide = min(len(jax.devices()), len(seeds))
+    parts = [list(seeds[first : first + wide]) for first in range(0, len(seeds), wide)]
+    return [part + part[-1:] * (wide - len(part)) for part in parts]
+
+
 def _with_slots(
     scenario: Scenario, seeds: Sequence[int], length: Extent, measures: Sequence[Measure], bar: tqdm
 ) -> xr.Dataset:
     """A scheme with every seed: with more slots, where none are given, as long as arrivals wait outside."""
-    given = scenario.system.slots
-    rungs = [given] if given != AS_NEEDED else [max(SLOTS, fewest([scenario])), MOST]
+    rungs = _rungs(scenario)
     for slots in rungs:
         data, waited = _seeds(provided([scenario], slots), seeds, length, measures, bar)
         if not waited:
@@ -123,15 +153,14 @@ def _seeds(
 ) -> tuple[xr.Dataset, float]:
     """One scheme with every seed, and how many arrivals waited outside. As many runs at a time as there are devices: those of
     a trace have little in common, so that what one does in an event, all beside it would wait for."""
-    wide = len(jax.devices())
-    parts, waited = [], 0.0
-    for first in range(0, len(seeds), wide):
-        some = list(seeds[first : first + wide])
-        filled = some + some[-1:] * (min(wide, len(seeds)) - len(some))
-        found = measured_lanes(scenarios, filled, length, measures, padded=False, quiet=True)
-        parts.append(found.data.isel(lane=slice(0, len(some))))
-        waited += float(found.waited[: len(some)].sum())
-        bar.update(len(some))
+    parts, waited, left = [], 0.0, len(seeds)
+    for some in _together(seeds):
+        used = min(len(some), left)
+        found = measured_lanes(scenarios, some, length, measures, padded=False, quiet=True)
+        parts.append(found.data.isel(lane=slice(0, used)))
+        waited += float(found.waited[:used].sum())
+        bar.update(used)
+        left -= used
     return xr.concat(parts, dim="lane").rename(lane="seed").assign_coords(seed=list(seeds)), waited
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import xarray as xr
-from scipy import stats
 
 from storagekit.errors import InputError
 from storagekit.kinds import Kind, a, takes, text
+from storagekit.student import half_width
 
 DATA, ARRAY = a(xr.Dataset, "a Dataset, as sk.replicate(...) returns"), a(xr.DataArray, "one variable of a Dataset")
 # how sure an interval is; at 1 it has no ends
@@ -32,15 +32,11 @@ def interval(data: xr.Dataset, dim: str = "seed", level: float = 0.95) -> xr.Dat
     kept = data[[name for name, variable in data.data_vars.items() if dim in variable.dims]]
     count = kept.count(dim).where(kept.count(dim) > 1)
     mean = kept.mean(dim, keep_attrs=True)
-    half = kept.std(dim, ddof=1) * count.map(lambda n: _student(n, level)) / np.sqrt(count)
+    errors = count.map(lambda n: xr.apply_ufunc(half_width, n, kwargs={"level": level}))
+    half = kept.std(dim, ddof=1) * errors / np.sqrt(count)
     combined = xr.concat([mean, mean - half, mean + half], dim=xr.IndexVariable("statistic", STATISTICS))
     combined.attrs = {**data.attrs, "confidence": level, "replications": data.sizes[dim]}
     return combined
-
-
-def _student(count: xr.DataArray, level: float) -> xr.DataArray:
-    """The two-sided quantile of Student's t for a mean of `count` replications."""
-    return xr.apply_ufunc(lambda n: stats.t.ppf(0.5 + level / 2, n - 1), count)
 
 
 @takes(numerator=ARRAY, denominator=ARRAY, dim=text, level=LEVEL)

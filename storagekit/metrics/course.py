@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 from jaxtyping import Bool, Float, UInt16
-from scipy import stats
 from tqdm import tqdm
 
 from storagekit.engine import Record, ResponseBins, Runner, Scenario, Tally, batches, binned, stack, steps
+from storagekit.engine.batch import STRIDE
 from storagekit.errors import InputError
 from storagekit.metrics.extent import Extent, Precision
 from storagekit.metrics.measures import Measure, counted, measured, sums_of
@@ -18,6 +18,7 @@ from storagekit.metrics.standard import ASYNCHRONOUS, HELD_UP, READ_RESPONSE, RE
 from storagekit.metrics.stretches import kept, stretched
 from storagekit.metrics.tails import from_bins
 from storagekit.metrics.warm_up import BATCHES, share_to_leave_out
+from storagekit.student import half_width
 
 # of a single run, whose interval is over their means
 PARTS = 20
@@ -50,7 +51,7 @@ def measured_lanes(
     """
     extent = _possible(extent, scenarios, measures)
     merged, key = stack(scenarios, seeds)
-    record = Record(sums_of(measures), ResponseBins())
+    record = _recorded(measures)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
     found: list[Measured] = []
     courses: list[Course] = []
@@ -63,6 +64,25 @@ def measured_lanes(
             found.append(points.measured(quiet))
             courses, first = [], first + lanes
     return Measured(xr.concat([one.data for one in found], dim="lane"), np.concatenate([one.waited for one in found]))
+
+
+def compile_lanes(
+    scenarios: Sequence[Scenario],
+    seeds: Sequence[int],
+    measures: Sequence[Measure],
+    *,
+    padded: bool = True,
+    among: int | None = None,
+) -> None:
+    """Compile the program that `measured_lanes` of the same arguments runs, and run nothing."""
+    merged, key = stack(scenarios, seeds)
+    part, keys, _ = next(batches(merged, key, padded, len(seeds), among))
+    Runner(part, keys, _recorded(measures)).compile(STRIDE)
+
+
+def _recorded(measures: Sequence[Measure]) -> Record:
+    """What is kept of runs that these are measured of."""
+    return Record(sums_of(measures), ResponseBins())
 
 
 def of_points(extent: Extent) -> list[str]:
@@ -210,7 +230,7 @@ def _half_width(values: Float[np.ndarray, "*more lane"], samples: int) -> Float[
     lane has several numbers; NaN where it has none."""
     of = values.reshape(*values.shape[:-1], -1, samples)
     mean = of.mean(axis=-1)
-    half = stats.t.ppf(0.975, samples - 1) * of.std(axis=-1, ddof=1) / np.sqrt(samples)
+    half = half_width(samples) * of.std(axis=-1, ddof=1) / np.sqrt(samples)
     share = np.divide(half, np.abs(mean), out=np.where(half == 0, 0.0, np.inf), where=mean != 0)
     share = np.where(np.isnan(half), np.nan, share).reshape(-1, mean.shape[-1])
     widest = np.where(np.isnan(share), 0.0, share).max(axis=0)

@@ -12,6 +12,7 @@ from storagekit.plan.answer import Check, LayoutAnswer, Row, SizeAnswer
 from storagekit.plan.goal import ResponseGoal
 from storagekit.plan.objective import Latency, Objective
 from storagekit.plan.question import Question
+from storagekit.student import half_width
 
 if TYPE_CHECKING:
     from storagekit.plan.simulating import Asked
@@ -84,14 +85,12 @@ def _checked(
     seeds: int,
     requests: int | None,
 ) -> Check:
-    from scipy import stats
-
     from storagekit.plan.simulating import simulate
 
     found = simulate(asked, range(seeds), requests or enough(asked[0].outstanding))
     values = found.response if measure == "response" else found.throughput
     mean = values.mean(axis=1)
-    half = stats.t.ppf(0.975, seeds - 1) * values.std(axis=1, ddof=1) / np.sqrt(seeds)
+    half = half_width(seeds) * values.std(axis=1, ddof=1) / np.sqrt(seeds)
     rows = tuple(
         Row(one.layout, *(float(figure) for figure in figures))
         for one, *figures in zip(asked, predicted, mean, mean - half, mean + half, strict=True)

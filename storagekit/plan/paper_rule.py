@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
 
 from storagekit.analytic.array import equations
 from storagekit.analytic.array.aspect import Layout
@@ -46,6 +45,8 @@ def continuous_optimum(disks: Population, load: Load, objective: Objective) -> O
 
 
 def _searched(disks: Population, load: Load, objective: Objective, most: float) -> float:
+    from scipy.optimize import minimize_scalar
+
     def service(replicas):
         used = np.multiply(load.data, replicas) / disks.disks
         return sum(
@@ -59,7 +60,7 @@ def _searched(disks: Population, load: Load, objective: Objective, most: float) 
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
     if high <= low:
         return float(low)
-    found = optimize.minimize_scalar(
+    found = minimize_scalar(
         lambda replicas: float(service(replicas)), bounds=(low, high), method="bounded", options={"xatol": 1e-6}
     )
     candidates = np.array([grid[best], found.x])

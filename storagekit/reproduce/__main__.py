@@ -1,11 +1,13 @@
 """`python -m storagekit.reproduce` is `storagekit`."""
 
+from storagekit.collecting import collect_rarely
 from storagekit.reproduce.processes import leave_at_once, stop_in_order
 
 
 def main() -> None:
     """Run the command line; whoever stops it while it is still imported gets a line too."""
     stop_in_order()
+    collect_rarely()
     try:
         from storagekit.reproduce.cli import main as run
     except KeyboardInterrupt:

@@ -18,6 +18,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from storagekit.collecting import leave_to_the_system
 from storagekit.errors import InputError, SimulationError
 from storagekit.extras import require_extra
 from storagekit.reproduce import (
@@ -173,7 +174,9 @@ def main() -> None:
         status = _status()
     except (KeyboardInterrupt, typer.Abort):
         leave_at_once()
-    sys.exit(_flushed() or status)
+    status = _flushed() or status
+    leave_to_the_system()
+    sys.exit(status)
 
 
 def _status() -> int:

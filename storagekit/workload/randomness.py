@@ -13,6 +13,10 @@ from jaxtyping import Array, Float, Int, Integer, UInt32
 from storagekit.arrays import AnyArray
 from storagekit.wide import product
 
+# of Threefry-2x32: a word of its keys, and how far each of four rounds turns one, in turns
+PARITY = np.uint32(0x1BD11BDA)
+ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+
 
 def words(
     key: UInt32[AnyArray, "2 *lanes"], first: Int[AnyArray, "1 *lanes"], count: int, block: int | UInt32[Array, ""]
@@ -43,6 +47,28 @@ def word_at(
         draw = jax.vmap(draw, in_axes=-1, out_axes=-1)
     drawn = draw(key, counter, block)
     return drawn[: counter.shape[0]], drawn[counter.shape[0] :]
+
+
+def words_on_host(
+    key: UInt32[np.ndarray, "2 *lanes"],
+    counter: UInt32[np.ndarray, "row *#lanes"],
+    block: UInt32[np.ndarray, "row *#lanes"],
+) -> tuple[UInt32[np.ndarray, "row *lanes"], UInt32[np.ndarray, "row *lanes"]]:
+    """Return what `word_at` returns, in NumPy: for the few words that set-up code needs, without a program for them.
+
+    References
+    ----------
+    Salmon, Moraes, Dror and Shaw, Parallel random numbers: as easy as 1, 2, 3 (2011): Threefry-2x32 of 20 rounds.
+    """
+    keys = key[0], key[1], key[0] ^ key[1] ^ PARITY
+    one, other = counter + keys[0], block + keys[1]
+    for group in range(5):
+        for turn in ROTATIONS[group % 2]:
+            one = one + other
+            other = (other << turn | other >> 32 - turn) ^ one
+        one = one + keys[(group + 1) % 3]
+        other = other + keys[(group + 2) % 3] + np.uint32(group + 1)
+    return one, other
 
 
 def fraction(word: UInt32[AnyArray, "*row"]) -> Float[Array, "*row"]:

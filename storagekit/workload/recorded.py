@@ -1,6 +1,5 @@
 """A trace as arrivals: its requests, at its times, addressed to the sectors of a system."""
 
-import jax.numpy as jnp
 import numpy as np
 
 from storagekit import units
@@ -33,18 +32,18 @@ def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0, unit: int =
         raise InputError(f"a request of {int(trace.size.max())} bytes: the system holds {capacity * units.SECTOR}")
     sector = (trace.concatenated().offset // units.SECTOR) % (capacity - int(sectors.max()))
     asynchronous = np.zeros(len(trace), bool) if trace.asynchronous is None else trace.asynchronous
-    number = jnp.arange(len(trace), dtype=jnp.int32)
+    number = np.arange(len(trace), dtype=np.int32)
     gap = np.append(np.diff(trace.time), np.inf)
     requests = Requests(
         number=number,
         sector=addresses(sector),
-        sectors=jnp.asarray(sectors, jnp.int32),
-        read=jnp.asarray(trace.read),
+        sectors=sectors.astype(np.int32),
+        read=np.asarray(trace.read),
         receiving=scramble(number + len(trace)),
-        address_hash=jnp.asarray(scramble(addresses(sector // unit))),
-        asynchronous=jnp.asarray(asynchronous & ~trace.read),
-        stream=jnp.zeros_like(number),
-        client=jnp.zeros_like(number),
+        address_hash=scramble(addresses(sector // unit)),
+        asynchronous=asynchronous & ~trace.read,
+        stream=np.zeros_like(number),
+        client=np.zeros_like(number),
     )
     return RecordedArrivals(requests, real(gap), scale)
 

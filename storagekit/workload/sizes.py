@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from storagekit import units
-from storagekit.arrays import AnyArray
+from storagekit.arrays import AnyArray, namespace
 from storagekit.checks import require, require_each_positive, traced, written
 from storagekit.errors import InputError
 from storagekit.lanes import each_named, named
@@ -129,11 +129,11 @@ class MixedSizes(AbstractSize):
 
     @property
     def largest(self) -> Int[AnyArray, "..."]:
-        return reduce(jnp.maximum, (_sectors(size) for size in self.sizes))
+        return reduce(namespace(*self.sizes).maximum, (_sectors(size) for size in self.sizes))
 
 
 def _sectors(size: Float[AnyArray, "..."]) -> Int[AnyArray, "..."]:
-    return jnp.ceil(size / units.SECTOR).astype(jnp.int32)
+    return namespace(size).ceil(size / units.SECTOR).astype(np.int32)
 
 
 def _require_possible(size) -> None:

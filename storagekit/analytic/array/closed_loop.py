@@ -8,7 +8,6 @@ that does not depend on n. Service that varies less leaves the places busier; th
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, gammaln
 
 from storagekit.analytic.array.positioning import Numbers
 from storagekit.checks import require_broadcast
@@ -31,6 +30,8 @@ def waiting_at_choice(places: Numbers, outstanding: Numbers, shape: Numbers = 1.
 
         E 1/(n + 1) = [B(r - 1, b) - B(r - 1, b + Q)] / Q B(r, b) - P_0/2,  P_0 = B(r, b + Q - 1) / B(r, b)
     """
+    from scipy.special import betaln  # not at the top: formulas of open arrivals start in less time without it
+
     outstanding = np.maximum(np.asarray(outstanding, float), 1.0)
     shape = np.maximum(shape, _LEAST_SHAPE)
     others = shape * np.maximum(np.asarray(places, float) - 1, 1e-9)
@@ -42,6 +43,8 @@ def waiting_at_choice(places: Numbers, outstanding: Numbers, shape: Numbers = 1.
 @takes(require_broadcast, places=_PLACES, outstanding=_REQUESTS, shape=_PLACES)
 def idle_place(places: Numbers, outstanding: Numbers, shape: Numbers = 1.0) -> NDArray:
     """Probability that none of the requests is at a place: B(r, b + Q) / B(r, b)."""
+    from scipy.special import betaln
+
     others = shape * np.maximum(np.asarray(places, float) - 1, 1e-9)
     return np.exp(betaln(shape, others + outstanding) - betaln(shape, others))
 
@@ -54,6 +57,8 @@ def staffed(places: Numbers, outstanding: Numbers, servers: NDArray) -> NDArray:
 
     with r = m in the product form: a service is m times as long where one of m works as where all do.
     """
+    from scipy.special import betaln, gammaln
+
     outstanding = np.broadcast_to(np.maximum(outstanding, 1.0), np.broadcast(outstanding, servers).shape)
     others = servers * np.maximum(np.asarray(places, float) - 1, 1e-9)
     works = np.ones(outstanding.shape)

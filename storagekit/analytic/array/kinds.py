@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
 
 from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.costs import Costs, Load, costs
@@ -123,7 +122,9 @@ def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Sch
 
     requests = np.full((len(disks.kinds), layouts.count), 1 / disks.disks)
     if len(disks.kinds) > 1:
-        requests = np.asarray(optimize.fixed_point(balanced, requests, xtol=1e-9, maxiter=500, method="iteration"))
+        from scipy.optimize import fixed_point
+
+        requests = np.asarray(fixed_point(balanced, requests, xtol=1e-9, maxiter=500, method="iteration"))
     found = each(requests)
     weight = counts * requests
     latency = (weight * np.array([one.latency for one in found])).sum(axis=0)

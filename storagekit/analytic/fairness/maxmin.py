@@ -20,8 +20,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
-from scipy import sparse
-from scipy.optimize import linprog
 
 from storagekit.binding import Binding
 from storagekit.checks import numbers, require, require_each_positive, shown
@@ -180,6 +178,9 @@ def _met(given: _Filling, rates, extra, bottleneck) -> tuple[np.ndarray, np.ndar
 
 def _held_back(left: _Filling) -> tuple[np.ndarray, np.ndarray]:
     """Streams that cannot all have more than the highest common level, at least one of them; what each is served then."""
+    from scipy import sparse
+    from scipy.optimize import linprog
+
     scale, unit = max(left.capacity.max(initial=0), left.already.max(), 0.0) or 1.0, left.weights.max()
     streams, bricks = left.demand.shape
     stream, brick = np.nonzero((left.demand > 0) & (left.capacity > 0))
