@@ -1,13 +1,14 @@
 """What a fast network buys, and what it has to carry: sections 5.3.1 and 5.3.2 over latency, load, replicas and reads."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import xarray as xr
 
-from storagekit.dispatch import DSPTF, ByNumber, Hashing
+from storagekit.dispatch import Hashing
 from storagekit.engine import Scenario
-from storagekit.metrics import interval, sweep
-from storagekit.papers.dsptf.brick_group import QUICK, Effort, group, once_each
+from storagekit.metrics import interval
+from storagekit.papers.dsptf.brick_group import QUICK, Effort, dsptf, group, once_each, sweep_loops
 from storagekit.units import KB, MS
 
 LATENCIES = tuple(ms * MS for ms in (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 3.0))
@@ -31,8 +32,8 @@ def network(
     """
 
     def loop(scheme: str, latency: float, replicas: int, depth: int, read_share: float) -> Scenario:
-        dispatch = ByNumber((DSPTF(latency), Hashing()), SCHEMES.index(scheme))
-        return group(dispatch, replicas=replicas, outstanding=depth, read_share=read_share, slots=64)
+        dispatch = dsptf(latency) if scheme == "D-SPTF" else Hashing()
+        return group(dispatch, replicas=replicas, outstanding=depth, read_share=read_share)
 
     axes = {
         "scheme": list(SCHEMES),
@@ -41,12 +42,12 @@ def network(
         "depth": list(depths),
         "read_share": list(read_shares),
     }
-    seeds, requests = effort.seed_list[: max(2, effort.seeds // 8)], effort.requests // 2
-    data = sweep(loop, axes, seeds=seeds, requests=requests, warm_up=requests // 5, allow_held_up=True)
+    less = replace(effort, seeds=max(2, effort.seeds // 8), requests=effort.requests // 2)
+    data = sweep_loops(loop, axes, less, "network", most_held_up=1.0)
     data = once_each(data, data.replicas)
     gain = data.throughput.sel(scheme="D-SPTF") / data.throughput.sel(scheme="Hashing")
     data["gain"] = interval(gain.to_dataset(name="gain")).gain
-    return data.assign_attrs(paper="dsptf", exhibit="dsptf.network")
+    return data
 
 
 def messages(data: xr.Dataset, size: float = 4 * KB) -> xr.Dataset:
