@@ -97,8 +97,7 @@ def served_twice(
 
     axes = {"latency": list(latencies), "depth": list(outstanding), "waits": [0, 1]}
     # half of the limit that the rate is held against, and a quarter of the runs tells it within a fifth
-    less = replace(effort, seeds=max(min(2, effort.seeds), effort.seeds // 4))
-    return sweep_loops(loop, axes, less, "protocol")
+    return sweep_loops(loop, axes, replace(effort, seeds=effort.few), "protocol")
 
 
 def one_at_a_time(effort: Effort = QUICK, *, replicas: int = 8) -> xr.Dataset:

@@ -72,8 +72,7 @@ def table4(
     # the table is judged by its values, the sweep by how they change, far beyond what a quarter of the runs leaves open
     judged = [speed for speed in speeds if speed == HALF]
     others = [speed for speed in speeds if speed != HALF]
-    few = max(min(2, effort.seeds), effort.seeds // 4)
-    parts = [swept(some, seeds) for some, seeds in ((judged, effort.seeds), (others, few)) if some]
+    parts = [swept(some, seeds) for some, seeds in ((judged, effort.seeds), (others, effort.few)) if some]
     data = xr.concat(parts, "speed", join="outer", combine_attrs=made_jointly).sel(speed=list(speeds))
     return data.assign_attrs(paper="dsptf", exhibit="dsptf.table4")
 
