@@ -80,6 +80,7 @@ from storagekit.workload import (
 )
 from storagekit.workload.trace import request_trace
 from storagekit.write import AbstractWrite, AllCopies, AtOnce, Background, Claimed, Committed, FirstCopy, ReceivingBrick
+from storagekit.write import ByNumber as WriteByNumber
 
 LANES, WANTED = 12, 300
 RECORDED = 4000
@@ -130,6 +131,10 @@ def _dispatch_by_number(draws: Draws) -> AbstractDispatch:
 
 def _schedule_by_number(draws: Draws) -> AbstractSchedule:
     return ScheduleByNumber((FCFS(), SSTF(), LOOK(), CLOOK(), SATF()), draws.number.randrange(5))
+
+
+def _write_by_number(draws: Draws) -> AbstractWrite:
+    return WriteByNumber((AllCopies(), AtOnce(), FirstCopy(), ReceivingBrick()), draws.number.randrange(4))
 
 
 def _requests(draws: Draws) -> RandomRequests:
@@ -209,6 +214,7 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
     },
     AbstractWrite: {
         **{one.__name__: lambda draws, one=one: one() for one in (AllCopies, AtOnce, FirstCopy, ReceivingBrick)},
+        "ByNumber": _write_by_number,
         "Background": lambda draws: Background(draws.number.choice([1, 4, 60]), draws.number.randrange(2), most=64),
         "Committed": lambda draws: Committed(draws.number.choice([0.0, 1e5, 1e7]), most=64),
         "Claimed": lambda draws: Claimed(draws.number.choice([1e5, 1e7]), most=64),

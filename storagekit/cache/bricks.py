@@ -1,5 +1,6 @@
 """A memory in every brick, no block in two of them; or one memory for all."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,12 +25,14 @@ from storagekit.cache.sets import (
     check_hit_time,
     sets_for,
     touched,
+    touched_in,
 )
 from storagekit.checks import require, traced
 from storagekit.errors import InputError
 from storagekit.kinds import COUNT
 from storagekit.lanes import bit, index_of, lowest, named, pick, whole
 from storagekit.moments import Entered, Sizes, Stopped, Taken
+from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 
 # bits of a block's number, 32 more where addresses have 64; those above tell the generations of a brick's memory apart
@@ -225,31 +228,77 @@ class BrickLRU(AbstractCache):
 
         wanted, kept = at_one(wanted), at_one(kept)
         dropped = jnp.where(central, jnp.uint32(0), dropped)
-        parts = wanted | kept | dropped
-        count = jnp.where(parts != 0, count, 0)
+        count = jnp.where(wanted | kept | dropped != 0, count, 0)
+        visit = _Visit(self, sought.placement, sought.place, private.lost, first, count, wanted, kept, dropped)
+        if private.table.ndim == 1:
+            return visit.of(private.table, partial(touched, self.ways))
+        return jax.lax.platform_dependent(private.table, visit, cpu=_lane_by_lane, default=_together)
+
+
+class _Visit(NamedTuple):
+    """What `BrickLRU._visit` is to do: see there."""
+
+    cache: BrickLRU
+    placement: AbstractPlacement
+    place: Any
+    lost: Int[Array, "drive *lanes"] | None
+    first: Int[Array, "1 *lanes"]
+    count: Int[Array, "1 *lanes"]
+    wanted: UInt32[Array, "1 *lanes"]
+    kept: UInt32[Array, "1 *lanes"]
+    dropped: UInt32[Array, "1 *lanes"]
+
+    def of(self, table: Int[Array, "row *lanes"], touch: Callable) -> tuple[Any, Any]:
+        """It done with a table, block after block and part after part. touch: how a table is touched in all of its lanes."""
+        central, parts = self.cache.central != 0, self.wanted | self.kept | self.dropped
 
         def one_part(_, carry):
             table, held, left, block, now = carry
             here = lowest(left)
-            brick = sought.placement.drive_of(index_of(here), sought.place)
-            place = self.memory(brick).set_of(block, self.ways)
+            brick = self.placement.drive_of(index_of(here), self.place)
+            place = self.cache.memory(brick).set_of(block, self.cache.ways)
             tag = block
-            if private.lost is not None:
-                lost = jnp.where(central, 0, pick(private.lost, brick))
+            if self.lost is not None:
+                lost = jnp.where(central, 0, pick(self.lost, brick))
                 tag = block + (lost.astype(int) << _block_bits(table))
-            touches, keeps, drops = (now & (mask & here != 0) for mask in (wanted | kept, kept, dropped))
-            found, table = touched(self.ways, table, Touch(tag, *place, touches, keeps, drops))
+            masks = (self.wanted | self.kept, self.kept, self.dropped)
+            touches, keeps, drops = (now & (mask & here != 0) for mask in masks)
+            found, table = touch(table, Touch(tag, *place, touches, keeps, drops))
             return table, jnp.where(now & ~found, held & ~here, held), left & ~here, block, now
 
         def one_block(ahead, carry):
             table, held = carry
-            now = ahead < count
+            now = ahead < self.count
             most = jnp.max(jnp.where(now, jax.lax.population_count(parts), 0).astype(jnp.int32))
-            begin = (table, held, jnp.where(now, parts, 0), first + ahead, now)
+            begin = (table, held, jnp.where(now, parts, 0), self.first + ahead, now)
             return jax.lax.fori_loop(0, most, one_part, begin)[:2]
 
-        table, held = jax.lax.fori_loop(0, jnp.max(count), one_block, (private.table, wanted))
+        table, held = jax.lax.fori_loop(0, jnp.max(self.count), one_block, (table, self.wanted))
         return held, table
+
+
+def _together(table: Int[Array, "row lane"], visit: _Visit) -> tuple[Any, Any]:
+    """The visit of all lanes, block beside block: what an accelerator does fastest."""
+    return visit.of(table, partial(touched, visit.cache.ways))
+
+
+def _lane_by_lane(table: Int[Array, "row lane"], visit: _Visit) -> tuple[Any, Any]:
+    """The visits of the lanes one after the other: on a CPU, which touches one block at a time anyway, none then waits for
+    the longest request of all."""
+
+    def of_lane(lane, carry):
+        def made(carry):
+            table, held = carry
+            mine: _Visit = jax.tree.map(
+                lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, lane, 1, 1) if jnp.ndim(leaf) == 2 else leaf, visit
+            )
+            found, table = mine.of(table, partial(touched_in, visit.cache.ways, lane))
+            return table, jax.lax.dynamic_update_slice(held, found, (lane * 0, lane))
+
+        return jax.lax.cond(visit.count[0, lane] > 0, made, lambda carry: carry, carry)
+
+    table, held = jax.lax.fori_loop(0, table.shape[1], of_lane, (table, visit.wanted))
+    return held, table
 
 
 def _sets_needed(capacities, ways: int, sectors: int) -> int:

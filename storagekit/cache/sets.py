@@ -97,19 +97,25 @@ def one_by_one(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
         # a loop counts with 64 bits where addresses have them
         lane = lane.astype(touch.row.dtype)
         here = (lane * 0, lane)
-        mine: Touch = jax.tree.map(lambda leaf: jax.lax.dynamic_slice(leaf, here, (1, 1))[0], touch)
+        mine: Touch = jax.tree.map(lambda leaf: jax.lax.dynamic_slice(leaf, here, (1, 1)), touch)
 
         def made(carry):
             grid, held = carry
-            corner = (mine.row[0], lane)
-            found, after = brought_to_front(jax.lax.dynamic_slice(grid, corner, (ways, 1))[:, 0], mine)
-            grid = jax.lax.dynamic_update_slice(grid, after[:, None], corner)
-            return grid, jax.lax.dynamic_update_slice(held, found[:, None], here)
+            found, grid = touched_in(ways, lane, grid, mine)
+            return grid, jax.lax.dynamic_update_slice(held, found, here)
 
-        return jax.lax.cond((mine.touched | mine.drops)[0], made, lambda carry: carry, carry)
+        return jax.lax.cond((mine.touched | mine.drops)[0, 0], made, lambda carry: carry, carry)
 
     grid, held = jax.lax.fori_loop(0, grid.shape[1], one, (grid, jnp.zeros_like(touch.touched)))
     return held.reshape(1, *table.shape[1:]), grid.reshape(table.shape)
+
+
+def touched_in(ways: int, lane: Int[Array, ""], table: Int[Array, "row lane"], touch: Touch):
+    """Whether the block is held in one lane of a table, and the table after a touch of that lane, `[1, 1]`."""
+    corner = (touch.row[0, 0], lane.astype(touch.row.dtype))
+    found, after = brought_to_front(jax.lax.dynamic_slice(table, corner, (ways, 1)), touch)
+    changes = touch.touched | touch.drops
+    return found & changes, jax.lax.dynamic_update_slice(table, after, corner)
 
 
 def side_by_side(ways: int, table: Int[Array, "row *lanes"], touch: Touch):

@@ -141,6 +141,7 @@ def sweep(
     budget: int = BUDGET,
     store: str | Path | None = None,
     client: Any = None,
+    slots: Sequence[int] = (),
 ) -> xr.Dataset:
     """`build(**point)` simulated at every point of the grid that `axes` spans, each with every seed.
 
@@ -149,6 +150,7 @@ def sweep(
     requests, seconds, warm_up, allow_held_up, measures, precision, budget: as in `simulate`, warm-up and precision of each
     point by itself, its seeds together. Points that differ in numbers only, their number of drives among them, run as one
     batch, and all points meet the same requests, so that differences between them are sharper than the values.
+    slots: of systems without, how many to try in place of 64, 256 and 1,024: points at which arrivals wait are run again.
 
     store: a folder. Points run in pieces of some hundred lanes, and each piece that ends is written there, whole or not at
     all. Points that are there, with the same scenario, seeds, extent, measures and versions, are not run again: how many is
@@ -176,7 +178,7 @@ def sweep(
         )
     require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
     measured_for = extent(requests, seconds, warm_up, precise(precision, budget, allow_held_up))
-    asked = Asked(tuple(listed(seeds)), measured_for, several_measures("measures", measures))
+    asked = Asked(tuple(listed(seeds)), measured_for, several_measures("measures", measures), tuple(slots))
     check_axes(axes, asked.measures)
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:
@@ -187,7 +189,7 @@ def sweep(
     found = []
     for numbers, done in simulated(scenarios, points, asked, shelf, client):
         if not allow_held_up:
-            _refuse_held_up(float(done.data.held_up.max()), done.slots)
+            _refuse_held_up(float(done.data.held_up.max()), int(done.slots.max()))
         found.append((numbers, done.data))
     most = max(scenario.system.drives for scenario in scenarios)
     data = grid(_sorted(found, most), axes).assign_coords(seed=list(asked.seeds))

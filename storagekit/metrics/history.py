@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -12,7 +12,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from storagekit.checks import require, require_kind, require_takes
-from storagekit.engine import Record, Runner, Scenario, State, Tally, lanes_of, stack, steps
+from storagekit.engine import AS_NEEDED, Record, Runner, Scenario, State, Tally, lanes_of, stack, steps
 from storagekit.errors import InputError
 from storagekit.kinds import takes, text
 from storagekit.metrics.experiment import built, check_axes, grid, listed
@@ -20,12 +20,14 @@ from storagekit.metrics.extent import NUMERIC, REQUESTS, extent
 from storagekit.metrics.measures import Measure, measured, sums_of
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import fewest, groups, provided
-from storagekit.metrics.standard import beside
+from storagekit.metrics.standard import HELD_UP, beside
 
 # chunks of events between two looks at the sums
 STRIDE = 64
 # where System.slots is not given: a long run is not tried with few first
-SLOTS = 256
+SLOTS = (256,)
+# of a CPU's core: so many slots of all its lanes stay in its caches; and what few lanes are filled up to
+ROOM, FEW = 1024, 2
 
 
 class History(NamedTuple):
@@ -48,14 +50,16 @@ def history(
     at_end: Callable[[State, np.ndarray], None] = lambda state, lanes: None,
     title: str = "replaying",
     measures: Sequence[Measure] = (),
+    slots: Sequence[int] = SLOTS,
 ) -> History:
     """`build(**point)` run at every point of the grid that `axes` spans until `requests` are answered.
 
     Each point is run once for every seed, from which the phases of its spindles come (dimension `seed`). Scenarios may differ
     in numbers only, their number of drives among them, so that they are lanes of one compilation; arrays must be shared, such
-    as the requests of a trace. Requests may wait outside for a slot (`held_up`); systems without `slots` get 256 of them.
+    as the requests of a trace. Requests may wait outside for a slot (`held_up`).
     warm_up: the share of the run that `whole` leaves out, in whole pieces. at_end: called with the last state of some lanes,
-    and which of point * seeds + seed they are. measures: of one's own, beside the standard ones.
+    and which of point * seeds + seed they are. measures: of one's own, beside the standard ones. slots: of
+    systems without, how many to try: runs in which requests wait outside are run again with the next number.
     Raises InputError where the scenarios differ in structure.
     """
     require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
@@ -73,18 +77,11 @@ def history(
     scenarios = [built(build, point) for point in points]
     alike = [some for _, some in groups(scenarios)]
     scenarios = alike[0] if len(alike) == 1 else scenarios
-    scenarios = provided(scenarios, max(SLOTS, fewest(scenarios)))
     began = time.perf_counter()
-    merged, key = stack(scenarios, seeds)
-    lanes = key.shape[1]
-    parts: list[Tally] = []
-    with tqdm(total=requests * lanes, desc=title, unit="req", delay=2, leave=False) as bar:
-        for members in _few_at_a_time(lanes):
-            runner = Runner(lanes_of(merged, members), key[:, members], Record(sums_of(asked)))
-            parts.append(_by_piece(runner, requests, pieces, bar))
-            at_end(runner.run.state, members)
-    # a lane that was repeated to fill up the last round is dropped
-    sums = {name: np.concatenate([part[name] for part in parts], axis=2)[:, :, :lanes] for name in parts[0]}
+    with tqdm(total=requests * len(points) * len(seeds), desc=title, unit="req", delay=2, leave=False) as bar:
+        sums = _Sums(requests, pieces, Record(sums_of(asked)), at_end, bar).of(
+            scenarios, seeds, _rungs(scenarios, slots)
+        )
     length = extent(requests, None, int(warm_up * requests))
     told = provenance(scenarios, axes, seeds, length.told, time.perf_counter() - began)
     bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
@@ -104,28 +101,71 @@ def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any] | np.ndarray]) -> 
     return data.unstack("lane").drop_vars("point")
 
 
-def _few_at_a_time(lanes: int) -> list[np.ndarray]:
-    """Lanes that go through the loop together: all on an accelerator, on a CPU one on each device, the last of all repeated
-    where it does not come out even.
-
-    One on each, because lanes with memory have little in common: what one does in an event, all wait for.
-    """
-    wide = min(len(jax.devices()), lanes) if jax.default_backend() == "cpu" else lanes
-    return [np.minimum(np.arange(first, first + wide), lanes - 1) for first in range(0, lanes, wide)]
+def _rungs(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
+    """How many slots to try: what System.slots gives, or these, as far as a closed loop can do with them."""
+    given = scenarios[0].system.slots
+    least = max(scenario.arrivals.most_outstanding or 0 for scenario in scenarios)
+    return [given] if given != AS_NEEDED else [max(count, fewest(scenarios) if least else 0) for count in slots]
 
 
-def _by_piece(runner: Runner, requests: int, pieces: int, bar: tqdm) -> Tally:
-    """Sums `[piece, row, lane]`: a chunk of events counts for the piece in which it began."""
-    sums: Tally = {}
-    answered = np.zeros(runner.run.first.shape[1], np.int64)
-    for tally, _ in steps(runner, requests, stride=STRIDE):
-        sums = sums or {name: np.zeros((pieces, *part.shape[1:])) for name, part in tally.items()}
-        done = tally["answered"][:, 0].astype(np.int64)
-        before = answered + np.cumsum(done, axis=0) - done
-        piece = np.minimum(before * pieces // requests, pieces - 1)
-        for name, part in tally.items():
-            row, lane = np.arange(part.shape[1])[:, None], np.arange(part.shape[2])
-            np.add.at(sums[name], (piece[:, None, :], row, lane), part)
-        bar.update(int(np.minimum(done.sum(axis=0), requests - np.minimum(answered, requests)).sum()))
-        answered += done.sum(axis=0)
-    return sums
+def _few_at_a_time(lanes: np.ndarray, slots: int) -> Iterator[tuple[np.ndarray, int]]:
+    """Lanes that go through the loop together, and how many of them count, the last of all being repeated to fill up: as many
+    as have room in the caches of a CPU, or a few; all on an accelerator."""
+    devices = len(jax.devices())
+    wide = devices * max(1, min(ROOM // slots, 64)) if jax.default_backend() == "cpu" else len(lanes)
+    wide = FEW * devices if len(lanes) <= FEW * devices else wide
+    for first in range(0, len(lanes), wide):
+        yield lanes[np.minimum(np.arange(first, first + wide), len(lanes) - 1)], min(wide, len(lanes) - first)
+
+
+class _Sums(NamedTuple):
+    """How runs are added up: each of so many `requests`, in `pieces`."""
+
+    requests: int
+    pieces: int
+    record: Record
+    at_end: Callable[[State, np.ndarray], None]
+    bar: tqdm
+
+    def of(self, scenarios: Sequence[Scenario], seeds: Sequence[int], rungs: Sequence[int]) -> Tally:
+        """Sums `[piece, row, lane]` of scenarios, each with every seed, with each number of slots in its turn until no
+        request waits outside."""
+        sums: Tally = {}
+        left = np.arange(len(scenarios) * len(seeds))
+        for slots in rungs:
+            merged, key = stack(provided(scenarios, slots), seeds)
+            waiting = []
+            for members, used in _few_at_a_time(left, slots):
+                runner = Runner(lanes_of(merged, members), key[:, members], self.record)
+                part = self._by_piece(runner)
+                waited = part[HELD_UP.name][..., :used].any(axis=(0, 1)) & (slots != rungs[-1])
+                over = np.flatnonzero(~waited)
+                for name, told in part.items():
+                    whole = sums.setdefault(name, np.zeros((*told.shape[:2], len(scenarios) * len(seeds))))
+                    whole[..., members[over]] = told[..., over]
+                if over.size:
+                    last = jax.tree.map(lambda leaf, over=over: np.asarray(leaf)[..., over], runner.run.state)
+                    self.at_end(last, members[over])
+                waiting.append(members[:used][waited])
+            left = np.concatenate(waiting)
+            if not left.size:
+                break
+            self.bar.total += self.requests * left.size
+        return sums
+
+    def _by_piece(self, runner: Runner) -> Tally:
+        """Sums `[piece, row, lane]`: a chunk of events counts for the piece in which it began."""
+        sums: Tally = {}
+        requests, pieces = self.requests, self.pieces
+        answered = np.zeros(runner.run.first.shape[1], np.int64)
+        for tally, _ in steps(runner, requests, stride=STRIDE):
+            sums = sums or {name: np.zeros((pieces, *part.shape[1:])) for name, part in tally.items()}
+            done = tally["answered"][:, 0].astype(np.int64)
+            before = answered + np.cumsum(done, axis=0) - done
+            piece = np.minimum(before * pieces // requests, pieces - 1)
+            for name, part in tally.items():
+                row, lane = np.arange(part.shape[1])[:, None], np.arange(part.shape[2])
+                np.add.at(sums[name], (piece[:, None, :], row, lane), part)
+            self.bar.update(int(np.minimum(done.sum(axis=0), requests - np.minimum(answered, requests)).sum()))
+            answered += done.sum(axis=0)
+        return sums

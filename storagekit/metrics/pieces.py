@@ -19,7 +19,7 @@ from storagekit.kinds import takes, text
 from storagekit.metrics.course import measured_lanes, of_points
 from storagekit.metrics.extent import Extent
 from storagekit.metrics.measures import Measure
-from storagekit.metrics.provisioning import Roomed, groups, rungs, with_room
+from storagekit.metrics.provisioning import Roomed, groups, provided, rungs
 from storagekit.metrics.standard import beside
 
 # lanes of a piece, or as many as fill the machine that asks: seconds of work, in which a few lanes of padding do not count
@@ -28,11 +28,13 @@ LEAST = 512
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of every point: independent runs, how long each is, and measures of one's own."""
+    """What is asked of every point: independent runs, how long each is, measures of one's own, and the numbers of slots to
+    try, none for those that are tried by default."""
 
     seeds: tuple[int, ...]
     extent: Extent
     own: tuple[Measure, ...] = ()
+    slots: tuple[int, ...] = ()
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -57,19 +59,19 @@ class Group:
 
 @dataclass(frozen=True)
 class Done:
-    """What a piece measured: `data` over `point` and the seeds' numbers, the slots it was measured with, by point how many
+    """What a piece measured: `data` over `point` and the seeds' numbers, by point the slots it was measured with and how many
     arrivals waited outside for one, the warm-up's included, and the seconds that it took."""
 
     data: xr.Dataset
-    slots: int
+    slots: np.ndarray
     waited: np.ndarray
     seconds: float = 0.0
 
 
-def grouped(scenarios: Sequence[Scenario], seeds: int) -> list[Group]:
-    """A sweep's points by structure."""
+def grouped(scenarios: Sequence[Scenario], seeds: int, slots: Sequence[int] = ()) -> list[Group]:
+    """A sweep's points by structure. slots: to try, as `Asked` has them."""
     return [
-        Group(structure, tuple(members), tuple(alike), rungs(alike), len(members) * seeds)
+        Group(structure, tuple(members), tuple(alike), rungs(alike, slots), len(members) * seeds)
         for structure, (members, alike) in enumerate(groups(scenarios))
     ]
 
@@ -107,10 +109,22 @@ def run(
 
 
 def finished(piece: Group, asked: Asked, quiet: bool = False) -> Done:
-    """A piece's points, run; quiet: without a progress bar."""
-    began = time.perf_counter()
-    roomed, slots = with_room(lambda some: _batch(some, piece.lanes, asked, quiet), piece.scenarios, piece.rungs)
-    return Done(roomed.data, slots, np.asarray(roomed.waited), time.perf_counter() - began)
+    """A piece's points, run, each with each number of slots in its turn until no arrival waits outside; quiet: without a
+    progress bar."""
+    began, left, found = time.perf_counter(), np.arange(len(piece.members)), []
+    for slots in piece.rungs:
+        some = provided([piece.scenarios[place] for place in left], slots)
+        data, waited = _batch(some, piece.lanes, asked, quiet)
+        over = np.flatnonzero((np.asarray(waited) == 0) | (slots == piece.rungs[-1]))
+        found.append((left[over], data.isel(point=over), np.asarray(waited)[over], np.full(over.size, slots)))
+        left = np.delete(left, over)
+        if not left.size:
+            break
+    places, parts, waits, held = zip(*found, strict=True)
+    order = np.argsort(np.concatenate(places))
+    whole = xr.concat(parts, dim="point", data_vars="all") if len(parts) > 1 else parts[0]
+    slots, waits = np.concatenate(held)[order], np.concatenate(waits)[order]
+    return Done(whole.isel(point=order), slots, waits, time.perf_counter() - began)
 
 
 def _batch(scenarios: list[Scenario], lanes: int, asked: Asked, quiet: bool) -> Roomed:

@@ -52,9 +52,11 @@ def with_room(
     return roomed, slots
 
 
-def rungs(scenarios: Sequence[Scenario]) -> tuple[int, ...]:
-    """How many slots to try: what System.slots gives, or from the `fewest` to the most."""
+def rungs(scenarios: Sequence[Scenario], wanted: Sequence[int] = ()) -> tuple[int, ...]:
+    """How many slots to try: what System.slots gives, or those that are `wanted`, or from the `fewest` to the most."""
     given = scenarios[0].system.slots
+    if given == AS_NEEDED and wanted:
+        return tuple(wanted)
     tried = [fewest(scenarios) if given == AS_NEEDED else given]
     while given == AS_NEEDED and tried[-1] < MOST:
         tried.append(tried[-1] * GROWTH)

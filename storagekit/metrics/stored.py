@@ -87,14 +87,13 @@ class Store:
             slots, waited = data[_SLOTS].values, data[_WAITED].values
             members, rows = [], []
             for row, key in enumerate(data[_KEY].values):
-                # all that have one digest have one structure, and so one number of slots
                 if key in missing and (waited[row] == 0 or slots[row] == most[missing[key][0]]):
                     found = missing.pop(key)
                     members.extend(found)
                     rows.extend([row] * len(found))
             if rows:
                 measured = data.drop_vars([_KEY, _LABEL, _SLOTS, _WAITED]).isel(point=rows)
-                yield members, Done(measured, int(slots[rows[0]]), waited[rows])
+                yield members, Done(measured, slots[rows], waited[rows])
 
     def keep(self, done: Done, keys: Sequence[str], labels: Sequence[str], attributes: Mapping) -> None:
         """Put a finished piece into the folder: on the disk when this returns. Raises InputError where that cannot be."""
@@ -102,7 +101,7 @@ class Store:
             {
                 _KEY: ("point", np.array(keys, object)),
                 _LABEL: ("point", np.array(labels, object)),
-                _SLOTS: ("point", np.full(len(keys), done.slots)),
+                _SLOTS: ("point", done.slots),
                 _WAITED: ("point", done.waited),
             }
         )

@@ -26,7 +26,7 @@ def simulated(
 
     points: what the scenarios are called. A piece that was run is in the store before it is told of.
     """
-    groups = grouped(scenarios, len(asked.seeds))
+    groups = grouped(scenarios, len(asked.seeds), asked.slots)
     keys = {member: key for group in groups for member, key in store.keys(group, scenarios, asked).items()}
     most = {member: group.rungs[-1] for group in groups for member in group.members}
     missing = set(range(len(scenarios)))

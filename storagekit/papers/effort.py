@@ -20,6 +20,11 @@ class Effort:
         """One seed for each run."""
         return self.successive(self.seeds)
 
+    @property
+    def few(self) -> int:
+        """How many runs are enough for what no claim is judged by: a quarter, and two where there are as many."""
+        return max(min(2, self.seeds), self.seeds // 4)
+
     def successive(self, count: int) -> list[int]:
         """`count` seeds from the first on."""
         return list(range(self.first_seed, self.first_seed + count))

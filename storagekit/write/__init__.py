@@ -4,6 +4,7 @@ from storagekit.write.background import Background as Background
 from storagekit.write.background import Delayed as Delayed
 from storagekit.write.base import AbstractWrite as AbstractWrite
 from storagekit.write.base import Offer as Offer
+from storagekit.write.by_number import ByNumber as ByNumber
 from storagekit.write.committed import Claimed as Claimed
 from storagekit.write.committed import Committed as Committed
 from storagekit.write.foreground import AllCopies as AllCopies

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit import units
-from storagekit.cache import BrickLRU, Sought
+from storagekit.cache import BrickLRU, Sought, bricks
 from storagekit.cache.bricks import BLOCK_BITS, blocks_held
 from storagekit.cache.sets import EMPTY
 from storagekit.drive import RateServer
@@ -304,8 +304,8 @@ def decoded(memory, generation) -> list[int]:
     return (live & (2**BLOCK_BITS - 1)).tolist()
 
 
-def test_lanes_are_the_single_runs():
-    """Lanes of different sizes, one of them a single memory, on streams of their own."""
+def test_lanes_are_the_single_runs(monkeypatch):
+    """Lanes of different sizes, one of them a single memory, on streams of their own; as an accelerator visits them too."""
     random = np.random.default_rng(8)
     held, central, lanes, steps = np.array([[0, 3, 20, 40]]), np.array([[0, 0, 0, 1]]), 4, 300
     drawn = {"bricks": BRICKS, "sets": 8 * BRICKS, "ways": 8, "sectors": SECTORS}
@@ -331,6 +331,9 @@ def test_lanes_are_the_single_runs():
         assert max(map(len, theirs)) <= held[0, lane] * (BRICKS if central[0, lane] else 1)
     shares = np.mean(found.hit, axis=(0, 1))
     assert shares[0] == 0 and np.all(np.diff(shares) > 0)
+    monkeypatch.setattr(bricks, "_lane_by_lane", bricks._together)
+    together = jax.jit(lambda sent: driven(batched, Replicas(BRICKS), sent)[:2])(batch)
+    jax.tree.map(np.testing.assert_array_equal, together, (contents, found))
 
 
 def test_whoever_does_not_enter_changes_nothing():

@@ -17,9 +17,9 @@ REQUESTS = RandomRequests(FixedSize(4096), 0.5)
 COUNTS = ("requests", "accesses", "elapsed", "held_up")
 
 
-def pair(rate=50.0, condition=None) -> Scenario:
+def pair(rate=50.0, condition=None, slots: int | None = 64) -> Scenario:
     system = System(
-        RateServer(2000), Replicas(2), Hashing(), FCFS(), AllCopies(), condition=condition, drives=2, slots=64
+        RateServer(2000), Replicas(2), Hashing(), FCFS(), AllCopies(), condition=condition, drives=2, slots=slots
     )
     return Scenario(system, PoissonArrivals(REQUESTS, rate))
 
@@ -78,6 +78,26 @@ def test_the_last_state_is_handed_over():
     history(pair, {"rate": [20.0, 50.0, 80.0]}, requests=500, pieces=2, at_end=lambda *told: seen.append(told))
     assert all(state.slots.number.shape[1] == len(lanes) for state, lanes in seen)
     assert sorted(set(np.concatenate([lanes for _, lanes in seen]).tolist())) == [0, 1, 2]
+
+
+def test_only_runs_that_wait_for_a_slot_are_run_again():
+    """At 1 a second nobody waits for the second slot, at 80 many do; the last states are those of the runs that count."""
+    seen = []
+
+    def tried(slots):
+        look = lambda state, lanes: seen.extend((state.slots.number.shape[0], lane) for lane in lanes.tolist())  # noqa: E731
+        axes = {"rate": [1.0, 80.0]}
+        return history(
+            lambda rate: pair(rate, slots=None), axes, requests=500, pieces=1, slots=slots, at_end=look
+        ).whole
+
+    found = tried([2, 64])
+    assert seen == [(2, 0), (64, 1)]
+    few, many = tried([2]), tried([64])
+    assert few.held_up.values.ravel()[1] > 0 == found.held_up.max()
+    for name in ("response", "read_response", "service_time"):
+        np.testing.assert_array_equal(found[name].sel(rate=80.0), many[name].sel(rate=80.0))
+        np.testing.assert_array_equal(found[name].sel(rate=1.0), few[name].sel(rate=1.0))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from storagekit.drive import RateServer, load_drive
 from storagekit.engine import Record, Runner, Scenario, System, keys
 from storagekit.errors import InputError
 from storagekit.metrics import replicate, simulate, sweep
+from storagekit.metrics.extent import extent
+from storagekit.metrics.pieces import Asked, finished, grouped
 from storagekit.metrics.provisioning import FEWEST, fewest, groups
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
@@ -57,6 +59,22 @@ def test_slots_grow_until_no_arrival_waits_outside():
     with pytest.raises(InputError, match=f"waited outside: {FEWEST} slots"):
         replicate(Scenario(tight, scenario.arrivals), seeds=2, requests=2000)
     assert not replicate(scenario, seeds=2, requests=2000).held_up.any()
+
+
+def test_only_points_that_wait_for_a_slot_are_run_again():
+    def server(rate, slots=None) -> Scenario:
+        system = System(RateServer(1e4), Replicas(1), Hashing(), FCFS(), slots=slots)
+        return Scenario(system, PoissonArrivals(RandomRequests(FixedSize(512), read_share=1.0), rate=rate))
+
+    asked = {"seeds": 2, "requests": 1000, "warm_up": 200}
+    axes = {"rate": [5000.0, 10.0, 9000.0]}
+    found = sweep(server, axes, slots=[2, 64], **asked, allow_held_up=True)
+    given = sweep(lambda rate: server(rate, 64), axes, **asked, allow_held_up=True)
+    assert same(found, given)
+    scenarios = [server(rate) for rate in axes["rate"]]
+    (piece,) = grouped(scenarios, 2, [2, 64])
+    done = finished(piece, Asked((0, 1), extent(1000, None, 200)))
+    assert done.slots.tolist() == [64, 2, 64]
 
 
 def test_an_overload_is_refused_with_the_slots_that_were_tried():

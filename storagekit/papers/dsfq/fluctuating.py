@@ -9,7 +9,7 @@ from storagekit.engine import Scenario
 from storagekit.metrics import Measurement, interval, windows, with_interval
 from storagekit.papers.dsfq.bricks import NAMES, QUICK, Asking, ShareEffort, shared_bricks
 from storagekit.papers.dsfq.sharing import EQUAL, MINIMUM
-from storagekit.queue import AbstractDelay, Everything, Hybrid, Single, Total
+from storagekit.queue import AbstractDelay, Everything, Hybrid
 from storagekit.workload import AbstractCount, OnOff, Sinusoid
 
 A, B, C, D, E = range(5)
@@ -22,11 +22,12 @@ WINDOW, SETTLING = 0.25, 1
 PERIODS = {F: {A: 100.0, B: 70.0, C: 55.0}, G: {A: 140.0, D: 85.0, E: 65.0}}
 ON_SHARED, ELSEWHERE = (15, 35), (0, 10)
 SECONDS = 280.0
-# what stands before the disks; the hybrid's minimum is that of figure 12, because none is given
+# What stands before the disks. The minimum share of either stream of every brick is a number, so that these are one batch:
+# half of it leaves no delay, none of it leaves them all; the hybrid's is that of figure 12, because none is given.
 POLICIES: dict[str, AbstractDelay | None] = {
     "none": None,
-    "single brick": Single(),
-    "total": Total(),
+    "single brick": Hybrid((0.5, 0.5)),
+    "total": Hybrid((0.0, 0.0)),
     "hybrid": Hybrid((MINIMUM, MINIMUM)),
 }
 # windows of figure 14 that are looked at together
@@ -73,19 +74,9 @@ def fig14(effort: ShareEffort = QUICK, *, policies: Sequence[str] = tuple(POLICI
     share of the time in which requests wait; `threads` by `window`, `stream` and `brick`: how many are on.
     """
     seeds = effort.successive(max(2, effort.seeds // 4))
-    found = [
-        windows(
-            lambda policy=policy: _sinusoids(policy),
-            {},
-            seconds=SECONDS,
-            seeds=seeds,
-            backlog=True,
-            title=f"figure 14, {policy}",
-        )
-        for policy in policies
-    ]
-    data = xr.concat([one[["service", "backlog"]] for one in found], "policy", combine_attrs="override")
-    data = data.assign_coords(policy=list(policies), stream=list(NAMES[:2]))
+    axes = {"policy": list(policies)}
+    data = windows(_sinusoids, axes, seconds=SECONDS, seeds=seeds, backlog=True, title="figure 14")
+    data = data[["service", "backlog"]]
     on = np.zeros((data.sizes["window"], 2, data.sizes["brick"]))
     for stream, bricks in PERIODS.items():
         for brick in bricks:

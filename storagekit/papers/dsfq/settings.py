@@ -16,7 +16,7 @@ from storagekit.engine import Scenario, System
 from storagekit.lanes import first_min, pick, real, rows, whole
 from storagekit.papers.dsfq.watching import noted
 from storagekit.placement import Volumes
-from storagekit.queue import AbstractDelay, AbstractQueue, Depth, FairQueue, Single, Total
+from storagekit.queue import AbstractDelay, AbstractQueue, Depth, FairQueue, Hybrid
 from storagekit.schedule import FCFS
 from storagekit.units import SECTOR
 from storagekit.workload import FixedSize, Group, RandomRequests, Requests, Threads
@@ -159,13 +159,14 @@ def fair(of: Settings, delay: AbstractDelay) -> FairQueue:
 
 
 def total(of: Settings) -> Scenario:
-    """TOTAL-DSFQ in every setting: a scenario whose lanes they are."""
-    return scenario(of, fair(of, Total()))
+    """TOTAL-DSFQ in every setting: a scenario whose lanes they are. Streams with no minimum share of a brick, so that this,
+    `single` and a hybrid differ in numbers only and share a compilation."""
+    return scenario(of, fair(of, Hybrid(list(np.zeros_like(of.weights)[:, None]))))
 
 
 def single(of: Settings) -> Scenario:
-    """Each brick shared by itself, SFQ(D)."""
-    return scenario(of, fair(of, Single()))
+    """Each brick shared by itself, SFQ(D): streams whose minimum share of a brick is all of their part."""
+    return scenario(of, fair(of, Hybrid(list((of.weights / of.weights.sum(axis=0))[:, None]))))
 
 
 def unscheduled(of: Settings) -> Scenario:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 import xarray as xr
 
@@ -10,6 +11,7 @@ from storagekit.analytic.fairness import largest_drop, shortfall, water_level
 from storagekit.engine import Scenario
 from storagekit.metrics import (
     Measurement,
+    Timed,
     by_stream,
     interval,
     joint_backlog,
@@ -81,19 +83,22 @@ def fig8(
     return _named(kept, "fig8")
 
 
-def fig9(effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B) -> xr.Dataset:
+def fig9(
+    effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B, through: xr.Dataset | None = None
+) -> xr.Dataset:
     """What f, on A, and g, on A and B, get by `threads` of g on B and `panel` (figure 9).
 
     (a): files up to 16 KB, weights 1 to 1. (b): files up to 1 MB, weights 1 to 4, on bricks that make what the paper's made,
     of which one thread, which does nothing else, fills B. Variables over these, `seed` and `stream`: `total`, bytes a second
     of all bricks, `service`, by `brick`; `spread`, the deviation of g's total less f's, both over their weights, over windows
-    of a second.
+    of a second. through: of `fig11` with these threads, which has (a) in it, so that it is not run again.
     """
 
     def servers(threads: int) -> Scenario:
         return shared_servers(_f_and_g(threads), CALIBRATED, weights=(1, 4), requests=postmark(UniformSize(*LARGE)))
 
-    small = _two_bricks(effort, threads, (1,)).sel(coordinators=1, drop=True)
+    alike = _two_bricks(effort, threads, (1,)) if through is None else through
+    small = alike.sel(coordinators=1, threads=list(threads)).drop_vars("coordinators")
     large = _shares(servers, {"threads": list(threads)}, effort, "fig9")
     both = xr.concat([small, large], "panel", combine_attrs=made_jointly).assign_coords(panel=["a", "b"])
     return both.assign_attrs(exhibit="dsfq.fig9")
@@ -127,10 +132,8 @@ def fig12(effort: ShareEffort = QUICK, *, threads: Sequence[int] = ON_B) -> xr.D
     """
     delay = Hybrid((1 / 2, MINIMUM))
     data = _two_bricks(effort, threads, (1, 2), delay=delay, on_a=HYBRID_THREADS, exhibit="fig12")
-    behind = [
-        [_behind(_sharing(count, coordinators, delay, HYBRID_THREADS), effort) for coordinators in (1, 2)]
-        for count in threads
-    ]
+    points = [_sharing(count, coordinators, delay, HYBRID_THREADS) for count in threads for coordinators in (1, 2)]
+    behind = np.reshape(_behind(points, effort), (len(threads), 2))
     data["behind"] = (("threads", "coordinators"), behind, {"units": "1", "long_name": "of what the floor allows"})
     return data
 
@@ -302,9 +305,21 @@ def _sharing(threads: int, coordinators: int, delay: AbstractDelay | None, on_a:
     return shared_bricks(_f_and_g(threads, on_a), weights=(1, 1), delay=delay, coordinators=in_turn)
 
 
-def _behind(scenario: Scenario, effort: ShareEffort) -> float:
-    """How far g falls behind its minimum of A, of what the floor allows: the worst interval of a run."""
-    timed = together(list(logs([scenario], [effort.first_seed], effort.seconds, backlog=True)))
+def _behind(scenarios: Sequence[Scenario], effort: ShareEffort) -> list[float]:
+    """How far g falls behind its minimum of A, of what the floor allows: the worst interval of a run of each."""
+    pieces = list(logs(scenarios, [effort.first_seed], effort.seconds, backlog=True))
+    return [_fallen(_lane(pieces, lane, effort.seconds)) for lane in range(len(scenarios))]
+
+
+def _lane(pieces: Sequence[Timed], lane: int, seconds: float) -> Timed:
+    """The log of one of the lanes, as far as it has to go: those beside it may take longer."""
+    mine = [piece for piece in pieces if piece.lanes.start <= lane < piece.lanes.stop]
+    more = 1 + sum(bool(piece.end[-1, lane - piece.lanes.start] < seconds) for piece in mine)
+    here = slice(lane - mine[0].lanes.start, lane - mine[0].lanes.start + 1)
+    return together([Timed(here, *jax.tree.map(lambda part: part[..., here], tuple(one[1:]))) for one in mine[:more]])
+
+
+def _fallen(timed: Timed) -> float:
     log = timed.log
     at_a: Any = np.where(log.brick == A, log.sectors, 0)
     waits, gap = joint_backlog(timed, A, (G,))

@@ -13,7 +13,7 @@ from storagekit.papers.dsfq.drawing import drawn
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
 from storagekit.papers.dsfq.settings import BRICKS, KINDS, STREAMS, Settings, scenario, single, total
 from storagekit.papers.dsfq.watching import Watched, watched
-from storagekit.queue import ByBrick, FairQueue, OneCoordinator, Total
+from storagekit.queue import ByBrick, FairQueue, Total
 
 # what a few of each say as well as many: settings of one brick; runs of the partition
 OF_ONE_BRICK, RUNS = 128, 8
@@ -46,7 +46,7 @@ def partition(effort: SearchEffort = QUICK) -> xr.Dataset:
 
     With one coordinator the requests of f to A are delayed by those to B. With one for each brick no coordinator sees both.
     """
-    began, several = time.perf_counter(), {"one": OneCoordinator(), "by brick": ByBrick()}
+    began = time.perf_counter()
     threads = np.zeros((STREAMS * KINDS, RUNS), int)
     threads[[0, 1, KINDS]] = 12
     burst = np.zeros((STREAMS * KINDS, BRICKS, RUNS), int)
@@ -68,10 +68,10 @@ def partition(effort: SearchEffort = QUICK) -> xr.Dataset:
         ones,
         0 * ones,
     )
-    rows = []
-    for coordinators in several.values():
-        queue = FairQueue(settings.depth[None], list(settings.weights[:, None]), Total(), coordinators=coordinators)
-        log = all_lanes(scenario(settings, queue), key_of(effort, RUNS), 2 * effort.chunks)
+    apart = FairQueue(settings.depth[None], list(settings.weights[:, None]), Total(), coordinators=ByBrick())
+    several, rows = {"one": total(settings), "by brick": scenario(settings, apart)}, []
+    for one in several.values():
+        log = all_lanes(one, key_of(effort, RUNS), 2 * effort.chunks)
         late = log.elapsed.cumsum(axis=0, dtype=float) > log.elapsed.sum(axis=0, dtype=float) / 4
         mine = [(late & (log.brick != NOBODY) & (log.stream == stream)) for stream in range(2)]
         seconds = (log.elapsed * late).sum(axis=0, dtype=float)

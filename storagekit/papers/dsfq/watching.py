@@ -9,10 +9,14 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from storagekit.engine import NOBODY, AbstractLog, Record, Report, Runner, Scenario, State, batches
+from storagekit.engine.run import CHUNK
 from storagekit.lanes import first_true, held
 from storagekit.metrics import by_event
 from storagekit.queue import AbstractCoordinators, AtRandom, FairQueue, InTurn
 from storagekit.workload import Requests
+
+# chunks of events at a time, so that runs of any length share a compilation
+STEP = 8
 
 
 class Sent(NamedTuple):
@@ -119,6 +123,8 @@ def watched(scenario: Scenario, key: np.ndarray, chunks: int) -> Iterator[tuple[
     """The first `chunks` chunks of events of a scenario of many lanes, batch after batch. key: `[2, lane]`."""
     first = 0
     for part, lane_keys, used in batches(scenario, key):
-        kept = Runner(part, lane_keys, Record(log=Watch())).advance(chunks)[1]
-        yield slice(first, first + used), jax.tree.map(lambda array, used=used: by_event(array)[..., :used], kept)
+        runner = Runner(part, lane_keys, Record(log=Watch()))
+        pieces = [jax.tree.map(by_event, runner.advance(STEP)[1]) for _ in range(0, chunks, STEP)]
+        kept = jax.tree.map(lambda *parts, used=used: np.concatenate(parts)[: chunks * CHUNK, ..., :used], *pieces)
+        yield slice(first, first + used), kept
         first += used

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Sequence
 
+import jax
 import xarray as xr
 
-from storagekit.dispatch import DSPTF, LARD, AbstractDispatch, Hashing, central
+from storagekit.claims import Lossy
+from storagekit.dispatch import DSPTF, LARD, AbstractDispatch, ByNumber, Hashing
 from storagekit.drive import load_drive
-from storagekit.engine import Scenario, System
+from storagekit.engine import CHOICES, Scenario, Sum, System
 from storagekit.errors import InputError
 from storagekit.metrics import Measure, sweep
 from storagekit.papers.effort import Effort, of_profile
@@ -16,14 +18,25 @@ from storagekit.schedule import SATF, AbstractSchedule
 from storagekit.units import KB, US
 from storagekit.workload import AbstractSize, ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AbstractWrite, AllCopies, AtOnce, FirstCopy, ReceivingBrick
+from storagekit.write import ByNumber as WriteByNumber
 
 LATENCY = 50 * US
+
+
+def dsptf(latency: float, waits: int = 0, loss: float = 0.0) -> DSPTF:
+    """D-SPTF whose claims get lost with some probability, never by default: a number, so that loops share a compilation."""
+    return DSPTF(latency, waits=waits, delivery=Lossy(loss))
+
+
+# the centralized ideal is D-SPTF without delay, see `dispatch.central`
 SCHEMES: dict[str, AbstractDispatch] = {
-    "Central SPTF": central(),
-    "D-SPTF": DSPTF(LATENCY),
+    "Central SPTF": dsptf(0.0),
+    "D-SPTF": dsptf(LATENCY),
     "Hashing": Hashing(),
     "LARD": LARD(allocated=1.0),
 }
+# that the loops have as numbers; LARD looks at every queue at every arrival, which would cost the others a quarter
+KINDS: tuple[AbstractDispatch, ...] = (SCHEMES["D-SPTF"], SCHEMES["Hashing"])
 READINGS: dict[str, AbstractWrite] = {
     "at once": AtOnce(),
     "first copy": FirstCopy(),
@@ -40,7 +53,15 @@ KEYS = {
 }
 # Requests held at once, of which 16 are unanswered: a write keeps its slot until its last copy is on disk, long after its
 # answer under some readings. With 90% reads, and with fewer, where more writes wait.
-SLOTS = {"at once": (128, 640), "first copy": (128, 256), "receiving brick": (48, 64), "all copies": (16, 16)}
+SLOTS = {"at once": (128, 640), "first copy": (128, 256), "receiving brick": (64, 64), "all copies": (16, 16)}
+# what section 5.1.1 calls the queue length: copies of writes that are answered are left to their bricks
+QUEUE = Measure(
+    "queue_length",
+    "1",
+    "requests not answered yet that a disk chooses among, mean over choices",
+    (Sum("unanswered", lambda report: report.unanswered, int), CHOICES),
+    lambda unanswered, choices: unanswered / choices,
+)
 
 
 QUICK = Effort()
@@ -51,10 +72,9 @@ def effort(profile: str, first_seed: int = 0) -> Effort:
     return of_profile(profile, {"quick": QUICK, "full": Effort(seeds=64, requests=20_000)}, first_seed)
 
 
-def sweep_loops(
-    build, axes: dict, effort: Effort, exhibit: str, most_held_up: float = 1e-3, measures: Sequence[Measure] = ()
-) -> xr.Dataset:
-    """A sweep of the paper's loops; an arrival in a thousand may wait a moment for a slot, more is refused."""
+def sweep_loops(build, axes: dict, effort: Effort, exhibit: str, most_held_up: float = 1e-3) -> xr.Dataset:
+    """A sweep of the paper's loops; an arrival in a thousand may wait a moment for a slot, more is refused. All measure the
+    `QUEUE` too, so that they share a compilation."""
     data = sweep(
         build,
         axes,
@@ -62,7 +82,7 @@ def sweep_loops(
         requests=effort.requests,
         warm_up=effort.requests // 5,
         allow_held_up=True,
-        measures=measures,
+        measures=[QUEUE],
     )
     share = float((data.held_up / data.requests).max())
     if share > most_held_up:
@@ -80,6 +100,15 @@ def once_each(data: xr.Dataset, replicas: int | xr.DataArray) -> xr.Dataset:
     return data.assign(throughput=(data.throughput - repeats).assign_attrs(data.throughput.attrs))
 
 
+def numbered(dispatch: AbstractDispatch) -> AbstractDispatch:
+    """A dispatcher of one of `KINDS` as a number, so that these share a compilation; another as it is."""
+    alike = [number for number, kind in enumerate(KINDS) if jax.tree.structure(kind) == jax.tree.structure(dispatch)]
+    if not alike:
+        return dispatch
+    number = alike[0]
+    return ByNumber((*KINDS[:number], dispatch, *KINDS[number + 1 :]), number)
+
+
 def group(
     dispatch: AbstractDispatch,
     *,
@@ -88,6 +117,7 @@ def group(
     read_share: float = 0.9,
     size: AbstractSize | None = None,
     reading: str = "receiving brick",
+    among: Sequence[str] = (),
     schedule: AbstractSchedule | None = None,
     drive: str = "atlas10k",
     slots: int | None = None,
@@ -96,18 +126,19 @@ def group(
 
     Sizes are exponential with mean 4 KB and addresses uniform unless given. reading: when a write is answered, one of
     `READINGS`; the paper does not say, and the receiving brick's is the reading whose table 1 comes nearest (DESIGN
-    section 5), so it is the default here, marked as inferred.
+    section 5), so it is the default here, marked as inferred. among: readings that share a compilation with it.
     """
     if reading not in READINGS:
         raise InputError(f"reading {reading!r}: unknown; it is one of {', '.join(READINGS)}")
-    mostly_reads, fewer_reads = SLOTS[reading]
-    held = slots or (mostly_reads if read_share >= 0.9 else fewer_reads)
+    together = among or (reading,)
+    held = slots or max(SLOTS[one][read_share < 0.9] for one in together)
+    writes = [READINGS[one] for one in together]
     system = System(
         load_drive(drive),
         Replicas(replicas),
-        dispatch,
+        numbered(dispatch),
         SATF() if schedule is None else schedule,
-        READINGS[reading],
+        WriteByNumber(writes, together.index(reading)) if among else writes[0],
         drives=max(8, replicas),
         slots=max(held, 2 ** math.ceil(math.log2(outstanding))),
     )

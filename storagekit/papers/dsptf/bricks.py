@@ -34,8 +34,8 @@ NAMES = tuple(KEYS.values())
 BRICK_MEMORY = 512 * MB
 # requests are addressed, hashed and kept together by stretches that none of them crosses
 UNIT = 64 * KB // SECTOR
-# a slot for each write on its way to disk and each read that waits; more only wait outside
-SLOTS = 128
+# a slot for each write on its way to disk and each read that waits: mostly few do, and beyond the most more only wait outside
+SLOTS = (32, 128)
 # of LARD's table: few enough that a warm-up of the quick profile asks for nearly all of them
 TARGETS = 1024
 SLOW = 1
@@ -178,7 +178,6 @@ class Bricks(NamedTuple):
     bricks: int = 2
     replicas: int = 2
     memory: float = BRICK_MEMORY
-    slots: int = SLOTS
     own: Own = NONE_OWN
 
     def arrivals(self, given: Source) -> RecordedArrivals:
@@ -203,7 +202,6 @@ class Bricks(NamedTuple):
             cache=self.cache(setting.scheme, given),
             condition=Condition(*setting.spells, **SLOWNESS[setting.slowness]),
             drives=self.bricks,
-            slots=self.slots,
         )
         return Scenario(system, arrivals)
 

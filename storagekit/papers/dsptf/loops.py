@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from storagekit.dispatch import DSPTF, Hashing
-from storagekit.engine import CHOICES, Scenario, Sum
-from storagekit.metrics import Measure, Measurement, interval, ratio, with_interval
+from storagekit.dispatch import Hashing
+from storagekit.engine import Scenario
+from storagekit.metrics import Measurement, interval, ratio, with_interval
 from storagekit.papers.dsptf.brick_group import (
     KEYS,
     LATENCY,
@@ -18,27 +18,20 @@ from storagekit.papers.dsptf.brick_group import (
     READINGS,
     SCHEMES,
     Effort,
+    dsptf,
     group,
     once_each,
     sweep_loops,
 )
 from storagekit.papers.rows import Row, dispatchers, judging
-from storagekit.schedule import FCFS, SATF
+from storagekit.schedule import FCFS, SATF, ByNumber
 from storagekit.units import KB, MS
 from storagekit.workload import FixedSize
 
 # of the readings of when a write is answered
 TWO = ("D-SPTF", "Hashing")
-SCHEDULERS = {"FIFO": FCFS(), "SPTF": SATF()}
+SCHEDULERS = ("FIFO", "SPTF")
 FIG9_LATENCIES = tuple(ms * MS for ms in (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3))
-# what section 5.1.1 calls the queue length: copies of writes that are answered are left to their bricks
-QUEUE = Measure(
-    "queue_length",
-    "1",
-    "requests not answered yet that a disk chooses among, mean over choices",
-    (Sum("unanswered", lambda report: report.unanswered, int), CHOICES),
-    lambda unanswered, choices: unanswered / choices,
-)
 # of the claims of figure 9, by the share of reads of table 1 and by that of figure 5
 FIG9_SHARES = {0.9: "", 0.67: "_67_reads"}
 INFERRED = (
@@ -60,7 +53,7 @@ def fig1(
             read_share=1.0,
             size=FixedSize(4 * KB),
             reading="all copies",
-            schedule=SCHEDULERS[scheduler],
+            schedule=ByNumber((FCFS(), SATF()), SCHEDULERS.index(scheduler)),
             drive=drive,
             slots=max(depths),
         )
@@ -87,7 +80,7 @@ def table1(
     >>> table1(Effort(seeds=2, requests=400), schemes=[("mine", ShortestQueue(2))], read_shares=[0.9]).scheme.item()
     'mine'
     """
-    dispatch = dispatchers(schemes, SCHEMES | {"D-SPTF": DSPTF(latency)})
+    dispatch = dispatchers(schemes, SCHEMES | {"D-SPTF": dsptf(latency)})
 
     def loop(scheme: str, read_share: float) -> Scenario:
         return group(
@@ -95,7 +88,7 @@ def table1(
         )
 
     axes = {"scheme": list(dispatch), "read_share": list(read_shares)}
-    return sweep_loops(loop, axes, effort, "table1", measures=[QUEUE])
+    return sweep_loops(loop, axes, effort, "table1")
 
 
 def table1_readings(
@@ -105,7 +98,7 @@ def table1_readings(
     dispatch = dispatchers(schemes, SCHEMES)
 
     def loop(scheme: str, completion: str) -> Scenario:
-        return group(dispatch[scheme], reading=completion)
+        return group(dispatch[scheme], reading=completion, among=readings)
 
     axes = {"scheme": list(dispatch), "completion": list(readings)}
     return sweep_loops(loop, axes, effort, "table1_readings")
@@ -142,7 +135,7 @@ def fig5_readings(
     dispatch = dispatchers(schemes, SCHEMES)
 
     def loop(scheme: str, completion: str, replicas: int) -> Scenario:
-        return group(dispatch[scheme], replicas=replicas, read_share=0.67, reading=completion)
+        return group(dispatch[scheme], replicas=replicas, read_share=0.67, reading=completion, among=readings)
 
     axes = {"scheme": list(dispatch), "completion": list(readings), "replicas": list(replicas)}
     return sweep_loops(loop, axes, effort, "fig5_readings")
@@ -160,7 +153,7 @@ def fig9(
     """
 
     def loop(latency: float, read_share: float) -> Scenario:
-        return group(DSPTF(latency), read_share=read_share)
+        return group(dsptf(latency), read_share=read_share)
 
     data = sweep_loops(loop, {"latency": list(latencies), "read_share": list(read_shares)}, effort, "fig9")
     return once_each(data, replicas=8)

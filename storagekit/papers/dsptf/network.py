@@ -1,17 +1,17 @@
 """What a fast network buys, and what it has to carry: sections 5.3.1 and 5.3.2 over latency, load, replicas and reads."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import xarray as xr
 
-from storagekit.dispatch import DSPTF, ByNumber, Hashing
+from storagekit.dispatch import Hashing
 from storagekit.engine import Scenario
-from storagekit.metrics import interval, sweep
-from storagekit.papers.dsptf.brick_group import QUICK, Effort, group, once_each
+from storagekit.metrics import interval, made_jointly
+from storagekit.papers.dsptf.brick_group import QUICK, Effort, dsptf, group, once_each, sweep_loops
 from storagekit.units import KB, MS
 
 LATENCIES = tuple(ms * MS for ms in (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 3.0))
-SCHEMES = ("D-SPTF", "Hashing")
 # bytes of a message without data (section 5.3.1)
 MESSAGE = 50
 
@@ -26,27 +26,26 @@ def network(
 ) -> xr.Dataset:
     """D-SPTF and hashing against the one-way latency (s), replicas, requests outstanding (`depth`) and the share of reads.
 
-    Hashing sends no messages, so that its rows differ by chance alone. A read that two bricks serve counts once. `gain`:
-    throughput of D-SPTF over hashing under the same load, by `statistic`.
+    Hashing sends no messages, so that it is run at one latency and its rows are all the same. A read that two bricks serve
+    counts once. `gain`: throughput of D-SPTF over hashing under the same load, by `statistic`.
     """
 
     def loop(scheme: str, latency: float, replicas: int, depth: int, read_share: float) -> Scenario:
-        dispatch = ByNumber((DSPTF(latency), Hashing()), SCHEMES.index(scheme))
-        return group(dispatch, replicas=replicas, outstanding=depth, read_share=read_share, slots=64)
+        dispatch = dsptf(latency) if scheme == "D-SPTF" else Hashing()
+        return group(dispatch, replicas=replicas, outstanding=depth, read_share=read_share)
 
-    axes = {
-        "scheme": list(SCHEMES),
-        "latency": list(latencies),
-        "replicas": list(replicas),
-        "depth": list(depths),
-        "read_share": list(read_shares),
-    }
-    seeds, requests = effort.seed_list[: max(2, effort.seeds // 8)], effort.requests // 2
-    data = sweep(loop, axes, seeds=seeds, requests=requests, warm_up=requests // 5, allow_held_up=True)
+    def swept(scheme: str, some: Sequence[float]) -> xr.Dataset:
+        axes = {"scheme": [scheme], "latency": list(some), "replicas": list(replicas), "depth": list(depths)}
+        less = replace(effort, seeds=max(2, effort.seeds // 8), requests=effort.requests // 2)
+        return sweep_loops(loop, axes | {"read_share": list(read_shares)}, less, "network", most_held_up=1.0)
+
+    ours, hashed = swept("D-SPTF", latencies), swept("Hashing", latencies[:1])
+    everywhere = hashed.isel(latency=[0] * len(latencies)).assign_coords(latency=ours.latency)
+    data = xr.concat([ours, everywhere], "scheme", combine_attrs=made_jointly)
     data = once_each(data, data.replicas)
     gain = data.throughput.sel(scheme="D-SPTF") / data.throughput.sel(scheme="Hashing")
     data["gain"] = interval(gain.to_dataset(name="gain")).gain
-    return data.assign_attrs(paper="dsptf", exhibit="dsptf.network")
+    return data
 
 
 def messages(data: xr.Dataset, size: float = 4 * KB) -> xr.Dataset:

@@ -10,7 +10,17 @@ import xarray as xr
 from storagekit.cache import BrickLRU, blocks_held
 from storagekit.engine import State
 from storagekit.metrics import History, Measurement, history, ratio, with_interval
-from storagekit.papers.dsptf.bricks import LARD_WINDOWS, NAMES, SYSTEMS, Bricks, Setting, Source, settings, source
+from storagekit.papers.dsptf.bricks import (
+    LARD_WINDOWS,
+    NAMES,
+    SLOTS,
+    SYSTEMS,
+    Bricks,
+    Setting,
+    Source,
+    settings,
+    source,
+)
 from storagekit.papers.dsptf.samples import GAPS, bunched
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.papers.rows import Row, chosen
@@ -105,6 +115,7 @@ def through(
         pieces=pieces,
         at_end=look,
         title=name,
+        slots=SLOTS,
     )
     coords = {
         "system": ("run", [run.split(": ", 1)[0] for run in runs]),

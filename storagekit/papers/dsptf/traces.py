@@ -73,7 +73,7 @@ def table3(
     Memories are empty at first, as in the paper's runs. schemes and the attribute `duplicates` as in `replays`.
     """
     names, own = chosen(schemes, NAMES)
-    system = Bricks(bricks, 8, slots=128, own=own)
+    system = Bricks(bricks, 8, own=own)
     runs = {scheme: Setting(scheme, allocated=1.0) for scheme in names}
     found, twice, basis = [], 0, []
     for name in traces:

@@ -91,13 +91,14 @@ class Run(NamedTuple):
 class DiskArray(NamedTuple):
     """What is the same for every layout that an exhibit compares.
 
-    slots: requests held at once. table: delayed writes at which propagation is forced. Windows are padded to `longest`
-    requests, so that all exhibits on these disks share a compilation. block: bytes, of memory.
+    slots: requests held at once, of which each run gets the first number that is enough, or the last. table: delayed writes
+    at which propagation is forced. Windows are padded to `longest` requests, so that all exhibits on these disks share a
+    compilation. block: bytes, of memory.
     """
 
     drive: Drive
     drives: int
-    slots: int
+    slots: tuple[int, ...]
     table: int
     longest: int
     block: int = FILE_SYSTEM_BLOCK
@@ -113,7 +114,6 @@ class DiskArray(NamedTuple):
             Background(self.table),
             cache=RecordedLRU(cast(Array, distances), run.memory, self.drive.overhead, self.block // SECTOR),
             drives=self.drives,
-            slots=self.slots,
         )
 
     def replays(
@@ -142,13 +142,13 @@ class DiskArray(NamedTuple):
 
 def small(effort: ArrayEffort) -> DiskArray:
     """Up to twelve disks, for the Cello workloads."""
-    return DiskArray(paper_drive(), 12, 64, effort.table, effort.rate_requests)
+    return DiskArray(paper_drive(), 12, (64,), effort.table, effort.rate_requests)
 
 
 def large(effort: ArrayEffort) -> DiskArray:
     """Up to 36 disks, for TPC-C."""
     table = min(2 * effort.table, PAPERS_TABLE)
-    return DiskArray(paper_drive(TPCC.request_size), 36, 256, table, effort.rate_requests, TPCC.request_size)
+    return DiskArray(paper_drive(TPCC.request_size), 36, (64, 256), table, effort.rate_requests, TPCC.request_size)
 
 
 def padded(arrivals: RecordedArrivals, count: int) -> RecordedArrivals:
@@ -183,6 +183,7 @@ def over_windows(
             requests=len(trace),
             warm_up=int(warm_up * len(trace)),
             allow_held_up=True,
+            slots=array.slots,
         )
         found.append(data)
     # what the seeds of a window have in common too, such as its warm-up
@@ -192,7 +193,7 @@ def over_windows(
         paper="srarray",
         workload=workload,
         basis="stand-in",
-        slots=array.slots,
+        slots=array.slots[-1],
         table=array.table,
         window=len(trace),
     )

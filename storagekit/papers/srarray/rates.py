@@ -134,4 +134,4 @@ def _family(effort: ArrayEffort, workload: str) -> tuple[DiskArray, list[str], t
     if workload == "TPC-C":
         return large(effort), list(TPCC_LAYOUTS), TPCC_SCALES
     # at many times its rate more of a burst waits than 64 slots hold
-    return small(effort)._replace(slots=256), list(CELLO_LAYOUTS), CELLO_SCALES
+    return small(effort)._replace(slots=(64, 256)), list(CELLO_LAYOUTS), CELLO_SCALES

@@ -49,6 +49,7 @@ def traces(effort: ArrayEffort = QUICK, folder: str | Path = "", *, scales: Sequ
             requests=len(part),
             warm_up=0,
             allow_held_up=True,
+            slots=array.slots,
         )
         local = seek_locality(whole) or 1.0
         data["requests_of"], data["locality"], data["span"] = ((), len(part)), ((), local), ((), size / room)

@@ -3,7 +3,7 @@
 import numpy as np
 from nonsense.attack import Face
 
-from storagekit.write import Pending
+from storagekit.write import AllCopies, AtOnce, Pending
 
 LOOP = "of the event loop: arrays that it has made"
 
@@ -18,6 +18,7 @@ FACES = {
     "write.AllCopies": Face(),
     "write.AtOnce": Face(),
     "write.Background": Face(lambda: {"table": 100, "nvram": 0, "most": 200}),
+    "write.ByNumber": Face(lambda: {"members": (AllCopies(), AtOnce()), "index": 1}),
     "write.Claimed": Face(lambda: {"buffer": 1e6, "most": 64}),
     "write.Committed": Face(lambda: {"buffer": 1e6, "most": 64}),
     "write.FirstCopy": Face(),

@@ -1,0 +1,26 @@
+"""A policy for writes that is a number, so that a sweep over policies compiles once."""
+
+from typing import ClassVar
+
+from storagekit.errors import InputError
+from storagekit.moments import OneOf
+from storagekit.write.base import AbstractWrite
+
+
+class ByNumber(OneOf, AbstractWrite):
+    """The policy `members[index]`, see `OneOf`; of policies that write every part at once and differ in when they answer."""
+
+    called: ClassVar[str] = "policy for writes"
+    kind: ClassVar[type] = AbstractWrite
+
+    def __check_init__(self):
+        for member in self.members:
+            if member.leaves:
+                raise InputError(f"{type(member).__name__} writes of several: it leaves parts for later; give it alone")
+
+    @property
+    def one_for_all(self):
+        return any(member.one_for_all for member in self.members)
+
+    def rule(self, parts, receiving, readable):
+        return self.decided(member.rule(parts, receiving, readable) for member in self.members)

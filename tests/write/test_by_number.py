@@ -1,0 +1,34 @@
+"""A policy for writes that is a number."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import assert_refused
+
+from storagekit.write import AllCopies, AtOnce, Background, ByNumber, FirstCopy, ReceivingBrick
+
+MEMBERS = (AllCopies(), AtOnce(), FirstCopy(), ReceivingBrick())
+
+
+@pytest.mark.parametrize("index", range(len(MEMBERS)))
+def test_one_of_several_is_that_one(index):
+    """A write of three parts, received by the second, of which two make the data."""
+    asked = jnp.full((1,), 0b111, jnp.uint32), jnp.ones(1, jnp.int32), jnp.full((1,), 2, jnp.int32)
+    ours, alone = (one.rule(*asked) for one in (ByNumber(MEMBERS, index), MEMBERS[index]))
+    np.testing.assert_array_equal(ours.counted, alone.counted)
+    np.testing.assert_array_equal(ours.needed, alone.needed)
+
+
+def test_copies_are_needed_where_one_of_them_needs_them():
+    assert ByNumber(MEMBERS).one_for_all and not ByNumber(MEMBERS[:3]).one_for_all
+
+
+@pytest.mark.parametrize(
+    ("members", "index", "says"),
+    [
+        (MEMBERS, 4, "policy for writes number 4 of 4: they count from 0"),
+        ((AllCopies(), Background(4)), 0, "Background writes of several: it leaves parts for later; give it alone"),
+    ],
+)
+def test_what_cannot_be_one_of_several_is_refused(members, index, says):
+    assert_refused(lambda: ByNumber(members, index), says)
