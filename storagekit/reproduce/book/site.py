@@ -95,14 +95,18 @@ class Book:
         notebooks = {paper: _notebook(self.out, paper) for paper in claims.papers()}
         titles = {paper: chapter.title(notebook, paper) for paper, notebook in notebooks.items()}
         ran = {paper: notebooks[paper] for paper in notebooks if cache.is_finished(self.out, paper)}
+        files = {paper: sorted(path.name for path in (self.out / paper).iterdir()) for paper in ran}
         places = {
             exhibit: place
-            for notebook in ran.values()
-            for exhibit, place in chapter.places(notebook, self.rows).items()
+            for paper, notebook in ran.items()
+            for exhibit, place in chapter.places(notebook, self.rows, files[paper]).items()
         }
         shutil.copytree(self.docs, folder / "docs")
         for paper, name in titles.items():
-            page = chapter.chapter(ran[paper], paper, self.rows) if paper in ran else self._unwritten(paper, name)
+            if paper in ran:
+                page = chapter.chapter(ran[paper], paper, self.rows, files[paper])
+            else:
+                page = self._unwritten(paper, name)
             write_text(folder / "papers" / f"{paper}.ipynb", nbformat.writes(page))
         says = {one.id: one.says for paper in titles for one in claims.load_claims(paper)}
         write_text(folder / "index.md", pages.index(self.rows, titles, places, boards.there(self.out)))
