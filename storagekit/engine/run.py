@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, Int, PyTree, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require_kind, shown, traced
+from storagekit.compiling import announce_compilations
 from storagekit.devices import compiler_options, memory, say_if_late
 from storagekit.engine.arrival import Incoming
 from storagekit.engine.event import event
@@ -187,6 +188,7 @@ class Runner:
                 "System.slots is not given: whoever runs the bare engine has to; `simulate`, `sweep` and `replay` find it"
             )
         say_if_late()
+        announce_compilations()
         arrays, static = eqx.partition(scenario, eqx.is_array_like)
         self.static = Static(static)
         self.record = record

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from storagekit.compiling import announce_compilations
 from storagekit.errors import InputError
 from storagekit.reproduce import provenance
 from storagekit.reproduce.claims import load_claims, load_exhibits, numbers
@@ -67,6 +68,7 @@ class Page:
     def __init__(self, out: str | Path, paper: str, profile: str, seed: int):
         if profile not in PROFILES:
             raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(PROFILES)}")
+        announce_compilations()
         self.paper, self.profile, self.seed = paper, profile, seed
         self.folder = Path(out).resolve() / paper
         self._claims = load_claims(paper)
