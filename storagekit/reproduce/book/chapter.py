@@ -75,7 +75,7 @@ def places(notebook: NotebookNode, rows: Sequence[Row], files: Collection[str]) 
         if cell.cell_type == "markdown":
             prose = number
         anchors = f"code-{number}", f"prose-{prose}"
-        for exhibit, alt, size in _shown(cell):
+        for exhibit, alt, size in exhibits_of(cell):
             paper, _, shown = exhibit.partition(".")
             its = tuple(name for name in files if name.startswith(f"{shown}."))
             found[exhibit] = Place(paper, exhibit, *anchors, shown, alt, size, its)
@@ -111,7 +111,7 @@ def _code(
     cell: NotebookNode, number: int, paper: str, stands: Mapping[str, Place], rows: Sequence[Row]
 ) -> Iterator[NotebookNode]:
     claimed = _claimed(cell)
-    shown = [exhibit for exhibit, *_ in _shown(cell)]
+    shown = [exhibit for exhibit, *_ in exhibits_of(cell)]
     if shown or claimed:
         yield new_markdown_cell(f'<span id="code-{number}"></span>')
     tags = [*cell.metadata.get("tags", ()), _FOLDED]
@@ -187,7 +187,7 @@ def _beside(paper: str, notebook: NotebookNode) -> str:
     return f'<span class="beside">{" · ".join([*asked, *links])}</span>'
 
 
-def _shown(cell: NotebookNode) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def exhibits_of(cell: NotebookNode) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """The exhibits whose pictures a cell shows, each with what it shows in words and its size."""
     for output in cell.get("outputs", ()):
         about = output.get("metadata", {}).get(_SVG, {})

@@ -19,7 +19,7 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 
 from storagekit.reproduce import cache, claims
-from storagekit.reproduce.book import boards, chapter, pages
+from storagekit.reproduce.book import boards, chapter, growing, pages
 from storagekit.reproduce.files import digest
 from storagekit.reproduce.folders import private
 from storagekit.reproduce.report import csv_text
@@ -70,6 +70,7 @@ class Book:
             with private(self.out) as workshop:
                 self._write_sources(workshop / "sources")
                 warned = _sphinx(workshop, self.rooms)
+                write_text(workshop / "site" / growing.PAGE, growing.MOVED)
                 _clear(self.out)
                 self._place(workshop / "site", wanted)
         except Exception as fault:  # a notebook of a reader's may hold anything, and the results are worth more
