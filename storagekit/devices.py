@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 _DEVICES = "JAX_NUM_CPU_DEVICES"
+# XLA's alarms about slow compilations are errors to it; JAX itself asks for level 1
+_LOG, _JAX_ASKS, _QUIET = "TF_CPP_MIN_LOG_LEVEL", "1", "3"
 _FORCED_DEVICES = "--xla_force_host_platform_device_count"
 _BACKEND = "--xla_backend_extra_options"
 # The threshold keeps small while loops in one thread, where handing each step to a pool would cost more than the step. Fusing
@@ -85,6 +87,8 @@ def environment(jobs: int = 1) -> dict[str, str]:
     if jobs > 1:  # or the first to start would take most of a GPU's memory
         wanted["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     new = {name: value for name, value in wanted.items() if name not in os.environ}
+    if os.environ.get(_LOG, _JAX_ASKS) == _JAX_ASKS:
+        new[_LOG] = _QUIET
     if not any(flag.startswith(_BACKEND) for flag in flags):
         new["XLA_FLAGS"] = " ".join([*flags, f"{_BACKEND}={_OPTIONS}"])
     return new

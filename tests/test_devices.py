@@ -114,3 +114,18 @@ def test_each_setting_of_jax_stays_by_itself(tmp_path):
         "print(jax.config.jax_persistent_cache_min_compile_time_secs, jax.config.jax_num_cpu_devices)"
     )
     assert python(code, tmp_path).stdout.split() == ["7", str(cores())]
+
+
+# a program in which XLA computes a constant for some seconds
+ALARMING = (
+    "import numpy as np, jax; from jax import lax, numpy as jnp\n"
+    "many = jnp.asarray(np.ones((400, 400), np.float32))\n"
+    "jax.jit(lambda: lax.reduce_window(many, -jnp.inf, lax.max, (9, 9), (1, 1), 'SAME'))().block_until_ready()"
+)
+
+
+def test_xla_s_alarms_stay_off_the_terminal_unless_they_are_asked_for(tmp_path, monkeypatch):
+    assert "is taking >" in python(ALARMING, tmp_path).stderr
+    assert python(f"import storagekit\n{ALARMING}", tmp_path).stderr == ""
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "2")
+    assert "TF_CPP_MIN_LOG_LEVEL" not in environment()

@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, Int, PyTree, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require_kind, shown, traced
+from storagekit.compiling import announce_compilations
 from storagekit.collecting import uncollected
 from storagekit.devices import compiler_options, memory, say_if_late
 from storagekit.engine.arrival import Incoming
@@ -188,6 +189,7 @@ class Runner:
                 "System.slots is not given: whoever runs the bare engine has to; `simulate`, `sweep` and `replay` find it"
             )
         say_if_late()
+        announce_compilations()
         placement = scenario.system.placement.tabulated(scenario.system.drive)
         scenario = eqx.tree_at(lambda one: one.system.placement, scenario, placement)
         arrays, static = eqx.partition(scenario, eqx.is_array_like)

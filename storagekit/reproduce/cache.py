@@ -43,7 +43,7 @@ def fingerprint(paper: str, notebook: Path, parameters: Mapping[str, Any]) -> st
     compute. paper: "" for what no paper but everything of the package may decide.
     """
     total = hashlib.sha256()
-    for name, path in _inputs(paper):
+    for name, path in inputs(paper):
         total.update(f"{name} {digest(path)}\n".encode())
     for name, path in real_traces(paper, parameters.get("traces", "")).items():
         total.update(f"trace {name} {path.name} {digest(path)}\n".encode())
@@ -69,7 +69,7 @@ def _computing() -> dict[str, str]:
     }
 
 
-def _inputs(paper: str) -> Iterator[tuple[str, Path]]:
+def inputs(paper: str) -> Iterator[tuple[str, Path]]:
     """Name and path of each file of the package and of data/ that a run of `paper` may use."""
     others = set(papers()) - {paper} if paper else set()
     for root in (PACKAGE, data_path()):

@@ -2,10 +2,9 @@
 
 import hashlib
 import re
-from collections.abc import Callable
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from storagekit.whole_files import replacing, write_text
 
@@ -28,28 +27,21 @@ def _roomy(svg: str) -> str:
     return svg.replace(found[0], wide, 1).replace(f'<rect width="{found[1]}" ', f'<rect width="{width:g}" ', 1)
 
 
-def _as_drawn(picture: Any) -> Any:
-    return picture
-
-
-def write_chart(
-    folder: Path,
-    name: str,
-    chart: "alt.TopLevelMixin",
-    of_png: Callable[[bytes], bytes] = _as_drawn,
-    of_svg: Callable[[str], str] = _as_drawn,
-) -> tuple[Path, Path]:
-    """Write a chart as <name>.png and <name>.svg, each all or nothing, and return their paths.
-
-    of_png, of_svg: what is written in place of what was drawn.
-    """
-    png, svg = folder / f"{name}.png", folder / f"{name}.svg"
-    pixels, words = BytesIO(), StringIO()
-    chart.save(pixels, format="png", scale_factor=2)
+def as_svg(chart: "alt.TopLevelMixin") -> str:
+    """Return a chart as SVG, with room to spare at its right edge."""
+    words = StringIO()
     chart.save(words, format="svg")
+    return _roomy(words.getvalue())
+
+
+def write_chart(folder: Path, name: str, chart: "alt.TopLevelMixin") -> tuple[Path, Path]:
+    """Write a chart as <name>.png and <name>.svg, each all or nothing, and return their paths."""
+    png, svg = folder / f"{name}.png", folder / f"{name}.svg"
+    pixels = BytesIO()
+    chart.save(pixels, format="png", scale_factor=2)
     with replacing(png) as path:
-        path.write_bytes(of_png(pixels.getvalue()))
-    write_text(svg, of_svg(_roomy(words.getvalue())))
+        path.write_bytes(pixels.getvalue())
+    write_text(svg, as_svg(chart))
     return png, svg
 
 

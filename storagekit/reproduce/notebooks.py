@@ -13,6 +13,7 @@ from ipykernel.kernelspec import get_kernel_dict
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import ensure_event_loop
+from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
 from traitlets import Dict
 from traitlets.config import Config
@@ -41,13 +42,13 @@ def run_notebook(
     folder: Path,
     parameters: Mapping[str, Any],
     environment: Mapping[str, str],
-    on_cell: Callable[[], None],
+    on_cell: Callable[[NotebookNode], None],
     as_if: Callable[[str], str] = str,
     sockets: Path | None = None,
 ) -> None:
     """Run `notebook` and write <name>.ipynb and <name>.html, executed, into `folder`.
 
-    on_cell is called after each code cell. sockets: a short folder for what its kernel is talked to by, see
+    on_cell is called with each code cell that has run. sockets: a short folder for what its kernel is talked to by, see
     `folders.short`; where temporary files go if not given. as_if: what is written in place of the executed notebook's text.
     Raises NotebookError where a cell fails or the kernel dies; what ran until then is kept as <name>.failed.ipynb.
     """
@@ -87,7 +88,7 @@ def _execute(
     running: Path,
     parameters: Mapping[str, Any],
     environment: Mapping[str, str],
-    on_cell: Callable[[], None],
+    on_cell: Callable[[NotebookNode], None],
     within: Path | None,
 ) -> None:
     with (
@@ -114,5 +115,5 @@ def _execute(
         )
 
 
-def _tick(on_cell: Callable[[], None], **_cell: Any) -> None:
-    on_cell()
+def _tick(on_cell: Callable[[NotebookNode], None], *, cell: NotebookNode, **_how: Any) -> None:
+    on_cell(cell)

@@ -4,8 +4,9 @@
 >>> page.show("table1", dataset, chart)  # doctest: +SKIP
 >>> page.claim([Measurement("dsptf.table1.gain", 1.41, 1.39, 1.43)])  # doctest: +SKIP
 
-Of an exhibit it writes the data (<name>.nc), every number of them (.csv), means with intervals and the paper's numbers
-(.summary.csv), and the chart (.png, .svg); each says how it was made (`provenance`).
+Of an exhibit it writes the data (<name>.nc), the same as a table (.csv), means with intervals and the paper's numbers
+(.summary.csv), and the chart (.svg); each says how it was made (`provenance`). A table of more than `MOST_CSV` bytes is left
+out: the data have all of it.
 """
 
 import json
@@ -16,10 +17,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from storagekit.compiling import announce_compilations
 from storagekit.errors import InputError
 from storagekit.reproduce import provenance
 from storagekit.reproduce.claims import load_claims, load_exhibits, numbers
-from storagekit.reproduce.files import write_chart
+from storagekit.reproduce.files import as_svg
 from storagekit.reproduce.report import html_table, summary
 from storagekit.reproduce.scorecard import Measurement, Row, score
 from storagekit.reproduce.summaries import is_of, placed
@@ -36,6 +38,12 @@ PROFILES = ("quick", "full")
 MEASUREMENTS = "measurements.json"
 # how many times the largest variable's points a table may have in all
 MOSTLY_FULL = 16
+# bytes of the largest table that is written as CSV
+MOST_CSV = 10**6
+# of the numbers in a NetCDF file: lossless, and a fifth of the size
+_PACKED = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
+# a variable of fewer bytes would grow
+_FEWEST = 4096
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,7 @@ class Page:
     def __init__(self, out: str | Path, paper: str, profile: str, seed: int):
         if profile not in PROFILES:
             raise InputError(f"profile {profile!r}: unknown; it is one of {', '.join(PROFILES)}")
+        announce_compilations()
         self.paper, self.profile, self.seed = paper, profile, seed
         self.folder = Path(out).resolve() / paper
         self._claims = load_claims(paper)
@@ -81,9 +90,9 @@ class Page:
         name: the exhibit's ("table1"), a file name without suffix. dataset: an xarray Dataset. chart: an Altair chart of it.
         about: the measures that the table shows, of data with many; see `tables.measures`. made_from: the Datasets that
         `dataset` was computed from, where it does not say itself how it was made. Writes <name>.nc, .csv (one row for each
-        point), .summary.csv, .png and .svg. The picture is SVG: it needs no script and no network, in JupyterLab or in a page
-        sent on. The table gets the paper's numbers when `claim` states what was measured for them. Raises InputError for a
-        name that is no file's, and measures that the data do not have.
+        point), .summary.csv and .svg. A table of more than `MOST_CSV` bytes is not written. The picture is SVG: it needs no
+        script and no network. The table gets the paper's numbers when `claim` states what was measured for them. Raises
+        InputError for a name that is no file's, and measures that the data do not have.
         """
         if not re.fullmatch(r"\w[\w.-]*", name):
             raise InputError(f"exhibit name {name!r}: use letters, digits, '-' and '_' only")
@@ -95,14 +104,9 @@ class Page:
         attributes = self._attributes(name, dataset, made_from)
         self._write_data(name, dataset, attributes)
         words = self._in_words(name, chart)
-        _, picture = write_chart(
-            self.folder,
-            name,
-            chart,
-            lambda png: provenance.in_png(png, attributes, words),
-            lambda svg: provenance.in_svg(svg, attributes, words),
-        )
-        _display_picture(picture.read_text(encoding="utf-8"), {"alt": words, "exhibit": f"{self.paper}.{name}"})
+        picture = provenance.in_svg(as_svg(chart), attributes, words)
+        write_text(self.folder / f"{name}.svg", picture)
+        _display_picture(picture, {"alt": words, "exhibit": f"{self.paper}.{name}"})
         rows = summarized(dataset, about)
         self._shown[name] = _Shown(rows, tuple(about), attributes, _place_of_table())
         self._tell(name)
@@ -147,12 +151,18 @@ class Page:
     def _write_data(self, name: str, dataset: "xr.Dataset", attributes: Mapping[str, Any]) -> None:
         told = dataset.drop_attrs(deep=False).assign_attrs(attributes)
         with replacing(self.folder / f"{name}.nc") as path:
-            told.to_netcdf(path, engine="h5netcdf")
-        self._write_table(f"{name}.csv", _tidy(dataset), attributes)
+            told.to_netcdf(path, engine="h5netcdf", encoding=_packed(told))
+        values = sum(variable.size for variable in dataset.data_vars.values())
+        self._write_table(f"{name}.csv", _tidy(dataset) if values <= MOST_CSV else None, attributes)
 
-    def _write_table(self, file: str, rows: "pd.DataFrame", attributes: Mapping[str, Any]) -> None:
-        body = rows.to_csv(index=False, lineterminator="\n")
-        write_text(self.folder / file, provenance.csv_head(attributes) + body)
+    def _write_table(self, file: str, rows: "pd.DataFrame | None", attributes: Mapping[str, Any]) -> bool:
+        """Write a table as CSV, unless it is too large for that (None); whether it was written."""
+        body = None if rows is None else _csv(rows)
+        if body is None:
+            (self.folder / file).unlink(missing_ok=True)
+        else:
+            write_text(self.folder / file, provenance.csv_head(attributes) + body)
+        return body is not None
 
     def _in_words(self, name: str, chart) -> str:
         """What a picture shows, for those who cannot see it: its title and finding, and what the exhibit is."""
@@ -168,7 +178,8 @@ class Page:
         shown, file = self._shown[name], f"{name}.summary.csv"
         exhibit = str(shown.attributes["exhibit"])
         rows = placed(shown.rows, self._claims, self._measured, exhibit)
-        self._write_table(file, rows, shown.attributes)
+        if not self._write_table(file, rows, shown.attributes):
+            file = f"{name}.nc"
         if shown.output is not None:
             from IPython.display import HTML
 
@@ -195,6 +206,20 @@ def _in_notebook() -> bool:
     from IPython import get_ipython
 
     return get_ipython() is not None
+
+
+def _packed(dataset: "xr.Dataset") -> dict[str, dict[str, Any]]:
+    """How the larger numbers of a dataset are stored."""
+    large = {str(name) for name, its in dataset.variables.items() if its.dtype.kind in "iuf" and its.nbytes >= _FEWEST}
+    return dict.fromkeys(large, _PACKED)
+
+
+def _csv(rows: "pd.DataFrame") -> str | None:
+    """Return a table as CSV; None where that is more than `MOST_CSV` bytes. A cell takes at least one."""
+    if rows.size > MOST_CSV:
+        return None
+    body = rows.to_csv(index=False, lineterminator="\n")
+    return body if len(body) <= MOST_CSV else None
 
 
 def _tidy(dataset: "xr.Dataset") -> "pd.DataFrame":

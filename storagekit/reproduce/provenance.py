@@ -1,14 +1,12 @@
-"""What every file of an exhibit says of how it was made: NetCDF as attributes, CSV in lines that begin with #, PNG in text
-chunks, SVG in <metadata>.
+"""What every file of an exhibit says of how it was made: NetCDF as attributes, CSV in lines that begin with #, SVG in
+<metadata>.
 
 >>> import pandas as pd
 >>> pd.read_csv("build/reproductions/dsptf/table1.csv", comment="#")  # doctest: +SKIP
 """
 
 import json
-import struct
 import subprocess
-import zlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
@@ -24,7 +22,6 @@ NONE, UNTOLD = "none", "not told"
 """Of a formula, which simulates nothing; of what a result should have said."""
 # of a formula these need not be there
 _OF_RUNS = ("drive", "scenario", "seeds", "requests")
-_PNG_HEAD = 8 + 25  # signature and header chunk
 
 
 def whole(own: Mapping[str, Any], exhibit: str, page: Mapping[str, Any]) -> dict[str, str | int | float]:
@@ -84,17 +81,6 @@ def csv_head(attributes: Mapping[str, Any], words: Sequence[str] = ()) -> str:
     """Lines that begin with #: what a table is, and `KEYS`."""
     lines = [*words, *(f"{key}: {value}" for key, value in of_file(attributes).items())]
     return "".join(f"# {line}\n" for line in lines)
-
-
-def in_png(picture: bytes, attributes: Mapping[str, Any], words: str) -> bytes:
-    """A PNG with `KEYS` and a description in text chunks (iTXt: UTF-8)."""
-    texts = of_file(attributes) | {"Description": words}
-    chunks = (_chunk(b"iTXt", f"{key}\0\0\0\0\0{text}".encode()) for key, text in texts.items())
-    return picture[:_PNG_HEAD] + b"".join(chunks) + picture[_PNG_HEAD:]
-
-
-def _chunk(kind: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
 def in_svg(picture: str, attributes: Mapping[str, Any], words: str) -> str:

@@ -3,27 +3,31 @@
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event
 from typing import Any
 
-from tqdm import tqdm
+from nbformat import NotebookNode
 
 from storagekit import devices
 from storagekit.errors import InputError
-from storagekit.reproduce import cache, claims, folders, parameters
+from storagekit.reproduce import cache, claims, folders, keeping, parameters
 from storagekit.reproduce.book import Book, BookError, boards
 from storagekit.reproduce.page import MEASUREMENTS, PROFILES, score_paper
 from storagekit.reproduce.processes import end_children
+from storagekit.reproduce.progress import Progress, exhibits, has_headline, is_headline, showing
 from storagekit.reproduce.report import SCORECARD, write_scorecard
 from storagekit.reproduce.scorecard import Row, score
+from storagekit.reproduce.turns import Stopped, Turns
 from storagekit.resources import real_traces, reproductions_path, trace_names
 
+# ranks of turns: until a paper's headline is shown, after that, and the lab's boards
+_FIRST, _FURTHER, _LAST = 0, 1, (2, 0)
 _OURS = ("out", "profile", "seed")
 # those of a run's repetitions follow it, and have 32 bits
 MOST_SEED = 2**31
@@ -65,6 +69,12 @@ class _Plan:
     values: dict[str, Any]
     fingerprint: str
 
+    def inputs(self) -> Iterator[Path]:
+        """The files that decide what it makes."""
+        yield self.notebook
+        yield from (path for _, path in cache.inputs(self.paper))
+        yield from real_traces(self.paper, self.values.get("traces", "")).values()
+
     @property
     def is_current(self) -> bool:
         """Whether its folder holds all that it would make."""
@@ -73,13 +83,14 @@ class _Plan:
 
 @dataclass(frozen=True)
 class _Among:
-    """What the notebooks of a run share: its private folder, that of its sockets, the kernels' environment, what to call
-    after each cell, and whether the run has been stopped."""
+    """What the notebooks of a run share: its private folder, that of its sockets, the kernels' environment, what is told of
+    its progress, their turns, and whether the run has been stopped."""
 
     room: Path
     sockets: Path
     environment: Mapping[str, str]
-    on_cell: Callable[[], None]
+    progress: Progress
+    turns: Turns
     stopped: Event
 
 
@@ -141,30 +152,34 @@ def reproduce(
     with folders.alone_in(out), folders.private(out) as room, folders.short(room) as sockets:
         # what they are made from is read when nobody else is at work
         plans = [_plan(paper, folder / f"{paper}.ipynb", out / paper, its) for paper, its in values.items()]
-        with _progress(plans, _boards_to_make(out) if whole else 0) as done, _pool(jobs) as (pool, stopped):
-            among = _Among(room, sockets, environment, done, stopped)
-            running = pool.map(lambda plan: _run(plan, among), plans)
-            # beside the last notebook, which leaves a core idle
-            drawing = pool.submit(_export, out, environment, done) if whole else None
-            outcomes = tuple(running)
-            lab = drawing.result() if drawing else Report.lab
-        rows = tuple(_score_all(out, outcomes))
-        write_scorecard(rows, room)
-        os.replace(room / SCORECARD, out / SCORECARD)
-        failures = {one.paper: one.message.partition(";")[0] for one in outcomes if one.state == "failed"}
-        return Report(out, outcomes, rows, took, bind(Book(out, rows, failures)), lab)
+        todo = {plan.paper: exhibits(plan.notebook) for plan in plans if not plan.is_current}
+        others = tuple(_score_all(out, (), without=todo))
+        with showing(out, todo, others, _boards_to_make(out) if whole else 0) as progress:
+            with _pool(len(plans) + 1, jobs) as (pool, turns, stopped):
+                among = _Among(room, sockets, environment, progress, turns, stopped)
+                running = pool.map(partial(_run, among), range(len(plans)), plans)
+                # beside the last notebook, which leaves a core idle
+                drawing = pool.submit(_export, out, among) if whole else None
+                outcomes = tuple(running)
+                lab = drawing.result() if drawing else Report.lab
+            rows = tuple(_score_all(out, outcomes))
+            write_scorecard(rows, room)
+            os.replace(room / SCORECARD, out / SCORECARD)
+            failures = {one.paper: one.message.partition(";")[0] for one in outcomes if one.state == "failed"}
+            return Report(out, outcomes, rows, took, bind(Book(out, rows, failures)), lab)
 
 
 def _boards_to_make(out: Path) -> int:
     return 0 if boards.are_current(out) else len(boards.BOARDS)
 
 
-def _export(out: Path, environment: Mapping[str, str], on_board: Callable[[], None]) -> Outcome:
+def _export(out: Path, among: _Among) -> Outcome:
     """The lab's boards, where they are not there as this code makes them."""
     if boards.are_current(out):
         return Outcome("lab", "cached", 0.0)
-    begin = time.monotonic()
-    why = boards.export(out, environment, on_board)
+    with among.turns.turn(_LAST):
+        begin = time.monotonic()
+        why = boards.export(out, among.environment, among.progress.board)
     return Outcome("lab", "failed" if why else "ran", time.monotonic() - begin, why)
 
 
@@ -227,39 +242,68 @@ def _fingerprint(paper: str, notebook: Path, values: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def _pool(jobs: int) -> Iterator[tuple[ThreadPoolExecutor, Event]]:
-    """Threads that an interrupt does not wait for, and what tells them of it; the processes that they started end first."""
-    pool, stopped = ThreadPoolExecutor(jobs), Event()
+def _pool(threads: int, jobs: int) -> Iterator[tuple[ThreadPoolExecutor, Turns, Event]]:
+    """Threads that an interrupt does not wait for, their turns, `jobs` at once, and what tells them of an interrupt; the
+    processes that they started end first."""
+    pool, turns, stopped = ThreadPoolExecutor(threads), Turns(jobs), Event()
     try:
-        yield pool, stopped
+        yield pool, turns, stopped
     except BaseException:
         stopped.set()
+        turns.stop()
         pool.shutdown(wait=False, cancel_futures=True)
         end_children()
         raise
     pool.shutdown()
 
 
-def _run(plan: _Plan, among: _Among) -> Outcome:
-    """Run a paper in the private folder, and bring what it made into its place."""
+def _run(among: _Among, number: int, plan: _Plan) -> Outcome:
+    """Run a paper in its turn in the private folder, and bring what it made into its place."""
     if plan.is_current:
         return Outcome(plan.paper, "cached", 0.0)
+    with suppress(Stopped), among.turns.turn((_FIRST, number)):
+        among.progress.starts(plan.paper)
+        outcome = _run_now(among, number, plan)
+        if not among.stopped.is_set():
+            among.progress.ends(plan.paper, outcome.state == "failed")
+        return outcome
+    return Outcome(plan.paper, "failed", 0.0, "stopped")
+
+
+def _run_now(among: _Among, number: int, plan: _Plan) -> Outcome:
     from storagekit.reproduce.notebooks import NotebookError, run_notebook
 
     begin = time.monotonic()
-    made = among.room / plan.paper
+    made, kept = among.room / plan.paper, keeping.prepare(plan.fingerprint, plan.inputs())
     # a reader finds in the notebook the folder that it lies in
     at_home = partial(re.sub, rf"(/|\\+){re.escape(among.room.name)}", "")
     try:
         values = plan.values | {"out": str(among.room)}
-        run_notebook(plan.notebook, made, values, among.environment, among.on_cell, at_home, among.sockets)
+        environment = {**among.environment, keeping.VARIABLE: str(kept)}
+        on_cell = _after_cells(among, number, plan)
+        run_notebook(plan.notebook, made, values, environment, on_cell, at_home, among.sockets)
         unchanged = _fingerprint(plan.paper, plan.notebook, plan.values) == plan.fingerprint
         cache.place(made, plan.folder, plan.fingerprint if unchanged else cache.CHANGED, _leftovers(plan.paper))
+        keeping.forget(kept)
     except (NotebookError, OSError) as fault:
-        kept = "" if among.stopped.is_set() else _failed(plan, made)
+        remains = "" if among.stopped.is_set() else _failed(plan, made)
         why = str(fault) if isinstance(fault, NotebookError) else f"{fault.filename}: {fault.strerror}"
-        return Outcome(plan.paper, "failed", time.monotonic() - begin, f"{why}; {kept}")
+        return Outcome(plan.paper, "failed", time.monotonic() - begin, f"{why}; {remains}")
     return Outcome(plan.paper, "ran", time.monotonic() - begin)
+
+
+def _after_cells(among: _Among, number: int, plan: _Plan) -> Callable[[NotebookNode], None]:
+    """Return the function that is called after each cell: it tells of the cell, and lets papers go first that have not shown
+    their headline."""
+    stage = [_FIRST if has_headline(plan.notebook) else _FURTHER]
+
+    def on_cell(cell: NotebookNode) -> None:
+        among.progress.cell(plan.paper, cell, among.room / plan.paper)
+        if is_headline(cell):
+            stage[0] = _FURTHER
+        among.turns.give_way((stage[0], number))
+
+    return on_cell
 
 
 def _leftovers(paper: str) -> tuple[str, ...]:
@@ -279,32 +323,10 @@ def _failed(plan: _Plan, made: Path) -> str:
     return f"as far as it ran: {plan.folder / name}"
 
 
-@contextmanager
-def _progress(plans: Sequence[_Plan], others: int) -> Iterator[Callable[[], None]]:
-    """A bar on stderr, one step a code cell of what has to run and `others` besides; yields what to call after each."""
-    todo = [plan for plan in plans if not plan.is_current]
-    total = sum(_steps(plan) for plan in todo) + others
-    lock = Lock()
-    label = " ".join([*(plan.paper for plan in todo), *(["lab"] if others else [])])
-    with tqdm(total=total, desc=label, unit="cell", disable=not total) as bar:
-
-        def on_cell() -> None:
-            with lock:
-                bar.update()
-
-        yield on_cell
-
-
-def _steps(plan: _Plan) -> int:
-    """Code cells with something in them, and the one that papermill adds for the parameters."""
-    cells = parameters.read_notebook(plan.notebook).cells
-    return 1 + sum(cell.cell_type == "code" and bool(cell.source.strip()) for cell in cells)
-
-
-def _score_all(out: Path, outcomes: Sequence[Outcome]) -> Iterator[Row]:
-    """Rows of every paper with a finished run in `out`, and of those whose notebook just failed."""
+def _score_all(out: Path, outcomes: Sequence[Outcome], without: Collection[str] = ()) -> Iterator[Row]:
+    """Rows of every paper with a finished run in `out`, and of those whose notebook just failed, but for `without`."""
     failed = {o.paper: o.message for o in outcomes if o.state == "failed"}
-    for paper in claims.papers():
+    for paper in [paper for paper in claims.papers() if paper not in without]:
         if paper in failed:
             note = f"the notebook failed: {failed[paper].partition(';')[0]}"
             yield from score(claims.load_claims(paper), (), note)

@@ -240,15 +240,20 @@ def test_what_stands_in_its_place_is_an_error_too(small):
 def test_an_exhibit_without_a_chart_leads_to_no_data():
     page = executed()
     page.cells[4].outputs = [claims_of("dsptf.protocol.once")]
-    found = places(page, ROWS)
+    found = places(page, ROWS, ())
     # its numbers may be of any exhibit before it
     assert (found["dsptf.protocol"].data, found["dsptf.protocol"].alt) == ("", "")
-    found = places(executed(), ROWS)
+    found = places(executed(), ROWS, ())
     assert found["dsptf.protocol"].data == ""
     assert found["dsptf.table1"].prose == "prose-2" and found["dsptf.protocol"].prose == "prose-5"
-    text = "".join(cell.source for cell in chapter(executed(), "dsptf", ROWS).cells)
+    text = "".join(cell.source for cell in chapter(executed(), "dsptf", ROWS, ()).cells)
     assert "{py:obj}`dsptf.table1 <storagekit.papers.dsptf.table1>`" in text
     assert "profile quick · seed 3" in text
+
+
+def test_a_table_that_was_too_large_has_no_link():
+    place = places(executed(), ROWS, ["table1.nc", "table10.csv", "table1.svg"])["dsptf.table1"]
+    assert place.links("../") == '<a href="../dsptf/table1.nc">NetCDF</a>'
 
 
 def test_what_is_indented_in_a_docstring_stands_as_typed():

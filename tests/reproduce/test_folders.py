@@ -37,7 +37,7 @@ def in_this_process(notebook, running, parameters, environment, on_cell, sockets
     for cell in page.cells:
         if cell.cell_type == "code" and not cell.metadata.get("tags"):
             exec(cell.source, names)
-            on_cell()
+            on_cell(cell)
     nbformat.write(page, running)
 
 def run(out, folder, seed, quick):
@@ -287,7 +287,7 @@ def test_variables_that_change_numbers_count(write, monkeypatch, name, counts):
 
 
 def test_boards_count_the_papers_that_they_ask():
-    inputs = [name for name, _ in cache._inputs("")]
+    inputs = [name for name, _ in cache.inputs("")]
     assert "storagekit/papers/dsfq/what_if.py" in inputs
 
 

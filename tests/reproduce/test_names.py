@@ -102,7 +102,7 @@ def test_pages_of_the_book_show_what_a_notebook_was_asked():
     asked = {"profile": HTML, "seed": HTML}
     notebook = nbformat.v4.new_notebook(metadata={"papermill": {"parameters": asked}})
     notebook.cells = [nbformat.v4.new_markdown_cell("# A paper"), nbformat.v4.new_markdown_cell("On.")]
-    page = "".join(cell.source for cell in chapter.chapter(notebook, "dsptf", ()).cells)
+    page = "".join(cell.source for cell in chapter.chapter(notebook, "dsptf", (), ()).cells)
     assert "&lt;script" in page and "<script" not in page
     assert "<script" not in pages.index((), {}, {}, {"array": HTML})
 

@@ -229,7 +229,7 @@ def test_the_book_is_bound_of_what_there_is_and_where_it_fails_the_results_stay(
 
 
 def test_an_edit_of_the_book_s_looks_reruns_no_paper():
-    inputs = [name for name, _ in cache._inputs("swift")]
+    inputs = [name for name, _ in cache.inputs("swift")]
     assert "storagekit/reproduce/page.py" in inputs and "storagekit/papers/swift/figures.py" in inputs
     assert not [name for name in inputs if "/book/" in name]
 

@@ -9,6 +9,7 @@ chapter             a paper's page
 pages               start, scorecard, gallery
 reference           a page for each room
 boards              what the lab exports into it
+growing             the page of a run that is at work
 mathml, docstrings  equations; docstrings, for Sphinx
 ==================  ==========================================================
 """

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
@@ -17,6 +17,8 @@ _SVG, _HTML = "image/svg+xml", "text/html"
 _SIZE = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)" height="([\d.]+)"')
 # what hides a cell's code behind a word to click on
 _FOLDED = "hide-input"
+# files with numbers, and what their links are called
+_KINDS = {"summary.csv": "means", "csv": "CSV", "nc": "NetCDF"}
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,9 @@ class Place:
     """Where an exhibit stands on its paper's page.
 
     chart: the id of its picture, of its claims where it has none. code, prose: the ids of the cell that makes it and of what
-    is said before. data: the name of the files with its numbers, "" where it has none of its own.
-    alt: what its picture shows, "" where there is none. size: of the picture, width and height in pixels, as far as known.
+    is said before. data: the name of the files with its numbers, "" where it has none of its own; files: those that there
+    are. alt: what its picture shows, "" where there is none. size: of the picture, width and height in pixels, as far as
+    known.
     """
 
     paper: str
@@ -35,6 +38,15 @@ class Place:
     data: str
     alt: str = ""
     size: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    def links(self, to: str) -> str:
+        """Links to the files with its numbers. to: as in `picture`."""
+        return ", ".join(
+            f'<a href="{to}{self.paper}/{self.data}.{suffix}">{kind}</a>'
+            for suffix, kind in _KINDS.items()
+            if f"{self.data}.{suffix}" in self.files
+        )
 
     def picture(self, to: str) -> str:
         """The picture as an HTML element, as large as it will be before it is loaded: a link to a place keeps its aim.
@@ -51,8 +63,11 @@ def title(notebook: NotebookNode, paper: str) -> str:
     return first.lstrip("# ").partition(",")[0] if first.startswith("# ") else paper
 
 
-def places(notebook: NotebookNode, rows: Sequence[Row]) -> dict[str, Place]:
-    """The exhibits that an executed notebook shows or states claims of, in its order. rows: of the scorecard."""
+def places(notebook: NotebookNode, rows: Sequence[Row], files: Collection[str]) -> dict[str, Place]:
+    """The exhibits that an executed notebook shows or states claims of, in its order.
+
+    rows: of the scorecard. files: the names of the files that lie beside the notebook.
+    """
     exhibits = {row.id: row.exhibit for row in rows}
     found: dict[str, Place] = {}
     prose = 0
@@ -60,20 +75,21 @@ def places(notebook: NotebookNode, rows: Sequence[Row]) -> dict[str, Place]:
         if cell.cell_type == "markdown":
             prose = number
         anchors = f"code-{number}", f"prose-{prose}"
-        for exhibit, alt, size in _shown(cell):
+        for exhibit, alt, size in exhibits_of(cell):
             paper, _, shown = exhibit.partition(".")
-            found[exhibit] = Place(paper, exhibit, *anchors, shown, alt, size)
+            its = tuple(name for name in files if name.startswith(f"{shown}."))
+            found[exhibit] = Place(paper, exhibit, *anchors, shown, alt, size, its)
         for exhibit in dict.fromkeys(exhibits[claim] for claim in _claimed(cell)):
             found.setdefault(exhibit, Place(exhibit.partition(".")[0], exhibit, *anchors, ""))
     return found
 
 
-def chapter(notebook: NotebookNode, paper: str, rows: Sequence[Row]) -> NotebookNode:
+def chapter(notebook: NotebookNode, paper: str, rows: Sequence[Row], files: Collection[str]) -> NotebookNode:
     """The page of `paper` as a notebook for MyST: code folded, progress bars left out, pictures taken from beside the page.
 
-    rows: of the scorecard.
+    rows, files: as in `places`.
     """
-    stands = places(notebook, rows)
+    stands = places(notebook, rows, files)
     spoken_of = {place.prose for place in stands.values()}
     cells = []
     for number, cell in enumerate(notebook.cells):
@@ -91,17 +107,11 @@ def unwritten(name: str, why: str) -> NotebookNode:
     return new_notebook(cells=[new_markdown_cell(f"# {name}\n\n{why}")])
 
 
-def data_links(paper: str, name: str, to: str) -> str:
-    """Links to an exhibit's files. to: from the page to the folder of the results, "" or "../"."""
-    kinds = {"summary.csv": "means", "csv": "CSV", "nc": "NetCDF"}
-    return ", ".join(f'<a href="{to}{paper}/{name}.{suffix}">{kind}</a>' for suffix, kind in kinds.items())
-
-
 def _code(
     cell: NotebookNode, number: int, paper: str, stands: Mapping[str, Place], rows: Sequence[Row]
 ) -> Iterator[NotebookNode]:
     claimed = _claimed(cell)
-    shown = [exhibit for exhibit, *_ in _shown(cell)]
+    shown = [exhibit for exhibit, *_ in exhibits_of(cell)]
     if shown or claimed:
         yield new_markdown_cell(f'<span id="code-{number}"></span>')
     tags = [*cell.metadata.get("tags", ()), _FOLDED]
@@ -110,7 +120,7 @@ def _code(
     yield NotebookNode(cell | {"metadata": NotebookNode(tags=tags), "outputs": outputs})
     for exhibit in shown:
         claims = sum(row.exhibit == exhibit for row in rows)
-        yield new_markdown_cell(_below(exhibit, cell.source, paper, number, claims))
+        yield new_markdown_cell(_below(stands[exhibit], cell.source, number, claims))
 
 
 def _output(output: NotebookNode, stands: Mapping[str, Place], without: Sequence[str]) -> Iterator[NotebookNode]:
@@ -139,12 +149,12 @@ def _html(text: str) -> NotebookNode:
     return new_output("display_data", {_HTML: text})
 
 
-def _below(exhibit: str, source: str, paper: str, number: int, claims: int) -> str:
+def _below(place: Place, source: str, number: int, claims: int) -> str:
     """What stands below a chart: its claims, its data, its code."""
-    name = exhibit.partition(".")[2]
-    parts = [f'<a href="../scorecard.html#exhibit={exhibit}">{claims} claim{"s" * (claims != 1)}</a>'] if claims else []
-    parts.append(f"data: {data_links(paper, name, '../')}")
-    made_by = "".join(f", {{py:obj}}`{called} <storagekit.papers.{path}>`" for called, path in _calls(source, paper))
+    its = f'<a href="../scorecard.html#exhibit={place.chart}">{claims} claim{"s" * (claims != 1)}</a>'
+    parts = [*([its] if claims else []), f"data: {place.links('../')}"]
+    calls = _calls(source, place.paper)
+    made_by = "".join(f", {{py:obj}}`{called} <storagekit.papers.{path}>`" for called, path in calls)
     parts.append(f'code: <a href="#code-{number}">the cell above</a>{made_by}')
     return f'<span class="beside">{" · ".join(parts)}</span>'
 
@@ -177,7 +187,7 @@ def _beside(paper: str, notebook: NotebookNode) -> str:
     return f'<span class="beside">{" · ".join([*asked, *links])}</span>'
 
 
-def _shown(cell: NotebookNode) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def exhibits_of(cell: NotebookNode) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """The exhibits whose pictures a cell shows, each with what it shows in words and its size."""
     for output in cell.get("outputs", ()):
         about = output.get("metadata", {}).get(_SVG, {})

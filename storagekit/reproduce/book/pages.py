@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from storagekit.reproduce.book.chapter import Place, data_links
+from storagekit.reproduce.book.chapter import Place
 from storagekit.reproduce.claims import RESTS
 from storagekit.reproduce.report import NOTHING, RULES, html_table, share_table, summary
 from storagekit.reproduce.scorecard import VERDICTS, Row
@@ -124,7 +124,7 @@ def _row_links(row: Row, place: Place | None) -> str:
     if place is None:
         return f'<a href="{page}">the paper</a>'
     parts = [f'<a href="{page}#{place.chart}">{"chart" if place.alt else "claims"}</a>']
-    parts += [data_links(row.paper, place.data, "")] if place.data else []
+    parts += [place.links("")] if place.data else []
     parts += [f'<a href="{page}#{place.code}">code</a>', f'<a href="{page}#{place.prose}">text</a>']
     return " · ".join(parts)
 

@@ -19,7 +19,7 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 
 from storagekit.reproduce import cache, claims
-from storagekit.reproduce.book import boards, chapter, pages
+from storagekit.reproduce.book import boards, chapter, growing, pages
 from storagekit.reproduce.files import digest
 from storagekit.reproduce.folders import private
 from storagekit.reproduce.report import csv_text
@@ -70,6 +70,7 @@ class Book:
             with private(self.out) as workshop:
                 self._write_sources(workshop / "sources")
                 warned = _sphinx(workshop, self.rooms)
+                write_text(workshop / "site" / growing.PAGE, growing.MOVED)
                 _clear(self.out)
                 self._place(workshop / "site", wanted)
         except Exception as fault:  # a notebook of a reader's may hold anything, and the results are worth more
@@ -95,14 +96,18 @@ class Book:
         notebooks = {paper: _notebook(self.out, paper) for paper in claims.papers()}
         titles = {paper: chapter.title(notebook, paper) for paper, notebook in notebooks.items()}
         ran = {paper: notebooks[paper] for paper in notebooks if cache.is_finished(self.out, paper)}
+        files = {paper: sorted(path.name for path in (self.out / paper).iterdir()) for paper in ran}
         places = {
             exhibit: place
-            for notebook in ran.values()
-            for exhibit, place in chapter.places(notebook, self.rows).items()
+            for paper, notebook in ran.items()
+            for exhibit, place in chapter.places(notebook, self.rows, files[paper]).items()
         }
         shutil.copytree(self.docs, folder / "docs")
         for paper, name in titles.items():
-            page = chapter.chapter(ran[paper], paper, self.rows) if paper in ran else self._unwritten(paper, name)
+            if paper in ran:
+                page = chapter.chapter(ran[paper], paper, self.rows, files[paper])
+            else:
+                page = self._unwritten(paper, name)
             write_text(folder / "papers" / f"{paper}.ipynb", nbformat.writes(page))
         says = {one.id: one.says for paper in titles for one in claims.load_claims(paper)}
         write_text(folder / "index.md", pages.index(self.rows, titles, places, boards.there(self.out)))

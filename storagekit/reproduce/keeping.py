@@ -1,0 +1,117 @@
+"""Results of a paper's functions, kept while its notebook runs: a run that was stopped goes on where it was.
+
+The runner names a folder for them in the environment of a notebook's kernel. The folder belongs to one fingerprint (`cache`):
+code, data, notebook and parameters are the same, so that the third call of a function is the same call in every run. It lies
+in the user's cache, beside the compiled programs, because its files are pickles: whoever can write them can run code.
+"""
+
+import hashlib
+import os
+import pickle
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import wraps
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from storagekit import devices
+from storagekit.whole_files import replacing
+
+VARIABLE = "STORAGEKIT_KEPT"
+# seconds that a call must take to be kept
+WORTH = 1.0
+# seconds after which nobody goes on with a run
+_OLD = 30 * 86_400
+_BEGUN = "begun"
+_DIGEST = hashlib.sha256().digest_size
+
+
+def room() -> Path:
+    """Return the folder of all that is kept for this user."""
+    return devices.cache_folder().parent / "kept"
+
+
+def prepare(fingerprint: str, inputs: Iterable[Path]) -> Path:
+    """Return the folder of a run, empty where one of its inputs was written after the run began.
+
+    A kernel may have imported such an input. Where the folder cannot be made nothing is kept.
+    """
+    _forget_old()
+    folder = room() / fingerprint
+    newest = max((path.stat().st_mtime for path in inputs), default=0.0)
+    with suppress(OSError):
+        if not (folder / _BEGUN).exists() or (folder / _BEGUN).stat().st_mtime <= newest:
+            forget(folder)
+            folder.mkdir(parents=True, mode=0o700)
+            (folder / _BEGUN).touch()
+    return folder
+
+
+def forget(folder: Path) -> None:
+    """Remove what is kept of a run."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _forget_old() -> None:
+    for folder in room().glob("*"):
+        with suppress(OSError):
+            if time.time() - folder.stat().st_mtime > _OLD:
+                forget(folder)
+
+
+class Kept:
+    """Stands for a module. What its functions return is kept, and found by the same call of a later run."""
+
+    def __init__(self, module: ModuleType, folder: Path):
+        self._module, self._folder = module, folder
+        self._calls: Counter[str] = Counter()
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        return self._keeping(name, found) if isinstance(found, FunctionType) else found
+
+    def __dir__(self) -> list[str]:
+        return dir(self._module)
+
+    def _keeping(self, name: str, function: Callable) -> Callable:
+        @wraps(function)
+        def call(*given: Any, **named: Any) -> Any:
+            self._calls[name] += 1
+            path = self._folder / f"{name}.{self._calls[name]}"
+            there = _read(path)
+            if there:
+                return there[0]
+            began = time.monotonic()
+            result = function(*given, **named)
+            if time.monotonic() - began >= WORTH:
+                _write(path, result)
+            return result
+
+        return call
+
+
+def kept(module: ModuleType) -> Any:
+    """Return `module`, in a run of the runner as `Kept`."""
+    folder = os.environ.get(VARIABLE)
+    return Kept(module, Path(folder)) if folder else module
+
+
+def _write(path: Path, result: Any) -> None:
+    """Keep a result, whole or not at all. One that cannot be pickled or written is computed again."""
+    with suppress(OSError, pickle.PicklingError, TypeError, AttributeError):
+        body = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
+        with replacing(path) as temporary:
+            temporary.write_bytes(hashlib.sha256(body).digest() + body)
+
+
+def _read(path: Path) -> tuple[Any] | None:
+    """Return what is kept under `path`; None where nothing is, or it is damaged."""
+    with suppress(OSError):
+        whole = path.read_bytes()
+        if hashlib.sha256(whole[_DIGEST:]).digest() == whole[:_DIGEST]:
+            return (pickle.loads(whole[_DIGEST:]),)
+    return None

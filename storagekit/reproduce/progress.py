@@ -1,0 +1,99 @@
+"""The progress of a run, on a terminal and on its page."""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+
+from nbformat import NotebookNode
+from tqdm import tqdm
+
+from storagekit.reproduce import parameters
+from storagekit.reproduce.book.growing import Growing
+from storagekit.reproduce.printing import say
+from storagekit.reproduce.scorecard import Row
+
+# the tag of the cell after which a paper's first result is shown
+HEADLINE = "headline"
+
+
+def exhibits(notebook: Path) -> int:
+    """Return how many exhibits a notebook shows: its calls of `show`."""
+    return sum(_shows(cell.source) for cell in parameters.read_notebook(notebook).cells if cell.cell_type == "code")
+
+
+def _shows(source: str) -> int:
+    with suppress(SyntaxError):
+        calls = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+        return sum(isinstance(call, ast.Attribute) and call.attr == "show" for call in calls)
+    # a cell of the notebook's own language, as %%time
+    return 0
+
+
+def is_headline(cell: NotebookNode) -> bool:
+    """Return whether a cell shows the headline of its paper."""
+    return HEADLINE in cell.metadata.get("tags", ())
+
+
+def has_headline(notebook: Path) -> bool:
+    """Return whether a notebook has such a cell."""
+    return any(map(is_headline, parameters.read_notebook(notebook).cells))
+
+
+class Progress:
+    """A bar on stderr, one step for each exhibit and each board of the lab, and the growing page."""
+
+    def __init__(self, page: Growing, bar: tqdm, papers: Mapping[str, int]):
+        self._page, self._bar, self._lock = page, bar, Lock()
+        self._left = dict(papers)
+
+    def starts(self, paper: str) -> None:
+        """A notebook begins."""
+        self._page.starts(paper)
+
+    def cell(self, paper: str, cell: NotebookNode, made: Path) -> None:
+        """A cell of a notebook has run. made: the folder with the files of the paper so far."""
+        before = self._page.shown(paper)
+        self._page.cell(paper, cell, made)
+        self._step(paper, self._page.shown(paper) - before)
+
+    def ends(self, paper: str, failed: bool) -> None:
+        """A notebook has ended. Exhibits that it did not show are not waited for."""
+        self._page.ends(paper, failed)
+        self._step(paper, self._left[paper])
+
+    def board(self) -> None:
+        """A board of the lab is there."""
+        with self._lock:
+            self._bar.update()
+
+    def _step(self, paper: str, count: int) -> None:
+        met, judged = self._page.claims()
+        with self._lock:
+            self._left[paper] -= count
+            self._bar.set_postfix_str(f"claims met {met} of {judged} so far", refresh=False)
+            self._bar.update(count)
+
+
+@contextmanager
+def showing(out: Path, papers: Mapping[str, int], others: Sequence[Row], boards: int) -> Iterator[Progress]:
+    """Show the progress of a run until the block ends; where it is stopped, say where its results so far are.
+
+    papers: how many exhibits each paper that runs has. others: rows of the scorecard of papers that do not run. boards: of
+    the lab that are made.
+    """
+    page = Growing(out, papers, others)
+    total = sum(papers.values()) + boards
+    label = " ".join([*papers, *(["lab"] if boards else [])])
+    page.begin()
+    if papers:
+        say(f"results so far, growing: {page.page}")
+    with tqdm(total=total, desc=label, unit="exhibit", smoothing=0, disable=not total) as bar:
+        try:
+            yield Progress(page, bar, papers)
+        except BaseException:
+            if page.stop():
+                say(f"what is there so far: {page.page}; the same command goes on")
+            raise
+    page.close()

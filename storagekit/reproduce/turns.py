@@ -1,0 +1,65 @@
+"""Turns of notebooks that run side by side: the first results of every paper come before the further ones of any."""
+
+import heapq
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Condition
+
+Rank = tuple[int, int]
+
+
+class Stopped(Exception):
+    """Raised in a thread that waits for its turn when the run ends."""
+
+
+class Turns:
+    """At most `places` threads have a turn at once. Of those that wait the one with the lowest rank is next."""
+
+    def __init__(self, places: int):
+        self._free = places
+        self._waiting: list[tuple[Rank, int]] = []
+        self._numbers = itertools.count()
+        self._changed = Condition()
+        self._stopped = False
+
+    @contextmanager
+    def turn(self, rank: Rank) -> Iterator[None]:
+        """Wait for a turn and hold it until the block ends."""
+        with self._changed:
+            self._take(rank)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._leave()
+
+    def give_way(self, rank: Rank) -> None:
+        """Within a turn, let waiting threads of a lower rank go first."""
+        with self._changed:
+            self._leave()
+            try:
+                self._take(rank)
+            except Stopped:
+                self._free -= 1  # the block that ends now leaves once more
+                raise
+
+    def stop(self) -> None:
+        """Raise `Stopped` in every thread that waits, now or later."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def _take(self, rank: Rank) -> None:
+        mine = rank, next(self._numbers)
+        heapq.heappush(self._waiting, mine)
+        self._changed.wait_for(lambda: self._stopped or (self._free > 0 and self._waiting[0] == mine))
+        if self._stopped:
+            raise Stopped
+        heapq.heappop(self._waiting)
+        self._free -= 1
+        self._changed.notify_all()
+
+    def _leave(self) -> None:
+        self._free += 1
+        self._changed.notify_all()

@@ -1,0 +1,80 @@
+"""What a notebook's calls return is kept until it has ended: whole, of the same inputs, and found by the same call."""
+
+import os
+import time
+from types import ModuleType
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from storagekit.reproduce import keeping
+
+
+@pytest.fixture
+def paper(monkeypatch):
+    """A module whose function counts its calls."""
+    module = ModuleType("paper")
+    module.calls = []
+
+    def figure(value):
+        module.calls.append(value)
+        return xr.Dataset({"response": ("seed", np.array([value, np.nan]))}, attrs={"seeds": [0, 1], "none": None})
+
+    module.figure, module.unpicklable, module.DEPTH = figure, lambda: lambda: module.calls.append("again"), 4
+    monkeypatch.setattr(keeping, "WORTH", 0.0)
+    return module
+
+
+def test_the_same_call_of_a_later_run_finds_the_result(paper, tmp_path):
+    first = keeping.Kept(paper, tmp_path)
+    one, other = first.figure(1.5), first.figure(2.5)
+    again = keeping.Kept(paper, tmp_path)
+    xr.testing.assert_identical(again.figure(1.5), one)
+    xr.testing.assert_identical(again.figure(2.5), other)
+    assert paper.calls == [1.5, 2.5] and again.DEPTH == 4
+    again.figure(3.5)
+    assert paper.calls == [1.5, 2.5, 3.5]
+
+
+def test_what_is_damaged_or_half_written_or_cannot_be_kept_is_computed_again(paper, tmp_path):
+    keeping.Kept(paper, tmp_path).figure(1.5)
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    for damaged in (b"", whole[:20], whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1])):
+        path.write_bytes(damaged)
+        assert keeping.Kept(paper, tmp_path).figure(1.5).response[0] == 1.5
+    assert paper.calls == [1.5] * 5 and path.read_bytes() == whole
+    keeping.Kept(paper, tmp_path).unpicklable()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_quick_call_is_not_kept(paper, tmp_path, monkeypatch):
+    monkeypatch.setattr(keeping, "WORTH", 60.0)
+    keeping.Kept(paper, tmp_path).figure(1.5)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_runner_nothing_is_kept(paper, tmp_path, monkeypatch):
+    monkeypatch.delenv(keeping.VARIABLE, raising=False)
+    assert keeping.kept(paper) is paper
+    monkeypatch.setenv(keeping.VARIABLE, str(tmp_path))
+    assert isinstance(keeping.kept(paper), keeping.Kept)
+
+
+def test_an_input_that_was_written_since_the_run_began_empties_the_folder(tmp_path, monkeypatch):
+    """A kernel may have imported it before it was written back."""
+    monkeypatch.setattr(keeping, "room", lambda: tmp_path / "kept")
+    source = tmp_path / "source.py"
+    source.write_text("one")
+    os.utime(source, (1, 1))
+    folder = keeping.prepare("abc", [source])
+    (folder / "figure.1").write_text("a result")
+    assert keeping.prepare("abc", [source]) == folder and (folder / "figure.1").exists()
+    os.utime(source, (time.time() + 5,) * 2)
+    keeping.prepare("abc", [source])
+    assert [path.name for path in folder.iterdir()] == ["begun"]
+    old = keeping.prepare("of-long-ago", [])
+    os.utime(old, (1, 1))
+    keeping.prepare("abc", [])
+    assert not old.exists()

@@ -1,0 +1,35 @@
+"""A compilation that takes long is said in a line of our own."""
+
+import time
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from storagekit import compiling
+
+
+@pytest.fixture(autouse=True)
+def announced():
+    compiling.announce_compilations()
+
+
+def compiled(constant: int) -> None:
+    """Compile a program that no other test has."""
+    jax.jit(lambda x: jnp.sin(x) * constant).lower(1.0).compile()
+
+
+def test_a_long_compilation_is_shown_and_its_end_ends_that(monkeypatch, capfd):
+    monkeypatch.setattr(compiling, "PATIENCE", 0.0)
+    monkeypatch.setattr(compiling, "TICK", 0.01)
+    compiled(12_347)
+    said = capfd.readouterr().err
+    assert "storagekit: compiling a program, once" in said and "s so far" in said
+    assert not compiling._under_way
+    time.sleep(0.2)
+    assert capfd.readouterr().err.strip() == ""
+
+
+def test_of_a_short_one_nothing_is_said(monkeypatch, capfd):
+    compiled(12_349)
+    assert capfd.readouterr().err == "" and not compiling._under_way
