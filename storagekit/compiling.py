@@ -3,6 +3,7 @@
 `devices.environment` keeps the alarm off the terminal.
 """
 
+import sys
 from functools import cache
 from threading import Event, Thread, get_ident
 from typing import Any
@@ -44,6 +45,9 @@ def _show(over: Event) -> None:
     """Show a bar from `PATIENCE` on until the compilation is over."""
     if over.wait(PATIENCE):
         return
-    with tqdm(desc=_SAID, unit="s", initial=round(PATIENCE), bar_format="{desc} ({n_fmt} s so far)") as bar:
-        while not over.wait(TICK):
-            bar.update(TICK)
+    # in a file every count is a line more
+    tick = TICK if sys.stderr.isatty() else max(PATIENCE, TICK)
+    form = "{desc} ({n_fmt} s so far)"
+    with tqdm(desc=_SAID, unit="s", initial=round(PATIENCE), bar_format=form, leave=False) as bar:
+        while not over.wait(tick):
+            bar.update(tick)

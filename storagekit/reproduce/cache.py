@@ -21,7 +21,7 @@ FINGERPRINT = "fingerprint.json"
 _OF_PAPERS = ("claims", "real_traces")
 _VERSIONS = (
     *("jax", "jaxlib", "equinox", "numpy", "scipy", "xarray", "pandas"),
-    *("h5py", "h5netcdf", "altair", "vl-convert-python", "papermill", "nbconvert", "ipykernel"),
+    *("h5py", "h5netcdf", "altair", "vl-convert-python", "papermill", "ipykernel"),
 )
 # variables that tell JAX and XLA how to compute; of these the second kind change no number: where compiled programs are kept,
 # what is said meanwhile, how much memory is taken at the start, and the number of devices
@@ -92,9 +92,9 @@ def _whose(root: Path, folder: str, name: str) -> str:
     return name if folder in _OF_PAPERS else name.partition("_")[0] if folder == "reference" else ""
 
 
-def pages(paper: str) -> tuple[str, str]:
+def pages(paper: str) -> tuple[str, ...]:
     """The files that every whole run of `paper` makes."""
-    return f"{paper}.ipynb", f"{paper}.html"
+    return (f"{paper}.ipynb",)
 
 
 def is_finished(out: Path, paper: str) -> bool:

@@ -91,7 +91,7 @@ def reproduce(
     Open OUT/index.html. A second run redoes only what changed. Exit status: 0 all ran, 1 a notebook or the book failed, 2 bad
     input.
     """
-    require_extra("reproduce", "papermill", "ipykernel", "nbconvert", "sphinx", "myst_nb", "furo", "latex2mathml")
+    require_extra("reproduce", "papermill", "ipykernel", "sphinx", "myst_nb", "furo", "latex2mathml")
     from storagekit.reproduce import parameters, runner
 
     given = parameters.split(parameter or ())
@@ -116,7 +116,8 @@ def _outcome_line(out: Path, outcome) -> str:
     if outcome.state == "failed":
         say(outcome.message)
         return f"{outcome.paper}: failed after {outcome.seconds:.0f} s"
-    page = out / outcome.paper / f"{outcome.paper}.html"
+    page = out / "papers" / f"{outcome.paper}.html"
+    page = page if page.exists() else out / outcome.paper / f"{outcome.paper}.ipynb"
     state = "nothing changed" if outcome.state == "cached" else f"ran in {outcome.seconds:.0f} s"
     return f"{outcome.paper}: {state}: {page}"
 

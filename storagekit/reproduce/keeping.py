@@ -2,21 +2,23 @@
 
 The runner names a folder for them in the environment of a notebook's kernel. The folder belongs to one fingerprint (`cache`):
 code, data, notebook and parameters are the same, so that the third call of a function is the same call in every run. It lies
-in the user's cache, beside the compiled programs, because its files are pickles: whoever can write them can run code.
+in the user's cache, beside the compiled programs. Only Datasets are kept, as NetCDF: a file of it holds no code.
 """
 
 import hashlib
 import os
-import pickle
 import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import wraps
+from io import BytesIO
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
+
+from xarray import Dataset, load_dataset
 
 from storagekit import devices
 from storagekit.whole_files import replacing
@@ -83,13 +85,16 @@ class Kept:
             self._calls[name] += 1
             path = self._folder / f"{name}.{self._calls[name]}"
             there = _read(path)
-            if there:
-                return there[0]
+            if there is not None:
+                return there
             began = time.monotonic()
             result = function(*given, **named)
-            if time.monotonic() - began >= WORTH:
-                _write(path, result)
-            return result
+            if not isinstance(result, Dataset) or time.monotonic() - began < WORTH:
+                return result
+            _write(path, result)
+            # as a later run finds it, so that both show the same
+            there = _read(path)
+            return result if there is None else there
 
         return call
 
@@ -100,18 +105,18 @@ def kept(module: ModuleType) -> Any:
     return Kept(module, Path(folder)) if folder else module
 
 
-def _write(path: Path, result: Any) -> None:
-    """Keep a result, whole or not at all. One that cannot be pickled or written is computed again."""
-    with suppress(OSError, pickle.PicklingError, TypeError, AttributeError):
-        body = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
+def _write(path: Path, result: Dataset) -> None:
+    """Keep a result, whole or not at all. One that NetCDF cannot hold, or that cannot be written, is computed again."""
+    with suppress(OSError, TypeError, ValueError):
+        body = bytes(result.to_netcdf(engine="h5netcdf"))
         with replacing(path) as temporary:
             temporary.write_bytes(hashlib.sha256(body).digest() + body)
 
 
-def _read(path: Path) -> tuple[Any] | None:
+def _read(path: Path) -> Dataset | None:
     """Return what is kept under `path`; None where nothing is, or it is damaged."""
-    with suppress(OSError):
+    with suppress(OSError, ValueError):
         whole = path.read_bytes()
         if hashlib.sha256(whole[_DIGEST:]).digest() == whole[:_DIGEST]:
-            return (pickle.loads(whole[_DIGEST:]),)
+            return load_dataset(BytesIO(whole[_DIGEST:]), engine="h5netcdf")
     return None

@@ -5,9 +5,11 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import papermill
 from ipykernel.kernelspec import get_kernel_dict
 from jupyter_client.kernelspec import KernelSpec
@@ -19,8 +21,10 @@ from traitlets import Dict
 from traitlets.config import Config
 
 from storagekit.errors import harmless
-from storagekit.reproduce.one_file import html
+from storagekit.reproduce.files import picture_size
 from storagekit.whole_files import write_text
+
+_SVG = "image/svg+xml"
 
 
 class NotebookError(RuntimeError):
@@ -46,7 +50,7 @@ def run_notebook(
     as_if: Callable[[str], str] = str,
     sockets: Path | None = None,
 ) -> None:
-    """Run `notebook` and write <name>.ipynb and <name>.html, executed, into `folder`.
+    """Run `notebook` and write <name>.ipynb, executed, into `folder`. Its pictures of exhibits are those that lie beside it.
 
     on_cell is called with each code cell that has run. sockets: a short folder for what its kernel is talked to by, see
     `folders.short`; where temporary files go if not given. as_if: what is written in place of the executed notebook's text.
@@ -59,7 +63,7 @@ def run_notebook(
     try:
         _execute(notebook, running, parameters, environment, on_cell, sockets)
         _rewrite(running, as_if)
-        write_text(folder / f"{name}.html", html(running))
+        _link_pictures(running)
         os.replace(running, finished)
         failed.unlink(missing_ok=True)
     except Exception as fault:
@@ -73,6 +77,18 @@ def _rewrite(path: Path, as_if: Callable[[str], str]) -> None:
     text = path.read_text(encoding="utf-8")
     if as_if(text) != text:
         write_text(path, as_if(text))
+
+
+def _link_pictures(path: Path) -> None:
+    """Have a notebook show the pictures of its exhibits from the files beside it, so that each is stored once."""
+    notebook = nbformat.read(path, as_version=4)
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", ())):
+        about = output.get("metadata", {}).get(_SVG, {})
+        if "exhibit" in about:
+            name, alt = about["exhibit"].partition(".")[2], about.get("alt", "")
+            about["size"] = picture_size(output.data[_SVG])
+            output.data = {"text/html": f'<img src="{name}.svg" alt="{escape(alt)}">'}
+    write_text(path, nbformat.writes(notebook))
 
 
 def _what(fault: Exception) -> str:

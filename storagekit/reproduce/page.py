@@ -40,7 +40,7 @@ MEASUREMENTS = "measurements.json"
 MOSTLY_FULL = 16
 # bytes of the largest table that is written as CSV
 MOST_CSV = 10**6
-# of the numbers in a NetCDF file: lossless, and a fifth of the size
+# how numbers are stored in a NetCDF file, without loss: in half to four fifths of the space
 _PACKED = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 # a variable of fewer bytes would grow
 _FEWEST = 4096

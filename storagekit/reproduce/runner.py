@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -152,16 +152,20 @@ def reproduce(
     with folders.alone_in(out), folders.private(out) as room, folders.short(room) as sockets:
         # what they are made from is read when nobody else is at work
         plans = [_plan(paper, folder / f"{paper}.ipynb", out / paper, its) for paper, its in values.items()]
-        todo = {plan.paper: exhibits(plan.notebook) for plan in plans if not plan.is_current}
-        others = tuple(_score_all(out, (), without=todo))
-        with showing(out, todo, others, _boards_to_make(out) if whole else 0) as progress:
-            with _pool(len(plans) + 1, jobs) as (pool, turns, stopped):
+        todo = [plan for plan in plans if not plan.is_current]
+        counts = {plan.paper: exhibits(plan.notebook) for plan in todo}
+        others = tuple(_score_all(out, (), without=counts))
+        drawn = _boards_to_make(out) if whole else 0
+        with showing(out, counts, others, drawn) as progress:
+            with _pool(len(todo) + 1, jobs) as (pool, turns, stopped):
                 among = _Among(room, sockets, environment, progress, turns, stopped)
-                running = pool.map(partial(_run, among), range(len(plans)), plans)
+                asked = [turns.ask((_FIRST, number)) for number in range(len(todo))]
+                running = pool.map(partial(_run, among), range(len(todo)), todo, asked)
                 # beside the last notebook, which leaves a core idle
-                drawing = pool.submit(_export, out, among) if whole else None
-                outcomes = tuple(running)
+                drawing = pool.submit(_export, out, among, turns.ask(_LAST)) if drawn else None
+                ran = {outcome.paper: outcome for outcome in running}
                 lab = drawing.result() if drawing else Report.lab
+            outcomes = tuple(ran.get(plan.paper, Outcome(plan.paper, "cached", 0.0)) for plan in plans)
             rows = tuple(_score_all(out, outcomes))
             write_scorecard(rows, room)
             os.replace(room / SCORECARD, out / SCORECARD)
@@ -173,11 +177,9 @@ def _boards_to_make(out: Path) -> int:
     return 0 if boards.are_current(out) else len(boards.BOARDS)
 
 
-def _export(out: Path, among: _Among) -> Outcome:
-    """The lab's boards, where they are not there as this code makes them."""
-    if boards.are_current(out):
-        return Outcome("lab", "cached", 0.0)
-    with among.turns.turn(_LAST):
+def _export(out: Path, among: _Among, turn: AbstractContextManager[None]) -> Outcome:
+    """Make the lab's boards."""
+    with turn:
         begin = time.monotonic()
         why = boards.export(out, among.environment, among.progress.board)
     return Outcome("lab", "failed" if why else "ran", time.monotonic() - begin, why)
@@ -257,11 +259,9 @@ def _pool(threads: int, jobs: int) -> Iterator[tuple[ThreadPoolExecutor, Turns, 
     pool.shutdown()
 
 
-def _run(among: _Among, number: int, plan: _Plan) -> Outcome:
+def _run(among: _Among, number: int, plan: _Plan, turn: AbstractContextManager[None]) -> Outcome:
     """Run a paper in its turn in the private folder, and bring what it made into its place."""
-    if plan.is_current:
-        return Outcome(plan.paper, "cached", 0.0)
-    with suppress(Stopped), among.turns.turn((_FIRST, number)):
+    with suppress(Stopped), turn:
         among.progress.starts(plan.paper)
         outcome = _run_now(among, number, plan)
         if not among.stopped.is_set():

@@ -3,7 +3,7 @@
 import heapq
 import itertools
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from threading import Condition
 
 Rank = tuple[int, int]
@@ -23,11 +23,15 @@ class Turns:
         self._changed = Condition()
         self._stopped = False
 
-    @contextmanager
-    def turn(self, rank: Rank) -> Iterator[None]:
-        """Wait for a turn and hold it until the block ends."""
+    def ask(self, rank: Rank) -> AbstractContextManager[None]:
+        """Queue for a turn at once. Returns the turn: its block begins when it has come, and holds it."""
         with self._changed:
-            self._take(rank)
+            return self._turn(self._queue(rank))
+
+    @contextmanager
+    def _turn(self, mine: tuple[Rank, int]) -> Iterator[None]:
+        with self._changed:
+            self._take(mine)
         try:
             yield
         finally:
@@ -39,7 +43,7 @@ class Turns:
         with self._changed:
             self._leave()
             try:
-                self._take(rank)
+                self._take(self._queue(rank))
             except Stopped:
                 self._free -= 1  # the block that ends now leaves once more
                 raise
@@ -50,9 +54,12 @@ class Turns:
             self._stopped = True
             self._changed.notify_all()
 
-    def _take(self, rank: Rank) -> None:
+    def _queue(self, rank: Rank) -> tuple[Rank, int]:
         mine = rank, next(self._numbers)
         heapq.heappush(self._waiting, mine)
+        return mine
+
+    def _take(self, mine: tuple[Rank, int]) -> None:
         self._changed.wait_for(lambda: self._stopped or (self._free > 0 and self._waiting[0] == mine))
         if self._stopped:
             raise Stopped

@@ -200,7 +200,8 @@ def test_a_full_disk_is_a_line(write, notebooks, mounted, storagekit, monkeypatc
     monkeypatch.setattr(Book, "write", lambda _book: "")
     out = mounted("size=300k")
     status, _, told = storagekit("reproduce", "dsptf", "--out", str(out))
-    last = [line for line in told.splitlines() if line.startswith("storagekit: ")]
+    begins, *last = [line for line in told.splitlines() if line.startswith("storagekit: ")]
+    assert begins.startswith("storagekit: results so far, growing: ")
     assert status == 1 and "Traceback" not in told and last and "No space left on device" in last[0]
     assert {path.name for path in out.rglob("*")} <= {folders.LOCK, "dsptf", "dsptf.failed.ipynb", "scorecard.csv"}
     (out / "fills").write_bytes(b"0" * 200_000)

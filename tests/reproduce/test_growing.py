@@ -114,6 +114,17 @@ def test_at_the_end_the_page_goes_unless_the_book_put_its_own_there(page, tmp_pa
     assert "index.html" in page.page.read_text()
 
 
+def test_a_page_that_cannot_be_written_stops_no_run(page, made, monkeypatch):
+    def full(*_given):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(growing, "write_text", full)
+    page.starts("dsptf")
+    page.cell("dsptf", shows("dsptf.table1"), made)
+    page.ends("dsptf", failed=False)
+    assert page.shown("dsptf") == 1 and page.stop()
+
+
 def test_exhibits_are_counted_and_the_headline_is_found(write, notebooks):
     path = write("dsptf", "x = 1", 'page.show("one", a, b)\nif x: page.show("two", a, b)', "%time 1")
     assert progress.exhibits(path) == 2 and not progress.has_headline(path)

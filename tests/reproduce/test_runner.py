@@ -77,7 +77,6 @@ def test_a_run_leaves_its_pages_and_the_scorecard_and_a_second_one_is_cached(wri
     names = {path.name for path in (out / "dsptf").iterdir()}
     assert names == {
         "dsptf.ipynb",
-        "dsptf.html",
         "fingerprint.json",
         "made.txt",
         "measurements.json",
@@ -89,7 +88,7 @@ def test_a_run_leaves_its_pages_and_the_scorecard_and_a_second_one_is_cached(wri
     # what it says of its folder is where a reader finds it, and not where it ran
     for path in (out / "dsptf").iterdir():
         assert folders.PRIVATE not in path.read_text(encoding="utf-8")
-    assert f"in {out / 'dsptf'}" in (out / "dsptf" / "dsptf.html").read_text(encoding="utf-8")
+    assert f"in {out / 'dsptf'}" in (out / "dsptf" / "dsptf.ipynb").read_text(encoding="utf-8")
     assert {path.name for path in out.iterdir()} == {"dsptf", "scorecard.csv", folders.LOCK}
 
     page = (out / "dsptf" / "dsptf.ipynb").stat().st_mtime_ns
@@ -295,10 +294,13 @@ def test_a_chart_has_its_table_below_and_the_paper_in_it(write, run, out):
     page = nbformat.read(out / "dsptf" / "dsptf.ipynb", 4)
     (cell,) = (cell for cell in page.cells if "page.show" in cell.source)
     picture, table = (one for one in cell.outputs if one.output_type == "display_data")
-    assert picture.data["image/svg+xml"].startswith("<svg")
-    assert picture.metadata["image/svg+xml"]["alt"].startswith("Rates.")
+    about = picture.metadata["image/svg+xml"]
+    assert about["alt"].startswith("Rates.") and len(about["size"]) == 2
+    # stored once
+    assert picture.data == {"text/html": f'<img src="table1.svg" alt="{about["alt"]}">'}
+    assert (out / "dsptf" / "table1.svg").read_text().startswith("<svg") and "<svg" not in nbformat.writes(page)
     assert "<details" in table.data["text/html"] and "188 IO/s per brick" in table.data["text/html"]
-    html = (out / "dsptf" / "dsptf.html").read_text(encoding="utf-8")
-    assert html.index("data:image/svg+xml") < html.index("188 IO/s per brick") < html.index('table class="scorecard"')
+    text = nbformat.writes(page)
+    assert text.index("table1.svg") < text.index("188 IO/s per brick") < text.index("table class=")
     rows = pd.read_csv(out / "dsptf" / "table1.summary.csv", comment="#")
     assert rows.loc[rows["paper"].notna(), "scheme"].tolist() == ["Central SPTF"]

@@ -13,7 +13,7 @@ def papers(places: int, names: str, cells: int = 3) -> list[str]:
     turns, order, begin = Turns(places), [], Event()
 
     def paper(number: int) -> None:
-        with turns.turn((0, number)):
+        with turns.ask((0, number)):
             begin.wait(10)
             for cell in range(cells):
                 order.append(f"{names[number]}{cell}")
@@ -43,7 +43,7 @@ def test_no_more_have_a_turn_than_there_are_places():
     turns, busy, most = Turns(2), [], []
 
     def work(number: int) -> None:
-        with turns.turn((0, number)):
+        with turns.ask((0, number)):
             for _ in range(20):
                 busy.append(number)
                 most.append(len(busy))
@@ -60,12 +60,12 @@ def test_a_stop_ends_every_wait_and_frees_no_place_twice():
 
     def waits() -> str:
         try:
-            with turns.turn((0, 1)):
+            with turns.ask((0, 1)):
                 return "had a turn"
         except Stopped:
             return "stopped"
 
-    with ThreadPoolExecutor(1) as pool, pytest.raises(Stopped), turns.turn((0, 0)):
+    with ThreadPoolExecutor(1) as pool, pytest.raises(Stopped), turns.ask((0, 0)):
         waiting = pool.submit(waits)
         while not turns._waiting:
             pass

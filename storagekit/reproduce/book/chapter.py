@@ -1,7 +1,6 @@
 """A paper's page: its executed notebook, with names for what can be linked to and links to what lies beside it."""
 
 import ast
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,10 +10,10 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 
+from storagekit.reproduce.files import picture_size
 from storagekit.reproduce.scorecard import Row
 
 _SVG, _HTML = "image/svg+xml", "text/html"
-_SIZE = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)" height="([\d.]+)"')
 # what hides a cell's code behind a word to click on
 _FOLDED = "hide-input"
 # files with numbers, and what their links are called
@@ -134,8 +133,6 @@ def _output(output: NotebookNode, stands: Mapping[str, Place], without: Sequence
         return
     if exhibit:
         yield _html(f'<figure class="exhibit" id="{exhibit}">{stands[exhibit].picture("../")}</figure>')
-        if _HTML in data:
-            yield _html(data[_HTML])
     elif _SVG in data:
         yield _html(f'<figure class="exhibit">{data[_SVG]}</figure>')
     elif "claims" in about.get(_HTML, {}):
@@ -182,7 +179,6 @@ def _beside(paper: str, notebook: NotebookNode) -> str:
     links = [
         f'<a href="../scorecard.html#paper={paper}">its claims</a>',
         f'<a href="../{paper}/{paper}.ipynb">the notebook as it ran</a>',
-        f'<a href="../{paper}/{paper}.html">this page as one file</a>',
     ]
     return f'<span class="beside">{" · ".join([*asked, *links])}</span>'
 
@@ -192,8 +188,8 @@ def exhibits_of(cell: NotebookNode) -> Iterator[tuple[str, str, tuple[str, ...]]
     for output in cell.get("outputs", ()):
         about = output.get("metadata", {}).get(_SVG, {})
         if "exhibit" in about:
-            size = _SIZE.search(output["data"][_SVG])
-            yield about["exhibit"], about.get("alt") or about["exhibit"], size.groups() if size else ()
+            size = about["size"] if "size" in about else picture_size(output["data"][_SVG])
+            yield about["exhibit"], about.get("alt") or about["exhibit"], tuple(size)
 
 
 def _claimed(cell: NotebookNode) -> list[str]:

@@ -6,8 +6,8 @@ Files of unfinished papers lie in OUT/.storagekit-unfinished, so that nobody tak
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -97,13 +97,13 @@ class Growing:
 
     def starts(self, paper: str) -> None:
         """A notebook begins."""
-        with self._lock:
+        with self._told():
             self._parts[paper].state = RUNNING
             self._score_and_write()
 
     def cell(self, paper: str, cell: NotebookNode, made: Path) -> None:
         """A cell of a notebook has run. made: the private folder with the files of the paper so far."""
-        with self._lock:
+        with self._told():
             part = self._parts[paper]
             files = _copied(made, self._out / UNFINISHED / paper)
             for exhibit, alt, size in exhibits_of(cell):
@@ -114,7 +114,7 @@ class Growing:
 
     def ends(self, paper: str, failed: bool) -> None:
         """A notebook has ended, and its files lie in OUT/<paper> unless it failed."""
-        with self._lock:
+        with self._told():
             part = self._parts[paper]
             part.state = FAILED if failed else FINISHED
             if failed:
@@ -123,14 +123,15 @@ class Growing:
 
     def stop(self) -> bool:
         """The run was stopped. Returns whether anything is there to see; where nothing is, nothing stays."""
-        with self._lock:
+        anything = any(part.places for part in self._parts.values())
+        with self._told():
             for part in self._parts.values():
                 part.state = STOPPED if part.state in (WAITING, RUNNING) else part.state
-            if not any(part.places for part in self._parts.values()):
+            if anything:
+                self._score_and_write()
+            else:
                 self.close()
-                return False
-            self._score_and_write()
-            return True
+        return anything
 
     def close(self) -> None:
         """The results are there: remove what was unfinished, and the page unless the book has put another in its place."""
@@ -148,6 +149,12 @@ class Growing:
         parts = self._parts.values()
         return sum(one.met for one in parts), sum(one.judged for one in parts)
 
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """One change at a time. A page that cannot be written stops no run."""
+        with self._lock, suppress(OSError):
+            yield
+
     def _score_and_write(self) -> None:
         for part in self._parts.values():
             found = () if part.state == FAILED else load_measurements(self._out / UNFINISHED, part.paper)
@@ -156,8 +163,9 @@ class Growing:
         self._scored = self._scored or any(row.verdict != "not-run" for row in rows)
         if self._scored:
             write_scorecard([*self._others, *rows], self._out)
-        self._written = _page(list(self._parts.values()), rows)
-        write_text(self.page, self._written)
+        text = _page(list(self._parts.values()), rows)
+        write_text(self.page, text)
+        self._written = text
 
 
 def _copied(made: Path, folder: Path) -> list[str]:
