@@ -20,8 +20,8 @@ from jaxtyping import Array, Float, Int, PyTree, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require_kind, shown, traced
-from storagekit.compiling import announce_compilations
 from storagekit.collecting import uncollected
+from storagekit.compiling import announce_compilations
 from storagekit.devices import compiler_options, memory, say_if_late
 from storagekit.engine.arrival import Incoming
 from storagekit.engine.event import event
