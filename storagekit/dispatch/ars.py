@@ -2,7 +2,7 @@
 answer it (ars, section 4)."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ from storagekit.dispatch.nodes import node_count
 from storagekit.dispatch.responses import Observed, Silence, observed, silence
 from storagekit.dispatch.unit_interval import empty, lengths_for, select, tune
 from storagekit.errors import InputError
-from storagekit.kinds import COUNT, MOST_COUNTED, NUMBER, SECTORS, flag, hold
+from storagekit.kinds import COUNT, MOST_COUNTED, NUMBER, SECTORS, flag
 from storagekit.lanes import bit, named, rows, some, union, where_tree
 from storagekit.moments import Answered, Ended, Entered, Sizes
 from storagekit.placement import AbstractPlacement
@@ -44,6 +44,11 @@ class Clients(NamedTuple):
     left: Float[Array, "view *lanes"]
     clock: Int[Array, "1 *lanes"]
     silence: Silence | None
+
+
+def _shared(value: bool) -> Int[AnyArray, "..."]:
+    # a number, so that both are runs of one program
+    return cast(Array, np.int32(flag("shared", value)))
 
 
 class ARS(AsManyAsNeeded):
@@ -73,7 +78,7 @@ class ARS(AsManyAsNeeded):
     patience: Float[AnyArray, "..."] = eqx.field(converter=named("a patience of"), default=1.0)
     block: int = eqx.field(static=True, default=128, converter=partial(SECTORS, "sectors of a block"))
     clients: int = eqx.field(static=True, default=5, converter=partial(COUNT, "clients"))
-    shared: bool = eqx.field(static=True, default=False)
+    shared: Int[AnyArray, "..."] = eqx.field(converter=_shared, default=False)
     pool: int = eqx.field(static=True, default=16, converter=partial(COUNT, "intervals in a pool"))
     extra: int = eqx.field(static=True, default=0, converter=partial(NUMBER.up_to(OF_WRITES), "extra nodes"))
 
@@ -81,8 +86,7 @@ class ARS(AsManyAsNeeded):
         require_each_positive("a window of", self.window, "s")
         require_each_positive("a patience of", self.patience, "s")
         require_seconds("a patience of", self.patience, "time-out")
-        hold(self, shared=flag)
-        kept = self._views * self.pool
+        kept = self.clients * self.pool
         require(kept <= MOST_COUNTED, "intervals of all clients", kept, f"at most {MOST_COUNTED}; lower pool")
 
     def check(self, drives, placement):
@@ -104,7 +108,7 @@ class ARS(AsManyAsNeeded):
         return jnp.where(rest != 0, rest, alive)
 
     def init(self, sizes: Sizes) -> Clients:
-        views, nodes, lanes = self._views, sizes.bricks, sizes.lanes
+        views, nodes, lanes = self.clients, sizes.bricks, sizes.lanes
         none = jnp.zeros((1, *lanes), jnp.int32)
         return Clients(
             observed(OPERATIONS * views * nodes, lanes),
@@ -141,10 +145,10 @@ class ARS(AsManyAsNeeded):
         return private._replace(silence=private.silence.entered(moment.into, request.number, client))
 
     def ended(self, private: Clients, moment: Ended):
-        nodes = private.observed.metric.shape[0] // (OPERATIONS * self._views)
+        nodes = private.observed.metric.shape[0] // (OPERATIONS * self.clients)
         client = self._view_of(jnp.zeros_like(moment.brick) if moment.client is None else moment.client)
         of_node = client * nodes + moment.brick
-        row = of_node + jnp.where(moment.read, 0, self._views * nodes)
+        row = of_node + jnp.where(moment.read, 0, self.clients * nodes)
         sectors = jnp.ones_like(moment.since) if moment.sectors is None else moment.sectors.astype(jnp.float32)
         private = private._replace(observed=private.observed.heard(row, sectors, moment.since, moment.awaited))
         if private.silence is None:
@@ -155,14 +159,14 @@ class ARS(AsManyAsNeeded):
     def answered(self, private: Clients, moment: Answered):
         if private.silence is None:
             return private
-        nodes = private.silence.quiet.shape[0] // self._views
+        nodes = private.silence.quiet.shape[0] // self.clients
         return private._replace(silence=private.silence.settled(moment.number, self.patience, nodes))
 
     def elapse(self, private: Clients, time: Float[Array, "1 *lanes"]):
         left = private.left - time
         over = left <= 0
         clock = private.clock + some(over)
-        nodes = private.observed.metric.shape[0] // (OPERATIONS * self._views)
+        nodes = private.observed.metric.shape[0] // (OPERATIONS * self.clients)
         of_rows = jnp.concatenate([jnp.repeat(over, nodes, axis=0)] * OPERATIONS)
         return private._replace(
             observed=private.observed.renewed(of_rows, clock),
@@ -171,13 +175,9 @@ class ARS(AsManyAsNeeded):
             silence=None if private.silence is None else private.silence.elapse(time),
         )
 
-    @property
-    def _views(self) -> int:
-        """How many views of the nodes there are."""
-        return 1 if self.shared else self.clients
-
     def _view_of(self, client: Int[Array, "1 *lanes"]) -> Int[Array, "1 *lanes"]:
-        return client % self._views
+        """The number of a client's view of the nodes: 0 for all where they share one."""
+        return jnp.where(self.shared, 0, client % self.clients)
 
     def _tuned(
         self,
@@ -191,7 +191,7 @@ class ARS(AsManyAsNeeded):
         client = self._view_of(request.client)
         key = _key(holds, request.read)
         entry = private.pool.entry(key, client, self.pool)
-        view = client + jnp.where(request.read, 0, self._views)
+        view = client + jnp.where(request.read, 0, self.clients)
         weights, computed = private.observed.weights(view * nodes, holds)
         tunes = entering & (~entry.found | (computed > entry.tuned))
         target = lengths_for(weights, holds)

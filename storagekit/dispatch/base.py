@@ -79,7 +79,7 @@ class View(NamedTuple):
     def queued(self, drive: Int[Array, "row *#lanes"]) -> Int[Array, "row *lanes"]:
         """Requests that wait at each of the given drives."""
 
-        def at(drive: Int[Array, "1 *lanes"]) -> Int[Array, "1 *lanes"]:
+        def at(drive: Int[Array, "1 *#lanes"]) -> Int[Array, "1 *lanes"]:
             return count(held(self.waiting, self.placement.part_on(drive, self.places)))
 
         # mapped, not unrolled: one drive's program serves all of them

@@ -54,19 +54,18 @@ def equal(
     views: "own", each client's, or one "shared".
     """
     began, seeds_used = time.perf_counter(), effort.successive(seeds)
-    ends, found, ran = [], [], []
-    for shared in VIEWS.values():
-        scenarios = [
-            cluster(ARS(clients=CLIENTS, window=window, shared=shared), saturating("replicated")) for window in windows
-        ]
-        ran += scenarios
-        found.append([_placed(*run) for run in watched(scenarios, seeds_used, chunks)])
-        # what is never answered is not counted: as far as nothing of it had been asked
-        ends.extend(float(answers.at[-1] - answers.response.max()) for _, answers in found[-1])
+    scenarios = [
+        cluster(ARS(clients=CLIENTS, window=window, shared=shared), saturating("replicated"))
+        for shared in VIEWS.values()
+        for window in windows
+    ]
+    found = [_placed(*run) for run in watched(scenarios, seeds_used, chunks)]
+    # what is never answered is not counted: as far as nothing of it had been asked
+    ends = [float(answers.at[-1] - answers.response.max()) for _, answers in found]
     moments = np.arange(min(ends) / 2, min(ends), LOOK)
     shape = (len(VIEWS), len(windows), len(seeds_used), len(HOLDERS))
-    held = np.array([_held(node, answers, moments) for runs in found for node, answers in runs]).reshape(*shape, -1)
-    rate = np.array([_rates(node, answers, moments) for runs in found for node, answers in runs]).reshape(shape)
+    held = np.array([_held(node, answers, moments) for node, answers in found]).reshape(*shape, -1)
+    rate = np.array([_rates(node, answers, moments) for node, answers in found]).reshape(shape)
     dims = ("views", "window", "seed", "node")
     swing = (held / held.sum(axis=3, keepdims=True)).std(axis=-1)
     data = xr.Dataset(
@@ -82,7 +81,7 @@ def equal(
         },
     )  # fmt: skip
     made = made_by("simulated", seeds_used, time.perf_counter() - began)
-    told = described(ran) | {"events_per_run": CHUNK * chunks}
+    told = described(scenarios) | {"events_per_run": CHUNK * chunks}
     return data.assign_attrs(made | told, paper="ars", exhibit="ars.equal")
 
 

@@ -19,6 +19,7 @@ from storagekit.papers.ars.cluster import (
     CLIENTS,
     DSPTF,
     FOUR,
+    ORDERS,
     PROTOCOLS,
     cluster,
     effort,
@@ -29,7 +30,6 @@ from storagekit.papers.ars.cluster import (
 from storagekit.papers.ars.comparing import CLOSE, beside, shown
 from storagekit.papers.effort import Effort
 from storagekit.papers.rows import Row, chosen, judging
-from storagekit.schedule import FCFS, SATF
 
 QUICK = effort("quick")
 # what is asked, and the share of reads
@@ -39,7 +39,6 @@ MIXES = {"reads": 1.0, "mixed": 0.5}
 SECONDS = {"reads": 4.0, "mixed": 16.0}
 # of the readings beside it, whose intervals need not be so narrow
 SHORTER = {"reads": 2.0, "mixed": 10.0}
-ORDERS = {"in order": FCFS(), "shortest first": SATF()}
 # what the paper leaves open, and how `fig6` is asked for it
 READINGS: Mapping[str, Mapping[str, Any]] = {
     "in order, scaled": {},
@@ -106,7 +105,8 @@ def windows(
 
     def run(volume: str, window: float, views: str) -> Scenario:
         shared = views == "shared"
-        return cluster(ARS(clients=CLIENTS, window=window, shared=shared), saturating(volume))
+        dispatch = ARS(clients=CLIENTS, window=window, shared=shared)
+        return cluster(dispatch, saturating(volume), schedule=ORDERS["in order"])
 
     axes = {"volume": list(volumes), "window": list(windows), "views": ["own", "shared"]}
     data = sweep(run, axes, seeds=effort.successive(seeds), seconds=seconds, warm_up=seconds / 2)

@@ -1,0 +1,90 @@
+"""The compiled program of every component stays small.
+
+XLA's CPU compiler writes a fused expression out again wherever it is used under another index, so that one component can
+multiply the code of all that it is computed from: `dispatch.Central` once took 140 seconds and 4.7 GB to compile. What counts
+here is the machine code without optimization, which is quick to make and in proportion to what the optimizer is given.
+"""
+
+import random
+
+import pytest
+from jax.experimental.serialize_executable import serialize
+from random_systems import MAKERS, SMALL, Draws
+
+from storagekit.dispatch import AbstractDispatch, Hashing, Preselection
+from storagekit.drive import AbstractDrive, load_drive
+from storagekit.engine import Record, Scenario, System, stack
+from storagekit.engine.run import Runner, _advance
+from storagekit.metrics import STANDARD
+from storagekit.metrics.measures import sums_of
+from storagekit.papers.ars.cluster import PROTOCOLS, RANDOMIZED, cluster, layout, synthetic
+from storagekit.placement import AbstractPlacement, Replicas
+from storagekit.queue import AbstractQueue
+from storagekit.schedule import SATF, AbstractSchedule
+from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
+from storagekit.write import AbstractWrite, AllCopies
+
+# a component's program may be this many times that of the plainest component in the same system; measured: 0.8 to 2.0 among
+# four bricks
+MOST, MOST_OF_CLUSTER = 3.0, 2.0
+# kinds of components, and the argument of System that each is
+KINDS = {
+    AbstractDrive: "drive",
+    AbstractPlacement: "placement",
+    AbstractDispatch: "dispatch",
+    AbstractSchedule: "schedule",
+    AbstractWrite: "write",
+    AbstractQueue: "queue",
+}
+COMPONENTS = [(kind, name) for kind in KINDS for name in MAKERS[kind]]
+# components that do not go with the plain system
+PARTNERS = {"Claimed": {"dispatch": Preselection(1e-3)}}
+
+
+def size(scenario: Scenario) -> int:
+    """Bytes of the event loop's machine code, compiled for two runs and not optimized."""
+    merged, key = stack([scenario], [0, 1])
+    runner = Runner(merged, key, Record(sums_of(STANDARD)))
+    lowered = _advance.lower(runner.arrays, runner.static, runner.record, 1, runner.devices, runner.run)
+    return len(serialize(lowered.compile({"xla_backend_optimization_level": 0}))[0])
+
+
+def plain(**components) -> Scenario:
+    """Four bricks with copies of everything, on a drive with zones and a measured seek curve."""
+    chosen = {
+        "drive": load_drive("atlas10k"),
+        "placement": Replicas(4),
+        "dispatch": Hashing(),
+        "schedule": SATF(),
+        "write": AllCopies(),
+    } | components
+    requests = RandomRequests(FixedSize(SMALL), 0.7)
+    return Scenario(System(**chosen, slots=16), ClosedLoop(requests, 8))
+
+
+@pytest.fixture(scope="module")
+def smallest() -> int:
+    return size(plain())
+
+
+@pytest.mark.parametrize(("kind", "name"), COMPONENTS, ids=[f"{KINDS[kind]}-{name}" for kind, name in COMPONENTS])
+def test_a_component_does_not_multiply_the_program(smallest, kind, name):
+    draws = Draws(random.Random(0), random.Random(0), drives=4, bricks=4, spare=3)
+    scenario = plain(**PARTNERS.get(name, {}), **{KINDS[kind]: MAKERS[kind][name](draws)})
+    assert size(scenario) < MOST * smallest
+
+
+@pytest.fixture(scope="module")
+def smallest_cluster() -> int:
+    return size(clustered(RANDOMIZED))
+
+
+def clustered(protocol: str) -> Scenario:
+    """Four nodes of unequal disks, one of them a RAID 5, and volumes of copies and of fragments."""
+    on = layout()
+    return cluster(PROTOCOLS[protocol](on), synthetic(on=on), on=on)
+
+
+@pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name != RANDOMIZED])
+def test_a_protocol_does_not_multiply_the_program_of_a_cluster(smallest_cluster, protocol):
+    assert size(clustered(protocol)) < MOST_OF_CLUSTER * smallest_cluster
