@@ -17,6 +17,8 @@ from storagekit.lanes import MOST_WHOLE
 
 # an array of more entries is the same as another only if it is that one, because comparing traces takes too long
 LARGE = 2**17
+# slots of all lanes of a CPU device
+TOGETHER = 4096
 # chunks of events between two looks at the clock
 STRIDE = 8
 # as many requests as have numbers
@@ -76,16 +78,18 @@ def stack(scenarios: Sequence[Scenario], seeds: Sequence[int]) -> tuple[Scenario
     return jax.tree.map(merge, *scenarios), np.tile(keys(seeds), (1, len(scenarios)))
 
 
-@takes(lanes=COUNT)
-def width(lanes: int) -> int:
-    """Lanes that go through the loop at once, of which some may be padding.
+@takes(lanes=COUNT, slots=COUNT)
+def width(lanes: int, slots: int = 64) -> int:
+    """Lanes of so many slots that go through the loop at once, of which some may be padding.
 
-    Two fixed widths, so that sweeps of any size share a compilation, which takes longer than the padding: one, or what
-    fills the machine without leaving its caches (64 for each CPU device, 4,096 on an accelerator).
+    Fixed widths, so that sweeps of any size share a compilation, which takes longer than the padding: one, or what fills the
+    machine without leaving its caches (64 for each CPU device, or as many as have 4,096 slots together; 4,096 on an
+    accelerator).
     """
     if lanes == 1:
         return 1
-    return 64 * len(jax.devices()) if jax.default_backend() == "cpu" else 4096
+    each = max(1, min(64, TOGETHER // slots))
+    return each * len(jax.devices()) if jax.default_backend() == "cpu" else 4096
 
 
 @takes(scenario=SCENARIO, key=run_key, padded=flag, together=COUNT, among=optional(COUNT))
@@ -100,7 +104,7 @@ def batches(
     it, so that one that is left goes through the same program as it would have with the others.
     """
     lanes, devices = key.shape[1], len(jax.devices())
-    most = width(among or lanes)
+    most = width(among or lanes, scenario.system.slots)
     wide = most if padded else min(most, -(-lanes // devices) * devices)
     each = max(1, wide // together) * together
     for start in range(0, lanes, each):

@@ -20,6 +20,7 @@ from storagekit.metrics.extent import BUDGET, extent, precise
 from storagekit.metrics.measures import Measure, several_measures, sums_of
 from storagekit.metrics.pieces import Asked
 from storagekit.metrics.provenance import provenance
+from storagekit.metrics.provisioning import TRIED
 from storagekit.metrics.stored import NoStore, Store
 from storagekit.metrics.sweeping import simulated
 
@@ -126,7 +127,7 @@ def replicate(
     )
 
 
-@takes(allow_held_up=flag, store=optional(_folder))
+@takes(allow_held_up=flag, store=optional(_folder), slots=TRIED)
 def sweep(
     build: Callable[..., Scenario],
     axes: Mapping[str, Sequence[Any]],
@@ -157,7 +158,7 @@ def sweep(
     said on stderr, and in the attributes `points_stored` and `points_run`. client: a `distributed.Client`, whose workers run
     the pieces; what a lost worker had runs again. Numbers are the same to the last bit with a store, without, after an
     interruption and with any workers, as long as processors and versions are of one kind: each lane goes through the same
-    program, 64 lanes to a CPU device however many devices a process has, and knows nothing of the lanes beside it.
+    program, at most 64 lanes to a CPU device however many devices a process has, and knows nothing of the lanes beside it.
 
     Returns the measures with one dimension for each axis and `seed`. Raises InputError on impossible settings, where the axes
     are not `build`'s parameters, and for a store or client that cannot be used; SimulationError where the cluster is lost.
@@ -178,7 +179,7 @@ def sweep(
         )
     require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
     measured_for = extent(requests, seconds, warm_up, precise(precision, budget, allow_held_up))
-    asked = Asked(tuple(listed(seeds)), measured_for, several_measures("measures", measures), tuple(slots))
+    asked = Asked(tuple(listed(seeds)), measured_for, several_measures("measures", measures), slots)
     check_axes(axes, asked.measures)
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:

@@ -19,7 +19,7 @@ from storagekit.metrics.experiment import built, check_axes, grid, listed
 from storagekit.metrics.extent import NUMERIC, REQUESTS, extent
 from storagekit.metrics.measures import Measure, measured, sums_of
 from storagekit.metrics.provenance import provenance
-from storagekit.metrics.provisioning import fewest, groups, provided
+from storagekit.metrics.provisioning import TRIED, fewest, groups, provided
 from storagekit.metrics.standard import HELD_UP, beside
 
 # chunks of events between two looks at the sums
@@ -38,7 +38,7 @@ class History(NamedTuple):
     pieces: xr.Dataset
 
 
-@takes(requests=REQUESTS, pieces=REQUESTS, warm_up=NUMERIC, title=text)
+@takes(requests=REQUESTS, pieces=REQUESTS, warm_up=NUMERIC, title=text, slots=TRIED)
 def history(
     build: Callable[..., Scenario],
     axes: Mapping[str, Sequence[Any]],
@@ -58,8 +58,8 @@ def history(
     in numbers only, their number of drives among them, so that they are lanes of one compilation; arrays must be shared, such
     as the requests of a trace. Requests may wait outside for a slot (`held_up`).
     warm_up: the share of the run that `whole` leaves out, in whole pieces. at_end: called with the last state of some lanes,
-    and which of point * seeds + seed they are. measures: of one's own, beside the standard ones. slots: of
-    systems without, how many to try: runs in which requests wait outside are run again with the next number.
+    and which of point * seeds + seed they are. measures: of one's own, beside the standard ones. slots: of systems without,
+    how many to try, 256 by default: runs in which requests wait outside are run again with the next number.
     Raises InputError where the scenarios differ in structure.
     """
     require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
@@ -105,7 +105,9 @@ def _rungs(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
     """How many slots to try: what System.slots gives, or these, as far as a closed loop can do with them."""
     given = scenarios[0].system.slots
     least = max(scenario.arrivals.most_outstanding or 0 for scenario in scenarios)
-    return [given] if given != AS_NEEDED else [max(count, fewest(scenarios) if least else 0) for count in slots]
+    return (
+        [given] if given != AS_NEEDED else [max(count, fewest(scenarios) if least else 0) for count in slots or SLOTS]
+    )
 
 
 def _few_at_a_time(lanes: np.ndarray, slots: int) -> Iterator[tuple[np.ndarray, int]]:

@@ -8,11 +8,14 @@ import numpy as np
 import xarray as xr
 
 from storagekit.engine import AS_NEEDED, Scenario, structure
+from storagekit.kinds import COUNT, MOST_EXACT, several
 
 # slots where none are given, at first and in the last attempt; closed loops of hundreds of requests begin with more
 FEWEST, MOST = 64, 1024
 # from one attempt to the next: each compiles anew
 GROWTH = 4
+# numbers of slots to try in place of these
+TRIED = several(COUNT.up_to(MOST_EXACT), of="numbers of slots")
 
 
 class Roomed(NamedTuple):

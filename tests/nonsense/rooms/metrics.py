@@ -91,6 +91,7 @@ FACES = {
             "requests": 200,
             "seeds": [0],
             "pieces": 4,
+            "slots": [16],
             "warm_up": 0.0,
             "at_end": at_end,
             "title": "",
@@ -133,7 +134,8 @@ FACES = {
         lambda: {"scenario": scenario(), "seed": 0, **RUN}, read_off(metrics.simulate, "throughput")
     ),
     "metrics.sweep": Face(
-        lambda: {"build": built, "axes": {"depth": [2, 4]}, "seeds": 2, **RUN}, read_off(metrics.sweep, "throughput")
+        lambda: {"build": built, "axes": {"depth": [2, 4]}, "seeds": 2, "slots": [16], **RUN},
+        read_off(metrics.sweep, "throughput"),
     ),
     "metrics.windows": Face(
         lambda: {
