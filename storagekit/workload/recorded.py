@@ -7,6 +7,7 @@ from jaxtyping import Array
 from numpy.typing import DTypeLike
 
 from storagekit import units
+from storagekit.arrays import AnyArray
 from storagekit.errors import InputError
 from storagekit.kinds import SECTORS, takes
 from storagekit.lanes import addresses, real
@@ -52,7 +53,7 @@ def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0, unit: int =
     return RecordedArrivals(requests, real(gap), scale)
 
 
-def _column(values: np.ndarray, kind: DTypeLike) -> Array:
+def _column(values: np.ndarray, kind: DTypeLike) -> AnyArray:
     """Return a field of all requests as this type. It stays NumPy's: JAX would compile programs that only fill arrays."""
     return cast(Array, values.astype(kind, copy=False))
 
