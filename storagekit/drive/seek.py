@@ -2,11 +2,12 @@
 
 from abc import abstractmethod
 from functools import partial
+from typing import cast
 
 import equinox as eqx
 import numpy as np
 import numpy.typing as npt
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
 from storagekit.arrays import AnyArray, namespace
 from storagekit.checks import require_each_positive
@@ -92,7 +93,7 @@ def mean_seek(seek: AbstractSeek, cylinders: int) -> float:
     distance = np.arange(cylinders)
     likely = 2 * (cylinders - distance) / cylinders**2
     likely[0] /= 2
-    return float(np.asarray(seek(distance), float) @ likely)
+    return float(np.asarray(seek(cast(Array, distance)), float) @ likely)
 
 
 def seek_table(points: npt.ArrayLike, cylinders: int) -> SeekTable:

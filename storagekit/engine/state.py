@@ -1,7 +1,7 @@
 """What the next event needs to know. All times are seconds from now, so that they stay exact however long a run is."""
 
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ from storagekit.lanes import bit, held, rows, union
 from storagekit.moments import Rule, Sizes
 from storagekit.queue import Queued
 from storagekit.workload import nothing_asked
-from storagekit.workload.randomness import words_on_host
+from storagekit.workload.randomness import threefry
 
 NOBODY = -1
 
@@ -270,14 +270,16 @@ def phases(drawn: Float[AnyArray, "drive *lanes"], system: System) -> Float[Arra
     return jnp.where(system.synchronized, drawn[:1], drawn)
 
 
-def random_phases(key: UInt32[AnyArray, "2 *lanes"], drives: int) -> Float[np.ndarray, "drive *lanes"]:
+def random_phases(
+    key: UInt32[AnyArray, "2 *lanes"] | UInt32[np.ndarray, "2 *lanes"], drives: int
+) -> Float[AnyArray, "drive *lanes"]:
     """A random phase for every drive of every lane, key `[2, *lanes]`.
 
     That of a drive does not depend on how many there are, so that idle ones may be added. The numbers are those of
-    `jax.random.uniform`, drawn by NumPy: a program for them would take longer to compile.
+    `jax.random.uniform`; of a NumPy key NumPy draws them: a program for them would take longer to compile.
     """
-    data = np.asarray(key)
-    counter = np.arange(drives, dtype=np.uint32).reshape(drives, *(1,) * (data.ndim - 1))
-    one, other = words_on_host(data, np.zeros_like(counter), counter)
+    counter = np.arange(drives, dtype=np.uint32).reshape(drives, *(1,) * (key.ndim - 1))
+    one, other = threefry(cast(Array, key), cast(Array, np.zeros_like(counter)), cast(Array, counter))
     # the upper 23 bits behind the binary point of a number in [1, 2)
-    return ((one ^ other) >> 9 | np.float32(1).view(np.uint32)).view(np.float32) - np.float32(1)
+    drawn = ((one ^ other) >> 9 | np.float32(1).view(np.uint32)).view(np.float32) - np.float32(1)
+    return cast(Array, drawn)

@@ -60,7 +60,7 @@ def compared(
     began = time.perf_counter()
     runs = tqdm(total=len(schemes) * len(numbers), desc="comparing", unit="run", delay=2, leave=False)
     with runs as bar, compiled_ahead(_programs(scenarios, numbers, told)) as ready:
-        found = []
+        found: list[xr.Dataset] = []
         for scenario in scenarios:
             ready(signature(scenario))
             found.append(_with_slots(scenario, numbers, length, told, bar))

@@ -49,18 +49,16 @@ def word_at(
     return drawn[: counter.shape[0]], drawn[counter.shape[0] :]
 
 
-def words_on_host(
-    key: UInt32[np.ndarray, "2 *lanes"],
-    counter: UInt32[np.ndarray, "row *#lanes"],
-    block: UInt32[np.ndarray, "row *#lanes"],
-) -> tuple[UInt32[np.ndarray, "row *lanes"], UInt32[np.ndarray, "row *lanes"]]:
-    """Return what `word_at` returns, in NumPy: for the few words that set-up code needs, without a program for them.
+def threefry(
+    key: UInt32[AnyArray, "2 *lanes"], counter: UInt32[AnyArray, "row *#lanes"], block: UInt32[AnyArray, "row *#lanes"]
+) -> tuple[UInt32[AnyArray, "row *lanes"], UInt32[AnyArray, "row *lanes"]]:
+    """Return what `word_at` returns, in plain arithmetic: NumPy's arrays stay NumPy's, and set-up code needs no program.
 
     References
     ----------
     Salmon, Moraes, Dror and Shaw, Parallel random numbers: as easy as 1, 2, 3 (2011): Threefry-2x32 of 20 rounds.
     """
-    keys = key[0], key[1], key[0] ^ key[1] ^ PARITY
+    keys = key[:1], key[1:], key[:1] ^ key[1:] ^ PARITY
     one, other = counter + keys[0], block + keys[1]
     for group in range(5):
         for turn in ROTATIONS[group % 2]:

@@ -1,8 +1,13 @@
 """A trace as arrivals: its requests, at its times, addressed to the sectors of a system."""
 
+from typing import cast
+
 import numpy as np
+from jaxtyping import Array
+from numpy.typing import DTypeLike
 
 from storagekit import units
+from storagekit.arrays import AnyArray
 from storagekit.errors import InputError
 from storagekit.kinds import SECTORS, takes
 from storagekit.lanes import addresses, real
@@ -32,20 +37,25 @@ def recorded(trace: RequestTrace, capacity: int, scale: float = 1.0, unit: int =
         raise InputError(f"a request of {int(trace.size.max())} bytes: the system holds {capacity * units.SECTOR}")
     sector = (trace.concatenated().offset // units.SECTOR) % (capacity - int(sectors.max()))
     asynchronous = np.zeros(len(trace), bool) if trace.asynchronous is None else trace.asynchronous
-    number = np.arange(len(trace), dtype=np.int32)
+    number = _column(np.arange(len(trace)), np.int32)
     gap = np.append(np.diff(trace.time), np.inf)
     requests = Requests(
         number=number,
         sector=addresses(sector),
-        sectors=sectors.astype(np.int32),
-        read=np.asarray(trace.read),
+        sectors=_column(sectors, np.int32),
+        read=_column(trace.read, bool),
         receiving=scramble(number + len(trace)),
         address_hash=scramble(addresses(sector // unit)),
-        asynchronous=asynchronous & ~trace.read,
-        stream=np.zeros_like(number),
-        client=np.zeros_like(number),
+        asynchronous=_column(asynchronous & ~trace.read, bool),
+        stream=_column(np.zeros(len(trace)), np.int32),
+        client=_column(np.zeros(len(trace)), np.int32),
     )
     return RecordedArrivals(requests, real(gap), scale)
+
+
+def _column(values: np.ndarray, kind: DTypeLike) -> AnyArray:
+    """Return a field of all requests as this type. It stays NumPy's: JAX would compile programs that only fill arrays."""
+    return cast(Array, values.astype(kind, copy=False))
 
 
 @takes(trace=TRACE, capacity=SECTORS)

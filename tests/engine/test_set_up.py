@@ -13,7 +13,7 @@ from storagekit.engine.state import random_phases
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
-from storagekit.workload.randomness import word_at, words_on_host
+from storagekit.workload.randomness import threefry, word_at
 
 SEEDS = [0, 1, 7, 2**31 - 1, 2**31, 2**32 - 1]
 
@@ -27,7 +27,7 @@ def test_keys_are_those_of_jax():
 def test_words_on_the_host_are_those_of_the_loop():
     counter = np.array([0, 1, 2, 2**31, 2**32 - 1], np.uint32)[:, None] + np.arange(len(SEEDS), dtype=np.uint32)
     block = counter[::-1].copy()
-    ours = words_on_host(keys(SEEDS), counter, block)
+    ours = threefry(keys(SEEDS), counter, block)
     theirs = word_at(jnp.asarray(keys(SEEDS)), jnp.asarray(counter.view(np.int32)), jnp.asarray(block.view(np.int32)))
     assert np.array_equal(ours, theirs)
 
@@ -35,8 +35,8 @@ def test_words_on_the_host_are_those_of_the_loop():
 def test_words_are_those_of_the_paper():
     """Known answers of Random123's threefry2x32 with 20 rounds: keys, counters, words."""
     zeros, ones = np.zeros((2, 1), np.uint32), np.full((2, 1), 2**32 - 1, np.uint32)
-    assert np.ravel(words_on_host(zeros, zeros[:1], zeros[:1])).tolist() == [0x6B200159, 0x99BA4EFE]
-    assert np.ravel(words_on_host(ones, ones[:1], ones[:1])).tolist() == [0x1CB996FC, 0xBB002BE7]
+    assert np.ravel(threefry(zeros, zeros[:1], zeros[:1])).tolist() == [0x6B200159, 0x99BA4EFE]
+    assert np.ravel(threefry(ones, ones[:1], ones[:1])).tolist() == [0x1CB996FC, 0xBB002BE7]
 
 
 @pytest.mark.parametrize("drives", [1, 3, 32])
@@ -48,6 +48,7 @@ def test_phases_are_jaxs_uniform_numbers(drives):
         theirs = np.stack([of_one(keys([seed])[:, 0]) for seed in SEEDS], axis=1)
     assert np.array_equal(random_phases(keys(SEEDS), drives), theirs)
     assert np.array_equal(random_phases(keys(SEEDS)[:, 2], drives), theirs[:, 2])
+    assert np.array_equal(jax.jit(lambda key: random_phases(key, drives))(keys(SEEDS)), theirs)
 
 
 def loop(replicas: int = 2, depth: int = 4, size: int = 4096) -> Scenario:
