@@ -3,7 +3,7 @@
 Rates in requests a second, times in seconds.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import xarray as xr
@@ -34,61 +34,66 @@ from storagekit.papers.rows import Row, chosen, judging
 QUICK = effort("quick")
 # what is asked, and the share of reads
 MIXES = {"reads": 1.0, "mixed": 0.5}
-# seconds that each is run for, of which the later half counts: shares have settled, and in the mixed runs the buffer of the
-# node that cannot keep up is full; before that the other parts of writes cost nothing
-SECONDS = {"reads": 4.0, "mixed": 16.0}
-# of the readings beside it, whose intervals need not be so narrow
-SHORTER = {"reads": 2.0, "mixed": 10.0}
-# what the paper leaves open, and how `fig6` is asked for it
-READINGS: Mapping[str, Mapping[str, Any]] = {
-    "in order, scaled": {},
-    "shortest first": {"order": "shortest first"},
-    "wrapped": {"on": "wrapped"},
+# seconds of a run, and those of them that are not counted: shares have settled by then, and in the mixed runs the buffer of
+# the node that cannot keep up is full, before which the other parts of writes cost nothing
+SECONDS, WARM_UP = 10.0, 8.0
+# what the paper leaves open: the order that disks serve in, and how volumes are put on the nodes
+READINGS = {
+    "in order, scaled": ("in order", "scaled"),
+    "shortest first": ("shortest first", "scaled"),
+    "wrapped": ("in order", "wrapped"),
 }
 # seconds between two computations of a node's performance
 WINDOWS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
-def fig6(
+def in_orders(
     effort: Effort = QUICK,
     *,
     protocols: Sequence[Row] = tuple(PROTOCOLS),
     mixes: Sequence[str] = tuple(MIXES),
-    order: str = "in order",
+    orders: Sequence[str] = tuple(ORDERS),
     on: str = "scaled",
-    seconds: Mapping[str, float] = SECONDS,
+    seconds: float = SECONDS,
+    warm_up: float = WARM_UP,
 ) -> xr.Dataset:
-    """Requests a second of the protocols, both volumes, fifty outstanding (figure 6), once that is steady: of the later half
-    of so many `seconds` of each mix, whatever requests `effort` asks for. order: what disks take next, one of `ORDERS`;
-    on: how volumes are put on the nodes, see `fig4`."""
+    """Return requests a second of the protocols, both volumes, fifty outstanding (`protocol`, `mix`, `order`).
+
+    Runs are as many as `effort` asks for. Each lasts `seconds`, of which the first `warm_up` are not counted. orders: what
+    disks take next, of `ORDERS`; all mixes and orders of a protocol are one batch. on: how volumes are put on the nodes, see
+    `fig4`. Raises InputError for an order that is none.
+    """
     volumes = layout(on)
-    if order not in ORDERS:
-        raise InputError(f"disks serve {order!r}: unknown; it is one of {', '.join(ORDERS)}")
+    for order in orders:
+        if order not in ORDERS:
+            raise InputError(f"disks serve {order!r}: unknown; it is one of {', '.join(ORDERS)}")
     dispatch = protocols_on(volumes, protocols)
 
-    def run(protocol: str, mix: str) -> Scenario:
+    def run(protocol: str, mix: str, order: str) -> Scenario:
         arrivals = saturating(read_share=MIXES[mix], on=volumes)
         return cluster(dispatch[protocol], arrivals, on=volumes, schedule=ORDERS[order])
 
-    def steady(mix: str) -> xr.Dataset:
-        axes, much = {"protocol": list(dispatch), "mix": [mix]}, seconds[mix]
-        # while a buffer is full requests wait outside
-        return sweep(run, axes, seeds=effort.seed_list, seconds=much, warm_up=much / 2, allow_held_up=True)
-
-    data = xr.concat([steady(mix) for mix in mixes], "mix", combine_attrs=made_jointly)
+    axes = {"protocol": list(dispatch), "mix": list(mixes), "order": list(orders)}
+    # while a buffer is full requests wait outside
+    data = sweep(run, axes, seeds=effort.seed_list, seconds=seconds, warm_up=warm_up, allow_held_up=True)
     return data.assign_attrs(paper="ars", exhibit="ars.fig6")
 
 
+def fig6(effort: Effort = QUICK, *, order: str = "in order", **of_runs: Any) -> xr.Dataset:
+    """Return requests a second of the protocols where disks serve in one order (figure 6). of_runs: see `in_orders`."""
+    return in_orders(effort, orders=[order], **of_runs).sel(order=order, drop=True)
+
+
 def fig6_readings(
-    first: xr.Dataset,
-    effort: Effort = QUICK,
-    *,
-    protocols: Sequence[Row] = FOUR,
-    seconds: Mapping[str, float] = SHORTER,
+    orders: xr.Dataset, effort: Effort = QUICK, *, protocols: Sequence[Row] = FOUR, **of_runs: Any
 ) -> xr.Dataset:
-    """The same under each of `READINGS` (`reading`). first: of `fig6`, as it stands there; the others run for `seconds`."""
-    others = [fig6(effort, protocols=protocols, seconds=seconds, **how) for how in READINGS.values() if how]
-    data = [first.sel(protocol=chosen(protocols, PROTOCOLS, "protocol").names), *others]
+    """Return the same under each of `READINGS` (`reading`). orders: of `in_orders`. of_runs: of the runs that are not among
+    these, see `in_orders`."""
+    names = chosen(protocols, PROTOCOLS, "protocol").names
+    data = []
+    for order, on in READINGS.values():
+        there = orders if on == "scaled" else in_orders(effort, protocols=protocols, orders=[order], on=on, **of_runs)
+        data.append(there.sel(protocol=names, order=order, drop=True))
     return xr.concat(data, xr.Variable("reading", list(READINGS)), combine_attrs=made_jointly)
 
 
@@ -147,7 +152,7 @@ def _read_otherwise(readings: xr.Dataset | None) -> str:
     """What other readings of the paper give, in words."""
     if readings is None:
         return ""
-    others = [name for name, how in READINGS.items() if how]
+    others = list(READINGS)[1:]
     return "".join(f"; {name}: {_beside_central(readings.request_rate.sel(reading=name))}" for name in others)
 
 
