@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jax.typing import ArrayLike
-from jaxtyping import Array, Float, Int, PyTree, UInt32
+from jaxtyping import Array, Float, Int, PyTree, Shaped, UInt32
 
 from storagekit.arrays import AnyArray
 from storagekit.checks import require_kind, shown, traced
@@ -236,7 +236,7 @@ def addressed(wide: bool) -> Iterator[None]:
         yield
 
 
-def _spread(mesh: Mesh, leaf: Array) -> Array:
+def _spread(mesh: Mesh, leaf: Shaped[Array, "..."]) -> Shaped[Array, "..."]:
     """An array of a run, spread over the devices. By way of the host: else JAX compiles programs that slice it."""
     return jax.device_put(np.asarray(leaf), NamedSharding(mesh, last_spec(leaf)))
 
