@@ -15,7 +15,7 @@ class ByNumber(OneOf, AbstractWrite):
 
     def __check_init__(self):
         for member in self.members:
-            if member.leaves:
+            if isinstance(member, AbstractWrite) and member.leaves:
                 raise InputError(f"{type(member).__name__} writes of several: it leaves parts for later; give it alone")
 
     @property

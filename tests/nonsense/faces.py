@@ -33,7 +33,7 @@ _ENGINE = {
     "queue": f"{_HEARD} came caps choose hand handed queued serve ticks units",
     "schedule": f"{_HEARD} cost decided each",
     "workload": f"{_HEARD} at at_start draw drawn leaves next_arrival precedes request resumes sectors sent turn window",
-    "write": f"{_HEARD} asked buffered ends_delayed has_room keeps later offer rule sweep usable",
+    "write": f"{_HEARD} asked buffered decided each ends_delayed has_room keeps later offer rule sweep usable",
 }
 # What planners ask schemes, their families, aims, goals, objectives and schedulers for, with figures that they predict.
 _PLANNERS = {
