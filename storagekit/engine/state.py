@@ -181,15 +181,13 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *la
     if slots.stream is None:
         return None
     stream, placement = bit(slots.stream), system.placement
-    parts = placement.most_parts or system.drives
+    parts = [jnp.full_like(slots.stream, part) for part in range(placement.most_parts or system.drives)]
     # by part and not by drive: a node may have many drives, and a request few parts
-    whose = [
-        system.brick_of(placement.drive_of(jnp.full_like(slots.stream, part), slots.place)) for part in range(parts)
-    ]
+    bricks = [system.brick_of(placement.drive_of(part, slots.place)) for part in parts]
     found = []
-    for brick in range(system.bricks.count):
-        queued = system.queue.queued(state.queue, slots.waiting, jnp.full_like(state.taken, brick))
-        there = (held(queued, part) & (its == brick) for part, its in enumerate(whose))
+    for number in range(system.bricks.count):
+        queued = system.queue.queued(state.queue, slots.waiting, jnp.full_like(state.taken, number))
+        there = (held(queued, part) & (brick == number) for part, brick in zip(parts, bricks, strict=True))
         found.append(union(jnp.where(reduce(jnp.logical_or, there), stream, jnp.uint32(0))))
     return jnp.concatenate(found)
 
