@@ -76,7 +76,7 @@ def fig14(effort: ShareEffort = QUICK, *, policies: Sequence[str] = tuple(POLICI
     seeds = effort.successive(max(2, effort.seeds // 4))
     axes = {"policy": list(policies)}
     data = windows(_sinusoids, axes, seconds=SECONDS, seeds=seeds, backlog=True, title="figure 14")
-    data = data[["service", "backlog"]]
+    data = data[["service", "backlog"]].assign_coords(stream=list(NAMES[:2]))
     on = np.zeros((data.sizes["window"], 2, data.sizes["brick"]))
     for stream, bricks in PERIODS.items():
         for brick in bricks:
