@@ -22,14 +22,14 @@ _HEARD = "answered elapse ended entered init leaving stopped taken check"
 _ENGINE = {
     "cache": f"{_HEARD} look_up memory same_data same_data_as sized",
     "claims": f"{_HEARD} begins choosable_from claim deaf decided each issues left_behind",
-    "dispatch": f"{_HEARD} again asked_from decided each entrance fails route",
+    "dispatch": f"{_HEARD} again asked_from decided each entrance fails queued route",
     "drive": "access at at_speed capacity_of check drift elapse init keep locate locate_on mechanics_of of per_wave "
     "positioning seconds seen step transfer turns zone_of",
     "drive.buffer": "after begins_read begins_write behind elapse free holds init now reach readable",
-    "engine": f"{_HEARD} add advance after brick_of init keep lasts now rows stopped_now",
+    "engine": f"{_HEARD} add advance after brick_of compile init keep lasts now rows stopped_now",
     "metrics": "value",
     "placement": "brick_of capacity companions drive_of drives_of locate needed_of of on part_on parts_of replica sectors_of "
-    "sibling sweep target_on",
+    "sibling sweep tabulated target_on",
     "queue": f"{_HEARD} came caps choose hand handed queued serve ticks units",
     "schedule": f"{_HEARD} cost decided each",
     "workload": f"{_HEARD} at at_start draw drawn leaves next_arrival precedes request resumes sectors sent turn window",
