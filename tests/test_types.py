@@ -12,7 +12,7 @@ import storagekit.engine
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import System
-from storagekit.lanes import pick
+from storagekit.lanes import pick, put
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 
@@ -22,9 +22,13 @@ ENGINE = Path(storagekit.engine.__file__).parent
 def test_a_shape_that_was_not_declared_is_refused():
     values, index = jnp.zeros((4, 3)), jnp.zeros((1, 3), jnp.int32)
     assert pick(values, index).shape == (1, 3)
-    for wrong in (index[:, :2], jnp.zeros((2, 3), jnp.int32), index.astype(jnp.float32)):
+    # `pick` takes several entries of a run, `put` one
+    assert pick(values, jnp.zeros((2, 3), jnp.int32)).shape == (2, 3)
+    for wrong in (index[:, :2], index.astype(jnp.float32)):
         with pytest.raises(TypeCheckError, match="index"):
             pick(values, wrong)
+    with pytest.raises(TypeCheckError, match="index"):
+        put(values, jnp.zeros((2, 3), jnp.int32), jnp.zeros((1, 3)))
 
 
 def test_a_kind_that_was_not_declared_is_refused():
