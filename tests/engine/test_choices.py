@@ -6,7 +6,7 @@ from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import Scenario, System
 from storagekit.metrics import simulate
-from storagekit.papers.dsptf.loops import QUEUE
+from storagekit.papers.dsptf.brick_group import QUEUE
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
 from storagekit.units import KB

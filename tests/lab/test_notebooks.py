@@ -67,7 +67,7 @@ def test_a_page_has_the_parameters_that_are_given(page):
 
 def run(page: str, tmp_path) -> None:
     began = time.monotonic()
-    run_notebook(notebooks_path() / f"{page}.ipynb", tmp_path, PARAMETERS[page], {}, lambda: None)
+    run_notebook(notebooks_path() / f"{page}.ipynb", tmp_path, PARAMETERS[page], {}, lambda cell: None)
     assert time.monotonic() - began < MOST
     notebook = json.loads((tmp_path / f"{page}.ipynb").read_text(encoding="utf-8"))
     assert len(tagged(notebook, "injected-parameters")) == 1
