@@ -1,5 +1,7 @@
 """While somebody drags, nothing is compiled: another number is no other program, and no other chart."""
 
+import logging
+
 import jax
 import pytest
 
@@ -26,6 +28,14 @@ def test_another_number_compiles_nothing_and_keeps_the_chart(name, caplog):
                 shown = board.shown(values | {known: number})
                 assert shown.possible and shown.spec == first.spec, shown.said
     assert not [one.getMessage() for one in caplog.records if "Compiling" in one.getMessage()]
+
+
+@pytest.fixture(autouse=True)
+def jax_speaks(monkeypatch):
+    """Loggers of JAX that another test's application has switched off are on again."""
+    for name, logger in logging.root.manager.loggerDict.items():
+        if name.startswith("jax") and isinstance(logger, logging.Logger):
+            monkeypatch.setattr(logger, "disabled", False)
 
 
 def test_a_compilation_would_be_seen(caplog):
