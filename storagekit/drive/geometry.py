@@ -202,7 +202,7 @@ def _last_not_above(
 
 
 def zones_numbered(shapes: Sequence[Geometry], number: Int[Array, "*row"]) -> Zone:
-    """The zones of these numbers, see `zone_numbers`."""
+    """Return the zones of these numbers, see `zone_number`."""
 
     def column(name: str) -> Int[Array, "zone"]:
         return jnp.concatenate([jnp.broadcast_to(getattr(one, name), one.first_sector.shape) for one in shapes])
