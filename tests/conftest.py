@@ -56,6 +56,14 @@ def roomy() -> Iterator[None]:
         ctypes.CDLL(None).malloc_trim(0)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def quickly_compiled(request: pytest.FixtureRequest) -> None:
+    """Compile without most optimizations, which takes a third of the time; modules marked `optimized` run for so long that
+    they compile as users do."""
+    optimized = request.node.get_closest_marker("optimized") is not None
+    jax.config.update("jax_disable_most_optimizations", not optimized)
+
+
 @pytest.fixture
 def unchecked() -> Iterator[None]:
     """For tests that hand over what the annotations rule out, to see it refused as users do, whose types nobody checks."""

@@ -124,6 +124,7 @@ ALARMING = (
 )
 
 
+@pytest.mark.slow
 def test_xla_s_alarms_stay_off_the_terminal_unless_they_are_asked_for(tmp_path, monkeypatch):
     assert "is taking >" in python(ALARMING, tmp_path).stderr
     assert python(f"import storagekit\n{ALARMING}", tmp_path).stderr == ""

@@ -5,6 +5,9 @@ Left out are `analytic` and `plan`, whose formulas declare arrays and return Num
 check costs more than the work: stand-ins, and what is behind the face of the mediator.
 """
 
+from typing import Any
+
+from beartype import BeartypeConf, beartype
 from jaxtyping import install_import_hook
 
 ROOMS = (
@@ -47,6 +50,13 @@ ROOMS = (
 )
 # a whole number will do for a float (PEP 484); of a list the first item is looked at, because Hypothesis allows nobody
 # else's random numbers
-CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True, is_random=False))"
+check = beartype(conf=BeartypeConf(is_pep484_tower=True, is_random=False))
 
-install_import_hook([f"storagekit.{room}" for room in ROOMS], CHECKER)
+
+def check_once(definition: Any) -> Any:
+    """Return the class or function with its annotations checked, but for a function within another: Python defines it again
+    with each call of the outer one, and writing its check takes a millisecond each time."""
+    return definition if "<locals>" in definition.__qualname__ else check(definition)
+
+
+install_import_hook([f"storagekit.{room}" for room in ROOMS], f"{__name__}.check_once")

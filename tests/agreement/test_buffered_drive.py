@@ -16,6 +16,8 @@ from storagekit.metrics.measured_drive import buffered_stream
 from storagekit.units import MS, US
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
+pytestmark = pytest.mark.optimized
+
 # DiskSim 4.0's own mean service time and demerit, ms, on the streams measured on these drives (their provenance.md)
 STREAMS = {
     "atlas10k": ("atlas10k", 3.971, 0.268),

@@ -17,6 +17,8 @@ from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AllCopies, AtOnce, FirstCopy, ReceivingBrick
 
+pytestmark = pytest.mark.optimized
+
 # the control's number of the reading, and ours; slots in which its queues stay at 90% and at 67% reads
 READINGS = {
     "at once": (0, AtOnce()),
@@ -87,7 +89,9 @@ def assert_agree(scalar, scheme, reading, read_share, replicas, latency=0.0):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize(
+    "reading", ["at once", *(pytest.param(one, marks=pytest.mark.slow) for one in READINGS if one != "at once")]
+)
 def test_mostly_reads(scalar, scheme, reading):
     assert_agree(scalar, scheme, reading, 0.9, (8,))
 

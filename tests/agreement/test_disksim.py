@@ -17,6 +17,8 @@ from storagekit.schedule import FCFS, LOOK, SATF
 from storagekit.units import MS
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 
+pytestmark = pytest.mark.optimized
+
 READS = RandomRequests(FixedSize(4096), 1.0)
 POLICIES = {"FCFS": FCFS(), "ELEVATOR_LBN": LOOK(), "SPTF_OPT": SATF()}
 

@@ -11,6 +11,8 @@ from storagekit.metrics import windows
 from storagekit.papers.dsfq.bricks import DRIVE, READ_SHARE, SMALL, Asking, shared_bricks
 from storagekit.units import SECTOR
 
+pytestmark = pytest.mark.optimized
+
 SECONDS, WARM_UP = 15.0, 5.0
 ASKING = [Asking(0, (0,), 30, 30), Asking(1, (0,), 30, 30), Asking(1, (1,), 15, 15)]
 

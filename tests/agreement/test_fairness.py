@@ -11,6 +11,8 @@ from storagekit.metrics import by_stream, simulate
 from storagekit.plan.sharing_question import Numbers
 from storagekit.plan.sharing_simulated import MEAN, shared
 
+pytestmark = pytest.mark.optimized
+
 NEAR = 0.02
 THREADS = 4
 # requests to the fastest brick after which rates are near, and what they are compared at

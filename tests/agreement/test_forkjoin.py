@@ -19,6 +19,8 @@ from storagekit.schedule import FCFS
 from storagekit.units import KB, MB, MS
 from storagekit.write import AllCopies
 
+pytestmark = pytest.mark.optimized
+
 M2372K = Disk(16 * MS, 8.3 * MS, 2.5e6)
 
 

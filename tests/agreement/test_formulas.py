@@ -20,6 +20,8 @@ from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, PoissonArrivals, RandomRequests
 
+pytestmark = pytest.mark.optimized
+
 RATES = [30.0, 70.0]  # with a mean service time of 10 ms: 30% and 70% busy
 SERVICE = 10e-3
 # a mean of 2000 sectors: that sizes are whole sectors changes the service time by 1/4000

@@ -16,6 +16,8 @@ from storagekit.units import KB, MS
 from storagekit.workload import FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies
 
+pytestmark = pytest.mark.optimized
+
 SEEK, TURN, CYLINDERS, TRACK = 12 * MS, 6 * MS, 2000, 512
 DISKS, READS, SIZE = 6, 0.6, 8 * KB
 RATE = {1: 240.0, 2: 180.0, 3: 140.0}

@@ -25,6 +25,8 @@ from storagekit.units import KB, MS
 from storagekit.workload import ExponentialSize, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies, FirstCopy
 
+pytestmark = pytest.mark.optimized
+
 RATE = 1e5
 
 

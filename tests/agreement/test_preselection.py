@@ -21,6 +21,8 @@ from storagekit.units import MS
 from storagekit.workload import ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
 from storagekit.write import Claimed, FirstCopy
 
+pytestmark = pytest.mark.optimized
+
 # a revolution; sectors of a track; turns that a sector may have passed
 TURN, TRACK, SLACK = 10 * MS, 800, 1e-5
 

@@ -28,6 +28,8 @@ from storagekit.metrics import sweep
 from storagekit.papers.srarray.disk import paper_drive
 from storagekit.papers.srarray.drive_model import array_loop, witnessed
 
+pytestmark = pytest.mark.optimized
+
 # a turn of 6 ms over 60 sectors; 1 ms for every cylinder
 PLAIN = Numbers([1e-3 * far for far in range(20)], 12, 60, 6e-3, 0.9e-3, 0.0, 0.0)
 # with few seeds a standard error is rough; of 17 comparisons one misses four of them in some hundred runs

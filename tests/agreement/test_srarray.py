@@ -13,6 +13,8 @@ from storagekit.schedule import FCFS, RLOOK
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import Background, FirstCopy
 
+pytestmark = pytest.mark.optimized
+
 S, R = 8e-3, 6e-3
 TRACK = 512
 TRANSFER = R / TRACK

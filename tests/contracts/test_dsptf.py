@@ -16,6 +16,8 @@ from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, PoissonArrivals, RandomRequests
 
+pytestmark = pytest.mark.optimized
+
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3)
 MS = 1e-3
 # numbers only, so that all settings share one compilation

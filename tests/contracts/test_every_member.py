@@ -196,7 +196,14 @@ def closed(completion, log) -> dict[tuple, list[Ran]]:
     return together(lambda *some: member(*some, completion), log, range(len(DISPATCHERS)), range(len(SCHEDULES)))
 
 
-@pytest.fixture(scope="module", params=WRITES, ids=named)
+@pytest.fixture(
+    scope="module",
+    params=[
+        # a write answered by one copy and one answered by all: the others in between
+        pytest.param(one, marks=[] if one in (WRITES[1], WRITES[3]) else pytest.mark.slow, id=named(one))
+        for one in WRITES
+    ],
+)
 def conserving(request, event_log):
     return closed(request.param, event_log)
 
@@ -348,7 +355,7 @@ def assert_lane_is_single(lanes: list[Ran], scenario: Scenario, log):
     assert not np.array_equal(other.reports.answered.response, ours.reports.answered.response)
 
 
-@pytest.mark.parametrize("dispatch", [DSPTF(1e-3), Hashing()], ids=named)
+@pytest.mark.parametrize("dispatch", [pytest.param(DSPTF(1e-3), marks=pytest.mark.slow), Hashing()], ids=named)
 def test_jit_changes_nothing(dispatch, unfold):
     """128 events, compiled and operation by operation."""
     open_loop = Scenario(

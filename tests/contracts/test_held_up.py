@@ -118,6 +118,7 @@ def test_a_lane_is_the_same_in_any_company():
     assert all(np.array_equal(alone[name].squeeze(), ours[name], equal_nan=True) for name in alone.data_vars)
 
 
+@pytest.mark.slow
 def test_striped_mirrors_hold_up_too():
     """Delayed writes in an open loop that floods: what waits outside enters in the end."""
     system = System(DRIVE, SRMirror(1, 2, 2), NearestIdle(), SATF(), Background(4), slots=SLOTS)

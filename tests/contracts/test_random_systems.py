@@ -103,12 +103,16 @@ def test_what_does_not_hold_is_found():
 
 @pytest.mark.parametrize("devices", [pytest.param(3, marks=pytest.mark.slow), 4])
 def test_a_lane_is_the_same_on_any_number_of_devices(devices):
-    structures = FEW[:2]
+    structures = FEW[:1]
     code = f"import json, random_systems; print(json.dumps(random_systems.digests({structures})))"
     here = Path(random_systems.__file__).parent
     root = here.parent
     paths = os.pathsep.join(filter(None, [str(here), str(root), os.environ.get("PYTHONPATH")]))
-    environment = os.environ | {"JAX_NUM_CPU_DEVICES": str(devices), "PYTHONPATH": paths}
+    environment = os.environ | {
+        "JAX_NUM_CPU_DEVICES": str(devices),
+        "PYTHONPATH": paths,
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+    }
     told = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, cwd=root
     )

@@ -143,6 +143,7 @@ def frequencies(mask, parts: int) -> list[float]:
     return [float(np.mean(np.asarray(mask) >> part & 1)) for part in range(parts)]
 
 
+@pytest.mark.slow
 def test_with_fixed_metrics_its_shares_are_those_of_weighted_hashing():
     lanes, weights = 20_000, [3.0, 1.0, 2.0]
     sectors = np.random.default_rng(1).permutation(2**20)[:lanes] * BLOCK
@@ -156,6 +157,7 @@ def test_with_fixed_metrics_its_shares_are_those_of_weighted_hashing():
     assert set(np.unique(ours)) == {1, 2, 4}
 
 
+@pytest.mark.slow
 def test_of_a_code_as_many_as_it_needs_by_successive_sampling():
     """For writes by what is seen of writes."""
     lanes, weights = 20_000, [8.0, 4.0, 2.0, 1.0]

@@ -127,6 +127,7 @@ class AtRandom(AsManyAsNeeded):
         return bit(below(view.word, view.parts)), private
 
 
+@pytest.mark.slow
 def test_random_of_two_shortens_queues_as_sampling_two_does():
     """Four servers, busy four fifths of the time, mean responses: the own scheme does as `ShortestQueue(2)` does, within
     four standard errors of independent draws, and both far better than one at random (Mitzenmacher 2001)."""

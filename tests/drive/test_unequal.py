@@ -51,6 +51,7 @@ def assert_close(ours, theirs):
 smallest = min(MEMBERS, key=lambda member: member.cylinders)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, derandomize=True)
 @given(st.integers(0, 2**32 - 1))
 def test_each_brick_is_its_member(seed):

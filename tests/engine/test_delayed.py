@@ -29,6 +29,8 @@ from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests, RecordedArrivals, Requests
 from storagekit.write import Background, Pending, recovery
 
+pytestmark = pytest.mark.optimized
+
 DRIVE = ideal_drive(full_seek=4e-3, revolution=6e-3, cylinders=40, sectors_per_track=32)
 UNIT = 32
 UNITS = 3  # stripe units that are asked for

@@ -45,7 +45,10 @@ def changed(tab, drag, said: str, chart: str) -> float:
     return time.monotonic() - began
 
 
-@pytest.mark.parametrize("page", PAGES)
+# one page is enough to see that kernel, widgets and charts work together; the pages' own cells run in test_notebooks.py
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[] if page == "lay_out_an_array" else pytest.mark.slow) for page in PAGES]
+)
 def test_a_page_runs_and_answers_a_drag(jupyterlab, tab, page, record_property):
     tab.goto(jupyterlab(page))
     tab.wait_for_selector("text=/\\| Idle/", timeout=_FIRST)

@@ -107,6 +107,7 @@ def test_the_bound_and_what_holds_streams_back_are_said():
     assert said.startswith("No bound") and "its minimum share of brick A" in said
 
 
+@pytest.mark.slow
 def test_nodes_of_several_speeds_have_a_row_for_each_protocol_and_say_who_is_soonest():
     board = lab.page("adaptive").board()
     shown = board.shown(begun(board) | {"rate": 50})

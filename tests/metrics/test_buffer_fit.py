@@ -12,6 +12,8 @@ from storagekit.metrics.measured_drive import buffered_service
 from storagekit.units import MS
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
+pytestmark = pytest.mark.optimized
+
 DRIVE = load_drive("cheetah9lp")
 
 

@@ -57,6 +57,7 @@ def test_the_true_mean_is_within_what_was_asked_for_about_as_often_as_that_says(
     assert sum(abs(one / truth - 1) <= 0.05 for one in found) >= 16
 
 
+@pytest.mark.slow
 def test_each_point_stops_by_itself_whatever_is_beside_it():
     axes = {"load": [0.3, 0.8]}
     both = sweep(queue, axes, seeds=8, requests=FIRST, precision=0.05, allow_held_up=True)

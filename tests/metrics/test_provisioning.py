@@ -51,6 +51,7 @@ def test_a_sweep_over_numbers_of_drives_is_one_batch():
     assert len(list(groups([loop(slots=64), loop(slots=128)]))) == 2  # slots that were asked for stay
 
 
+@pytest.mark.slow
 def test_slots_grow_until_no_arrival_waits_outside():
     """At once answered writes leave the loop and keep their slots: 40% writes to 8 copies need more than are tried first."""
     system = System(load_drive("atlas10k"), Replicas(8), Hashing(), SATF(), AtOnce())

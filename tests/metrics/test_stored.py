@@ -101,6 +101,7 @@ def test_a_single_lane_that_is_left_is_none_that_runs_alone(tmp_path, monkeypatc
     assert_same_bytes(alone, sweep(build, {"depth": [4]}, **effort))
 
 
+@pytest.mark.slow
 def test_systems_of_other_sizes_leave_what_is_there(tmp_path):
     """With three drives provided for in place of two, and bricks that are not numbers."""
     two = sweep(build, {"copies": [1, 2]}, **EFFORT, store=tmp_path)
@@ -164,6 +165,7 @@ def test_another_parameter_is_another_point(tmp_path, other):
     assert counts(sweep(simple, axes, **effort, store=tmp_path)) == (2, 0)
 
 
+@pytest.mark.slow
 def test_another_version_is_another_point(tmp_path, monkeypatch):
     sweep(simple, {}, **EFFORT, store=tmp_path)
     made = contents.made_with()

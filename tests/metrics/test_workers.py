@@ -162,6 +162,7 @@ def compiled() -> int:
     return len(jax.missed)
 
 
+@pytest.mark.slow
 def test_a_structure_is_compiled_once_for_all_workers_of_a_machine(cluster, small, monkeypatch, tmp_path):
     """With an empty cache, by one of three workers; the others find it there."""
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "cache"))
@@ -195,6 +196,7 @@ def test_workers_with_other_versions_are_refused(cluster, monkeypatch):
         sweep(build, AXES, **EFFORT, client=client)
 
 
+@pytest.mark.slow
 def test_a_lost_cluster_is_one_line_and_what_ended_is_kept(cluster, small, tmp_path, monkeypatch):
     """The scheduler is killed after the first of twelve pieces."""
     result = workers._result
@@ -223,6 +225,7 @@ def test_local_workers_share_the_cores(here, small):
         assert_same_bytes(sweep(build, AXES, **EFFORT, client=client), here)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="needs a checkout, this is an installed package")
 def test_the_example_of_the_document_runs(cluster, tmp_path):
     """As typed, where the scheduler's file is."""

@@ -12,6 +12,8 @@ from storagekit.papers.dsfq.sharing import B, _first_below, _last_below
 from storagekit.papers.effort import Effort
 from storagekit.reproduce.claims import load_claims
 
+pytestmark = pytest.mark.optimized
+
 SMALL = dsfq.ShareEffort(seeds=3, seconds=8.0)
 CLAIMS = {claim.id: claim for claim in load_claims("dsfq")}
 
@@ -69,6 +71,7 @@ def test_the_volumes_of_a_brick_are_all_over_it():
     assert scenario.arrivals.volume == PART * DISKS and scenario.system.drives == DISKS
 
 
+@pytest.mark.slow
 def test_g_gets_its_share_of_one_brick_and_no_more():
     data = dsfq.fig8(SMALL, threads=[0, 4, 8, 12, 15, 18, 20], depths=[dsfq.DEPTH])
     rows = told(dsfq.fig8_findings(data))
@@ -103,6 +106,7 @@ def test_striped_requests_hold_one_another_back():
     np.testing.assert_allclose(of_g / of_g.mean(), 1, atol=0.06)
 
 
+@pytest.mark.slow
 def test_the_hybrid_leaves_g_its_minimum():
     data = dsfq.fig12(SMALL, threads=[0, 2, 30])
     rows = told(dsfq.fig12_findings(data))
@@ -129,6 +133,7 @@ def test_sinusoids_under_every_policy():
     assert float(apart.sel(policy="total")) < float(apart.sel(policy="single brick")) / 3
 
 
+@pytest.mark.slow
 def test_more_coordinators_leave_the_totals_as_they_are():
     data = dsfq.fig11(SMALL, threads=[0, 5, 30], coordinators=[1, 4])
     assert set(told(dsfq.fig11_findings(data))) == {"fig11.tighter"}

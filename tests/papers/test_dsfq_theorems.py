@@ -16,6 +16,8 @@ from storagekit.papers.dsfq.search import BOUNDS, FULL, SearchEffort, searched
 from storagekit.papers.dsfq.settings import BRICKS, MOST_THREADS, NAMES, STREAMS, Settings, total
 from storagekit.papers.dsfq.watching import Sent, watched
 
+pytestmark = pytest.mark.optimized
+
 SMALL = SearchEffort(settings=128, rounds=1, children=25, parents=4)
 
 
@@ -170,6 +172,7 @@ def test_one_brick_under_total_is_shared_as_by_itself():
     assert (data.alike < data.requests).where(~one, False).any()
 
 
+@pytest.mark.slow
 def test_a_coordinator_for_each_brick_hides_what_went_elsewhere():
     """1,500 sectors a second: 750 each, or half of A each and all of B to f."""
     service = theorems.partition(SMALL).service.mean("seed")
@@ -177,6 +180,7 @@ def test_a_coordinator_for_each_brick_hides_what_went_elsewhere():
     np.testing.assert_allclose(service.sel(coordinators="by brick"), [1000, 500], rtol=0.01)
 
 
+@pytest.mark.slow
 def test_nobody_falls_below_a_minimum():
     data = promises.minimums(SMALL)
     assert (data.share <= 1).all() and float(data.share.max()) > 0.2
@@ -211,6 +215,7 @@ def test_use_it_or_lose_it_holds_on_one_brick():
     assert promises._use_or_lose(data).measured is False
 
 
+@pytest.mark.slow
 def test_few_requests_break_theorem_4():
     data = fewest.counterexample(SMALL)
     of = data.attrs

@@ -6,6 +6,8 @@ from helpers import assert_refused
 
 from storagekit.papers.dsfq.what_if import two_streams, what_if
 
+pytestmark = pytest.mark.optimized
+
 ASKED = {
     "weight_f": 1.0,
     "weight_g": 1.0,

@@ -36,6 +36,8 @@ from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.workload.reuse import hit_rates
 from storagekit.write import ReceivingBrick
 
+pytestmark = pytest.mark.optimized
+
 TINY = TraceEffort(seeds=2, requests=2**12, wide=2**12)
 TRACES = ("sap", "cello2002", "websearch", "financial")
 
@@ -275,6 +277,7 @@ def test_hashed_memories_hit_as_exact_caches_would(sap):
     assert float(sap.whole.hit_rate.sel(run="equal: Hashing").mean()) == pytest.approx(exact, abs=0.005)
 
 
+@pytest.mark.slow
 def test_a_system_of_many_bricks_keeps_blocks_apart():
     data = dsptf.table3(TINY, traces=["financial"], bricks=8)
     assert data.attrs["duplicates"] == 0
@@ -364,6 +367,7 @@ def test_an_exhibit_takes_a_readers_own_row():
     assert {row["scheme"] for row in drawn_rows(spec) if row.get("series") == "paper"} <= {"Hashing"}
 
 
+@pytest.mark.slow
 def test_traces_run_under_a_readers_own_scheme():
     """As one more member of the dispatcher that is a number, so that the paper's keep theirs; on every system."""
     own = {"mine": RandomOfTwo()}
@@ -381,6 +385,7 @@ def test_traces_run_under_a_readers_own_scheme():
     assert float(found.response.sel(run="equal: mine").mean()) > 0 and bool((found.requests == 2**10).all())
 
 
+@pytest.mark.slow
 def test_systems_are_run_apart_and_gaps_are_the_samples_own():
     runs = settings(4000, 100.0, ("equal", f"changing, {MEANINGS[-1]}"))
     assert {name.split(": ")[0] for name in runs} == {"equal", f"changing, {MEANINGS[-1]}"} and len(runs) == 7

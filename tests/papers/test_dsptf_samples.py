@@ -26,6 +26,8 @@ from storagekit.units import KB, MB, SECTOR
 from storagekit.workload.reuse import hit_rates
 from storagekit.workload.trace import read
 
+pytestmark = pytest.mark.optimized
+
 # of the SPC traces' clock, s
 TICK = 6.5536e-3
 TINY = TraceEffort(seeds=1, requests=2**12, wide=2**12)
@@ -91,6 +93,7 @@ def test_simulated_memories_hit_as_exact_ones_do():
     assert exact < hashed_hit_rate(given) - 0.03
 
 
+@pytest.mark.slow
 def test_the_exhibit_has_every_scheme_and_layout():
     data = table3_luns(TINY, traces=["financial"], layouts=2)
     assert data.sizes == {"trace": 1, "scheme": 4, "order": 2, "layout": 2, "fall": 2}

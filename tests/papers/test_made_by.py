@@ -8,6 +8,8 @@ from storagekit.papers import ars, dsfq, dsptf, srarray, swift
 from storagekit.papers.dsfq.search import SearchEffort
 from storagekit.reproduce.provenance import KEYS, NONE, UNTOLD, whole
 
+pytestmark = pytest.mark.optimized
+
 ARS, DSFQ, DSPTF, SRARRAY, SWIFT = (type(paper.effort("quick", 0)) for paper in (ars, dsfq, dsptf, srarray, swift))
 SMALL = {"seeds": 2, "requests": 128}
 SR = SRARRAY(**SMALL, windows=1, rate_requests=128, table=16, loop_requests=128, questions=2)

@@ -22,6 +22,8 @@ from storagekit.reproduce.claims import load_claims
 from storagekit.units import KB, MB, MS
 from storagekit.workload.trace import request_trace
 
+pytestmark = pytest.mark.optimized
+
 TINY = replace(effort("quick"), windows=1, requests=150, rate_requests=300, seeds=2, loop_requests=300)
 
 
@@ -178,6 +180,7 @@ def test_small_runs_answer_every_claim_that_needs_no_trace():
     assert set(found) == {claim.id for claim in load_claims("srarray") if claim.id.startswith(prefixes)}
 
 
+@pytest.mark.slow
 def test_memory_answers_what_its_size_holds_of_the_whole_trace():
     """Hits are those of an LRU cache that has seen all that came before the window; what hits costs no time."""
     data = srarray.fig11(replace(TINY, requests=400), memory=(0, 64 * MB, 4_096 * MB))
@@ -232,6 +235,7 @@ def test_a_full_table_is_judged_by_what_is_written_before_and_after(filling, aft
     assert delayed_findings(small, full)[0].holds is holds
 
 
+@pytest.mark.slow
 def test_a_small_table_fills_and_is_then_written_from():
     full = srarray.full_table(replace(TINY, loop_requests=200), table=300)
     assert float(full.filling.max()) < 1.5 and float(full.full.min()) > 2.8

@@ -23,6 +23,8 @@ from storagekit.papers.swift.reads import RANDOM, reads
 from storagekit.reproduce.claims import load_claims
 from storagekit.reproduce.scorecard import score
 
+pytestmark = pytest.mark.optimized
+
 EXHIBITS = tuple(f"swift.table{number}." for number in (1, 2, 3, 4))
 
 

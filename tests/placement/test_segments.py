@@ -335,6 +335,7 @@ def test_only_drives_of_a_raid_5_write_twice():
     assert not np.any(Segments([Node(2)], [Volume(512, 512, 1)]).sweep(DRIVE, jnp.zeros(1, jnp.int32)))
 
 
+@pytest.mark.slow
 def test_in_the_engine_a_raid_5_of_a_node_answers_as_one(unfold, recorded):
     """Two reads, and two writes of data and parity each, platters at 0: the same answers and accesses as of the layout."""
     arrivals = {read: recorded([0.0, 0.3], sector=[1000, 300], sectors=4, read=read) for read in (True, False)}
@@ -348,6 +349,7 @@ def test_in_the_engine_a_raid_5_of_a_node_answers_as_one(unfold, recorded):
         assert told[0] == told[1] and len(told[0][0]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", [True, False], ids=["reads", "writes"])
 def test_nodes_of_unequal_drives_serve_them(read):
     """Tables I and II, wrapped, in a loop of eight: a read takes an access of one copy or of two fragments, a write one of

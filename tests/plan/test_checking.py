@@ -13,6 +13,8 @@ from storagekit.plan.sizing import size_array
 from storagekit.plan.sr_array import best_sr_array
 from storagekit.units import MS
 
+pytestmark = pytest.mark.optimized
+
 PLAIN = DriveFigures(12 * MS, 8 * MS, 2 * MS)
 
 
@@ -31,6 +33,7 @@ def test_an_answer_is_checked_in_the_order_of_its_ranking():
     assert len(found["attrs"]["seeds"]) == 16
 
 
+@pytest.mark.slow
 def test_background_writes_of_one_request_at_a_time_cost_one_copy():
     """The latency is that of reads; that a copy under way is not interrupted, the planner leaves out."""
     answer = best_sr_array(PLAIN, 12, read_share=0.5, background=1.0, queue=1, locality=3)

@@ -36,6 +36,8 @@ from storagekit.plan.keeping.checked import Checked, SchemeCheck
 from storagekit.plan.keeping.trials import random_needs, ranking_against_simulation
 from storagekit.units import KB, MS
 
+pytestmark = pytest.mark.optimized
+
 TB = 1e12
 DRIVE = load_drive("toshiba_mg10_20tb")
 SCENARIO = {"data": 60 * TB, "size": 64 * KB, "read_share": 0.7}
@@ -132,6 +134,7 @@ def test_what_has_no_formula_is_simulated_and_stands_beside_what_has():
     assert answer.table.basis.sel(scheme=seen.name) == "simulated"
 
 
+@pytest.mark.slow
 def test_a_simulated_scheme_that_cannot_keep_up_is_refused_as_its_formula_is():
     """Of 112 writes of a part of a sector that four disks bear, 118 come."""
     mine = Protocols(dispatchers=(("mine", Hashing()),))
@@ -223,6 +226,7 @@ def test_what_comes_too_fast_for_the_mean_is_refused_up_to_saturation():
         assert not answer.feasible, share
 
 
+@pytest.mark.slow
 def test_partly_written_sectors_and_mixed_sizes_are_as_simulated():
     """512 bytes on sectors of 4 KB take a revolution more to write; all copies of a write of 4 MB have 4 MB."""
     for size in (512.0, {4 * KB: 0.8, 4096 * KB: 0.2}):

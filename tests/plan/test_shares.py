@@ -10,6 +10,8 @@ import storagekit as sk
 from storagekit.plan import Stream, shares
 from storagekit.plan.sharing_question import Policy
 
+pytestmark = pytest.mark.optimized
+
 TWO = [6e6, 6e6]
 F, G = Stream(weight=1, bricks=[0]), Stream(weight=1, bricks=[0, 1])
 

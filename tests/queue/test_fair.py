@@ -174,6 +174,7 @@ def test_every_brick_serves_in_the_order_of_the_tags(delay, coordinators):
             np.testing.assert_array_equal(found, order)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     seed=st.integers(0, 2**31 - 1),

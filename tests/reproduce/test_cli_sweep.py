@@ -52,6 +52,7 @@ def test_a_sweep_is_printed_written_and_kept(storagekit, file, tmp_path):
         assert_same_bytes(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_workers_write_the_same_bytes(storagekit, file):
     """With a class of the file's own, and nothing but what it says on stderr."""

@@ -15,6 +15,8 @@ from storagekit.papers.ars.failing import SETTLES
 from storagekit.papers.ars.what_if import what_if
 from storagekit.papers.effort import Effort
 
+pytestmark = pytest.mark.optimized
+
 SMALL = Effort(seeds=2, requests=300)
 EQUAL = {f"speed_{node}": 1.0 for node in range(4)}
 
@@ -60,6 +62,7 @@ def test_reads_of_each_volume_are_served_where_it_is():
     np.testing.assert_allclose(data.response.sel(volume="replicated"), alone, rtol=0.02)
 
 
+@pytest.mark.slow
 def test_a_figure_takes_a_readers_own_row():
     """Beside the paper's, each of which knows the volumes; its reads are served where they lie."""
     mine, volumes = RandomOfTwo(), layout()
@@ -97,6 +100,7 @@ def test_writes_are_on_as_many_disks_as_make_the_data():
         assert int(data.later.sel(volume=volume, nodes=copies)) == int(data.later.sel(volume=volume).sum())
 
 
+@pytest.mark.slow
 def test_what_if_shares_are_equal_at_random_and_follow_speed_under_ars():
     data = what_if(**EQUAL | {"speed_3": 0.5}, needed=1, rate=150.0, window=1.0)
     np.testing.assert_allclose(data.share.sum("brick"), 1)
