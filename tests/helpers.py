@@ -4,8 +4,9 @@ import html
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -133,3 +134,12 @@ def leaves(command, *before: str):
         return
     for name, one in inner.items():
         yield from leaves(one, *before, name)
+
+
+def slow_but(kept: Collection[Any], values: Iterable[Any]) -> list[Any]:
+    """Return the values of a test's parameter, all but those `kept` marked slow; tuples are values of several parameters."""
+
+    def slow(value: Any) -> Any:
+        return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow)
+
+    return [value if value in kept else slow(value) for value in values]

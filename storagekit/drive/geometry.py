@@ -180,6 +180,8 @@ def zone_number(
     return _last_not_above(jnp.concatenate([shape.first_sector for shape in shapes]), sector, begin, end)
 
 
+# compiled by itself for callers outside the engine: a loop is compiled again with each eager call
+@jax.jit
 def _last_not_above(
     firsts: Int[Array, "zone"],
     sector: Int[AnyArray, "*#row"],

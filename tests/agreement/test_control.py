@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from helpers import slow_but
 
 from storagekit.dispatch import DSPTF, Hashing, central
 from storagekit.drive import load_drive
@@ -89,15 +90,13 @@ def assert_agree(scalar, scheme, reading, read_share, replicas, latency=0.0):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize(
-    "reading", ["at once", *(pytest.param(one, marks=pytest.mark.slow) for one in READINGS if one != "at once")]
-)
+@pytest.mark.parametrize("reading", slow_but({"at once"}, READINGS))
 def test_mostly_reads(scalar, scheme, reading):
     assert_agree(scalar, scheme, reading, 0.9, (8,))
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("reading", ["first", "receiving", "all"])
+@pytest.mark.parametrize("reading", slow_but({"receiving", "all"}, ["first", "receiving", "all"]))
 def test_two_thirds_reads(scalar, scheme, reading):
     assert_agree(scalar, scheme, reading, 0.67, (2, 3, 8))
 
@@ -150,7 +149,7 @@ WITNESS_GAINS = {
 WITHIN = 0.02
 
 
-@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("reading", slow_but({"at once", "first"}, READINGS))
 def test_the_witness_of_the_design(reading):
     dsptf, hashing = (engine(scheme, reading, 0.9, (8,)) for scheme in SCHEMES)
     found = (dsptf[0][0], dsptf[1][0] * 1e3, hashing[0][0], hashing[1][0] * 1e3)

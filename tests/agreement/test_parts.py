@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
-from helpers import responses
+from helpers import responses, slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import lil_matrix
@@ -184,13 +184,13 @@ def test_the_oracles_know_their_limits():
     assert shortest_of(8, 2, 0.5, 5) == pytest.approx(sum(0.5 ** (2**i - 2) for i in range(1, 6)), rel=0.06)
 
 
-@pytest.mark.parametrize("choices", [2, 3])
+@pytest.mark.parametrize("choices", slow_but({2}, [2, 3]))
 def test_join_the_shortest_of_d(choices):
     mean, error = simulated(ShortestQueue(choices))
     assert abs(mean - shortest_of(SERVERS, choices, LOAD, 6)) < 4 * error < 0.06
 
 
-@pytest.mark.parametrize("choices", [2, 4, SERVERS])
+@pytest.mark.parametrize("choices", slow_but({2}, [2, 4, SERVERS]))
 def test_redundancy_d_cancelled_at_the_start(choices):
     mean, error = simulated(Redundant(choices))
     assert abs(mean - least_work(SERVERS, choices, LOAD)) < 4 * error < 0.06

@@ -129,6 +129,7 @@ def test_the_mirrors_read_latency_is_below_its_sr_arrays():
     assert np.all(mirror.response.mean("seed") < 0.97 * spread.response.mean("seed"))
 
 
+@pytest.mark.slow
 def test_masked_writes_are_like_reads():
     """Two requests a second: all copies but the first are written in between, and p is 1 (equation 9)."""
 

@@ -355,7 +355,8 @@ def assert_lane_is_single(lanes: list[Ran], scenario: Scenario, log):
     assert not np.array_equal(other.reports.answered.response, ours.reports.answered.response)
 
 
-@pytest.mark.parametrize("dispatch", [pytest.param(DSPTF(1e-3), marks=pytest.mark.slow), Hashing()], ids=named)
+@pytest.mark.parametrize("dispatch", [DSPTF(1e-3), Hashing()], ids=named)
+@pytest.mark.slow
 def test_jit_changes_nothing(dispatch, unfold):
     """128 events, compiled and operation by operation."""
     open_loop = Scenario(

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 import pytest
+from helpers import slow_but
 from jaxtyping import Array
 
 from storagekit.claims import Lossy
@@ -72,7 +73,9 @@ def test_a_stop_that_never_comes_holds_nobody_up():
 
 
 @pytest.mark.parametrize(
-    "completion", [AtOnce(), FirstCopy(), ReceivingBrick(), AllCopies()], ids=lambda c: type(c).__name__
+    "completion",
+    slow_but([AllCopies()], [AtOnce(), FirstCopy(), ReceivingBrick(), AllCopies()]),
+    ids=lambda c: type(c).__name__,
 )
 def test_time_goes_forward_around_stops(completion):
     """Stops at the start, in the middle, twice as short as a service, and for ever, under every dispatcher."""
@@ -105,6 +108,7 @@ def test_lost_claims_and_delayed_writes_leave_no_slot_behind(placement):
     assert np.max(-slots.born, where=kept, initial=0.0) < 30
 
 
+@pytest.mark.slow
 def test_a_lane_is_the_same_in_any_company():
     """Alone, and beside lanes that take far longer."""
 

@@ -75,6 +75,7 @@ def test_each_brick_is_its_member(seed):
         assert_close(mine.at_speed(*slow).transfer(target), member.at_speed(*slow).transfer(target))
 
 
+@pytest.mark.slow
 def test_bricks_side_by_side_are_each_their_own():
     """One row for each brick, as the engine asks when a request enters and when time passes."""
     arm, angle, sector, sectors, reads = columns(smallest, 5)

@@ -290,7 +290,7 @@ def drained(name, layout, table, early, seed, read_share, gap, crashes=12, **mor
     return Disks(past, early, at, seed).replay()
 
 
-@settings(max_examples=40, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(**settings_of_a_run, read_share=st.floats(0, 0.8), gap=st.floats(1e-4, 2e-2))
 def test_an_open_stream_drains_and_no_stale_copy_survives(layout, table, early, seed, read_share, gap):
     disks = drained("heuristic", layout, table, early, seed, read_share, gap)

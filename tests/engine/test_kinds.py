@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from helpers import slow_but
 
 from storagekit.dispatch import DSPTF, Hashing
 from storagekit.drive import Drive, Mixed, load_drive
@@ -78,7 +79,7 @@ def test_kinds_in_a_sweep():
     assert float(seen.response.isel(order=0).mean()) != float(seen.response.isel(order=1).mean())
 
 
-@pytest.mark.parametrize("name", ["hashing", "degraded"])
+@pytest.mark.parametrize("name", slow_but({"degraded"}, ["hashing", "degraded"]))
 def test_equal_kinds_are_one(name):
     system = SYSTEMS[name]
     assert_alike(sums(system(Mixed([ATLAS] * 3, OF_BRICKS))), sums(system(ATLAS)))

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,7 +53,7 @@ SYSTEMS = {
 }
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", slow_but({"mirrors, delayed writes", "copies, D-SPTF"}, SYSTEMS))
 def test_64_bits_answer_as_32_do(name, monkeypatch):
     """The same trace on the same drives, as if these were too large for 32 bits: the same response times."""
     trace = read(data_path("samples", "small.spc")).take(np.arange(400))

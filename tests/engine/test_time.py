@@ -92,6 +92,7 @@ def test_a_trace_ends_when_its_last_request_is_answered(recorded):
     assert len(responses(Scenario(system, arrivals))) == COUNT
 
 
+@pytest.mark.slow
 def test_a_lane_that_is_done_does_not_stop_the_others(recorded):
     """The same 6000 requests at leisure and in a hurry: one lane needs more events than the other."""
     count = 6000

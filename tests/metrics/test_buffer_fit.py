@@ -77,6 +77,7 @@ def test_figures_of_a_drive_file_come_back():
         assert figures[0] == pytest.approx(figures[1], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_what_a_log_does_not_tell_is_kept():
     """Reads alone: the overheads of writes, and the bus's time of a written sector."""
     trace = stream(600)

@@ -68,6 +68,7 @@ def test_it_is_found_in_seconds_of_runs_in_seconds():
     assert found.equals(simulate(queue(0.5), seconds=20.0, warm_up=float(found.warm_up)))
 
 
+@pytest.mark.slow
 def test_each_point_has_its_own_whatever_is_beside_it():
     both = sweep(queue, {"load": [0.3, 0.9]}, seeds=3, requests=4000, allow_held_up=True)
     for load in (0.3, 0.9):

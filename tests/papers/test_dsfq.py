@@ -86,6 +86,7 @@ def test_a_smaller_depth_gives_g_its_share_sooner():
     assert float(rate.sel(depth=4).mean()) > 0.95 > 0.7 > float(rate.sel(depth=dsfq.DEPTH).mean())
 
 
+@pytest.mark.slow
 def test_of_what_g_gets_on_b_f_gets_its_share_back_on_a():
     data = dsfq.fig9(SMALL, threads=[0, 2, 10, 30])
     rows = told([*dsfq.fig9_findings(data), *dsfq.theorem3_findings(data)])

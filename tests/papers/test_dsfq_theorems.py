@@ -47,6 +47,7 @@ def sent_by(log, stream: int) -> tuple[np.ndarray, np.ndarray]:
     return log.sent.brick[mine, 0], log.sent.cost[mine, 0]
 
 
+@pytest.mark.slow
 def test_a_thread_goes_round_its_bricks():
     """Two requests to A, one to C, again and again, from the second on; costs between the two given."""
     low, high = np.full((STREAMS, BRICKS), 3), np.full((STREAMS, BRICKS), 9)

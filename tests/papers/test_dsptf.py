@@ -334,6 +334,7 @@ def test_table4_at_full_and_half_speed():
     assert float(half.sel(scheme="D-SPTF", brick=0)) > 1.6 * float(half.sel(scheme="D-SPTF", brick=1))
 
 
+@pytest.mark.slow
 def test_a_loop_with_a_failing_brick_loses_nothing():
     data = dsptf.failing(dsptf.Effort(seeds=2, requests=4000), timeouts=(0.1,))
     assert float(data.outstanding.min()) > data.attrs["loop"] - 0.25

@@ -60,6 +60,7 @@ def test_one_group_with_one_parity_is_raid_5(disks, unit, sector, read):
     assert int(ours.capacity(DRIVE)) == int(theirs.capacity(DRIVE))
 
 
+@pytest.mark.slow
 def test_a_small_write_takes_a_revolution_more_on_every_drive_that_it_needs(unfold, recorded):
     """Platters at 0, sector 1000: the drives wait 100 ms for it, read it in 0.1 and come by again 409.6 ms later."""
     for parities in (1, 2, 3):

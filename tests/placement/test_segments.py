@@ -120,7 +120,7 @@ def address(target) -> np.ndarray:
     return np.asarray(target.cylinder) * TRACK + np.rint(np.asarray(target.angle) * TRACK).astype(int) % TRACK
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(
     clusters.flatmap(lambda nodes: st.tuples(st.just(nodes), volumes_on(nodes))),
     st.booleans(),
@@ -169,7 +169,7 @@ def test_every_part_lies_where_the_program_finds_it(both, wraps, whole_blocks, d
         assert [int(of[i]) for of in on] == list(held.values())
 
 
-@settings(max_examples=40, derandomize=True)
+@settings(max_examples=20, derandomize=True)
 @given(clusters.flatmap(lambda nodes: st.tuples(st.just(nodes), volumes_on(nodes))))
 def test_no_two_parts_share_a_sector(both):
     """Every sector of every part has a drive and an address to itself, and none of them is of parity; on the drive."""
@@ -232,6 +232,7 @@ def included(weights: list[float], count: int) -> np.ndarray:
     return chance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_nodes_are_drawn_by_what_they_hold(count):
     """10,000 segments on nodes of 16, 24 (RAID 5, less a unit a drive), 80 and 40 thousand sectors: four standard errors
@@ -294,6 +295,7 @@ def test_the_volumes_of_the_paper_fit_scaled_or_wrapped():
     assert int(wrapped.capacity(PAPER)) * SECTOR == pytest.approx(300e9, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_raid_5_of_a_node_is_a_raid_5():
     """One volume of one part on one node: drives and address of data and parity, and what a write takes."""
     ours, theirs = Segments([Node(5, True)], [Volume(2**14, 2**12, 1)]), RAID5(5)

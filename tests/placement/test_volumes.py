@@ -51,7 +51,7 @@ def filled(values) -> np.ndarray:
     return np.pad(values, (0, LENGTH - values.size))
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(sets_of_bricks, shapes)
 def test_every_sector_of_every_volume_has_a_place_of_its_own(bricks, shape):
     unit, rows = shape
@@ -65,7 +65,7 @@ def test_every_sector_of_every_volume_has_a_place_of_its_own(bricks, shape):
     assert list(found)[: len(expected)] == expected
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(sets_of_bricks, shapes, st.data())
 def test_the_pieces_of_a_request_are_its_sectors(bricks, shape, data):
     """Each touched brick has one piece, of the sectors that the oracle puts there; across volumes too, up to the last."""

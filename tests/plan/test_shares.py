@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from helpers import assert_refused
+from helpers import assert_refused, slow_but
 
 import storagekit as sk
 from storagekit.plan import Stream, shares
@@ -124,7 +124,7 @@ CASES: dict[str, tuple[list[float], dict[str, Stream], Policy, float]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_but({"hybrid"}, CASES))
 def test_the_simulation_agrees(name):
     """On bricks of different speeds."""
     bricks, streams, policy, within = CASES[name]

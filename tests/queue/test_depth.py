@@ -57,6 +57,7 @@ def test_two_drives_to_a_brick_share_its_depth(event_log):
     assert len(np.unique(reports.answered.number[reports.answered.number >= 0])) >= 300
 
 
+@pytest.mark.slow
 def test_bricks_of_independent_drives_are_queues_of_their_own():
     """Four servers in two bricks: of exponential requests hashed to them each is an M/M/1 queue."""
     server, service, load = RateServer(1000 / (10 * MS), capacity=2**24), 10 * MS, 0.6

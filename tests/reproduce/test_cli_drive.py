@@ -165,6 +165,7 @@ def test_streams_measured_on_real_drives(storagekit, file, drive, apart, theirs)
     assert classes["all"]["demerit_ms"] < 1.5 * theirs
 
 
+@pytest.mark.slow
 def test_a_drive_is_fitted_from_a_curve_that_is_wrong(storagekit, tmp_path):
     """From seeks a fifth too long to within 3% of those that were measured, over the middle of the arm's way; the file that
     is written is a drive."""

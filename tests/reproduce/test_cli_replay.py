@@ -43,6 +43,7 @@ def told(*arguments) -> dict:
     return json.loads(run("--write", "at-once", "--json", *arguments).stdout)
 
 
+@pytest.mark.slow
 def test_bricks_with_memory_answer_sooner_and_slow_ones_later():
     plain, quick, slow = told(), told("--cache-mb", "64"), told("--slow", "1=0.5")
     assert quick["response_mean_ms"] < plain["response_mean_ms"] < slow["response_mean_ms"]

@@ -269,7 +269,7 @@ def assert_buffers_are_their_rows(run: Past, at: int, system: System, requests: 
             assert not waits or filled[drive] * units.SECTOR >= float(system.write.buffer)
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(
     name=st.sampled_from(list(CASES)),
     which=st.integers(0, 5),

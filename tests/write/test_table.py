@@ -173,7 +173,7 @@ def test_nothing_copies_the_table(lanes):
     assert len(copies) <= 1, copies
 
 
-@pytest.mark.parametrize("schedule", [SATF(), FCFS()], ids=["SATF", "FCFS"])
+@pytest.mark.parametrize("schedule", [SATF(), pytest.param(FCFS(), marks=pytest.mark.slow)], ids=["SATF", "FCFS"])
 def test_a_lane_is_a_run_of_its_own(schedule):
     """Rows that are covered, moved and forced in some lanes and not in others."""
     scenario = written_over(420, table=20, schedule=schedule)
