@@ -16,7 +16,7 @@ from storagekit.analytic.array.positioning import spindle
 from storagekit.drive import ideal_drive, load_drive
 from storagekit.errors import InputError
 from storagekit.plan import RLOOK, RSATF, DriveFigures, Latency, Layout, Throughput, rank_many
-from storagekit.plan.sr_array import best_sr_array
+from storagekit.plan.sr_array import _order, best_sr_array
 from storagekit.units import MS
 
 S, R, T = 10 * MS, 6 * MS, 2 * MS
@@ -139,6 +139,11 @@ def test_the_assumptions_name_the_regime(scheduler, assumed):
     assert any(assumed in line for line in answer.assumptions)
     assert any("8 requests for each disk" in line for line in answer.assumptions)
     assert any(line.startswith("25% of the writes") for line in answer.assumptions)
+
+
+def test_of_scores_that_only_rounding_tells_apart_the_one_with_fewer_mirrors_comes_first():
+    score, mirrors = np.array([1.0, 1.0 - 1e-13, 0.9, 1.0]), np.array([2, 3, 4, 1])
+    assert _order(score, mirrors).tolist() == [2, 3, 0, 1]
 
 
 def test_half_foreground_writes_leave_pure_striping():

@@ -99,6 +99,15 @@ def test_a_throughput_goal_is_what_the_best_layout_gives(rate, queue, read_share
         assert answer.throughput == pytest.approx(max(one.throughput for one in layout.ranking))
 
 
+def test_data_of_a_part_of_a_disk_needs_the_whole_disk():
+    """10.5 drives of data do not fit on 10 disks, and 21 of mirrors do not fit on 20."""
+    for data, mirrors, most in ((10.5, 1, 10), (10.25, 2, 20)):
+        goal = ThroughputGoal(100, 8)
+        answer = size_array(PLAIN, goal, read_share=1.0, data=data, mirrors=mirrors, most_disks=most)
+        assert not answer.feasible and answer.binding.constraint.startswith("capacity")
+        assert answer.binding.remedy == f"allow {most + 1} disks"
+
+
 def test_capacity_and_mirrors_decide_where_the_goal_is_easy():
     answer = size_array(PLAIN, ThroughputGoal(10, 8), read_share=1, data=3.4, mirrors=2)
     assert answer.disks == 8
