@@ -59,6 +59,13 @@ def test_a_read_is_sent_again_where_too_few_of_those_asked_are_alive(dispatch, r
     assert ByNumber((Everyone(), dispatch), 1).fails(mask(routed), count * 0, mask(alive), count).tolist() == [[fails]]
 
 
+@pytest.mark.parametrize("dispatch", NO_MORE, ids=named)
+def test_a_read_that_is_sent_again_goes_to_one_part_that_is_alive_or_under_ars_to_the_rest(dispatch):
+    """ARS sends it to the nodes that it was not sent to before (ars, section 4.5)."""
+    expected = 0b1010 if isinstance(dispatch, ARS) else 0b0010
+    assert dispatch.again(mask(0b1010 | isinstance(dispatch, ARS)), mask(0b0001)).tolist() == [[expected]]
+
+
 def fair(dispatch, placement) -> System:
     return System(RateServer(1000.0), placement, dispatch, FCFS(), queue=FairQueue(2, (1, 1)), slots=8)
 
