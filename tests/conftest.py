@@ -57,9 +57,11 @@ def roomy() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def quickly_compiled(request: pytest.FixtureRequest) -> None:
-    """Compile without most optimizations, which takes a third of the time; modules marked `optimized` run for so long that
-    they compile as users do."""
+def compiled_quickly(request: pytest.FixtureRequest) -> None:
+    """Compile the programs of a module without most optimizations, which takes about a third of the time.
+
+    Modules marked `optimized` run their programs for long, so that they compile as users do.
+    """
     optimized = request.node.get_closest_marker("optimized") is not None
     jax.config.update("jax_disable_most_optimizations", not optimized)
 

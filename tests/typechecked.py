@@ -53,10 +53,13 @@ ROOMS = (
 check = beartype(conf=BeartypeConf(is_pep484_tower=True, is_random=False))
 
 
-def check_once(definition: Any) -> Any:
-    """Return the class or function with its annotations checked, but for a function within another: Python defines it again
-    with each call of the outer one, and writing its check takes a millisecond each time."""
+def check_outer(definition: Any) -> Any:
+    """Return a class or function with its annotations checked, and a function within another one as it is.
+
+    Python defines an inner function again with each call of the outer one, and writing its check takes half a millisecond
+    each time.
+    """
     return definition if "<locals>" in definition.__qualname__ else check(definition)
 
 
-install_import_hook([f"storagekit.{room}" for room in ROOMS], f"{__name__}.check_once")
+install_import_hook([f"storagekit.{room}" for room in ROOMS], f"{__name__}.check_outer")

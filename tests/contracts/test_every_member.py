@@ -199,7 +199,7 @@ def closed(completion, log) -> dict[tuple, list[Ran]]:
 @pytest.fixture(
     scope="module",
     params=[
-        # a write answered by one copy and one answered by all: the others in between
+        # writes that are answered after their first copy, and after their last
         pytest.param(one, marks=[] if one in (WRITES[1], WRITES[3]) else pytest.mark.slow, id=named(one))
         for one in WRITES
     ],

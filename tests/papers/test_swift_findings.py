@@ -8,8 +8,6 @@ from storagekit.papers.swift import figures
 from storagekit.papers.swift.gigabit_system import LARGE_UNIT
 from storagekit.units import KB, MB
 
-pytestmark = pytest.mark.optimized
-
 
 def over_disks(disks: list[int], rates: list[float]) -> xr.DataArray:
     """Means, and low and high far beside them."""
