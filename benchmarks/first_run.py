@@ -9,6 +9,7 @@ that were compiled already, their events, and events a second; peak memory of th
 """
 
 import argparse
+import contextlib
 import csv
 import os
 import re
@@ -79,7 +80,9 @@ class Meter:
         """Run the source of a cell and return its cost."""
         self.cell = Cell(paper, name)
         begin = time.process_time()
-        exec(compile(source, f"<{paper}: {name}>", "exec"), names)
+        # standard output carries the rows
+        with contextlib.redirect_stdout(sys.stderr):
+            exec(compile(source, f"<{paper}: {name}>", "exec"), names)
         self.cell.seconds = time.process_time() - begin
         self.cell.megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         return self.cell
@@ -109,10 +112,16 @@ def run_cells(paper: str, profile: str, folder: str) -> None:
         sys.stdout.flush()
 
 
+def _paper(name: str) -> str:
+    if name not in PAPERS:
+        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(PAPERS)}")
+    return name
+
+
 def main() -> None:
     """Run the papers that are asked for, one after the other, and print their rows."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("papers", nargs="*", default=PAPERS, choices=PAPERS)
+    parser.add_argument("papers", nargs="*", default=PAPERS, type=_paper, metavar="PAPER")
     parser.add_argument("--profile", default="quick")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -136,6 +145,7 @@ def _rows(paper: str, profile: str):
     from storagekit.devices import environment
 
     with tempfile.TemporaryDirectory() as folder:
+        folder = os.environ.get("FRKEEP") or folder
         new = {"STORAGEKIT_FIRST_RUN": folder, "JAX_COMPILATION_CACHE_DIR": str(Path(folder) / "cache")}
         command = [sys.executable, "-m", "benchmarks.first_run", paper, "--profile", profile, "--inside"]
         with subprocess.Popen(

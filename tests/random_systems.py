@@ -68,6 +68,7 @@ from storagekit.schedule import ByNumber as ScheduleByNumber
 from storagekit.workload import (
     AbstractArrivals,
     ClosedLoop,
+    ClosedOrOpen,
     ExponentialSize,
     FixedSize,
     Group,
@@ -236,6 +237,7 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
         "ClosedLoop": lambda draws: ClosedLoop(_requests(draws), draws.number.randint(1, 8)),
         # bricks that are idle at times, and more than they can serve
         "PoissonArrivals": lambda draws: PoissonArrivals(_requests(draws), draws.number.choice([40.0, 200.0, 3000.0])),
+        "ClosedOrOpen": lambda draws: ClosedOrOpen(_requests(draws), draws.number.choice([0, 4]), 200.0),
         "Threads": _threads,
         "RecordedArrivals": _recorded,
     },

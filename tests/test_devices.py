@@ -1,5 +1,6 @@
 """The environment given to a process that will start JAX."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -9,7 +10,9 @@ import pytest
 
 from storagekit.devices import cache_folder, compiler_options, cores, environment
 
-FLAG = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000,xla_cpu_use_multi_output_fusion=true"
+OPTIONS = "xla_cpu_small_while_loop_byte_threshold=1000000000,xla_cpu_use_multi_output_fusion=true"
+BACKEND = f"--xla_backend_extra_options={OPTIONS}"
+LEVEL = "--xla_backend_optimization_level"
 
 
 def test_every_core_is_a_device_unless_the_user_says_otherwise(monkeypatch):
@@ -23,13 +26,27 @@ def test_every_core_is_a_device_unless_the_user_says_otherwise(monkeypatch):
     assert "JAX_NUM_CPU_DEVICES" not in environment()
 
 
-def test_flags_of_the_user_stay(monkeypatch):
-    monkeypatch.delenv("XLA_FLAGS", raising=False)
-    assert environment()["XLA_FLAGS"] == FLAG
-    monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=x")
-    assert environment()["XLA_FLAGS"] == f"--xla_dump_to=x {FLAG}"
-    monkeypatch.setenv("XLA_FLAGS", "--xla_backend_extra_options=a=1")
+@pytest.mark.parametrize(
+    "given, found",
+    [
+        ("", f"{BACKEND} {LEVEL}=1"),
+        ("--xla_dump_to=x", f"--xla_dump_to=x {BACKEND} {LEVEL}=1"),
+        ("--xla_backend_extra_options=a=1", f"--xla_backend_extra_options=a=1 {LEVEL}=1"),
+        (f"{LEVEL}=3", f"{LEVEL}=3 {BACKEND}"),
+    ],
+)
+def test_flags_of_the_user_stay(monkeypatch, given, found):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setenv("XLA_FLAGS", given)
+    assert environment()["XLA_FLAGS"] == found
+    monkeypatch.setenv("XLA_FLAGS", found)
     assert "XLA_FLAGS" not in environment()
+
+
+def test_an_accelerator_keeps_its_own_level(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name == "jax_plugins")
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    assert environment()["XLA_FLAGS"] == BACKEND
 
 
 def test_the_vectors_that_the_user_prefers(monkeypatch):
@@ -97,7 +114,7 @@ def test_too_late_is_said_once(tmp_path):
     ("told", "late"),
     [
         ({"JAX_NUM_CPU_DEVICES": "1"}, True),
-        ({"JAX_NUM_CPU_DEVICES": "1", "XLA_FLAGS": FLAG}, False),
+        ({"JAX_NUM_CPU_DEVICES": "1", "XLA_FLAGS": f"{BACKEND} {LEVEL}=1"}, False),
     ],
 )
 def test_what_the_user_has_set_is_not_missed(tmp_path, told, late):

@@ -1,6 +1,5 @@
 """What the next event needs to know. All times are seconds from now, so that they stay exact however long a run is."""
 
-from functools import reduce
 from typing import Any, NamedTuple, cast
 
 import jax
@@ -20,6 +19,8 @@ from storagekit.workload import nothing_asked
 from storagekit.workload.randomness import threefry
 
 NOBODY = -1
+# of a word
+BITS = 32
 
 
 class Slots(NamedTuple):
@@ -180,16 +181,20 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *la
     system, slots = scenario.system, state.slots
     if slots.stream is None:
         return None
-    stream, placement = bit(slots.stream), system.placement
-    parts = [jnp.full_like(slots.stream, part) for part in range(placement.most_parts or system.drives)]
+    placement, streams = system.placement, min(scenario.arrivals.stream_count, BITS)
+    # A word holds the streams of several bricks side by side, so that few words are combined over all slots.
+    each = BITS // streams
+    words = [jnp.zeros_like(slots.waiting)] * -(-system.bricks.count // each)
     # by part and not by drive: a node may have many drives, and a request few parts
-    bricks = [system.brick_of(placement.drive_of(part, slots.place)) for part in parts]
-    found = []
-    for number in range(system.bricks.count):
-        queued = system.queue.queued(state.queue, slots.waiting, jnp.full_like(state.taken, number))
-        there = (held(queued, part) & (brick == number) for part, brick in zip(parts, bricks, strict=True))
-        found.append(union(jnp.where(reduce(jnp.logical_or, there), stream, jnp.uint32(0))))
-    return jnp.concatenate(found)
+    for number in range(placement.most_parts or system.drives):
+        part = jnp.full_like(slots.stream, number)
+        brick = system.brick_of(placement.drive_of(part, slots.place))
+        queued = held(system.queue.queued(state.queue, slots.waiting, brick), part)
+        mark = jnp.where(queued, bit(slots.stream + brick % each * streams), jnp.uint32(0))
+        words = [word | jnp.where(brick // each == place, mark, jnp.uint32(0)) for place, word in enumerate(words)]
+    shift = rows(each, state.taken).astype(jnp.uint32) * np.uint32(streams)
+    found = [jnp.right_shift(union(word), shift) & np.uint32(2**streams - 1) for word in words]
+    return jnp.concatenate(found)[: system.bricks.count]
 
 
 def start(scenario: Scenario, phase: Float[Array, "drive *lanes"], key: UInt32[Array, "2 *lanes"]) -> State:

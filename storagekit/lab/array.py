@@ -107,10 +107,10 @@ def draw(found: SchemesAnswer) -> Filled:
 def board() -> Board:
     controls = {
         "drive": Choice("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
-        "disks": Slider("Drives", 12, 2, 60, few=[6, 12, 24, 48]),
+        "disks": Slider("Drives", 12, 2, 60, few=[6, 12, 24]),
         "data": Slider("Data (% of raw space)", 25, 1, 80, few=[25, 45]),
         "size": Steps("Request size (KB)", 64, [4, 8, 16, 32, 64, 128, 256, 512, 1024], few=[4, 64]),
-        "read_share": Slider("Reads (%)", 70, 0, 100, 5, few=[30, 70, 100]),
+        "read_share": Slider("Reads (%)", 70, 0, 100, 5, few=[30, 70]),
         "load": Choice("Load", {_RATE: _RATE, _OUTSTANDING: _OUTSTANDING}, few=[_RATE]),
         "rate": Slider("Requests/s, if at a rate", 500, 20, 5000, 20, few=[200, 500, 1000]),
         "outstanding": Slider("Outstanding, if kept", 32, 1, 512, few=[32]),

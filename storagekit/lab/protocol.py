@@ -120,8 +120,8 @@ def board() -> Board:
         "drive": Choice("Drive", {name: name for name in _DRIVES}, few=_DRIVES[:1]),
         "replicas": Slider("Replicas, a brick each", 4, 2, MOST_BRICKS, few=[2, 4, 8]),
         "load": Steps("Requests outstanding", 8, LOADS),
-        "reads": Slider("Reads (%)", 90, 0, 100, 5, few=[50, 90, 100]),
-        "latency": Slider("Latency, one way (ms)", 0.05, 0, 3, 0.05, few=[0.05, 1, 3]),
+        "reads": Slider("Reads (%)", 90, 0, 100, 5, few=[50, 90]),
+        "latency": Slider("Latency, one way (ms)", 0.05, 0, 3, 0.05, few=[0.05, 3]),
         "speed": Slider("Speed of one brick (%)", 100, 20, 100, 5, few=[50, 100]),
     }
     waiting = "Compiling the four simulations: up to half a minute the first time, seconds after that."

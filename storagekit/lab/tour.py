@@ -49,7 +49,7 @@ def board(
         "replicas": Slider("Replicas D_r", replicas, 1, MOST_REPLICAS),
         "arm": Slider("Arm, % inward", arm, 0, 100, few=sorted({0, 50, arm})),
         "address": Slider("Address, % of data", address, 0, 100, few=sorted({5, 90, address})),
-        "platter": Slider("Platter, % of a turn", platter, 0, 100, few=sorted({0, 25, 50, 75, platter})),
+        "platter": Slider("Platter, % of a turn", platter, 0, 100, few=sorted({0, 50, platter})),
         "size_kb": Steps("Size, KB", size_kb, sorted({4, 16, 64, 256, 1024, size_kb}), few=[size_kb]),
         "kind": Choice("Request", {"read": True, "write": False}, value=kind, few=[kind]),
     }

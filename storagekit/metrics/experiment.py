@@ -158,7 +158,7 @@ def sweep(
     said on stderr, and in the attributes `points_stored` and `points_run`. client: a `distributed.Client`, whose workers run
     the pieces; what a lost worker had runs again. Numbers are the same to the last bit with a store, without, after an
     interruption and with any workers, as long as processors and versions are of one kind: each lane goes through the same
-    program, at most 64 lanes to a CPU device however many devices a process has, and knows nothing of the lanes beside it.
+    program, at most 32 lanes to a CPU device however many devices a process has, and knows nothing of the lanes beside it.
 
     Returns the measures with one dimension for each axis and `seed`. Raises InputError on impossible settings, where the axes
     are not `build`'s parameters, and for a store or client that cannot be used; SimulationError where the cluster is lost.

@@ -1,7 +1,7 @@
 """A sweep in pieces, each what is run, kept or lost as one: some points of one structure, with all their seeds.
 
 Which points stand beside one another in a piece changes no number of any, to the last bit: a batch always has `width` lanes,
-at most 64 on each CPU device, and each goes through the same program. So whatever is there already is left out, and workers
+at most 32 on each CPU device, and each goes through the same program. So whatever is there already is left out, and workers
 may have any number of devices. Only a sweep's structure with a single lane in all runs alone, at width 1.
 """
 

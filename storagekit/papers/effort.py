@@ -22,8 +22,8 @@ class Effort:
 
     @property
     def few(self) -> int:
-        """How many runs are enough for what no claim is judged by: a quarter, and two where there are as many."""
-        return max(min(2, self.seeds), self.seeds // 4)
+        """How many runs are enough where little depends on them: a quarter, and at least four where there are as many."""
+        return max(min(4, self.seeds), self.seeds // 4)
 
     def successive(self, count: int) -> list[int]:
         """`count` seeds from the first on."""

@@ -76,8 +76,8 @@ class AbstractPlacement(eqx.Module):
 
     @property
     def most_parts(self) -> int | None:
-        """The most parts that any setting of the layout has; None where only the number of drives bounds it."""
-        return None
+        """The most parts of a request with any setting of the layout; None where only the number of drives bounds it."""
+        return 1 if self.single else None
 
     @property
     def needed(self) -> Int[AnyArray, "..."]:

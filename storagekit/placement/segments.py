@@ -22,7 +22,7 @@ from storagekit.lanes import addresses, real, whole
 from storagekit.placement.base import MOST_PARTS
 from storagekit.placement.nodes import Node, Volume, laid_out
 from storagekit.placement.replicas import OneReplica
-from storagekit.placement.striped import UNIT, left_symmetric, one_of
+from storagekit.placement.striped import UNIT, left_symmetric, looked_up, one_of
 from storagekit.workload import Requests
 from storagekit.workload.trace import RequestTrace
 
@@ -223,7 +223,7 @@ class Segments(OneReplica):
     def locate(self, drive: AbstractLayout, requests: Requests) -> Pieces:
         tables = self._tables(drive) if self.tables is None else self.tables
         inside, none, shape = self._inside(tables, requests), int(self.drives), requests.sector.shape
-        columns = _column(tables.segments, 3 * self._most, inside.column).reshape(self._most, 3, *shape)
+        columns = looked_up(tables.segments.reshape(3 * self._most, -1), inside.column).reshape(self._most, 3, *shape)
         on, begin, disks = columns[:, 0], columns[:, 1], columns[:, 2]
         address, parity = begin + inside.first[None], jnp.full_like(on, none)
         if self._parity:
@@ -281,7 +281,7 @@ class Segments(OneReplica):
         count = len(self.volumes)
         starts = tables.volumes[1:count]
         volume = sum(((requests.sector >= start).astype(np.int32) for start in starts), requests.sector * 0)
-        start, before, sectors, segment, needed, block = _column(tables.volumes, _FACTS, volume)
+        start, before, sectors, segment, needed, block = looked_up(tables.volumes.reshape(_FACTS, -1), volume)
         address = requests.sector - start
         number = address // segment
         inside = address - number * segment
@@ -314,12 +314,6 @@ class Segments(OneReplica):
 
     def _table(self, drive: AbstractLayout) -> Int[np.ndarray, "field segment"]:
         return laid_out(self._measured(drive), self.volumes, self.wraps)
-
-
-def _column(table: Int[AnyArray, "entry"], fields: int, number: Int[AnyArray, "*row"]) -> Int[Array, "field *row"]:
-    """The fields of a numbered column of a flat table."""
-    # one table and one look-up: what is looked up by itself, XLA looks up again wherever it is used
-    return jnp.take(jnp.asarray(table).reshape(fields, -1), number, axis=1, mode="clip")
 
 
 @takes(trace=a(RequestTrace), layout=a(Segments, "Segments, as sk.placement.Segments(nodes, volumes)"))

@@ -1,5 +1,6 @@
 """Stripe units that go round the drives: requests that are cut up, and the small writes of RAID 5."""
 
+import operator
 from collections.abc import Iterable, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Int, Shaped, UInt32
 
 from storagekit import units
-from storagekit.arrays import AnyArray
+from storagekit.arrays import AnyArray, namespace
 from storagekit.checks import traced
 from storagekit.drive import AbstractLayout, AbstractMechanics
 from storagekit.errors import InputError
@@ -37,22 +38,28 @@ class Strips(NamedTuple):
 
 def rank(
     row: Int[AnyArray, "*#row"], inside: Int[AnyArray, "*#row"], before: int | Int[AnyArray, "*#row"], unit: int
-) -> Int[Array, "*#row"]:
+) -> Int[AnyArray, "*#row"]:
     """How many sectors a drive of a stripe holds before a logical one: that of row `row`, `inside` sectors after the row's
     beginning, the drive's unit of each row being `before` sectors after it. So where the drive's next one lies."""
-    return row * unit + jnp.clip(inside - before, 0, unit)
+    return row * unit + namespace(inside).clip(inside - before, 0, unit)
 
 
-def strips(drive: AbstractLayout, ranges: Iterable[tuple[Int[Array, "*#row"], Int[Array, "*#row"]]]) -> Strips:
+def strips(drive: AbstractLayout, ranges: Iterable[tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]]) -> Strips:
     """Requests cut up into what each drive has of them: from its first address, up to its last and one."""
     targets, lengths, masks = [], [], []
     for number, (start, stop) in enumerate(ranges):
-        there = stop > start
+        there, space = stop > start, namespace(start, stop)
         length = (stop - start).astype(np.int32)
         lengths.append(length)
-        targets.append(drive.locate(jnp.where(there, start, 0), jnp.where(there, length, 1)))
-        masks.append(jnp.where(there, jnp.uint32(1 << number), jnp.uint32(0)))
-    return Strips(tuple(targets), tuple(lengths), reduce(jnp.bitwise_or, masks))
+        targets.append(drive.locate(space.where(there, start, 0), space.where(there, length, 1)))
+        masks.append(space.where(there, np.uint32(1 << number), np.uint32(0)))
+    return Strips(tuple(targets), tuple(lengths), reduce(operator.or_, masks))
+
+
+def looked_up(table: Int[AnyArray, "field entry"], number: Int[AnyArray, "*row"]) -> Int[AnyArray, "field *row"]:
+    """Return the numbered columns of a table."""
+    # One table and one look-up: XLA repeats each look-up wherever its result is used.
+    return namespace(number).take(table, number, axis=1, mode="clip")
 
 
 class CutUp(OneReplica):

@@ -1,22 +1,20 @@
 """Logical volumes, each on bricks of its own choice: whole requests on one brick each, or cut up among them."""
 
-from collections.abc import Sequence
 from functools import partial
 from operator import index
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Int
 
-from storagekit.arrays import AnyArray
+from storagekit.arrays import AnyArray, namespace
 from storagekit.drive import AbstractLayout
 from storagekit.errors import InputError
 from storagekit.kinds import SECTORS
 from storagekit.lanes import addresses, whole
 from storagekit.placement.base import MOST_PARTS, Location, stripe_unit
 from storagekit.placement.replicas import OneReplica
-from storagekit.placement.striped import UNIT, CutUp, Strips, rank, strips
+from storagekit.placement.striped import UNIT, CutUp, Strips, looked_up, rank, strips
 from storagekit.workload import Requests
 
 
@@ -114,14 +112,14 @@ class Volumes(AbstractVolumes):
     def locate(self, drive: AbstractLayout, requests: Requests) -> Location:
         volume, inside = requests.sector // self.size, requests.sector % self.size
         unit = inside // self.unit
-        width = looked_up([[len(on) for on in self.bricks]], volume)[0]
+        width = looked_up(addresses(np.asarray([[len(on) for on in self.bricks]])), volume)[0]
         row = unit // width
         most = max(len(on) for on in self.bricks)
         begins = self._begins()
         # bricks of each volume in the order of its units, filled up to the most that a volume has
         columns = [(volume, on[column % len(on)]) for volume, on in enumerate(self.bricks) for column in range(most)]
         table = [[brick for _, brick in columns], [begins[column] for column in columns]]
-        home, begin = looked_up(table, volume * most + unit - row * width)
+        home, begin = looked_up(addresses(np.asarray(table)), volume * most + unit - row * width)
         target = drive.locate(begin + row * self.unit + inside % self.unit, requests.sectors)
         return Location(target, home.astype(np.int32))
 
@@ -136,7 +134,7 @@ class SplitVolumes(AbstractVolumes, CutUp):
         begin, end = self._held_before(requests.sector), self._held_before(requests.sector + requests.sectors)
         return strips(drive, zip(begin, end, strict=True))
 
-    def _held_before(self, sector: Int[AnyArray, "*row"]) -> list[Int[Array, "*row"]]:
+    def _held_before(self, sector: Int[AnyArray, "*row"]) -> list[Int[AnyArray, "*row"]]:
         """How many sectors each brick holds before this one."""
         volume, inside = sector // self.size, sector % self.size
         begins = self._begins()
@@ -147,17 +145,11 @@ class SplitVolumes(AbstractVolumes, CutUp):
         units = [
             [on.index(brick) * self.unit if brick in on else -1 for on in where] for brick in range(begins.shape[1])
         ]
-        turn, *rest = looked_up([turns, *begins.T, *units], volume)
+        turn, *rest = looked_up(addresses(np.asarray([turns, *begins.T, *units])), volume)
         row = inside // turn
         inside = inside - row * turn
         begin, before = rest[: len(units)], rest[len(units) :]
         return [
-            first + jnp.where(unit < 0, 0, rank(row, inside, unit, self.unit))
+            first + namespace(unit).where(unit < 0, 0, rank(row, inside, unit, self.unit))
             for first, unit in zip(begin, before, strict=True)
         ]
-
-
-def looked_up(table: Sequence | np.ndarray, number: Int[AnyArray, "*row"]) -> Int[Array, "field *row"]:
-    """The numbered column of a table that is known beforehand."""
-    # one table and one look-up: what is looked up by itself, XLA looks up again wherever it is used
-    return jnp.take(jnp.asarray(addresses(np.asarray(table))), number, axis=1, mode="clip")

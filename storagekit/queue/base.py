@@ -51,10 +51,12 @@ class AbstractQueue(Member):
 
     @abstractmethod
     def handed(
-        self, private: Any, waiting: UInt32[Array, "slot *lanes"], brick: Int[Array, "1 *lanes"]
+        self, private: Any, waiting: UInt32[Array, "slot *lanes"], brick: Int[Array, "#slot *lanes"]
     ) -> UInt32[Array, "slot *lanes"]:
-        """Of the parts at which requests wait, those that the drives of a brick may choose; of other bricks' parts nothing is
-        said."""
+        """Return the parts at which requests wait that the drives of a brick may choose, one bit each.
+
+        brick: the brick in question, one or each slot's own. Bits of parts on other bricks have no meaning.
+        """
 
     def came(
         self, private: Any, born: Float[Array, "slot *lanes"], brick: Int[Array, "1 *lanes"]
@@ -64,10 +66,9 @@ class AbstractQueue(Member):
         return born
 
     def queued(
-        self, private: Any, waiting: UInt32[Array, "slot *lanes"], brick: Int[Array, "1 *lanes"]
+        self, private: Any, waiting: UInt32[Array, "slot *lanes"], brick: Int[Array, "#slot *lanes"]
     ) -> UInt32[Array, "slot *lanes"]:
-        """Of the parts at which requests wait, those that a brick has not handed over yet; of other bricks' parts nothing is
-        said."""
+        """Return the parts at which requests wait that a brick has not handed over yet, one bit each; see `handed`."""
         return waiting & ~self.handed(private, waiting, brick)
 
 

@@ -9,6 +9,7 @@ from storagekit.workload.arrivals import ClosedLoop as ClosedLoop
 from storagekit.workload.arrivals import PoissonArrivals as PoissonArrivals
 from storagekit.workload.arrivals import RecordedArrivals as RecordedArrivals
 from storagekit.workload.arrivals import Window as Window
+from storagekit.workload.closed_or_open import ClosedOrOpen as ClosedOrOpen
 from storagekit.workload.counts import AbstractCount as AbstractCount
 from storagekit.workload.counts import OnOff as OnOff
 from storagekit.workload.counts import Sinusoid as Sinusoid

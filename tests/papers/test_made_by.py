@@ -43,7 +43,7 @@ LONGER = {
     "ars.writes": lambda: ars.writes(ARS(**SMALL), chunks=8),
     "ars.extra": lambda: ars.extra(ARS(**SMALL), chunks=40, seeds=2),
     "ars.equal": lambda: ars.equal(ARS(**SMALL), windows=(0.1,), seeds=2, chunks=20),
-    "ars.fig6": lambda: ars.fig6(ARS(**SMALL), protocols=("ARS",), seconds={"reads": 0.2, "mixed": 0.3}),
+    "ars.fig6": lambda: ars.fig6(ARS(**SMALL), protocols=("ARS",), lengths={"reads": (0.2, 0.0), "mixed": (0.3, 0.0)}),
     "dsfq.fig9": lambda: dsfq.fig9(DSFQ(**SMALL, seconds=2.0), threads=(2,)),
     "dsfq.search": lambda: dsfq.searched(HUNT),
     "dsfq.counterexample": lambda: dsfq.counterexample(HUNT),

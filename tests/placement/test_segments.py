@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,7 @@ from storagekit.metrics.measures import sums_of
 from storagekit.placement import RAID5, Node, Segments, Volume, cut
 from storagekit.schedule import FCFS, SATF
 from storagekit.units import MB, SECTOR
-from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
+from storagekit.workload import ClosedLoop, FixedSize, RandomRequests, Requests
 from storagekit.workload.trace import request_trace
 
 # so long a track that a drive is four of them, without skew: cylinder and angle are an address
@@ -141,19 +142,26 @@ def test_every_part_lies_where_the_program_finds_it(both, wraps, whole_blocks, d
     sector = random.integers(0, capacity, LENGTH).astype(np.int32)
     sectors = random.integers(1, 300, LENGTH).astype(np.int32)
     read = random.random(LENGTH) < 0.5
-    place = layout.locate(DRIVE, asking(sector)._replace(sectors=sectors, read=read))
-    parts, needed = np.asarray(layout.parts_of(place)), np.asarray(layout.needed_of(place))
     most = max(volume.parts for volume in volumes)
-    drives, on, targets = [], [], []
-    for part in range(int(layout.parts)):
-        numbers = jnp.full(LENGTH, part)
-        drives.append(np.asarray(layout.drive_of(numbers, place)))
-        target = layout.target_on(numbers, place)
-        targets.append((address(target), np.rint(np.asarray(target.transfer) / SECOND)))
-    for drive in range(int(layout.drives)):
-        on.append(np.asarray(layout.part_on(jnp.full(LENGTH, drive), place)))
-    sizes = np.asarray(layout.sectors_of(jnp.zeros(LENGTH, jnp.int32), place, sectors))
-    with_them = np.asarray(layout.companions(jnp.asarray(parts & (2**most - 1)), place))
+
+    def found_by(layout: Segments, asked: Requests) -> tuple:
+        place = layout.locate(DRIVE, asked)
+        parts, numbers = layout.parts_of(place), [jnp.full(LENGTH, part) for part in range(int(layout.parts))]
+        return (
+            parts,
+            layout.needed_of(place),
+            [layout.drive_of(number, place) for number in numbers],
+            [layout.target_on(number, place) for number in numbers],
+            [layout.part_on(jnp.full(LENGTH, drive), place) for drive in range(int(layout.drives))],
+            layout.sectors_of(jnp.zeros(LENGTH, jnp.int32), place, asked.sectors),
+            layout.companions(parts & jnp.uint32(2**most - 1), place),
+        )
+
+    asked = asking(sector)._replace(sectors=sectors, read=read)
+    parts, needed, drives, there, on, sizes, with_them = jax.tree.map(
+        np.asarray, jax.jit(partial(found_by, layout))(asked)
+    )
+    targets = [(address(target), np.rint(target.transfer / SECOND)) for target in there]
     for i in range(LENGTH):
         m, found = program.find(int(sector[i]), int(sectors[i]), bool(read[i]))
         assert needed[i] == m <= int(layout.needed)
@@ -180,6 +188,12 @@ def test_no_two_parts_share_a_sector(both):
     except InputError:
         assume(False)
     length = 2**13
+
+    @jax.jit
+    def laid(asked: Requests) -> tuple:
+        place = layout.locate(DRIVE, asked)
+        return [layout.drive_of(jnp.full(length, part), place) for part in range(int(layout.parts))], place.targets
+
     taken, parity = set(), set()
     begin, expected = 0, 0
     for volume in volumes:
@@ -188,15 +202,13 @@ def test_no_two_parts_share_a_sector(both):
         begin += volume.sectors
         expected += every.size * volume.parts
         ask = asking(np.resize(every, length))
-        place = layout.locate(DRIVE, ask._replace(read=np.zeros(length, bool)))
-        on = np.asarray([layout.drive_of(jnp.full(length, part), place) for part in range(int(layout.parts))])
-        at = np.asarray([address(target) for target in place.targets])
+        found, targets = laid(ask._replace(read=np.zeros(length, bool)))
+        on = np.asarray(found)
+        at = np.asarray([address(target) for target in targets])
         for part in range(volume.parts):
             taken |= set(zip(on[part, : every.size].tolist(), at[part, : every.size].tolist(), strict=True))
-        for part in range(len(place.targets), int(layout.parts)):
-            both_of = zip(
-                on[part, : every.size].tolist(), at[part - len(place.targets), : every.size].tolist(), strict=True
-            )
+        for part in range(len(targets), int(layout.parts)):
+            both_of = zip(on[part, : every.size].tolist(), at[part - len(targets), : every.size].tolist(), strict=True)
             parity |= {where for where in both_of if where[0] < int(layout.drives)}
     assert begin == capacity and len(taken) == expected
     assert not taken & parity
@@ -209,11 +221,12 @@ def test_places_have_the_shape_of_what_is_asked(lanes):
     """`[chunk, *lanes]` and `[1, *lanes]` say the same as one request after the other."""
     layout = Segments([Node(2), Node(3, True), Node(1)], [Volume(2048, 512, 2), Volume(4096, 512, 3, 2)])
     sector = np.arange(4 * lanes, dtype=np.int32).reshape(4, lanes) * 7 * 70 % 6000
-    many = layout.locate(DRIVE, asking(sector, 9))
+    locate = jax.jit(lambda asked: layout.locate(DRIVE, asked))
+    many = locate(asking(sector, 9))
     for row in range(4):
         for lane in range(lanes):
-            alone = layout.locate(DRIVE, asking(sector[row, lane], 9))
-            row_of_one = layout.locate(DRIVE, asking(sector[row : row + 1], 9))
+            alone = locate(asking(sector[row, lane], 9))
+            row_of_one = locate(asking(sector[row : row + 1], 9))
             for every, one, single in zip(*map(jax.tree.leaves, (many, row_of_one, alone)), strict=True):
                 assert every.shape == (4, lanes) and one.shape == (1, lanes)
                 assert every[row, lane] == one[0, lane] == single[0]

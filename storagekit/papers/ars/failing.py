@@ -29,9 +29,13 @@ LOAD = 10.0
 TIMEOUT = 1.0
 # of those that fail, and for so many requests
 LARGEST, AWAY = len(NODES) - 1, (1000, 2500)
+# additional nodes that a read is sent to, at most
+EXTRA = 2
 # what comes so soon after a node stops or is back is left out, in requests: a client's patience, in which it finds out, and a
 # time-out, in which what was under way is sent again
 SETTLES = int(2 * TIMEOUT * LOAD * RATE)
+# a patience that outlasts the runs, s: the longest that a dispatcher takes
+ENDLESS = 600.0
 # requests that are looked at together
 STRETCH = 50
 
@@ -123,7 +127,9 @@ class Asking(AbstractLog):
         return Asked(nodes, report.answered.number, report.answered.response)
 
 
-def extra(effort: Effort = QUICK, *, extras: Sequence[int] = (0, 2), chunks: int = 96, seeds: int = 32) -> xr.Dataset:
+def extra(
+    effort: Effort = QUICK, *, extras: Sequence[int] = (0, EXTRA), chunks: int = 96, seeds: int = 32
+) -> xr.Dataset:
     """Reads of coded data while the largest node is away for a while: how many nodes each is sent to at once, and after how
     long it is answered.
 
@@ -147,9 +153,12 @@ def extra(effort: Effort = QUICK, *, extras: Sequence[int] = (0, 2), chunks: int
 
 
 def _away(most: int) -> Scenario:
-    """The largest node is away for a while; clients ask up to `most` nodes besides."""
+    """Return the cluster whose largest node is away for a while; clients send to up to `most` additional nodes.
+
+    Clients that send to none are those whose patience never ends, so that both kinds share a compiled program.
+    """
     away = Condition(stopped(LARGEST, *AWAY), timeout=TIMEOUT)
-    dispatch = ARS(clients=CLIENTS, extra=most, patience=TIMEOUT)
+    dispatch = ARS(clients=CLIENTS, extra=most or EXTRA, patience=TIMEOUT if most else ENDLESS)
     return cluster(dispatch, synthetic("erasure-coded", load=LOAD), condition=away, write=AllCopies())
 
 

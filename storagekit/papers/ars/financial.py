@@ -11,8 +11,8 @@ from storagekit.resources import real_traces
 from storagekit.units import HOUR, KB, MB, SECTOR
 from storagekit.workload import (
     AbstractArrivals,
+    ClosedOrOpen,
     ExponentialSize,
-    PoissonArrivals,
     RecordedArrivals,
     VolumeRequests,
     recorded,
@@ -42,7 +42,7 @@ class Source:
         requests = VolumeRequests(
             ExponentialSize(SIZE), READS, volumes=sizes, shares=[1 / len(sizes)] * len(sizes), clients=CLIENTS
         )
-        return PoissonArrivals(requests, REQUESTS / HOUR)
+        return ClosedOrOpen(requests, rate=REQUESTS / HOUR)
 
 
 def stand_in() -> Source:

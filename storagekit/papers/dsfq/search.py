@@ -29,7 +29,7 @@ class SearchEffort(Effort):
     chunks: of 128 events, the length of a run. first_seed: of the settings, and of their requests.
     """
 
-    settings: int = 600
+    settings: int = 300
     rounds: int = 6
     children: int = 32
     parents: int = 6

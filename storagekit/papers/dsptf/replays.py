@@ -53,7 +53,7 @@ class TraceEffort(Effort):
 
     seeds: int = 4
     requests: int = 2**15
-    wide: int = 2**15
+    wide: int = 2**14
 
 
 QUICK = TraceEffort()

@@ -107,6 +107,7 @@ FACES = {
     ),
     "workload.MixedSizes": Face(lambda: {"sizes": [4096.0, 8192.0], "shares": [0.5, 0.5]}),
     "workload.OnOff": Face(lambda: {"threads": 4, "on": 10.0, "off": 5.0}),
+    "workload.ClosedOrOpen": Face(lambda: {"requests": requests(), "outstanding": 4, "rate": 100.0}),
     "workload.PoissonArrivals": Face(lambda: {"requests": requests(), "rate": 100.0}),
     "workload.RandomRequests": Face(
         lambda: {"size": workload.FixedSize(4096.0), "read_share": 0.7, "locality": 2.0, "alignment": 8}

@@ -125,7 +125,9 @@ def test_what_if_shares_are_equal_at_random_and_follow_speed_under_ars():
 
 @pytest.mark.slow
 def test_throughput_response_and_latency_run_as_the_paper_has_them():
-    rate = ars.fig6(SMALL, protocols=["Randomized", "Central"], seconds=8.0, warm_up=4.0).request_rate
+    rate = ars.fig6(
+        SMALL, protocols=["Randomized", "Central"], lengths={"reads": (8.0, 4.0), "mixed": (8.0, 4.0)}
+    ).request_rate
     assert set(rate.dims) == {"protocol", "mix", "seed"} and rate.attrs["units"] == "1/s"
     assert (rate.sel(mix="reads", protocol="Central") > 1.5 * rate.sel(mix="reads", protocol="Randomized")).all()
     # every write has a part on the single disk of node 2, which does at most 125 accesses a second

@@ -1,0 +1,92 @@
+"""A closed loop and a Poisson stream as one component, so that systems under either share a compiled program."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from storagekit.arrays import AnyArray
+from storagekit.checks import of_kind, require_each_positive, traced
+from storagekit.errors import InputError
+from storagekit.lanes import INSTANT, named, whole
+from storagekit.workload.arrivals import REQUESTS, AbstractArrivals, PoissonArrivals
+from storagekit.workload.requests import RandomRequests
+
+
+class ClosedOrOpen(AbstractArrivals):
+    """A `ClosedLoop` of `outstanding` requests, or `PoissonArrivals` where `outstanding` is 0.
+
+    Which of the two it is is a number, so that a sweep over both compiles once. Results are those of the two classes.
+
+    Parameters
+    ----------
+    requests : RandomRequests
+        The requests.
+    outstanding : int
+        Requests outstanding in a closed loop; 0 for an open stream.
+    rate : float
+        Arrivals of an open stream a second, above 0.
+
+    Raises
+    ------
+    InputError
+        If `outstanding` is negative or `rate` is not above 0.
+
+    Examples
+    --------
+    >>> import storagekit as sk
+    >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
+    >>> sk.workload.ClosedOrOpen(requests, outstanding=8).most_outstanding
+    8
+    """
+
+    requests: RandomRequests = eqx.field(converter=of_kind("requests of arrivals", RandomRequests, REQUESTS))
+    outstanding: Int[AnyArray, "..."] = eqx.field(converter=named("requests outstanding", whole), default=0)
+    rate: Float[AnyArray, "..."] = eqx.field(converter=named("arrival rate"), default=1.0)
+
+    def __check_init__(self):
+        require_each_positive("arrival rate", self.rate, "a second")
+        if not traced(self.outstanding) and np.any(np.asarray(self.outstanding) < 0):
+            raise InputError(
+                f"{np.min(self.outstanding)} requests outstanding: give at least 1 for a closed loop, 0 for an open stream"
+            )
+
+    @property
+    def _closed(self):
+        return self.outstanding > 0
+
+    @property
+    def most_outstanding(self):
+        return int(np.max(self.outstanding)) or None
+
+    @property
+    def largest(self):
+        return self.requests.size.largest
+
+    def check(self, capacity):
+        self.requests.check(capacity)
+
+    @property
+    def told_apart(self):
+        return self.requests.told_apart
+
+    def window(self, capacity, key, first, count):
+        found = PoissonArrivals(self.requests, self.rate).window(capacity, key, first, count)
+        return found._replace(gap=jnp.where(self._closed, 0.0, found.gap))
+
+    @property
+    def first_arrival(self):
+        return jnp.where(self._closed, jnp.inf, 0.0)
+
+    def at_start(self, slot):
+        return slot < self.outstanding
+
+    def next_arrival(self, private, pending, answer):
+        return jnp.where(self._closed, answer, pending)
+
+    def precedes(self, arrival, choice):
+        # of a closed loop the arrival is an answer; see `ClosedLoop`
+        return jnp.where(self._closed, arrival < choice - INSTANT, arrival <= choice)
+
+    def leaves(self, admitted, due):
+        return jnp.where(self._closed, admitted, due)
