@@ -20,7 +20,7 @@ from browsing import tab  # noqa: F401  a fixture
 from hypothesis import settings
 from jaxtyping import config
 
-from storagekit.engine import AbstractLog, Record, Scenario
+from storagekit.engine import AbstractLog, Record, Scenario, batch
 from storagekit.engine.run import Run, begin, chunk
 from storagekit.engine.state import start
 from storagekit.metrics import STANDARD
@@ -32,6 +32,8 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # property tests share their cores with the rest: a slow example is no finding
 settings.register_profile("storagekit", deadline=None)
 settings.load_profile("storagekit")
+# of a batch on each device
+FEW_LANES = 4
 # bytes
 MOST_KEPT = 4 * 2**30
 
@@ -57,13 +59,18 @@ def roomy() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def compiled_quickly(request: pytest.FixtureRequest) -> None:
-    """Compile the programs of a module without most optimizations, which takes about a third of the time.
+def compiled_quickly(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Compile the programs of a module without most optimizations, which takes about a third of the time, in small batches.
 
-    Modules marked `optimized` run their programs for long, so that they compile as users do.
+    Most tests simulate a few runs, and the rest of a batch is padding. Modules marked `optimized` run their programs for
+    long, so that they compile as users do and fill their batches.
     """
     optimized = request.node.get_closest_marker("optimized") is not None
     jax.config.update("jax_disable_most_optimizations", not optimized)
+    with pytest.MonkeyPatch.context() as patch:
+        if not optimized:
+            patch.setattr(batch, "LANES", FEW_LANES)
+        yield
 
 
 @pytest.fixture

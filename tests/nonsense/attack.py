@@ -32,6 +32,7 @@ import psutil
 from nonsense.faces import faces, methods
 from nonsense.values import impossible
 
+from storagekit.engine import batch
 from storagekit.errors import InputError
 
 # what one call may take, seconds of the processor and bytes
@@ -177,6 +178,8 @@ def _late(*_: object) -> None:
 
 def main(room: str) -> None:
     signal.signal(signal.SIGPROF, _late)
+    # a few runs at a time: the rest of a batch would be padding
+    batch.LANES = 2
     importlib.import_module(f"nonsense.rooms.{room or 'front_door'}")
     # what may be written to; what is only mapped, as libraries and the heap of a browser's engine are, is none of its doing
     now = psutil.Process().memory_info().data

@@ -14,16 +14,16 @@ from storagekit.papers.dsfq.drawing import COSTLIEST, DEEPEST, changed, construc
 from storagekit.papers.dsfq.measuring import asked, batch_costs, share, total_bound, unfairness
 from storagekit.papers.dsfq.search import BOUNDS, FULL, SearchEffort, searched
 from storagekit.papers.dsfq.settings import BRICKS, MOST_THREADS, NAMES, STREAMS, Settings, total
-from storagekit.papers.dsfq.watching import Sent, watched
+from storagekit.papers.dsfq.watching import Sent
 
 pytestmark = pytest.mark.optimized
 
-SMALL = SearchEffort(settings=128, rounds=1, children=25, parents=4)
+SMALL = SearchEffort(settings=64, rounds=1, children=25, parents=4)
 
 
 def of_one(threads, burst, **numbers) -> Settings:
-    """128 settings that are the same: kinds of threads and their bursts of stream 0, one thread of stream 1 at brick A."""
-    given = constructed()[np.zeros(128, int)]
+    """64 settings that are the same: kinds of threads and their bursts of stream 0, one thread of stream 1 at brick A."""
+    given = constructed()[np.zeros(64, int)]
     count, turns = np.zeros_like(given.threads), np.zeros_like(given.burst)
     turns[:, 0] = 1
     count[: len(threads)] = np.array(threads)[:, None]
@@ -37,8 +37,7 @@ def of_one(threads, burst, **numbers) -> Settings:
 
 
 def log_of(settings: Settings, chunks: int = 16, seed: int = 3):
-    ((_, log),) = watched(total(settings), np.tile(keys([seed]), (1, len(settings))), chunks)
-    return log
+    return theorems.all_lanes(total(settings), np.tile(keys([seed]), (1, len(settings))), chunks)
 
 
 def sent_by(log, stream: int) -> tuple[np.ndarray, np.ndarray]:
@@ -133,7 +132,7 @@ def test_the_best_setting_has_the_share_that_is_told(search, reading):
     """Its numbers and its seed are enough to find it again."""
     name = f"theorem4.{reading.__name__}"
     best = search.sel(target=name)
-    again = Settings(*(np.repeat(best[name].values[..., None], 128, axis=-1) for name in NAMES))
+    again = Settings(*(np.repeat(best[name].values[..., None], 64, axis=-1) for name in NAMES))
     log = log_of(again, seed=int(best.found_at))
     worst = share(unfairness(log, again.weights).everywhere, total_bound(again, asked(log), reading))
     assert worst[..., 0].max() == pytest.approx(float(search.tightest.sel(bound=name)))
@@ -190,17 +189,17 @@ def test_nobody_falls_below_a_minimum():
 def test_a_share_that_was_never_promised_is_not_kept():
     """Three times the minimum that the delays leave is missed, so that the floor is one."""
     generator = np.random.default_rng(0)
-    settings = drawn(generator, 128)
+    settings = drawn(generator, 64)
     part = settings.weights / settings.weights.sum(axis=0)
-    log = theorems.all_lanes(total(settings), theorems.key_of(SMALL, 128), 16)
+    log = theorems.all_lanes(total(settings), theorems.key_of(SMALL, 64), 16)
     assert promises.fallen(settings, log, part).max() > 1
 
 
 def test_devices_are_never_left_free():
     data = promises.busy(SMALL)
     assert int(data.events.sum()) > 10_000 and int(data.free.sum()) == 0
-    settings = drawn(np.random.default_rng(0), 128)
-    log = theorems.all_lanes(total(settings), theorems.key_of(SMALL, 128), 4)
+    settings = drawn(np.random.default_rng(0), 64)
+    log = theorems.all_lanes(total(settings), theorems.key_of(SMALL, 64), 4)
     # one place more than there is would be free
     waits, free = promises.left_free(replace(settings, depth=settings.depth + 1), log)
     assert (waits & free).any()

@@ -55,9 +55,15 @@ def cut(trace: RequestTrace, which: slice) -> RequestTrace:
 
 
 def remembered(workload: str, requests: int, number: int) -> np.ndarray:
-    """Of each request of that window, how many blocks of a request's size an LRU cache must hold for it to hit, which has
-    seen all that came before it in the trace: [request], int32."""
-    return _distances(workload, number)[_place(_all_of(workload, number), requests, number)]
+    """Return for each request of that window how many blocks of a request's size an LRU cache must hold for it to hit.
+
+    The cache has received all requests of the trace before the window: `[request]`, int32.
+    """
+    trace = _all_of(workload, number)
+    place = _place(trace, requests, number)
+    # a distance depends on what came before, not on the rest of the trace
+    so_far = read_distances(trace.take(slice(0, place.stop)), WORKLOADS[workload].request_size)
+    return np.minimum(so_far[place], NEVER).astype(np.int32)
 
 
 def _place(trace: RequestTrace, requests: int, number: int) -> slice:
@@ -69,13 +75,6 @@ def _place(trace: RequestTrace, requests: int, number: int) -> slice:
 @lru_cache(maxsize=4)
 def _all_of(workload: str, number: int) -> RequestTrace:
     return generate(WORKLOADS[workload], seed=number)
-
-
-@lru_cache(maxsize=2)
-def _distances(workload: str, number: int) -> np.ndarray:
-    return np.minimum(read_distances(_all_of(workload, number), WORKLOADS[workload].request_size), NEVER).astype(
-        np.int32
-    )
 
 
 class Run(NamedTuple):

@@ -29,7 +29,7 @@ HOST = Host(10e9, duplex=True)
 class StreamEffort(Effort):
     """How much to simulate: independent streams, requests in each, and sessions that come to a mediator."""
 
-    sessions: int = 1_000
+    sessions: int = 500
 
 
 QUICK = StreamEffort()
