@@ -5,10 +5,11 @@ Left out are `analytic` and `plan`, whose formulas declare arrays and return Num
 check costs more than the work: stand-ins, and what is behind the face of the mediator.
 """
 
-from typing import Any
+import ast
 
 from beartype import BeartypeConf, beartype
 from jaxtyping import install_import_hook
+from jaxtyping._import_hook import JaxtypingTransformer
 
 ROOMS = (
     "lanes",
@@ -53,13 +54,18 @@ ROOMS = (
 check = beartype(conf=BeartypeConf(is_pep484_tower=True, is_random=False))
 
 
-def check_outer(definition: Any) -> Any:
-    """Return a class or function with its annotations checked, and a function within another one as it is.
+visit_function = JaxtypingTransformer.visit_FunctionDef
 
-    Python defines an inner function again with each call of the outer one, and writing its check takes half a millisecond
-    each time.
+
+def visit_outer(transformer: JaxtypingTransformer, node: ast.FunctionDef) -> ast.AST:
+    """Decorate a function so that its annotations are checked, and leave functions within functions as they are.
+
+    Python defines an inner function again with each call of the outer one, and decorating it takes 0.1 ms each time: half
+    of the time of tests that call such functions often.
     """
-    return definition if "<locals>" in definition.__qualname__ else check(definition)
+    inner = any(isinstance(parent, ast.FunctionDef) for parent in transformer._parents)
+    return node if inner else visit_function(transformer, node)
 
 
-install_import_hook([f"storagekit.{room}" for room in ROOMS], f"{__name__}.check_outer")
+JaxtypingTransformer.visit_FunctionDef = visit_outer
+install_import_hook([f"storagekit.{room}" for room in ROOMS], f"{__name__}.check")

@@ -48,10 +48,10 @@ class Pieces(NamedTuple):
 class _Inside(NamedTuple):
     """What requests ask of their segment. column: which of all segments. first, sectors: of each part. needed: parts."""
 
-    column: Int[Array, "*row"]
-    first: Int[Array, "*row"]
-    sectors: Int[Array, "*row"]
-    needed: Int[Array, "*row"]
+    column: Int[AnyArray, "*row"]
+    first: Int[AnyArray, "*row"]
+    sectors: Int[AnyArray, "*row"]
+    needed: Int[AnyArray, "*row"]
 
 
 class _Tables(eqx.Module):
@@ -263,17 +263,17 @@ class Segments(OneReplica):
         """Bits of a number that is packed: that of a drive, or one beyond them for none."""
         return int(self.drives).bit_length()
 
-    def _packed(self, numbers: Sequence[Int[Array, "*row"]]) -> tuple[Int[Array, "*row"], ...]:
+    def _packed(self, numbers: Sequence[Int[AnyArray, "*row"]]) -> tuple[Int[AnyArray, "*row"], ...]:
         """Small numbers, several in each word: requests carry them through every event."""
         each = 31 // self._bits
         words = [numbers[at : at + each] for at in range(0, len(numbers), each)]
         return tuple(reduce(jnp.bitwise_or, (one << self._bits * at for at, one in enumerate(word))) for word in words)
 
-    def _number(self, place: Pieces, index: int) -> Int[Array, "*row"]:
+    def _number(self, place: Pieces, index: int) -> Int[AnyArray, "*row"]:
         each = 31 // self._bits
         return (place.numbers[index // each] >> self._bits * (index % each)) & (2**self._bits - 1)
 
-    def _drives_of(self, place: Pieces) -> list[Int[Array, "*row"]]:
+    def _drives_of(self, place: Pieces) -> list[Int[AnyArray, "*row"]]:
         """The drive of each part; one beyond all where there is no such part."""
         return [self._number(place, part) for part in range(int(self.parts))]
 

@@ -7,12 +7,13 @@ import pytest
 from storagekit.reproduce import cache
 from storagekit.reproduce.book import boards, pages
 
-# in place of the command line: writes what it is asked for, but for a board that it is told not to
+# in place of the process that writes boards: writes their names, but for a board that it is told not to
 WRITES = """
 import pathlib, sys
-name, path = sys.argv[4], pathlib.Path(sys.argv[6])
-if name == "FAILS": sys.exit("no such board")
-path.write_text(name)
+for name in NAMES:
+    if name == "FAILS": sys.exit("no such board")
+    pathlib.Path(sys.argv[3], name + ".html").write_text(name)
+    print(name, flush=True)
 """
 
 
@@ -20,7 +21,9 @@ path.write_text(name)
 def python(tmp_path, monkeypatch):
     def instead(fails: str = ""):
         script = tmp_path / "python"
-        script.write_text(f"#!{sys.executable}\n" + WRITES.replace("FAILS", fails))
+        script.write_text(
+            f"#!{sys.executable}\n" + WRITES.replace("FAILS", fails).replace("NAMES", repr(list(boards.BOARDS)))
+        )
         script.chmod(0o755)
         monkeypatch.setattr(boards.sys, "executable", str(script))
 

@@ -3,8 +3,10 @@
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import IO
 
 from storagekit.reproduce import cache
 from storagekit.reproduce.folders import private
@@ -37,27 +39,47 @@ def there(out: Path) -> dict[str, str]:
 
 
 def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], None]) -> str:
-    """Write the boards to OUT/lab, each in a process of its own; returns why one could not be made, "" where all were.
+    """Write the boards to OUT/lab, all in one process; returns why one could not be made, "" where all were.
 
     on_board is called after each.
     """
     wanted = _fingerprint()
-    with private(out) as room:
-        for name in BOARDS:
-            path = room / FOLDER / f"{name}.html"
-            path.parent.mkdir(exist_ok=True)
-            command = [sys.executable, "-m", "storagekit.reproduce", "export", name, "--out", str(path)]
-            told = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=os.environ | dict(environment)
-            )
-            if told.returncode:
-                cache.clear(out / FOLDER, _files())
-                said = told.stderr.strip().splitlines() or [f"exit status {told.returncode}"]
-                return f"the lab's board {name} was not made: {said[-1]}"
-            on_board()
+    with private(out) as room, tempfile.TemporaryFile("w+") as errors:
+        folder = room / FOLDER
+        folder.mkdir()
+        made, failed = _exported(folder, environment, errors, on_board)
+        if failed:
+            cache.clear(out / FOLDER, _files())
+            errors.seek(0)
+            said = errors.read().strip().splitlines() or [f"exit status {failed}"]
+            return f"the lab's board {list(BOARDS)[made]} was not made: {said[-1]}"
         unchanged = _fingerprint() == wanted
-        cache.place(room / FOLDER, out / FOLDER, wanted if unchanged else cache.CHANGED, _files())
+        cache.place(folder, out / FOLDER, wanted if unchanged else cache.CHANGED, _files())
     return ""
+
+
+def _exported(
+    folder: Path, environment: Mapping[str, str], errors: IO[str], on_board: Callable[[], None]
+) -> tuple[int, int]:
+    """Write the boards to a folder in another process; returns how many it made, and its exit status."""
+    command = [sys.executable, "-m", __name__, str(folder)]
+    made = 0
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
+        env=os.environ | dict(environment),
+    ) as process:
+        try:
+            for _ in process.stdout or ():
+                made += 1
+                on_board()
+        except BaseException:
+            process.kill()
+            raise
+    return made, process.returncode
 
 
 def _files() -> list[str]:
@@ -67,3 +89,16 @@ def _files() -> list[str]:
 def _fingerprint() -> str:
     """What the boards are made from: some ask a paper's code, so that all of the package counts."""
     return cache.fingerprint("", PACKAGE / "lab" / "__init__.py", {"boards": sorted(BOARDS)})
+
+
+def main(folder: str) -> None:
+    """Write every board to a folder, and its name to standard output once it is there."""
+    from storagekit import lab
+
+    for name in BOARDS:
+        lab.export(name, Path(folder) / f"{name}.html")
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -10,7 +10,7 @@ from storagekit.papers import ars
 from storagekit.papers.ars.cluster import CLIENTS, layout
 from storagekit.papers.ars.financial import EXTENT, Source
 from storagekit.units import HOUR, SECTOR
-from storagekit.workload import PoissonArrivals, RecordedArrivals
+from storagekit.workload import ClosedOrOpen, RecordedArrivals
 
 # requests in each hour
 HOURS = (40, 120, 80)
@@ -76,4 +76,5 @@ def test_a_request_over_the_end_of_a_segment_keeps_its_client(folder):
 def test_without_the_file_it_is_the_papers_figures(tmp_path):
     source = ars.financial(tmp_path)
     assert source.trace is None and source.basis == "stand-in"
-    assert isinstance(source.arrivals(layout()), PoissonArrivals)
+    arrivals = source.arrivals(layout())
+    assert isinstance(arrivals, ClosedOrOpen) and arrivals.outstanding == 0
