@@ -145,7 +145,6 @@ def _rows(paper: str, profile: str):
     from storagekit.devices import environment
 
     with tempfile.TemporaryDirectory() as folder:
-        folder = os.environ.get("FRKEEP") or folder
         new = {"STORAGEKIT_FIRST_RUN": folder, "JAX_COMPILATION_CACHE_DIR": str(Path(folder) / "cache")}
         command = [sys.executable, "-m", "benchmarks.first_run", paper, "--profile", profile, "--inside"]
         with subprocess.Popen(

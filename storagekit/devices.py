@@ -1,4 +1,4 @@
-"""What JAX is told before it starts: every core a device, small loops in one thread, a cache of compiled programs.
+"""What JAX is told before it starts: a device for each core, small loops in one thread, a level of optimization, and a cache.
 
 A CPU is one JAX device unless JAX is told otherwise before its first operation. `import storagekit` tells it, by environment
 variables and JAX's own configuration; whatever the user has set is left as it is.
@@ -25,6 +25,7 @@ _OPTIONS = "xla_cpu_small_while_loop_byte_threshold=1000000000,xla_cpu_use_multi
 # Level 1 of 3 compiles a third faster than XLA's own level 3, to the same bits. Event loops then take from 20% less (the fair
 # queue's) to 8% longer (D-SPTF's); jaxlib 0.10.2.
 _COMPILED_AT = "1"
+_ACCELERATED = ("jax_plugins", "libtpu")
 
 # what JAX has where nobody told it
 _UNSET: dict[str, float | None] = {
@@ -94,8 +95,8 @@ def environment(jobs: int = 1) -> dict[str, str]:
     if os.environ.get(_LOG, _JAX_ASKS) == _JAX_ASKS:
         new[_LOG] = _QUIET
     added = {_BACKEND: _OPTIONS}
-    # How levels do on an accelerator has not been measured: where JAX finds one it keeps its own.
-    if importlib.util.find_spec("jax_plugins") is None:
+    # Not measured on accelerators: where a plugin for one is installed, XLA keeps its own level.
+    if not any(importlib.util.find_spec(name) for name in _ACCELERATED):
         added[_LEVEL] = _COMPILED_AT
     missing = [f"{name}={value}" for name, value in added.items() if not any(flag.startswith(name) for flag in flags)]
     if missing:
@@ -115,13 +116,14 @@ def compiler_options() -> dict[str, int]:
 
 def prepare() -> None:
     """Give this process that environment; where JAX is imported already, its configuration too, unless it has started."""
-    new = environment()
+    flags, new = os.environ.get("XLA_FLAGS", ""), environment()
     os.environ.update(new)
     jax = sys.modules.get("jax")
     if jax is None:
         return
     if _started(jax):
-        _missed.extend(name for name in (_DEVICES, "XLA_FLAGS") if name in new)
+        unthreaded = _BACKEND in new.get("XLA_FLAGS", "") and _BACKEND not in flags
+        _missed.extend(name for name, missed in ((_DEVICES, _DEVICES in new), ("XLA_FLAGS", unthreaded)) if missed)
     for name, unset in _UNSET.items():
         late = name in _missed
         if name in new and not late and getattr(jax.config, name.lower()) == unset:

@@ -28,6 +28,8 @@ INSTANT = 1e-7
 HALVINGS = 3
 # The largest whole number of an int32.
 MOST_WHOLE = 2**31 - 1
+# Bits of a word of marks: streams, parts or bricks, one bit each.
+WORD = 32
 # Beyond the largest address: float64 tells apart all below.
 MOST_ADDRESS = 2**52
 

@@ -32,7 +32,7 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # property tests share their cores with the rest: a slow example is no finding
 settings.register_profile("storagekit", deadline=None)
 settings.load_profile("storagekit")
-# of a batch on each device
+# Runs in a batch, for each device.
 FEW_LANES = 4
 # bytes
 MOST_KEPT = 4 * 2**30

@@ -14,6 +14,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from inspect import isabstract
 from typing import Any, NamedTuple
 
@@ -155,7 +156,8 @@ def _recorded(draws: Draws) -> AbstractArrivals:
     offset = chance.integers(0, SECTORS * units.SECTOR // SMALL // 2, RECORDED) * SMALL
     size, read = np.full(RECORDED, SMALL), chance.random(RECORDED) < 0.7
     trace = request_trace(time_of - time_of[0], np.zeros(RECORDED, int), offset, size, read)
-    return recorded(trace, SECTORS, scale=draws.number.choice([0.5, 1.0, 4.0]))
+    arrivals = recorded(trace, SECTORS, scale=draws.number.choice([0.5, 1.0, 4.0]))
+    return replace(arrivals, clients=draws.form.choice([False, True]))
 
 
 def _recorded_lru(draws: Draws) -> AbstractCache:
@@ -364,7 +366,7 @@ def broken(scenarios: list[Scenario], ran: Ran) -> Iterator[str]:
             yield f"{where}: a response of {np.min(response)}"
         if set(numbers.tolist()) | inside != came or set(numbers.tolist()) & inside:
             yield f"{where}: lost {sorted(came - set(numbers.tolist()) - inside)[:5]}, too many {sorted(inside - came)[:5]}"
-        if isinstance(one.arrivals, ClosedLoop):
+        if isinstance(one.arrivals, ClosedLoop | ClosedOrOpen) and int(one.arrivals.outstanding) > 0:
             # Little: each of the places of a closed loop is taken all the time
             ages = -np.float64(slots.born[open_ones, lane])
             total, taken = response.sum(dtype=np.float64) + ages.sum(), told.elapsed[:, lane].sum(dtype=np.float64)

@@ -20,7 +20,7 @@ from storagekit.engine.state import NOBODY, State
 from storagekit.engine.system import Scenario
 from storagekit.errors import InputError
 from storagekit.kinds import a, flag, hold, several, text
-from storagekit.lanes import first_true
+from storagekit.lanes import WORD, first_true
 from storagekit.moments import Answered
 
 # the values of sums by name, `[row, *lanes]`; of several chunks, `[chunk, row, *lanes]`
@@ -105,7 +105,7 @@ ADMITTED = Sum("admitted", lambda report: report.admitted, int)
 CHOICES = Sum("choices", lambda report: report.chose, int)
 CORE = (ANSWERED, ADMITTED, CHOICES)
 # streams are bits of a word
-MOST_LOGGED = 32
+MOST_LOGGED = WORD
 
 
 class AbstractLog(eqx.Module):

@@ -12,15 +12,13 @@ from storagekit.arrays import AnyArray
 from storagekit.claims import NoClaims
 from storagekit.drive import AbstractMechanics, Arm, Target
 from storagekit.engine.system import Scenario, System
-from storagekit.lanes import bit, held, rows, union
+from storagekit.lanes import WORD, bit, held, rows, union
 from storagekit.moments import Rule, Sizes
 from storagekit.queue import Queued
 from storagekit.workload import nothing_asked
 from storagekit.workload.randomness import threefry
 
 NOBODY = -1
-# of a word
-BITS = 32
 
 
 class Slots(NamedTuple):
@@ -181,17 +179,17 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *la
     system, slots = scenario.system, state.slots
     if slots.stream is None:
         return None
-    placement, streams = system.placement, min(scenario.arrivals.stream_count, BITS)
+    placement, streams = system.placement, min(scenario.arrivals.stream_count, WORD)
     # A word holds the streams of several bricks side by side, so that few words are combined over all slots.
-    each = BITS // streams
+    each = WORD // streams
     words = [jnp.zeros_like(slots.waiting)] * -(-system.bricks.count // each)
     # by part and not by drive: a node may have many drives, and a request few parts
     for number in range(placement.most_parts or system.drives):
         part = jnp.full_like(slots.stream, number)
         brick = system.brick_of(placement.drive_of(part, slots.place))
-        queued = held(system.queue.queued(state.queue, slots.waiting, brick), part)
+        queued = held(system.queue.queued(state.queue, slots.waiting, brick), part) & (slots.stream < streams)
         mark = jnp.where(queued, bit(slots.stream + brick % each * streams), jnp.uint32(0))
-        words = [word | jnp.where(brick // each == place, mark, jnp.uint32(0)) for place, word in enumerate(words)]
+        words = [word | jnp.where(brick // each == index, mark, jnp.uint32(0)) for index, word in enumerate(words)]
     shift = rows(each, state.taken).astype(jnp.uint32) * np.uint32(streams)
     found = [jnp.right_shift(union(word), shift) & np.uint32(2**streams - 1) for word in words]
     return jnp.concatenate(found)[: system.bricks.count]

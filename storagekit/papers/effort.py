@@ -22,7 +22,7 @@ class Effort:
 
     @property
     def few(self) -> int:
-        """How many runs are enough where little depends on them: a quarter, and at least four where there are as many."""
+        """The number of runs where no claim is judged by them: a quarter of `seeds`, at least four if there are four."""
         return max(min(4, self.seeds), self.seeds // 4)
 
     def successive(self, count: int) -> list[int]:

@@ -122,7 +122,7 @@ class Striped(CutUp):
     def locate(self, drive: AbstractLayout, requests: Requests) -> Strips:
         turn, units = self.disks * self.unit, range(0, self.disks * self.unit, self.unit)
 
-        def held_before(sector: Int[AnyArray, "*row"]) -> list[Int[Array, "*row"]]:
+        def held_before(sector: Int[AnyArray, "*row"]) -> list[Int[AnyArray, "*row"]]:
             row, inside = sector // turn, sector % turn
             return [rank(row, inside, before, self.unit) for before in units]
 

@@ -17,7 +17,7 @@ from storagekit.arrays import AnyArray
 from storagekit.checks import of_kind, require_each_positive, traced
 from storagekit.errors import InputError
 from storagekit.kinds import Kind, a, flag
-from storagekit.lanes import INSTANT, named, whole
+from storagekit.lanes import INSTANT, WORD, named, whole
 from storagekit.workload.randomness import fraction, words
 from storagekit.workload.requests import RandomRequests, Requests
 
@@ -77,7 +77,7 @@ class AbstractArrivals(eqx.Module):
 
     @property
     @abstractmethod
-    def first_arrival(self) -> float:
+    def first_arrival(self) -> float | Float[AnyArray, "..."]:
         """When the first request of an open stream arrives, seconds from the start; inf in a closed loop."""
 
     @abstractmethod
@@ -266,6 +266,9 @@ class RecordedArrivals(AbstractArrivals):
 
     @property
     def stream_count(self):
+        # in a compiled program a trace is data, and its streams are not known: as many as a word has bits
+        if traced(self.requests.stream):
+            return WORD
         return int(np.max(np.asarray(self.requests.stream), initial=0)) + 1
 
     def window(self, capacity, key, first, count) -> Window:

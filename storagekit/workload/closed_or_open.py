@@ -16,16 +16,17 @@ from storagekit.workload.requests import RandomRequests
 class ClosedOrOpen(AbstractArrivals):
     """A `ClosedLoop` of `outstanding` requests, or `PoissonArrivals` where `outstanding` is 0.
 
-    Which of the two it is is a number, so that a sweep over both compiles once. Results are those of the two classes.
+    The choice is a number, so that a sweep over both compiles once. Results are those of the two classes. Each number is
+    one, or one for each run of a batch.
 
     Parameters
     ----------
     requests : RandomRequests
         The requests.
     outstanding : int
-        Requests outstanding in a closed loop; 0 for an open stream.
+        Requests outstanding in a closed loop; 0, the default, for an open stream.
     rate : float
-        Arrivals of an open stream a second, above 0.
+        Arrivals of an open stream a second, above 0; by default 1. A closed loop does not use it.
 
     Raises
     ------

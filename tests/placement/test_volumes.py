@@ -75,8 +75,7 @@ def test_the_pieces_of_a_request_are_its_sectors(bricks, shape, data):
     begins = data.draw(st.lists(st.integers(0, len(places) - 1), min_size=8, max_size=8))
     counts = [data.draw(st.integers(1, len(places) - begin)) for begin in begins]
     layout = SplitVolumes(size, bricks, unit)
-    asked = asking(begins)._replace(sectors=np.asarray(counts, np.int32))
-    place = layout.locate(DRIVE, asked)
+    place = layout.locate(DRIVE, asking(begins)._replace(sectors=np.asarray(counts, np.int32)))
     assert len(place.targets) == int(layout.parts) == int(layout.drives)
     for at, (begin, count) in enumerate(zip(begins, counts, strict=True)):
         for brick, target in enumerate(place.targets):

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from storagekit import lab
 from storagekit.reproduce import cache
 from storagekit.reproduce.book import boards, pages
 
@@ -45,6 +46,14 @@ def test_a_board_that_fails_is_named_and_none_is_taken_for_whole(tmp_path, pytho
     python(fails="fair")
     assert boards.export(tmp_path, {}, lambda: None) == "the lab's board fair was not made: no such board"
     assert boards.there(tmp_path) == {}
+
+
+def test_every_board_is_written_and_named_once_it_is_there(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(lab, "export", lambda name, path: path.write_text(name))
+    monkeypatch.setattr(boards.sys, "argv", ["-c", str(tmp_path)])
+    boards.main()
+    assert capsys.readouterr().out.split() == list(boards.BOARDS)
+    assert [path.name for path in sorted(tmp_path.iterdir())] == sorted(f"{name}.html" for name in boards.BOARDS)
 
 
 def test_the_first_page_leads_to_the_boards_that_are_there():

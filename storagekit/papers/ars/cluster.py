@@ -44,8 +44,8 @@ SETTINGS: dict[str, tuple[float, float]] = {
     "both": (0.5, 0.5),
 }
 OUTSTANDING = 50
-# what disks take next where many requests wait. By number, as open streams and closed loops are, so that all exhibits of a
-# protocol share a program: in order this costs 5% more
+# The order in which disks serve waiting requests. The order and the kind of arrivals are numbers, so that all exhibits of a
+# protocol share a program. Serving in order costs 5% more this way.
 ORDERS = {
     name: ScheduleByNumber((FCFS(), SATF()), number) for number, name in enumerate(("in order", "shortest first"))
 }
@@ -191,8 +191,8 @@ def effort(profile: str, first_seed: int = 0, requests: int = 500, seeds: int = 
     requests, seeds : int
         Requests of each run of the quick profile, and the number of its runs. "Close" is a tenth here, and 500 requests in
         8 runs leave intervals of about 2% on either side of the ratios of figures 4 and 5. The order of ARS and
-        Randomized in figure 4, which are 1% apart, needs 2,000 requests in 32 runs, that of D-SPTF and Central in figure 5
-        as many runs.
+        Randomized in figure 4, which are 1% apart, needs 2,000 requests in 32 runs; the order of D-SPTF and Central in
+        figure 5 needs 500 requests in 32 runs.
 
     Returns
     -------

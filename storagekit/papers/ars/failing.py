@@ -29,12 +29,12 @@ LOAD = 10.0
 TIMEOUT = 1.0
 # of those that fail, and for so many requests
 LARGEST, AWAY = len(NODES) - 1, (1000, 2500)
-# additional nodes that a read is sent to, at most
+# The most additional nodes that a read is sent to.
 EXTRA = 2
 # what comes so soon after a node stops or is back is left out, in requests: a client's patience, in which it finds out, and a
 # time-out, in which what was under way is sent again
 SETTLES = int(2 * TIMEOUT * LOAD * RATE)
-# a patience that outlasts the runs, s: the longest that a dispatcher takes
+# A patience longer than any run, in seconds; the longest that a dispatcher accepts.
 ENDLESS = 600.0
 # requests that are looked at together
 STRETCH = 50
@@ -120,10 +120,8 @@ class Asking(AbstractLog):
     """Keeps how many nodes ARS sends each request to as it enters, whether or not they are there, and when it is answered."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> Asked:
-        silence = state.dispatch.silence
-        # a client that asks nobody besides asks as many as make the data
-        sent = scenario.system.placement.needed if silence is None else jax.lax.population_count(silence.sent_to)
-        nodes = jnp.where(report.admitted, jnp.asarray(sent).astype(jnp.int32), NOBODY)
+        sent = jax.lax.population_count(state.dispatch.silence.sent_to)
+        nodes = jnp.where(report.admitted, sent.astype(jnp.int32), NOBODY)
         return Asked(nodes, report.answered.number, report.answered.response)
 
 

@@ -96,7 +96,7 @@ def in_orders(
         seconds, warm_up = lengths[mix]
         # while a buffer is full requests wait outside
         found.append(sweep(run, axes, seeds=effort.seed_list, seconds=seconds, warm_up=warm_up, allow_held_up=True))
-    data = xr.concat(found, "mix", join="outer", combine_attrs=made_jointly)
+    data = xr.concat(found, "mix", data_vars="all", join="exact", combine_attrs=made_jointly)
     return data.assign_attrs(paper="ars", exhibit="ars.fig6")
 
 

@@ -47,12 +47,12 @@ def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], Non
     with private(out) as room, tempfile.TemporaryFile("w+") as errors:
         folder = room / FOLDER
         folder.mkdir()
-        made, failed = _exported(folder, environment, errors, on_board)
-        if failed:
+        left, status = _exported(folder, environment, errors, on_board)
+        if left or status:
             cache.clear(out / FOLDER, _files())
             errors.seek(0)
-            said = errors.read().strip().splitlines() or [f"exit status {failed}"]
-            return f"the lab's board {list(BOARDS)[made]} was not made: {said[-1]}"
+            said = errors.read().strip().splitlines() or [f"exit status {status}"]
+            return f"the lab's board {left[0]} was not made: {said[-1]}" if left else f"the lab's boards: {said[-1]}"
         unchanged = _fingerprint() == wanted
         cache.place(folder, out / FOLDER, wanted if unchanged else cache.CHANGED, _files())
     return ""
@@ -60,12 +60,11 @@ def export(out: Path, environment: Mapping[str, str], on_board: Callable[[], Non
 
 def _exported(
     folder: Path, environment: Mapping[str, str], errors: IO[str], on_board: Callable[[], None]
-) -> tuple[int, int]:
-    """Write the boards to a folder in another process; returns how many it made, and its exit status."""
-    command = [sys.executable, "-m", __name__, str(folder)]
-    made = 0
+) -> tuple[list[str], int]:
+    """Write the boards to a folder in another process; returns those that it did not make, and its exit status."""
+    left = list(BOARDS)
     with subprocess.Popen(
-        command,
+        [sys.executable, "-c", f"from {__name__} import main; main()", str(folder)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=errors,
@@ -73,13 +72,14 @@ def _exported(
         env=os.environ | dict(environment),
     ) as process:
         try:
-            for _ in process.stdout or ():
-                made += 1
-                on_board()
+            for line in process.stdout or ():
+                if line.strip() in left:
+                    left.remove(line.strip())
+                    on_board()
         except BaseException:
             process.kill()
             raise
-    return made, process.returncode
+    return left, process.returncode
 
 
 def _files() -> list[str]:
@@ -91,14 +91,10 @@ def _fingerprint() -> str:
     return cache.fingerprint("", PACKAGE / "lab" / "__init__.py", {"boards": sorted(BOARDS)})
 
 
-def main(folder: str) -> None:
-    """Write every board to a folder, and its name to standard output once it is there."""
+def main() -> None:
+    """Write every board to the folder that is the program's argument, and its name to standard output once it is there."""
     from storagekit import lab
 
     for name in BOARDS:
-        lab.export(name, Path(folder) / f"{name}.html")
+        lab.export(name, Path(sys.argv[1]) / f"{name}.html")
         print(name, flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
