@@ -38,8 +38,9 @@ KINDS = {
     AbstractQueue: "queue",
 }
 COMPONENTS = [(kind, name) for kind in KINDS for name in MAKERS[kind]]
-# Programs have grown in components that compare several candidates; of the other kinds the cluster below has the largest.
-COMPARING = [one for one in COMPONENTS if one[0] in (AbstractDispatch, AbstractQueue)]
+# Programs have grown in components that compare several candidates, and on drives of several kinds. The rest is slow.
+SELECTING = {"Mixed", "Buffered", "ParityGroups", "Declustered", "SRMirror", "Background", "Committed"}
+COMPARING = [one for one in COMPONENTS if one[0] in (AbstractDispatch, AbstractQueue) or one[1] in SELECTING]
 # components that do not go with the plain system
 PARTNERS = {"Claimed": {"dispatch": Preselection(1e-3)}}
 

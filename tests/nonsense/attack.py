@@ -1,6 +1,6 @@
 """One impossible argument after the other, to every public face of a room.
 
-    python tests/nonsense/attack.py analytic      # what was refused, what was answered, and every violation
+    python tests/nonsense/attack.py analytic ...   # of each room: what was refused, what was answered, and every violation
 
 A face may refuse, by InputError in one line, or, where the value is possible, answer; the answer holds no NaN then and keeps
 the number that it was given. Anything else is a violation: another error, a warning, an answer to what is impossible, more
@@ -17,7 +17,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -176,16 +176,17 @@ def _late(*_: object) -> None:
     raise TimeoutError(f"more than {MOST_SECONDS} s")
 
 
-def main(room: str) -> None:
+def main(rooms: Sequence[str]) -> None:
     signal.signal(signal.SIGPROF, _late)
     # a few runs at a time: the rest of a batch would be padding
     batch.LANES = 2
-    importlib.import_module(f"nonsense.rooms.{room or 'front_door'}")
+    for room in rooms:
+        importlib.import_module(f"nonsense.rooms.{room or 'front_door'}")
     # what may be written to; what is only mapped, as libraries and the heap of a browser's engine are, is none of its doing
     now = psutil.Process().memory_info().data
     resource.setrlimit(resource.RLIMIT_DATA, (now + MOST_BYTES, now + MOST_BYTES))
-    print(json.dumps(attack(room), indent=1))
+    print(json.dumps({room: attack(room) for room in rooms}, indent=1))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "")
+    main(sys.argv[1:] or [""])

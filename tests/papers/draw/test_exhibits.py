@@ -288,7 +288,8 @@ ALONE = {"srarray.table2", "srarray.table3", "srarray.plan", "dsptf.table2", "ds
 # a coloured cell has no whisker; its subtitle has the widest interval
 CELLS = {"srarray.equation16"}
 
-every_exhibit = pytest.mark.parametrize("exhibit", DRAWN)
+# by exhibit, so that a worker draws each only once
+every_exhibit = pytest.mark.parametrize("exhibit", DRAWN, scope="module")
 
 
 @functools.cache
