@@ -91,7 +91,7 @@ def chunks(scenario: Scenario, run: Run, record: Record, count: int) -> tuple[Ru
     return jax.lax.scan(lambda run, _: chunk(scenario, run, record), run, None, length=count)
 
 
-@partial(jax.jit, static_argnums=(1,), compiler_options=compiler_options())
+@partial(jax.jit, static_argnums=(1,))
 def _begin(
     arrays: PyTree, static: "Static", key: UInt32[Array, "2 *lanes"], drawn: Float[Array, "drive *lanes"]
 ) -> Run:

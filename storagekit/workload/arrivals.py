@@ -136,7 +136,24 @@ class AbstractClients(AbstractArrivals):
         """Private state once a client has its answer, `at` so many seconds from now, in lanes in which one `leaves`."""
 
 
-class ClosedLoop(AbstractArrivals):
+class AbstractRandomArrivals(AbstractArrivals):
+    """Arrivals whose requests a model draws."""
+
+    requests: eqx.AbstractVar[RandomRequests]
+
+    @property
+    def largest(self):
+        return self.requests.size.largest
+
+    @property
+    def told_apart(self):
+        return self.requests.told_apart
+
+    def check(self, capacity):
+        self.requests.check(capacity)
+
+
+class ClosedLoop(AbstractRandomArrivals):
     """Always `outstanding` requests: an answer brings the next one.
 
     The replacement becomes visible after the choice that the same completion allows, so that a choice sees N-1
@@ -156,17 +173,6 @@ class ClosedLoop(AbstractArrivals):
     @property
     def most_outstanding(self):
         return int(np.max(self.outstanding))
-
-    @property
-    def largest(self):
-        return self.requests.size.largest
-
-    def check(self, capacity):
-        self.requests.check(capacity)
-
-    @property
-    def told_apart(self):
-        return self.requests.told_apart
 
     def window(self, capacity, key, first, count) -> Window:
         requests = self.requests.draw(capacity, key, first, count)
@@ -190,7 +196,7 @@ class ClosedLoop(AbstractArrivals):
         return admitted
 
 
-class PoissonArrivals(AbstractArrivals):
+class PoissonArrivals(AbstractRandomArrivals):
     """Independent arrivals, `rate` a second on average."""
 
     requests: RandomRequests = eqx.field(converter=of_kind("requests of arrivals", RandomRequests, REQUESTS))
@@ -199,21 +205,10 @@ class PoissonArrivals(AbstractArrivals):
     def __check_init__(self):
         require_each_positive("arrival rate", self.rate, "a second")
 
-    def check(self, capacity):
-        self.requests.check(capacity)
-
-    @property
-    def told_apart(self):
-        return self.requests.told_apart
-
     def window(self, capacity, key, first, count) -> Window:
         requests = self.requests.draw(capacity, key, first, count)
         uniform, _ = words(key, first, count, 2)
         return Window(requests, -jnp.log1p(-fraction(uniform)) / self.rate)
-
-    @property
-    def largest(self):
-        return self.requests.size.largest
 
     @property
     def first_arrival(self):

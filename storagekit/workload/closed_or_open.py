@@ -9,11 +9,11 @@ from storagekit.arrays import AnyArray
 from storagekit.checks import of_kind, require_each_positive, traced
 from storagekit.errors import InputError
 from storagekit.lanes import INSTANT, named, whole
-from storagekit.workload.arrivals import REQUESTS, AbstractArrivals, PoissonArrivals
+from storagekit.workload.arrivals import REQUESTS, AbstractRandomArrivals, PoissonArrivals
 from storagekit.workload.requests import RandomRequests
 
 
-class ClosedOrOpen(AbstractArrivals):
+class ClosedOrOpen(AbstractRandomArrivals):
     """A `ClosedLoop` of `outstanding` requests, or `PoissonArrivals` where `outstanding` is 0.
 
     The choice is a number, so that a sweep over both compiles once. Results are those of the two classes. Each number is
@@ -59,17 +59,6 @@ class ClosedOrOpen(AbstractArrivals):
     @property
     def most_outstanding(self):
         return int(np.max(self.outstanding)) or None
-
-    @property
-    def largest(self):
-        return self.requests.size.largest
-
-    def check(self, capacity):
-        self.requests.check(capacity)
-
-    @property
-    def told_apart(self):
-        return self.requests.told_apart
 
     def window(self, capacity, key, first, count):
         found = PoissonArrivals(self.requests, self.rate).window(capacity, key, first, count)
