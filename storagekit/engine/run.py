@@ -1,7 +1,7 @@
-"""The loop: chunks of events, many lanes at once, spread over the devices.
+"""The loop over chunks of events, for a batch of runs, on all devices.
 
-Requests of a chunk are drawn before it and sums are put away after it, so that the loop body is one event and nothing
-else, and sums in float32 stay short.
+The requests of a chunk are drawn before it, and its sums are stored after it. So the loop body is one event, and sums in
+float32 stay short. A lane is one run of a batch.
 """
 
 import math
@@ -36,7 +36,7 @@ from storagekit.workload import words
 CHUNK = 128
 # the block of random words that dispatchers draw from; workloads have the first ones, threads three each
 OF_DISPATCH = 2**31 - 1
-# what one seed of JAX's generator may be
+# the range of a seed of JAX's generator
 SEEDS = several(Kind(least=0, most=2**32 - 1, whole=True), 1, "seeds")
 # how often memory holds a state while a chunk is computed: the one before it, the one after, and what is on the way
 COPIES = 3
@@ -44,7 +44,7 @@ BY_LANE = PartitionSpec(None, "lane")
 
 
 class Run(NamedTuple):
-    """A run under way: the state, the number of the next request, and the key of each lane."""
+    """The state of a run, the number of its next request, and its key; of a batch, for each run."""
 
     state: State
     first: Int[Array, "1 *lanes"]
@@ -54,15 +54,17 @@ class Run(NamedTuple):
 def begin(
     scenario: Scenario, key: UInt32[AnyArray, "2 *lanes"], drawn: Float[AnyArray, "drive *lanes"] | None = None
 ) -> Run:
-    """A run at its start. key: `[2, *lanes]` uint32, see `keys`. drawn: the platters' phases, by default `random_phases`."""
+    """Return a run at its start. key: `[2, *lanes]` uint32, see `keys`. drawn: the phases of the platters, in revolutions."""
     drawn = random_phases(key, scenario.system.drives) if drawn is None else drawn
     state = start(scenario, phases(drawn, scenario.system), jnp.asarray(key))
     return Run(state, jnp.zeros((1, *key.shape[1:]), jnp.int32), key)
 
 
 def incoming(scenario: Scenario, run: Run) -> Incoming:
-    """The requests that a chunk may admit, where they lie, and a random word of each: `[CHUNK, *lanes]`. Where no dispatcher
-    looks at the words they are not drawn, because XLA leaves out what nobody reads."""
+    """Return the requests that a chunk may admit, their locations, and a random word for each: `[CHUNK, *lanes]`.
+
+    If the dispatcher does not read the words, XLA removes the code that draws them.
+    """
     system = scenario.system
     window = scenario.arrivals.window(system.placement.capacity(system.drive), run.key, run.first, CHUNK)
     place = system.placement.locate(system.drive, window.requests)
@@ -71,7 +73,7 @@ def incoming(scenario: Scenario, run: Run) -> Incoming:
 
 
 def chunk(scenario: Scenario, run: Run, record: Record) -> tuple[Run, tuple[Tally, Any]]:
-    """`CHUNK` events in every lane: the run after them, their sums, and what the log keeps of each."""
+    """Simulate `CHUNK` events in every run. Returns the run after them, their sums, and the log."""
     coming = incoming(scenario, run)
 
     def body(carry: tuple[State, Tally], _: None) -> tuple[tuple[State, Tally], Any]:
@@ -87,7 +89,7 @@ def chunk(scenario: Scenario, run: Run, record: Record) -> tuple[Run, tuple[Tall
 
 
 def chunks(scenario: Scenario, run: Run, record: Record, count: int) -> tuple[Run, tuple[Tally, Any]]:
-    """`count` chunks one after the other; sums and log get a leading chunk axis."""
+    """Simulate `count` chunks. Sums and log have a leading chunk axis."""
     return jax.lax.scan(lambda run, _: chunk(scenario, run, record), run, None, length=count)
 
 
@@ -125,22 +127,22 @@ def _advance(
 
 
 def lane_spec(leaf: ArrayLike) -> PartitionSpec:
-    """How a leaf of a batched scenario is spread: leaves with one value per lane are `[1, lane]`, others are shared."""
+    """Return how a leaf of a batched scenario is divided among devices: `[1, lane]` by lane, any other not at all."""
     return BY_LANE if np.ndim(leaf) == 2 else PartitionSpec()
 
 
 def last_spec(leaf: ArrayLike) -> PartitionSpec:
-    """How an array of a run is spread, whose last axis is the lane."""
+    """Return how an array of a run, whose last axis is the lane, is divided among devices."""
     return PartitionSpec(*(None,) * (np.ndim(leaf) - 1), "lane")
 
 
 def lane_mesh(devices: int) -> Mesh:
-    """The first `devices` devices in a row."""
+    """Return a mesh of the first `devices` devices."""
     return jax.make_mesh((devices,), ("lane",), axis_types=(AxisType.Auto,), devices=jax.devices()[:devices])
 
 
 class Static:
-    """What jit must compile for: the part of a scenario that is not numbers, compared by value."""
+    """The static part of a scenario: everything but its numbers, compared by value. A program is compiled for each."""
 
     def __init__(self, value: Scenario):
         self.value = value
@@ -154,7 +156,7 @@ class Static:
 
 
 def run_key(label: str, value: Any) -> Any:
-    """The value. Raises InputError unless it is the key of a run, or of several."""
+    """Return the value. Raises InputError unless it is the key of one run or several."""
     if traced(value):
         return value
     is_key = isinstance(value, np.ndarray | jax.Array) and value.dtype == np.uint32
@@ -164,7 +166,7 @@ def run_key(label: str, value: Any) -> Any:
 
 
 def require_room(state: PyTree, system: System, lanes: int) -> None:
-    """Raises InputError where a state, its shapes, is too large for the memory that there is."""
+    """Raise InputError if a state of these shapes does not fit into memory."""
     size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
     if COPIES * size > (most := memory()):
         raise InputError(
@@ -175,9 +177,9 @@ def require_room(state: PyTree, system: System, lanes: int) -> None:
 
 
 class Runner:
-    """A scenario, batched or single, on its way: `advance` moves every lane on by `count` chunks.
+    """The simulation of a scenario or of a batch of them: `advance` simulates `count` more chunks in every run.
 
-    Raises InputError where System.slots is not given, and where its state would not fit into memory.
+    Raises InputError if System.slots is not given, or if the state does not fit into memory.
     """
 
     def __init__(self, scenario: Scenario, key: np.ndarray, record: Record):
@@ -186,7 +188,7 @@ class Runner:
         run_key("key", key)
         if scenario.system.slots == AS_NEEDED:
             raise InputError(
-                "System.slots is not given: whoever runs the bare engine has to; `simulate`, `sweep` and `replay` find it"
+                "System.slots is not given: give it, or call `simulate`, `sweep` or `replay`, which find the number"
             )
         say_if_late()
         announce_compilations()
@@ -215,8 +217,10 @@ class Runner:
             _advance.lower(self.arrays, self.static, self.record, count, self.devices, self.run).compile()
 
     def advance(self, count: int) -> tuple[Tally, Any]:
-        """`count` chunks more: sums `[chunk, row, *lanes]` and the log, as NumPy arrays. Raises InputError where requests
-        could come to have numbers that spells which last for ever, and 32 bits, do not know."""
+        """Simulate `count` more chunks. Returns sums `[chunk, row, *lanes]` and the log, as NumPy arrays.
+
+        Raises InputError if the number of a request could exceed 32 bits.
+        """
         so_far = int(np.max(np.asarray(self.run.first)))
         if so_far > MOST_WHOLE - count * CHUNK:
             raise InputError(f"{so_far} requests in one run: there are numbers for {MOST_WHOLE}; run several seeds")
@@ -227,8 +231,10 @@ class Runner:
 
 @contextmanager
 def addressed(wide: bool) -> Iterator[None]:
-    """Where a system is simulated: with `wide` addresses, of 64 bits. They are what is computed `.astype(int)`, and meet
-    numbers of 32 bits; everything else says how many it has."""
+    """Enable 64 bits while a system with `wide` addresses is simulated.
+
+    Only what is computed with `.astype(int)` then has 64 bits; everything else states its type.
+    """
     if not wide:
         yield
         return
@@ -252,7 +258,7 @@ def _narrow(leaf: ArrayLike) -> np.ndarray:
 
 
 def _divisor(lanes: int, devices: int) -> int:
-    """The most devices that share the lanes evenly."""
+    """Return the largest number of devices that can have equally many lanes."""
     return max(count for count in range(1, devices + 1) if lanes % count == 0)
 
 

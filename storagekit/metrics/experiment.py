@@ -26,7 +26,7 @@ from storagekit.metrics.sweeping import simulated
 
 # whole numbers at all, before what is said of seeds
 WHOLE = Kind(whole=True)
-# before the name of an axis that is that of a measure
+# precedes the name of an axis that is also the name of a measure
 AXIS = "axis_"
 
 
@@ -49,23 +49,47 @@ def simulate(
     precision: float | Mapping[str, float] | None = None,
     budget: int = BUDGET,
 ) -> xr.Dataset:
-    """One run of a scenario.
+    """Simulate one run of a scenario.
 
-    requests: at least so many are answered. seconds: in place of these, so much time is simulated. warm_up: how many of them
-    pass before measuring begins, by default as many as MSER-5 finds, half of them at most; the cuts fall on chunks of events.
-    allow_held_up: whether arrivals may wait outside for a slot (they are counted, and their wait is part of their response
-    time); by default that is an error. A system without `slots` gets 64, then 256, then 1,024 of them until no arrival waits:
-    an overload is simulated three times before it is refused. measures: of your own (`storagekit.metrics.Measure`), beside
-    `storagekit.metrics.STANDARD`.
+    Parameters
+    ----------
+    scenario : Scenario
+        The system and its workload.
+    requests : int
+        The least number of requests to complete.
+    seconds : float, optional
+        The simulated time, in place of `requests`.
+    seed : int
+        The seed of the run.
+    warm_up : float, optional
+        The requests or seconds at the start that are not measured. By default MSER-5 determines it, up to half of the run.
+        It ends at the boundary of a chunk of events.
+    allow_held_up : bool
+        Whether arrivals may wait for a slot. They are counted, and their wait is part of their response time. By default
+        this is an error. A system without `slots` is simulated with 64, then 256, then 1,024 slots until no arrival waits.
+    measures : sequence of Measure
+        Measures in addition to `storagekit.metrics.STANDARD`.
+    precision : float or mapping of str to float, optional
+        The half-width of the 95% interval of the mean response time, as a share of the mean, at which the run ends; or
+        half-widths of named measures, such as {"throughput": 0.005}. The length of the run doubles until it is reached. The
+        interval is over 20 parts of the run, and with several seeds over the seeds.
+    budget : int
+        The number of requests after which a run with a precision ends in any case.
 
-    precision: the run goes on, twice as long each time, until the 95% interval of the mean response time is so narrow on
-    either side, as a share of it, or until `budget` requests are answered; {"throughput": 0.005} of another measure, or of
-    several. Here the interval is over 20 parts of the run, with several seeds over these.
+    Returns
+    -------
+    Dataset
+        All measures, in SI units. `response_quantile` (dimension `quantile`, within 1.6%) is of the synchronous requests,
+        and of the reads and the writes among them. `warm_up` is the part that was not measured. With a precision there are
+        half-widths, such as `response_half_width`, and an attribute `stopped_by`.
 
-    Returns all measures, in SI units; `response_quantile` of all requests that somebody waited for, and of its reads and its
-    writes (dimension `quantile`), within 1.6%; `warm_up`, what was left out; with a precision `response_half_width` and an
-    attribute `stopped_by`. Raises InputError on impossible settings.
+    Raises
+    ------
+    InputError
+        If a setting is impossible.
 
+    Examples
+    --------
     >>> import storagekit as sk
     >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
     >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
@@ -103,7 +127,7 @@ def replicate(
     precision: float | Mapping[str, float] | None = None,
     budget: int = BUDGET,
 ) -> xr.Dataset:
-    """Independent runs of a scenario, all at once: as `simulate`, with a dimension `seed`.
+    """Simulate independent runs of a scenario in one batch: as `simulate`, with a dimension `seed`.
 
     >>> import storagekit as sk
     >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
@@ -144,25 +168,51 @@ def sweep(
     client: Any = None,
     slots: Sequence[int] = (),
 ) -> xr.Dataset:
-    """`build(**point)` simulated at every point of the grid that `axes` spans, each with every seed.
+    """Simulate `build(**point)` at every point of the grid that `axes` spans, with every seed.
 
-    axes: name of a parameter of `build` to the values it takes; one that is called as a measure is, say `throughput`, is the
-    dimension `axis_throughput` of the result. seeds: how many independent runs of each point, or the seeds themselves.
-    requests, seconds, warm_up, allow_held_up, measures, precision, budget: as in `simulate`, warm-up and precision of each
-    point by itself, its seeds together. Points that differ in numbers only, their number of drives among them, run as one
-    batch, and all points meet the same requests, so that differences between them are sharper than the values.
-    slots: of systems without, how many to try in place of 64, 256 and 1,024: points at which arrivals wait are run again.
+    Points that differ only in numbers, the number of drives included, run in one batch. All points receive the same requests,
+    so that differences between points are more precise than the values.
 
-    store: a folder. Points run in pieces of some hundred lanes, and each piece that ends is written there, whole or not at
-    all. Points that are there, with the same scenario, seeds, extent, measures and versions, are not run again: how many is
-    said on stderr, and in the attributes `points_stored` and `points_run`. client: a `distributed.Client`, whose workers run
-    the pieces; what a lost worker had runs again. Numbers are the same to the last bit with a store, without, after an
-    interruption and with any workers, as long as processors and versions are of one kind: each lane goes through the same
-    program, at most 32 lanes to a CPU device however many devices a process has, and knows nothing of the lanes beside it.
+    Parameters
+    ----------
+    build : callable
+        Returns the scenario of a point.
+    axes : mapping of str to sequence
+        The values of each parameter of `build`. An axis with the name of a measure, such as `throughput`, becomes the
+        dimension `axis_throughput` of the result.
+    seeds : int or sequence of int
+        The number of independent runs of each point, or their seeds.
+    requests, seconds, warm_up, allow_held_up, measures, precision, budget
+        See `simulate`. Warm-up and precision are determined for each point, from all of its seeds.
+    store : path, optional
+        A folder in which results are stored, a few hundred runs at a time. Points that it holds already, with the same
+        scenario, seeds, length, measures and versions, are not simulated again. Their number is printed to stderr, and is in
+        the attributes `points_stored` and `points_run`.
+    client : distributed.Client, optional
+        Its workers simulate the points. What a lost worker had is simulated again.
+    slots : sequence of int
+        Numbers of slots to try, in place of 64, 256 and 1,024, for systems without `slots`.
 
-    Returns the measures with one dimension for each axis and `seed`. Raises InputError on impossible settings, where the axes
-    are not `build`'s parameters, and for a store or client that cannot be used; SimulationError where the cluster is lost.
+    Returns
+    -------
+    Dataset
+        The measures with one dimension for each axis, and `seed`.
 
+    Raises
+    ------
+    InputError
+        If a setting is impossible, if the axes are not parameters of `build`, or if the store or the client cannot be used.
+    SimulationError
+        If the cluster is lost.
+
+    Notes
+    -----
+    Results are the same to the last bit with or without a store, after an interruption, and with any workers, if processors
+    and versions are of one kind: every run goes through the same program, at most 32 runs for each CPU device, and does not
+    depend on the other runs of its batch.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
     >>> def bricks(replicas, depth):
@@ -201,7 +251,7 @@ def sweep(
 
 
 def _sorted(found: Sequence[tuple[Sequence[int], xr.Dataset]], most: int) -> xr.Dataset:
-    """Points as they were found, in the order of their numbers, with so many bricks."""
+    """Return the points in the order of their numbers, with `most` bricks."""
     flat = xr.concat([data for _, data in found], dim="point", join="outer")
     order = np.argsort(np.concatenate([numbers for numbers, _ in found]))
     return flat.isel(point=order, brick=slice(0, most))
@@ -233,7 +283,7 @@ def _refuse_held_up(waited: float, slots: int) -> None:
 
 
 def listed(seeds: int | Sequence[int]) -> list[int]:
-    """The seeds, or so many of them from 0 on. Raises InputError where one is given twice or cannot be."""
+    """Return the seeds, or that number of seeds from 0 on. Raises InputError for a repeated or impossible seed."""
     asked = several(WHOLE, of="seeds")("seeds", seeds) if np.iterable(seeds) else range(NUMBER("seeds", seeds))
     listed = list(asked)
     if not listed:

@@ -1,8 +1,8 @@
-"""A sweep in pieces, each what is run, kept or lost as one: some points of one structure, with all their seeds.
+"""Shards of a sweep: some points of one structure, with all their seeds, that are run and stored as a unit.
 
-Which points stand beside one another in a piece changes no number of any, to the last bit: a batch always has `width` lanes,
-at most 32 on each CPU device, and each goes through the same program. So whatever is there already is left out, and workers
-may have any number of devices. Only a sweep's structure with a single lane in all runs alone, at width 1.
+Results do not depend on how points are divided into shards, to the last bit: a batch always has `width` lanes, at most 32 on
+each CPU device, and every lane runs the same program. So points that are stored already can be left out, and workers may
+have any number of devices. Only a structure that has a single lane in the whole sweep runs with a width of 1.
 """
 
 import time
@@ -22,14 +22,17 @@ from storagekit.metrics.measures import Measure
 from storagekit.metrics.provisioning import Roomed, groups, provided, rungs
 from storagekit.metrics.standard import beside
 
-# lanes of a piece, or as many as fill the machine that asks: seconds of work, in which a few lanes of padding do not count
+# The least number of lanes of a shard: it runs for seconds, so that a few lanes of padding matter little.
 LEAST = 512
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of every point: independent runs, how long each is, measures of one's own, and the numbers of slots to
-    try, none for those that are tried by default."""
+    """The settings of a sweep that all points share.
+
+    seeds: one for each independent run. extent: the length of a run. own: the user's measures. slots: numbers of slots to
+    try; empty for the default.
+    """
 
     seeds: tuple[int, ...]
     extent: Extent
@@ -38,16 +41,16 @@ class Asked:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The standard ones and those. Raises InputError where they clash."""
+        """Return the standard measures and the user's. Raises InputError if two have the same name."""
         return beside(self.own)
 
 
 @dataclass(frozen=True)
 class Group:
-    """Points of a sweep that can share a batch: all of them, or a piece.
+    """Points of a sweep that can share a batch: all points of a structure, or a shard of them.
 
-    structure: which of the sweep's. members: which points of the sweep. scenarios: theirs, all with as many drives. rungs:
-    numbers of slots to try. lanes: how many the structure has in all.
+    structure: its number in the sweep. members: the numbers of the points. scenarios: theirs, all with the same number of
+    drives. rungs: numbers of slots to try. lanes: the number of lanes of the whole structure.
     """
 
     structure: int
@@ -59,8 +62,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Done:
-    """What a piece measured: `data` over `point` and the seeds' numbers, by point the slots it was measured with and how many
-    arrivals waited outside for one, the warm-up's included, and the seconds that it took."""
+    """The result of a shard.
+
+    data: measures over `point` and `seed`, the number of the seed. slots: the number of slots of each point. waited: the
+    arrivals of each point that waited for a slot, those of the warm-up included. seconds: the duration of the simulation.
+    """
 
     data: xr.Dataset
     slots: np.ndarray
@@ -69,7 +75,7 @@ class Done:
 
 
 def grouped(scenarios: Sequence[Scenario], seeds: int, slots: Sequence[int] = ()) -> list[Group]:
-    """A sweep's points by structure. slots: to try, as `Asked` has them."""
+    """Return the points of a sweep grouped by structure. slots: see `Asked`."""
     return [
         Group(structure, tuple(members), tuple(alike), rungs(alike, slots), len(members) * seeds)
         for structure, (members, alike) in enumerate(groups(scenarios))
@@ -77,7 +83,7 @@ def grouped(scenarios: Sequence[Scenario], seeds: int, slots: Sequence[int] = ()
 
 
 def pieces(group: Group, wanted: Set[int], seeds: int) -> Iterator[Group]:
-    """Those of a group's points that are wanted, in pieces."""
+    """Return the points of a group that are wanted, in shards."""
     each = max(1, max(LEAST, width(group.lanes)) // seeds)
     places = [place for place, member in enumerate(group.members) if member in wanted]
     for first in range(0, len(places), each):
@@ -95,7 +101,7 @@ def run(
     title: str = "simulating",
     by: str = "answered",
 ) -> Outcome:
-    """`execute` with a progress bar on whatever takes longer than two seconds."""
+    """Call `execute` with a progress bar that appears after two seconds."""
     unit = "req" if by == "answered" else "s"
     with tqdm(total=amount, desc=title, unit=unit, delay=2, leave=False) as bar:
         return execute(
@@ -109,8 +115,10 @@ def run(
 
 
 def finished(piece: Group, asked: Asked, quiet: bool = False) -> Done:
-    """A piece's points, run, each with each number of slots in its turn until no arrival waits outside; quiet: without a
-    progress bar."""
+    """Run the points of a shard with increasing numbers of slots until no arrival waits for one.
+
+    quiet: without a progress bar.
+    """
     began, left, found = time.perf_counter(), np.arange(len(piece.members)), []
     for slots in piece.rungs:
         some = provided([piece.scenarios[place] for place in left], slots)
@@ -135,6 +143,6 @@ def _batch(scenarios: list[Scenario], lanes: int, asked: Asked, quiet: bool) -> 
         seed=("lane", np.tile(np.arange(len(seeds)), points)),
     )
     unfolded = folded.set_index(lane=["point", "seed"]).unstack("lane").drop_vars("point")
-    # what all seeds of a point have in common
+    # variables without a dimension for seeds
     common = {name: unfolded[name].isel(seed=0, drop=True) for name in unfolded if name in of_points(asked.extent)}
     return Roomed(unfolded.assign(common), waited.reshape(points, -1).sum(axis=1))

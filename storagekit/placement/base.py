@@ -1,8 +1,7 @@
-"""What a placement promises: which parts a request has, which drives hold them, and where on them their replicas lie.
+"""The interface of placements: the parts of a request, the drives that hold them, and the locations of their replicas.
 
-The parts of a request are copies of a block, stripe units, or fragments of a code, each on a drive of its own; a drive holds
-one of them at most. On its drive a part has `replicas`, at even angles on different tracks of one cylinder, so that one
-of them is never far from the head.
+The parts of a request are copies of a block, stripe units, or fragments of a code. Each is on a different drive. On its drive
+a part has `replicas`, at even angles on different tracks of one cylinder, so that one of them is always near the head.
 """
 
 import math
@@ -20,35 +19,37 @@ from storagekit.arrays import AnyArray
 from storagekit.checks import require, traced
 from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics, Arm, Positioning, Target
 from storagekit.kinds import MOST_COUNTED, SECTORS
-from storagekit.lanes import mask_of, whole
+from storagekit.lanes import WORD, mask_of, whole
 from storagekit.placement.grouping import Grouping
 from storagekit.workload import Requests
 
 # bits of a word: parts of a request, and parts times replicas
-MOST_PARTS = 32
-# what a field for the sectors of a stripe unit takes
+MOST_PARTS = WORD
+# converts the sectors of a stripe unit
 stripe_unit = partial(replace(SECTORS, unit="sectors"), "a stripe unit of")
 
 
 class Location(NamedTuple):
-    """Where requests lie in a layout that has a part at the same address on each of its drives: replica 0 of part 0, and the
-    drive that holds part 0."""
+    """The location of requests in a layout that holds a part at the same address on each of its drives.
+
+    target: replica 0 of part 0. home: the drive that holds part 0.
+    """
 
     target: Any
     home: Int[AnyArray, "*#row"]
 
 
 class AbstractPlacement(eqx.Module):
-    """Where the parts of requests are.
+    """Base class of placements.
 
-    A request's place is a pytree of the layout's own, which `locate` makes and the other methods read; by default a
-    `Location`, part k being on drive home + k.
+    The location of a request is a pytree that `locate` returns and the other methods read. By default it is a `Location`,
+    and part k is on drive home + k.
     """
 
     @property
     @abstractmethod
     def drives(self) -> Int[AnyArray, "..."]:
-        """How many drives the layout uses."""
+        """The number of drives that the layout uses."""
 
     @property
     def drives_a_brick(self) -> int:
@@ -57,7 +58,7 @@ class AbstractPlacement(eqx.Module):
 
     @property
     def brick_sizes(self) -> tuple[int, ...] | None:
-        """Drives of each brick where these differ; None where all have as many."""
+        """The number of drives of each brick where these differ; None where all bricks have the same number."""
         return None
 
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
@@ -66,13 +67,13 @@ class AbstractPlacement(eqx.Module):
 
     @property
     def longest(self) -> int | None:
-        """The most sectors of a request that it has a place for; None where only its capacity bounds them."""
+        """The most sectors that a request may have; None where only the capacity limits it."""
         return None
 
     @property
     @abstractmethod
     def parts(self) -> Int[AnyArray, "..."]:
-        """How many parts a request has, at most."""
+        """The maximum number of parts of a request."""
 
     @property
     def most_parts(self) -> int | None:
@@ -81,38 +82,38 @@ class AbstractPlacement(eqx.Module):
 
     @property
     def needed(self) -> Int[AnyArray, "..."]:
-        """How many of them a read needs, at most: one of several copies."""
+        """The maximum number of parts that a read needs; by default 1, because parts are copies."""
         return whole(1)
 
     @property
     def alike(self) -> bool:
-        """Whether the parts of a request are copies, any of which may stand for any other."""
+        """Whether the parts of a request are copies of the same data."""
         return not self.needs_several
 
     @property
     def needs_several(self) -> bool:
-        """Whether a read may need more than one, whatever the layout's numbers are, so that the engine has to count."""
+        """Whether a read may need more than one part with some setting of the layout, so that the engine has to count."""
         return False
 
     @property
     def single(self) -> bool:
-        """Whether a request has one part, whatever the layout's numbers are."""
+        """Whether every request has one part, with any setting of the layout."""
         return False
 
     @property
     def spare(self) -> Int[AnyArray, "..."]:
-        """How many drives may be out of reach with all data still within it."""
+        """The number of drives that may fail without loss of data."""
         return self.parts - self.needed
 
     @property
     def most_spare(self) -> int:
-        """How many more parts than it needs a request may have."""
+        """The maximum number of parts of a request beyond those that a read needs."""
         return int(np.max(self.parts)) - int(np.max(self.needed))
 
     @property
     @abstractmethod
     def replicas(self) -> Int[AnyArray, "..."]:
-        """How often the drive of a part holds it."""
+        """The number of replicas of a part on its drive."""
 
     @property
     @abstractmethod
@@ -124,30 +125,32 @@ class AbstractPlacement(eqx.Module):
         return jnp.broadcast_to(mask_of(self.parts), place.home.shape)
 
     def needed_of(self, place: Any) -> Int[Array, "*row"]:
-        """How many of its parts a read of each request needs."""
+        """Return the number of parts that a read of each request needs."""
         return jnp.zeros_like(place.home) + self.needed
 
     def part_on(self, drive: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
-        """The number of the part that a drive holds of each request; none that `parts_of` has where it holds none."""
+        """Return the part of each request that a drive holds; a number outside `parts_of` where it holds no part."""
         return drive - place.home
 
     def drive_of(self, part: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
-        """The drive that holds a part."""
+        """Return the drive that holds a part."""
         return place.home + part
 
     def target_on(self, part: Int[AnyArray, "*#row"], place: Any) -> Any:
-        """Where replica 0 of a part lies, as the drive locates it."""
+        """Return the location of replica 0 of a part, as the drive defines it."""
         return place.target
 
     def sectors_of(
         self, part: Int[AnyArray, "*#row"], place: Any, sectors: Int[AnyArray, "*#row"]
     ) -> Int[AnyArray, "*#row"]:
-        """How many sectors a part of a request of so many `sectors` has: all, unless the layout cuts it up."""
+        """Return the sectors of a part of a request that is `sectors` long; by default all of them."""
         return sectors
 
     def on(self, drive: AbstractDrive) -> "AbstractPlacement":
-        """The layout on these drives, with what it has to know of them before anything is compiled; by default itself. Raises
-        InputError where it does not fit them."""
+        """Return the layout with the properties of these drives that it needs before compilation; by default itself.
+
+        Raises InputError if the layout does not fit the drives.
+        """
         return self
 
     def tabulated(self, drive: AbstractDrive) -> "AbstractPlacement":
@@ -161,26 +164,28 @@ class AbstractPlacement(eqx.Module):
 
     @abstractmethod
     def locate(self, drive: AbstractLayout, requests: Requests) -> Any:
-        """Where each request lies."""
+        """Return the location of each request."""
 
     @abstractmethod
     def replica(
         self, drive: AbstractLayout, target: Target, part: Int[AnyArray, "*#row"], index: int | Int[AnyArray, "*#row"]
     ) -> Target:
-        """Where replica `index` of a part lies, from its replica 0."""
+        """Return the location of replica `index` of a part. target: the location of its replica 0."""
 
     def companions(self, parts: UInt32[Array, "*row"], place: Any) -> UInt32[Array, "*row"]:
-        """The parts that have to be written whenever these are, such as parity; by default none."""
+        """Return the parts that must be written together with these, such as parity; by default no parts."""
         return jnp.zeros_like(parts)
 
     def sibling(self, part: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
-        """The part that goes with this one on its brick, as parity with data and data with parity; -1 where there is none."""
+        """Return the parity part of a data part on its brick, and the data part of a parity part; -1 if it has neither."""
         return jnp.full_like(part, -1)
 
     @abstractmethod
     def sweep(self, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]) -> Float[AnyArray, "..."]:
-        """Seconds that writing a part on `drive` takes beyond its transfer: from the first of its replicas to the last in one
-        go, or from reading it to writing it."""
+        """Return the seconds that a write of a part on `drive` takes in addition to its transfer.
+
+        The time passes between the first and the last replica, or between reading the part and writing it.
+        """
 
 
 def require_drives(*counts: int | Int[AnyArray, "..."]) -> None:
@@ -193,14 +198,16 @@ def require_drives(*counts: int | Int[AnyArray, "..."]) -> None:
 def of_part(
     replicas: UInt32[AnyArray, "*#row"], part: Int[AnyArray, "*#row"], placement: AbstractPlacement
 ) -> UInt32[Array, "*#row"]:
-    """Of replicas numbered part * D_r + replica, one bit each, those of one part, from bit 0; none where there is no such
-    part."""
+    """Return the replicas of one part, one bit each, from bit 0; 0 if the part does not exist.
+
+    replicas: the replicas of all parts, bit part * D_r + replica.
+    """
     first = jnp.asarray(part * placement.replicas).astype(jnp.uint32)
     return jnp.right_shift(replicas, first) & mask_of(placement.replicas)
 
 
 class Reach(NamedTuple):
-    """How soon the nearest replica is under the head, and which it is."""
+    """The positioning time of the nearest replica, and its number."""
 
     positioning: Positioning
     replica: Int[AnyArray, "*#row"]
@@ -217,9 +224,9 @@ def nearest_replica(
     part: Int[AnyArray, "*#row"],
     usable: UInt32[AnyArray, "*#row"] | None,
 ) -> Reach:
-    """The replica of `part` that the head reaches first (srarray, section 2.4).
+    """Return the replica of `part` that the head reaches first (srarray, section 2.4).
 
-    mechanics: of the brick whose head it is. usable: the replicas to choose from, one bit each, at least one; None for all.
+    mechanics: the mechanics of the brick. usable: the replicas that may be read, one bit each, at least one; None for all.
     """
     best: Reach | None = None
     for index in range(placement.most_replicas):

@@ -19,16 +19,16 @@ from storagekit.units import GB, KB, MB, MS, SECTOR
 from storagekit.workload import AbstractArrivals, ClosedOrOpen, ExponentialSize, VolumeRequests
 from storagekit.write import AbstractWrite, Claimed, Committed
 
-# table I: the drive of each node, how many it has, and the one that is a RAID 5
+# table I: the kind of drive of each node, and their number; node 1 is a RAID 5
 DRIVES = ("atlas10k", "ibm18es", "deskstar7k400", "cheetah4lp")
 NODES = (Node(2), Node(9, raid5=True), Node(1), Node(18))
-# table II: segments of so many bytes, redundancy
+# table II: bytes of a segment of each volume
 SEGMENTS = (128 * MB, 512 * MB)
 BLOCK = 64 * KB // SECTOR
 # sectors of the volumes as published, and scaled so that they fit: fragments of the second then fill node 0
 PUBLISHED = tuple(size * GB // SECTOR for size in (100, 200))
 SCALED = tuple(count * segment // SECTOR for count, segment in zip((136, 68), SEGMENTS, strict=True))
-# how volumes that do not fit are put on the nodes (table II asks for 700 GB of 572)
+# two ways to lay out volumes that do not fit: table II needs 700 GB, and the nodes have 572
 LAYOUTS = ("scaled", "wrapped")
 CLIENTS = 5
 # requests of the synthetic traces, a second: 10,604 in 20 minutes
@@ -37,7 +37,7 @@ RATE = REQUESTS / 1200
 SIZE = 8 * KB
 # one way between nodes (section 5)
 LATENCY = 0.1 * MS
-# which share of the requests each volume gets
+# the share of requests to each volume
 SETTINGS: dict[str, tuple[float, float]] = {
     "replicated": (1.0, 0.0),
     "erasure-coded": (0.0, 1.0),
@@ -54,8 +54,11 @@ SLOTS = 64
 
 
 def layout(name: str = "scaled", whole_blocks: bool = False) -> Segments:
-    """The volumes on the nodes. name: "scaled", both to 18% of their size, in proportion, so that they fit; "wrapped", as
-    large as published, addresses beyond a node's room beginning again from its first. Raises InputError for any other."""
+    """Return the layout of the volumes on the nodes.
+
+    name: "scaled", with volumes of 18% of their size, which fit; or "wrapped", with volumes of the published size, whose
+    addresses beyond the end of a node begin again at its start. Raises InputError for another name.
+    """
     if name not in LAYOUTS:
         raise InputError(f"layout {name!r}: unknown; it is one of {', '.join(LAYOUTS)}")
     sizes = SCALED if name == "scaled" else PUBLISHED
@@ -65,15 +68,14 @@ def layout(name: str = "scaled", whole_blocks: bool = False) -> Segments:
 
 
 def drives() -> Mixed:
-    """The disks of table I, node after node."""
+    """Return the disks of table I, in the order of the nodes."""
     kinds = [kind for kind, node in enumerate(NODES) for _ in range(node.disks)]
     return Mixed([load_drive(name) for name in DRIVES], kinds)
 
 
 @cache
 def mean_service(name: str, reach: int, read: bool = True, sectors: int = SIZE // SECTOR) -> float:
-    """Seconds that a drive takes on average for a small request in its first `reach` sectors, after another one there: over
-    random pairs."""
+    """Return the mean service time of a drive for small requests to its first `reach` sectors, seconds, over random pairs."""
     drive: Drive = load_drive(name)
     draw = np.random.default_rng(14)
     one, other, angle, length, reads = _drawn(draw, reach, sectors, read)
@@ -83,14 +85,16 @@ def mean_service(name: str, reach: int, read: bool = True, sectors: int = SIZE /
 
 
 def _drawn(draw: np.random.Generator, reach: int, sectors: int, read: bool) -> Any:
-    """Two addresses, an angle, a length and whether it is read, many times."""
+    """Return many random pairs of addresses with an angle, and their length and direction."""
     one, other = draw.integers(0, reach - sectors, (2, 4096))
     return one, other, draw.random(4096), np.int64(sectors), np.asarray(read)
 
 
 def services(on: Segments | None = None, read: bool = True) -> tuple[float, ...]:
-    """Seconds that a disk of each node takes on average for what it holds of the volumes: what a distributor knows of it that
-    has not looked."""
+    """Return the mean service time of a disk of each node for the data that it holds of the volumes, seconds.
+
+    A distributor without information about the state of the disks uses these times.
+    """
     found = []
     for name, node, reach in zip(DRIVES, NODES, _reaches(layout() if on is None else on), strict=True):
         again = float(load_drive(name).revolution) if node.raid5 and not read else 0.0
@@ -100,19 +104,19 @@ def services(on: Segments | None = None, read: bool = True) -> tuple[float, ...]
 
 @cache
 def _reaches(on: Segments) -> tuple[int, ...]:
-    """Up to which sector the disks of each node hold anything."""
+    """Return the end of the data on the disks of each node, sectors."""
     bound = on.on(drives())
     table = laid_out(bound.nodes, bound.volumes, bound.wraps)
     sizes = np.repeat([volume.part for volume in on.volumes], [volume.segments for volume in on.volumes])
     drive: Any = np.minimum(table[::3], int(bound.drives) - 1)
     node = bound.brick_of(drive)
-    # of a RAID 5 the addresses are those of its data
+    # addresses of a RAID 5 count its data only
     end = (table[1::3] + sizes) // np.maximum(table[2::3] - 1, 1)
     there = table[::3] < int(bound.drives)
     return tuple(int(np.max(end[there & (node == number)])) for number in range(len(NODES)))
 
 
-# ---- who distributes requests (section 5) ----
+# ---- distribution of requests (section 5) ----
 
 RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL, CENTRAL_MEAN = "Randomized", "ARS", "D-SPTF", "Central", "Central, mean service"
 PROTOCOLS: dict[str, Callable[..., AbstractDispatch]] = {
@@ -122,18 +126,18 @@ PROTOCOLS: dict[str, Callable[..., AbstractDispatch]] = {
     CENTRAL: lambda on=None: Central(services(on), services(on, read=False), exact=True),
     CENTRAL_MEAN: lambda on=None: Central(services(on), services(on, read=False)),
 }
-# the four of figures 4 to 6; Central knows where the heads are
+# the protocols of figures 4 to 6; Central uses the positions of the heads
 FOUR = (RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL)
 
 
 def protocols_on(on: Segments, asked: Sequence[Row]) -> dict[str, AbstractDispatch]:
-    """The dispatchers of the protocols that are asked for on these volumes, by name, a reader's own among them."""
+    """Return the dispatchers of the named protocols, and of the reader's own, on these volumes."""
     names, own = chosen(asked, PROTOCOLS, "protocol")
     return {name: own[name] if name in own else PROTOCOLS[name](on) for name in names}
 
 
 def writes(dispatch: AbstractDispatch) -> AbstractWrite:
-    """What becomes of writes: claimed as reads are under D-SPTF, else committed where the dispatcher says."""
+    """Return the write policy: under D-SPTF writes are claimed as reads are, otherwise committed at the nodes chosen."""
     return Claimed() if dispatch.claims.certain is not True else Committed()
 
 
@@ -147,8 +151,11 @@ def cluster(
     condition: Condition | None = None,
     slots: int = SLOTS,
 ) -> Scenario:
-    """The cluster with somebody asking. schedule: what a disk takes next, by default in order of arrival: the paper's nodes
-    have a queue, and no order is named."""
+    """Return the cluster under a workload.
+
+    schedule: the order in which disks serve requests; by default the order of arrival, because the paper's nodes have a
+    queue and it names no other order.
+    """
     placement = layout() if on is None else on
     order = ORDERS["in order"] if schedule is None else schedule
     policy = writes(dispatch) if write is None else write

@@ -1,4 +1,4 @@
-"""What is on disk when a write is answered, and who is asked when nodes fail (sections 4.3 to 4.5).
+"""What is on disk when a write completes, and the nodes that reads are sent to while nodes are down (sections 4.3 to 4.5).
 
 Times in seconds.
 """
@@ -24,10 +24,10 @@ from storagekit.papers.effort import Effort
 from storagekit.write import AllCopies
 
 QUICK = effort("quick")
-# how many times the published load, so that something happens while a node is away
+# times the published load, so that requests arrive while a node is down
 LOAD = 10.0
 TIMEOUT = 1.0
-# of those that fail, and for so many requests
+# the node that fails, and the requests between which it is down
 LARGEST, AWAY = len(NODES) - 1, (1000, 2500)
 # The most additional nodes that a read is sent to.
 EXTRA = 2
@@ -41,8 +41,10 @@ STRETCH = 50
 
 
 def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
-    """Reads of coded data while any two of its four nodes have stopped: how many nodes each was read from before its answer
-    (`stopped`: which two; `nodes`: requests by that number)."""
+    """Return the number of nodes that served each read of coded data, while two of its four nodes are down.
+
+    `reads` counts the reads by `nodes`, the number of nodes that served them, and `stopped`, the two nodes that are down.
+    """
     began = time.perf_counter()
     pairs = list(itertools.combinations(range(len(NODES)), 2))
     counts, where, ran = [], [], []
@@ -68,8 +70,10 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
 
 
 def writes(effort: Effort = QUICK, *, chunks: int = 80, load: float = LOAD) -> xr.Dataset:
-    """Writes of either volume: on how many nodes' disks each was when it was answered, and on how many a while later
-    (`volume`, `nodes`: writes by that number)."""
+    """Return the number of nodes whose disks have each write, at its completion and at the end of the run.
+
+    `answered` and `later` count the writes of each `volume` by `nodes`, the number of nodes.
+    """
     began = time.perf_counter()
     at_answer, later, ran = [], [], []
     volumes = ("replicated", "erasure-coded")
@@ -90,7 +94,7 @@ def writes(effort: Effort = QUICK, *, chunks: int = 80, load: float = LOAD) -> x
 
 
 def _told(scenarios: Sequence[Scenario], chunks: int) -> dict:
-    """What was simulated, and for how many events."""
+    """Return the description of the scenarios and the number of events of a run."""
     return described(scenarios) | {"events_per_run": CHUNK * chunks}
 
 
@@ -99,7 +103,7 @@ def _early(answers: Answers) -> Answers:
 
 
 def _nodes(accesses: Accesses, answers: Answers) -> Int[np.ndarray, " answer"]:
-    """At how many nodes each request had been served by the time of its answer."""
+    """Return the number of nodes that had served each request by its completion."""
     last = np.full(max(accesses.number.max(), answers.number.max()) + 1, -np.inf)
     last[answers.number] = answers.at
     within = accesses.end <= last[accesses.number] + 1e-6
@@ -108,8 +112,10 @@ def _nodes(accesses: Accesses, answers: Answers) -> Int[np.ndarray, " answer"]:
 
 
 class Asked(NamedTuple):
-    """Of each event: how many nodes the request that entered was sent to, the answer that left, each NOBODY if none,
-    and after how long."""
+    """The nodes that an admitted request was sent to, the number of a completed request, and its response time.
+
+    Each is of one event; nodes and number are NOBODY where the event admitted or completed no request.
+    """
 
     nodes: Any
     answered: Any
@@ -117,7 +123,7 @@ class Asked(NamedTuple):
 
 
 class Asking(AbstractLog):
-    """Keeps how many nodes ARS sends each request to as it enters, whether or not they are there, and when it is answered."""
+    """Log of the number of nodes that each request is sent to, whether or not they are up, and of its completion."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> Asked:
         sent = jax.lax.population_count(state.dispatch.silence.sent_to)
@@ -128,11 +134,10 @@ class Asking(AbstractLog):
 def extra(
     effort: Effort = QUICK, *, extras: Sequence[int] = (0, EXTRA), chunks: int = 96, seeds: int = 32
 ) -> xr.Dataset:
-    """Reads of coded data while the largest node is away for a while: how many nodes each is sent to at once, and after how
-    long it is answered.
+    """Return the number of nodes that reads of coded data are sent to, and their response times, while a node is down.
 
-    Means over fifty in the order in which they were sent (`number`: the middle), by the most nodes that a client asks besides
-    (`extra`) and `seed`.
+    The largest node is down for a part of the run. Values are means over fifty requests in the order in which they were sent
+    (`number`: the middle one), by `extra`, the most additional nodes that a client sends to, and `seed`.
     """
     began, seeds_used = time.perf_counter(), effort.successive(seeds)
     runs = [_asking(most, seeds_used, chunks) for most in extras]
@@ -163,8 +168,10 @@ def _away(most: int) -> Scenario:
 def _asking(
     most: int, seeds: Sequence[int], chunks: int
 ) -> tuple[Float[np.ndarray, "seed stretch"], Float[np.ndarray, "seed stretch"]]:
-    """Nodes asked and response times of runs in which clients ask up to `most` besides, mean over each stretch of requests,
-    as far as all of every run are answered."""
+    """Return the number of nodes and the response times of runs whose clients send to up to `most` additional nodes.
+
+    Values are means over each stretch of requests, up to the first request that is not completed in some run.
+    """
     merged, key = stack([_away(most)], seeds)
     kept = jax.tree.map(by_event, Runner(merged, key, Record(log=Asking())).advance(chunks)[1])
     # requests enter in the order of their numbers
@@ -179,7 +186,7 @@ def _asking(
 
 
 def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -> list[Measurement]:
-    """Any m of n answer a read, m commit a write, and the rest is written in the end; more are asked as nodes fail."""
+    """Judge the claims of sections 4.3 to 4.5 on reads from m of n nodes, on commits at m nodes, and on additional nodes."""
     needed = {"replicated": 1, "erasure-coded": 2}
     exact = read.reads.sel(nodes=needed["erasure-coded"]).sum() == read.reads.sum()
     least = {volume: int(np.flatnonzero(written.answered.sel(volume=volume).values)[0]) for volume in needed}
@@ -205,7 +212,7 @@ def failing_findings(read: xr.Dataset, written: xr.Dataset, asked: xr.Dataset) -
 
 
 def _extra_finding(asked: xr.Dataset) -> Measurement:
-    """More are asked while a node is away than before and than after, for certain: paired by seed."""
+    """Judge whether reads are sent to more nodes while one is down than before and after, at 95%, paired by seed."""
     begins, ends = asked.attrs["away"]
     most = asked.asked.sel(extra=asked.extra.values[-1])
     before, during, after = (
