@@ -61,8 +61,8 @@ class ClosedOrOpen(AbstractRandomArrivals):
         return int(np.max(self.outstanding)) or None
 
     def window(self, capacity, key, first, count):
-        found = PoissonArrivals(self.requests, self.rate).window(capacity, key, first, count)
-        return found._replace(gap=jnp.where(self._closed, 0.0, found.gap))
+        # gaps have no effect in a closed loop, whose arrivals are completions
+        return PoissonArrivals(self.requests, self.rate).window(capacity, key, first, count)
 
     @property
     def first_arrival(self):
@@ -75,7 +75,7 @@ class ClosedOrOpen(AbstractRandomArrivals):
         return jnp.where(self._closed, answer, pending)
 
     def precedes(self, arrival, choice):
-        # of a closed loop the arrival is an answer; see `ClosedLoop`
+        # see `ClosedLoop`
         return jnp.where(self._closed, arrival < choice - INSTANT, arrival <= choice)
 
     def leaves(self, admitted, due):

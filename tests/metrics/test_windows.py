@@ -6,7 +6,7 @@ from helpers import assert_refused
 
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
-from storagekit.engine import Scenario, System
+from storagekit.engine import AbstractLog, Record, Runner, Scenario, System, stack
 from storagekit.metrics import by_stream, joint_backlog, logs, replicate, simulate, sweep, windows
 from storagekit.placement import Replicas, Volumes
 from storagekit.queue import FairQueue
@@ -91,6 +91,45 @@ def test_the_backlog_is_who_waits_before_the_device():
         waits, gap = (column[:, 0] for column in joint_backlog(timed, 0, streams))
         assert seconds[1:][waits[:-1]].sum() / seconds.sum() == pytest.approx(expected, abs=0.02)
         assert gap.sum() / seconds.sum() == pytest.approx(1 - expected, abs=0.02)
+
+
+class Waiting(AbstractLog):
+    """The streams that wait at each brick as the engine reports them, and the state that they follow from."""
+
+    def keep(self, scenario, state, report):
+        slots = state.slots
+        return report.waits, slots.waiting, slots.stream, slots.place.home, state.queue.queued
+
+
+@pytest.mark.parametrize("streams", [2, 3, 12], ids=["one word", "one word of three", "several words"])
+def test_the_streams_that_wait_at_each_brick_are_those_of_its_requests(streams):
+    """After every event, counted request by request: three bricks, on each of which some streams have no volume."""
+    on = [(stream + brick) % streams for brick in range(3) for stream in range(0, streams, 2)]
+    bricks = [brick for brick in range(3) for _ in range(0, streams, 2)]
+    groups = [Group(REQUESTS, 2, stream=stream, volumes=(number,) * 2) for number, stream in enumerate(on)]
+    layout = Volumes(9600, [(brick,) for brick in bricks], 128)
+    slots = 2 * len(groups)
+    system = System(SERVER, layout, Hashing(), FCFS(), queue=FairQueue(1, (1.0,) * streams), slots=slots)
+    runner = Runner(*stack([Scenario(system, Threads(groups, volume=9600))], [0]), Record(log=Waiting()))
+    waits, *state = (column.reshape(-1, column.shape[2]) for column in runner.advance(2)[1])
+    seen = 0
+    for found, waiting, stream, home, queued in zip(waits, *state, strict=True):
+        expected = [0] * 3
+        for slot in np.flatnonzero(waiting & 1):
+            if queued[slot] >> home[slot] & 1:
+                expected[home[slot]] |= 1 << int(stream[slot])
+        assert found.tolist() == expected
+        seen |= sum(mask << 12 * brick for brick, mask in enumerate(expected))
+    assert seen.bit_count() == len(groups)
+
+
+def test_a_trace_whose_requests_have_clients_runs(recorded):
+    """Inside a compiled program its streams are data, and not known."""
+    arrivals = recorded(np.arange(8) * 0.05, sectors=SIZE, clients=True)
+    system = System(SERVER, Replicas(1), Hashing(), FCFS(), slots=16)
+    data = simulate(Scenario(system, arrivals), requests=8, warm_up=0)
+    # one after the other, and the queue grows by 40 ms with each
+    assert float(data.response) == pytest.approx(SIZE / RATE + 3.5 * 0.04, rel=1e-4)
 
 
 def test_the_share_of_time_with_backlog_is_littles_law():
