@@ -4,10 +4,14 @@ import ctypes
 import gc
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+
+# read as JAX is imported: a program of the tests runs for a moment, and these take a fifth of its compilation
+os.environ |= {"JAX_USE_SHARDY_PARTITIONER": "0", "JAX_TRACEBACK_IN_LOCATIONS_LIMIT": "0"}
 
 import equinox as eqx
 import jax
@@ -20,8 +24,11 @@ from browsing import tab  # noqa: F401  a fixture
 from hypothesis import settings
 from jaxtyping import config
 
+from storagekit.collecting import collect_rarely
+from storagekit.devices import compiler_options
 from storagekit.engine import AbstractLog, Record, Scenario, batch
-from storagekit.engine.run import Run, begin, chunk
+from storagekit.engine import run as engine_run
+from storagekit.engine.run import Run, begin, chunk, compiled
 from storagekit.engine.state import start
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
@@ -32,8 +39,18 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # property tests share their cores with the rest: a slow example is no finding
 settings.register_profile("storagekit", deadline=None)
 settings.load_profile("storagekit")
+# the heap of a test process is large, and each collection searches it
+collect_rarely()
 # Runs in a batch, for each device.
 FEW_LANES = 4
+# XLA reads its flags when JAX starts. Its older emitters compile in three quarters of the time.
+with pytest.MonkeyPatch.context() as patch:
+    patch.setenv("XLA_FLAGS", f"{os.environ['XLA_FLAGS']} --xla_cpu_use_fusion_emitters=false")
+    jax.devices()
+# the event loop as users compile it
+LOOP = compiled(
+    engine_run._advance.__wrapped__, compiler_options=compiler_options() | {"xla_cpu_use_fusion_emitters": True}
+)
 # bytes
 MOST_KEPT = 4 * 2**30
 
@@ -60,7 +77,7 @@ def roomy() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="module")
 def compiled_quickly(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Compile the programs of a module without most optimizations, which takes about a third of the time, in small batches.
+    """Compile the programs of a module without most optimizations, which takes a quarter of the time, in small batches.
 
     Most tests simulate a few runs, and the rest of a batch is padding. Modules marked `optimized` run their programs for
     long, so that they compile as users do and fill their batches.
@@ -68,7 +85,9 @@ def compiled_quickly(request: pytest.FixtureRequest) -> Iterator[None]:
     optimized = request.node.get_closest_marker("optimized") is not None
     jax.config.update("jax_disable_most_optimizations", not optimized)
     with pytest.MonkeyPatch.context() as patch:
-        if not optimized:
+        if optimized:
+            patch.setattr(engine_run, "_advance", LOOP)
+        else:
             patch.setattr(batch, "LANES", FEW_LANES)
         yield
 

@@ -18,8 +18,8 @@ from storagekit.lanes import MOST_WHOLE
 # an array of more entries is the same as another only if it is that one, because comparing traces takes too long
 LARGE = 2**17
 # The most lanes that go through the loop together on a CPU device, and the most slots of all of them. Twice as many lanes
-# take 7% less time each; but many sweeps have fewer, and the rest of their batch is padding, which takes as long.
-LANES, TOGETHER = 32, 4096
+# take 1 to 8% less time each; but many sweeps have fewer, and the rest of their batch is padding, which takes as long.
+LANES, TOGETHER = 16, 4096
 # chunks of events between two looks at the clock
 STRIDE = 8
 # as many requests as have numbers
@@ -84,7 +84,7 @@ def width(lanes: int, slots: int = 64) -> int:
     """Lanes of so many slots that go through the loop at once, of which some may be padding.
 
     Fixed widths, so that sweeps of any size share a compilation, which takes longer than the padding: one, or what fills the
-    machine without leaving its caches (32 for each CPU device, or as many as have 4,096 slots together; 4,096 on an
+    machine without leaving its caches (16 for each CPU device, or as many as have 4,096 slots together; 4,096 on an
     accelerator).
     """
     if lanes == 1:

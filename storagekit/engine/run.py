@@ -100,12 +100,11 @@ def _begin(
     return begin(eqx.combine(arrays, static.value), key, drawn)
 
 
-@partial(
-    jax.jit,
-    static_argnums=(1, 2, 3, 4),
-    donate_argnums=(5,),
-    compiler_options=compiler_options(),
-)
+# the event loop as a program: all but the numbers of the scenario and the state of the run is static
+compiled = partial(jax.jit, static_argnums=(1, 2, 3, 4), donate_argnums=(5,))
+
+
+@partial(compiled, compiler_options=compiler_options())
 def _advance(
     arrays: PyTree, static: "Static", record: Record, count: int, devices: int, run: Run
 ) -> tuple[Run, tuple[Tally, Any]]:

@@ -21,9 +21,9 @@ from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AllCopies
 
 _DRIVES = ("7,200 rpm, 18 TB (data sheet)", "Quantum Atlas 10K, 9 GB (1999)")
-# loads times seeds fill the lanes that two CPU devices have: fewer would not be faster
+# loads times seeds fill two batches of two CPU devices
 LOADS = (1, 2, 4, 8, 16)
-SEEDS, REQUESTS = 24, 600
+SEEDS, REQUESTS = 12, 600
 # programs are made for so many bricks and slots, and serve all that need fewer
 MOST_BRICKS, _SLOTS = 8, max(LOADS)
 
@@ -131,6 +131,6 @@ def board() -> Board:
 PAGE = Page(
     "Choose a protocol",
     "Every brick has a copy of everything. Who serves a read? An address decides (hashing), a list that follows the load "
-    "(LARD), the shortest queue, or the disk that gets there first (D-SPTF). Each answer is 24 simulated runs.",
+    "(LARD), the shortest queue, or the disk that gets there first (D-SPTF). Each answer is 12 simulated runs.",
     board,
 )

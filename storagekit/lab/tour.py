@@ -46,7 +46,7 @@ def board(
     percent of cylinders, data and a turn."""
     controls = {
         "drive": drive_choice(drive),
-        "replicas": Slider("Replicas D_r", replicas, 1, MOST_REPLICAS),
+        "replicas": Slider("Replicas D_r", replicas, 1, MOST_REPLICAS, few=sorted({1, 2, MOST_REPLICAS, replicas})),
         "arm": Slider("Arm, % inward", arm, 0, 100, few=sorted({0, 50, arm})),
         "address": Slider("Address, % of data", address, 0, 100, few=sorted({5, 90, address})),
         "platter": Slider("Platter, % of a turn", platter, 0, 100, few=sorted({0, 50, platter})),

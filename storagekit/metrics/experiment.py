@@ -208,7 +208,7 @@ def sweep(
     Notes
     -----
     Results are the same to the last bit with or without a store, after an interruption, and with any workers, if processors
-    and versions are of one kind: every run goes through the same program, at most 32 runs for each CPU device, and does not
+    and versions are of one kind: every run goes through the same program, at most 16 runs for each CPU device, and does not
     depend on the other runs of its batch.
 
     Examples

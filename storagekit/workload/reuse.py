@@ -38,28 +38,66 @@ def hit_rates(stream: RequestTrace | np.ndarray, capacities, block: int = BLOCK)
     return np.searchsorted(farthest, wanted, side="right") / farthest.size
 
 
-def stack_distances(blocks: np.ndarray) -> np.ndarray:
-    """How many blocks, itself included, were touched from a block's last touch up to this one: `[touch]`, int64.
+def stack_distances(blocks: np.ndarray, first: int = 0) -> np.ndarray:
+    """Return how many blocks were touched from a block's last touch up to this one, itself included.
 
-    The fewest blocks an LRU cache must hold for the touch to hit: 1 for a block touched twice running, NEVER for its first
-    touch. blocks: block numbers `[touch]`. Takes n log^2 n steps for n touches, all of them in NumPy.
+    This is the smallest LRU cache, in blocks, in which the touch hits: 1 for a block touched twice in succession.
+
+    Parameters
+    ----------
+    blocks : ndarray of int, shape (touch,)
+        Block numbers.
+    first : int
+        The first touch of interest. Touches before it fill the cache.
+
+    Returns
+    -------
+    ndarray of int64, shape (touch - first,)
+        `NEVER` for the first touch of a block.
+
+    Notes
+    -----
+    Takes n log n steps for the touches before `first`, and n log^2 n for n touches from there on, all of them in NumPy.
     """
-    before = _last_touch(np.asarray(blocks))
+    touched = np.asarray(blocks)
+    first = min(first, len(touched))
+    # an LRU cache depends on the past only by the last touch of each block, and their order
+    _, back = np.unique(touched[:first][::-1], return_index=True)
+    held = len(back)
+    latest = np.concatenate([touched[np.sort(first - 1 - back)], touched[first:]])
+    before = _last_touch(latest)[held:]
     # blocks touched between = touches between that are their block's first there, i.e. last touched before this one's
-    # last touch; all touches up to that one are, too, and are taken off
-    return np.where(before < 0, NEVER, _not_larger_before(before) - before)
+    # last touch; all touches up to that one are, too, and are subtracted
+    return np.where(before < 0, NEVER, held + _not_larger_before(before) - before)
 
 
-def read_distances(trace: RequestTrace, block: int = BLOCK) -> np.ndarray:
-    """The fewest blocks that an LRU cache must hold for each request to be a read that hits: `[request]`, int64.
+def read_distances(trace: RequestTrace, block: int = BLOCK, first: int = 0) -> np.ndarray:
+    """Return the smallest LRU cache, in blocks, in which each request is a read that hits.
 
-    NEVER for a write and for a read that touches a block for the first time. Raises InputError for a block below 1 byte.
+    Parameters
+    ----------
+    trace : RequestTrace
+        The requests. Devices lie end to end.
+    block : int
+        Size of a block, bytes, at least 1.
+    first : int
+        The first request of interest. Requests before it fill the cache.
+
+    Returns
+    -------
+    ndarray of int64, shape (request - first,)
+        `NEVER` for a write, and for a read of a block that was not touched before.
+
+    Raises
+    ------
+    InputError
+        If the block is smaller than 1 byte, or the requests touch more than `MOST_TOUCHES` blocks.
     """
-    return np.where(trace.read, _farthest(trace, block), NEVER)
+    return np.where(trace.read[first:], _farthest(trace, block, first), NEVER)
 
 
-def _farthest(trace: RequestTrace, block: int) -> np.ndarray:
-    """The largest stack distance among the blocks of each request."""
+def _farthest(trace: RequestTrace, block: int, start: int = 0) -> np.ndarray:
+    """Return the largest stack distance among the blocks of each request from `start` on."""
     if block < 1:
         raise InputError(f"cache blocks of {block} bytes: give at least 1")
     if not len(trace):
@@ -75,7 +113,9 @@ def _farthest(trace: RequestTrace, block: int) -> np.ndarray:
         )
     begin = np.cumsum(count) - count
     touched = np.repeat(first - begin, count) + np.arange(count.sum())
-    return np.maximum.reduceat(stack_distances(touched), begin)
+    if start >= len(trace):
+        return np.zeros(0, np.int64)
+    return np.maximum.reduceat(stack_distances(touched, int(begin[start])), begin[start:] - begin[start])
 
 
 def _last_touch(blocks: np.ndarray) -> np.ndarray:

@@ -50,7 +50,9 @@ def size(scenario: Scenario) -> int:
     merged, key = stack([scenario], [0, 1])
     runner = Runner(merged, key, Record(sums_of(STANDARD)))
     lowered = _advance.lower(runner.arrays, runner.static, runner.record, 1, runner.devices, runner.run)
-    return len(serialize(lowered.compile({"xla_backend_optimization_level": 0}))[0])
+    # by the emitters that users' programs are compiled with, see conftest
+    as_users = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": True}
+    return len(serialize(lowered.compile(as_users))[0])
 
 
 def plain(**components) -> Scenario:

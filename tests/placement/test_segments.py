@@ -121,7 +121,7 @@ def address(target) -> np.ndarray:
     return np.asarray(target.cylinder) * TRACK + np.rint(np.asarray(target.angle) * TRACK).astype(int) % TRACK
 
 
-@settings(max_examples=25, derandomize=True)
+@settings(max_examples=12, derandomize=True)
 @given(
     clusters.flatmap(lambda nodes: st.tuples(st.just(nodes), volumes_on(nodes))),
     st.booleans(),
@@ -177,7 +177,7 @@ def test_every_part_lies_where_the_program_finds_it(both, wraps, whole_blocks, d
         assert [int(of[i]) for of in on] == list(held.values())
 
 
-@settings(max_examples=20, derandomize=True)
+@settings(max_examples=12, derandomize=True)
 @given(clusters.flatmap(lambda nodes: st.tuples(st.just(nodes), volumes_on(nodes))))
 def test_no_two_parts_share_a_sector(both):
     """Every sector of every part has a drive and an address to itself, and none of them is of parity; on the drive."""

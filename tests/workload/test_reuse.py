@@ -39,6 +39,7 @@ def test_distances_of_requests_by_hand():
     offset, size = np.array([0, 2, 1, 0, 1]) * KB8, np.array([2, 1, 1, 3, 1]) * KB8
     trace = request_trace(np.arange(5.0), np.zeros(5), offset, size, np.array([1, 0, 1, 1, 0], bool))
     assert read_distances(trace, KB8).tolist() == [NEVER, NEVER, 2, 3, NEVER]
+    assert [read_distances(trace, KB8, first).tolist() for first in (3, 5)] == [[3, NEVER], []]
 
 
 def test_a_loop_hits_from_its_length_on():
@@ -53,6 +54,13 @@ def test_distances_count_the_blocks_between(blocks):
     for touch, distance in enumerate(stack_distances(blocks)):
         before = np.flatnonzero(blocks[:touch] == blocks[touch])
         assert distance == (len(set(blocks[before[-1] : touch].tolist())) if before.size else NEVER)
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=80), st.integers(0, 80))
+def test_distances_of_the_last_touches_are_those_of_the_whole_stream(blocks, first):
+    """Touches before the first of interest count only by the last touch of each block."""
+    touched = np.array(blocks)
+    np.testing.assert_array_equal(stack_distances(touched, first), stack_distances(touched)[first:])
 
 
 @given(

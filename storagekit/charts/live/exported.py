@@ -4,6 +4,7 @@ import base64
 import gzip
 import itertools
 import json
+from functools import cache
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -41,7 +42,7 @@ def export(board: Board, path: str | Path, *, title: str, lead: str = "") -> Pat
         "style": _STYLE.read_text(encoding="utf-8"),
         "answers": packed,
         # with Vega in it
-        "script": vl_convert.javascript_bundle(_SCRIPT.read_text(encoding="utf-8")),
+        "script": _script(),
         "made": escape(f"storagekit {_version()}; {len(asked['points']):,} answers, asked when this file was made"),
     }
     page = _PAGE.read_text(encoding="utf-8")
@@ -49,6 +50,12 @@ def export(board: Board, path: str | Path, *, title: str, lead: str = "") -> Pat
         page = page.replace(f"<!--{name}-->", part)
     write_text(path, page)
     return path
+
+
+@cache
+def _script() -> str:
+    """Return the script of a page with Vega in it. Bundling takes a second."""
+    return vl_convert.javascript_bundle(_SCRIPT.read_text(encoding="utf-8"))
 
 
 def _controls(board: Board) -> dict[str, Control]:

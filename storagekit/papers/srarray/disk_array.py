@@ -61,9 +61,10 @@ def remembered(workload: str, requests: int, number: int) -> np.ndarray:
     """
     trace = _all_of(workload, number)
     place = _place(trace, requests, number)
-    # a distance depends on what came before, not on the rest of the trace
-    so_far = read_distances(trace.take(slice(0, place.stop)), WORKLOADS[workload].request_size)
-    return np.minimum(so_far[place], NEVER).astype(np.int32)
+    # a distance depends on the requests before it, not on the rest of the trace
+    so_far = trace.take(slice(0, place.stop))
+    distances = read_distances(so_far, WORKLOADS[workload].request_size, first=place.start)
+    return np.minimum(distances, NEVER).astype(np.int32)
 
 
 def _place(trace: RequestTrace, requests: int, number: int) -> slice:
