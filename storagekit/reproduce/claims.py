@@ -27,8 +27,9 @@ class Claim:
     unit: of `expected`. needs: what it takes to measure it ("trace:SAP"), or "".
     doubt: where the paper contradicts itself or is silent, or "". rests: one of `RESTS`, see data/README.md.
     beyond: what is certain of the number, whatever is measured: only the excess over it is judged. within: by how much the
-    printed number may have been rounded, so much of the excess is not known. tried: what else was tried to meet it, and what
-    came of it, or "".
+    printed number may have been rounded, so much of the excess is not known. among: where the paper prints one setting
+    several times, the smallest and the largest of these numbers; the measured number is judged by this range, or None.
+    tried: what else was tried to meet it, and what came of it, or "".
     """
 
     id: str
@@ -43,6 +44,7 @@ class Claim:
     rests: str = "paper"
     beyond: float = 0.0
     within: float = 0.0
+    among: tuple[float, float] | None = None
     tried: str = ""
 
 
@@ -130,6 +132,7 @@ def _claims(paper: str, exhibit: dict[str, Any]) -> Iterator[Claim]:
                 rests=entry.get("rests", "paper"),
                 beyond=_number(entry["id"], entry.get("beyond", 0.0)),
                 within=_number(entry["id"], entry.get("within", 0.0)),
+                among=_among(entry, element),
                 tried=entry.get("tried", ""),
             )
 
@@ -150,6 +153,17 @@ def _elements(entry: dict[str, Any], setup: dict[str, Any]) -> Iterator[tuple[tu
         yield (), None
     else:
         yield from _leaves(entry["id"], value, ())
+
+
+def _among(entry: dict[str, Any], element: tuple[str, ...]) -> tuple[float, float] | None:
+    """Return the range of an element: the only one, or that under the element's name."""
+    ranges = entry.get("among")
+    if isinstance(ranges, dict):
+        named = {str(name): value for name, value in ranges.items()}
+        if named.keys() != {str(name) for name in entry["value"]}:
+            raise InputError(f"{entry['id']}: among {ranges!r} has not one range for each of its values")
+        ranges = named[element[-1]]
+    return None if ranges is None else _interval(entry["id"], ranges)
 
 
 def _interval(name: str, value: Any) -> tuple[float, float]:

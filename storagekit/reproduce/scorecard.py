@@ -142,7 +142,12 @@ def _missing(claim: Claim, unmeasured: str) -> str:
 
 def _joined(note: str, claim: Claim) -> str:
     excess = f"judged by its excess over {claim.beyond:g}" if claim.beyond else ""
-    return "; ".join(part for part in (note, excess, claim.doubt and f"in doubt: {claim.doubt}") if part)
+    rows = (
+        ""
+        if claim.among is None
+        else f"the paper's own rows of this setting are {claim.among[0]:g} to {claim.among[1]:g}"
+    )
+    return "; ".join(part for part in (note, excess, rows, claim.doubt and f"in doubt: {claim.doubt}") if part)
 
 
 def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:
@@ -156,9 +161,9 @@ def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:
         return None, "holds" if holds else "broken"
     if measured is None or isinstance(measured, bool):
         raise InputError(f"{claim.id}: {measured} is no number to hold against {claim.expected}")
-    if claim.beyond and not isinstance(claim.expected, tuple):
-        excess = claim.expected - claim.beyond
-        likely = (excess - claim.within, excess + claim.within)
+    if not isinstance(claim.expected, tuple) and (claim.beyond or claim.among):
+        low, high = (claim.expected, claim.expected) if claim.among is None else claim.among
+        likely = (low - claim.beyond - claim.within, high - claim.beyond + claim.within)
         return relative_error(measured - claim.beyond, likely), _verdict(measured - claim.beyond, likely)
     if claim.kind == "exact" and not isinstance(claim.expected, tuple):
         same = round(measured, _digits(claim.expected)) == claim.expected

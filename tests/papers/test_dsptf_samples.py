@@ -59,10 +59,12 @@ def test_a_lorenz_curve_by_hand(monkeypatch):
 
 @pytest.mark.parametrize("name", TRACES)
 def test_one_memory_for_all_keeps_its_published_hit_rate(name):
-    """An exact LRU of all bricks' memories, by half a point; requests to LUNs as the sample's devices have them, 4 sigma."""
+    """An exact LRU of all bricks' memories, by half a point of 20,000 reads and by more of fewer, whose standard error is
+    larger; requests to LUNs as the sample's devices have them, 4 sigma."""
     given = on_groups(name, 2**15, 0, 0)
     blocks = int(32 * WIDE.memory * given.scale) // (8 * KB)
-    assert float(hit_rates(given.trace, blocks)) == pytest.approx(TRACES[name].hit_rate, abs=0.005)
+    off = 0.005 * max(1.0, np.sqrt(20_000 / given.trace.read.sum()))
+    assert float(hit_rates(given.trace, blocks)) == pytest.approx(TRACES[name].hit_rate, abs=off)
     shares = lun_shares(KIN[name], 50)
     order = np.random.default_rng([0, 2]).permutation(50)
     expected = np.array([shares[order % 4 == group].sum() for group in range(4)])

@@ -86,6 +86,8 @@ def test_unknown_paper_is_named_with_those_there_are():
         ("{id: x.a.b, kind: value, value: [1, 2], over: [one]}", "one element for each"),
         ("{id: x.a.b, kind: value, value: [1, 2], over: nothing}", "nothing"),
         ("{id: x.a.b, kind: order}, {id: x.a.b, kind: order}", "x.a.b is there twice"),
+        ("{id: x.a.b, kind: value, value: {a: 1}, among: {b: [1, 2]}}", "one range for each of its values"),
+        ("{id: x.a.b, kind: value, value: 1, among: [2, 1]}", "ends the wrong way round"),
         ("{kind: order}", "id"),
         ("{id: x.a.b, kind: order", "README"),
         ("!!python/object/apply:os.getcwd []", "README"),

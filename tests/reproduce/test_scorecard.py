@@ -162,6 +162,17 @@ def test_of_a_number_that_is_mostly_certain_the_excess_is_judged():
     assert next(one for one in load_claims("dsptf") if one.id == "dsptf.table5.way8[16]").beyond == 16
 
 
+def test_a_setting_that_is_printed_several_times_is_judged_by_the_range_of_its_rows():
+    """4.001 to 4.007 printed, of which 4 are certain: 0.0005 to 0.0075 beyond, rounding included."""
+    one = dataclasses.replace(claim(4.003), beyond=4.0, within=0.0005, among=(4.001, 4.007))
+    assert judge(one, Measurement("x.a.b", 4.0072)) == (0.0, "match")
+    assert judge(one, Measurement("x.a.b", 4.0003)) == (pytest.approx(0.0003 / 0.0005 - 1), "miss")
+    assert judge(one, Measurement("x.a.b", 4.0084)) == (pytest.approx(0.0084 / 0.0075 - 1), "near")
+    share = dataclasses.replace(claim(0.0015), among=(0.0005, 0.0035))
+    assert judge(share, Measurement("x.a.b", 0.0034)) == (0.0, "match")
+    assert "rows of this setting are 0.0005 to 0.0035" in score([share], [Measurement("x.a.b", 0.001)])[0].note
+
+
 def test_only_what_rests_on_the_paper_says_how_well_it_is_reproduced():
     told = [("input", "match"), ("paper", "match"), ("paper", "near"), ("paper", "holds"), ("paper", "not-run")]
     told += [("input", "miss"), ("hardware", "not-run"), ("ours", "broken")]

@@ -26,6 +26,8 @@ from storagekit.papers.dsptf.loops import fig5_findings as fig5_findings
 from storagekit.papers.dsptf.loops import fig5_readings as fig5_readings
 from storagekit.papers.dsptf.loops import fig9 as fig9
 from storagekit.papers.dsptf.loops import fig9_findings as fig9_findings
+from storagekit.papers.dsptf.loops import gain_findings as gain_findings
+from storagekit.papers.dsptf.loops import gains as gains
 from storagekit.papers.dsptf.loops import table1 as table1
 from storagekit.papers.dsptf.loops import table1_findings as table1_findings
 from storagekit.papers.dsptf.loops import table1_readings as table1_readings

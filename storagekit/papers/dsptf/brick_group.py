@@ -43,6 +43,8 @@ READINGS: dict[str, AbstractWrite] = {
     "receiving brick": ReceivingBrick(),
     "all copies": AllCopies(),
 }
+# The paper does not say when a write completes; table 1 comes nearest under this reading (see `group`).
+JUDGED = "receiving brick"
 # what claims call the schemes
 KEYS = {
     "central": "Central SPTF",
@@ -54,13 +56,14 @@ KEYS = {
 # Requests held at once, of which 16 are unanswered: a write keeps its slot until its last copy is on disk, long after its
 # answer under some readings. With 90% reads, and with fewer, where more writes wait.
 SLOTS = {"at once": (128, 640), "first copy": (128, 256), "receiving brick": (64, 64), "all copies": (16, 16)}
-# what section 5.1.1 calls the queue length: copies of writes that are answered are left to their bricks
+# Section 5.1.1 counts the requests that wait beside the one in service, so the chosen request is left out. Copies of
+# completed writes do not count.
 QUEUE = Measure(
     "queue_length",
     "1",
-    "requests not answered yet that a disk chooses among, mean over choices",
+    "requests not completed yet that wait at a disk beside the one that it chooses, mean over choices",
     (Sum("unanswered", lambda report: report.unanswered, int), CHOICES),
-    lambda unanswered, choices: unanswered / choices,
+    lambda unanswered, choices: unanswered / choices - 1,
 )
 
 
@@ -122,17 +125,19 @@ def group(
     outstanding: int = 16,
     read_share: float = 0.9,
     size: AbstractSize | None = None,
-    reading: str = "receiving brick",
+    reading: str = JUDGED,
     among: Sequence[str] = (),
     schedule: AbstractSchedule | None = None,
     drive: str = "atlas10k",
     slots: int | None = None,
+    synchronized: int = 0,
 ) -> Scenario:
     """One replica group under the synthetic load of section 5.1.1.
 
     Sizes are exponential with mean 4 KB and addresses uniform unless given. reading: when a write is answered, one of
     `READINGS`; the paper does not say, and the receiving brick's is the reading whose table 1 comes nearest (DESIGN
     section 5), so it is the default here, marked as inferred. among: readings that share a compilation with it.
+    synchronized: 1 if spindles turn in step, 0 if each has a random phase.
     """
     if reading not in READINGS:
         raise InputError(f"reading {reading!r}: unknown; it is one of {', '.join(READINGS)}")
@@ -147,6 +152,7 @@ def group(
         WriteByNumber(writes, together.index(reading)) if among else writes[0],
         drives=max(8, replicas),
         slots=max(held, 2 ** math.ceil(math.log2(outstanding))),
+        synchronized=synchronized,
     )
     requests = RandomRequests(ExponentialSize(4 * KB) if size is None else size, read_share)
     return Scenario(system, ClosedLoop(requests, outstanding))

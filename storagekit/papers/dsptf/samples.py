@@ -10,14 +10,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.papers.dsptf.bricks import Source
+from storagekit.papers.dsptf.bricks import AS_PRINTED, Source
 from storagekit.resources import data_path
 
 # the public trace nearest to each: of the same name or the same laboratory; for SAP, a database under transactions too
 KIN = {"sap": "financial1", "cello2002": "cello2003", "websearch": "websearch1", "financial": "financial1"}
 # samples of a trace's own name that tell how its arrivals bunch, at another rate: Financial1's gaps vary by 3.2 times their
 # mean; those of WebSearch1's minute by 1.3, hardly more than those of Poisson arrivals, which are kept
-GAPS = {"financial": "financial1"}
+GAPS = {"financial": "financial1", AS_PRINTED: "financial1"}
 
 
 @lru_cache(maxsize=8)

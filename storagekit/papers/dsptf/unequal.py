@@ -8,7 +8,7 @@ from storagekit.drive import load_drive
 from storagekit.engine import Condition, Scenario, Spell, System
 from storagekit.metrics import Measurement, interval, made_jointly, sweep, with_interval
 from storagekit.papers.dsptf.brick_group import KEYS, QUICK, Effort
-from storagekit.papers.dsptf.bricks import DEGRADATION, HALF, NAMES, SLOW, SLOWNESS, TARGETS, Setting, dispatcher, pace
+from storagekit.papers.dsptf.bricks import HALF, NAMES, SLOW, SLOWNESS, TARGETS, TWICE, Setting, dispatcher, pace
 from storagekit.papers.rows import Row, chosen, judging
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
@@ -78,9 +78,11 @@ def table4(
 
 
 @judging("scheme", KEYS.values())
-def table4_findings(data: xr.Dataset, slowness: str = DEGRADATION) -> list[Measurement]:
-    """Table 4 and the sweep. slowness: the meaning of half the speed that is judged, by default the degradation by 50% that
-    section 5.2.2 calls it; notes give the others."""
+def table4_findings(data: xr.Dataset, slowness: str = TWICE) -> list[Measurement]:
+    """Return the rows of table 4 and of the sweep.
+
+    slowness: the meaning of half the speed that is judged, see `bricks.SLOWNESS`; notes give the others.
+    """
     summary = interval(data).brick_throughput.sel(speed=HALF)
     others = [name for name in data.slowness.values.tolist() if name != slowness]
     found = []
@@ -89,12 +91,12 @@ def table4_findings(data: xr.Dataset, slowness: str = DEGRADATION) -> list[Measu
             at = summary.sel(scheme=scheme, brick=brick)
             rest = ", ".join(f"{name} {float(at.sel(slowness=name, statistic='mean')):.0f}" for name in others)
             note = (
-                "half the speed as the degradation by 50% of section 5.2.2, an access taking 1.5 times as long: chosen as "
-                "the table is nearer to that than to twice, which section 5.2.1's shares and figure 8's caption say; if this "
-                f"takes twice as long: {rest}"
+                "an access of the slow brick takes twice as long, because section 5.2.1 sends two of three requests to the "
+                f"fast brick; by other meanings of half the speed: {rest}; the table's slow brick has seven tenths of the "
+                "fast one's pace, which is nearer to 1.5 times as long (degraded)"
             )
             if key == "weighted_hash":
-                note += "; shares of 3 to 2, and of 2 to 1 in the others"
+                note += "; shares of 2 to 1, and of 3 to 2 if degraded"
             found.append(with_interval(f"dsptf.table4.{label}[{key}]", at.sel(slowness=slowness), note))
     return [*found, _unaffected(data, slowness)]
 
@@ -115,8 +117,8 @@ def _unaffected(data: xr.Dataset, slowness: str) -> Measurement:
     return Measurement(
         "dsptf.table4.fast_unaffected",
         all(value >= LEVEL for value in least.values()) and float(apart) <= SAME,
-        note="what the fast brick keeps of its throughput under D-SPTF by the slow one's speed as it is said (at 0.5 an "
-        f"access takes 1.5 times as long): {at}; under hashing the two differ by {float(apart):.1%} at most; judged at "
+        note="what the fast brick keeps of its throughput under D-SPTF by the slow one's speed (at 0.5 an "
+        f"access takes twice as long): {at}; under hashing the two differ by {float(apart):.1%} at most; judged at "
         f"{LEVEL:.0%} down to that"
         + ("" if turning is None else f"; if only the platter slows, at least {turning:.2f}")
         + "; writes, a tenth of the requests, go to both bricks, and the loop waits for them",

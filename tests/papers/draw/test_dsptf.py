@@ -157,16 +157,19 @@ def history() -> xr.DataArray:
         changing_service=[*pair, "LARD"],
         changing_rotation=pair,
         changing_seek=pair,
+        **{"changing_at once": pair},
     )
     return made(5e-3, 30e-3, run=coords["run"], piece=[0.125, 0.375, 0.625, 0.875]).assign_coords(coords)
 
 
 def test_figure_8_draws_the_changing_system_over_the_run(history, paper):
     spec = draw.fig8(history, paper).to_dict()
-    assert headings(spec) == ["Schemes", "LARD with shorter windows", "What is slow"]
+    assert headings(spec) == ["Schemes", "LARD with shorter windows", "Other readings"]
     assert "Share of the run (%)" in titles(spec)
     drawn = [{row["scheme"] for row in panel(spec, number) if "scheme" in row} for number in range(3)]
-    one_thing = {f"{name}, {thing}" for name in ("D-SPTF", "Hashing") for thing in ("service", "rotation", "seek")}
+    one_thing = {
+        f"{name}, {thing}" for name in ("D-SPTF", "Hashing") for thing in ("service", "rotation", "seek", "at once")
+    }
     assert drawn == [set(FIVE), {"D-SPTF", "LARD", *WINDOWS}, one_thing]
     lard = {row["run"]: row["mean"] for row in panel(spec, 1) if row.get("scheme") == WINDOWS[1]}
     ours = history.sel(run=f"changing: {WINDOWS[1]}", statistic="mean")
@@ -251,7 +254,7 @@ def test_failing_bricks_are_drawn_beside_the_loop_they_must_keep(paper):
 
 def test_real_traces_have_their_times_above_their_hit_rates():
     axes = {"trace": ["hplajw", "cello2003"], "scheme": FIVE[:4]}
-    data = xr.Dataset({"missed": made(5e-3, 9e-3, **axes), "hit_rate": made(0.2, 0.8, **axes)})
+    data = xr.Dataset({"response": made(5e-3, 9e-3, **axes), "hit_rate": made(0.2, 0.8, **axes)})
     spec = draw.traces(data).to_dict()
     columns = [column["vconcat"] for column in spec["hconcat"]]
     assert [above["title"]["text"] for above, _ in columns] == ["hplajw", "cello2003"]

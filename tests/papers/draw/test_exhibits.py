@@ -250,7 +250,14 @@ DRAWN = {
     ),
     "dsptf.table6": (
         lambda made, said: dsptf.table6(
-            made.loop("contested_requests", replicas=[2, 4, 6, 8], read_share=[0.9, 1.0], latency=[5e-5, 1e-4]), said
+            made.loop(
+                "contested_requests",
+                replicas=[2, 4, 6, 8],
+                read_share=[0.9, 1.0],
+                latency=[5e-5, 1e-4],
+                spindles=["random", "in step"],
+            ),
+            said,
         ),
         (),
     ),
@@ -271,7 +278,7 @@ DRAWN = {
         (),
     ),
     "dsptf.traces": (
-        lambda made, said: dsptf.traces(made.loop("missed", "hit_rate", trace=["a", "b"], scheme=FOUR)),
+        lambda made, said: dsptf.traces(made.loop("response", "hit_rate", trace=["a", "b"], scheme=FOUR)),
         (),
     ),
 }

@@ -13,6 +13,8 @@ from storagekit.charts.theme import OURS, finished
 from storagekit.charts.words import span
 
 EXTRA = "Messages per request beyond 2N"
+# the width of a panel of table 6, pixels
+PANEL = 330
 
 
 def table5(messages: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
@@ -59,25 +61,27 @@ def _beyond(extra: xr.DataArray, said: Mapping[int, float]) -> Layered:
 
 
 def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Share of requests with conflicting claims."""
+    """Draw the share of requests with conflicting claims, a panel for each way that spindles turn."""
     titles = (title("replicas"), "Requests claimed twice (%)", "Reads, claim window")
     rows = summary.contested_requests.stack(setting=["read_share", "latency"])
     names = [f"{share:.0%}, {latency * 1e6:.0f} µs" for share, latency in rows.setting.values]
     rows = rows.drop_vars(["setting", "read_share", "latency"]).assign_coords(setting=names)
     said = {number: 100 * paper[f"dsptf.table6.conflicts[{number}]"] for number in summary.replicas.values.tolist()}
-    chart = alt.layer(
-        curves(rows, "replicas", "setting", titles=titles, factor=100),
-        paper_points(list(said.items()), "replicas", titles[:2]),
-    )
+    panels = []
+    for spindles in rows.spindles.values.tolist():
+        drawn = curves(rows.sel(spindles=spindles, drop=True), "replicas", "setting", titles=titles, factor=100)
+        marked = alt.layer(drawn, paper_points(list(said.items()), "replicas", titles[:2]))
+        panels.append(headed(marked.properties(width=PANEL), f"Spindles: {spindles}", PANEL))
     means = 100 * rows.sel(statistic="mean")
     theirs = xr.DataArray(list(said.values()), coords={"replicas": list(said)}, dims="replicas")
-    nearest = names[int(abs(np.log(means / theirs)).mean("replicas").argmin("setting"))]
+    off = abs(np.log(means / theirs)).mean("replicas").stack(both=["spindles", "setting"])
+    spindles, nearest = off.both.values[int(off.argmin("both"))]
     most = max(said)
-    ours = float(means.sel(setting=nearest, replicas=most))
+    ours = float(means.sel(spindles=spindles, setting=nearest, replicas=most))
     return finished(
-        chart,
+        side_by_side(panels, legends="shared"),
         "Table 6: conflicting claims",
-        f"Nearest to the paper: {nearest.replace(', ', ' reads and a window of ')}, with {most} replicas {ours:.2f}% (paper: "
-        f"{said[most]:.2f}%).",
-        "16 outstanding. Diamonds: the paper, which gives no share of reads. Whiskers: 95% intervals.",
+        f"Nearest to the paper: {nearest.replace(', ', ' reads and a window of ')}, spindles {spindles}, with {most} "
+        f"replicas {ours:.2f}% (paper: {said[most]:.2f}%).",
+        "16 outstanding. Diamonds: the paper, which gives no share of reads and no phases. Whiskers: 95% intervals.",
     )

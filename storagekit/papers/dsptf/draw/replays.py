@@ -1,4 +1,4 @@
-"""Traces through two bricks, drawn (figures 6 to 8): the response times of reads that memory does not answer."""
+"""Traces through two bricks, drawn (figures 6 to 8): mean response times of all requests."""
 
 from collections.abc import Mapping
 
@@ -48,7 +48,7 @@ def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]
         side_by_side(panels, legends="shared"),
         "Figure 6: four traces on two equal bricks",
         told(_found(means, f" (paper: {_theirs(basis, paper)})"), schemes_in(rows)),
-        f"{origin(basis).capitalize()}; reads that memory does not answer. Grey: the paper's ratios to our D-SPTF. "
+        f"{origin(basis).capitalize()}; mean response times of all requests. Grey: the paper's ratios to our D-SPTF. "
         "Axes differ. Whiskers: 95% intervals.",
         legends="bottom",
     )
@@ -108,29 +108,29 @@ def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
         side_by_side(panels, legends="shared"),
         "Figure 7: four traces on a fast and a slow brick",
         told([f"Times as long as D-SPTF: {listed(others)}"] if others else [], order),
-        f"{origin(basis).capitalize()}; reads that memory does not answer. The slow brick takes 1.5 times as long. "
+        f"{origin(basis).capitalize()}; mean response times of all requests. The slow brick takes twice as long. "
         "Axes differ. Whiskers: 95% intervals. The paper gives no numbers.",
     )
 
 
 def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """Response time over the run by scheme while bricks slow down and recover; right: what else a slow brick may be.
+    """Draw response times over the run by scheme while bricks slow down and recover; on the right by other readings.
 
     response: over `run` and `piece`, the share of the run. The systems are "changing", which has LARD with shorter windows
-    too, and "changing, rotation" and the like, by what is slow about a brick; they may be missing.
+    too, and "changing, rotation" and the like, by the other reading; these may be missing.
     """
     rows = _on(response, "changing")
     windows = [name for name in rows.scheme.values.tolist() if name.startswith("LARD,")]
     left = colours_of(schemes_in(rows, FIVE))
     middle = {name: COLOUR[name] for name in ("D-SPTF", "LARD") if name in rows.scheme}
     middle |= dict(zip(windows, COLOURS[5:], strict=False))
-    right = xr.concat([rows.isel(scheme=[]), *_by_meaning(response)], dim="scheme")
+    right = xr.concat([rows.isel(scheme=[]), *_by_reading(response)], dim="scheme")
     chosen = xr.concat([rows, right], dim="scheme").sel(statistic="mean")
     most = 1.05 * float(chosen.max()) * TO_MS
     drawn = {
         "Schemes": (rows, left),
         "LARD with shorter windows": (rows, middle),
-        "What is slow": (right, _shades_of(right.scheme.values.tolist())),
+        "Other readings": (right, _shades_of(right.scheme.values.tolist())),
     }
     panels = [
         headed(alt.layer(_quarters(), _over_run(lines, palette, most), _said(paper)), heading, TRIPLE)
@@ -141,7 +141,8 @@ def fig8(response: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevelMixi
         side_by_side(panels, legends="independent"),
         "Figure 8: bricks that slow down and recover, SAP",
         told(_by_state(rows, paper), list(left)),
-        "Stand-in; reads that memory does not answer. Bands: 95% intervals. Dashed: the paper's D-SPTF and hashing.",
+        "Stand-in; mean response times of all requests. Bands: 95% intervals. Dashed: the paper's D-SPTF and hashing. Right: "
+        "parts of an access that take twice as long, and writes that complete at once.",
     )
 
 
@@ -159,8 +160,8 @@ def _by_state(rows: xr.DataArray, paper: Mapping[str, float]) -> list[str]:
     return [f"Hashing takes {listed(found)}"] if found else []
 
 
-def _by_meaning(response: xr.DataArray) -> list[xr.DataArray]:
-    """The runs of D-SPTF and hashing with other slow bricks, which their names say."""
+def _by_reading(response: xr.DataArray) -> list[xr.DataArray]:
+    """Return the runs of D-SPTF and hashing by other readings, which their names say."""
     systems = [name for name in dict.fromkeys(response.system.values.tolist()) if name.startswith("changing, ")]
     parts = {name.removeprefix("changing, "): _on(response, name) for name in systems}
     parts = {
@@ -175,8 +176,8 @@ def _by_meaning(response: xr.DataArray) -> list[xr.DataArray]:
 def _shades_of(names: list[str]) -> dict[str, str]:
     """Of a scheme's lines, each in a shade of its own."""
     shades = {
-        "D-SPTF": iter((COLOUR["D-SPTF"], "#f5a77b", "#7a3200")),
-        "Hashing": iter((COLOUR["Hashing"], "#8fd3bd", "#00543b")),
+        "D-SPTF": iter((COLOUR["D-SPTF"], "#f5a77b", "#7a3200", "#c8b09f")),
+        "Hashing": iter((COLOUR["Hashing"], "#8fd3bd", "#00543b", "#9fb8b0")),
     }
     return {name: next(shades[name.split(", ")[0]]) for name in names}
 

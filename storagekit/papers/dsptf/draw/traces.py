@@ -167,11 +167,11 @@ def traces(summary: xr.Dataset) -> alt.TopLevelMixin:
     columns, schemes, names = [], schemes_in(summary), summary.trace.values.tolist()
     for number, name in enumerate(names):
         row = summary.sel(trace=name)
-        time = scheme_rows(row.missed, schemes, Side(RESPONSE, TO_MS), named=number == 0, form=",.3r")
+        time = scheme_rows(row.response, schemes, Side(RESPONSE, TO_MS), named=number == 0, form=",.3r")
         most = alt.Scale(domain=[0, 100])
         hits = scheme_rows(row.hit_rate, schemes, Side(HITS, PERCENT, most), named=number == 0)
         columns.append(alt.vconcat(headed(time, name, PANEL), hits.properties(width=PANEL)))
-    ratios = over(summary.missed.sel(statistic="mean"), "Hashing")
+    ratios = over(summary.response.sel(statistic="mean"), "Hashing")
     longer = [
         f"{change(ratio, 'longer', 'shorter', 'no longer')} on {name}"
         for ratio, name in zip(ratios, names, strict=False)

@@ -142,7 +142,7 @@ def speeds(throughput: xr.DataArray, paper: Mapping[str, float]) -> alt.TopLevel
         alt.vconcat(*rows).resolve_scale(color="shared", shape="shared", strokeDash="shared"),
         "The slow brick slows further",
         told(found, order),
-        "The loop of table 4; speed as it is said: at half of it slow parts take twice as long, degraded 1.5 times. "
+        "The loop of table 4. At half the speed slow parts take twice as long, degraded ones 1.5 times. "
         "Diamonds: the paper's table 4. Whiskers: 95% intervals.",
         legends="bottom",
     )
