@@ -10,15 +10,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
-# read as JAX is imported: a program of the tests runs for a moment, and these take a fifth of its compilation
-os.environ |= {"JAX_USE_SHARDY_PARTITIONER": "0", "JAX_TRACEBACK_IN_LOCATIONS_LIMIT": "0"}
+import pytest
+
+# The Shardy partitioner and locations in the source take a fifth of the compilation of a short program. JAX reads these
+# variables as it is imported. Processes that tests start have none of them, and compile as users do.
+with pytest.MonkeyPatch.context() as patch:
+    for variable in ("JAX_USE_SHARDY_PARTITIONER", "JAX_TRACEBACK_IN_LOCATIONS_LIMIT"):
+        patch.setenv(variable, os.environ.get(variable, "0"))
+    import jax
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import psutil
-import pytest
 import typechecked  # noqa: F401  before anything imports storagekit
 from browsing import tab  # noqa: F401  a fixture
 from hypothesis import settings

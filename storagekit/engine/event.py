@@ -28,7 +28,7 @@ class Report(NamedTuple):
 
     elapsed: seconds since the event before. admitted, held_up: a request entered; it had waited outside for a slot;
     admission: what else became of it. lost: reads that a brick which stopped was to serve, to be sent again.
-    chose: a drive chose one of `candidates` parts, of which so many are of `unanswered` requests. claimed: it was a read;
+    chose: a drive chose one of `candidates` parts; without it, `unanswered` are of requests not completed. claimed: a read;
     further: another drive had claimed it too; contested: for the first time; twice: both serve it.
     entered: seconds until the one that was admitted did so.
     served: the drive whose earlier choice became certain (all False if none), with the parts of that access

@@ -118,8 +118,8 @@ class Best(NamedTuple):
 
     found: there is something. slot: that of the request, unless the part is `late`. target: where the part lies. start: when
     the access goes to the disk; finish: when it ends. idle_until: where nothing is found, when something will be. candidates:
-    parts there were to choose from; unanswered: those among them of requests that nobody has answered yet. buffer: the
-    drive's own, from the beginning of the access on.
+    number of parts to choose from; unanswered: number of those, without the chosen part, whose requests are not completed.
+    buffer: the drive's own, from the beginning of the access on.
     """
 
     found: Bool[Array, "1 *lanes"]
@@ -227,6 +227,7 @@ def best_part(
     chosen, later = _or_later(scenario, state, choice, _of_slot(slots, choice, slot), lowest, chooses)
     found = (jnp.isfinite(lowest) | chosen.late) & chooses
     target, replica, access = _access(scenario, choice, own, chosen)
+    wanted = (cost < jnp.inf) & ~slots.answered & (slots.answer > 0)
     return Best(
         found=found,
         slot=slot,
@@ -239,7 +240,7 @@ def best_part(
         finish=begins + access.positioning.total + access.transfer,
         idle_until=least(choosable_from),
         candidates=jnp.where(found, count(cost < jnp.inf) + later, 0),
-        unanswered=jnp.where(found, count((cost < jnp.inf) & ~slots.answered & (slots.answer > 0)), 0),
+        unanswered=jnp.where(found, count(wanted) - (pick_tree(wanted, slot) & ~chosen.late), 0),
         buffer=access.after,
     )
 

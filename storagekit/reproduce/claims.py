@@ -158,6 +158,8 @@ def _elements(entry: dict[str, Any], setup: dict[str, Any]) -> Iterator[tuple[tu
 def _among(entry: dict[str, Any], element: tuple[str, ...]) -> tuple[float, float] | None:
     """Return the range of an element: the only one, or that under the element's name."""
     ranges = entry.get("among")
+    if ranges is not None and (entry["kind"] not in ("value", "ratio") or entry.get("range") or "value" not in entry):
+        raise InputError(f"{entry['id']}: among {ranges!r} is for printed numbers alone; leave it out")
     if isinstance(ranges, dict):
         named = {str(name): value for name, value in ranges.items()}
         if named.keys() != {str(name) for name in entry["value"]}:

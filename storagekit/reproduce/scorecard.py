@@ -145,7 +145,7 @@ def _joined(note: str, claim: Claim) -> str:
     rows = (
         ""
         if claim.among is None
-        else f"the paper's own rows of this setting are {claim.among[0]:g} to {claim.among[1]:g}"
+        else f"judged by the range of the paper's rows, {claim.among[0]:g} to {claim.among[1]:g}"
     )
     return "; ".join(part for part in (note, excess, rows, claim.doubt and f"in doubt: {claim.doubt}") if part)
 

@@ -91,7 +91,7 @@ def read_distances(trace: RequestTrace, block: int = BLOCK, first: int = 0) -> n
     Raises
     ------
     InputError
-        If the block is smaller than 1 byte, or the requests touch more than `MOST_TOUCHES` blocks.
+        If the block is smaller than 1 byte, `first` is below 0, or the requests touch more than `MOST_TOUCHES` blocks.
     """
     return np.where(trace.read[first:], _farthest(trace, block, first), NEVER)
 
@@ -100,7 +100,9 @@ def _farthest(trace: RequestTrace, block: int, start: int = 0) -> np.ndarray:
     """Return the largest stack distance among the blocks of each request from `start` on."""
     if block < 1:
         raise InputError(f"cache blocks of {block} bytes: give at least 1")
-    if not len(trace):
+    if start < 0:
+        raise InputError(f"first request {start}: it must be 0 or more")
+    if start >= len(trace):
         return np.zeros(0, np.int64)
     joined = trace.concatenated()
     first = joined.offset // block
@@ -113,8 +115,6 @@ def _farthest(trace: RequestTrace, block: int, start: int = 0) -> np.ndarray:
         )
     begin = np.cumsum(count) - count
     touched = np.repeat(first - begin, count) + np.arange(count.sum())
-    if start >= len(trace):
-        return np.zeros(0, np.int64)
     return np.maximum.reduceat(stack_distances(touched, int(begin[start])), begin[start:] - begin[start])
 
 

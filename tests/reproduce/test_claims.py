@@ -88,6 +88,8 @@ def test_unknown_paper_is_named_with_those_there_are():
         ("{id: x.a.b, kind: order}, {id: x.a.b, kind: order}", "x.a.b is there twice"),
         ("{id: x.a.b, kind: value, value: {a: 1}, among: {b: [1, 2]}}", "one range for each of its values"),
         ("{id: x.a.b, kind: value, value: 1, among: [2, 1]}", "ends the wrong way round"),
+        ("{id: x.a.b, kind: order, among: [1, 2]}", "for printed numbers alone"),
+        ("{id: x.a.b, kind: value, value: [1, 2], range: true, among: [1, 2]}", "for printed numbers alone"),
         ("{kind: order}", "id"),
         ("{id: x.a.b, kind: order", "README"),
         ("!!python/object/apply:os.getcwd []", "README"),

@@ -170,7 +170,7 @@ def test_a_setting_that_is_printed_several_times_is_judged_by_the_range_of_its_r
     assert judge(one, Measurement("x.a.b", 4.0084)) == (pytest.approx(0.0084 / 0.0075 - 1), "near")
     share = dataclasses.replace(claim(0.0015), among=(0.0005, 0.0035))
     assert judge(share, Measurement("x.a.b", 0.0034)) == (0.0, "match")
-    assert "rows of this setting are 0.0005 to 0.0035" in score([share], [Measurement("x.a.b", 0.001)])[0].note
+    assert "range of the paper's rows, 0.0005 to 0.0035" in score([share], [Measurement("x.a.b", 0.001)])[0].note
 
 
 def test_only_what_rests_on_the_paper_says_how_well_it_is_reproduced():

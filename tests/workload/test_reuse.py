@@ -98,6 +98,10 @@ def test_capacities_keep_their_shape():
 @pytest.mark.parametrize(
     "call, message",
     [
+        (
+            lambda: read_distances(request_trace([0.0], [0], [0], [1], [True]), first=-1),
+            "first request -1: it must be 0",
+        ),
         (lambda: hit_rates(np.array([1]), [4, -2]), "cache of -2 blocks: it must be 0 or more"),
         (lambda: hit_rates(np.zeros(0, int), [1]), "without reads has no hit rate"),
         (lambda: hit_rates(request_trace([0.0], [0], [0], [1], [False]), [1]), "without reads has no hit rate"),

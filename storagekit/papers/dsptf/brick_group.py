@@ -56,14 +56,13 @@ KEYS = {
 # Requests held at once, of which 16 are unanswered: a write keeps its slot until its last copy is on disk, long after its
 # answer under some readings. With 90% reads, and with fewer, where more writes wait.
 SLOTS = {"at once": (128, 640), "first copy": (128, 256), "receiving brick": (64, 64), "all copies": (16, 16)}
-# Section 5.1.1 counts the requests that wait beside the one in service, so the chosen request is left out. Copies of
-# completed writes do not count.
+# Section 5.1.1 counts the requests that wait beside the one in service. Copies of completed writes do not count.
 QUEUE = Measure(
     "queue_length",
     "1",
     "requests not completed yet that wait at a disk beside the one that it chooses, mean over choices",
     (Sum("unanswered", lambda report: report.unanswered, int), CHOICES),
-    lambda unanswered, choices: unanswered / choices - 1,
+    lambda unanswered, choices: unanswered / choices,
 )
 
 

@@ -163,7 +163,7 @@ def table6_findings(data: xr.Dataset) -> list[Measurement]:
             for latency in data.latency.values
         )
         alone = both.sel(replicas=replicas, read_share=READS_ALONE, latency=data.latency[0])
-        in_step = float(alone.sel(spindles="in step", statistic="mean")) if "in step" in data.spindles else float("nan")
+        in_step = float(alone.sel(spindles="in step", statistic="mean"))
         note = (
             "reads alone, 50 us (the read share is not given, but section 5.3.1 counts one access per request), random "
             f"phases of spindles; with spindles in step {in_step:.2%}; random phases and {others}; N times the conflicts are "

@@ -78,11 +78,9 @@ def table4(
 
 
 @judging("scheme", KEYS.values())
-def table4_findings(data: xr.Dataset, slowness: str = TWICE) -> list[Measurement]:
-    """Return the rows of table 4 and of the sweep.
-
-    slowness: the meaning of half the speed that is judged, see `bricks.SLOWNESS`; notes give the others.
-    """
+def table4_findings(data: xr.Dataset) -> list[Measurement]:
+    """Return the rows of table 4 and of the sweep, judged where an access takes twice as long; notes give the others."""
+    slowness = TWICE
     summary = interval(data).brick_throughput.sel(speed=HALF)
     others = [name for name in data.slowness.values.tolist() if name != slowness]
     found = []

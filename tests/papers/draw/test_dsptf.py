@@ -9,6 +9,7 @@ from helpers import heading, parts, rows
 
 from storagekit.metrics import interval
 from storagekit.papers.dsptf import draw
+from storagekit.papers.dsptf.draw.replays import READINGS
 from storagekit.reproduce.claims import numbers
 
 SEEDS = 3
@@ -167,10 +168,8 @@ def test_figure_8_draws_the_changing_system_over_the_run(history, paper):
     assert headings(spec) == ["Schemes", "LARD with shorter windows", "Other readings"]
     assert "Share of the run (%)" in titles(spec)
     drawn = [{row["scheme"] for row in panel(spec, number) if "scheme" in row} for number in range(3)]
-    one_thing = {
-        f"{name}, {thing}" for name in ("D-SPTF", "Hashing") for thing in ("service", "rotation", "seek", "at once")
-    }
-    assert drawn == [set(FIVE), {"D-SPTF", "LARD", *WINDOWS}, one_thing]
+    others = {f"{name}, {reading}" for name in ("D-SPTF", "Hashing") for reading in READINGS.values()}
+    assert drawn == [set(FIVE), {"D-SPTF", "LARD", *WINDOWS}, others]
     lard = {row["run"]: row["mean"] for row in panel(spec, 1) if row.get("scheme") == WINDOWS[1]}
     ours = history.sel(run=f"changing: {WINDOWS[1]}", statistic="mean")
     assert lard == pytest.approx(dict(zip([12.5, 37.5, 62.5, 87.5], 1e3 * ours.values, strict=True)))

@@ -83,5 +83,6 @@ def table6(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin
         "Table 6: conflicting claims",
         f"Nearest to the paper: {nearest.replace(', ', ' reads and a window of ')}, spindles {spindles}, with {most} "
         f"replicas {ours:.2f}% (paper: {said[most]:.2f}%).",
-        "16 outstanding. Diamonds: the paper, which gives no share of reads and no phases. Whiskers: 95% intervals.",
+        "16 outstanding. Diamonds: the paper, which gives no share of reads and no phases. Axes differ. Whiskers: 95% "
+        "intervals.",
     )

@@ -70,7 +70,8 @@ def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -
         alt.hconcat(left, right, spacing=60, bounds="flush"),
         "Table 2: the traces",
         f"No figure of the part that runs is more than {float(abs(error).max()):.1f}% off.",
-        f"{origin(data.basis).capitalize()}.",
+        f"{origin(data.basis).capitalize()}. Financial has the read share of the public trace, 23%, and is compared with "
+        "that.",
     )
 
 
@@ -92,7 +93,7 @@ def _errors(error: xr.DataArray) -> Layered:
     words = list(PARTS.values())
     colour = alt.Scale(domain=words, range=COLOURS[: len(words)])
     most = max(LEAST_RANGE, 1.1 * float(abs(error).max()))
-    x = alt.X("error:Q", title="Ours less published (%)", scale=alt.Scale(domain=[-most, most]))
+    x = alt.X("error:Q", title="Ours less intended (%)", scale=alt.Scale(domain=[-most, most]))
     point = (
         alt.Chart(frame)
         .mark_point(size=60, filled=True, opacity=1)
@@ -163,7 +164,7 @@ def _rates(frame: pd.DataFrame, scale: alt.Scale, named: bool) -> Layered:
 
 
 def traces(summary: xr.Dataset) -> alt.TopLevelMixin:
-    """Response time of reads (above) and hit rate (below) of real traces by scheme; a column for each `trace`."""
+    """Draw mean response times (above) and hit rates (below) of real traces by scheme; a column for each `trace`."""
     columns, schemes, names = [], schemes_in(summary), summary.trace.values.tolist()
     for number, name in enumerate(names):
         row = summary.sel(trace=name)
@@ -176,7 +177,7 @@ def traces(summary: xr.Dataset) -> alt.TopLevelMixin:
         f"{change(ratio, 'longer', 'shorter', 'no longer')} on {name}"
         for ratio, name in zip(ratios, names, strict=False)
     ]
-    found = [f"Reads that memory misses take {listed(longer)} under hashing than under D-SPTF"] if longer else []
+    found = [f"Requests take {listed(longer)} under hashing than under D-SPTF"] if longer else []
     return finished(
         alt.hconcat(*columns, spacing=30),
         "Real traces on two equal bricks",
