@@ -1,7 +1,7 @@
-"""One event: an answer leaves, a request enters, the drive that is next to choose chooses.
+"""One event: a completion frees its slot, a request is admitted, and a free drive chooses its next part.
 
-Each step is a function of the state that can be called alone. Nothing here knows which protocol, scheduler or paper it
-serves, and nothing branches: what does not happen in a lane is masked.
+Each step is a function of the state. No step depends on a particular protocol, scheduler or paper, and none branches: a step
+that does not happen in a run of the batch (a lane) is masked.
 """
 
 from typing import NamedTuple
@@ -24,17 +24,17 @@ PAUSE = 0.05
 
 
 class Report(NamedTuple):
-    """What one event did, for the record.
+    """Report of one event, for the record.
 
-    elapsed: seconds since the event before. admitted, held_up: a request entered; it had waited outside for a slot;
-    admission: what else became of it. lost: reads that a brick which stopped was to serve, to be sent again.
-    chose: a drive chose one of `candidates` parts; without it, `unanswered` are of requests not completed. claimed: a read;
-    further: another drive had claimed it too; contested: for the first time; twice: both serve it.
-    entered: seconds until the one that was admitted did so.
-    served: the drive whose earlier choice became certain (all False if none), with the parts of that access
-    (0 if none was), the number of the request (NOBODY if none) and the replica it went to; stream, sectors: for whom and how
-    much; waited, waits: for each brick, the streams of which it has parts that it has not handed over, one bit each, once a
-    request has entered and at the end; None where requests have no clients.
+    elapsed: time since the previous event, seconds. admitted, held_up: whether a request was admitted, and whether it had
+    waited for a slot. entered: time to its admission, seconds. admission: how it was routed. lost: number of reads that a
+    brick in an outage leaves, to be sent again. chose: whether a drive chose one of `candidates` parts. unanswered: number of
+    these, without the chosen part, whose requests are not completed. claimed: whether the part is of a read. further,
+    contested, twice: whether another drive had claimed the read too, whether it was the first to do so, and whether both
+    serve it. served: mask of the drive whose choice became final. seek, rotation, transfer: parts of its access, seconds, 0
+    without one. number: number of its request, NOBODY without one. replica: replica that it reads or writes. stream,
+    sectors: stream and length of the request. waited, waits: for each brick, a bit for each stream with parts that are not
+    issued, after the admission and at the end of the event; None if requests have no clients.
     """
 
     elapsed: Float[Array, "1 *lanes"]
@@ -64,13 +64,13 @@ class Report(NamedTuple):
 
 
 def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Report]:
-    """One event. `state.taken` says how many of the incoming requests have entered.
+    """Simulate one event. `state.taken` is the number of incoming requests that were admitted.
 
-    Arrivals and choices happen in the order of their times; an answer counts for nothing but the record, the next request
-    of a closed loop and its slot, so that none is waited for.
+    Arrivals and choices happen in the order of their times. A completion affects only the record, the slot, and the next
+    request of a closed loop, so the event does not wait for one.
     """
     state, passage = enter(scenario, incoming, state)
-    # a second brick that stops with a request has its turn in the event after that
+    # of several outages that begin with one request, each takes an event
     state, lost = fail(scenario, state, jnp.where(passage.admitted, passage.entered, state.arrived))
     waited = queued_streams(scenario, state)
     which, time = first_min(state.drives.wake)
@@ -122,12 +122,12 @@ def _access(
 
 
 def _answer_first(scenario: Scenario, state: State, choice: Float[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
-    """Whether somebody is answered before a choice at that time, where the choice may hang on that."""
+    """Return whether a request completes before a choice at that time, if the choice may depend on it."""
     system = scenario.system
     clients = isinstance(scenario.arrivals, AbstractClients)
     if not (clients or system.dispatch.withdraws_late or system.claims.answers_tell):
         return jnp.zeros(choice.shape, bool)
-    # the answers of a closed loop are its arrivals
+    # the completions of a closed loop are its arrivals
     never = jnp.zeros(choice.shape, bool)
     return scenario.arrivals.leaves(never, ~never) & (least(state.slots.answer) <= choice)
 

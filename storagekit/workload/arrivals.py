@@ -1,6 +1,7 @@
-"""When requests arrive: a closed loop, a Poisson stream, or the times of a trace.
+"""Arrival processes: a closed loop, a Poisson stream, and a trace.
 
-An open stream arrives at its own times; in a closed loop an answer brings the next request.
+The requests of an open stream arrive at times of their own. In a closed loop the next request arrives when one completes. A
+lane is one run of a batch.
 """
 
 from abc import abstractmethod
@@ -21,21 +22,21 @@ from storagekit.lanes import INSTANT, WORD, named, whole
 from storagekit.workload.randomness import fraction, words
 from storagekit.workload.requests import RandomRequests, Requests
 
-# what to give where requests are needed
+# the remedy in an error message
 REQUESTS = "a model of them, as sk.workload.RandomRequests(...)"
-# seconds from a request of a trace to the next
+# validates the gaps between the requests of a trace, seconds
 GAP = Kind(least=0, unit="s", endless=True).each
 
 
 class Window(NamedTuple):
-    """Requests of each lane, `[row, *lanes]`, and the seconds from each to the one after it."""
+    """Successive requests of each run, `[row, *lanes]`, and the gap from each to the next, seconds."""
 
     requests: Requests
     gap: Float[Array, "row *lanes"]
 
 
 class AbstractArrivals(eqx.Module):
-    """Where requests come from, and when."""
+    """Base class of arrival processes: the requests, and the times at which they arrive."""
 
     @abstractmethod
     def window(
@@ -45,72 +46,78 @@ class AbstractArrivals(eqx.Module):
         first: Int[AnyArray, "1 *lanes"],
         count: int,
     ) -> Window:
-        """The `count` requests from number `first` on, to addresses within `capacity` sectors."""
+        """Return the `count` requests from number `first` on. Their addresses are below `capacity` sectors."""
 
     @property
     def most_outstanding(self) -> int | None:
-        """The most requests that are unanswered at once, None where nothing limits them."""
+        """The largest number of requests outstanding at once, None if there is no limit."""
         return None
 
     @property
     def total(self) -> int | None:
-        """How many requests come, None where they go on coming."""
+        """The number of requests, None if it is unlimited."""
         return None
 
     @property
     def largest(self) -> Int[AnyArray, "..."]:
-        """The sectors of the largest request that may come: what a layout needs to have in one piece."""
+        """The length of the largest request, sectors. A layout must keep as many in one piece."""
         return whole(1)
 
     def check(self, capacity: int | Num[AnyArray, "..."]) -> None:
-        """Raises InputError where requests lie beyond `capacity` sectors whatever is drawn."""
+        """Raise InputError if every request lies beyond `capacity` sectors."""
 
     @property
     def stream_count(self) -> int:
-        """How many streams the requests are of, numbered from 0."""
+        """The number of streams. They are numbered from 0."""
         return 1
 
     @property
     def told_apart(self) -> bool:
-        """Whether it matters for whom requests are, and who sends them, so that the engine keeps it."""
+        """Whether the engine stores the stream and the client of each request."""
         return False
 
     @property
     @abstractmethod
     def first_arrival(self) -> float | Float[AnyArray, "..."]:
-        """When the first request of an open stream arrives, seconds from the start; inf in a closed loop."""
+        """The arrival time of the first request of an open stream, seconds; infinite in a closed loop."""
 
     @abstractmethod
     def at_start(self, slot: Int[Array, "slot *ones"]) -> Bool[Array, "slot *ones"]:
-        """Slots whose occupant is answered at time 0 and so brings a request of a closed loop."""
+        """Return the slots in which a closed loop sends a request at time 0."""
 
     @abstractmethod
     def next_arrival(
         self, private: Any, pending: Float[Array, "1 *lanes"], answer: Float[Array, "1 *lanes"]
     ) -> Float[Array, "1 *lanes"]:
-        """When the next request arrives: `pending` seconds from now in an open stream, with the earliest answer in a loop."""
+        """Return the time to the next arrival, seconds.
+
+        pending: that of an open stream. answer: the time to the earliest completion, with which a closed loop sends.
+        """
 
     @abstractmethod
     def precedes(self, arrival: Float[Array, "1 *lanes"], choice: Float[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
-        """Whether an arrival is visible to a choice made at that time."""
+        """Return whether a scheduler that chooses at time `choice` sees an arrival at time `arrival`."""
 
     @abstractmethod
     def leaves(self, admitted: Bool[Array, "1 *lanes"], due: Bool[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
-        """Whether the earliest answer leaves its slot now, given that a request was admitted, and that it is due."""
+        """Return whether the earliest completion frees its slot now.
+
+        admitted: whether a request was admitted. due: whether the completion is due.
+        """
 
     def init(self, key: UInt32[Array, "2 *lanes"]) -> Any:
-        """Private state at the start of a run."""
+        """Return the private state at the start of a run."""
         return None
 
     def elapse(self, private: Any, time: Float[Array, "1 *lanes"]) -> Any:
-        """Private state `time` seconds later."""
+        """Return the private state `time` seconds later."""
         return private
 
 
 class AbstractClients(AbstractArrivals):
-    """Clients who wait for their answers: which request comes next is known only as it comes.
+    """Base class of clients that wait for completions, so that the next request depends on the simulation.
 
-    The requests of a window are numbers alone; `request` draws the rest.
+    A window holds the numbers of requests only; `request` draws the rest.
     """
 
     @property
@@ -119,11 +126,11 @@ class AbstractClients(AbstractArrivals):
 
     @abstractmethod
     def request(self, private: Any, capacity: int | Num[AnyArray, "..."], number: Int[Array, "1 *lanes"]) -> Requests:
-        """The next request, within `capacity` sectors; its number is the next of all."""
+        """Return the next request, with this number. Its addresses are below `capacity` sectors."""
 
     @abstractmethod
     def sent(self, private: Any, request: Requests, admitted: Bool[Array, "1 *lanes"]) -> Any:
-        """Private state once a request has entered, in lanes in which it is `admitted`."""
+        """Return the private state after a request was admitted. Only where `admitted` is true."""
 
     @abstractmethod
     def answered(
@@ -133,11 +140,14 @@ class AbstractClients(AbstractArrivals):
         at: Float[Array, "1 *lanes"],
         leaves: Bool[Array, "1 *lanes"],
     ) -> Any:
-        """Private state once a client has its answer, `at` so many seconds from now, in lanes in which one `leaves`."""
+        """Return the private state after a request of `client` completed, `at` seconds from now.
+
+        Only where `leaves` is true.
+        """
 
 
 class AbstractRandomArrivals(AbstractArrivals):
-    """Arrivals whose requests a model draws."""
+    """Base class of arrivals whose requests are drawn from a model."""
 
     requests: eqx.AbstractVar[RandomRequests]
 
@@ -154,7 +164,7 @@ class AbstractRandomArrivals(AbstractArrivals):
 
 
 class ClosedLoop(AbstractRandomArrivals):
-    """Always `outstanding` requests: an answer brings the next one.
+    """Keep `outstanding` requests outstanding: the next request arrives when one completes.
 
     The replacement becomes visible after the choice that the same completion allows, so that a choice sees N-1
     candidates, as in DiskSim and in dsptf's figure 1; `replaced_before_choice` makes it N.
@@ -189,7 +199,7 @@ class ClosedLoop(AbstractRandomArrivals):
         return answer
 
     def precedes(self, arrival, choice):
-        # an answer and the choice that its completion allows are one instant, however they were rounded
+        # a completion and the choice that follows are simultaneous, whatever their rounding
         return arrival <= choice + INSTANT if self.replaced_before_choice else arrival < choice - INSTANT
 
     def leaves(self, admitted, due):
@@ -197,7 +207,7 @@ class ClosedLoop(AbstractRandomArrivals):
 
 
 class PoissonArrivals(AbstractRandomArrivals):
-    """Independent arrivals, `rate` a second on average."""
+    """A Poisson stream of `rate` requests a second."""
 
     requests: RandomRequests = eqx.field(converter=of_kind("requests of arrivals", RandomRequests, REQUESTS))
     rate: Float[AnyArray, "..."] = eqx.field(converter=named("arrival rate"))
@@ -228,9 +238,9 @@ class PoissonArrivals(AbstractRandomArrivals):
 
 
 class RecordedArrivals(AbstractArrivals):
-    """The requests of a trace at its own times, the same in every lane; `scale` > 1 runs it faster.
+    """The requests of a trace at their times in the trace, the same in every run. `scale` above 1 makes it faster.
 
-    requests and gap are one row for each request, the last gap infinite. clients: it matters who sends them.
+    requests, gap: one row for each request; the last gap is infinite. clients: whether the engine stores the clients.
     """
 
     requests: Requests = eqx.field(converter=partial(a(Requests), "requests of a trace"))
@@ -261,7 +271,7 @@ class RecordedArrivals(AbstractArrivals):
 
     @property
     def stream_count(self):
-        # in a compiled program a trace is data, and its streams are not known: as many as a word has bits
+        # the streams of a traced array are unknown: assume the number of bits of a word
         if traced(self.requests.stream):
             return WORD
         return int(np.max(np.asarray(self.requests.stream), initial=0)) + 1

@@ -12,7 +12,14 @@ from storagekit.papers import srarray
 from storagekit.papers.srarray.delayed import delayed_findings
 from storagekit.papers.srarray.disk import FORMULAS_DRIVE, effort, formula_drive, paper_drive
 from storagekit.papers.srarray.disk_array import on_axes, padded, placed, remembered, window
-from storagekit.papers.srarray.loops import crossover, fig13_findings
+from storagekit.papers.srarray.loops import (
+    LOCALITY,
+    crossover,
+    equations,
+    fig13_findings,
+    loop_overhead,
+    modelled_rate,
+)
 from storagekit.papers.srarray.memory import break_even
 from storagekit.papers.srarray.rates import sustained
 from storagekit.papers.srarray.real_traces import busiest, traces_findings
@@ -259,6 +266,20 @@ def test_figure_5_is_judged_by_the_array_and_tells_the_disk():
     assert "20.00%, worst at FCFS, 1 outstanding" in found.note and "atlas10k: 0.300 ms" in found.note
     (missed,) = srarray.fig5_findings(data.assign(array=1.05 * data.array))
     assert missed.measured == pytest.approx(1.01 * 1.05 - 1) and not missed.holds
+
+
+def test_a_write_to_raid_10_takes_a_seek_on_each_of_two_disks():
+    """Writes alone: each disk spends the time of an access to one copy twice for a request. Reads have two replicas."""
+    queue, overhead = 24, loop_overhead()
+    drive = FORMULAS_DRIVE.full_seek, FORMULAS_DRIVE.revolution
+    busy = 6 * (1 - (5 / 6) ** queue)
+    copy, read = (
+        overhead + equations.rlook_service(*drive, 3, replicas, share, queue / 6, LOCALITY)
+        for replicas, share in ((1, 0.0), (2, 1.0))
+    )
+    assert modelled_rate("3x1x2", queue, 1.0) == pytest.approx(busy / (2 * copy))
+    assert modelled_rate("3x1x2", queue, 0.0) == pytest.approx(busy / read)
+    assert modelled_rate("3x1x2", queue, 0.5) == pytest.approx(busy / (copy + read / 2))
 
 
 def test_small_loops_answer_figure_13():

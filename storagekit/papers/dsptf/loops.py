@@ -29,11 +29,11 @@ from storagekit.schedule import FCFS, SATF, ByNumber
 from storagekit.units import KB, MS
 from storagekit.workload import FixedSize
 
-# of the readings of when a write is answered
+# the schemes that are run under every reading of write completion
 TWO = ("D-SPTF", "Hashing")
 SCHEDULERS = ("FIFO", "SPTF")
 FIG9_LATENCIES = tuple(ms * MS for ms in (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3))
-# of the claims of figure 9, by the share of reads of table 1 and by that of figure 5
+# ends of the claims of figure 9, by read share: that of table 1, and that of figure 5
 FIG9_SHARES = {0.9: "", 0.67: "_67_reads"}
 INFERRED = (
     "a write completes when the receiving brick has it on disk: by section 3 it completes once it is safe in every NVRAM, "
@@ -180,7 +180,7 @@ def fig9(
 
 
 def fig1_findings(data: xr.Dataset) -> list[Measurement]:
-    """Figure 1: what SPTF gains by depth."""
+    """Return the rows of figure 1."""
     sptf, fifo = data.throughput.sel(scheduler="SPTF"), data.throughput.sel(scheduler="FIFO")
     gain = ratio(sptf, fifo)
     means = sptf.mean("seed")
@@ -225,14 +225,14 @@ def table1_findings(data: xr.Dataset, read_share: float = 0.9) -> list[Measureme
         with_interval(
             "dsptf.table1.depth_dsptf",
             summary.queue_length.sel(scheme="D-SPTF"),
-            "the requests that wait beside the chosen one, as section 5.1.1 counts; with the chosen one and copies of "
-            f"completed writes {depths['D-SPTF']:.1f}; with reads alone {depth_reads:.1f}; section 5.1.1 itself gives 8",
+            "section 5.1.1 counts the requests that wait beside the chosen one, and computes 8; measured with the chosen one "
+            f"and copies of completed writes: {depths['D-SPTF']:.1f}; with reads alone: {depth_reads:.1f}",
         ),
         with_interval(
             "dsptf.table1.depth_hashing",
             summary.queue_length.sel(scheme="Hashing"),
-            f"counted as for D-SPTF; with the chosen one and copies of completed writes {depths['Hashing']:.1f}; section "
-            "5.1.1 itself gives 2.4",
+            "section 5.1.1 counts the requests that wait beside the chosen one, and computes 2.4; measured with the chosen "
+            f"one and copies of completed writes: {depths['Hashing']:.1f}",
         ),
         with_interval(
             "dsptf.table1.idle_read_only",
@@ -309,7 +309,10 @@ def fig9_findings(data: xr.Dataset) -> list[Measurement]:
 
 
 def _fig9_rows(summary: xr.DataArray, spent: xr.Dataset, share: float, ending: str) -> list[Measurement]:
-    """Figure 9 at one share of reads. summary: kept of the throughput without delay. spent: what disks do with their time."""
+    """Return the rows of figure 9 at one share of reads.
+
+    summary: throughput over that without delay. spent: idle time, service time and reads served twice. ending: of the ids.
+    """
     means = summary.sel(statistic="mean")
 
     def at(ms: float) -> float:

@@ -34,7 +34,7 @@ NEVER = np.iinfo(np.int32).max
 
 
 def placed(shape: Layout, drive: Drive, data: float) -> SRMirror:
-    """A layout on drives of a kind, with room for `data` bytes in whole stripe units and no more."""
+    """Return a layout with room for `data` bytes, rounded up to whole stripe units."""
     full = SRMirror(shape.striping, shape.replicas, shape.mirrors)
     each = int(full.capacity(drive)) // full.unit
     # a share is float32: half a unit more, so that rounding takes none away
@@ -42,22 +42,24 @@ def placed(shape: Layout, drive: Drive, data: float) -> SRMirror:
 
 
 def window(workload: str, requests: int, number: int) -> RequestTrace:
-    """`requests` successive requests of a stand-in, at most all of it, beginning at any; every number is another,
-    independent window."""
+    """Return `requests` successive requests of a synthetic trace, at most all of it, from a random one on.
+
+    Windows of different numbers are independent.
+    """
     trace = _all_of(workload, number)
     return cut(trace, _place(trace, requests, number))
 
 
 def cut(trace: RequestTrace, which: slice) -> RequestTrace:
-    """Successive requests of a trace, whose time counts from the first of them."""
+    """Return a part of a trace. Its time starts at 0."""
     found = trace.take(which)
     return replace(found, time=found.time - found.time[0])
 
 
 def remembered(workload: str, requests: int, number: int) -> np.ndarray:
-    """Return for each request of that window how many blocks of a request's size an LRU cache must hold for it to hit.
+    """Return the smallest LRU cache in which each request of that window hits, in blocks of a request's size.
 
-    The cache has received all requests of the trace before the window: `[request]`, int32.
+    The cache has received all requests of the trace before the window. The result is int32, `[request]`.
     """
     trace = _all_of(workload, number)
     place = _place(trace, requests, number)
@@ -79,8 +81,11 @@ def _all_of(workload: str, number: int) -> RequestTrace:
 
 
 class Run(NamedTuple):
-    """What an exhibit varies: the layout, the trace's rate (times its own), RLOOK (1) in place of RSATF (0), and the bytes of
-    an LRU cache in front. All are numbers to the engine, so that a figure is one batch."""
+    """One run of an exhibit. All fields are numbers to the engine, so a figure is one batch.
+
+    layout: D_s x D_r x D_m. scale: rate of the requests over that of the trace. look: 1 for RLOOK, 0 for RSATF. memory: size
+    of an LRU cache in front of the array, bytes.
+    """
 
     layout: str
     scale: float = 1.0
@@ -89,11 +94,11 @@ class Run(NamedTuple):
 
 
 class DiskArray(NamedTuple):
-    """What is the same for every layout that an exhibit compares.
+    """The settings that all layouts of an exhibit share.
 
-    slots: requests held at once, of which each run gets the first number that is enough, or the last. table: delayed writes
-    at which propagation is forced. Windows are padded to `longest` requests, so that all exhibits on these disks share a
-    compilation. block: bytes, of memory.
+    drives: the largest number of disks. slots: numbers of slots to try, in this order. table: number of delayed writes at
+    which propagation is forced. longest: windows are padded to this number of requests, so that all exhibits on these disks
+    share a program. block: size of a block of memory, bytes.
     """
 
     drive: Drive
@@ -104,8 +109,10 @@ class DiskArray(NamedTuple):
     block: int = FILE_SYSTEM_BLOCK
 
     def system(self, run: Run, data: float, distances: np.ndarray) -> System:
-        """The array of a run, for a data set of `data` bytes; writes propagate in the background. distances: see
-        `RecordedLRU`; what it answers takes the processing that precedes every access."""
+        """Return the array of a run, for a data set of `data` bytes. Writes propagate in the background.
+
+        distances: see `RecordedLRU`. A hit takes the processing time that precedes every access.
+        """
         return System(
             self.drive,
             placed(Layout.parse(run.layout), self.drive, data),
@@ -119,9 +126,9 @@ class DiskArray(NamedTuple):
     def replays(
         self, trace: RequestTrace, data: float, distances: np.ndarray | None = None
     ) -> Callable[[Run], Scenario]:
-        """A trace to a data set of `data` bytes on the array of any run, which all have room for as much.
+        """Return a function that returns the scenario of a run: the trace, on its array with `data` bytes of data.
 
-        distances: [request], what memory must hold for each (`remembered`); by default none of it is held.
+        distances: the smallest cache in which each request hits (`remembered`), `[request]`. By default none hits.
         """
         count = max(self.longest, len(trace))
         known = np.full(count, NEVER, np.int32)
@@ -152,7 +159,7 @@ def large(effort: ArrayEffort) -> DiskArray:
 
 
 def padded(arrivals: RecordedArrivals, count: int) -> RecordedArrivals:
-    """The same arrivals in arrays of `count` rows; none of the rows added ever arrives."""
+    """Return the same arrivals in arrays of `count` rows. The added requests never arrive."""
     missing = count - arrivals.gap.shape[0]
 
     def longer(column):
@@ -166,9 +173,9 @@ def padded(arrivals: RecordedArrivals, count: int) -> RecordedArrivals:
 def over_windows(
     effort: ArrayEffort, workload: str, array: DiskArray, runs: Sequence[Run], warm_up: float = 0.0
 ) -> xr.Dataset:
-    """Every run on every window of a stand-in, all runs of a window as one batch: dimensions `run` and `seed`, the window.
+    """Simulate every run on every window of a synthetic trace. Dimensions: `run` and `seed`, the number of the window.
 
-    warm_up: the share of each window's requests that passes before measuring begins.
+    All runs of a window are one batch. warm_up: the share of a window's requests before the measurement begins.
     """
     size = WORKLOADS[workload].data
     found = []
@@ -186,7 +193,7 @@ def over_windows(
             slots=array.slots,
         )
         found.append(data)
-    # what the seeds of a window have in common too, such as its warm-up
+    # "all": variables without a seed, such as the warm-up, differ between windows
     joined = xr.concat(found, dim="seed", data_vars="all", combine_attrs=made_jointly)
     coords = {name: ("run", [getattr(run, name) for run in runs]) for name in ("layout", "scale", "memory")}
     return joined.assign_coords(coords).assign_attrs(
@@ -200,7 +207,7 @@ def over_windows(
 
 
 def on_axes(data: xr.Dataset, axes: Sequence[str]) -> xr.Dataset:
-    """The dimension `run` as the grid that its coordinates `axes` span, NaN where nothing was run, in the order they came."""
+    """Return the dimension `run` as a grid over its coordinates `axes`, in the order of the runs; NaN without a run."""
     order = {axis: list(dict.fromkeys(data[axis].values.tolist())) for axis in axes}
     others = [name for name in data.coords if data[name].dims == ("run",) and name not in axes]
     plain = data.drop_vars(others)

@@ -1,4 +1,4 @@
-"""The traces themselves, drawn: what they are, how often memory answers them, and real ones of their kind."""
+"""Charts of the traces: their characteristics, their hit rates, and real traces."""
 
 import math
 from collections.abc import Mapping
@@ -40,12 +40,12 @@ FIGURES = (
 )
 # figures of the part that runs, which a part can have wrong
 PARTS = {"rate": "rate", "read_share": "share of reads", "mean_size": "mean size", "read_hit_rate": "hit rate, Central"}
-# percent; what is nearer than a tenth of that looks as near as it is
+# the smallest range of the axis, percent
 LEAST_RANGE = 5.0
 
 
 def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
-    """The figures of each trace above the published ones; right: how far off the stand-ins are as long as they run here.
+    """Draw the characteristics of each trace above the published ones; on the right the errors of the part that runs.
 
     data: `reads`, `size` (bytes), `requests`, `duration` (s) and `basis` over `trace`. compared: `value` over `trace`,
     `figure` and `kind` ("target", "measured").
@@ -64,9 +64,11 @@ def table2(data: xr.Dataset, compared: xr.Dataset, paper: Mapping[str, float]) -
     table = figures(pd.DataFrame(rows, columns=["trace", "figure", "ours", "paper"]), "trace", "figure")
     left = headed(table.properties(height=height), "At full length: ours, and below it the paper's", 440)
     error = _error(compared)
-    right = headed(_errors(error).properties(height=height), "The part of the stand-ins that runs here", 240, offset=26)
+    right = headed(
+        _errors(error).properties(height=height), "The part of the synthetic traces that runs", 240, offset=26
+    )
     return finished(
-        # the rows of both panels belong together, whatever axes and headings take
+        # align the rows of both panels
         alt.hconcat(left, right, spacing=60, bounds="flush"),
         "Table 2: the traces",
         f"No figure of the part that runs is more than {float(abs(error).max()):.1f}% off.",
@@ -80,7 +82,7 @@ def _said(paper: Mapping[str, float], trace: str, figure: str) -> float:
 
 
 def _error(compared: xr.Dataset) -> xr.DataArray:
-    """Of the stand-ins, relative, in percent."""
+    """Return the relative errors of the synthetic traces, percent."""
     value = compared.value.sel(figure=[name for name in PARTS if name in compared.figure])
     return PERCENT * (value.sel(kind="measured", drop=True) / value.sel(kind="target", drop=True) - 1)
 
@@ -110,10 +112,10 @@ def _errors(error: xr.DataArray) -> Layered:
 
 
 def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 bricks of 512 MB") -> alt.TopLevelMixin:
-    """Hit rates of reads by scheme, the paper's beside ours; a panel for each trace. placed: where data lies."""
+    """Draw the hit rates of reads by scheme beside the paper's, a panel for each trace. placed: where the data lies."""
     panels, schemes = [], schemes_in(data)
     names = trace_names(data.basis)
-    # of a reader's own scheme, or trace, the paper says nothing
+    # the paper has no rates for other schemes and traces
     said = {
         key: [PERCENT * paper.get(f"dsptf.table3.{KEYS.get(scheme)}[{key}]", math.nan) for scheme in schemes]
         for key in names
@@ -141,7 +143,7 @@ def table3(data: xr.Dataset, paper: Mapping[str, float], placed: str = "32 brick
 
 
 def _lost(rate: xr.DataArray, said: Mapping[str, list[float]], scheme: str, schemes: list[str]) -> str:
-    """What a scheme hits less often than Central SPTF, over the traces, ours and the paper's."""
+    """Return how far the hit rate of a scheme is below that of Central SPTF, over the traces, in words."""
     ours = PERCENT * (rate.sel(scheme="Central SPTF") - rate.sel(scheme=scheme)).values
     central, other = schemes.index("Central SPTF"), schemes.index(scheme)
     theirs = [values[central] - values[other] for values in said.values()]
