@@ -116,6 +116,14 @@ def rows(count: int, like: Shaped[Array, "..."]) -> Int[Array, "row *ones"]:
     return jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (like.ndim - 1))
 
 
+def by_row(values: tuple[Num[AnyArray, "..."], ...], like: Shaped[Array, "row *lanes"]) -> Float[Array, "row *lanes"]:
+    """Return an array of the shape of `like` whose row k is the kth of the values, or the only value."""
+    number, found = rows(like.shape[0], like), jnp.zeros(like.shape, jnp.float32)
+    for at, value in enumerate(values):
+        found = jnp.where((number == at) | (len(values) == 1), value, found)
+    return found
+
+
 def fold(combine: Callable, reduce: Callable, values: Shaped[Array, "row *lanes"]) -> Shaped[Array, "1 *lanes"]:
     """All entries down the first axis combined: `[1, *lanes]`.
 

@@ -112,19 +112,6 @@ class Ended(NamedTuple):
     since: Float[Array, "1 *lanes"]
 
 
-class Leaving(NamedTuple):
-    """An answer is about to leave `slot`, in lanes in which one `leaves`: that to `number`, a read or a write, which lies at
-    `place`; `at`: when, seconds from now. The next request may enter the slot at once."""
-
-    slot: Int[Array, "1 *lanes"]
-    leaves: Bool[Array, "1 *lanes"]
-    number: Int[Array, "1 *lanes"]
-    place: Any
-    placement: AbstractPlacement
-    read: Bool[Array, "1 *lanes"]
-    at: Float[Array, "1 *lanes"]
-
-
 class Answered(NamedTuple):
     """A request that was answered: its number (NOBODY if none was), its response time in seconds, whether it is a read,
     and whether nobody waited for it; when, seconds from now; for whom it was, who sent it and its length, None where requests
@@ -166,10 +153,6 @@ class Member(eqx.Module):
 
     def ended(self, private: Any, moment: Ended) -> Any:
         """Private state once an access is over."""
-        return private
-
-    def leaving(self, private: Any, moment: Leaving) -> Any:
-        """Private state once an answer leaves its slot, before the next request enters."""
         return private
 
     def answered(self, private: Any, moment: Answered) -> Any:
@@ -232,9 +215,6 @@ class OneOf(Member):
 
     def ended(self, private, moment):
         return tuple(member.ended(state, moment) for member, state in self.each(private))
-
-    def leaving(self, private, moment):
-        return tuple(member.leaving(state, moment) for member, state in self.each(private))
 
     def answered(self, private, moment):
         return tuple(member.answered(state, moment) for member, state in self.each(private))

@@ -220,7 +220,7 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
         "ByNumber": _write_by_number,
         "Background": lambda draws: Background(draws.number.choice([1, 4, 60]), draws.number.randrange(2), most=64),
         "Committed": lambda draws: Committed(draws.number.choice([0.0, 1e5, 1e7]), most=64),
-        "Claimed": lambda draws: Claimed(draws.number.choice([1e5, 1e7]), most=64),
+        "Claimed": lambda draws: Claimed(),
     },
     AbstractQueue: {
         "Everything": lambda draws: Everything(),

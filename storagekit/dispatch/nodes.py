@@ -14,7 +14,7 @@ from storagekit.checks import require, require_each_positive, shown
 from storagekit.dispatch.base import AsManyAsNeeded, View
 from storagekit.errors import InputError
 from storagekit.kinds import flag, hold
-from storagekit.lanes import bit, comes_before, held, named, pick, rows, union
+from storagekit.lanes import bit, by_row, comes_before, held, named, pick, rows, union
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import scramble
 
@@ -84,7 +84,7 @@ class Central(AsManyAsNeeded):
 
     def route(self, private, request, entering, view):
         holds, part = view.by_brick()
-        mean = jnp.where(request.read, self._mean(self.service, holds), self._mean(self.write_service, holds))
+        mean = jnp.where(request.read, by_row(self.service, holds), by_row(self.write_service or self.service, holds))
         beside = view.placement.sibling(part, view.place)
         # one estimate of all: two would be twice the program
         estimates = self._completion(view, jnp.concatenate([part, beside]), jnp.concatenate([mean, mean]))
@@ -104,13 +104,3 @@ class Central(AsManyAsNeeded):
             return (queued + pick(view.busy, drive) + 1) * mean
         later = pick(view.falls_free, drive) + (queued + 1) * mean
         return jnp.where(pick(view.free, drive), view.takes(drive), later)
-
-    def _mean(
-        self, times: tuple[Float[AnyArray, "..."], ...], like: Bool[Array, "brick *lanes"]
-    ) -> Float[Array, "brick *lanes"]:
-        """Mean seconds at each brick."""
-        brick, times = rows(like.shape[0], like), times or self.service
-        mean = jnp.zeros(like.shape, jnp.float32)
-        for number, time in enumerate(times):
-            mean = jnp.where(brick == number, time, mean)
-        return mean

@@ -64,7 +64,7 @@ def admit(
     view = view_for(scenario, state, request, place, word, entry, part, usable_at)
     routed, dispatch = system.dispatch.route(state.dispatch, request, admitted, view)
     sending = sending_of(scenario, state, request, part, place, _wanted(scenario, request, place, routed, arrival))
-    asked = _asked(scenario, request, place, sending, part, usable_at)
+    asked = _asked(scenario, state, request, place, sending, part, usable_at)
     sought = Sought(placement, sending.routed, sending.receiving, place)
     found, cache = system.cache.look_up(state.cache, request, admitted, sought)
     hit, elsewhere = found.hit & request.read & admitted, found.part != sending.receiving
@@ -108,6 +108,7 @@ def _wanted(
 
 def _asked(
     scenario: Scenario,
+    state: State,
     request: Requests,
     place: Any,
     sending: Sending,
@@ -120,9 +121,7 @@ def _asked(
     asked, and only one, because who sends a request to a single copy withdraws it from no other.
     """
     system = scenario.system
-    parts, routed = system.placement.parts_of(place), sending.routed
-    companions = system.placement.companions(routed, place) & parts
-    asked = system.write.asked(routed, parts, request.read, companions)
+    asked = system.write.asked(state.write, sending.routed, request.read, place, system.placement)
     asked = asked if sending.alive is None else asked & sending.alive
     if usable_at is None:
         return asked

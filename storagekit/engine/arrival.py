@@ -10,8 +10,8 @@ from storagekit.engine.admission import Admission, admit
 from storagekit.engine.failure import foreseen
 from storagekit.engine.state import NOBODY, Slots, State, tell
 from storagekit.engine.system import Scenario
-from storagekit.lanes import INSTANT, first_min, first_true, held, least, pick, pick_tree, rows
-from storagekit.moments import Answered, Leaving
+from storagekit.lanes import INSTANT, first_min, first_true, least, pick, pick_tree, rows
+from storagekit.moments import Answered
 from storagekit.workload import AbstractClients, Requests
 
 
@@ -50,11 +50,14 @@ class Passage(NamedTuple):
 
 
 def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *lanes"]:
-    """The parts at which each request still waits once it is answered: a write at all, unless it is over then, a read where
-    nobody heard of it."""
+    """Return the parts of each request that still wait after its completion.
+
+    A write still waits at all other drives, unless its policy treats writes as reads. A read still waits at drives that no
+    claim has reached.
+    """
     behind = scenario.system.claims.left_behind(state.claims, state.slots.waiting)
-    written = jnp.zeros_like(behind) if scenario.system.write.over_when_answered else state.slots.waiting
-    return jnp.where(state.slots.read, behind, written)
+    over = state.slots.read | scenario.system.write.over_when_answered
+    return jnp.where(over, behind, state.slots.waiting)
 
 
 def next_request(scenario: Scenario, state: State) -> Next:
@@ -109,32 +112,6 @@ def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> An
     )
 
 
-def _wakes_first(
-    scenario: Scenario, state: State, coming: Next, due: Bool[Array, "1 *lanes"], entry: Float[Array, "1 *lanes"]
-) -> Bool[AnyArray, "..."]:
-    """Whether an answer leaves before the next request enters, and drives may wake for what it leaves behind."""
-    never = jnp.zeros_like(due)
-    if not scenario.system.write.over_when_answered:
-        return never
-    written = ~pick(state.slots.read, coming.leaving)
-    return scenario.arrivals.leaves(never, due) & written & (coming.answer < entry)
-
-
-def _leaving(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> State:
-    """The state once members know that the earliest answer leaves; idle drives wake for what a write that is over then may
-    have left for later."""
-    system, slots, drives = scenario.system, state.slots, state.drives
-    if not system.write.over_when_answered:
-        return state
-    number, place, read = pick_tree((slots.number, slots.place, slots.read), coming.leaving)
-    placement, at = system.placement, jnp.maximum(coming.answer, 0.0)
-    moment = Leaving(coming.leaving, leaves, number, place, placement, read, at)
-    held_there = held(placement.parts_of(place), placement.part_on(rows(system.drives, drives.wake), place))
-    woken = drives.idle & held_there & leaves & ~read
-    wake = jnp.where(woken, jnp.minimum(drives.wake, at), drives.wake)
-    return tell(scenario, state._replace(drives=drives._replace(wake=wake)), "leaving", moment)
-
-
 def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> State:
     """The state once arrivals know who was answered, where requests have clients."""
     clients = scenario.arrivals
@@ -176,7 +153,6 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     horizon = least(state.drives.wake)
     admitted = arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival)
     due = (coming.answer <= foreseen(scenario, horizon, entry)) & jnp.isfinite(coming.answer)
-    admitted = admitted & ~_wakes_first(scenario, state, coming, due, entry)
     leaves = arrivals.leaves(admitted, due)
 
     gone = (row == coming.leaving) & leaves
@@ -190,7 +166,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
         answered=slots.answered | gone,
     )
     request, place, gap, word = _next_one(scenario, incoming, state)
-    state = _leaving(scenario, state._replace(slots=slots), coming, leaves)
+    state = state._replace(slots=slots)
     # the request that enters may take the slot of the one that leaves
     state = tell(scenario, _left(scenario, state, coming, leaves), "answered", answered)
     taken = (row == slot) & admitted

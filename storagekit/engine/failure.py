@@ -60,10 +60,12 @@ def sending_of(
 def foreseen(
     scenario: Scenario, horizon: Float[Array, "1 *lanes"], entry: Float[Array, "1 *lanes"]
 ) -> Float[Array, "1 *lanes"]:
-    """Until when answers may leave: a request that enters may stop the brick that is about to answer, or wake a drive before
-    an answer leaves something to do behind. One that enters in the instant of the choice does so after it: answers that the
-    choice waits for must not wait for that."""
-    if not (scenario.system.condition.stops or scenario.system.write.over_when_answered):
+    """Return the time until which requests may complete, seconds from now.
+
+    A request that enters may stop the brick that is about to complete another one. A request that enters at the time of the
+    choice enters after it: completions on which the choice depends do not wait for it.
+    """
+    if not scenario.system.condition.stops:
         return horizon
     return jnp.where(scenario.arrivals.precedes(entry, horizon), jnp.minimum(horizon, entry), horizon)
 

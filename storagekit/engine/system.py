@@ -145,7 +145,8 @@ class System(eqx.Module):
         policy, layout = type(self.write).__name__, type(self.placement).__name__
         if self.write.one_for_all and not self.placement.alike:
             raise InputError(f"{policy} writes on {layout}, whose parts are not copies of one another: use AllCopies()")
-        if self.write.leaves and not (self.placement.alike or self.placement.needs_several):
+        in_part = self.write.leaves or self.write.over_when_answered
+        if in_part and not (self.placement.alike or self.placement.needs_several):
             raise InputError(
                 f"{policy} writes on {layout}, whose parts are neither copies nor fragments: use AllCopies()"
             )

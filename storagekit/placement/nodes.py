@@ -33,20 +33,48 @@ def require_segments(count: int) -> None:
 class Node:
     """A server: disks side by side, or one RAID 5 (left-symmetric, units of 64 KB).
 
-    disks: how many. sectors: of each that are used; by default all that the smallest of them has. Those of a RAID 5 are
-    taken to be of one kind. Raises InputError for a node without disks, and RAID 5 of fewer than three.
+    Parameters
+    ----------
+    disks : int
+        Number of disks, at least 1; at least 3 for RAID 5. The disks of a RAID 5 are of one kind.
+    raid5 : bool
+        Whether the disks form one RAID 5.
+    sectors : int, optional
+        Sectors of each disk that are used, by default all sectors of the smallest disk.
+    serial : bool
+        Whether the node serves one request at a time, whatever the number of its disks (ars, section 5).
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+
+    Notes
+    -----
+    A serial node is simulated as one drive of its kind. Before each access an arm stands where its own last access ended.
+    If addresses are independent and uniform over the disks, that location is independent of the target, so that the arm of
+    the last access of any disk has the same distribution as the arm of the disk in question. A write on a serial RAID 5
+    takes one revolution more, as on any RAID 5; the disk with the parity works at the same time and is assumed to take no
+    longer.
     """
 
     disks: int
     raid5: bool = False
     sectors: int | None = None
+    serial: bool = False
 
     def __post_init__(self):
         _set(self, disks=COUNT("disks of a node", self.disks), raid5=flag("raid5", self.raid5))
+        _set(self, serial=flag("serial", self.serial))
         if self.raid5 and self.disks < 3:
             raise InputError(f"RAID 5 of {self.disks} drives: give at least 3, or mirror two")
         if self.sectors is not None:
             _set(self, sectors=SECTORS("sectors of a node's disk", self.sectors))
+
+    @property
+    def drives(self) -> int:
+        """Number of drives in the model: the disks, or 1 for a serial node."""
+        return 1 if self.serial else self.disks
 
     @property
     def spaces(self) -> int:
@@ -121,26 +149,48 @@ class _Filling:
         return space, begin
 
 
-@takes(nodes=several(a(Node), 1, "nodes"), volumes=several(a(Volume), 1, "volumes"), wraps=flag)
-def laid_out(nodes: tuple[Node, ...], volumes: tuple[Volume, ...], wraps: bool) -> Int[np.ndarray, "field segment"]:
-    """Where the parts of every segment lie, the volumes end to end.
+@takes(nodes=several(a(Node), 1, "nodes"), volumes=several(a(Volume), 1, "volumes"), wraps=flag, spread=flag)
+def laid_out(
+    nodes: tuple[Node, ...], volumes: tuple[Volume, ...], wraps: bool, spread: bool = False
+) -> Int[np.ndarray, "field segment"]:
+    """Return the locations of the parts of every segment, the volumes end to end.
 
-    Of each part a drive, the sector where it begins there, and 0; on a RAID 5 the first drive, the sector of its data, and
-    how many drives it has. Where there is no such part a drive beyond all. nodes: with `sectors` known. Raises InputError
-    where a segment does not find as many nodes with room as it has parts.
+    Parameters
+    ----------
+    nodes : tuple of Node
+        The nodes, whose `sectors` are given.
+    volumes : tuple of Volume
+        The volumes.
+    wraps : bool
+        Whether a full disk begins again at its first sector.
+    spread : bool
+        Whether the parts on a disk have equal distances over the whole disk; otherwise they lie at its start.
+
+    Returns
+    -------
+    ndarray of int32, shape [3 * parts, segments]
+        Of each part the drive, its first sector there, and 0. On a RAID 5 that is not serial: the first drive, the first
+        sector of the data, and the number of drives. A part that does not exist has a drive number beyond the last.
+
+    Raises
+    ------
+    InputError
+        If a segment has more parts than there are nodes with room, or a part does not fit one disk of a serial node.
     """
     require_segments(sum(volume.segments for volume in volumes))
-    return _laid_out(nodes, volumes, wraps)
+    return _laid_out(nodes, volumes, wraps, spread)
 
 
 @cache
-def _laid_out(nodes: tuple[Node, ...], volumes: tuple[Volume, ...], wraps: bool) -> Int[np.ndarray, "field segment"]:
+def _laid_out(
+    nodes: tuple[Node, ...], volumes: tuple[Volume, ...], wraps: bool, spread: bool
+) -> Int[np.ndarray, "field segment"]:
     for at, node in enumerate(nodes):
         if node.room > MOST_WHOLE:
             raise InputError(
                 f"{node.room} sectors on node {at}, more than 32 bits hold: give the `sectors` of a disk to use"
             )
-    firsts = [*accumulate((node.disks for node in nodes), initial=0)]
+    firsts = [*accumulate((node.drives for node in nodes), initial=0)]
     fillings = [_Filling(node, wraps) for node in nodes]
     columns = [*accumulate((volume.segments for volume in volumes), initial=0)]
     table = np.zeros((3 * max(volume.parts for volume in volumes), columns[-1]), np.int32)
@@ -154,12 +204,37 @@ def _laid_out(nodes: tuple[Node, ...], volumes: tuple[Volume, ...], wraps: bool)
                 raise _full(number, segment, volume, fillings)
             for part, node in enumerate(sorted(on)):
                 space, begin = fillings[node].put(volume.part)
-                raid = nodes[node].raid5
-                fields = firsts[node] + (0 if raid else space), begin, nodes[node].disks if raid else 0
+                raid = nodes[node].raid5 and not nodes[node].serial
+                first = raid or nodes[node].serial
+                fields = firsts[node] + (0 if first else space), begin, nodes[node].disks if raid else 0
                 table[3 * part : 3 * part + 3, columns[number] + segment] = fields
-    # everybody gets the same one
+    sizes = np.repeat([volume.part for volume in volumes], [volume.segments for volume in volumes])
+    for at, node in enumerate(nodes):
+        here = (table[::3] >= firsts[at]) & (table[::3] < firsts[at + 1])
+        begins, their_sizes = table[1::3][here].astype(np.int64), np.broadcast_to(sizes, here.shape)[here]
+        table[1::3][here] = _on_disk(node, begins, their_sizes, spread)
+    # all callers share this array
     table.flags.writeable = False
     return table
+
+
+def _on_disk(
+    node: Node, begins: Int[np.ndarray, " part"], sizes: Int[np.ndarray, " part"], spread: bool
+) -> Int[np.ndarray, " part"]:
+    """Return the first sectors of parts of these sizes, given those in the spaces of the node."""
+    if not begins.size:
+        return begins
+    room = node.room
+    if node.serial and node.raid5:
+        # each disk of a RAID 5 holds an equal share of the data before a part
+        room, begins = room // (node.disks - 1), begins // (node.disks - 1)
+    if node.serial and np.max(sizes) > room:
+        raise InputError(
+            f"a part of {np.max(sizes)} sectors on a serial node, whose disks have room for {room}: make segments smaller"
+        )
+    if spread:
+        begins = begins * room // np.max(begins + sizes)
+    return np.minimum(begins, room - sizes) if node.serial else begins
 
 
 def _orders(volume: int, segments: int, nodes: tuple[Node, ...]) -> list[list[int]]:

@@ -82,7 +82,9 @@ class Segments(OneReplica):
     The nodes of a segment are drawn for it, once and for all, one after the other with probabilities in proportion to what
     their disks hold; volumes with most parts are laid out first. On a node parts go round its disks as they come, so that all
     are used alike. A node without room for another part is left out; with `wraps` its places begin again from the first, so
-    that volumes may be larger than the nodes: addresses are then shared, and only times matter.
+    that volumes may be larger than the nodes: addresses are then shared, and only times matter. With `spread` the parts on a
+    disk have equal distances over the whole disk, so that seeks are as long as the drive's mean seek; otherwise the parts lie
+    at its start. A serial node is one drive (see `Node`).
 
     A request is of the segment that it begins in, and what lies beyond the end of that is not transferred (`cut` divides it).
     Of a coded volume it takes 1/m of its sectors from each fragment, or with `whole_blocks` the fragments of all blocks that
@@ -105,10 +107,11 @@ class Segments(OneReplica):
     volumes: tuple[Volume, ...] = eqx.field(static=True, converter=_each)
     wraps: bool = eqx.field(static=True, default=False)
     whole_blocks: bool = eqx.field(static=True, default=False)
+    spread: bool = eqx.field(static=True, default=False)
     tables: _Tables | None = None
 
     def __check_init__(self):
-        hold(self, wraps=flag, whole_blocks=flag)
+        hold(self, wraps=flag, whole_blocks=flag, spread=flag)
         for kind, given in ((Node, self.nodes), (Volume, self.volumes)):
             for one in given:
                 if not isinstance(one, kind):
@@ -136,7 +139,7 @@ class Segments(OneReplica):
 
     @property
     def brick_sizes(self):
-        return tuple(node.disks for node in self.nodes)
+        return tuple(node.drives for node in self.nodes)
 
     @property
     def parts(self):
@@ -207,7 +210,7 @@ class Segments(OneReplica):
         return replace(self, nodes=self._measured(drive))
 
     def tabulated(self, drive: AbstractDrive) -> "Segments":
-        plain = tuple(Node(node.disks, node.raid5) for node in self.nodes)
+        plain = tuple(Node(node.disks, node.raid5, serial=node.serial) for node in self.nodes)
         # of a volume the program has to know its parts only
         parts = [(one.parts, one.needed) for one in self.volumes]
         volumes = tuple(Volume(needed, needed, parts=count, needed=needed, block=needed) for count, needed in parts)
@@ -256,7 +259,7 @@ class Segments(OneReplica):
 
     @property
     def _parity(self) -> bool:
-        return any(node.raid5 for node in self.nodes)
+        return any(node.raid5 and not node.serial for node in self.nodes)
 
     @property
     def _bits(self) -> int:
@@ -313,7 +316,7 @@ class Segments(OneReplica):
         return tuple(one if one.sectors else replace(one, sectors=_least(one, first, drive)) for one, first in pairs)
 
     def _table(self, drive: AbstractLayout) -> Int[np.ndarray, "field segment"]:
-        return laid_out(self._measured(drive), self.volumes, self.wraps)
+        return laid_out(self._measured(drive), self.volumes, self.wraps, self.spread)
 
 
 @takes(trace=a(RequestTrace), layout=a(Segments, "Segments, as sk.placement.Segments(nodes, volumes)"))
@@ -343,4 +346,4 @@ def _sizes(volume: Volume) -> Iterator[int]:
 
 def _least(node: Node, first: int, drive: AbstractLayout) -> int:
     """Sectors of the smallest of a node's disks, the first of which is drive `first`."""
-    return min(drive.capacity_of(first + disk) for disk in range(node.disks))
+    return min(drive.capacity_of(first + disk) for disk in range(node.drives))

@@ -132,7 +132,7 @@ class Background(AbstractWrite):
         stale = private.table.fold(admitted & request.read, look, jnp.zeros_like(every))
         return jnp.where(every & ~stale != 0, every & ~stale, every)
 
-    def asked(self, routed, parts, read, companions):
+    def asked(self, private, routed, read, place, placement):
         return routed
 
     def entered(self, private: Delayed, moment: Entered) -> Delayed:

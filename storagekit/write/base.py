@@ -85,8 +85,7 @@ class AbstractWrite(Member):
 
     @property
     def over_when_answered(self) -> bool:
-        """Whether a write that is answered waits at no drive any more, and what is not written then is left for later: it
-        hears that the answer is leaving."""
+        """Whether a write leaves the queues of all drives when it is completed, so that its other parts are not written."""
         return False
 
     @property
@@ -107,14 +106,28 @@ class AbstractWrite(Member):
 
     def asked(
         self,
+        private: Any,
         routed: UInt32[Array, "1 *lanes"],
-        parts: UInt32[Array, "1 *lanes"],
         read: Bool[Array, "1 *lanes"],
-        companions: UInt32[Array, "1 *lanes"],
+        place: Any,
+        placement: AbstractPlacement,
     ) -> UInt32[Array, "1 *lanes"]:
-        """Of the `parts` of an entering request, those at which it waits; routed: those that would serve a read; companions:
-        those that must be written with these."""
-        return jnp.where(read, routed, parts)
+        """Return the parts of an entering request that wait in the queues of drives, one bit each.
+
+        Parameters
+        ----------
+        private : Any
+            The private state of the policy.
+        routed : array of uint32, shape [1, *lanes]
+            The parts that the dispatcher selected, one bit each.
+        read : array of bool, shape [1, *lanes]
+            Whether the request is a read.
+        place : Any
+            The location of the request.
+        placement : AbstractPlacement
+            The placement.
+        """
+        return jnp.where(read, routed, placement.parts_of(place))
 
     def buffered(
         self, asked: UInt32[Array, "1 *lanes"], parts: UInt32[Array, "1 *lanes"], read: Bool[Array, "1 *lanes"]

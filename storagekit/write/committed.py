@@ -17,8 +17,8 @@ from storagekit import units
 from storagekit.arrays import AnyArray
 from storagekit.errors import InputError
 from storagekit.kinds import COUNT, SPACE
-from storagekit.lanes import bit, held, named, pick, rows, some
-from storagekit.moments import Ended, Entered, Leaving, Rule, Sizes, Taken
+from storagekit.lanes import bit, by_row, held, named, pick, rows, union
+from storagekit.moments import Ended, Entered, Rule, Sizes, Taken
 from storagekit.placement import AbstractPlacement
 from storagekit.write.backlog import FIRST, Backlog, Clock, backlog, numbers
 from storagekit.write.base import AbstractWrite, Later, Price
@@ -73,22 +73,49 @@ class Buffers(NamedTuple):
         return self._replace(backlog=self.backlog.elapse(time))
 
 
-class Committed(AbstractWrite):
-    """The parts that the dispatcher names are written at once, the others go into their nodes' buffers; answered when the
-    former are on disk.
+def _sizes(value: Any) -> tuple[Float[AnyArray, "..."], ...]:
+    """Return the sizes of the buffers as a tuple: of all nodes alike, or of each."""
+    values = value if isinstance(value, tuple | list) else (value,)
+    return tuple(map(named("a node's buffer of"), values))
 
-    buffer: bytes that a node's holds (ars gives no number; 2 MB, as a disk of its first two nodes has). While one is full
-    what is in it competes with everything else, and what arrives waits outside, reads too, and is counted: a last write may
-    overfill it, and with 0 bytes one write has them at a time. Else drives write it when they have nothing else to do.
-    Sending a part to a node that only buffers it takes no time. most: writes with parts in buffers that there is memory for;
-    what arrives beyond waits likewise. A read does not look into buffers.
+
+class Committed(AbstractWrite):
+    """Write the parts that the dispatcher selects at once, and buffer the others at their nodes.
+
+    A write completes when all parts that wait at drives are on disk. A drive writes from the buffer of its node when nothing
+    else waits. While a buffer is full, its parts compete with the requests that wait, and a further write is not buffered
+    there: it waits at the drive, and completes when it is on disk there too. Reads are not delayed by a full buffer.
+
+    Parameters
+    ----------
+    buffer : float, or sequence of float
+        Bytes of the buffer of each node, at least 0; one number for all nodes, or one for each. The last write may exceed
+        it. The default is 2 MB, which table I of ars gives for two of its four nodes.
+    most : int
+        Writes with buffered parts for which memory is reserved. Further requests wait outside and are counted.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the parts of the placement have several replicas each.
+
+    Notes
+    -----
+    Sending a part to a node that only buffers it takes no time. A read does not look into buffers.
+
+    References
+    ----------
+    ars, sections 4.4 and 5.
     """
 
-    buffer: Float[AnyArray, "..."] = eqx.field(converter=named("a node's buffer of"), default=float(2 * units.MB))
+    buffer: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=_sizes, default=(float(2 * units.MB),))
     most: int = eqx.field(static=True, default=1024, converter=partial(COUNT, "writes in buffers"))
 
     def __check_init__(self):
-        SPACE.each("a node's buffer of", self.buffer)
+        if not self.buffer:
+            raise InputError("no sizes of buffers: give one number for all nodes, or one for each")
+        for size in self.buffer:
+            SPACE.each("a node's buffer of", size)
 
     def check(self, lead, parts, replicas):
         if replicas > 1:
@@ -103,25 +130,29 @@ class Committed(AbstractWrite):
     def rule(self, parts, receiving, readable):
         return Rule(parts, jax.lax.population_count(parts).astype(jnp.int32))
 
-    def asked(self, routed, parts, read, companions):
-        return jnp.where(read, routed, routed | companions)
+    def asked(self, private: Buffers, routed, read, place, placement):
+        parts = placement.parts_of(place)
+        drive = rows(private.backlog.writes.shape[0], private.filled)
+        full = pick(self._full(private.filled), placement.brick_of(drive) + jnp.zeros_like(parts, jnp.int32))
+        part = placement.part_on(drive, place)
+        through = union(jnp.where(full & held(parts, part), bit(part), jnp.uint32(0)))
+        return jnp.where(read, routed, routed | placement.companions(routed, place) & parts | through)
 
     def buffered(self, asked, parts, read):
         return jnp.where(read, jnp.uint32(0), parts & ~asked)
 
-    def init(self, sizes: Sizes) -> Any:
-        return self._buffers(sizes)
-
-    def _buffers(self, sizes: Sizes) -> Buffers:
-        # whatever is in a slot may still come to be a row
+    def init(self, sizes: Sizes) -> Buffers:
+        if len(self.buffer) not in (1, sizes.bricks):
+            raise InputError(f"{len(self.buffer)} sizes of buffers for {sizes.bricks} nodes: give one, or one for each")
+        # a request in any slot may still become a row
         return Buffers(backlog(Row, self.most + sizes.slots, sizes), numbers(sizes.bricks, sizes))
 
     def has_room(self, private: Buffers) -> Bool[Array, "1 *lanes"]:
-        return (private.backlog.table.size < self.most) & ~some(self._full(private.filled))
+        return private.backlog.table.size < self.most
 
-    def _full(self, filled: Int[Array, "row *lanes"]) -> Bool[Array, "row *lanes"]:
-        """Whether so many sectors in the buffer of a node fill it."""
-        return (filled > 0) & (filled * float(units.SECTOR) >= self.buffer)
+    def _full(self, filled: Int[Array, "brick *lanes"]) -> Bool[Array, "brick *lanes"]:
+        """Return whether the buffer of each node is full, given the sectors in it."""
+        return (filled > 0) & (filled * float(units.SECTOR) >= by_row(self.buffer, filled))
 
     def entered(self, private: Buffers, moment: Entered) -> Buffers:
         request, placement = moment.request, moment.placement
@@ -138,8 +169,9 @@ class Committed(AbstractWrite):
         price: Price,
         placement: AbstractPlacement,
     ) -> Later:
-        filled = pick(private.filled, placement.brick_of(which))
-        needed = chooses & ((jnp.isinf(bound) & (filled > 0)) | self._full(filled))
+        brick = placement.brick_of(which)
+        filled, full = pick(private.filled, brick), pick(self._full(private.filled), brick)
+        needed = chooses & ((jnp.isinf(bound) & (filled > 0)) | full)
         return private.backlog.cheapest(which, needed, bound, price, placement)
 
     def taken(self, private: Buffers, moment: Taken) -> Buffers:
@@ -155,22 +187,15 @@ class Committed(AbstractWrite):
         return private.elapse(time)
 
 
-class Settling(NamedTuple):
-    """Private state of `Claimed`. buffers: see there. open: the parts of the write in each slot that nobody has written or
-    is to write; sectors: its length."""
+class Claimed(AbstractWrite):
+    """Treat writes as reads: the nodes claim them, and the parts that no node claims are not written.
 
-    buffers: Buffers
-    open: UInt32[Array, "slot *lanes"]
-    sectors: Int[Array, "slot *lanes"]
+    A write is sent to all parts and completes when as many as make the data are on disk. On RAID 5 the data alone is written:
+    a serial node (`placement.Node`) includes the time for the parity, another one does not.
 
-
-class Claimed(Committed):
-    """Every copy or fragment is asked for as if the write were a read, and answered when as many as make the data are on
-    disk; those nodes that drop it put it into their buffers (ars, section 5, of D-SPTF: writes treated the same as reads;
-    what becomes of the other copies it does not say).
-
-    What has to be written besides a part, such as its parity, goes into the buffers too, so that a node with RAID 5 commits
-    sooner than under `Committed`, which waits for both.
+    References
+    ----------
+    ars, section 5: its D-SPTF treats writes the same as reads.
     """
 
     @property
@@ -184,51 +209,5 @@ class Claimed(Committed):
     def rule(self, parts, receiving, readable):
         return Rule(parts, jnp.zeros_like(receiving) + readable)
 
-    def asked(self, routed, parts, read, companions):
-        return jnp.where(read, routed, routed & ~companions)
-
-    def buffered(self, asked, parts, read):
-        return None
-
-    def init(self, sizes: Sizes) -> Settling:
-        nothing = numbers(sizes.slots, sizes, 0, jnp.uint32)
-        return Settling(self._buffers(sizes), nothing, numbers(sizes.slots, sizes))
-
-    def has_room(self, private: Settling):
-        return super().has_room(private.buffers)
-
-    def entered(self, private: Settling, moment: Entered) -> Settling:
-        into, request = moment.into, moment.request
-        parts = jnp.where(request.read, jnp.uint32(0), moment.placement.parts_of(moment.place))
-        return private._replace(
-            open=jnp.where(into, parts, private.open),
-            sectors=jnp.where(into, request.sectors, private.sectors),
-        )
-
-    def later(self, private: Settling, which, chooses, bound, price, placement) -> Later:
-        return super().later(private.buffers, which, chooses, bound, price, placement)
-
-    def taken(self, private: Settling, moment: Taken) -> Settling:
-        assert moment.delayed is not None
-        its = moment.kept & ~moment.read & (moment.delayed < 0)
-        its = its & (rows(private.open.shape[0], private.open) == moment.slot)
-        left = (private.open | moment.given_up) & ~bit(moment.part)
-        buffers = super().taken(private.buffers, moment)
-        return private._replace(buffers=buffers, open=jnp.where(its, left, private.open))
-
-    def ends_delayed(self, private: Settling, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
-        return super().ends_delayed(private.buffers, which)
-
-    def ended(self, private: Settling, moment: Ended) -> Settling:
-        return private._replace(buffers=super().ended(private.buffers, moment))
-
-    def leaving(self, private: Settling, moment: Leaving) -> Settling:
-        left, much = pick(private.open, moment.slot), pick(private.sectors, moment.slot)
-        born = private.buffers.backlog.now.after(moment.at)
-        row = Row(moment.number, moment.place, much, born, left)
-        # what is open of a slot counts for nothing from now on
-        written = moment.leaves & ~moment.read
-        return private._replace(buffers=private.buffers.with_row(row, written, moment.placement))
-
-    def elapse(self, private: Settling, time: Float[Array, "1 *lanes"]) -> Settling:
-        return private._replace(buffers=private.buffers.elapse(time))
+    def asked(self, private, routed, read, place, placement):
+        return routed & ~placement.companions(routed, place)

@@ -50,13 +50,12 @@ class Bid(NamedTuple):
 
 
 class Node:
-    """A drive, and what its node has in its buffer: numbers of writes with the times at which they came."""
+    """A drive: its phase, when it falls free and chooses, and the access that it has chosen."""
 
     def __init__(self, phase: float):
         self.phase, self.free, self.wake = phase, 0.0, math.inf
         self.plan: Access | None = None
         self.idle = True
-        self.buffer: list[tuple[float, int]] = []
 
     def takes(self, start: float, sector: int, sectors: int) -> float:
         """Seconds of an access: the turn until the first sector is there, and its sectors."""
@@ -79,8 +78,7 @@ class Program:
     """The protocol as a story: drives wake, choose, claim, hear and give way; accesses end, clients have their answers.
 
     Written from the paper and the docstring, one event at a time, with times since the start of the run. claimed: writes are
-    asked for as if they were reads, and what nobody serves goes into buffers that are never full; else all parts are written
-    and `needed` of them answer.
+    treated as reads, and a part that no node serves is not written; else all parts are written and `needed` of them answer.
     """
 
     def __init__(self, phases, data: int, parts: int, latency: float, ahead: float, claimed: bool):
@@ -154,10 +152,6 @@ class Program:
         self.responses[number] = now - request.born
         if self.shared(request):
             request.waiting.clear()
-        if self.shared(request) and not request.read:
-            for drive in set(range(self.parts)) - request.begun:
-                self.nodes[drive].buffer.append((now, number))
-                self.rouse(self.nodes[drive], now)
         return True
 
     def choose(self, now: float):
@@ -169,13 +163,10 @@ class Program:
             heapq.heappush(self.ends, (node.plan.finish, node.plan.number, drive))
             node.plan = None
         waits = [(self.asked[number].born, number) for number in self.queue if self.may_take(number, drive, now)]
-        slot, late = min(waits, default=None), node.buffer[0] if node.buffer else None
-        node.idle = slot is None and late is None
-        if node.idle:
+        slot = min(waits, default=None)
+        node.idle = slot is None
+        if slot is None:
             node.wake = math.inf
-        elif slot is None:
-            number = node.buffer.pop(0)[1]
-            self.serve(drive, self.access(drive, number, now))
         else:
             number = slot[1]
             self.asked[number].waiting.remove(drive)

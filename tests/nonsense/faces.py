@@ -18,7 +18,7 @@ SHOWN = "analytic.headtracking", "units"
 
 # Methods that are no faces but interfaces, by package, each a word: what the engine asks members for, with arrays of its own
 # and mostly within its compiled programs, where nothing can be said of values.
-_HEARD = "answered elapse ended entered init leaving stopped taken check"
+_HEARD = "answered elapse ended entered init stopped taken check"
 _ENGINE = {
     "cache": f"{_HEARD} look_up memory same_data same_data_as sized",
     "claims": f"{_HEARD} begins choosable_from claim deaf decided each issues left_behind",

@@ -2,12 +2,14 @@
 
 import itertools
 import math
+from dataclasses import replace
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray as xr
 from helpers import asking, assert_refused, responses
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -16,9 +18,9 @@ from storagekit.dispatch import Everyone
 from storagekit.drive import Mixed, ideal_drive, load_drive
 from storagekit.engine import Record, Scenario, System, execute, stack
 from storagekit.errors import InputError
-from storagekit.metrics import STANDARD
+from storagekit.metrics import STANDARD, simulate
 from storagekit.metrics.measures import sums_of
-from storagekit.placement import RAID5, Node, Segments, Volume, cut
+from storagekit.placement import RAID5, Node, Segments, Volume, cut, laid_out
 from storagekit.schedule import FCFS, SATF
 from storagekit.units import MB, SECTOR
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests, Requests
@@ -324,6 +326,89 @@ def test_a_raid_5_of_a_node_is_a_raid_5():
             jax.tree.map(np.testing.assert_array_equal, *same)
     drive = jnp.arange(5, dtype=jnp.int32)
     assert np.all(ours.sweep(DRIVE, drive) == theirs.sweep(DRIVE, drive))
+
+
+@settings(max_examples=25, derandomize=True)
+@given(clusters.flatmap(lambda nodes: st.tuples(st.just(nodes), volumes_on(nodes))), st.booleans())
+def test_a_serial_node_holds_the_same_parts_on_one_drive(both, wraps):
+    """Same nodes, and the same addresses on a disk, of which a RAID 5 of n disks has 1/(n-1)."""
+    nodes, volumes = both
+    serial = tuple(replace(node, serial=True) for node in nodes)
+    try:
+        apart = laid_out(nodes, volumes, wraps)
+        together = laid_out(serial, volumes, wraps)
+    except InputError as fault:
+        assume("of a serial node" not in str(fault) and "on a serial node" not in str(fault))
+        assert_refused(lambda: laid_out(serial, volumes, wraps), "on full nodes")
+        return
+    ends = np.cumsum([node.disks for node in nodes])
+    for part in range(len(apart) // 3):
+        drive, begin, disks = apart[3 * part : 3 * part + 3]
+        node = np.searchsorted(ends, drive, "right")
+        there = node < len(nodes)
+        np.testing.assert_array_equal(together[3 * part], node)
+        size = np.repeat([volume.part for volume in volumes], [volume.segments for volume in volumes])
+        room = np.append([one.room // max(one.disks - 1, 1) if one.raid5 else one.room for one in nodes], 0)[node]
+        expected = np.minimum(np.where(disks > 0, begin // np.maximum(disks - 1, 1), begin), room - size)
+        np.testing.assert_array_equal(together[3 * part + 1][there], expected[there])
+        assert not together[3 * part + 2].any()
+
+
+@settings(max_examples=25, derandomize=True)
+@given(clusters.flatmap(lambda nodes: st.tuples(st.just(nodes), volumes_on(nodes))), st.booleans())
+def test_spread_parts_are_in_the_same_order_and_reach_the_end_of_the_disk(both, serial):
+    """No two share a sector if they did not before, and the last ends where the disk ends."""
+    nodes, volumes = both
+    nodes = tuple(replace(node, serial=serial) for node in nodes)
+    try:
+        packed, spread = laid_out(nodes, volumes, False), laid_out(nodes, volumes, False, True)
+    except InputError:
+        assume(False)
+    ends = np.cumsum([node.drives for node in nodes])
+    size = np.repeat([volume.part for volume in volumes], [volume.segments for volume in volumes])
+    for at, node in enumerate(nodes):
+        here = np.searchsorted(ends, packed[::3], "right") == at
+        if not here.any():
+            continue
+        before, after, sizes = packed[1::3][here], spread[1::3][here], np.broadcast_to(size, here.shape)[here]
+        room = node.room // (node.disks - 1) if serial and node.raid5 else node.room
+        assert np.all(np.diff(after[np.argsort(before, kind="stable")]) >= 0)
+        assert after.max() <= room - sizes.min() and (after + sizes).max() <= room
+        if not serial:
+            of_drive = packed[::3][here]
+            for drive in set(of_drive.tolist()):
+                order = np.argsort(after[of_drive == drive])
+                begin, end = after[of_drive == drive][order], (after + sizes)[of_drive == drive][order]
+                assert np.all(begin[1:] >= end[:-1])
+            last = (before + sizes).argmax()
+            assert room - (after + sizes)[last] <= 1 + sizes[last] * (room / (before + sizes)[last] - 1)
+
+
+def test_a_serial_node_takes_as_long_as_its_disks_one_at_a_time():
+    """Random reads of three disks, in a closed loop of one request: the same mean service time within four standard errors,
+    whether each disk has its own arm or one drive stands for all of them. A write on RAID 5 takes a revolution more."""
+    volume = Volume(3 * DRIVE.capacity // UNIT * UNIT // 2, 2**10, 1)
+    means = {}
+    for serial in (False, True):
+        layout = Segments([Node(3, serial=serial)], [volume], spread=True)
+        system = System(DRIVE, layout, Everyone(), FCFS(), slots=1)
+        loop = ClosedLoop(RandomRequests(FixedSize(512), 1.0), 1)
+        runs = [simulate(Scenario(system, loop), requests=2000, seed=seed).service_time for seed in range(8)]
+        means[serial] = xr.concat(runs, "seed")
+    apart, together = means[False], means[True]
+    error = float(np.sqrt((apart.var() + together.var()) / 8))
+    assert abs(float(apart.mean() - together.mean())) < 4 * error
+    raid = Segments([Node(4, raid5=True, serial=True)], [Volume(2**14, 2**10, 1)])
+    assert int(raid.parts) == 1 and raid.brick_sizes == (1,)
+    np.testing.assert_allclose(raid.sweep(DRIVE, jnp.zeros(1, jnp.int32)), DRIVE.revolution)
+
+
+def test_a_part_that_one_disk_cannot_hold_is_refused():
+    nodes = (Node(4, raid5=True, sectors=1024, serial=True),)
+    assert_refused(
+        lambda: laid_out(nodes, (Volume(2560, 2560, 1),), False),
+        "a part of 2560 sectors on a serial node, whose disks have room for 896: make segments smaller",
+    )
 
 
 def test_what_a_layout_promises():

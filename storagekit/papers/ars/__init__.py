@@ -31,10 +31,10 @@ from storagekit.papers.ars.settling import halved as halved
 from storagekit.papers.ars.settling import settled as settled
 from storagekit.papers.ars.tables import table1 as table1
 from storagekit.papers.ars.tables import table2 as table2
+from storagekit.papers.ars.throughput import buffers as buffers
 from storagekit.papers.ars.throughput import fig6 as fig6
 from storagekit.papers.ars.throughput import fig6_findings as fig6_findings
 from storagekit.papers.ars.throughput import fig6_readings as fig6_readings
-from storagekit.papers.ars.throughput import in_orders as in_orders
 from storagekit.papers.ars.throughput import windows as windows
 
 if TYPE_CHECKING:

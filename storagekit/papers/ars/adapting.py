@@ -24,7 +24,7 @@ QUICK = effort("quick")
 # who holds the data of each volume, scaled so that they fit: node 0 is full of fragments
 HELD = {"replicated": (1, 2, 3), "erasure-coded": (0, 1, 2, 3)}
 LARGEST = len(NODES) - 1
-LOAD = 20.0
+LOAD = 8.0
 SLOWS, RECOVERS, SECONDS = 20.0, 50.0, 80.0
 WATCHED = 0
 # chunks of events between two looks at the clock

@@ -1,6 +1,7 @@
 """The paper's cluster: four nodes of unequal disks (table I), two volumes (table II), and who distributes requests."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -19,17 +20,26 @@ from storagekit.units import GB, KB, MB, MS, SECTOR
 from storagekit.workload import AbstractArrivals, ClosedOrOpen, ExponentialSize, VolumeRequests
 from storagekit.write import AbstractWrite, Claimed, Committed
 
-# table I: the kind of drive of each node, and their number; node 1 is a RAID 5
+# table I: the kind of drive of each node, and their number; node 1 is a RAID 5. A thread of each node takes one request
+# after the other from the queue of the node and serves it (section 5), whatever the number of its disks.
 DRIVES = ("atlas10k", "ibm18es", "deskstar7k400", "cheetah4lp")
-NODES = (Node(2), Node(9, raid5=True), Node(1), Node(18))
+NODES = (Node(2, serial=True), Node(9, raid5=True, serial=True), Node(1, serial=True), Node(18, serial=True))
+# Bytes of the buffer for delayed writes of each node, more than any run fills. Section 5 gives no size (those of table I are
+# of the disks, whose write-back caches are disabled), and by section 4.4 a node responds to an asynchronous write as soon as
+# the write is enqueued. `throughput.buffers` sweeps the size.
+UNLIMITED = 1024.0 * GB
+# Writes with buffered parts for which memory is reserved.
+BUFFERED = 4096
 # table II: bytes of a segment of each volume
 SEGMENTS = (128 * MB, 512 * MB)
 BLOCK = 64 * KB // SECTOR
 # sectors of the volumes as published, and scaled so that they fit: fragments of the second then fill node 0
 PUBLISHED = tuple(size * GB // SECTOR for size in (100, 200))
 SCALED = tuple(count * segment // SECTOR for count, segment in zip((136, 68), SEGMENTS, strict=True))
-# two ways to lay out volumes that do not fit: table II needs 700 GB, and the nodes have 572
-LAYOUTS = ("scaled", "wrapped")
+# Layouts of volumes that do not fit: table II needs 700 GB, and the nodes have 572. In the first two the segments on a disk
+# have equal distances over the whole disk, so that seeks are as in table I. In the last two they lie at the start of each
+# disk, where those of node 2 are short; in the last one each disk has a queue of its own.
+LAYOUTS = ("scaled", "wrapped", "packed", "disks apart")
 CLIENTS = 5
 # requests of the synthetic traces, a second: 10,604 in 20 minutes
 REQUESTS = 10_604
@@ -56,20 +66,33 @@ SLOTS = 64
 def layout(name: str = "scaled", whole_blocks: bool = False) -> Segments:
     """Return the layout of the volumes on the nodes.
 
-    name: "scaled", with volumes of 18% of their size, which fit; or "wrapped", with volumes of the published size, whose
-    addresses beyond the end of a node begin again at its start. Raises InputError for another name.
+    Parameters
+    ----------
+    name : str
+        One of `LAYOUTS`. In "scaled", "packed" and "disks apart" the volumes have 18% of their published size, so that they
+        fit. In "wrapped" they have their published size, and addresses beyond the end of a disk begin again at its start.
+        In "scaled" and "wrapped" the segments are spread over the disks. In "disks apart" each disk has its own queue.
+    whole_blocks : bool
+        Whether a read of coded data fetches whole fragments.
+
+    Raises
+    ------
+    InputError
+        If there is no such layout.
     """
     if name not in LAYOUTS:
         raise InputError(f"layout {name!r}: unknown; it is one of {', '.join(LAYOUTS)}")
-    sizes = SCALED if name == "scaled" else PUBLISHED
+    sizes = PUBLISHED if name == "wrapped" else SCALED
     replicated = Volume(sizes[0], SEGMENTS[0] // SECTOR, parts=3, block=BLOCK)
     coded = Volume(sizes[1], SEGMENTS[1] // SECTOR, parts=4, needed=2, block=BLOCK)
-    return Segments(NODES, (replicated, coded), wraps=name == "wrapped", whole_blocks=whole_blocks)
+    nodes = tuple(replace(node, serial=name != "disks apart") for node in NODES)
+    spread = name in ("scaled", "wrapped")
+    return Segments(nodes, (replicated, coded), wraps=name == "wrapped", whole_blocks=whole_blocks, spread=spread)
 
 
-def drives() -> Mixed:
-    """Return the disks of table I, in the order of the nodes."""
-    kinds = [kind for kind, node in enumerate(NODES) for _ in range(node.disks)]
+def drives(on: Segments) -> Mixed:
+    """Return the drives of table I, in the order of the nodes."""
+    kinds = [kind for kind, count in enumerate(on.brick_sizes) for _ in range(count)]
     return Mixed([load_drive(name) for name in DRIVES], kinds)
 
 
@@ -105,12 +128,12 @@ def services(on: Segments | None = None, read: bool = True) -> tuple[float, ...]
 @cache
 def _reaches(on: Segments) -> tuple[int, ...]:
     """Return the end of the data on the disks of each node, sectors."""
-    bound = on.on(drives())
-    table = laid_out(bound.nodes, bound.volumes, bound.wraps)
+    bound = on.on(drives(on))
+    table = laid_out(bound.nodes, bound.volumes, bound.wraps, bound.spread)
     sizes = np.repeat([volume.part for volume in on.volumes], [volume.segments for volume in on.volumes])
     drive: Any = np.minimum(table[::3], int(bound.drives) - 1)
     node = bound.brick_of(drive)
-    # addresses of a RAID 5 count its data only
+    # addresses of a RAID 5 with several drives count its data only
     end = (table[1::3] + sizes) // np.maximum(table[2::3] - 1, 1)
     there = table[::3] < int(bound.drives)
     return tuple(int(np.max(end[there & (node == number)])) for number in range(len(NODES)))
@@ -118,16 +141,27 @@ def _reaches(on: Segments) -> tuple[int, ...]:
 
 # ---- distribution of requests (section 5) ----
 
-RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL, CENTRAL_MEAN = "Randomized", "ARS", "D-SPTF", "Central", "Central, mean service"
+RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL = "Randomized", "ARS", "D-SPTF", "Central"
+CENTRAL_HEADS, AT_ONCE = "Central, heads known", "D-SPTF, begins at once"
+# Seconds that a node takes to send a message, if messages cost time: at most the whole latency between nodes, 0.1 ms, which
+# includes the software of both sides. A claim goes to three other nodes one after the other.
+MESSAGE, OTHERS = 0.1 * MS, 3
+MESSAGES = "D-SPTF, 0.1 ms a message"
+# The centralized protocol packs bins to maximize throughput, and its knowledge is of servers and workload: queues and service
+# times, not positions of heads. The paper lists how its D-SPTF differs from the original one, in which an idle brick waits
+# two latencies; beginning at once is not in the list. The last three are other interpretations.
 PROTOCOLS: dict[str, Callable[..., AbstractDispatch]] = {
     RANDOMIZED: lambda on=None: Randomized(),
     ADAPTIVE: lambda on=None: ARS(clients=CLIENTS),
-    DSPTF: lambda on=None: Preselection(LATENCY),
-    CENTRAL: lambda on=None: Central(services(on), services(on, read=False), exact=True),
-    CENTRAL_MEAN: lambda on=None: Central(services(on), services(on, read=False)),
+    DSPTF: lambda on=None: Preselection(LATENCY, waits=1),
+    CENTRAL: lambda on=None: Central(services(on), services(on, read=False)),
+    CENTRAL_HEADS: lambda on=None: Central(services(on), services(on, read=False), exact=True),
+    AT_ONCE: lambda on=None: Preselection(LATENCY),
+    MESSAGES: lambda on=None: Preselection(LATENCY + OTHERS * MESSAGE, waits=1),
 }
-# the protocols of figures 4 to 6; Central uses the positions of the heads
+# the protocols of figures 4 to 6, and with the other interpretation of the centralized one
 FOUR = (RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL)
+COMPARED = (*FOUR, CENTRAL_HEADS)
 
 
 def protocols_on(on: Segments, asked: Sequence[Row]) -> dict[str, AbstractDispatch]:
@@ -136,9 +170,12 @@ def protocols_on(on: Segments, asked: Sequence[Row]) -> dict[str, AbstractDispat
     return {name: own[name] if name in own else PROTOCOLS[name](on) for name in names}
 
 
-def writes(dispatch: AbstractDispatch) -> AbstractWrite:
-    """Return the write policy: under D-SPTF writes are claimed as reads are, otherwise committed at the nodes chosen."""
-    return Claimed() if dispatch.claims.certain is not True else Committed()
+def writes(dispatch: AbstractDispatch, buffer: float = UNLIMITED) -> AbstractWrite:
+    """Return the write policy: D-SPTF treats writes as reads; the others commit at the selected nodes and buffer the rest.
+
+    buffer: bytes of the buffer of each node.
+    """
+    return Claimed() if dispatch.claims.certain is not True else Committed(buffer, BUFFERED)
 
 
 def cluster(
@@ -159,7 +196,7 @@ def cluster(
     placement = layout() if on is None else on
     order = ORDERS["in order"] if schedule is None else schedule
     policy = writes(dispatch) if write is None else write
-    system = System(drives(), placement, dispatch, order, policy, condition=condition, slots=slots)
+    system = System(drives(placement), placement, dispatch, order, policy, condition=condition, slots=slots)
     return Scenario(system, arrivals)
 
 

@@ -24,8 +24,8 @@ from storagekit.papers.effort import Effort
 from storagekit.write import AllCopies
 
 QUICK = effort("quick")
-# times the published load, so that requests arrive while a node is down
-LOAD = 10.0
+# Multiple of the published load, so that requests arrive while a node is down.
+LOAD = 4.0
 TIMEOUT = 1.0
 # the node that fails, and the requests between which it is down
 LARGEST, AWAY = len(NODES) - 1, (1000, 2500)

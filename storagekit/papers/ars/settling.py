@@ -34,7 +34,7 @@ QUICK = effort("quick")
 # where copies of the replicated volume are: node 0 is full of fragments
 HOLDERS = (1, 2, 3)
 # a load at which it matters who serves, and the seconds after which the largest node slows down
-LOAD, SLOWS, SECONDS = 20.0, 30.0, 90.0
+LOAD, SLOWS, SECONDS = 12.0, 30.0, 90.0
 # whether all clients have one view of the nodes
 VIEWS = {"own": False, "shared": True}
 # seconds between two looks at who has how many requests: short beside their responses
@@ -116,7 +116,7 @@ def halved(
     windows: Sequence[float] = (0.1, 1.0, 10.0),
     load: float = LOAD,
     seconds: float = SECONDS,
-    every: float = 1.0,
+    every: float = 3.0,
     seeds: int = 16,
 ) -> xr.Dataset:
     """Of the bytes that all nodes serve, the share of the largest as time passes: it slows to half its speed on the way, all

@@ -11,7 +11,7 @@ import xarray as xr
 from storagekit.drive import load_drive
 from storagekit.drive.seek import mean_seek
 from storagekit.metrics import made_by
-from storagekit.papers.ars.cluster import DRIVES, LAYOUTS, NODES, PUBLISHED, SCALED, drives, layout
+from storagekit.papers.ars.cluster import DRIVES, NODES, PUBLISHED, SCALED, drives, layout
 from storagekit.placement.nodes import laid_out
 from storagekit.units import MS, SECTOR
 
@@ -19,6 +19,8 @@ from storagekit.units import MS, SECTOR
 SAID = {"capacity": (9.1e9, 9.1e9, 400e9, 4.5e9), "rpm": (10025, 7200, 7200, 10033)}
 SAID_SEEK = tuple(ms * MS for ms in (5, 7, 8.2, 7.7))
 VOLUMES = ("replicated", "erasure-coded")
+# the layouts that differ in what each node holds
+LAYOUTS = ("scaled", "wrapped")
 
 
 def table1() -> xr.Dataset:
@@ -36,7 +38,7 @@ def table1() -> xr.Dataset:
     said = SAID | {"seek": SAID_SEEK}
     units = {"capacity": "B", "rpm": "1/min", "seek": "s"}
     variables = {name: (("kind", "node"), [said[name], ours[name]], {"units": units[name]}) for name in ours}
-    measured = layout().on(drives()).nodes
+    measured = layout().on(drives(layout())).nodes
     data = xr.Dataset(
         variables
         | {
@@ -76,10 +78,13 @@ def table2() -> xr.Dataset:
 
 def _on(name: str) -> list[list[float]]:
     """Of each volume, the share of its segments that have a part on each node."""
-    volumes = layout(name).on(drives())
-    first = [*accumulate((node.disks for node in NODES), initial=0)]
+    volumes = layout(name).on(drives(layout(name)))
+    first = [*accumulate(volumes.brick_sizes, initial=0)]
     # of every segment the drives that its parts begin on, and beyond all drives where there is no such part
-    where = np.searchsorted(first, laid_out(volumes.nodes, volumes.volumes, volumes.wraps)[::3], "right") - 1
+    where = (
+        np.searchsorted(first, laid_out(volumes.nodes, volumes.volumes, volumes.wraps, volumes.spread)[::3], "right")
+        - 1
+    )
     ends = np.cumsum([volume.segments for volume in volumes.volumes])
     each = np.split(where, ends[:-1], axis=1)
     return [[float((its == node).any(axis=0).mean()) for node in range(len(NODES))] for its in each]

@@ -79,4 +79,4 @@ def _dispatch(protocol: str, speeds: tuple[float, ...], reach: int, window: floa
     if protocol == ADAPTIVE:
         return ARS(clients=CLIENTS, window=window)
     alone = mean_service(DRIVE, reach)
-    return Central(tuple(alone / speed for speed in speeds), exact=True)
+    return Central(tuple(alone / speed for speed in speeds))

@@ -19,7 +19,7 @@ FACES = {
     "write.AtOnce": Face(),
     "write.Background": Face(lambda: {"table": 100, "nvram": 0, "most": 200}),
     "write.ByNumber": Face(lambda: {"members": (AllCopies(), AtOnce()), "index": 1}),
-    "write.Claimed": Face(lambda: {"buffer": 1e6, "most": 64}),
+    "write.Claimed": Face(lambda: {}),
     "write.Committed": Face(lambda: {"buffer": 1e6, "most": 64}),
     "write.FirstCopy": Face(),
     "write.ReceivingBrick": Face(),

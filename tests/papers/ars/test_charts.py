@@ -10,9 +10,11 @@ from helpers import assert_told, heading, parts, rows, said_by_the_paper
 from storagekit.metrics import interval
 from storagekit.papers import ars
 from storagekit.papers.ars import draw
+from storagekit.papers.ars.cluster import COMPARED, UNLIMITED
 from storagekit.papers.ars.draw.palette import NAMES, NODES, PROTOCOLS
 from storagekit.papers.ars.what_if import LOOKS
 from storagekit.reproduce.claims import load_claims
+from storagekit.units import MB
 
 
 def drawn(spec: dict, *names: str) -> dict:
@@ -33,7 +35,7 @@ def headings(spec: dict) -> list[str]:
 def test_figure_4_has_every_bar_in_milliseconds(reads):
     spec = draw.fig4(interval(reads)).to_dict()
     bars = drawn(spec, "place", "protocol", "mean")
-    assert set(bars) == set(itertools.product(reads.volume.values, PROTOCOLS))
+    assert set(bars) == set(itertools.product(reads.volume.values, COMPARED))
     mean = 1e3 * float(reads.response.sel(protocol="ARS", volume="both").mean())
     assert bars["both", "ARS"] == pytest.approx(mean)
     assert "Mean response time (ms)" in titles(spec) and "0.3%" in heading(spec)
@@ -82,24 +84,31 @@ def test_figure_6_has_requests_a_second(throughput):
     assert bars["Reads only", "Central"] == pytest.approx(
         float(throughput.request_rate.sel(protocol="Central", mix="reads").mean())
     )
-    assert len(bars) == 2 * len(PROTOCOLS)
+    assert len(bars) == 2 * len(COMPARED)
 
 
-def test_readings_of_figure_6_are_panels_on_one_scale(throughput):
-    readings = xr.concat([throughput, 0.5 * throughput], xr.Variable("reading", ["in order, scaled", "wrapped"]))
+def test_interpretations_of_figure_6_are_panels_without_mixes_that_were_not_run(throughput):
+    names = xr.Variable("reading", ["in order, scaled", "each disk has its own queue"])
+    readings = xr.concat([throughput, throughput.sel(mix=["reads"])], names, join="outer")
     spec = draw.fig6_readings(interval(readings)).to_dict()
-    assert headings(spec) == ["In order, scaled", "Wrapped"]
-    tops = {scale["domain"][1] for scale in parts(spec, "scale") if scale.get("domain", [""])[0] == 0}
-    assert len(tops) == 1
+    assert headings(spec) == ["In order, scaled", "Each disk has its own queue"]
+    assert not any(row["mean"] is None for row in rows(spec) if "mean" in row)
+
+
+def test_sizes_of_buffers_are_in_megabytes():
+    axes = {"protocol": ["ARS", "D-SPTF", "Central"], "buffer": [2.0 * MB, UNLIMITED]}
+    rate = xr.DataArray(np.arange(1, 19.0).reshape(3, 2, 3), dims=[*axes, "seed"], coords=axes)
+    bars = drawn(draw.buffers(interval(rate.to_dataset(name="request_rate"))).to_dict(), "place", "protocol", "mean")
+    assert set(bars) == set(itertools.product(["2 MB", "unlimited"], axes["protocol"]))
+    assert bars["unlimited", "D-SPTF"] == 11.0
 
 
 def test_figure_7_is_in_milliseconds_on_both_axes(latency):
     spec = draw.fig7(interval(latency), interval(latency), 20.0).to_dict()
     assert headings(spec) == ["The published load", "20 times the published load"]
     points = drawn(spec, "protocol", "latency", "mean")
-    waiting = "D-SPTF, idle nodes wait for claims"
-    assert points["D-SPTF, waits for claims", 10.0] == pytest.approx(
-        1e3 * float(latency.response.sel(protocol=waiting, latency=1e-2).mean())
+    assert points["D-SPTF", 10.0] == pytest.approx(
+        1e3 * float(latency.response.sel(protocol="D-SPTF", latency=1e-2).mean())
     )
 
 
@@ -178,7 +187,9 @@ def keys_of_two() -> tuple[xr.Dataset, xr.Dataset]:
 
 def test_moves_are_percent_and_probes_are_not(keys_of_two):
     seen, moved = keys_of_two
-    spec = draw.moves(seen, interval(moved, "change"), {"ars.algorithm.probes": 3.0}).to_dict()
+    spec = draw.moves(
+        seen, interval(moved, "change"), {"ars.algorithm.probes": 3.0, "ars.algorithm.sticky": 1.0}
+    ).to_dict()
     keys = drawn(spec, "kind", "nodes", "mean")
     assert keys["tuned", 4] == pytest.approx(100 * float(moved.tuned.sel(nodes=4).mean()))
     assert drawn(spec, "found", "nodes", "value")["two nodes", 2] == pytest.approx(float(seen.probes_m.sel(nodes=2)))
@@ -300,7 +311,7 @@ def test_subtitles_are_what_the_data_say(specs):
     assert "ARS 1.06, D-SPTF 1.03 to 1.09; disks are busy 0.3%" in heading(specs["fig4"])
     assert "ARS 0.94, D-SPTF 0.97" in heading(specs["fig6"])
     # 10 ms and one or two latencies of 10 ms over 10 ms and as many of 0.1 ms
-    assert f"at once {20 / 10.1:.2f}; D-SPTF, waits for claims {30 / 10.2:.2f}" in heading(specs["fig7"])
+    assert f"D-SPTF {30 / 10.2:.2f}; D-SPTF, begins at once {20 / 10.1:.2f}" in heading(specs["fig7"])
     assert "on 1 node or more when answered, on 3 in the end" in heading(specs["writes"])
     # half a second and a hundredth, which runs are off by 1.5% on average
     assert "518 ms if nobody may be asked besides" in heading(specs["extra"])

@@ -14,6 +14,7 @@ from storagekit.papers.ars.draw.settling import halved as halved
 from storagekit.papers.ars.draw.settling import swings as swings
 from storagekit.papers.ars.draw.tables import table1 as table1
 from storagekit.papers.ars.draw.tables import table2 as table2
+from storagekit.papers.ars.draw.throughput import buffers as buffers
 from storagekit.papers.ars.draw.throughput import fig6 as fig6
 from storagekit.papers.ars.draw.throughput import fig6_readings as fig6_readings
 from storagekit.papers.ars.draw.throughput import windows as windows

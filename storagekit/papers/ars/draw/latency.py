@@ -9,12 +9,7 @@ from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.papers.ars.draw.palette import BLACK, GREEN, RESPONSE, TO_MS, VERMILION, WHISKERS, with_own
 
-# what a legend has room for
-NAMED = {
-    "D-SPTF, idle nodes begin at once": "D-SPTF, begins at once",
-    "D-SPTF, idle nodes wait for claims": "D-SPTF, waits for claims",
-}
-SERIES = {"ARS": GREEN, "D-SPTF, begins at once": VERMILION, "D-SPTF, waits for claims": BLACK}
+SERIES = {"ARS": GREEN, "D-SPTF": VERMILION, "D-SPTF, begins at once": BLACK}
 
 
 def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixin:
@@ -24,10 +19,10 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
     panels = [
         headed(
             lines(
-                _named(one.response),
+                one.response,
                 "latency",
                 "protocol",
-                with_own(SERIES, _named(one.response)),
+                with_own(SERIES, one.response),
                 (at, Side(RESPONSE, TO_MS, scale=top)),
                 "Protocol",
             ),
@@ -38,8 +33,9 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
     return finished(
         side_by_side(panels, legends="shared"),
         "Figure 7: sensitivity to the network between nodes",
-        f"{_rise(_named(summary.response.sel(statistic='mean')))}",
-        f"half of them writes; D-SPTF by what an idle node does; latency of clients is left out; {WHISKERS}",
+        f"{_rise(summary.response.sel(statistic='mean'))}",
+        f"half of the requests are writes; idle nodes of D-SPTF wait two latencies, or begin at once; without the latency of "
+        f"clients; {WHISKERS}",
     )
 
 
@@ -51,7 +47,3 @@ def _rise(mean: xr.DataArray) -> str:
         f"mean response at {float(last.latency) * TO_MS:g} ms over that at {float(first.latency) * TO_MS:g} ms: "
         f"{'; '.join(rises)}"
     )
-
-
-def _named(response: xr.DataArray) -> xr.DataArray:
-    return response.assign_coords(protocol=[NAMED.get(name, name) for name in response.protocol.values.tolist()])

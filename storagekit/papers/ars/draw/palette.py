@@ -22,7 +22,9 @@ PROTOCOLS = {
     "ARS": GREEN,
     "D-SPTF": VERMILION,
     "Central": BLUE,
-    "Central, mean service": SKY,
+    "Central, heads known": SKY,
+    "D-SPTF, begins at once": BLACK,
+    "D-SPTF, 0.1 ms a message": ORANGE,
 }
 # of a reader's own protocols
 FURTHER = (ORANGE, BLACK)

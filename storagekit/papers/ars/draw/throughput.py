@@ -6,7 +6,9 @@ import xarray as xr
 from storagekit.charts.marks import Layered, Side, lines
 from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import finished
+from storagekit.papers.ars.cluster import UNLIMITED
 from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, WHISKERS, grouped, over_central, with_own
+from storagekit.units import MB
 
 MIXES = {"reads": "Reads only", "mixed": "Half of them writes"}
 VIEWS = {"each client its own": GREEN, "one for all clients": ORANGE}
@@ -19,34 +21,49 @@ def fig6(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Requests a second by mix and protocol. summary: of `fig6`, over `statistic`."""
     drawn = _bars(summary.request_rate, Side(RATE), width=240)
     found = over_central(summary.request_rate, "requests a second")
-    how = f"both volumes, 50 requests outstanding; once buffers are full; {WHISKERS}"
+    how = f"both volumes, 50 requests outstanding; buffers for delayed writes do not become full; {WHISKERS}"
     return finished(drawn, "Figure 6: throughput", found, how)
 
 
 def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     """The same under each `reading` of what the paper leaves open. summary: of `fig6_readings`, over `statistic`."""
     rate = summary.request_rate
-    # the number of the highest bar is above it
-    side = Side(RATE, scale=alt.Scale(domain=[0, 1.15 * float(rate.max())], nice=False))
-    panels = [
-        headed(
-            _bars(rate.sel(reading=reading, drop=True), side, GROUP).properties(height=LOW),
-            reading.capitalize(),
-            GROUP * rate.sizes["mix"],
-        )
+    # one interpretation has reads only
+    present = {
+        reading: rate.sel(reading=reading, drop=True).dropna("mix", how="all")
         for reading in rate.reading.values.tolist()
+    }
+    panels = [
+        headed(_bars(its, Side(RATE), GROUP).properties(height=LOW), reading.capitalize(), GROUP * its.sizes["mix"])
+        for reading, its in present.items()
     ]
     return finished(
         in_rows(panels, 2),
         "Figure 6: what the paper leaves open",
-        f"{over_central(rate, 'under all readings requests a second')}",
-        f"what disks take next, and whether volumes are scaled until they fit or wrapped around the nodes; {WHISKERS}",
+        f"{over_central(rate, 'throughput under all interpretations')}",
+        f"the order in which nodes serve requests, the layout of the volumes, and nodes that serve several requests at once "
+        f"(reads only); each panel has its own scale; {WHISKERS}",
     )
 
 
 def _bars(rate: xr.DataArray, side: Side, width: int) -> Layered:
     colours = with_own(PROTOCOLS, rate)
     return grouped(rate, "mix", "protocol", colours, side, "Protocol", words=MIXES, form=",.0f", width=width)
+
+
+def buffers(summary: xr.Dataset) -> alt.TopLevelMixin:
+    """Throughput of mixed requests against the size of the buffers. summary: of `buffers`, over `statistic`."""
+    words = {size: "unlimited" if size == UNLIMITED else f"{size / MB:g} MB" for size in summary.buffer.values.tolist()}
+    drawn = grouped(
+        summary.request_rate, "buffer", "protocol", PROTOCOLS, Side(RATE), "Protocol",
+        heading="Buffer of each node", words=words, form=",.0f", width=130,
+    )  # fmt: skip
+    return finished(
+        drawn,
+        "Figure 6: the size of the buffers for delayed writes",
+        f"{over_central(summary.request_rate, 'throughput')}",
+        f"half of the requests are writes, 50 outstanding; full buffers make all nodes wait for the slowest; {WHISKERS}",
+    )
 
 
 def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
