@@ -32,8 +32,8 @@ __all__ = [
     "accesses", "accuracy", "adjust_slack", "calibrate", "confidence", "misses", "prediction_error",
 ]  # fmt: skip
 
-# reads through which a line goes, and what is drawn at once: a GB or so
-_MOST_MEMORY, _MOST_DRAWN = 1000, 10**8
+# reads of a baseline, and numbers that are drawn at once: a GB or so
+_MOST_READS, _MOST_DRAWN = 1000, 10**8
 # seconds, decades
 _LONGEST = 1e9
 _DRIVE = a(Drive, 'a mechanical drive, as sk.load_drive("atlas10k")')
@@ -57,8 +57,11 @@ class HeadTracking:
     shape 2 make a standard deviation of 21 us.
     first_interval: s between the first two reads, short enough for `speed_tolerance` to leave no doubt about the turns in it.
     interval: s between reads in the long run; intervals double until they reach it. The paper's is two minutes.
-    memory: reads that the estimate is a straight line through, by least squares; with 2 it is what the paper describes, phase
-    from the latest read and turn time from the latest interval.
+    baseline: s, time between the two reads that give the turn time, the latest and an earlier one; the phase comes from the
+    latest read alone (section 3.2). The paper gives no baseline. By default it is the number k of intervals T at which
+    predictions have the least error under the noise that is assumed. Over a time uniform in an interval, time stamps with a
+    standard deviation s make an error with a variance of s^2 (1 + 1/k + 2/(3 k^2)), and the wander w adds
+    w^2 T^3 (k/9 + 1/12).
 
     Raises InputError where a value is out of range.
     """
@@ -70,22 +73,33 @@ class HeadTracking:
     delay_shape: float = 2.0
     first_interval: float = 0.1
     interval: float = 2 * MINUTE
-    memory: int = 2
+    baseline: float | None = None
 
     def __post_init__(self):
         for name in ("revolution", "delay_shape", "first_interval"):
             require_positive(name.replace("_", " "), getattr(self, name))
         for name in ("speed_tolerance", "wander", "delay_mean"):
             require_not_negative(name.replace("_", " "), getattr(self, name))
-        hold(self, interval=REAL.up_to(_LONGEST), memory=_COUNTED.up_to(_MOST_MEMORY))
+        hold(self, interval=REAL.up_to(_LONGEST))
+        if self.baseline is not None:
+            REAL.up_to(_LONGEST)("baseline", self.baseline)
+            require_positive("baseline", self.baseline)
         if not self.first_interval <= self.interval < math.inf:
             raise InputError(f"interval {self.interval:g} s: must be at least the first, {self.first_interval:g} s")
         if self.speed_tolerance >= 0.1:
             raise InputError(
                 f"speed tolerance {self.speed_tolerance:g}: must be below 0.1; it is relative, 1e-3 is 0.1%"
             )
-        if self.memory < 2:
-            raise InputError(f"memory of {self.memory} reads: a line needs at least 2")
+        require(self.reads <= _MOST_READS, "a baseline of", self.reads, f"at most {_MOST_READS}: shorten it", "reads")
+
+    @property
+    def reads(self) -> int:
+        """Number of reads of the reference sector within the baseline, both of its ends included."""
+        if self.baseline is not None:
+            return 1 + max(1, round(min(self.baseline / self.interval, _MOST_READS)))
+        k = np.arange(1.0, _MOST_READS)
+        stamps = self.delay_mean**2 / self.delay_shape * (1 / k + 2 / (3 * k**2))
+        return 1 + int(k[np.argmin(stamps + self.wander**2 * self.interval**3 * k / 9)])
 
     @classmethod
     @takes(drive=_DRIVE)
@@ -178,7 +192,7 @@ _REQUESTS = {
 
 @takes(**_DRIVES)
 def calibrate(tracking: HeadTracking, drives: int, *, seed: int) -> Tracked:
-    """Drives switched on, their reference sectors read at growing intervals until `memory` reads lie a whole one apart.
+    """Return drives whose reference sectors have been read at growing intervals, and then over a whole baseline.
 
     drives: how many independent ones. Raises InputError for none. Source: srarray, section 3.2.
     """
@@ -268,24 +282,23 @@ def _intervals(tracking: HeadTracking) -> list[float]:
     """s between the reads of a calibration."""
     doublings = math.ceil(math.log2(tracking.interval / tracking.first_interval))
     growing = [tracking.first_interval * 2**step for step in range(doublings)]
-    return growing + [tracking.interval] * (tracking.memory - 1)
+    return growing + [tracking.interval] * (tracking.reads - 1)
 
 
 def _calibrate(tracking: HeadTracking, drives: int, draw: np.random.Generator) -> Tracked:
     if drives < 1:
         raise InputError(f"{drives} drives: there must be at least 1")
     require(
-        drives * tracking.memory <= _MOST_DRAWN,
-        "reads that are remembered",
-        drives * tracking.memory,
-        f"at most {_MOST_DRAWN}: give fewer drives, or a shorter memory",
+        drives * tracking.reads <= _MOST_DRAWN,
+        "reads of all drives",
+        drives * tracking.reads,
+        f"at most {_MOST_DRAWN}: give fewer drives, or a shorter baseline",
     )
     turn = tracking.revolution / (1 + tracking.speed_tolerance * draw.uniform(-1, 1, drives))
     estimate = np.full(drives, tracking.revolution)
     passed, stamp, counted = np.zeros(drives), _delay(tracking, draw, drives), np.zeros(drives)
     stamps, counts = [stamp], [counted]
     lost = np.zeros(drives, bool)
-    fitted = stamp
     for interval in _intervals(tracking):
         turns = np.ceil(interval / turn)  # the read waits for the sector to come round
         elapsed, turn = _turned(tracking, draw, turns, turn)
@@ -294,9 +307,9 @@ def _calibrate(tracking: HeadTracking, drives: int, draw: np.random.Generator) -
         between = np.rint((stamp - stamps[-1]) / estimate)
         lost |= between != turns
         counted = counted + between
-        stamps, counts = [*stamps, stamp][-tracking.memory :], [*counts, counted][-tracking.memory :]
-        estimate, fitted = _line(np.stack(counts), np.stack(stamps))
-    return Tracked(turn, estimate, fitted - passed, lost)
+        stamps, counts = [*stamps, stamp][-tracking.reads :], [*counts, counted][-tracking.reads :]
+        estimate = (stamp - stamps[0]) / (counted - counts[0])
+    return Tracked(turn, estimate, stamp - passed, lost)
 
 
 def _turned(
@@ -311,13 +324,6 @@ def _turned(
     change, bridge = draw.standard_normal((2, *turns.shape))
     gained = tracking.wander * steady**1.5 * (change / 2 + bridge / math.sqrt(12))
     return steady + gained, turn * (1 + tracking.wander * np.sqrt(steady) * change)
-
-
-def _line(count: NDArray, stamp: NDArray) -> tuple[NDArray, NDArray]:
-    """Slope of the least squares line through stamps over counts, [read, drive], and its height at the latest read."""
-    middle, mean = count.mean(axis=0), stamp.mean(axis=0)
-    slope = ((count - middle) * (stamp - mean)).sum(axis=0) / ((count - middle) ** 2).sum(axis=0)
-    return slope, mean + slope * (count[-1] - middle)
 
 
 def _delay(tracking: HeadTracking, draw: np.random.Generator, count: int) -> NDArray:

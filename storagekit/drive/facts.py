@@ -65,6 +65,7 @@ def drive_from_facts(facts: dict[str, Any], source: str) -> Drive:
         head_switch=value["head_switch_ms"] * units.MS,
         write_settle=value["write_settle_ms"] * units.MS,
         overhead=value["overhead_ms"] * units.MS,
+        settles_on_switch=int(_settles_on_switch(facts, source)),
         name=checked(facts, "name", Rule(str), f"drive file {source}") if "name" in facts else source,
     )
 
@@ -87,9 +88,17 @@ def facts_of(drive: Drive, source: str) -> dict[str, Any]:
         "head_switch_ms": float(drive.head_switch) / units.MS,
         "write_settle_ms": float(drive.write_settle) / units.MS,
         "overhead_ms": float(drive.overhead) / units.MS,
+        "settles_on_switch": bool(drive.settles_on_switch),
         "seek_ms": [[int(at), round(float(time), 6)] for at, time in zip(far, seek, strict=True)],
         "zones": _facts_of_zones(drive.geometry),
     }
+
+
+def _settles_on_switch(facts: dict[str, Any], source: str) -> bool:
+    """Return whether a write settles after a head switch, as in DiskSim unless a file denies it."""
+    if "settles_on_switch" not in facts:
+        return True
+    return checked(facts, "settles_on_switch", Rule(bool), f"drive file {source}")
 
 
 def _facts_of_zones(shape: Geometry) -> list[dict[str, int]]:

@@ -16,8 +16,8 @@ from storagekit.drive.datasheet import GRAINS, Sheet
 from storagekit.drive.geometry import SLACK, Geometry, first_and_last
 from storagekit.drive.seek import AbstractSeek, ScaledSeek
 from storagekit.drive.slowed import Slowed
-from storagekit.kinds import COUNT, MOMENT, SPAN, TIME, a, hold, text
-from storagekit.lanes import named
+from storagekit.kinds import COUNT, MOMENT, SPAN, TIME, a, flag, hold, text
+from storagekit.lanes import named, whole
 
 # seconds, of times in 32 bits
 ROUNDING = 1e-8
@@ -26,11 +26,37 @@ ROUNDING = 1e-8
 class Drive(OneKind):
     """A mechanical drive. Times in seconds.
 
-    Positioning is the longer of the head switch (if the head differs) and the seek; if that is not zero and the access is
-    a write, `write_settle` is added; then the platter turns until the first sector is under the head (DiskSim 4.0,
-    trackSwitchPlusRotation). `overhead` precedes every access. grain: sectors of 512 bytes in a physical one. What is asked
-    of a part of those (of drives of 4 KB sectors that emulate 512 bytes) is read whole; a write of a part reads first, and
-    writes a revolution later.
+    Parameters
+    ----------
+    geometry : Geometry
+        Zones, heads and skews.
+    seek : AbstractSeek
+        Seek time of a read by distance.
+    revolution : float
+        Time of a revolution, seconds.
+    head_switch : float
+        Time of a head switch within a cylinder, seconds.
+    write_settle : float
+        Time by which the seek of a write exceeds that of a read, seconds; below 0 if a drive writes before it has settled as
+        a read has to.
+    overhead : float
+        Time that precedes every access, seconds.
+    name : str
+        Name of the drive.
+    grain : int
+        Sectors of 512 bytes in a physical sector. A part of a physical sector is read whole; a write of a part reads first,
+        and writes one revolution later.
+    settles_on_switch : int
+        1 if a write settles after a head switch too, as in DiskSim; 0 if the head switch is the whole cost.
+
+    Notes
+    -----
+    Positioning takes the longer of the head switch, if the head differs, and the seek, then the settling of a write, then the
+    rotation to the first sector.
+
+    References
+    ----------
+    DiskSim 4.0, trackSwitchPlusRotation. srarray, section 4.1, gives the cost of a track switch without settling.
     """
 
     geometry: Geometry
@@ -41,6 +67,7 @@ class Drive(OneKind):
     overhead: Float[AnyArray, "..."] = eqx.field(converter=named("overhead"))
     name: str = eqx.field(static=True)
     grain: int = eqx.field(static=True, default=1, converter=partial(COUNT, "grain"))
+    settles_on_switch: Int[AnyArray, "..."] = eqx.field(converter=named("settles_on_switch", whole), default=1)
 
     def __check_init__(self):
         hold(
@@ -53,6 +80,9 @@ class Drive(OneKind):
             overhead=SPAN.each,
             name=text,
         )
+        if not traced(self.settles_on_switch):
+            wrong = np.asarray(self.settles_on_switch)
+            require(np.isin(wrong, (0, 1)), "settles_on_switch", wrong, "0 or 1")
         self._check_settling()
 
     def _check_settling(self) -> None:
@@ -99,7 +129,8 @@ class Drive(OneKind):
     ) -> Positioning:
         switch = jnp.where(target.head != arm.head, self.head_switch, 0.0)
         move = jnp.maximum(switch, self.seek(jnp.abs(target.cylinder - arm.cylinder)))
-        settle = jnp.where((move > 0) & ~read, self.write_settle, 0.0)
+        settles = (target.cylinder != arm.cylinder) | (self.settles_on_switch != 0)
+        settle = jnp.where((move > 0) & settles & ~read, self.write_settle, 0.0)
         seek = self.overhead + move + settle
         ahead = target.angle - (angle + self.turns(seek))
         # a sector that is just there has not passed: without a hair of slack, rounding would cost it a revolution
@@ -119,6 +150,7 @@ class Drive(OneKind):
                 overhead=self.overhead / seek,
                 name=self.name,
                 grain=self.grain,
+                settles_on_switch=self.settles_on_switch,
             ),
             turning,
         )
@@ -150,6 +182,7 @@ class Drive(OneKind):
         overhead: float = 0.0,
         heads: int = 4,
         sector_bytes: int = units.SECTOR,
+        settles_on_switch: bool = True,
         name: str = "data sheet drive",
     ) -> "Drive":
         """A drive from what a data sheet prints.
@@ -158,8 +191,8 @@ class Drive(OneKind):
         overhead: of every access), capacity in bytes, rates in bytes a second: media_rate within a track, for tracks all of
         one length, or outer_rate and inner_rate, sustained, for zones from the outermost to the innermost. Track lengths
         follow from the rates, the number of cylinders from the capacity; skews just cover the head switch (default: the
-        track-to-track seek) and the one-cylinder seek. sector_bytes: of a physical sector, 512 or 4096. Raises InputError on
-        impossible figures.
+        track-to-track seek) and the one-cylinder seek. sector_bytes: of a physical sector, 512 or 4096. settles_on_switch:
+        whether a write settles after a head switch too. Raises InputError on impossible figures.
 
         >>> from storagekit.drive import Drive
         >>> nearline = Drive.from_datasheet(
@@ -197,4 +230,5 @@ class Drive(OneKind):
             overhead=overhead,
             name=name,
             grain=GRAINS[sector_bytes],
+            settles_on_switch=int(flag("settles_on_switch", settles_on_switch)),
         )

@@ -88,7 +88,7 @@ def target_of_kind(drives: Sequence[Drive], starts: Starts, kind: Int[AnyArray, 
 def picked_drive(drives: Sequence[Drive], kind: Int[AnyArray, "*#row"]) -> Drive:
     """A drive with the numbers of kind `kind`; it locates nothing."""
 
-    def picked(name: str) -> Float[AnyArray, "*#row"]:
+    def picked(name: str) -> Float[AnyArray, "*#row"] | Int[AnyArray, "*#row"]:
         return of_kind(kind, [getattr(drive, name) for drive in drives])
 
     return Drive(
@@ -98,6 +98,7 @@ def picked_drive(drives: Sequence[Drive], kind: Int[AnyArray, "*#row"]) -> Drive
         head_switch=picked("head_switch"),
         write_settle=picked("write_settle"),
         overhead=picked("overhead"),
+        settles_on_switch=picked("settles_on_switch"),
         name="picked by kind",
     )
 

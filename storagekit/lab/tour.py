@@ -131,7 +131,8 @@ def request_way(
     seek = _column(one.seek for one in takes)
     overhead = np.full(replicas, float(drive.overhead))
     moved = np.maximum(seek - overhead, 0.0)
-    settle = np.where((moved > 0) & (not read), float(drive.write_settle), 0.0)
+    settles = (_column(place.cylinder for place in places) != int(here.cylinder[0])) | bool(drive.settles_on_switch)
+    settle = np.where((moved > 0) & settles & (not read), float(drive.write_settle), 0.0)
     columns = {
         "overhead": overhead,
         "move": moved - settle,

@@ -5,8 +5,10 @@ Whatever is chosen is served at its nearest rotational replica: on a layout that
 """
 
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 from storagekit.drive import AbstractLayout
+from storagekit.lanes import real
 from storagekit.moments import Sizes, Taken
 from storagekit.schedule.base import AbstractSchedule, Choice
 
@@ -33,15 +35,16 @@ class SATF(AbstractSchedule):
 
 
 class CLOOK(AbstractSchedule):
-    """Circular LOOK: the next cylinder upward, else back to the lowest."""
+    """Circular LOOK: the next cylinder upward, else back to the lowest; on one cylinder the shortest access first."""
 
     def cost(self, private, choice: Choice):
         ahead = (choice.target.cylinder - choice.arm.cylinder).astype(jnp.float32)
-        return jnp.where(ahead >= 0, ahead, ahead + 2 * span(choice.layout))
+        return jnp.where(ahead >= 0, ahead, ahead + 2 * span(choice.layout)) + _within_cylinder(choice)
 
 
 class LOOK(AbstractSchedule):
-    """The elevator: the next cylinder in the direction of travel, turning where none is left ahead.
+    """The elevator: the next cylinder in the direction of travel, which turns where none is left ahead; on one cylinder the
+    shortest access first.
 
     Private state: each drive's direction, +1 up, -1 down.
     """
@@ -52,7 +55,7 @@ class LOOK(AbstractSchedule):
     def cost(self, private, choice: Choice):
         direction = jnp.take_along_axis(private, choice.which, axis=0)
         ahead = (direction * (choice.target.cylinder - choice.arm.cylinder)).astype(jnp.float32)
-        return jnp.where(ahead >= 0, ahead, span(choice.layout) - ahead)
+        return jnp.where(ahead >= 0, ahead, span(choice.layout) - ahead) + _within_cylinder(choice)
 
     def taken(self, private, moment: Taken):
         return jnp.where(moment.drive & (moment.distance != 0), jnp.sign(moment.distance), private)
@@ -60,6 +63,15 @@ class LOOK(AbstractSchedule):
 
 RLOOK = LOOK
 RSATF = SATF
+
+
+def _within_cylinder(choice: Choice) -> Float[Array, "slot *lanes"]:
+    """Return a number from 0 to 1, exclusive, that increases with the positioning time of each request.
+
+    Costs are in cylinders, so that it decides among the requests of one cylinder alone.
+    """
+    total = choice.reach().positioning.total
+    return total / (total + choice.mechanics.seconds(real(1.0)))
 
 
 def span(layout: AbstractLayout) -> float:

@@ -26,7 +26,19 @@ from storagekit.checks import traced
 from storagekit.drive import AbstractMechanics
 from storagekit.errors import InputError
 from storagekit.kinds import COUNT
-from storagekit.lanes import bit, held, least, mask_of, named, pick, rows, union, where_tree, whole
+from storagekit.lanes import (
+    bit,
+    held,
+    least,
+    mask_of,
+    named,
+    pick,
+    rows,
+    some,
+    union,
+    where_tree,
+    whole,
+)
 from storagekit.moments import Ended, Entered, Rule, Sizes, Taken
 from storagekit.placement import AbstractPlacement, of_part
 from storagekit.workload import Requests
@@ -56,6 +68,7 @@ class Delayed(NamedTuple):
 
     replicas: of the request in each slot, where a read, or the first copy of a write, may go; none once that is on disk.
     start, stop: its sectors, stop excluded. backlog: rows are `Copies`. begun: writes whose first copy has been on disk.
+    moved: the rank of the last write that has moved to the foreground queues, 0 for none; forced: rows up to that rank.
     """
 
     replicas: UInt32[Array, "slot *lanes"]
@@ -63,6 +76,8 @@ class Delayed(NamedTuple):
     stop: Int[Array, "slot *lanes"]
     backlog: Backlog
     begun: Int[Array, "1 *lanes"]
+    moved: Int[Array, "1 *lanes"]
+    forced: Int[Array, "1 *lanes"]
 
     @property
     def table(self) -> Table:
@@ -71,13 +86,30 @@ class Delayed(NamedTuple):
 
 
 class Background(AbstractWrite):
-    """One copy of a write like a read, the others once nothing else waits at their drives.
+    """Write one copy of a write like a read, and the others when no other request waits at their drives.
 
-    Answered when the first copy is on disk; with nvram 1 as it arrives. table: writes with copies left to write at which
-    these are forced: they compete with everything else until there are fewer (10,000 entries in srarray, where first copies
-    under way count too). most: writes that the table has memory for, the same in all lanes of a batch: what arrives while it
-    is full waits outside and is counted, reads too, as requests enter in their order. The memory for what the copies hold
-    is not bounded.
+    The copies that are left to write wait in a queue of each drive, first in, first out. When the table of all of them has
+    as many entries as `table`, they move to the foreground queues, where the scheduler selects among them and the requests.
+
+    Parameters
+    ----------
+    table : int
+        Writes with copies left to write at which these move to the foreground, at least 1; 10,000 in srarray, where first
+        copies under way count too.
+    nvram : int
+        0 if a write completes when its first copy is on disk; 1 if it completes as it arrives.
+    most : int
+        Writes for which the table has memory, the same in all runs of a batch. Requests that arrive while it is full wait
+        outside and are counted, reads too, because requests enter in their order. The memory for the data is not bounded.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+
+    References
+    ----------
+    srarray, section 3.4.
     """
 
     table: Int[AnyArray, "..."] = eqx.field(converter=named("a table of", whole), default=10_000)
@@ -114,7 +146,8 @@ class Background(AbstractWrite):
         slot = numbers(sizes.slots, sizes, 0, int)
         # whatever is in a slot may still come to be a row
         left = backlog(Copies, self.most + sizes.slots, sizes)
-        return Delayed(numbers(sizes.slots, sizes, 0, jnp.uint32), slot, slot, left, numbers(1, sizes))
+        none = numbers(1, sizes)
+        return Delayed(numbers(sizes.slots, sizes, 0, jnp.uint32), slot, slot, left, none, none, none)
 
     def has_room(self, private: Delayed) -> Bool[Array, "1 *lanes"]:
         return private.table.size < self.most
@@ -163,8 +196,12 @@ class Background(AbstractWrite):
         price: Price,
         placement: AbstractPlacement,
     ) -> Later:
-        needed = chooses & (jnp.isinf(bound) | (private.table.size >= self.table))
-        return private.backlog.cheapest(which, needed, bound, price, placement)
+        needed = chooses & (jnp.isinf(bound) | (private.forced > 0))
+
+        def moved(copies: Copies) -> Bool[Array, "row *lanes"]:
+            return copies.order <= private.moved
+
+        return private.backlog.later(which, needed, bound, price, placement, foreground=moved, rank="order")
 
     def sweep(
         self, placement: AbstractPlacement, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]
@@ -181,7 +218,7 @@ class Background(AbstractWrite):
         # a drive that did not hear of a claim may write another one
         first = moment.written & (pick(private.replicas, moment.slot) != 0)
         start, stop = pick(private.start, moment.slot), pick(private.stop, moment.slot)
-        left_over = _without_covered(private.backlog, start, stop, first)
+        left_over, covered = _without_covered(private.backlog, start, stop, first, private.moved)
         table, placement = left_over.table, moment.placement
         at = pick(left_over.writes, moment.which)
         old = table.row(at)
@@ -194,10 +231,20 @@ class Background(AbstractWrite):
         fresh = Copies(moment.number, start, stop, place, born, left, private.begun + 1)
         row = where_tree(again, old._replace(left=left), fresh)
         table = table.put(jnp.where(first, table.size, at), row, (first | again) & (left != 0))
-        left_over = left_over._replace(table=table).without(at, again & (left == 0), FIRST)
+        over = again & (left == 0)
+        left_over = left_over._replace(table=table).without(at, over, FIRST)
         slot = rows(private.replicas.shape[0], private.replicas) == moment.slot
         replicas = jnp.where(slot & first, jnp.uint32(0), private.replicas)
-        return private._replace(replicas=replicas, backlog=left_over, begun=private.begun + first)
+        begun, size = private.begun + first, left_over.table.size
+        fewer = private.forced - covered - (over & (old.order <= private.moved))
+        full = first & (size >= self.table)
+        return private._replace(
+            replicas=replicas,
+            backlog=left_over,
+            begun=begun,
+            moved=jnp.where(full, begun, private.moved),
+            forced=jnp.where(full, size, fewer),
+        )
 
     def keeps(self, private: Delayed, read: Bool[Array, "slot *lanes"]) -> Bool[Array, "slot *lanes"]:
         return ~read & (private.replicas != 0)
@@ -207,22 +254,34 @@ class Background(AbstractWrite):
 
 
 def _without_covered(
-    left_over: Backlog, start: Int[Array, "1 *lanes"], stop: Int[Array, "1 *lanes"], first: Bool[Array, "1 *lanes"]
-) -> Backlog:
-    """Without the older writes between these sectors, in lanes in which the `first` copy of a newer one is on disk."""
+    left_over: Backlog,
+    start: Int[Array, "1 *lanes"],
+    stop: Int[Array, "1 *lanes"],
+    first: Bool[Array, "1 *lanes"],
+    moved: Int[Array, "1 *lanes"],
+) -> tuple[Backlog, Int[Array, "1 *lanes"]]:
+    """Return the backlog without the older writes between these sectors, and how many of those had `moved`.
 
-    def covered(table: Table, needed: Bool[Array, "1 *lanes"]) -> Int[Array, "1 *lanes"]:
-        def look(at, copies, number, there):
+    first: whether the first copy of a newer write has reached the disk.
+    """
+
+    def covered(table: Table, needed: Bool[Array, "1 *lanes"]) -> tuple[Array, Array]:
+        """Return the last covered row, and whether it had moved."""
+
+        def look(best, copies, number, there):
+            at, had_moved = best
             within = there & (copies.start >= start) & (copies.stop <= stop)
-            return jnp.maximum(at, -least(jnp.where(within, -number, 1)))
+            here = -least(jnp.where(within, -number, 1))
+            its = some(within & (number == here) & (copies.order <= moved))
+            return jnp.maximum(at, here), jnp.where(here > at, its, had_moved)
 
-        return table.fold(needed, look, jnp.full_like(table.size, FIRST))
+        return table.fold(needed, look, (jnp.full_like(table.size, FIRST), jnp.zeros_like(needed)))
 
-    def turn(sofar: tuple[Backlog, Array]) -> tuple[Backlog, Array]:
-        left_over, at = sofar
+    def turn(sofar: tuple[Backlog, tuple[Array, Array], Array]) -> tuple[Backlog, tuple[Array, Array], Array]:
+        left_over, (at, had_moved), count = sofar
         fewer = left_over.without(at, at >= 0, COVERED)
-        return fewer, covered(fewer.table, at >= 0)
+        return fewer, covered(fewer.table, at >= 0), count + (had_moved & (at >= 0))
 
-    begin = left_over, covered(left_over.table, first)
-    left_over, _ = jax.lax.while_loop(lambda sofar: jnp.any(sofar[1] >= 0), turn, begin)
-    return left_over
+    begin = left_over, covered(left_over.table, first), jnp.zeros_like(moved)
+    left_over, _, count = jax.lax.while_loop(lambda sofar: jnp.any(sofar[1][0] >= 0), turn, begin)
+    return left_over, count

@@ -1,13 +1,14 @@
 """What writes left for later: a table of them, and which row of it each drive writes a part of."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from storagekit.arrays import AnyArray
-from storagekit.lanes import INSTANT, cheapest, count, pick
+from storagekit.lanes import INSTANT, MOST_WHOLE, cheapest, count, first_min, pick
 from storagekit.moments import Sizes, Taken
 from storagekit.placement import AbstractPlacement, of_part
 from storagekit.write.base import Later, Price
@@ -53,29 +54,61 @@ class Backlog(NamedTuple):
         """Drives whose access is not of the table: of a request in a slot."""
         return self.writes == FIRST
 
-    def cheapest(
+    def later(
         self,
         which: Int[Array, "1 *lanes"],
         needed: Bool[Array, "1 *lanes"],
         bound: Float[Array, "1 *lanes"],
         price: Price,
         placement: AbstractPlacement,
+        *,
+        foreground: Callable[[Any], Bool[Array, "*row"]],
+        rank: str,
     ) -> Later:
-        """What drive `which` would write, in lanes in which it is `needed`: the part of least cost, if less than `bound`."""
+        """Return the part that drive `which` writes next, where it is `needed`.
+
+        Parameters
+        ----------
+        which : array of int32, shape [1, *lanes]
+            The drive.
+        needed : array of bool, shape [1, *lanes]
+            Runs in which the table is searched.
+        bound : array of float32, shape [1, *lanes]
+            The lowest cost of the requests that wait at the drive; inf if none waits.
+        price : Price
+            Returns the cost of rows.
+        placement : AbstractPlacement
+            The placement.
+        foreground : callable
+            Returns for rows whether they compete with requests: the row of lowest cost is taken if that is below `bound`.
+            If no request waits and no such row exists, the first row in the order of `rank` is taken.
+        rank : str
+            The field of a row that gives its order.
+        """
 
         def look(best, row, number, there):
-            at, cost, candidates = best
+            at, cost, oldest, first, candidates = best
             part = placement.part_on(which, row.place)
             usable = of_part(row.left, part, placement)
             there = there & (usable != 0)
             born = row.born.since(self.now)
-            index, lowest = cheapest(jnp.where(there, price(row.place, born, part, usable), jnp.inf))
-            sooner = lowest < cost - INSTANT
-            at = jnp.where(sooner, pick(number + jnp.zeros_like(part), index), at)
-            return at, jnp.where(sooner, lowest, cost), candidates + count(there)
+            competes = there & foreground(row)
+            index, lowest = cheapest(jnp.where(competes, price(row.place, born, part, usable), jnp.inf))
+            eldest, order = first_min(jnp.where(there, getattr(row, rank), MOST_WHOLE))
+            numbers = number + jnp.zeros_like(part)
+            sooner, older = lowest < cost - INSTANT, order < first
+            return (
+                jnp.where(sooner, pick(numbers, index), at),
+                jnp.where(sooner, lowest, cost),
+                jnp.where(older, pick(numbers, eldest), oldest),
+                jnp.minimum(order, first),
+                candidates + count(there),
+            )
 
         none = jnp.zeros_like(which)
-        at, _, candidates = self.table.fold(needed, look, (none + FIRST, bound, none))
+        begin = none + FIRST, bound, none + FIRST, none + MOST_WHOLE, none
+        at, _, oldest, _, candidates = self.table.fold(needed, look, begin)
+        at = jnp.where((at < 0) & jnp.isinf(bound), oldest, at)
         row = self.table.row(at)
         usable = of_part(row.left, placement.part_on(which, row.place), placement)
         return Later(at, at >= 0, row.number, row.place, usable, candidates)

@@ -172,7 +172,7 @@ class Committed(AbstractWrite):
         brick = placement.brick_of(which)
         filled, full = pick(private.filled, brick), pick(self._full(private.filled), brick)
         needed = chooses & ((jnp.isinf(bound) & (filled > 0)) | full)
-        return private.backlog.cheapest(which, needed, bound, price, placement)
+        return private.backlog.later(which, needed, bound, price, placement, foreground=lambda row: full, rank="number")
 
     def taken(self, private: Buffers, moment: Taken) -> Buffers:
         return private._replace(backlog=private.backlog.taken(moment))

@@ -34,9 +34,10 @@ def spread(tracking: HeadTracking) -> float:
     return float(prediction_error(tracking, DRIVES, seed=0).std() * tracking.revolution)
 
 
-@pytest.mark.parametrize("memory", [2, 3, 6])
-def test_without_noise_the_head_is_where_it_is_predicted(memory):
-    silent = replace(SILENT, memory=memory)
+@pytest.mark.parametrize("intervals", [1, 2, 5])
+def test_without_noise_the_head_is_where_it_is_predicted(intervals):
+    silent = replace(SILENT, baseline=intervals * SILENT.interval)
+    assert silent.reads == intervals + 1
     known = calibrate(silent, 1000, seed=0)
     assert known.estimate == pytest.approx(known.turn, rel=1e-12)
     assert abs(prediction_error(silent, 1000, seed=0)).max() < 1e-7
@@ -49,22 +50,34 @@ def test_without_noise_accesses_take_as_long_as_predicted():
     assert seen.measured == pytest.approx(seen.predicted, abs=1e-9)
 
 
-def test_delays_alone_give_the_variance_of_a_line_through_two_stamps():
-    """Latest stamp off by a, the one before by b, u of an interval later: a (1 + u) - b u. Over uniform u its variance is
-    E[(1 + u)^2 + u^2] = 8/3 of a stamp's. Five standard errors of a sample with the kurtosis of a gamma of shape 2."""
-    tracking = replace(TRACKING, wander=0.0)
+@pytest.mark.parametrize("k", [1, 3])
+def test_delays_alone_give_the_variance_of_a_line_through_two_stamps(k):
+    """Latest stamp off by a, the one k intervals before by b, u of an interval later: a (1 + u/k) - b u/k. Over u its
+    variance is E[(1 + u/k)^2 + (u/k)^2] = 1 + 1/k + 2/(3 k^2) of a stamp's. Five standard errors of a sample with the
+    kurtosis of a gamma of shape 2."""
+    tracking = replace(TRACKING, wander=0.0, baseline=k * TRACKING.interval)
     stamp = TRACKING.delay_mean / math.sqrt(TRACKING.delay_shape)
     error = prediction_error(tracking, DRIVES, seed=0)
     assert abs(error.mean()) < 5 * error.std() / math.sqrt(DRIVES)  # what a mean delay shifts, it shifts everywhere
-    assert spread(tracking) == pytest.approx(stamp * math.sqrt(8 / 3), rel=5 * math.sqrt((6 - 1) / 4 / DRIVES))
+    expected = stamp * math.sqrt(1 + 1 / k + 2 / (3 * k**2))
+    assert spread(tracking) == pytest.approx(expected, rel=5 * math.sqrt((6 - 1) / 4 / DRIVES))
 
 
-def test_wander_alone_gives_the_variance_of_an_integrated_walk():
-    """Over the interval T before the read the mean turn time lags behind by w T^(1/2) / sqrt(3); u T later that and the walk
-    since make w^2 T^3 (u^2/3 + u^3/3), of which the mean over u is w^2 T^3 (1/9 + 1/12)."""
-    tracking = replace(TRACKING, delay_mean=0.0)
+@pytest.mark.parametrize("k", [1, 3])
+def test_wander_alone_gives_the_variance_of_an_integrated_walk(k):
+    """Over k intervals T before the read the mean turn time lags behind by w (k T)^(1/2) / sqrt(3); u T later that and the
+    walk since make w^2 T^3 (k u^2/3 + u^3/3), of which the mean over u is w^2 T^3 (k/9 + 1/12)."""
+    tracking = replace(TRACKING, delay_mean=0.0, baseline=k * TRACKING.interval)
     scale = tracking.wander * tracking.interval**1.5
-    assert spread(tracking) == pytest.approx(scale * math.sqrt(1 / 9 + 1 / 12), rel=0.03)
+    assert spread(tracking) == pytest.approx(scale * math.sqrt(k / 9 + 1 / 12), rel=0.03)
+
+
+@pytest.mark.parametrize("wander", [2e-9, 2e-8, 1e-7])
+def test_the_default_baseline_has_the_least_error(wander):
+    """Of whole numbers of intervals, within the error of the samples (three standard errors of a difference)."""
+    tracking = replace(TRACKING, wander=wander)
+    fixed = {k: spread(replace(tracking, baseline=k * tracking.interval)) for k in (1, 2, 4, 9, 20, 60)}
+    assert spread(tracking) < min(fixed.values()) * (1 + 3 / math.sqrt(DRIVES)) < max(fixed.values())
 
 
 def test_like_a_drive():
@@ -151,7 +164,8 @@ def test_accuracy_is_what_its_accesses_say():
     ("call", "says"),
     [
         (lambda: replace(TRACKING, interval=0.01), "interval 0.01 s: must be at least the first, 0.1 s"),
-        (lambda: replace(TRACKING, memory=1), "memory of 1 reads"),
+        (lambda: replace(TRACKING, baseline=0.0), "baseline 0"),
+        (lambda: replace(TRACKING, baseline=2e5), "a baseline of 1001 reads: it must be at most 1000"),
         (lambda: replace(TRACKING, wander=-1.0), "wander -1"),
         (lambda: HeadTracking(float("nan")), "revolution nan"),
         (lambda: replace(TRACKING, speed_tolerance=1.0), "speed tolerance 1"),

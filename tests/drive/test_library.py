@@ -13,7 +13,9 @@ from helpers import assert_refused
 from storagekit.analytic import mean_rotation, mean_seek
 from storagekit.dispatch import Hashing
 from storagekit.drive import (
+    Arm,
     Drive,
+    Mixed,
     SeekFit,
     drive_facts,
     drive_from_facts,
@@ -383,6 +385,32 @@ def test_facts_alone_that_contain_themselves_are_refused(facts):
 )
 def test_text_in_place_of_numbers_and_numbers_beyond_all_are_refused(facts, field, value):
     assert_refused(lambda: drive_from_facts({**facts, field: value}, "x.json"), f"field '{field}'")
+
+
+@pytest.mark.parametrize("settles", [True, False])
+def test_a_write_settles_after_a_head_switch_unless_the_file_denies_it(facts, settles, tmp_path):
+    """A seek settles anyway; a switch is longer by the settling, or is the whole cost (srarray, section 4.1)."""
+    file = {**facts, "head_switch_ms": 0.9, "write_settle_ms": 0.8, "settles_on_switch": settles}
+    drive = drive_from_facts(file, "x.json")
+    arm, zero = Arm(np.int32([5]), np.int32([0])), np.float32([0.0])
+
+    def seek(cylinder: int, head: int, read: bool) -> float:
+        target = drive.locate(np.int32([0]), np.int32([1]))
+        target = target._replace(cylinder=np.int32([cylinder]), head=np.int32([head]))
+        return float(drive.positioning(arm, zero, target, np.array([read])).seek[0]) - float(drive.overhead)
+
+    assert seek(5, 1, True) == pytest.approx(0.9e-3) and seek(5, 0, False) == 0
+    assert seek(5, 1, False) == pytest.approx(1.7e-3 if settles else 0.9e-3)
+    assert seek(6, 1, False) - seek(6, 1, True) == pytest.approx(0.8e-3, rel=1e-4)
+    again = facts_of(drive, "test")
+    assert again["settles_on_switch"] is settles
+    assert int(drive_from_facts(again, "y.json").settles_on_switch) == settles
+    assert_refused(lambda: drive_from_facts({**file, "settles_on_switch": 1}, "x.json"), "must be true or false")
+    assert_refused(lambda: replace(drive, settles_on_switch=2), "settles_on_switch 2: it must be 0 or 1")
+    mixed = Mixed([drive, drive], [0, 1]).mechanics_of(np.int32([1]))
+    target = drive.locate(np.int32([0]), np.int32([1]))._replace(cylinder=np.int32([5]), head=np.int32([1]))
+    found = mixed.positioning(arm, zero, target, np.array([False])).seek[0] - drive.overhead
+    assert float(found) == pytest.approx(1.7e-3 if settles else 0.9e-3, rel=1e-4)
 
 
 def test_a_drive_that_settles_before_it_has_moved_is_refused():

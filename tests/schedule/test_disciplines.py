@@ -68,6 +68,15 @@ def test_look_goes_on_in_its_direction_and_then_turns(drive):
     assert order(look, drive, up, cylinder=95) == [2, 0, 3, 1]
 
 
+@pytest.mark.parametrize("schedule", [LOOK(), CLOOK()])
+def test_on_one_cylinder_the_shortest_access_is_first(drive, schedule):
+    """Angles of 0.01, 0.15, 0.5 and 0.9 of a turn; the first has just passed when the arm has moved for 0.2 ms."""
+    seen = choice(drive)
+    same = seen.target._replace(cylinder=jnp.full(4, 52, jnp.int32))
+    cost = np.asarray(schedule.cost(jnp.ones(1, jnp.int32), seen._replace(target=same)))
+    assert np.argsort(cost).tolist() == [1, 2, 3, 0] and np.all((cost >= 2) & (cost < 3))
+
+
 def moved(drive, distance) -> Taken:
     """The drives marked have chosen something that many cylinders away."""
     one, always = jnp.zeros(1, jnp.int32), jnp.ones(1, bool)

@@ -81,7 +81,8 @@ def paper_drive(request_size: int = FILE_SYSTEM_BLOCK) -> Drive:
     stroke takes S = 10 ms more than the settling in the average seek, 5.2 ms - S/3, so 11.9 ms; a one-cylinder
     seek is a track switch; twelve tracks a cylinder and their length are the Cheetah 9LP's, its nearest relative with known
     geometry; of the overhead of 2.7 ms, what is not settling nor the transfer of a request precedes every access as
-    processing. request_size: bytes of a request of the trace in question, a block of Cello's file systems by default: the
+    processing. The track switch is the whole cost of a head switch, of a write too (section 4.1).
+    request_size: bytes of a request of the trace in question, a block of Cello's file systems by default: the
     whole is 2.7 ms of any trace, as the paper says of the response times that it reports, while `loop_overhead`, of the
     section that gives none, keeps the processing and lets the whole be less.
     """
@@ -96,6 +97,7 @@ def paper_drive(request_size: int = FILE_SYSTEM_BLOCK) -> Drive:
         head_switch=0.9 * MS,
         write_settle=0.8 * MS,
         heads=HEADS,
+        settles_on_switch=False,
         name="Seagate ST39133LWV, from the paper's figures",
     )
     processing = FORMULAS_DRIVE.overhead - settling - request_size / MEDIA_RATE

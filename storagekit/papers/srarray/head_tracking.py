@@ -24,7 +24,8 @@ from storagekit.units import US
 ARRAY = "2x3x1"
 TRACKING = (
     "Monte Carlo of a predictor with assumed noise: time stamps late by 30 us on average, spindles wandering 0.2 ppm in two "
-    "minutes, seeks within 30 us; the paper gives none of these"
+    "minutes, seeks within 30 us; the paper gives none of these. The phase comes from the latest read, the turn time from "
+    "the baseline of least error under that noise"
 )
 
 
