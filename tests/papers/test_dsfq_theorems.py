@@ -14,6 +14,7 @@ from storagekit.papers.dsfq.drawing import COSTLIEST, DEEPEST, changed, construc
 from storagekit.papers.dsfq.measuring import asked, batch_costs, share, total_bound, unfairness
 from storagekit.papers.dsfq.search import BOUNDS, FULL, SearchEffort, searched
 from storagekit.papers.dsfq.settings import BRICKS, MOST_THREADS, NAMES, STREAMS, Settings, total
+from storagekit.papers.dsfq.virtual import many_coordinators
 from storagekit.papers.dsfq.watching import Sent
 
 pytestmark = pytest.mark.optimized
@@ -153,14 +154,20 @@ def test_findings_say_what_was_found(search):
         {"service": (("coordinators", "stream", "seed"), [[[750.0], [751.0]], [[1000.0], [500.0]]])},
         coords={"coordinators": ["one", "by brick"], "stream": ["f", "g"]},
     )
-    found = {one.id.removeprefix("dsfq."): one for one in theorems.theorem_findings(search, nothing, service)}
+    found = {
+        one.id.removeprefix("dsfq."): one
+        for one in theorems.theorem_findings(search, nothing, service, many_coordinators([60]))
+    }
     assert [found[f"{name}.bound"].holds for name in ("theorem1", "theorem2", "theorem4")] == [True, False, False]
     assert found["theorem2.repaired"].holds and found["theorem4.repaired"].holds
     assert "as printed broken" in found["theorem4.bound"].note and "it holds" in found["theorem4.bound"].note
     assert found["theorem2.reduces"].measured is True and found["theorem4.partition"].measured is True
     less = nothing.assign(alike=("setting", [4, 4]))
     even = service.where(service.coordinators == "one", 700.0)
-    found = {one.id.removeprefix("dsfq."): one for one in theorems.theorem_findings(search, less, even)}
+    found = {
+        one.id.removeprefix("dsfq."): one
+        for one in theorems.theorem_findings(search, less, even, many_coordinators([60]))
+    }
     assert found["theorem2.reduces"].measured is False and found["theorem4.partition"].measured is False
 
 

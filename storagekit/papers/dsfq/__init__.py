@@ -18,6 +18,7 @@ from storagekit.papers.dsfq.examples import example_findings as example_findings
 from storagekit.papers.dsfq.fewest import counterexample as counterexample
 from storagekit.papers.dsfq.fluctuating import by_second as by_second
 from storagekit.papers.dsfq.fluctuating import fig13 as fig13
+from storagekit.papers.dsfq.fluctuating import fig13_depths as fig13_depths
 from storagekit.papers.dsfq.fluctuating import fig13_findings as fig13_findings
 from storagekit.papers.dsfq.fluctuating import fig14 as fig14
 from storagekit.papers.dsfq.fluctuating import fig14_findings as fig14_findings
@@ -44,6 +45,9 @@ from storagekit.papers.dsfq.sharing import theorem3_findings as theorem3_finding
 from storagekit.papers.dsfq.theorems import partition as partition
 from storagekit.papers.dsfq.theorems import reduces as reduces
 from storagekit.papers.dsfq.theorems import theorem_findings as theorem_findings
+from storagekit.papers.dsfq.virtual import equation5 as equation5
+from storagekit.papers.dsfq.virtual import equation5_findings as equation5_findings
+from storagekit.papers.dsfq.virtual import many_coordinators as many_coordinators
 
 if TYPE_CHECKING:
     from storagekit.papers.dsfq import draw as draw

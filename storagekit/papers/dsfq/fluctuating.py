@@ -1,13 +1,14 @@
 """Loads that change in time: figures 13 and 14 (section 4.4), and what they show beside the paper's claims."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
 from storagekit.engine import Scenario
 from storagekit.metrics import Measurement, interval, windows, with_interval
-from storagekit.papers.dsfq.bricks import NAMES, QUICK, Asking, ShareEffort, shared_bricks
+from storagekit.papers.dsfq.bricks import DEPTH, NAMES, QUICK, Asking, ShareEffort, shared_bricks
 from storagekit.papers.dsfq.sharing import EQUAL, MINIMUM
 from storagekit.queue import AbstractDelay, Everything, Hybrid
 from storagekit.workload import AbstractCount, OnOff, Sinusoid
@@ -16,6 +17,8 @@ A, B, C, D, E = range(5)
 F, G, H = range(3)
 # figure 13: threads of f and g each on A, and of g and of h on B; h is on as long as it is off
 THREADS, ON_B, TURN = (20, 30), 10, 10.0
+# values of D, which the paper does not give
+DEPTHS = (4, 8, 16, 32)
 # seconds of a window, and periods at the start that are left out
 WINDOW, SETTLING = 0.25, 1
 # Figure 14: seconds of a period of each stream's threads on each of its bricks, which differ and are not given.
@@ -39,22 +42,67 @@ SHUT_OUT, BACKLOGGED = MINIMUM, 0.95
 FOLLOWS, FAR, MOSTLY = 0.5**0.5, 3 * EQUAL, 0.9
 
 
-def fig13(effort: ShareEffort = QUICK, *, threads: Sequence[int] = THREADS) -> xr.Dataset:
-    """Totals of f, on A, g, on A and B, and h, on and off on B, equal weights (figure 13), by `threads` of f and g each on A.
+def fig13(effort: ShareEffort = QUICK, *, threads: Sequence[int] = THREADS, depth: int = DEPTH) -> xr.Dataset:
+    """Return the totals of f, on A, g, on A and B, and h, on and off on B, with equal weights (figure 13).
 
-    `total`, bytes a second, over `threads`, `seed`, `time`, seconds since h came on, and `stream`: means over its turns. The
-    depth of the fair queue, which the caption gives, follows from the threads; D of the bricks stays as it is.
+    Parameters
+    ----------
+    effort : ShareEffort
+        Number and length of the runs.
+    threads : sequence of int
+        Threads of f, and of g, on A. The depth of the fair queue, which the caption gives, follows from them.
+    depth : int
+        D of the bricks, which the paper does not give.
+
+    Returns
+    -------
+    Dataset
+        `total`, bytes a second, over `threads`, `seed`, `time`, seconds since h came on, and `stream`: means over the turns
+        of h.
     """
+    data = _turns(effort, threads, [depth]).sel(depth=depth, drop=True)
+    return data.assign_attrs(paper="dsfq", exhibit="dsfq.fig13")
 
-    def build(threads: int) -> Scenario:
+
+def fig13_depths(effort: ShareEffort = QUICK, *, depths: Sequence[int] = DEPTHS, seeds: int = 4) -> xr.Dataset:
+    """Return the time by which f follows g in figure 13, against D of the bricks.
+
+    Parameters
+    ----------
+    effort : ShareEffort
+        Length of the runs, and the first seed.
+    depths : sequence of int
+        Values of D.
+    seeds : int
+        Number of runs.
+
+    Returns
+    -------
+    Dataset
+        `lag`, seconds, over `depth` and `seed`: between the moments at which g's and f's totals have fallen halfway.
+    """
+    data = _turns(replace(effort, seeds=seeds), THREADS, depths)
+    return (
+        _lag(data.total)
+        .mean("threads")
+        .to_dataset(name="lag")
+        .assign_attrs(data.attrs, paper="dsfq", exhibit="dsfq.fig13_depths")
+    )
+
+
+def _turns(effort: ShareEffort, threads: Sequence[int], depths: Sequence[int]) -> xr.Dataset:
+    """Return the totals of figure 13 over `threads`, `depth`, `seed`, `time` and `stream`."""
+
+    def build(threads: int, depth: int) -> Scenario:
         most = max(THREADS)
         asking = [Asking(F, (A,), threads, most), Asking(G, (A,), threads, most), Asking(G, (B,), ON_B, ON_B)]
-        return shared_bricks([*asking, Asking(H, (B,), OnOff(ON_B, TURN, TURN), ON_B)], weights=(1, 1, 1))
+        asking.append(Asking(H, (B,), OnOff(ON_B, TURN, TURN), ON_B))
+        return shared_bricks(asking, weights=(1, 1, 1), depth=depth)
 
     turns = SETTLING + max(2, round(effort.seconds / (2 * TURN)))
     data = windows(
         build,
-        {"threads": list(threads)},
+        {"threads": list(threads), "depth": list(depths)},
         seconds=turns * 2 * TURN,
         window=WINDOW,
         seeds=effort.seed_list,
@@ -62,10 +110,10 @@ def fig13(effort: ShareEffort = QUICK, *, threads: Sequence[int] = THREADS) -> x
     )
     whole = data.service.sum("brick").sel(window=slice(SETTLING * 2 * TURN, None))
     folded = whole.assign_coords(window=whole.window % (2 * TURN)).groupby("window").mean()
-    folded = folded.rename(window="time").transpose("threads", "seed", "time", "stream")
+    folded = folded.rename(window="time").transpose("threads", "depth", "seed", "time", "stream")
     told = folded.to_dataset(name="total").assign_coords(stream=list(NAMES))
     told.total.attrs = {"units": "B/s", "long_name": "throughput of all bricks"}
-    return told.assign_attrs(data.attrs | {"paper": "dsfq", "exhibit": "dsfq.fig13"})
+    return told.assign_attrs(data.attrs)
 
 
 def fig14(effort: ShareEffort = QUICK, *, policies: Sequence[str] = tuple(POLICIES)) -> xr.Dataset:
@@ -97,12 +145,9 @@ def smoothed(data: xr.Dataset) -> xr.Dataset:
     return total.to_dataset(name="total").assign_attrs(data.attrs, smoothed=float(SMOOTH))
 
 
-def fig13_findings(data: xr.Dataset) -> list[Measurement]:
-    """The claims of figure 13. data: of `fig13`."""
-    f, g = data.total.sel(stream="f"), data.total.sel(stream="g")
-    level = {
-        name: data.total.sel(time=slice(*span)).mean("time") for name, span in {"on": (5, 10), "off": (15, 20)}.items()
-    }
+def fig13_findings(data: xr.Dataset, depths: xr.Dataset | None = None) -> list[Measurement]:
+    """Judge figure 13. data: of `fig13`. depths: of `fig13_depths`."""
+    g, level = data.total.sel(stream="g"), _levels(data.total)
     apart = {name: (one.sel(stream="g") / one.sel(stream="f") - 1).mean("seed") for name, one in level.items()}
     widest = max(float(abs(one).max()) for one in apart.values())
     told = "; ".join(
@@ -110,8 +155,7 @@ def fig13_findings(data: xr.Dataset) -> list[Measurement]:
         for name, one in apart.items()
         for threads in data.threads.values.tolist()
     )
-    lag = _halfway(f, level, "f") - _halfway(g, level, "g")
-    lagging = interval(lag.mean("threads").to_dataset(name="lag"))["lag"]
+    lagging = interval(_lag(data.total).mean("threads").to_dataset(name="lag"))["lag"]
     deep = {threads: _undershoot(g.sel(threads=threads), level, threads) for threads in data.threads.values.tolist()}
     few, many = (deep[threads] for threads in (min(deep), max(deep)))
     deeper = interval((many - few).to_dataset(name="deeper"))["deeper"]
@@ -123,7 +167,9 @@ def fig13_findings(data: xr.Dataset) -> list[Measurement]:
         with_interval(
             "dsfq.fig13.follows",
             lagging,
-            "between the moments at which g's and f's totals are halfway down, h coming on",
+            "It is the time between the moments at which g's and f's totals have fallen halfway after h came on. "
+            f"The requests of g that the bricks already hold are not delayed; D is {DEPTH}, which the paper does not give"
+            f"{_by_depth(depths)}.",
         ),
         Measurement(
             "dsfq.fig13.sharper",
@@ -132,6 +178,26 @@ def fig13_findings(data: xr.Dataset) -> list[Measurement]:
             f"it lacks in the first 5 s, MB: {lost}",
         ),
     ]
+
+
+def _levels(total: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Return the totals at which streams settle while h is on and while it is off."""
+    return {name: total.sel(time=slice(*span)).mean("time") for name, span in {"on": (5, 10), "off": (15, 20)}.items()}
+
+
+def _lag(total: xr.DataArray) -> xr.DataArray:
+    """Return the seconds between the moments at which g's and f's totals have fallen halfway after h came on."""
+    level = _levels(total)
+    f, g = (_halfway(total.sel(stream=name), level, name) for name in ("f", "g"))
+    return f - g
+
+
+def _by_depth(depths: xr.Dataset | None) -> str:
+    """Return a clause on the lag by D."""
+    if depths is None:
+        return ""
+    told = ", ".join(f"{float(one):.2f} s with {int(one.depth)}" for one in depths.lag.mean("seed"))
+    return f"; it decides: {told}"
 
 
 def fig14_findings(data: xr.Dataset) -> list[Measurement]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import altair as alt
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, from_zero, ribbons, upright
+from storagekit.charts.marks import Layered, Side, from_zero, lines, ribbons, upright
 from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.papers.dsfq.draw.palette import RATE, STREAMS, TO_MB
@@ -39,6 +39,29 @@ def fig13(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
         "Figure 13: h comes and goes on B, and f follows g",
         f"once totals are level f's is {on:.2f} of g's while h is on, {off:.2f} while it is off",
         f"h comes on at 0 s and goes at {half:g} s; means over turns, a second at a time; weights 1:1:1; {BANDS}",
+    )
+
+
+def fig13_depths(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
+    """The time by which f follows g against D. summary: of `fig13_depths`, over `statistic`."""
+    said = paper["dsfq.fig13.follows"]
+    lag = summary.lag.expand_dims(stream=["f"])
+    at = Side(
+        "D, requests in the disks of a brick",
+        1.0,
+        alt.Scale(type="log", base=2, nice=False, padding=10),
+        alt.Axis(values=summary.depth.values.tolist()),
+    )
+    top = from_zero(max(float(lag.max()), said))
+    drawn = lines(lag, "depth", "stream", {"f": STREAMS["f"]}, (at, Side("f follows g after (s)", scale=top)), "Stream")
+    rule = alt.Chart(alt.Data(values=[{"said": said, "paper": f"paper: {said:g} s"}])).encode(y="said:Q")
+    layers = [rule.mark_rule(strokeDash=[2, 3]), rule.mark_text(align="right", dy=-6, x=PANEL).encode(text="paper:N")]
+    mean = summary.lag.sel(statistic="mean")
+    return finished(
+        alt.layer(drawn, *layers).properties(width=PANEL, height=TALL),
+        "Figure 13: how soon f follows, against D",
+        f"{float(mean[0]):.2f} s with D = {int(mean.depth[0])}, {float(mean[-1]):.2f} s with D = {int(mean.depth[-1])}",
+        f"time between the moments at which the totals of g and f have fallen halfway after h came on; {BANDS.replace('bands', 'whiskers')}",
     )
 
 

@@ -1,0 +1,57 @@
+"""Equation 5 beside broadcast, and theorem 4 with unit costs, drawn."""
+
+import altair as alt
+import pandas as pd
+import xarray as xr
+
+from storagekit.charts.theme import HEIGHT, finished
+from storagekit.papers.dsfq.draw.palette import BLUE, ORANGE
+
+
+def equation5(data: xr.Dataset) -> alt.TopLevelMixin:
+    """Time until a stream that was away is served. data: of `equation5`."""
+    rows = data.wait.to_dataframe().reset_index()
+    base = alt.Chart(rows).encode(
+        y=alt.Y("scheme:N", title=None, sort=None, axis=alt.Axis(minExtent=80)),
+        x=alt.X("wait:Q", title="Time until the stream is served (s)"),
+    )
+    bars = alt.layer(
+        base.mark_bar(color=BLUE), base.mark_text(align="left", dx=4).encode(text=alt.Text("wait:Q", format=",.0f"))
+    )
+    first, last = (float(data.wait.sel(scheme=name)) for name in data.scheme.values)
+    return finished(
+        bars.properties(width=560, height=80),
+        "Equation 5 is not equivalent to broadcast",
+        f"served after {first:g} s with equation 5, and after {last:g} s if every request is sent to all bricks",
+        f"the stream was away for {data.attrs['away']} s and then sent {data.attrs['batch']} requests to other bricks at "
+        "once; the other stream is always backlogged; all costs are 1",
+    )
+
+
+def many_coordinators(data: xr.Dataset) -> alt.TopLevelMixin:
+    """Unfairness against the number of coordinators, and the bound under each reading. data: of `many_coordinators`."""
+    rows = data.unfairness.to_dataframe().reset_index()
+    points = (
+        alt.Chart(rows)
+        .mark_line(point=True, color=BLUE)
+        .encode(
+            x=alt.X("coordinators:Q", title="Coordinators of the stream"),
+            y=alt.Y("unfairness:Q", title="Difference of service (cost)"),
+        )
+    )
+    bounds = data.bound.to_dataframe().reset_index()
+    bounds["said"] = [f"bound, D_SFQ: {reading}" for reading in bounds["reading"]]
+    rules = alt.Chart(bounds).mark_rule(color=ORANGE, strokeDash=[5, 4]).encode(y="bound:Q")
+    words = (
+        alt.Chart(bounds)
+        .mark_text(align="left", baseline="bottom", dx=4, dy=-2)
+        .encode(y="bound:Q", x=alt.value(0), text="said:N")
+    )
+    broken = int(pd.Series(rows["unfairness"]).gt(float(data.bound.max())).sum())
+    return finished(
+        alt.layer(rules, words, points).properties(width=560, height=HEIGHT),
+        "Theorem 4 with unit costs",
+        f"the difference exceeds the bound under every reading of D_SFQ at {broken} of {len(rows)} numbers of coordinators",
+        "each coordinator sends one request to another brick that no request to this brick has reported yet; two requests of "
+        "each stream wait, and D is 1",
+    )

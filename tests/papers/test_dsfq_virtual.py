@@ -1,0 +1,61 @@
+"""Equation 5 beside broadcast, and theorem 4 with unit costs: timelines worked by hand."""
+
+import numpy as np
+import pytest
+from helpers import assert_refused, assert_told
+
+from storagekit.papers import dsfq
+from storagekit.papers.dsfq import draw
+from storagekit.papers.dsfq.virtual import Arrival, F, G, equation5, many_coordinators, served
+
+
+def test_requests_are_served_in_the_order_of_their_start_tags():
+    """f at 0 with tags 0 and 1, g at 0 with tags 0 and 1, f at 1.5 with a delay of 3: its tag is 5, behind two of g
+    that come at 2 with tags 2 and 3."""
+    arrivals = [
+        Arrival(0, F), Arrival(0, F), Arrival(0, G), Arrival(0, G), Arrival(1.5, F, delay=3), Arrival(2, G), Arrival(2, G),
+    ]  # fmt: skip
+    assert served(arrivals) == [0, 2, 1, 3, 6, 4, 5]
+
+
+def test_virtual_requests_take_no_time_and_move_the_tag():
+    arrivals = [Arrival(0, F, virtual=True), Arrival(0, F, virtual=True), Arrival(0, F), Arrival(0, G), Arrival(0, G)]
+    begins = served(arrivals)
+    assert np.isnan(begins[:2]).all() and begins[2:] == [2, 0, 1]
+
+
+def test_equation_5_is_broadcast_only_for_a_stream_that_was_not_away():
+    """Away for 200 s the finish tag is 1, and the virtual time 198: equation 5 gives 201, broadcast 198 + 200. A stream
+    that has been away for 1 s has lost nothing."""
+    away = equation5()
+    assert away.wait.values.tolist() == [2, 199] and away.wait.attrs["units"] == "s"
+    short = equation5(batch=5, away=1)
+    assert float(short.wait[0]) == float(short.wait[1])
+    [row] = dsfq.equation5_findings(away)
+    assert row.measured is False and "2 s under equation 5" in row.note
+    [row] = dsfq.equation5_findings(short)
+    assert row.measured is True
+
+
+def test_many_coordinators_exceed_the_bound_under_every_reading():
+    """Equation 8 with D = 1, N = 2 and 1, batches of 2 and 1, unit costs: 6 D_SFQ + 8, and D_SFQ is 2, 4 or 5."""
+    data = many_coordinators([1, 60])
+    assert data.bound.values.tolist() == [20, 32, 38]
+    assert data.unfairness.values.tolist() == [1, 60]
+
+
+def test_the_charts_say_what_they_show():
+    for chart in (draw.equation5(equation5()), draw.many_coordinators(many_coordinators())):
+        assert_told(chart.to_dict())
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: equation5(batch=0), "requests to other bricks 0"),
+        (lambda: equation5(away=0), "seconds away 0"),
+        (lambda: many_coordinators([0]), "coordinators 0"),
+    ],
+)
+def test_impossible_numbers_are_refused(build, says):
+    assert_refused(build, says)
