@@ -150,7 +150,7 @@ def html_table(rows: Sequence[Row], says: Mapping[str, str], links: Mapping[str,
 
 
 def _html_row(row: Row, says: str, links: str) -> str:
-    note = f"{row.note}; tried: {row.tried}" if row.tried else row.note
+    note = f"{row.note} Tried: {row.tried}" if row.tried else row.note
     cells_of = _cells(row) | {"note": note}
     told = {name: escape(_in_words(cells_of, name)) for name in cells_of}
     # a statement's verdict says what true and false would

@@ -105,10 +105,11 @@ def _closest(name: str, known: set[str]) -> str:
 
 def _row(claim: Claim, found: Measurement | None, unmeasured: str) -> Row:
     if found is None or found.measured is None:
-        note = _joined(found.note if found else _missing(claim, unmeasured), claim)
-        return _fill(claim, None, None, "not-run", note)
+        cause = found.note if found else _missing(claim, unmeasured)
+        return _fill(claim, None, None, "not-run", _sentences(_reported(claim), cause, _doubt(claim)))
     error, verdict = judge(claim, found)
-    return _fill(claim, found, error, verdict, _joined(found.note, claim))
+    note = _sentences(_reported(claim), _found(claim, found, verdict), _judged(claim), found.note, _doubt(claim))
+    return _fill(claim, found, error, verdict, note)
 
 
 def _fill(claim: Claim, found: Measurement | None, error: float | None, verdict: str, note: str) -> Row:
@@ -140,14 +141,46 @@ def _missing(claim: Claim, unmeasured: str) -> str:
     return unmeasured or "not measured in this release"
 
 
-def _joined(note: str, claim: Claim) -> str:
+def _sentences(*parts: str) -> str:
+    """Return the parts that are not empty, each as a sentence."""
+    told = []
+    for part in filter(None, parts):
+        word = part.split(maxsplit=1)[0]
+        # names of streams, units and numbers stay as they are
+        first = part[0].upper() if word.isalpha() and word.islower() and len(word) > 2 else part[0]
+        told.append(first + part[1:] + ("" if part.endswith(".") else "."))
+    return " ".join(told)
+
+
+def _reported(claim: Claim) -> str:
+    """Return what the paper reports, in words."""
+    who = "This project checks" if claim.rests == "ours" else "The paper reports"
+    expected = claim.expected
+    if expected is None:
+        return f"{who}: {claim.says or claim.id}"
+    ends = expected if isinstance(expected, tuple) else (expected,)
+    value = f"{' to '.join(f'{one:g}' for one in ends)} {claim.unit}".strip()
+    return f"{who}: {claim.says}, {value}" if claim.says else f"{who}: {value}"
+
+
+def _found(claim: Claim, found: Measurement, verdict: str) -> str:
+    """Return what was measured, in words."""
+    if isinstance(found.measured, bool) or found.measured is None:
+        return "Measured: it holds" if verdict == "holds" else "Measured: it does not hold"
+    limits = "" if found.low is None or found.high is None else f" ({found.low:.4g} to {found.high:.4g})"
+    return f"Measured: {found.measured:.4g} {claim.unit}".strip() + limits
+
+
+def _judged(claim: Claim) -> str:
+    """Return by what a number is judged, if not by itself."""
     excess = f"judged by its excess over {claim.beyond:g}" if claim.beyond else ""
-    rows = (
-        ""
-        if claim.among is None
-        else f"judged by the range of the paper's rows, {claim.among[0]:g} to {claim.among[1]:g}"
-    )
-    return "; ".join(part for part in (note, excess, rows, claim.doubt and f"in doubt: {claim.doubt}") if part)
+    among = claim.among
+    rows = "" if among is None else f"judged by the range of the paper's rows, {among[0]:g} to {among[1]:g}"
+    return "; ".join(filter(None, (excess, rows)))
+
+
+def _doubt(claim: Claim) -> str:
+    return f"The paper leaves open: {claim.doubt}" if claim.doubt else ""
 
 
 def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:

@@ -89,10 +89,10 @@ def test_a_claim_without_measurement_says_why():
     claims = [claim(1.0, name="x.a.b", needs="trace:SAP"), claim(1.0, name="x.a.c", doubt="odd")]
     trace, later = score(claims, [])
     assert (trace.verdict, later.verdict) == ("not-run", "not-run")
-    assert trace.note == "needs a trace that is not public: SAP"
-    assert later.note == "not measured in this release; in doubt: odd"
+    assert trace.note == "The paper reports: 1 ms. Needs a trace that is not public: SAP."
+    assert later.note == "The paper reports: 1 ms. Not measured in this release. The paper leaves open: odd."
     (told,) = score(claims[:1], [Measurement("x.a.b", None, note="the drive is too small")])
-    assert (told.verdict, told.note, told.basis) == ("not-run", "the drive is too small", "")
+    assert (told.verdict, told.note, told.basis) == ("not-run", "The paper reports: 1 ms. The drive is too small.", "")
 
 
 def test_scalars_of_numpy_are_numbers():
@@ -220,7 +220,12 @@ def test_files_say_what_the_rows_say(tmp_path):
     assert list(read[0]) == list(COLUMNS)
     assert len(read) == len(rows) == len(load_claims("dsptf"))
     gain = next(row for row in read if row["id"] == "dsptf.table1.gain")
-    assert gain["note"] == 'a "quoted", noted thing'
+    assert gain["note"] == (
+        'The paper reports: D-SPTF over hashing and LARD, 1.4. Measured: 1.41 (1.39 to 1.43). a "quoted", noted thing.'
+    )
+    assert next(row["note"] for row in read if row["id"] == "dsptf.fig5.growing") == (
+        "The paper reports: the gain grows with the number of replicas. Measured: it holds."
+    )
     assert float(gain["error"]) == pytest.approx(0.01 / 1.4)
     assert (gain["measured"], gain["low"], gain["verdict"]) == ("1.41", "1.39", "match")
     assert next(r["expected"] for r in read if r["id"] == "dsptf.fig5.gain_3") == "1.12 to 1.27"
@@ -235,7 +240,7 @@ def test_what_was_tried_is_told_of_claims_that_are_not_met(measured, told):
     tried = dataclasses.replace(claim(10.0), tried="all of <it>")
     rows = score([tried], [Measurement("x.a.b", measured, note="a note")] if measured else [])
     assert rows[0].tried == told
-    assert ("a note; tried: all of &lt;it&gt;" in html_table(rows, {})) is bool(told)
+    assert ("a note. Tried: all of &lt;it&gt;" in html_table(rows, {})) is bool(told)
 
 
 def test_the_table_is_self_contained_escapes_what_it_shows_and_says_what_a_row_is():

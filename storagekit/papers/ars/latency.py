@@ -87,14 +87,13 @@ def fig7_findings(data: xr.Dataset, busy: xr.Dataset | None = None) -> list[Meas
         Measurement(
             "ars.fig7.ars_flat",
             flat,
-            note="The paper reports that ARS works well at all latencies. Here its response time is the same at all of them. "
-            "ARS sends no messages between nodes, so that this holds by construction.",
+            note="The response time is the same at all latencies. ARS sends no messages between nodes, so that this holds by "
+            "construction.",
         ),
         Measurement(
             "ars.fig7.dsptf_rises",
             risen[DSPTF],
-            note="The paper reports that D-SPTF degrades as the latency grows. "
-            f"At {ms} ms D-SPTF takes {_points(data, DSPTF)} ms, and ARS "
+            note=f"At {ms} ms D-SPTF takes {_points(data, DSPTF)} ms, and ARS "
             f"{_points(data.isel(latency=[0]), ADAPTIVE)} ms.{loaded} "
             "Idle nodes wait two latencies before they begin, as in the original D-SPTF, because the paper does not list "
             f"this among its differences; if they begin at once, D-SPTF takes {_points(data, AT_ONCE)} ms.",

@@ -158,9 +158,8 @@ def algorithm_findings(seen: xr.Dataset, moved: xr.Dataset) -> list[Measurement]
             "ars.algorithm.sticky",
             1 - strayed / covered,
             basis="analytic",
-            note="The paper reports that a block is served by the same node with high probability while the region of the "
-            f"node covers its offset. Measured is a fraction of {1 - strayed / covered:.3f} of such keys ({covered:.1%} of "
-            "all). The others had found no node at their first offset, to which another node has grown since. "
+            note=f"Of all keys {covered:.1%} have an offset that their node still covers. Those of "
+            "them that move had found no node at their first offset, to which another node has grown since. "
             f"{ratio:.2f} times as many keys move as have to; {float(moved.afresh.mean()):.0%} of all move if the interval "
             "is built again.",
         ),

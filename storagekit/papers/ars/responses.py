@@ -163,30 +163,28 @@ def fig4_findings(data: xr.Dataset, busy: xr.Dataset) -> list[Measurement]:
         Measurement(
             "ars.fig4.near_central",
             close(order),
-            note="The paper reports that ARS performs closely to the centralized protocol in most cases. "
-            f"Measured are {shown(order, 'volume')} of its response time; close means at most {1 + CLOSE:g}.{idle} "
-            f"Hardly any request waits, so that the centralized protocol sends all reads to the fastest node, and ARS, whose "
-            f"shares follow the performance of nodes, does not. {appears(busy)}{_heads_known(response, 'volume')}",
+            note=f"ARS takes {shown(order, 'volume')} times as long as the centralized protocol; close means at most "
+            f"{1 + CLOSE:g}.{idle} Hardly any request waits, so that the centralized protocol sends all reads to the "
+            "fastest node, and ARS, whose shares follow the performance of nodes, does not. "
+            f"{appears(busy)}{_heads_known(response, 'volume')}",
         ),
         Measurement(
             "ars.fig4.random_worst",
             all(ahead(response, name, RANDOMIZED) for name in others),
-            note="The paper reports that the randomized protocol performs worst. Measured are, in ms on both volumes, "
-            f"{milliseconds(response.sel(volume='both'))}.",
+            note=f"Mean response times on both volumes, in ms: {milliseconds(response.sel(volume='both'))}.",
         ),
         Measurement(
             "ars.fig4.dsptf_replicated",
             close(dsptf) and ahead(replicated, DSPTF, ADAPTIVE),
-            note="The paper reports that D-SPTF is nearly ideal and outperforms ARS on replicated data. Measured are, in ms, "
-            f"{milliseconds(replicated)}. Every node that holds a copy bids with the position of its head, which neither the "
-            "others nor the centralized protocol know.",
+            note=f"Mean response times, in ms: {milliseconds(replicated)}. Every node that holds a copy bids with the "
+            "position of its head, which neither the others nor the centralized protocol know.",
         ),
         Measurement(
             "ars.fig4.dsptf_coded",
             ahead(coded, ADAPTIVE, DSPTF),
-            note="The paper reports that D-SPTF falls behind ARS on coded data because messages cost too much. Measured "
-            f"are, in ms, {milliseconds(coded)}. The paper gives no cost of a message. Here a claim takes the latency of "
-            f"the network, and the first two of four nodes serve. The last figure adds {MESSAGE / MS:g} ms for each message.",
+            note=f"Mean response times, in ms: {milliseconds(coded)}. The paper gives the cost of messages as the "
+            "reason, but no figure. Here a claim takes the latency of the network, and the first two of four nodes serve. "
+            f"The last figure adds {MESSAGE / MS:g} ms for each message.",
         ),
     ]
 
@@ -249,15 +247,14 @@ def fig5_findings(data: xr.Dataset, wrapped: xr.Dataset | None = None) -> list[M
             "ars.fig5.near_central",
             close(order),
             basis=data.attrs["basis"],
-            note="The paper reports that ARS performs comparably to the centralized protocol. Measured are "
-            f"{shown(order, 'trace')} of its response time; comparable means at most {1 + CLOSE:g}. {source}{elsewhere}"
+            note=f"ARS takes {shown(order, 'trace')} times as long as the centralized protocol; comparable means at most "
+            f"{1 + CLOSE:g}. {source}{elsewhere}"
             f"{_heads_known(data.response, 'trace')}",
         ),
         Measurement(
             "ars.fig5.same_pattern",
             not unlike and bool(four.notnull().all()),
             basis=data.attrs["basis"],
-            note="The paper reports that the synthetic traces match the pattern of Financial. From the fastest, "
-            f"the protocols are {words}.{apart} {source}",
+            note=f"From the fastest, the protocols are {words}.{apart} {source}",
         ),
     ]

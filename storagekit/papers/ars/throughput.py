@@ -219,15 +219,13 @@ def fig6_findings(
         Measurement(
             "ars.fig6.near_central",
             near,
-            note="The paper reports that ARS and D-SPTF achieve similar performance to the centralized protocol. "
-            f"Measured are {_beside_central(rate)} of its throughput (requests a second, {rates}); close means within "
-            f"{CLOSE:.0%} on either side.{heads} {WHY_ARS}{_interpreted(readings)}",
+            note=f"The throughput over that of the centralized protocol is {_beside_central(rate)} (requests a second, "
+            f"{rates}); close means within {CLOSE:.0%} on either side.{heads} {WHY_ARS}{_interpreted(readings)}",
         ),
         Measurement(
             "ars.fig6.dsptf_ahead",
             bool((over.sel(statistic="low") > 1).all()) and bool((over.sel(statistic="mean") <= 1 + CLOSE).all()),
-            note="The paper reports that D-SPTF achieves slightly better throughput than ARS. "
-            f"Measured are {shown(over, 'mix')} of the throughput of ARS; slightly means by at most {CLOSE:.0%}, which was "
+            note=f"The throughput over that of ARS is {shown(over, 'mix')}; slightly means by at most {CLOSE:.0%}, which was "
             f"chosen after the first measurement. {WHY_AHEAD}{_by_buffer(buffered)}",
         ),
     ]

@@ -11,7 +11,7 @@ from storagekit.charts.theme import finished
 from storagekit.papers.dsfq.draw.palette import RATE, STREAMS, TO_MB
 
 PANEL, TALL = 330, 180
-BANDS = "bands: 95% intervals over runs"
+BANDS, WHISKERS = (f"{what}: 95% intervals over runs" for what in ("bands", "whiskers"))
 
 
 def fig13(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
@@ -61,7 +61,7 @@ def fig13_depths(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLeve
         alt.layer(drawn, *layers).properties(width=PANEL, height=TALL),
         "Figure 13: how soon f follows, against D",
         f"{float(mean[0]):.2f} s with D = {int(mean.depth[0])}, {float(mean[-1]):.2f} s with D = {int(mean.depth[-1])}",
-        f"time between the moments at which the totals of g and f have fallen halfway after h came on; {BANDS.replace('bands', 'whiskers')}",
+        f"time between the moments at which the totals of g and f have fallen halfway after h came on; {WHISKERS}",
     )
 
 
