@@ -180,8 +180,8 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
             "srarray.delayed_writes.table",
             late,
             holds=bounded and filling < (1 + REPLICAS) / 2 and late > 1 - 1 / REPLICAS,
-            note=f"{filling:.2f} replicas are written for each write until the table of {table:,} entries is full; soon after, "
-            f"{late:.1%} of the accesses write delayed copies, which compete with the writes. The table has at most "
+            note=f"{filling:.2f} replicas are written for each write until the table of {table:,} entries is full; soon "
+            f"after, {late:.1%} of the accesses write delayed copies, which compete with the writes. The table has at most "
             f"{most_full:,.0f} entries; by size of smaller tables {most}.",
         ),
         Measurement(
