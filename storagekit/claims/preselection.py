@@ -2,7 +2,7 @@
 
 A client sends a request to all nodes that hold it. A drive chooses its next part a while before it falls free and tells
 the others at once, with its bid, how long it will take; it serves the part unless, by the time it falls free, as many better
-bids as the data needs parts have reached it. An idle drive has nobody to wait for and begins at once.
+bids as the data needs parts have reached it. What an idle drive does the paper does not say; see `Preselection.waits`.
 """
 
 from typing import NamedTuple
@@ -54,8 +54,9 @@ class Preselection(AbstractClaims):
     default twice the latency, so that it hears of what the others have chosen by then (ars: some time before). The bid is
     the time of the access. A claim that arrives once its hearer has begun comes too late, and the part is served in vain. A
     drive that has heard of enough claims leaves the request alone; of equal bids the lower part's counts as better.
-    waits: 1 if an idle drive waits as long before it begins as others choose ahead, so that it is never too late for a claim
-    to reach it (as in dsptf, section 3); 0 if it begins at once.
+    waits: what an idle drive does. 0: it begins at once. 1: it waits as long before it begins as others choose ahead, so that
+    no claim reaches it too late. 2: it waits as long, but at most the time for which the request would wait for the platter,
+    which delays nothing (dsptf, section 3.1).
     """
 
     latency: Float[AnyArray, "..."]
@@ -73,7 +74,7 @@ class Preselection(AbstractClaims):
         for label, time in (("network latency", self.latency), ("time to choose ahead", self.ahead)):
             SPAN.each(label, time)
             require_seconds(label, time, "latency")
-        require((self.waits == 0) | (self.waits == 1), "waits", self.waits, "0 or 1")
+        require((self.waits >= 0) & (self.waits <= 2), "waits", self.waits, "0, 1 or 2")
 
     @property
     def lead(self):
@@ -88,7 +89,10 @@ class Preselection(AbstractClaims):
         return True
 
     def begins(self, free):
-        return jnp.maximum(free, jnp.where(self.waits != 0, self.ahead, 0.0))
+        return jnp.maximum(free, jnp.where(self.waits == 1, self.ahead, 0.0))
+
+    def issues(self, begins, rotation):
+        return jnp.where(self.waits == 2, jnp.maximum(begins, jnp.minimum(self.ahead, begins + rotation)), begins)
 
     def init(self, sizes: Sizes) -> Bids:
         never = jnp.full((sizes.parts, sizes.slots, *sizes.lanes), jnp.inf, jnp.float32)

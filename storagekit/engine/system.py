@@ -139,7 +139,7 @@ class System(eqx.Module):
         self.claims.check(int(np.max(self.placement.needed)))
         self.cache.check(used, self.bricks.most)
         self.condition.check(int(self.bricks.of(whole(used - 1))) + 1, int(np.min(self.placement.spare)))
-        if self.condition.stops and self.write.leaves:
+        if self.condition.stops and (self.write.leaves or self.write.over_when_answered):
             raise InputError("bricks that stop under delayed writes: not modelled; write all copies at once")
         self._check_buffer()
         policy, layout = type(self.write).__name__, type(self.placement).__name__

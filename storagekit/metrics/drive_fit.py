@@ -130,6 +130,7 @@ def _drive(start: Drive, arm: ArmFit, revolution: float, guess: np.ndarray) -> D
         overhead=overhead,
         name=f"{start.name}, as measured",
         grain=start.grain,
+        settles_on_switch=start.settles_on_switch,
     )
 
 

@@ -53,7 +53,9 @@ class Node:
     -----
     A serial node is simulated as one drive of its kind. Before each access an arm stands where its own last access ended.
     If addresses are independent and uniform over the disks, that location is independent of the target, so that the arm of
-    the last access of any disk has the same distribution as the arm of the disk in question. A write on a serial RAID 5
+    the last access of any disk has the same distribution as the arm of the disk in question. This holds where requests are
+    chosen without regard to positions; where they compete by position (bids, shortest access first) all candidates of a node
+    share one arm, and it is an approximation. A write on a serial RAID 5
     takes one revolution more, as on any RAID 5; the disk with the parity works at the same time and is assumed to take no
     longer.
     """

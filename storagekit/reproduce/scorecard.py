@@ -180,7 +180,7 @@ def _judged(claim: Claim) -> str:
 
 
 def _doubt(claim: Claim) -> str:
-    return f"The paper leaves open: {claim.doubt}" if claim.doubt else ""
+    return f"Note: {claim.doubt}" if claim.doubt else ""
 
 
 def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:

@@ -201,7 +201,10 @@ class Background(AbstractWrite):
         def moved(copies: Copies) -> Bool[Array, "row *lanes"]:
             return copies.order <= private.moved
 
-        return private.backlog.later(which, needed, bound, price, placement, foreground=moved, rank="order")
+        def order(copies: Copies) -> Int[Array, "row *lanes"]:
+            return copies.order
+
+        return private.backlog.later(which, needed, bound, price, placement, foreground=moved, rank=order)
 
     def sweep(
         self, placement: AbstractPlacement, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]

@@ -63,7 +63,7 @@ class Backlog(NamedTuple):
         placement: AbstractPlacement,
         *,
         foreground: Callable[[Any], Bool[Array, "*row"]],
-        rank: str,
+        rank: Callable[[Any], Int[Array, "*row"]],
     ) -> Later:
         """Return the part that drive `which` writes next, where it is `needed`.
 
@@ -82,8 +82,8 @@ class Backlog(NamedTuple):
         foreground : callable
             Returns for rows whether they compete with requests: the row of lowest cost is taken if that is below `bound`.
             If no request waits and no such row exists, the first row in the order of `rank` is taken.
-        rank : str
-            The field of a row that gives its order.
+        rank : callable
+            Returns for rows their rank.
         """
 
         def look(best, row, number, there):
@@ -94,7 +94,7 @@ class Backlog(NamedTuple):
             born = row.born.since(self.now)
             competes = there & foreground(row)
             index, lowest = cheapest(jnp.where(competes, price(row.place, born, part, usable), jnp.inf))
-            eldest, order = first_min(jnp.where(there, getattr(row, rank), MOST_WHOLE))
+            eldest, order = first_min(jnp.where(there, rank(row), MOST_WHOLE))
             numbers = number + jnp.zeros_like(part)
             sooner, older = lowest < cost - INSTANT, order < first
             return (

@@ -15,8 +15,10 @@ class ByNumber(OneOf, AbstractWrite):
 
     def __check_init__(self):
         for member in self.members:
-            if isinstance(member, AbstractWrite) and member.leaves:
-                raise InputError(f"{type(member).__name__} writes of several: it leaves parts for later; give it alone")
+            if isinstance(member, AbstractWrite) and (member.leaves or member.settles):
+                raise InputError(
+                    f"{type(member).__name__} writes of several: not all parts are written at once; give it alone"
+                )
 
     @property
     def one_for_all(self):

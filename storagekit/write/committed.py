@@ -83,14 +83,15 @@ class Committed(AbstractWrite):
     """Write the parts that the dispatcher selects at once, and buffer the others at their nodes.
 
     A write completes when all parts that wait at drives are on disk. A drive writes from the buffer of its node when nothing
-    else waits. While a buffer is full, its parts compete with the requests that wait, and a further write is not buffered
-    there: it waits at the drive, and completes when it is on disk there too. Reads are not delayed by a full buffer.
+    else waits, first in, first out. While a buffer is full, its parts compete with the requests that wait, by the schedule,
+    and a further write is not buffered there: it waits at the drive, and completes when it is on disk there too. Reads are
+    still admitted.
 
     Parameters
     ----------
     buffer : float, or sequence of float
         Bytes of the buffer of each node, at least 0; one number for all nodes, or one for each. The last write may exceed
-        it. The default is 2 MB, which table I of ars gives for two of its four nodes.
+        it. The default is 2 MB.
     most : int
         Writes with buffered parts for which memory is reserved. Further requests wait outside and are counted.
 
@@ -172,7 +173,9 @@ class Committed(AbstractWrite):
         brick = placement.brick_of(which)
         filled, full = pick(private.filled, brick), pick(self._full(private.filled), brick)
         needed = chooses & ((jnp.isinf(bound) & (filled > 0)) | full)
-        return private.backlog.later(which, needed, bound, price, placement, foreground=lambda row: full, rank="number")
+        return private.backlog.later(
+            which, needed, bound, price, placement, foreground=lambda row: full, rank=lambda row: row.number
+        )
 
     def taken(self, private: Buffers, moment: Taken) -> Buffers:
         return private._replace(backlog=private.backlog.taken(moment))

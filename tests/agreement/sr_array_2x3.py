@@ -103,11 +103,11 @@ def turn_to(drive: Numbers, disk: Disk, when: float, angle: float) -> float:
 
 
 def positioning(drive: Numbers, disk: Disk, now: float, copy: Copy, read: bool) -> float:
-    """Seconds until a copy's sector begins: processing, arm or head switch, settling to write, rotation."""
+    """Seconds until a copy's sector begins: processing, arm or head switch, settling to write after a seek, rotation."""
     move = drive.seek[abs(copy.cylinder - disk.cylinder)]
     if copy.head != disk.head:
         move = max(move, drive.switch)
-    if move > 0 and not read:
+    if copy.cylinder != disk.cylinder and not read:
         move += drive.settle
     move += drive.overhead
     return move + turn_to(drive, disk, now + move, copy.angle)

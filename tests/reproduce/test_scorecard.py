@@ -90,7 +90,7 @@ def test_a_claim_without_measurement_says_why():
     trace, later = score(claims, [])
     assert (trace.verdict, later.verdict) == ("not-run", "not-run")
     assert trace.note == "The paper reports: 1 ms. Needs a trace that is not public: SAP."
-    assert later.note == "The paper reports: 1 ms. Not measured in this release. The paper leaves open: odd."
+    assert later.note == "The paper reports: 1 ms. Not measured in this release. Note: odd."
     (told,) = score(claims[:1], [Measurement("x.a.b", None, note="the drive is too small")])
     assert (told.verdict, told.note, told.basis) == ("not-run", "The paper reports: 1 ms. The drive is too small.", "")
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.write import AllCopies, AtOnce, Background, ByNumber, FirstCopy, ReceivingBrick
+from storagekit.write import AllCopies, AtOnce, Background, ByNumber, Claimed, FirstCopy, ReceivingBrick
 
 MEMBERS = (AllCopies(), AtOnce(), FirstCopy(), ReceivingBrick())
 
@@ -27,7 +27,12 @@ def test_copies_are_needed_where_one_of_them_needs_them():
     ("members", "index", "says"),
     [
         (MEMBERS, 4, "policy for writes number 4 of 4: they count from 0"),
-        ((AllCopies(), Background(4)), 0, "Background writes of several: it leaves parts for later; give it alone"),
+        (
+            (AllCopies(), Background(4)),
+            0,
+            "Background writes of several: not all parts are written at once; give it alone",
+        ),
+        ((AllCopies(), Claimed()), 0, "Claimed writes of several: not all parts are written at once; give it alone"),
     ],
 )
 def test_what_cannot_be_one_of_several_is_refused(members, index, says):

@@ -374,6 +374,7 @@ STOPS = Condition(stopped(0, 10, 20))
         ),
         (lambda: refused(Claimed(), RAID5(4)), "RAID5, whose parts are neither copies nor fragments"),
         (lambda: refused(Committed(), condition=STOPS), "bricks that stop under delayed writes: not modelled"),
+        (lambda: refused(Claimed(), condition=STOPS), "bricks that stop under delayed writes: not modelled"),
     ],
 )
 def test_impossible_settings_are_refused(make, complaint):

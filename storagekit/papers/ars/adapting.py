@@ -24,6 +24,7 @@ QUICK = effort("quick")
 # who holds the data of each volume, scaled so that they fit: node 0 is full of fragments
 HELD = {"replicated": (1, 2, 3), "erasure-coded": (0, 1, 2, 3)}
 LARGEST = len(NODES) - 1
+# 71 requests a second, each for two nodes, of some 180 that four nodes serve
 LOAD = 8.0
 SLOWS, RECOVERS, SECONDS = 20.0, 50.0, 80.0
 WATCHED = 0

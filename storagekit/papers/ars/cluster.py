@@ -24,9 +24,10 @@ from storagekit.write import AbstractWrite, Claimed, Committed
 # after the other from the queue of the node and serves it (section 5), whatever the number of its disks.
 DRIVES = ("atlas10k", "ibm18es", "deskstar7k400", "cheetah4lp")
 NODES = (Node(2, serial=True), Node(9, raid5=True, serial=True), Node(1, serial=True), Node(18, serial=True))
-# Bytes of the buffer for delayed writes of each node, more than any run fills. Section 5 gives no size (those of table I are
-# of the disks, whose write-back caches are disabled), and by section 4.4 a node responds to an asynchronous write as soon as
-# the write is enqueued. `throughput.buffers` sweeps the size.
+# Bytes of the buffer for delayed writes of each node, which is flushed when the disk is idle or the buffer full (section 5).
+# Its size is not given. The only buffers of the paper are those of table I, whose write-back caches are disabled: these sizes
+# are used. `throughput.buffers` varies them, up to one that no run fills.
+BUFFERS = (2 * MB, 2 * MB, 8 * MB, 512 * KB)
 UNLIMITED = 1024.0 * GB
 # Writes with buffered parts for which memory is reserved.
 BUFFERED = 4096
@@ -142,20 +143,22 @@ def _reaches(on: Segments) -> tuple[int, ...]:
 # ---- distribution of requests (section 5) ----
 
 RANDOMIZED, ADAPTIVE, DSPTF, CENTRAL = "Randomized", "ARS", "D-SPTF", "Central"
-CENTRAL_HEADS, AT_ONCE = "Central, heads known", "D-SPTF, begins at once"
+CENTRAL_HEADS = "Central, heads known"
+WITHIN, AT_ONCE = "D-SPTF, waits for the platter", "D-SPTF, begins at once"
 # Seconds that a node takes to send a message, if messages cost time: at most the whole latency between nodes, 0.1 ms, which
 # includes the software of both sides. A claim goes to three other nodes one after the other.
 MESSAGE, OTHERS = 0.1 * MS, 3
 MESSAGES = "D-SPTF, 0.1 ms a message"
 # The centralized protocol packs bins to maximize throughput, and its knowledge is of servers and workload: queues and service
 # times, not positions of heads. The paper lists how its D-SPTF differs from the original one, in which an idle brick waits
-# two latencies; beginning at once is not in the list. The last three are other interpretations.
+# two latencies; beginning at once is not in the list. The last four are other interpretations.
 PROTOCOLS: dict[str, Callable[..., AbstractDispatch]] = {
     RANDOMIZED: lambda on=None: Randomized(),
     ADAPTIVE: lambda on=None: ARS(clients=CLIENTS),
     DSPTF: lambda on=None: Preselection(LATENCY, waits=1),
     CENTRAL: lambda on=None: Central(services(on), services(on, read=False)),
     CENTRAL_HEADS: lambda on=None: Central(services(on), services(on, read=False), exact=True),
+    WITHIN: lambda on=None: Preselection(LATENCY, waits=2),
     AT_ONCE: lambda on=None: Preselection(LATENCY),
     MESSAGES: lambda on=None: Preselection(LATENCY + OTHERS * MESSAGE, waits=1),
 }
@@ -170,12 +173,12 @@ def protocols_on(on: Segments, asked: Sequence[Row]) -> dict[str, AbstractDispat
     return {name: own[name] if name in own else PROTOCOLS[name](on) for name in names}
 
 
-def writes(dispatch: AbstractDispatch, buffer: float = UNLIMITED) -> AbstractWrite:
+def writes(dispatch: AbstractDispatch, buffers: Sequence[float] = BUFFERS) -> AbstractWrite:
     """Return the write policy: D-SPTF treats writes as reads; the others commit at the selected nodes and buffer the rest.
 
-    buffer: bytes of the buffer of each node.
+    buffers: bytes of the buffer of each node.
     """
-    return Claimed() if dispatch.claims.certain is not True else Committed(buffer, BUFFERED)
+    return Claimed() if dispatch.claims.certain is not True else Committed(tuple(buffers), BUFFERED)
 
 
 def cluster(

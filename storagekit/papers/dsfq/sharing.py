@@ -247,7 +247,7 @@ def fig12_findings(data: xr.Dataset) -> list[Measurement]:
     scaled = {limit: None if found is None else found * PAPER_BRICK / (made / MB_S) for limit, found in at.items()}
     stricter = scaled[EQUAL]
     note = (
-        f"It is the rate at which g's total is {ROUGHLY:.0%} above f's, as in figure 9, times 6 MB/s over the "
+        f"It is the rate at which g's total is {ROUGHLY:.0%} above f's, the tolerance of figure 9, times 6 MB/s over the "
         f"{made / MB_S:.2f} that A makes here"
         + ("" if stricter is None else f" ({stricter:.1f} MB/s at {EQUAL:.0%})")
         + ". The cap is ten times a request's own size, so that small requests reach it before the mean does, at 5 MB/s."

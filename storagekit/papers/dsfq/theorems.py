@@ -120,7 +120,7 @@ def _theorem4(search: xr.Dataset, unit: xr.Dataset) -> Measurement:
     repair = "the largest cost at any brick, and D_SFQ + n batches of a stream with n coordinators"
     row = _as_printed(search, "theorem4", repair)
     most = unit.isel(coordinators=-1)
-    bounds = ", ".join(f"{float(one):g} ({one.reading.values!s})" for one in unit.bound)
+    bounds = ", ".join(f"{float(one):g} ({one.reading.values!s})" for one in most.bound)
     note = (
         f"{row.note}. With all costs 1 and {int(most.coordinators)} coordinators the difference reaches "
         f"{float(most.unfairness):g}, and the bound under three readings of D_SFQ is {bounds}: no bound without the "

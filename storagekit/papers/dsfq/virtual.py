@@ -21,6 +21,8 @@ BATCH, AWAY = 200, 200
 # coordinators of the stream, and requests of each stream that wait at the brick
 COORDINATORS, WAITING = (1, 5, 10, 20, 40, 60), 2
 DEPTH = 1
+# services of the brick, so many that every coordinator sends to it again
+SERVICES = 400
 # What D_SFQ may mean in equation 8: the paper calls it the queue depth of the start-time fair queue at the brick.
 READINGS = ("requests of one stream that wait", "all requests that wait", "all requests at the brick")
 
@@ -38,29 +40,43 @@ class Arrival(NamedTuple):
 
 
 def served(arrivals: Sequence[Arrival]) -> list[float]:
-    """Return the time at which the service of each request begins, seconds; NaN for virtual requests.
+    """Return the time at which the service of each request begins, seconds.
 
-    Start tags follow equations 5 and 6. The virtual time is the start tag of the last request in service.
+    Start tags follow equations 5 and 6. The virtual time is the start tag of the last request in service. A virtual request
+    takes no time.
     """
-    begins, finish = [float("nan")] * len(arrivals), [0.0, 0.0]
-    waiting: list[tuple[float, int]] = []
+    begins = [0.0] * len(arrivals)
+    brick = _Brick()
     coming = sorted(range(len(arrivals)), key=lambda number: (arrivals[number].time, number))
-    now, virtual, at = 0.0, 0.0, 0
-    while at < len(coming) or waiting:
-        if not waiting and at < len(coming):
-            now = max(now, arrivals[coming[at]].time)
-        while at < len(coming) and arrivals[coming[at]].time <= now:
-            one = arrivals[coming[at]]
-            start = max(virtual, finish[one.stream] + one.delay)
-            finish[one.stream] = start + 1
-            if not one.virtual:
-                heapq.heappush(waiting, (start, coming[at]))
+    at = 0
+    while at < len(coming) or brick.waiting:
+        if not brick.waiting:
+            brick.now = max(brick.now, arrivals[coming[at]].time)
+        while at < len(coming) and arrivals[coming[at]].time <= brick.now:
+            brick.receive(arrivals[coming[at]], coming[at])
             at += 1
-        if waiting:
-            virtual, number = heapq.heappop(waiting)
-            begins[number] = now
-            now += 1
+        if brick.waiting:
+            number = brick.begin()
+            begins[number] = brick.now
+            brick.now += 0 if arrivals[number].virtual else 1
     return begins
+
+
+class _Brick:
+    """A brick with start-time fair queueing. now: seconds. waiting: start tag and number of each request."""
+
+    def __init__(self):
+        self.now, self.virtual, self.finish = 0.0, 0.0, [0.0, 0.0]
+        self.waiting: list[tuple[float, int]] = []
+
+    def receive(self, one: Arrival, number: int) -> None:
+        start = max(self.virtual, self.finish[one.stream] + one.delay)
+        self.finish[one.stream] = start + 1
+        heapq.heappush(self.waiting, (start, number))
+
+    def begin(self) -> int:
+        self.virtual, number = heapq.heappop(self.waiting)
+        return number
 
 
 def equation5(batch: int = BATCH, away: int = AWAY) -> xr.Dataset:
@@ -97,7 +113,7 @@ def equation5(batch: int = BATCH, away: int = AWAY) -> xr.Dataset:
         "equation 5": [first, last._replace(delay=float(batch)), *backlog],
         "broadcast": [first, *virtual, last, *backlog],
     }
-    waits = [max(np.nan_to_num(served(one)[: 1 + len(one) - len(backlog)])) - away for one in schemes.values()]
+    waits = [served(one)[len(one) - len(backlog) - 1] - away for one in schemes.values()]
     data = xr.Dataset(
         {"wait": ("scheme", waits, {"units": "s", "long_name": "time until the stream is served"})},
         coords={"scheme": list(schemes)},
@@ -109,10 +125,9 @@ def equation5(batch: int = BATCH, away: int = AWAY) -> xr.Dataset:
 def many_coordinators(coordinators: Sequence[int] = COORDINATORS) -> xr.Dataset:
     """Return the unfairness of a stream with many coordinators, and the bound of theorem 4 under readings of D_SFQ.
 
-    All costs are 1, and two requests of each stream wait at the brick. Then each coordinator of the first stream sends a
-    request to another brick, which serves it at once. In the interval that ends with these the brick itself completes
-    nothing, and the service of the streams differs by the number of coordinators: a coordinator reports the cost with its
-    next request to the brick, which comes later.
+    All costs are 1. Each stream keeps two requests waiting at the brick, those of the first stream through each of its
+    coordinators in turn. Then each coordinator sends a request to another brick, which serves it at once, and reports its
+    cost with its next request to this brick.
 
     Parameters
     ----------
@@ -122,7 +137,8 @@ def many_coordinators(coordinators: Sequence[int] = COORDINATORS) -> xr.Dataset:
     Returns
     -------
     Dataset
-        `unfairness` over `coordinators`, and `bound` over `reading` of D_SFQ, in units of cost.
+        Over `coordinators`: `unfairness`, the largest difference of the service of both streams in any interval. Over
+        `coordinators` and `reading` of D_SFQ: `bound`. In units of cost.
 
     Raises
     ------
@@ -132,20 +148,58 @@ def many_coordinators(coordinators: Sequence[int] = COORDINATORS) -> xr.Dataset:
     began = time.perf_counter()
     for count in coordinators:
         require_whole("coordinators", count)
-    batch = Side(weight=1.0, bricks=2, largest=1.0, largest_batch=2.0)
-    alone = Side(weight=1.0, bricks=1, largest=1.0, largest_batch=1.0)
-    depths = dict(zip(READINGS, (WAITING, 2 * WAITING, 2 * WAITING + DEPTH), strict=True))
-    bounds = [float(bound_total(batch, alone, DEPTH, depth, printed)) for depth in depths.values()]
+    runs = [_run(count) for count in coordinators]
     unit = {"units": "1", "long_name": "difference of the service of both streams"}
     data = xr.Dataset(
         {
-            "unfairness": ("coordinators", [float(count) for count in coordinators], unit),
-            "bound": ("reading", bounds, {"units": "1", "long_name": "bound of theorem 4"}),
+            "unfairness": ("coordinators", [run[0] for run in runs], unit),
+            "bound": (
+                ("coordinators", "reading"),
+                [run[1] for run in runs],
+                {"units": "1", "long_name": "bound of theorem 4"},
+            ),
         },
         coords={"coordinators": list(coordinators), "reading": list(READINGS)},
     )
     made = made_by("analytic", wall=time.perf_counter() - began)
     return data.assign_attrs(made | {"paper": "dsfq", "exhibit": "dsfq.many_coordinators"})
+
+
+def _run(coordinators: int) -> tuple[float, list[float]]:
+    """Return the largest difference of service in an interval, and the bound under each of `READINGS`."""
+    brick, streams = _Brick(), list[int]()
+    unreported, batches, turn = [0] * coordinators, [0.0], 0
+
+    def send(stream: int) -> None:
+        nonlocal turn
+        delay = 0
+        if stream == F:
+            delay, unreported[turn] = unreported[turn], 0
+            batches.append(delay + 1.0)
+            turn = (turn + 1) % coordinators
+        brick.receive(Arrival(brick.now, stream, delay), len(streams))
+        streams.append(stream)
+
+    for stream in (F, G) * WAITING:
+        send(stream)
+    # of each completion what it adds to the service of the first stream less that of the second
+    steps, waits = [], []
+    for service in range(SERVICES):
+        stream = streams[brick.begin()]
+        send(stream)
+        waits.append([sum(streams[number] == one for _, number in brick.waiting) for one in (F, G)])
+        brick.now += 1
+        steps.append(1 if stream == F else -1)
+        if service == SERVICES // 4:
+            # all of them go to the other brick, and are served there at once
+            steps.append(coordinators)
+            unreported = [1] * coordinators
+    path = np.concatenate([[0], np.cumsum(steps)])
+    one, every = max(max(pair) for pair in waits), max(sum(pair) for pair in waits)
+    f = Side(weight=1.0, bricks=2, largest=1.0, largest_batch=max(batches))
+    g = Side(weight=1.0, bricks=1, largest=1.0, largest_batch=1.0)
+    bounds = [float(bound_total(f, g, DEPTH, depth, printed)) for depth in (one, every, every + DEPTH)]
+    return float(path.max() - path.min()), bounds
 
 
 def equation5_findings(back: xr.Dataset) -> list[Measurement]:

@@ -27,8 +27,8 @@ REPLICAS = 3
 DISKS = 6
 OUTSTANDING = 24
 SLOTS = 64
-# looks at a table after it has been full
-AFTER = 4
+# looks at the table once it has been full, of a chunk of events each
+AFTER = 16
 # requests whose addresses are drawn at a time
 DRAWN = 4_096
 # addresses within so small a part of the array that a block is written again while its copies wait
@@ -108,7 +108,7 @@ def full_table(effort: ArrayEffort = QUICK, *, table: int = PAPERS_TABLE) -> xr.
         most = np.maximum(most, np.asarray(state.write.table.size)[0])
         full = np.asarray(state.write.moved)[0] > 0
         after += full
-        tally, _ = runner.advance(4)
+        tally, _ = runner.advance(1)
         done = np.array([tally["served"].sum(axis=(0, 1)), tally["answered"][:, 0].sum(axis=0)])
         sums += np.where(full, np.stack([0 * done, done]), np.stack([done, 0 * done]))
     filling, late = sums[0, 0] / sums[0, 1], 1 - sums[1, 1] / sums[1, 0]
@@ -169,7 +169,7 @@ def delayed_findings(data: xr.Dataset, full: xr.Dataset) -> list[Measurement]:
     forced = float(cold.copies.mean("seed").min())
     table, most_full = int(full.attrs["table"]), float(full.pending.max())
     filling, late = float(full.filling.mean()), float(full.late.mean())
-    bounded = 0.9 * table <= most_full <= table + DISKS + OUTSTANDING and bool(
+    bounded = 0.98 * table <= most_full <= table + DISKS + OUTSTANDING and bool(
         (cold.pending <= data.table + DISKS + OUTSTANDING).all()
     )
     dropped = float(hot.copies.mean("seed").min())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from storagekit.papers.ars.cluster import AT_ONCE, COMPARED, DSPTF, FOUR, SETTINGS
+from storagekit.papers.ars.cluster import AT_ONCE, COMPARED, DSPTF, FOUR, SETTINGS, WITHIN
 
 SEEDS = 4
 # mean response of each protocol, times that of Central: all that the paper says comes out so
@@ -67,10 +67,10 @@ def throughput() -> xr.Dataset:
 @pytest.fixture
 def latency() -> xr.Dataset:
     """ARS is flat and D-SPTF rises, more so where idle nodes wait."""
-    axes = {"protocol": ["ARS", DSPTF, AT_ONCE], "latency": [1e-4, 1e-3, 1e-2]}
+    axes = {"protocol": ["ARS", DSPTF, WITHIN, AT_ONCE], "latency": [1e-4, 1e-3, 1e-2]}
 
     def at(protocol: str, one_way: float) -> float:
-        return 0.01 + {"ARS": 0, AT_ONCE: 1, DSPTF: 2}[protocol] * one_way
+        return 0.01 + {"ARS": 0, AT_ONCE: 1, WITHIN: 1, DSPTF: 2}[protocol] * one_way
 
     return xr.Dataset({"response": spread(axes, at)})
 

@@ -166,17 +166,17 @@ def test_swings_are_of_the_node_that_serves_the_least(resting):
 
 def slowing() -> dict:
     """The chart of `halved`, and of `settled`: 40% throughout."""
-    coords = {"protocol": ["ARS, 1 s", "Central"], "time": np.arange(0.5, 6)}
+    coords = {"protocol": ["ARS, 1 s", "Central, heads known"], "time": np.arange(0.5, 6)}
     share = xr.DataArray(np.full((2, 3, 6), 0.4), dims=["protocol", "seed", "time"], coords=coords)
     data = share.to_dataset(name="share").assign_attrs(slows=3.0)
-    return draw.halved(interval(data), {"ARS, 1 s": 2.0, "Central": 0.0}).to_dict()
+    return draw.halved(interval(data), {"ARS, 1 s": 2.0, "Central, heads known": 0.0}).to_dict()
 
 
 def test_halved_marks_when_the_node_slows():
     spec = slowing()
     assert list(drawn(spec, "protocol", "time", "mean").values()) == pytest.approx([40.0] * 12)
     assert [row["at"] for row in rows(spec) if "at" in row] == [3.0]
-    assert "within 1 s" in heading(spec) and "ARS, 1 s: 2 s; Central: 0 s" in heading(spec)
+    assert "within 1 s" in heading(spec) and "ARS, 1 s: 2 s; Central, heads known: 0 s" in heading(spec)
 
 
 @pytest.fixture(scope="module")
@@ -187,9 +187,7 @@ def keys_of_two() -> tuple[xr.Dataset, xr.Dataset]:
 
 def test_moves_are_percent_and_probes_are_not(keys_of_two):
     seen, moved = keys_of_two
-    spec = draw.moves(
-        seen, interval(moved, "change"), {"ars.algorithm.probes": 3.0, "ars.algorithm.sticky": 1.0}
-    ).to_dict()
+    spec = draw.moves(seen, interval(moved, "change"), {"ars.algorithm.probes": 3.0}).to_dict()
     keys = drawn(spec, "kind", "nodes", "mean")
     assert keys["tuned", 4] == pytest.approx(100 * float(moved.tuned.sel(nodes=4).mean()))
     assert drawn(spec, "found", "nodes", "value")["two nodes", 2] == pytest.approx(float(seen.probes_m.sel(nodes=2)))
@@ -311,7 +309,7 @@ def test_subtitles_are_what_the_data_say(specs):
     assert "ARS 1.06, D-SPTF 1.03 to 1.09; disks are busy 0.3%" in heading(specs["fig4"])
     assert "ARS 0.94, D-SPTF 0.97" in heading(specs["fig6"])
     # 10 ms and one or two latencies of 10 ms over 10 ms and as many of 0.1 ms
-    assert f"D-SPTF {30 / 10.2:.2f}; D-SPTF, begins at once {20 / 10.1:.2f}" in heading(specs["fig7"])
+    assert f"D-SPTF {30 / 10.2:.2f}; D-SPTF, waits for the platter {20 / 10.1:.2f}" in heading(specs["fig7"])
     assert "on 1 node or more when answered, on 3 in the end" in heading(specs["writes"])
     # half a second and a hundredth, which runs are off by 1.5% on average
     assert "518 ms if nobody may be asked besides" in heading(specs["extra"])

@@ -7,9 +7,11 @@ from storagekit.axes import title
 from storagekit.charts.marks import Side, from_zero, lines
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
-from storagekit.papers.ars.draw.palette import BLACK, GREEN, RESPONSE, TO_MS, VERMILION, WHISKERS, with_own
+from storagekit.papers.ars.draw.palette import PROTOCOLS, RESPONSE, TO_MS, WHISKERS, with_own
 
-SERIES = {"ARS": GREEN, "D-SPTF": VERMILION, "D-SPTF, begins at once": BLACK}
+SERIES = {
+    name: PROTOCOLS[name] for name in ("ARS", "D-SPTF", "D-SPTF, waits for the platter", "D-SPTF, begins at once")
+}
 
 
 def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixin:
@@ -34,8 +36,8 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
         side_by_side(panels, legends="shared"),
         "Figure 7: sensitivity to the network between nodes",
         f"{_rise(summary.response.sel(statistic='mean'))}",
-        f"half of the requests are writes; idle nodes of D-SPTF wait two latencies, or begin at once; without the latency of "
-        f"clients; {WHISKERS}",
+        "half of the requests are writes; idle nodes of D-SPTF wait two latencies, at most for the platter, or not at all; "
+        f"without the latency of clients; {WHISKERS}",
     )
 
 

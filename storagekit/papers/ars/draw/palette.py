@@ -13,6 +13,7 @@ from storagekit.charts.marks import Layered, Side, table
 from storagekit.charts.theme import COLOURS, HEIGHT
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = COLOURS
+YELLOW = "#c9b400"
 TO_MS, PERCENT = 1e3, 100.0
 RESPONSE = "Mean response time (ms)"
 RATE = "Throughput (requests/s)"
@@ -23,11 +24,12 @@ PROTOCOLS = {
     "D-SPTF": VERMILION,
     "Central": BLUE,
     "Central, heads known": SKY,
+    "D-SPTF, waits for the platter": YELLOW,
     "D-SPTF, begins at once": BLACK,
     "D-SPTF, 0.1 ms a message": ORANGE,
 }
 # of a reader's own protocols
-FURTHER = (ORANGE, BLACK)
+FURTHER = ("#8c564b", "#7f7f7f")
 # as table I numbers them
 NODES = {0: ORANGE, 1: SKY, 2: PURPLE, 3: BLUE}
 DISKS = {0: "2 Atlas 10K", 1: "RAID 5 of 9 Ultrastar", 2: "1 Deskstar", 3: "18 Cheetah"}

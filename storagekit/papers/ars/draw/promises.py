@@ -34,12 +34,11 @@ def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> al
     stay = 1 - float(mean.strayed.mean()) / float(mean.covered.mean())
     tuned, afresh = (float(mean[name].mean()) for name in ("tuned", "afresh"))
     worst = max(float(abs(seen[name] / count).max()) for name, (_, count) in FOUND.items())
-    high = paper["ars.algorithm.sticky"]
     return finished(
         alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", fill="independent"),
         "The unit interval: hashes to find a node, and keys that move",
         f"{worst:.2f} hashes a node at most; tuned, {tuned:.0%} of keys move on average, built afresh {afresh:.0%}",
-        f"{stay:.1%} of keys stay with a node that still covers their offset (paper: with high probability, {high:.0%}); "
+        f"{stay:.1%} of keys stay with a node that still covers their offset (paper: with high probability); "
         f"metrics that wander at random; means over {int(seen.tunes.sum()):,} intervals and "
         f"{moved.attrs['replications']} changes, whiskers: 95%",
     )

@@ -133,8 +133,8 @@ def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMix
     summary: of `halved`, over `statistic`. settled: seconds until the share of each protocol has settled.
     """
     names = summary.protocol.values.tolist()
-    adaptive = [name for name in names if name != "Central"]
-    colours = dict(zip(adaptive, LINES, strict=False)) | {"Central": BLUE}
+    adaptive = [name for name in names if not name.startswith("Central")]
+    colours = dict(zip(adaptive, LINES, strict=False)) | {"Central, heads known": BLUE}
     at = Side("Time (s)", scale=alt.Scale(nice=False, zero=False))
     side = Side("Share of the largest node (%)", PERCENT, from_zero(float(summary.share.max()) * PERCENT))
     drawn = ribbons(summary.share, "time", "protocol", colours, (at, side), "Protocol, window")

@@ -21,7 +21,9 @@ def fig6(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Requests a second by mix and protocol. summary: of `fig6`, over `statistic`."""
     drawn = _bars(summary.request_rate, Side(RATE), width=240)
     found = over_central(summary.request_rate, "requests a second")
-    how = f"both volumes, 50 requests outstanding; buffers for delayed writes do not become full; {WHISKERS}"
+    how = (
+        f"both volumes, 50 requests outstanding; mixed requests once the buffer of the slowest node is full; {WHISKERS}"
+    )
     return finished(drawn, "Figure 6: throughput", found, how)
 
 
@@ -62,7 +64,7 @@ def buffers(summary: xr.Dataset) -> alt.TopLevelMixin:
         drawn,
         "Figure 6: the size of the buffers for delayed writes",
         f"{over_central(summary.request_rate, 'throughput')}",
-        f"half of the requests are writes, 50 outstanding; full buffers make all nodes wait for the slowest; {WHISKERS}",
+        f"half of the requests are writes, 50 outstanding; full buffers make writes wait for the slowest node; {WHISKERS}",
     )
 
 

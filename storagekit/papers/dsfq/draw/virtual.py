@@ -39,7 +39,7 @@ def many_coordinators(data: xr.Dataset) -> alt.TopLevelMixin:
             y=alt.Y("unfairness:Q", title="Difference of service (cost)"),
         )
     )
-    bounds = data.bound.to_dataframe().reset_index()
+    bounds = data.bound.isel(coordinators=-1, drop=True).to_dataframe().reset_index()
     bounds["said"] = [f"bound, D_SFQ: {reading}" for reading in bounds["reading"]]
     rules = alt.Chart(bounds).mark_rule(color=ORANGE, strokeDash=[5, 4]).encode(y="bound:Q")
     words = (
