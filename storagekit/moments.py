@@ -1,8 +1,10 @@
-"""What members of a system have in common: private state, and the moments in a request's life that they hear of.
+"""Base class of all components: private state, and hooks for the events of a request.
 
-A member decides something for the whole system (whom to ask, what comes next, what memory holds) and remembers what it
-needs in arrays of its own that the event loop carries. It hears a moment by overriding the method of that name; by default
-it does nothing, and costs nothing.
+A component decides something for the whole system: where a request is sent, which part a drive serves next, what is in
+memory. It stores its private state in arrays that the event loop carries. It receives an event by overriding the method of
+that name. By default the method returns the state as it is, and costs nothing.
+
+All times are seconds from now. Where a field has a value only in some runs of a batch, a mask says in which.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,10 +27,11 @@ from storagekit.workload import Requests
 
 
 class Sizes(NamedTuple):
-    """What private state is made for: so many requests at once, so many drives, and `lanes`, `()` for a single run.
+    """Sizes of the arrays of private state.
 
-    stops: bricks may stop. place: where a request lies, `[1, *lanes]`, for its form. placement: the layout. bricks: how many
-    there are. parts: the most that a request has.
+    slots: requests in the system. drives: drives. lanes: the axes of the batch, `()` for a single run. stops: whether bricks
+    may stop. place: the location of a request, `[1, *lanes]`, as an example of its structure. placement: the placement.
+    bricks: bricks. parts: the largest number of parts of a request.
     """
 
     slots: int
@@ -42,17 +45,18 @@ class Sizes(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """When a request is answered: when `needed` of its parts in `counted`, one bit each, have ended."""
+    """When a request completes: when `needed` of its parts in the mask `counted` have ended."""
 
     counted: UInt32[Array, "*row"]
     needed: Int[Array, "*row"]
 
 
 class Entered(NamedTuple):
-    """A request enters. into: its slot, in lanes in which it is `admitted`. asked: the parts at which it waits.
+    """A request enters the system.
 
-    place: where it lies. usable: the replicas that may serve it, bit part * D_r + replica; None for all. at: when those that
-    hold it have it, seconds from now.
+    into: its slot; only where `admitted` is true. request, place: the request and its location. asked: mask of the parts that
+    wait. usable: mask of the replicas that may serve it, bit part * D_r + replica; None for all. at: time at which the bricks
+    have received it.
     """
 
     into: Bool[Array, "slot *lanes"]
@@ -66,11 +70,11 @@ class Entered(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """A drive is to serve a part: of the request in `slot`, which lies at `place`, in lanes in which it is `kept`.
+    """A drive starts to serve one part of the request in `slot`. Valid only where `kept` is true.
 
-    drive: the one that serves it. distance: cylinders that its arm moves, up or (if below 0) down. delayed: where writes are
-    delayed, the number in their table of the one that it is a copy of, below 0 where it is none; else None. Of such a copy
-    the slot says nothing. given_up: the parts of the request that other drives had taken and now leave to this one.
+    part, place: the part, and the location of the request. drive: mask of the drive. distance: cylinders by which its arm
+    moves, negative for downward. given_up: mask of the parts that other drives leave to this one. delayed: row in the table
+    of delayed writes, negative for none; None where no write is delayed. If it is not negative, `slot` means nothing.
     """
 
     slot: Int[Array, "1 *lanes"]
@@ -86,13 +90,13 @@ class Taken(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """An access is over, in lanes in which one is `made`: that of drive `which`, of `number`, and to which replica.
+    """An access of drive `which` ends. Valid only where `made` is true.
 
-    written: it was a write's, and its request is still there: in `slot`, lying at `place`, born then. Of a copy that was
-    delayed the slot says nothing.
-    awaited: a client waits for it: its request is still there, its answer hangs on this part, and the brick has nothing more
-    to write for it. Then brick, read, client and sectors (the last two None where requests have no clients) say where it was,
-    what, for whom and how much, and since: seconds since the request was sent.
+    number, replica: its request, and the replica that it accessed. written: whether it is a write whose request is still in
+    `slot`, with location `place` and arrival time `born`. For a delayed write `slot` has no meaning.
+    awaited: whether a client waits for this access: its request is still in the system, its completion depends on this part,
+    and the brick has nothing else to write for it. Only then valid are: brick; read; client and sectors, None where requests
+    have no clients; since, seconds since the request was sent.
     """
 
     which: Int[Array, "1 *lanes"]
@@ -113,9 +117,12 @@ class Ended(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A request that was answered: its number (NOBODY if none was), its response time in seconds, whether it is a read,
-    and whether nobody waited for it; when, seconds from now; for whom it was, who sent it and its length, None where requests
-    have no clients."""
+    """A request completes.
+
+    number: its number, NOBODY for none. response: its response time. read: whether it is a read. asynchronous: whether no
+    client waits for it. at: the time of its completion. stream, client, sectors: its stream, its client and its length; None
+    where requests have no clients.
+    """
 
     number: Int[Array, "1 *lanes"]
     response: Float[Array, "1 *lanes"]
@@ -128,8 +135,11 @@ class Answered(NamedTuple):
 
 
 class Stopped(NamedTuple):
-    """A brick stops, in lanes in which `bricks` marks one. lost: reads that nobody serves any more, to be sent again.
-    aborted: the parts of each request that it was to serve, one bit each."""
+    """A brick stops, if `bricks` marks one.
+
+    bricks: mask of its drives. lost: reads that no brick serves any more, which are sent again. aborted: mask of the parts of
+    each request that the brick was serving.
+    """
 
     bricks: Bool[Array, "drive *lanes"]
     lost: Bool[Array, "slot *lanes"]
@@ -137,47 +147,59 @@ class Stopped(NamedTuple):
 
 
 class Member(eqx.Module):
-    """A part of a system that may keep private state and hear of moments. Times are seconds from now."""
+    """Base class of all components, which may have private state and hooks for events."""
 
     def init(self, sizes: Sizes) -> Any:
-        """Private state at the start of a run: arrays `[..., *lanes]`."""
+        """Return the private state at the start of a run, arrays `[..., *lanes]`."""
         return None
 
     def entered(self, private: Any, moment: Entered) -> Any:
-        """Private state once a request has entered."""
+        """Return the private state after a request has entered."""
         return private
 
     def taken(self, private: Any, moment: Taken) -> Any:
-        """Private state once a drive has chosen a part to serve."""
+        """Return the private state after a drive has started to serve a part."""
         return private
 
     def ended(self, private: Any, moment: Ended) -> Any:
-        """Private state once an access is over."""
+        """Return the private state after an access has ended."""
         return private
 
     def answered(self, private: Any, moment: Answered) -> Any:
-        """Private state once a request is answered, before another takes its slot."""
+        """Return the private state after a request has completed, before another one uses its slot."""
         return private
 
     def stopped(self, private: Any, moment: Stopped) -> Any:
-        """Private state once a brick has stopped."""
+        """Return the private state after a brick has stopped."""
         return private
 
     def elapse(self, private: Any, time: Float[Array, "1 *lanes"]) -> Any:
-        """Private state `time` seconds later."""
+        """Return the private state `time` seconds later."""
         return private
 
 
 class OneOf(Member):
-    """The member `members[index]`, index being a number like any other, so that a sweep over members compiles once.
+    """The component `members[index]`.
 
-    Every member's decisions are computed in every lane: a sweep which compiles anyway is better off with the member alone.
-    A subclass adds its room's decisions.
+    The index is a number of a run, so that a sweep over components compiles once. All components are computed in every run:
+    a single component is faster. A subclass adds the decisions of its kind of component.
+
+    Parameters
+    ----------
+    members : sequence
+        The components.
+    index : int
+        The number of the component that decides, from 0.
+
+    Raises
+    ------
+    InputError
+        If a member is of another kind, or the index is out of range.
     """
 
     members: tuple[Any, ...] = eqx.field(converter=partial(several(lambda _, member: member), "members"))
     index: Int[AnyArray, "..."] = eqx.field(converter=named("index", whole), default=0)
-    # what a member is called, and what it has to be
+    # name and base class of the components
     called: ClassVar[str] = "member"
     kind: ClassVar[type] = Member
 
@@ -192,11 +214,11 @@ class OneOf(Member):
             raise InputError(f"{self.called} number {int(wrong.ravel()[0])} of {len(self.members)}: they count from 0")
 
     def each(self, private: tuple) -> Iterator[tuple[Any, Any]]:
-        """The members, each with its private state."""
+        """Return the components with their private states."""
         return zip(self.members, private, strict=True)
 
     def decided(self, found: Iterable[Any]) -> Any:
-        """Of one result for each member, that of the chosen one: a pytree of arrays."""
+        """Return the result of the chosen component, given those of all."""
 
         def select(*values):
             numbered = enumerate(values[1:], 1)

@@ -1,4 +1,4 @@
-"""What settling a claim promises: who keeps a part that several drives may serve, and who hears of it when."""
+"""Interface of the components that decide which of several drives serves a part that is queued at all of them."""
 
 from abc import abstractmethod
 from typing import Any, NamedTuple
@@ -12,10 +12,11 @@ from storagekit.moments import Member
 
 
 class Claim(NamedTuple):
-    """A drive's choice: of which part, and the bid, the predicted positioning time.
+    """A claim of a drive on a part.
 
-    start: seconds from now at which the access goes to the disk, until when the drive may give it up. takes: seconds that the
-    access lasts.
+    slot, part: the request and its part. made: whether there is a claim. bid: predicted positioning time, seconds. start:
+    time at which the access is issued, seconds from now; until then the drive may give it up. takes: duration of the access,
+    seconds.
     """
 
     slot: Int[Array, "1 *lanes"]
@@ -27,14 +28,13 @@ class Claim(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What comes of a claim.
+    """Result of a claim.
 
-    kept: the chooser serves it. retry: when the chooser, not keeping it, chooses again.
-    withdrawn: the parts that the request no longer waits at, one bit each, if it has all that it needs.
-    contested: another part had been claimed too; first_contest: for the first time.
-    rival_yields: the drive of the part `rival` gives it up and chooses again at rival_retry.
-    answer: when as many of the claims that stand as the data needs parts have ended; inf while not so many stand, or where
-    nobody knows beforehand.
+    kept: whether the drive serves the part. retry: time at which the drive chooses again if it does not, seconds from now.
+    withdrawn: mask of the parts that leave their queues, if the request has all that it needs. contested: whether another
+    part had been claimed before; first_contest: whether for the first time. rival_yields: whether the drive of the part
+    `rival` gives it up, and chooses again at rival_retry. answer: time at which as many claimed parts have ended as the data
+    needs; inf if fewer are claimed, or if the time is not known.
     """
 
     kept: Bool[Array, "1 *lanes"]
@@ -49,39 +49,43 @@ class Verdict(NamedTuple):
 
 
 class AbstractClaims(Member):
-    """Who takes a request that several were asked for."""
+    """Decides which drive serves a request that was sent to several."""
 
     def check(self, needed: int) -> None:
-        """Raises InputError where it cannot settle claims on requests of which so many parts are needed."""
+        """Raise InputError if claims on requests that need so many parts are not supported."""
 
     @property
     @abstractmethod
     def hop(self) -> Float[AnyArray, "..."]:
-        """Seconds that a request takes from the brick which receives it to another."""
+        """Time that a request takes from the brick that receives it to another one, seconds."""
 
     @property
     def certain(self) -> bool | Bool[AnyArray, "..."]:
-        """Whether no more drives ever serve a request than it needs, so that who takes a part knows when it is answered."""
+        """Whether no more drives serve a request than it needs, so that its completion time is known when it is claimed."""
         return False
 
     @property
     def answers_tell(self) -> bool:
-        """Whether a drive may learn by its answer that a request is over, no claim having reached it before."""
+        """Whether a drive may learn by the completion of a request, and by no claim, that it is over."""
         return False
 
     def begins(self, free: Float[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
-        """Seconds from now at which the access begins of a drive that chooses now and falls free then, as it predicts it."""
+        """Return the time at which a drive that chooses now, and falls free at `free`, begins the access; seconds from
+        now.
+        """
         return jnp.maximum(free, 0.0)
 
     def issues(self, begins: Float[Array, "1 *lanes"], rotation: Float[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
-        """Seconds from now at which an access goes to the disk that could at `begins`. It may be held back by its `rotation`,
-        the time for which it would wait for the platter, and ends no later for that."""
+        """Return the time at which an access that could begin at `begins` is issued to the disk, seconds from now.
+
+        It may be delayed by `rotation`, for which it would wait for the platter, and does not end later.
+        """
         return begins
 
     @property
     @abstractmethod
     def lead(self) -> Float[AnyArray, "..."]:
-        """Seconds before it falls free at which a drive chooses."""
+        """Time before a drive falls free at which it chooses, seconds."""
 
     @abstractmethod
     def choosable_from(
@@ -91,22 +95,22 @@ class AbstractClaims(Member):
         receiving: Int[Array, "slot *lanes"],
         part: Int[Array, "slot *lanes"],
     ) -> Float[Array, "slot *lanes"]:
-        """Seconds from now at which the drive of `part` may choose each request; inf for one it must leave alone.
+        """Return the time from which the drive of `part` may choose each request, seconds from now; inf for never.
 
-        asked: when that part was asked for, seconds from now. receiving: the part on the brick that a client sent it to.
+        asked: time at which the part was sent. receiving: part on the brick to which the client sent the request.
         """
 
     @abstractmethod
     def claim(self, private: Any, claim: Claim) -> tuple[Verdict, Any]:
-        """Settle a claim."""
+        """Return the result of a claim, and the private state after it."""
 
     @abstractmethod
     def left_behind(self, private: Any, waiting: UInt32[Array, "slot *lanes"]) -> UInt32[Array, "slot *lanes"]:
-        """The parts at which a claimed request that is answered still waits, because they never heard of the claim."""
+        """Return the mask of the parts of completed requests that still wait because no claim has reached them."""
 
 
 class NoClaims(AbstractClaims):
-    """Nobody has to ask: whoever chooses a request keeps it, and everybody knows at once."""
+    """The drive that chooses a request serves it, and all other drives learn it at once."""
 
     @property
     def hop(self):
@@ -136,13 +140,16 @@ class NoClaims(AbstractClaims):
 def slot_mask(
     values: Shaped[Array, "slot *lanes"], index: Int[Array, "1 *lanes"], made: Bool[Array, "1 *lanes"]
 ) -> Bool[Array, "slot *lanes"]:
-    """Where `index` points, in lanes in which `made` holds."""
+    """Return a mask of the slot `index`, in runs in which `made` is true."""
     return (rows(values.shape[0], values) == index) & made
 
 
 def better_bid(
     bid: Float[Array, "*#row"], part: Int[Array, "*#row"], other: Float[Array, "*#row"], of: Int[Array, "*#row"]
 ) -> Bool[Array, "*#row"]:
-    """Whether the bid of a part is better than the other one, `of` another part. Drives that end the same access at one angle
-    bid the same for the next, and rounding must not choose between them."""
+    """Return whether the bid of `part` is better than the bid `other` of the part `of`.
+
+    Drives that end the same access at one angle have equal bids for the next one; rounding does not decide between them, and
+    the lower part has the better bid.
+    """
     return (bid < other - INSTANT) | ((jnp.abs(bid - other) <= INSTANT) & (part < of))

@@ -1,6 +1,6 @@
-"""What a dispatcher promises: which parts of a request are asked.
+"""Interface of the dispatchers: to which parts a request is sent.
 
-A dispatcher knows the parts of a request by number, 0 to parts-1; placement says which drive holds which.
+A dispatcher identifies the parts of a request by number, from 0. The placement gives the drive of each part.
 """
 
 from abc import abstractmethod
@@ -20,18 +20,16 @@ from storagekit.workload import Requests
 
 
 class View(NamedTuple):
-    """What a dispatcher sees of the system as a request enters.
+    """State of the system when a request enters, as a dispatcher sees it.
 
-    waiting: the parts at which each slot's request still waits, one bit each. places: where these requests lie.
-    busy: drives that have an access planned or under way. falls_free: seconds from its entry until that ends, 0 where there
-    is none. free: drives with nothing to do. place: where the entering request lies. placement: where parts are. bricks:
-    which drives each has.
-    reach: returns the seconds in which each drive, if it were free, would have the entering request under its head. takes:
-    returns the seconds in which the given drives, `[row, *lanes]`, would complete their part of it, if they were free. Both
-    are functions, so that only a dispatcher that calls them pays for them.
-    word: a random word of the entering request, the same under every scheme and setting, another for each request and each
-    seed. It costs those who read it, and gives several draws: `workload.below(view.word, n)` is a number below n,
-    `workload.scramble(view.word + k)` a further word for each k.
+    waiting: mask of the waiting parts of each slot's request. places: locations of these requests. busy: mask of the drives
+    with an access planned or in progress. falls_free: time until that ends, seconds; 0 for none. free: mask of the idle
+    drives. place: location of the entering request. placement: the placement. bricks: drives of each brick.
+    reach: function that returns for each drive the positioning time of the entering request if the drive were free, seconds.
+    takes: function that returns the duration of the access on the given drives, `[row, *lanes]`, if they were free, seconds.
+    Both are functions so that only dispatchers that call them compute them.
+    word: random word of the entering request, the same under every scheme and setting, different for each request and seed.
+    `workload.below(view.word, n)` is a number below n, and `workload.scramble(view.word + k)` a further word for each k.
     """
 
     waiting: UInt32[Array, "slot *lanes"]
@@ -48,24 +46,24 @@ class View(NamedTuple):
 
     @property
     def parts(self) -> Int[AnyArray, "..."]:
-        """How many parts a request has."""
+        """Number of parts of a request."""
         return jnp.asarray(self.placement.parts)
 
     @property
     def needed(self) -> Int[Array, "1 *lanes"]:
-        """How many of its parts a read of the entering request needs, and a write has to have on disk."""
+        """Number of parts that a read of the entering request needs, and that a write has to have on disk."""
         return self.placement.needed_of(self.place)
 
     def part(self) -> Int[Array, "drive *lanes"]:
-        """Which part of the entering request each drive holds, see `AbstractPlacement.part_on`."""
+        """Return the part of the entering request that each drive holds, see `AbstractPlacement.part_on`."""
         return self.placement.part_on(rows(self.busy.shape[0], self.busy), self.place)
 
     def holders(self) -> Bool[Array, "drive *lanes"]:
-        """The drives that hold the entering request."""
+        """Return a mask of the drives that hold the entering request."""
         return held(self.placement.parts_of(self.place), self.part())
 
     def by_brick(self) -> tuple[Bool[Array, "brick *lanes"], Int[Array, "brick *lanes"]]:
-        """Whether each brick holds a part of the entering request, and the lowest that it holds."""
+        """Return whether each brick holds a part of the entering request, and the lowest part that it holds."""
         brick = self.bricks.of(rows(self.busy.shape[0], self.busy))
         part = jnp.where(self.holders(), self.part(), MOST_PARTS)
         least_of = [least(jnp.where(brick == number, part, MOST_PARTS)) for number in range(self.bricks.count)]
@@ -73,11 +71,11 @@ class View(NamedTuple):
         return lowest_part < MOST_PARTS, lowest_part
 
     def load(self) -> Int[Array, "drive *lanes"]:
-        """Requests at each drive, waiting and in service."""
+        """Return the number of requests at each drive, waiting and in service."""
         return self.queued(rows(self.busy.shape[0], self.busy)) + self.busy.astype(jnp.int32)
 
     def queued(self, drive: Int[Array, "row *#lanes"]) -> Int[Array, "row *lanes"]:
-        """Requests that wait at each of the given drives."""
+        """Return the number of requests that wait at each of the given drives."""
 
         def at(drive: Int[Array, "1 *#lanes"]) -> Int[Array, "1 *lanes"]:
             return count(held(self.waiting, self.placement.part_on(drive, self.places)))
@@ -87,49 +85,50 @@ class View(NamedTuple):
 
 
 class AbstractDispatch(Member):
-    """Which parts of a request are asked, and whether those that turn out not to be needed are withdrawn."""
+    """Decides to which parts a request is sent, and whether parts that are not needed are withdrawn."""
 
     def check(self, drives: int, placement: AbstractPlacement) -> None:
-        """Raises InputError where it cannot work with so many drives, or with that layout."""
+        """Raise InputError if the dispatcher does not work with so many drives or with the placement."""
 
     @property
     def claims(self) -> AbstractClaims:
-        """How those who are asked settle who serves it."""
+        """The component that decides which of several drives serves a request."""
         return NoClaims()
 
     @property
     def withdraws(self) -> bool | Bool[AnyArray, "..."]:
-        """Whether the other parts of a read are withdrawn as soon as as many as it needs are served; if not, when it is
-        answered."""
+        """Whether the other parts of a read are withdrawn when enough parts are in service; otherwise when the read
+        completes.
+        """
         return True
 
     @property
     def withdraws_late(self) -> bool:
-        """Whether that is ever when it is answered, whatever its numbers are."""
+        """Whether parts may be withdrawn at completion, for any values of the parameters."""
         return self.withdraws is not True
 
     @property
     def asks_more(self) -> bool:
-        """Whether a read may be sent to more parts than its data needs, so that some are withdrawn."""
+        """Whether a read may be sent to more parts than it needs, so that some are withdrawn."""
         return True
 
     @abstractmethod
     def route(
         self, private: Any, request: Requests, entering: Bool[Array, "1 *lanes"], view: View
     ) -> tuple[UInt32[Array, "1 *lanes"], Any]:
-        """The parts that a request is sent to, one bit each, and the private state that knows it.
+        """Return the mask of the parts to which a request is sent, and the private state after it.
 
-        Lanes in which no request is `entering` must come out with their private state unchanged.
+        The private state must not change in runs in which no request is `entering`.
         """
 
     def asked_from(
         self, private: Any, sent: Float[Array, "slot *lanes"], part: Int[Array, "slot *lanes"]
     ) -> Float[Array, "slot *lanes"]:
-        """When `part` of each read is asked for, a client having sent it then; seconds from now."""
+        """Return the time at which `part` of each read is sent, given when the client sent it; seconds from now."""
         return sent
 
     def entrance(self, routed: UInt32[Array, "1 *lanes"], receiving: Int[Array, "1 *lanes"]) -> Int[Array, "1 *lanes"]:
-        """The part at whose brick a read that is sent to the parts `routed` enters the system."""
+        """Return the part at whose brick a read that is sent to the parts `routed` enters the system."""
         return receiving
 
     def fails(
@@ -139,19 +138,27 @@ class AbstractDispatch(Member):
         alive: UInt32[Array, "1 *lanes"],
         needed: Int[Array, "1 *lanes"],
     ) -> Bool[Array, "1 *lanes"]:
-        """Whether a read that is sent to the parts `routed`, of which the brick of some is not `alive`, has to be sent again
-        once its client's time-out is over; needed: how many parts it needs. By default where its entrance is not alive."""
+        """Return whether a read that is sent to the parts `routed` is sent again after the time-out of its client.
+
+        alive: mask of the parts whose bricks are up. needed: parts that the read needs. By default it is sent again if the
+        brick at which it enters is down.
+        """
         return ~held(alive, self.entrance(routed, receiving))
 
     def again(self, alive: UInt32[Array, "*row"], asked: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
-        """The parts that a client sends a read to a second time, of those whose bricks are alive. asked: those that it was
-        sent to first."""
+        """Return the mask of the parts to which a client sends a read the second time.
+
+        alive: mask of the parts whose bricks are up. asked: mask of the parts to which it was sent first.
+        """
         return alive
 
 
 class AsManyAsNeeded(AbstractDispatch):
-    """A dispatcher that sends each request to as many parts as its data needs, or names one of them, and those whose numbers
-    come next are asked besides. Each is sent its own, so that it matters how many of them are alive."""
+    """Dispatcher that sends each request to as many parts as its data needs.
+
+    If it names fewer, the parts with the next numbers are added. Each part receives a request of its own, so that enough of
+    their bricks have to be up.
+    """
 
     @property
     def asks_more(self):

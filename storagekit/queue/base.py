@@ -1,6 +1,6 @@
-"""What a brick's queue promises: which of the parts that wait at a brick its drives may choose among.
+"""Interface of the queues of bricks: which of the parts that wait at a brick are issued to its drives.
 
-A queue acts when a part arrives and when an access ends; among what it has handed over each drive's scheduler chooses.
+A queue acts when a part arrives and when an access ends. Among the issued parts the scheduler of each drive selects.
 """
 
 from abc import abstractmethod
@@ -13,11 +13,11 @@ from storagekit.placement import AbstractPlacement
 
 
 class Queued(NamedTuple):
-    """What a queue sees when it acts.
+    """State of the queues when one of them acts.
 
-    waiting: the parts at which each request waits, one bit each. places: where these requests lie. sent: when each was sent
-    to the bricks. busy: drives that have a part planned or under way. brick: that of each drive. acts: the drives of bricks
-    whose queue acts. which: the drive that has fallen free; None where parts have arrived.
+    waiting: mask of the waiting parts of each request. places: locations of the requests. sent: time at which each was sent
+    to the bricks. busy: mask of the drives that have planned or started a part. brick: brick of each drive. acts: mask of the
+    drives of the bricks whose queue acts. which: the drive that has fallen free; None when parts have arrived.
     """
 
     waiting: UInt32[Array, "slot *lanes"]
@@ -31,49 +31,57 @@ class Queued(NamedTuple):
 
 
 class AbstractQueue(Member):
-    """Which waiting parts a brick hands to its drives."""
+    """Decides which waiting parts a brick issues to its drives."""
 
     def check(self, settled_at_once: bool, withdraws: bool, delays: bool, stops: bool) -> None:
-        """Raises InputError where it cannot work: with claims that take time to settle, with parts that are withdrawn because
-        others are served, with some that are asked for or withdrawn late, or left for later, or with bricks that stop."""
+        """Raise InputError if the queue does not work in a system.
+
+        settled_at_once: whether claims need no time. withdraws: whether parts are withdrawn because others are served.
+        delays: whether parts are sent or withdrawn late, or left for later. stops: whether bricks may stop.
+        """
 
     def serve(self, streams: int) -> None:
-        """Raises InputError where it knows of fewer streams than those whose requests come."""
+        """Raise InputError if the queue has fewer streams than the arrivals."""
 
     @property
     def holds_back(self) -> bool:
-        """Whether it ever keeps a part from the drives."""
+        """Whether the queue ever delays a part."""
         return True
 
     @abstractmethod
     def hand(self, private: Any, queued: Queued) -> tuple[Any, Bool[Array, "drive *lanes"]]:
-        """Private state once the bricks that act have handed over what they may, and the drives that were given a part."""
+        """Return the private state after the bricks that act have issued parts, and a mask of the drives that received
+        one.
+        """
 
     @abstractmethod
     def handed(
         self, private: Any, waiting: UInt32[Array, "slot *lanes"], brick: Int[Array, "#slot *lanes"]
     ) -> UInt32[Array, "slot *lanes"]:
-        """Return the parts at which requests wait that the drives of a brick may choose, one bit each.
+        """Return the mask of the waiting parts of each request that the drives of a brick may choose.
 
-        brick: the brick in question, one or each slot's own. Bits of parts on other bricks have no meaning.
+        brick: the brick, one for all slots or one for each. Bits of parts on other bricks have no meaning.
         """
 
     def came(
         self, private: Any, born: Float[Array, "slot *lanes"], brick: Int[Array, "1 *lanes"]
     ) -> Float[Array, "slot *lanes"]:
-        """When the drives of a brick were given each part, in any unit, the sooner the less; of other bricks' parts nothing
-        is said. born: when requests arrived, which is when drives have them if nothing is held back."""
+        """Return when each part was issued to the drives of a brick, in any unit that increases with time.
+
+        born: arrival times of the requests, which are the result if no part is delayed. Values of parts on other bricks have
+        no meaning.
+        """
         return born
 
     def queued(
         self, private: Any, waiting: UInt32[Array, "slot *lanes"], brick: Int[Array, "#slot *lanes"]
     ) -> UInt32[Array, "slot *lanes"]:
-        """Return the parts at which requests wait that a brick has not handed over yet, one bit each; see `handed`."""
+        """Return the mask of the waiting parts that a brick has not issued yet; see `handed`."""
         return waiting & ~self.handed(private, waiting, brick)
 
 
 class Everything(AbstractQueue):
-    """A drive chooses among all that waits."""
+    """All waiting parts are issued at once."""
 
     @property
     def holds_back(self):
@@ -86,5 +94,5 @@ class Everything(AbstractQueue):
         return waiting
 
     def queued(self, private, waiting, brick):
-        # nothing is held back: what no drive serves yet
+        # no part is delayed: those that no drive serves yet
         return waiting

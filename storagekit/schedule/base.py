@@ -1,4 +1,4 @@
-"""What a scheduler promises: a cost for every waiting part, the least served first."""
+"""Interface of the schedulers: a cost for every waiting part, of which the lowest is served first."""
 
 from abc import abstractmethod
 from typing import Any, NamedTuple
@@ -11,12 +11,12 @@ from storagekit.placement import AbstractPlacement, Reach, nearest_replica
 
 
 class Choice(NamedTuple):
-    """What a drive that has fallen free knows: itself, and the requests in the slots.
+    """State of a drive that has fallen free, and of the requests in the slots.
 
-    layout: what its drive has in common with the others. mechanics: its own, as they are now. which: its index.
-    angle: where its platter stands, in turns, at the moment the next access can start.
-    came: when the drive was given each part, seconds from now or what its queue counts in; the sooner the less.
-    part: which of the request's parts this drive holds; usable: the replicas of it that may be chosen, None for all.
+    layout: properties common to all drives. mechanics: the drive as it works at present. which: number of the drive. arm: its
+    arm. angle: angle of its platter when the next access can start, turns. target: locations of the requests on it. read:
+    whether each is a read. came: time at which the drive received each part, seconds from now or in a unit of the queue.
+    part: part of each request that the drive holds. usable: mask of the replicas that may be chosen; None for all.
     """
 
     layout: AbstractLayout
@@ -32,7 +32,7 @@ class Choice(NamedTuple):
     usable: UInt32[Array, "slot *lanes"] | None
 
     def reach(self) -> Reach:
-        """The nearest replica of each request."""
+        """Return the nearest replica of each request, with its positioning time."""
         return nearest_replica(
             self.placement,
             self.layout,
@@ -47,8 +47,8 @@ class Choice(NamedTuple):
 
 
 class AbstractSchedule(Member):
-    """Which waiting part a drive takes next. Private state has one row for each drive."""
+    """Decides which waiting part a drive serves next. The private state has one row for each drive."""
 
     @abstractmethod
     def cost(self, private: Any, choice: Choice) -> Float[Array, "slot *lanes"]:
-        """What each part would cost; the least is taken, of equals the one in the lowest slot."""
+        """Return the cost of each part. The drive serves the part of lowest cost; of equal costs the lowest slot."""

@@ -1,6 +1,6 @@
-"""What a write policy promises: which parts are written now and which later, and how many of them its answer waits for.
+"""Interface of the write policies: which parts are written at once and which later, and when a write completes.
 
-By default all are written at once; what a policy leaves for later it offers to the drives (`Background`).
+By default all parts are written at once. Parts that a policy leaves for later it offers to the drives (`Background`).
 """
 
 from abc import abstractmethod
@@ -19,9 +19,9 @@ from storagekit.workload import Requests
 
 
 class Offer(NamedTuple):
-    """What waits at a drive.
+    """Parts that wait at a drive.
 
-    waits: requests it may take. usable: the replicas of each that may be chosen, one bit each; None for all.
+    waits: mask of the requests that it may serve. usable: mask of the replicas of each that may be chosen; None for all.
     """
 
     waits: Bool[Array, "slot *lanes"]
@@ -29,10 +29,10 @@ class Offer(NamedTuple):
 
 
 class Later(NamedTuple):
-    """What a drive would write of what was left for later, rather than anything in the slots; `found` where there is such.
+    """A delayed part that a drive writes instead of a request in the slots.
 
-    row: its number in the policy's table. number: of its request, which lies at `place`. usable: the replicas that may be
-    chosen, one bit each. candidates: parts there were to choose from, beside those in the slots.
+    row: its row in the table of the policy. found: whether there is one. number, place: its request, and the location.
+    usable: mask of the replicas that may be written. candidates: number of delayed parts from which it was chosen.
     """
 
     row: Int[Array, "1 *lanes"]
@@ -43,44 +43,48 @@ class Later(NamedTuple):
     candidates: Int[Array, "1 *lanes"]
 
 
-# what writes would cost the drive that chooses: they lie at these places, were born then, seconds from now; it holds that
-# part of each, and may write those replicas
+# returns the cost of delayed writes for the drive that chooses, given their locations, arrival times in seconds from now, the
+# part that the drive holds of each, and the replicas that may be written
 Price = Callable[
     [Any, Float[Array, "row *lanes"], Int[Array, "row *lanes"], UInt32[Array, "row *lanes"]], Float[Array, "row *lanes"]
 ]
 
 
 class AbstractWrite(Member):
-    """When a write is answered, and how it reaches its parts.
+    """Decides when a write completes, and how it reaches its parts.
 
-    By default it waits at every drive that holds a part, each of which writes all its replicas in one sweep,
-    (D_r - 1) / D_r of a turn long (srarray, equation 3).
+    By default it waits at every drive that holds a part. Each drive writes all its replicas in one sweep, which takes
+    (D_r - 1) / D_r of a turn longer (srarray, equation 3).
     """
 
     def check(self, lead: float, parts: int, replicas: int) -> None:
-        """Raises InputError where it cannot work with drives that choose so long before they fall free, or with so many
-        parts of so many replicas."""
+        """Raise InputError if the policy does not work in a system.
+
+        lead: time before a drive falls free at which it chooses, seconds. parts: parts of a request. replicas: replicas of
+        each.
+        """
 
     @abstractmethod
     def rule(self, parts: UInt32[Array, "*row"], receiving: Int[Array, "*row"], readable: Int[AnyArray, "..."]) -> Rule:
-        """When a write is answered of which these parts are to be written, one bit each.
+        """Return when a write of these parts completes.
 
-        receiving: the part on the brick that the client sent it to. readable: how many parts make the data.
+        parts: mask of the parts that are written. receiving: part on the brick to which the client sent the write. readable:
+        number of parts that make the data.
         """
 
     @property
     def one_for_all(self) -> bool:
-        """Whether a certain part stands for the others, so that they must be copies of one another."""
+        """Whether one part stands for the others, so that all parts must be copies of one another."""
         return self.delays
 
     @property
     def delays(self) -> bool:
-        """Whether one drive serves a write first for all the parts it waits at, the others having time."""
+        """Whether one drive serves a write first for all parts, and the others later."""
         return False
 
     @property
     def settles(self) -> bool:
-        """Whether drives settle who serves a write, as they do with a read."""
+        """Whether drives claim writes as they claim reads."""
         return self.delays
 
     @property
@@ -94,14 +98,15 @@ class AbstractWrite(Member):
         return self.delays
 
     def has_room(self, private: Any) -> Bool[Array, "1 *lanes"] | None:
-        """Whether a request may enter; None for always."""
+        """Return whether a request may enter; None for always."""
         return None
 
     def usable(
         self, private: Any, request: Requests, admitted: Bool[Array, "1 *lanes"], placement: AbstractPlacement
     ) -> UInt32[Array, "1 *lanes"] | None:
-        """The replicas at which a request that enters where it is `admitted` may be served, bit part * D_r + replica; None
-        for all."""
+        """Return the mask of the replicas at which an entering request may be served, bit part * D_r + replica; None
+        for all.
+        """
         return None
 
     def asked(
@@ -132,8 +137,10 @@ class AbstractWrite(Member):
     def buffered(
         self, asked: UInt32[Array, "1 *lanes"], parts: UInt32[Array, "1 *lanes"], read: Bool[Array, "1 *lanes"]
     ) -> UInt32[Array, "1 *lanes"] | None:
-        """The parts of an entering request that are left for later at once, so that idle drives wake for them; None where
-        there never are any."""
+        """Return the mask of the parts of an entering request that are left for later at once; None for never.
+
+        Idle drives wake for these parts.
+        """
         return None
 
     def offer(
@@ -143,7 +150,7 @@ class AbstractWrite(Member):
         part: Int[Array, "slot *lanes"],
         placement: AbstractPlacement,
     ) -> Offer:
-        """What waits at the drive that holds this part of each request."""
+        """Return the parts that wait at the drive that holds `part` of each request."""
         return Offer(held(waiting, part), None)
 
     def later(
@@ -155,20 +162,23 @@ class AbstractWrite(Member):
         price: Price,
         placement: AbstractPlacement,
     ) -> Later | None:
-        """What drive `which` writes, in lanes in which it `chooses`, of what was left for later: the part of least cost, if
-        that is less than `bound`, the least in the slots (inf where there is nothing); None where nothing ever is left."""
+        """Return the delayed part that drive `which` writes next, where it `chooses`; None if no part is ever delayed.
+
+        bound: lowest cost of the requests in the slots, inf for none; a delayed part has to cost less. price: cost of delayed
+        parts.
+        """
         return None
 
     def sweep(
         self, placement: AbstractPlacement, mechanics: AbstractMechanics, drive: Int[AnyArray, "*#row"]
     ) -> Float[AnyArray, "..."]:
-        """Seconds that an access of `drive` which writes takes beyond one replica."""
+        """Return the time by which a write of `drive` exceeds the access to one replica, seconds."""
         return placement.sweep(mechanics, drive)
 
     def ends_delayed(self, private: Any, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"] | None:
-        """Whether the access of drive `which` writes what had been left for later; None for never."""
+        """Return whether the access of drive `which` writes a delayed part; None for never."""
         return None
 
     def keeps(self, private: Any, read: Bool[Array, "slot *lanes"]) -> Bool[Array, "slot *lanes"]:
-        """Slots whose request is still needed, although answered and waiting nowhere."""
+        """Return a mask of the slots whose request is still needed although it is completed and waits nowhere."""
         return jnp.zeros_like(read)
