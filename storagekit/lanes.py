@@ -1,9 +1,9 @@
-"""Arithmetic on arrays whose last axis is the lane.
+"""Operations on arrays whose last axis is the batch.
 
-A lane is one independent run: one seed at one setting of the parameters. Engine arrays are `[slot, *lanes]`,
-`[drive, *lanes]` or, for one number per lane, `[1, *lanes]`; `lanes` is `()` for a single run and `(n,)` for a batch.
-Code written this way is the same for both, never promotes a rank silently, and lets a CPU put neighbouring lanes side
-by side in its vector registers: measured on the inner loop it is 2.4 times as fast as `vmap` with the lane in front.
+Each element of the batch is an independent run: one seed at one setting of the parameters. Engine arrays have the shape
+`[slot, *lanes]`, `[drive, *lanes]` or, for one number in each run, `[1, *lanes]`; `lanes` is `()` for a single run and `(n,)`
+for a batch. The same code serves both and never promotes a rank silently. Neighbouring runs share a vector register of a CPU:
+on the inner loop this is 2.4 times as fast as `vmap` over the first axis.
 """
 
 from collections.abc import Callable
@@ -24,18 +24,18 @@ from storagekit.kinds import several
 
 # Times closer than this are one instant, seconds: relative times of a few ms keep 1 ns in float32, of a second 0.1 us.
 INSTANT = 1e-7
-# Steps by which `fold` halves what it combines.
+# Number of halvings in `fold`.
 HALVINGS = 3
 # The largest whole number of an int32.
 MOST_WHOLE = 2**31 - 1
-# Bits of a word of marks: streams, parts or bricks, one bit each.
+# Bits of a mask of streams, parts or bricks.
 WORD = 32
-# Beyond the largest address: float64 tells apart all below.
+# Above the largest address; float64 distinguishes all below.
 MOST_ADDRESS = 2**52
 
 
 def real(value: ArrayLike) -> Float[AnyArray, "..."]:
-    """A number, or one for each lane, as float32: what the engine computes with. Raises InputError for anything else."""
+    """Convert a number, or one for each run, to float32. Raise InputError for anything else."""
     if isinstance(value, Tracer):
         return value.astype(jnp.float32)
     try:
@@ -54,7 +54,7 @@ def real(value: ArrayLike) -> Float[AnyArray, "..."]:
 
 
 def whole(value: ArrayLike) -> Int[AnyArray, "..."]:
-    """A whole number, or one for each lane, as int32. Raises InputError for anything else."""
+    """Convert a whole number, or one for each run, to int32. Raise InputError for anything else."""
     if isinstance(value, Tracer):
         return value
     given = _whole_numbers(value)
@@ -66,7 +66,7 @@ def whole(value: ArrayLike) -> Int[AnyArray, "..."]:
 
 
 def _whole_numbers(value: ArrayLike) -> np.ndarray:
-    """Whole numbers as NumPy has them, as objects where it has no type for them. Raises InputError for anything else."""
+    """Convert whole numbers to NumPy, as objects if NumPy has no type for them. Raise InputError for anything else."""
     try:
         given = np.asarray(value)
         if given.size and given.dtype.kind in "biu":
@@ -83,7 +83,7 @@ def _whole_numbers(value: ArrayLike) -> np.ndarray:
 
 
 def named(label: str, of: Callable[[ArrayLike], Any] = real) -> Callable[[ArrayLike], Any]:
-    """`real`, `whole` or `addresses` as the converter of a field, with whose name what it says begins."""
+    """Return `real`, `whole` or `addresses` as the converter of a field, whose messages begin with the name of the field."""
 
     def converted(value: ArrayLike) -> Any:
         try:
@@ -95,13 +95,12 @@ def named(label: str, of: Callable[[ArrayLike], Any] = real) -> Callable[[ArrayL
 
 
 def each_named(label: str, of: Callable[[ArrayLike], Any] = real) -> Callable[[Any], tuple]:
-    """The same for a field of several numbers, each one or one for each lane."""
+    """Return the same converter for a field of several numbers, each one or one for each run."""
     return partial(several(lambda name, value: named(name, of)(value), of="numbers"), label)
 
 
 def addresses(value: ArrayLike) -> Int[AnyArray, "..."]:
-    """Whole numbers that may be too large for 32 bits, as int32 where these hold them, else as int64. Raises InputError for
-    anything else."""
+    """Convert whole numbers to int32 if they fit, else to int64. Raise InputError for anything else."""
     if isinstance(value, Tracer):
         return value
     given = _whole_numbers(value)
@@ -112,7 +111,7 @@ def addresses(value: ArrayLike) -> Int[AnyArray, "..."]:
 
 
 def rows(count: int, like: Shaped[Array, "..."]) -> Int[Array, "row *ones"]:
-    """The numbers 0 to count-1 down the first axis, ready to be compared with `like` (any `[*, *lanes]` array)."""
+    """Return the numbers 0 to count - 1 along the first axis, in a shape that broadcasts with `like`."""
     return jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (like.ndim - 1))
 
 
@@ -125,14 +124,13 @@ def by_row(values: tuple[Num[AnyArray, "..."], ...], like: Shaped[Array, "row *l
 
 
 def fold(combine: Callable, reduce: Callable, values: Shaped[Array, "row *lanes"]) -> Shaped[Array, "1 *lanes"]:
-    """All entries down the first axis combined: `[1, *lanes]`.
+    """Combine all entries along the first axis: `[1, *lanes]`.
 
-    The first halvings are elementwise steps, with the lanes side by side in a CPU's vector registers; a bare reduction
-    would walk one lane after the other together with whatever was fused into it (3 to 7% of the event more with 16 or 48
-    rows; of 128 rows one halving in place of three: a half more). The last is a reduction all the same, because its result
-    is stored once: elementwise all the way, every reader would compute it again. And the halvings are few, because what is
-    fused into them is written out for each of the rows that are combined: six of them, of 128 rows, take a third longer
-    than three.
+    The first halvings are elementwise, with neighbouring runs in the vector registers of a CPU. A plain reduction processes
+    one run after the other, with all that was fused into it: it costs 3 to 7% of an event with 16 or 48 rows, and half an
+    event with 128 rows and one halving in place of three. The last step is a reduction, because its result is stored;
+    elementwise it would be computed again by every reader. More halvings cost more, because what is fused into them is
+    repeated for each of the combined rows: six of them take a third longer than three with 128 rows.
     """
     for _ in range(HALVINGS):
         if values.shape[0] <= 2 or values.shape[0] % 2:
@@ -143,49 +141,49 @@ def fold(combine: Callable, reduce: Callable, values: Shaped[Array, "row *lanes"
 
 
 def least(values: Num[Array, "row *lanes"]) -> Num[Array, "1 *lanes"]:
-    """The smallest entry down the first axis."""
+    """Return the smallest entry along the first axis."""
     return fold(jnp.minimum, jnp.min, values)
 
 
 def nth_least(values: Float[Array, "row *lanes"], number: Int[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
-    """The `number`th smallest entry down the first axis, counted from 1, of equals the lower row first; inf where `number` is
-    below 1 or there are not so many.
+    """Return the `number`th smallest entry along the first axis, from 1; inf if there are fewer, or `number` is below 1.
 
-    The ranks are counted: to sort the rows of every lane takes a CPU a third of an event (30 rows).
+    Of equal entries the lower row comes first. Ranks are counted, because sorting the rows of every run takes a third of an
+    event on a CPU (30 rows).
     """
     rank = jnp.sum(comes_before(values), axis=0, dtype=jnp.int32)
     return least(jnp.where(rank == number - 1, values, jnp.inf))
 
 
 def comes_before(values: Num[Array, "row *lanes"]) -> Bool[Array, "row row *lanes"]:
-    """Whether the first row comes before the second in the order of `values`, of equals the lower row first."""
+    """Return whether the first row comes before the second in the order of `values`; of equals the lower row first."""
     row = rows(values.shape[0], values)
     return (values[:, None] < values[None]) | ((values[:, None] == values[None]) & (row[:, None] < row[None]))
 
 
 def count(condition: Bool[Array, "row *lanes"]) -> Int[Array, "1 *lanes"]:
-    """How many entries down the first axis hold."""
+    """Return the number of true entries along the first axis."""
     return fold(jnp.add, partial(jnp.sum, dtype=jnp.int32), condition.astype(jnp.int32))
 
 
 def some(condition: Bool[Array, "row *lanes"]) -> Bool[Array, "1 *lanes"]:
-    """Whether any entry down the first axis holds."""
+    """Return whether any entry along the first axis is true."""
     return fold(jnp.logical_or, jnp.any, condition)
 
 
 def first_min(
     values: Num[Array, "row *lanes"],
 ) -> tuple[Int[Array, "1 *lanes"], Num[Array, "1 *lanes"]]:
-    """Index of the smallest entry down the first axis (the first of equals) and its value."""
+    """Return the index of the smallest entry along the first axis, the first of equals, and its value."""
     smallest = least(values)
     index = jnp.where(values == smallest, rows(values.shape[0], values), values.shape[0] - 1)
     return least(index), smallest
 
 
 def cheapest(cost: Float[Array, "row *lanes"]) -> tuple[Int[Array, "1 *lanes"], Float[Array, "1 *lanes"]]:
-    """Index of the first entry of least cost, and that cost.
+    """Return the index of the first entry of lowest cost, and that cost.
 
-    Costs are equal where two requests lie at one angle; rounding must not choose between them.
+    Costs within `INSTANT` count as equal: two requests at one angle have equal costs but for rounding.
     """
     lowest = least(cost)
     index, _ = first_true(cost <= lowest + INSTANT)
@@ -195,14 +193,14 @@ def cheapest(cost: Float[Array, "row *lanes"]) -> tuple[Int[Array, "1 *lanes"], 
 def first_true(
     condition: Bool[Array, "row *lanes"],
 ) -> tuple[Int[Array, "1 *lanes"], Bool[Array, "1 *lanes"]]:
-    """Index of the first entry down the first axis that holds, and whether there is one."""
+    """Return the index of the first true entry along the first axis, and whether there is one."""
     size = condition.shape[0]
     index = least(jnp.where(condition, rows(size, condition), size))
     return index, index < size
 
 
 def pick(values: Shaped[Array, "row *lanes"], index: Int[Array, "entry *lanes"]) -> Shaped[Array, "entry *lanes"]:
-    """The entries at `index` of the first axis, separately for each run: `[1, *lanes]` of one index for each."""
+    """Return the entries at `index` of the first axis, separately for each run."""
     return jnp.take_along_axis(values, index, axis=0, mode="clip")
 
 
@@ -212,10 +210,10 @@ def put(
     new: Shaped[Array, "*row_and_lanes"],
     axis: int = 0,
 ) -> Shaped[Array, "*rows_and_lanes"]:
-    """`values` with `new` as the entry at `index` of an axis, in every lane and in place.
+    """Return `values` with `new` as the entry at `index` of an axis, in every run, in place.
 
-    values: `[row, *lanes]` with axis 0, `[word, row, *lanes]` with axis 1; new: the same with one row.
-    On a CPU lane after lane: a scatter of all lanes costs several times as much there, and a mask passes over everything.
+    values: `[row, *lanes]` with axis 0, `[word, row, *lanes]` with axis 1. new: the same with one row. On a CPU one run
+    after the other: a scatter of all runs costs several times as much there, and a mask rewrites everything.
     """
     if values.ndim == axis + 1:
         return jax.lax.dynamic_update_slice_in_dim(values, new, index[0], axis)
@@ -237,20 +235,20 @@ def put(
 
 
 def pick_tree(tree: PyTree, index: Int[Array, "entry *lanes"]) -> PyTree:
-    """`pick` for every array of a pytree."""
+    """Apply `pick` to every array of a pytree."""
     return jax.tree.map(lambda values: pick(values, index), tree)
 
 
 def where_tree(condition: Bool[Array, "..."], new: PyTree, old: PyTree) -> PyTree:
-    """`jnp.where` for every array of two pytrees of the same structure."""
+    """Apply `jnp.where` to the arrays of two pytrees of the same structure."""
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)
 
 
 def stored(tree: PyTree) -> PyTree:
-    """The arrays `[*, *lanes]` of a pytree, of 32 bits or bool, laid one on another and taken apart again.
+    """Return the arrays of a pytree, of 32 bits or bool, after they have been stored in one array.
 
-    XLA computes what is masked into each of several rows once for each of them, unless it is stored before: without this an
-    event of eight drives with a buffer takes half as long again.
+    XLA computes a value again for each row into which it is masked, unless it is stored: without this an event of eight
+    drives with a buffer takes half as long again.
     """
     leaves, form = jax.tree.flatten(tree)
     words = [leaf.astype(jnp.int32) if leaf.dtype == bool else leaf.view(jnp.int32) for leaf in leaves]
@@ -263,32 +261,32 @@ def stored(tree: PyTree) -> PyTree:
 
 
 def union(masks: UInt32[Array, "row *lanes"]) -> UInt32[Array, "1 *lanes"]:
-    """The bits set in any entry down the first axis."""
+    """Return the bits that are set in any entry along the first axis."""
     return fold(jnp.bitwise_or, jnp.bitwise_or.reduce, masks)
 
 
 def held(mask: UInt32[Array, "*#row"], index: Int[Array, "*#row"]) -> Bool[Array, "*#row"]:
-    """Whether bit `index` is set; an index that is negative or beyond the word is not."""
+    """Return whether bit `index` is set; false for an index that is negative or beyond the word."""
     return (jnp.right_shift(mask, jnp.asarray(index).astype(jnp.uint32)) & 1) == 1
 
 
 def bit(index: Int[Array, "*row"]) -> UInt32[Array, "*row"]:
-    """The mask with only bit `index` set."""
+    """Return the mask with only bit `index` set."""
     return jnp.left_shift(jnp.uint32(1), index.astype(jnp.uint32))
 
 
 def lowest(mask: UInt32[Array, "*row"]) -> UInt32[Array, "*row"]:
-    """The mask with only the lowest bit that is set in `mask`; none where none is."""
+    """Return the mask with only the lowest set bit of `mask`; 0 for none."""
     return mask & (~mask + jnp.uint32(1))
 
 
 def index_of(mask: UInt32[Array, "*row"]) -> Int[Array, "*row"]:
-    """The index of the lowest bit that is set; 0 where none is."""
+    """Return the index of the lowest set bit; 0 for none."""
     return jnp.where(mask == 0, 0, jax.lax.population_count(lowest(mask) - jnp.uint32(1))).astype(jnp.int32)
 
 
 def mask_of(count: Int[ArrayLike, "*row"]) -> UInt32[Array, "*row"]:
-    """The mask of the lowest `count` bits (uint32), count from 0 to 32."""
+    """Return the mask of the lowest `count` bits (uint32), count from 0 to 32."""
     count = jnp.asarray(count, jnp.uint32)
     full = jnp.uint32(0xFFFFFFFF)
     return jnp.where(
