@@ -1,7 +1,7 @@
-"""What a drive promises: where a request lies (its layout), and how long arm and platter take to get there (its mechanics).
+"""Interface of drives: the location of requests (layout), and the times of arm and platter (mechanics).
 
-A layout is what every brick of a system has in common; mechanics are those of one brick at one moment. Numeric fields may
-hold one value, or one for each lane.
+The layout is common to all bricks of a system. Mechanics are those of one brick at one moment. Numeric fields hold one
+value, or one for each run of a batch.
 """
 
 from abc import abstractmethod
@@ -14,21 +14,19 @@ from storagekit.arrays import AnyArray
 
 
 class Arm(NamedTuple):
-    """Where the arm is: its cylinder and the head last used."""
+    """Position of the arm: its cylinder, and the head last used."""
 
     cylinder: Int[AnyArray, "*#row"]
     head: Int[AnyArray, "*#row"]
 
 
 class Target(NamedTuple):
-    """Where a request lies on a drive.
+    """Location of a request on a drive.
 
-    angle: where its first sector begins, in turns from the drive's index mark, in [0, 1).
-    transfer: seconds from its first sector to the end of its last, track and cylinder crossings included.
-    end: where the arm is when the last sector has passed.
-    again: turns between reading and writing, for a write of a part of a physical sector, which has to be read first: 1, or
-    0 of whole ones; None where each is one of 512 bytes.
-    sector, count: its address and how many sectors it has; None unless a buffer has to know.
+    cylinder, head: of its first sector. angle: angle at which its first sector begins, turns from the index mark, in [0, 1).
+    transfer: time from its first sector to the end of its last, with track and cylinder crossings, seconds. end: position of
+    the arm at its end. again: turns between reading and writing for a write of a part of a physical sector, which is read
+    first: 1, or 0 for whole sectors; None on drives whose sectors have 512 bytes.
     """
 
     cylinder: Int[AnyArray, "*#row"]
@@ -42,7 +40,7 @@ class Target(NamedTuple):
 
 
 class Positioning(NamedTuple):
-    """Seconds until the first sector is under the head: arm movement (overhead and settling included), then rotation."""
+    """Time until the first sector is under the head, seconds: seek (with overhead and settling), then rotation."""
 
     seek: Float[AnyArray, "*#row"]
     rotation: Float[AnyArray, "*#row"]
@@ -53,78 +51,83 @@ class Positioning(NamedTuple):
 
 
 class AbstractLayout(eqx.Module):
-    """Where the sectors of a drive lie."""
+    """Location of the sectors of a drive."""
 
     @property
     @abstractmethod
     def capacity(self) -> int:
-        """Sectors of 512 bytes that hold data."""
+        """Number of data sectors of 512 bytes."""
 
     @property
     def largest(self) -> int:
-        """Sectors of the largest of its drives: addresses on them may go so far, whatever a system offers."""
+        """Number of sectors of the largest drive of a system, which bounds addresses."""
         return self.capacity
 
     @property
     @abstractmethod
     def cylinders(self) -> int:
-        """Cylinders from the first to the last."""
+        """Number of cylinders."""
 
     @property
     @abstractmethod
     def heads(self) -> int:
-        """Tracks of a cylinder."""
+        """Number of tracks of a cylinder."""
 
     @abstractmethod
     def locate(self, sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]) -> Any:
-        """Where `count` sectors from logical address `sector` lie: a `Target`, or for drives of several kinds what holds one
-        of each (`AbstractDrive.seen`). Takes NumPy arrays (64-bit addresses) or JAX arrays."""
+        """Return the location of `count` sectors from logical address `sector`.
+
+        It is a `Target`, or for drives of several kinds a structure with one for each (`AbstractDrive.seen`). Addresses may
+        be NumPy arrays (of 64 bits) or JAX arrays.
+        """
 
     def locate_on(
         self, which: Int[AnyArray, "*#row"], sector: Int[AnyArray, "*#row"], count: Int[AnyArray, "*#row"]
     ) -> Any:
-        """Where `count` sectors from address `sector` of drive `which` lie, for `seen` to look at on that drive only, whose
-        own end bounds the address: where drives are of several kinds less than `locate` keeps, and with more room."""
+        """Return the location of `count` sectors from address `sector` of drive `which`, to be read by `seen` for that drive
+        only.
+
+        The end of that drive bounds the address. For drives of several kinds it has fewer fields than the result of `locate`.
+        """
         return self.locate(sector, count)
 
     def capacity_of(self, which: int) -> int:
-        """Sectors of drive `which`. Raises InputError where that is not one number, known before anything is compiled."""
+        """Return the sectors of drive `which`. Raise InputError if it is not one number that is known before compilation."""
         return self.capacity
 
 
 class AbstractMechanics(eqx.Module):
-    """How long arm and platter take to the targets that a layout has located, and for their sectors."""
+    """Times of arm and platter for located requests."""
 
     @abstractmethod
     def positioning(
         self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]
     ) -> Positioning:
-        """Time to position from `arm`, at a moment when the platter stands at `angle` turns, for each target."""
+        """Return the positioning time from `arm` to each target, when the platter stands at `angle` turns."""
 
     def transfer(self, target: Target) -> Float[AnyArray, "*#row"]:
-        """Seconds from the first sector of each target to the end of its last."""
+        """Return the time from the first sector of each target to the end of its last, seconds."""
         return target.transfer
 
     @abstractmethod
     def at_speed(self, seek: Float[AnyArray, "*#row"], turning: Float[AnyArray, "*#row"]) -> "AbstractMechanics":
-        """The same with the arm (seeks, head switches, settling, overhead) and the platter at a share of their speed, 1 being
-        full speed."""
+        """Return the mechanics with arm and platter at a fraction of their speed; 1 is full speed."""
 
     @abstractmethod
     def turns(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        """Revolutions in `seconds`."""
+        """Return the revolutions in `seconds`."""
 
     @abstractmethod
     def seconds(self, turns: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        """Seconds of so many revolutions; 0 for a drive that does not turn."""
+        """Return the time of so many revolutions, seconds; 0 for a drive without rotation."""
 
     @abstractmethod
     def drift(self, seconds: Float[AnyArray, "*#row"]) -> Float[AnyArray, "*#row"]:
-        """How far the platter's angle has moved after `seconds`, in turns and in [0, 1), however long they are."""
+        """Return the angle by which the platter has moved after `seconds`, turns in [0, 1), for any length of time."""
 
 
 class Through(AbstractMechanics):
-    """Mechanics behind something that does not change how the platter of `mechanics` turns."""
+    """Mechanics that delegate the rotation to other `mechanics`."""
 
     mechanics: eqx.AbstractVar[AbstractMechanics]
 
@@ -139,8 +142,11 @@ class Through(AbstractMechanics):
 
 
 class HostAccess(NamedTuple):
-    """An access as its host sees it, seconds. transfer: from the end of its positioning to its answer. after: the buffer from
-    its beginning on, at which its times count from now."""
+    """Access as its host sees it.
+
+    positioning: seconds. transfer: time from the end of the positioning to the completion, seconds. after: state of the
+    buffer from the beginning of the access on, whose times count from there.
+    """
 
     positioning: Positioning
     transfer: Float[AnyArray, "*#row"]
@@ -148,33 +154,35 @@ class HostAccess(NamedTuple):
 
 
 class AbstractBuffer(eqx.Module):
-    """What stands between a drive's platters and its host: who finds data there, and when the host has its answer.
+    """Components between the platters of a drive and its host: controller, bus and buffer.
 
-    What the buffers of a system's drives hold is private, a pytree that the event loop carries (`init`, `elapse`); `of` picks
-    that of the drive which chooses. The drive has one request at a time, the next when the host has its answer.
+    The state of the buffers of all drives is a pytree that the event loop carries (`init`, `elapse`); `of` returns that of
+    one drive. A drive has one request at a time, and receives the next when the host has the completion.
     """
 
     @property
     def remembers(self) -> bool:
-        """Whether what a drive did before decides what it does now."""
+        """Whether earlier accesses of a drive affect later ones."""
         return True
 
     @abstractmethod
     def init(self, drives: int, lanes: tuple[int, ...]) -> Any:
-        """Of so many drives, before the first request; lanes: `()` for a single run."""
+        """Return the state of the buffers of so many drives before the first request; lanes: `()` for a single run."""
 
     @abstractmethod
     def elapse(self, private: Any, time: Float[Array, "1 *lanes"]) -> Any:
-        """The same `time` seconds later."""
+        """Return the state `time` seconds later."""
 
     @abstractmethod
     def of(self, private: Any, which: Int[Array, "1 *lanes"]) -> Any:
-        """That of drive `which`, as it is now: the `own` of what follows."""
+        """Return the state of drive `which` at present; the argument `own` of the other methods."""
 
     @abstractmethod
     def seen(self, own: Any, mechanics: AbstractMechanics) -> AbstractMechanics:
-        """The mechanics of that drive as a scheduler sees them: what its buffer holds is there at once, and the arm is where
-        the drive has moved it of its own accord."""
+        """Return the mechanics of the drive as a scheduler sees them.
+
+        Buffered data is available at once, and the arm is where read-ahead has moved it.
+        """
 
     @abstractmethod
     def access(
@@ -186,16 +194,19 @@ class AbstractBuffer(eqx.Module):
         positioning: Positioning,
         transfer: Float[Array, "1 *lanes"],
     ) -> HostAccess:
-        """The access of that drive which begins now, the platter at `angle` turns. positioning: as `seen`; transfer: seconds
-        that the platter takes after it."""
+        """Return the access of the drive that begins now.
+
+        angle: angle of the platter, turns. positioning: of the mechanics that `seen` returns. transfer: time of the platter
+        after the positioning, seconds.
+        """
 
     @abstractmethod
     def keep(self, private: Any, where: Bool[Array, "drive *lanes"], after: Any) -> Any:
-        """Private state once the drive marked in `where`, if any, has begun an access."""
+        """Return the state after the drive that is marked in `where`, if any, has begun an access."""
 
 
 class NoBuffer(AbstractBuffer):
-    """Nothing: the host waits for the platter, and the drive for the host."""
+    """No buffer: the host waits for the platter, and the drive for the host."""
 
     @property
     def remembers(self):
@@ -221,7 +232,7 @@ class NoBuffer(AbstractBuffer):
 
 
 class AbstractDrive(AbstractLayout):
-    """The drives of a system: a layout, the mechanics of each brick, and what is between them and the host."""
+    """The drives of a system: layout, mechanics of each brick, and buffer."""
 
     @property
     def buffer(self) -> AbstractBuffer:
@@ -229,19 +240,19 @@ class AbstractDrive(AbstractLayout):
         return NoBuffer()
 
     def check(self, bricks: int) -> None:
-        """Raises InputError where it cannot be the drive of so many bricks."""
+        """Raise InputError if it cannot be the drive of so many bricks."""
 
     @abstractmethod
     def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:
-        """The mechanics of brick `which`, one number for each lane `[1, *lanes]` or for each row."""
+        """Return the mechanics of brick `which`, one number for each run `[1, *lanes]` or for each row."""
 
     @abstractmethod
     def seen(self, target: Any, which: Int[AnyArray, "*#row"]) -> Target:
-        """What `locate` or `locate_on` found, on the drive of brick `which`."""
+        """Return the location that `locate` or `locate_on` found, on the drive of brick `which`."""
 
 
 class OneKind(AbstractDrive, AbstractMechanics):
-    """A drive that every brick has one of: the layout and the mechanics in one."""
+    """Drives of one kind: layout and mechanics in one object."""
 
     def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:
         return self
