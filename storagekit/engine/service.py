@@ -1,4 +1,4 @@
-"""Choosing and serving: what the drive that falls free does next."""
+"""Selection and service: the next access of a drive that falls free."""
 
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ from storagekit.write import Offer
 
 
 def settle(state: State, served: Bool[Array, "drive *lanes"]) -> State:
-    """The plan of the drive marked in `served` can no longer be taken away: it is what the drive does next."""
+    """Make the planned access of the drive marked in `served` final: no claim can take it away any more."""
     drives = state.drives
     return state._replace(
         drives=drives._replace(
@@ -41,9 +41,9 @@ def settle(state: State, served: Bool[Array, "drive *lanes"]) -> State:
 
 
 def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], certain: Bool[Array, "1 *lanes"]) -> State:
-    """The access of drive `which` is over: a write that has replicas left wakes the drives that hold them.
+    """Process the end of the access of drive `which`. A write that has parts left wakes the drives that hold them.
 
-    One that a drive took for all is served once, wherever else it waited.
+    A write that one drive serves for all parts is served once, and leaves all other queues.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
@@ -75,8 +75,10 @@ def _of_access(
     slot: Int[Array, "1 *lanes"],
     certain: Bool[Array, "1 *lanes"],
 ) -> tuple[Any, ...]:
-    """The last fields of `Ended`, from `awaited`: of the access of drive `which`, in lanes in which it is `certain`, whose
-    request is, or was, in `slot`."""
+    """Return the last fields of `Ended`, from `awaited`, for the access of drive `which`. Valid only where `certain` is true.
+
+    slot: the slot in which its request is, or was.
+    """
     system, slots = scenario.system, state.slots
     place, rule, sent, read, client, sectors = pick_tree(
         (slots.place, slots.rule, slots.sent, slots.read, slots.client, slots.sectors), slot
@@ -94,10 +96,11 @@ def _of_access(
 
 
 class Chosen(NamedTuple):
-    """A part that a drive would take: of which request, which lies at `place`, and which of its parts.
+    """A part that a drive would serve.
 
-    usable: the replicas that may be chosen, one bit each; None for all. delayed: the number that its write has in the table
-    of delayed ones, below 0 for none; None where none ever is.
+    number, place, part, read: its request, the location, the part, and whether it is a read. usable: mask of the replicas
+    that may be chosen; None for all. delayed: row of its write in the table of delayed writes, negative for none; None if no
+    write is ever delayed.
     """
 
     number: Int[Array, "1 *lanes"]
@@ -109,17 +112,17 @@ class Chosen(NamedTuple):
 
     @property
     def late(self) -> Bool[Array, "1 *lanes"]:
-        """A write had left it for later."""
+        """Whether the part is of a delayed write."""
         return jnp.zeros_like(self.read) if self.delayed is None else self.delayed >= 0
 
 
 class Best(NamedTuple):
-    """What a drive would do next, seconds from now.
+    """The best access of a drive. Times are seconds from now.
 
-    found: there is something. slot: that of the request, unless the part is `late`. target: where the part lies. start: when
-    the access goes to the disk; finish: when it ends. idle_until: where nothing is found, when something will be. candidates:
-    number of parts to choose from; unanswered: number of those, without the chosen part, whose requests are not completed.
-    buffer: the drive's own, from the beginning of the access on.
+    found: whether there is one. slot: slot of its request, unless it is `late`. target: location. start: time at which the
+    access is issued to the disk. finish: time at which it ends. idle_until: if none is found, the time at which there will
+    be one. candidates: number of parts from which it was chosen. unanswered: number of these, without the chosen part, whose
+    requests are not completed. buffer: buffer of the drive from the beginning of the access on.
     """
 
     found: Bool[Array, "1 *lanes"]
@@ -138,16 +141,16 @@ class Best(NamedTuple):
 
     @property
     def takes(self) -> Float[Array, "1 *lanes"]:
-        """Seconds of the access, whenever it starts."""
+        """Duration of the access, seconds."""
         return self.positioning.total + self.transfer
 
 
 def choose(
     scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], chooser: Bool[Array, "drive *lanes"]
 ) -> tuple[State, dict[str, Shaped[Array, "1 *lanes"]]]:
-    """Drive `which` chooses a part, claims it if it is one of many, and plans the access; or goes to sleep.
+    """Let drive `which` choose a part, claim it if it is one of several, and plan the access; or let it sleep.
 
-    Returns the state and the fields of the report that tell of the choice.
+    Return the state, and the fields of the report on the choice.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     best = best_part(scenario, state, which, some(chooser))
@@ -189,7 +192,7 @@ def choose(
 def _told(
     scenario: Scenario, slots: Slots, best: Best, claim: Claim, verdict: Verdict
 ) -> dict[str, Bool[Array, "1 *lanes"] | Int[Array, "1 *lanes"]]:
-    """The fields of the report that tell of a choice. slots: before it."""
+    """Return the fields of the report on a choice. slots: before it."""
     twice = verdict.contested & verdict.kept & ~verdict.rival_yields
     if scenario.system.dispatch.withdraws_late:
         rule, waiting = pick_tree((slots.rule, slots.waiting), best.slot)
@@ -208,7 +211,7 @@ def _told(
 def best_part(
     scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], chooses: Bool[Array, "1 *lanes"]
 ) -> Best:
-    """What the scheduler of drive `which` takes next, in lanes in which it `chooses`."""
+    """Return the access that the scheduler of drive `which` selects, in runs in which it `chooses`."""
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
     own = system.drive.buffer.of(drives.buffer, which)
@@ -248,7 +251,7 @@ def best_part(
 def _access(
     scenario: Scenario, choice: Choice, own: Any, chosen: Chosen
 ) -> tuple[Target, Int[Array, "1 *lanes"], HostAccess]:
-    """Where what is chosen lies, which replica of it is nearest, and the access. own: the drive's buffer."""
+    """Return the location of the chosen part, its nearest replica, and the access. own: buffer of the drive."""
     system, read, part = scenario.system, chosen.read, chosen.part
     # of the one alone, because where it ends may have to be computed
     target = _on_drive(system, chosen.place, part, choice.which)
@@ -261,7 +264,7 @@ def _access(
 def _given(
     system: System, state: State, which: Int[Array, "1 *lanes"]
 ) -> tuple[UInt32[Array, "slot *lanes"], Float[Array, "slot *lanes"]]:
-    """The parts that a drive may choose among, its brick having handed them over, and when it did."""
+    """Return the mask of the parts that the brick has issued to a drive, and when it issued them."""
     slots, brick = state.slots, system.brick_of(which)
     handed = system.queue.handed(state.queue, slots.waiting, brick)
     return handed, system.queue.came(state.queue, slots.born, brick)
@@ -270,7 +273,7 @@ def _given(
 def _whose(
     scenario: Scenario, slots: Slots, best: Best
 ) -> tuple[Int[Array, "1 *lanes"] | None, Int[Array, "1 *lanes"] | None]:
-    """For which stream a drive is to serve how many sectors; 0 of a part that a write had left for later."""
+    """Return the stream that a drive serves and the number of sectors, 0 for a delayed part."""
     if slots.stream is None or slots.sectors is None:
         return None, None
     chosen, sectors = best.chosen, pick(slots.sectors, best.slot)
@@ -279,12 +282,12 @@ def _whose(
 
 
 def _on_drive(system: System, place: Any, part: Int[Array, "row *lanes"], which: Int[Array, "1 *lanes"]) -> Target:
-    """Where these parts of requests that lie at `place` are on drive `which`."""
+    """Return the location of parts of requests at `place` on drive `which`."""
     return system.drive.seen(system.placement.target_on(part, place), which)
 
 
 def _of_slot(slots: Slots, choice: Choice, slot: Int[Array, "1 *lanes"]) -> Chosen:
-    """What the request in a slot has on the drive that chooses."""
+    """Return the part that the drive that chooses holds of the request in a slot."""
     place = pick_tree(slots.place, slot)
     return Chosen(
         number=pick(slots.number, slot),
@@ -304,8 +307,10 @@ def _or_later(
     lowest: Float[Array, "1 *lanes"],
     chooses: Bool[Array, "1 *lanes"],
 ) -> tuple[Chosen, Int[Array, "1 *lanes"] | int]:
-    """That, or what a write left for later where it is to be had for less than the `lowest` cost of what the slots hold, and
-    how many such parts there were to choose from."""
+    """Return that part, or a delayed one if it costs less than `lowest`, and the number of delayed parts that were compared.
+
+    lowest: lowest cost of the requests in the slots.
+    """
     system, placement, which = scenario.system, choice.placement, choice.which
 
     def price(
@@ -333,7 +338,10 @@ def _or_later(
 def candidates(
     scenario: Scenario, state: State, offer: Offer, parts: Int[Array, "slot *lanes"]
 ) -> tuple[Bool[Array, "slot *lanes"], Float[Array, "slot *lanes"]]:
-    """The requests that a drive may choose now, and from when on it may choose each (inf: not before something happens)."""
+    """Return a mask of the requests that a drive may choose now, and the time from which it may choose each.
+
+    The time is inf for requests that it may not choose before another event.
+    """
     system, slots = scenario.system, state.slots
     asked = jnp.where(slots.read, system.dispatch.asked_from(state.dispatch, slots.sent, parts), slots.sent)
     choosable_from = system.claims.choosable_from(state.claims, asked, slots.receiving, parts)
@@ -350,9 +358,9 @@ def serve(
     claimed: Bool[Array, "1 *lanes"],
     verdict: Verdict,
 ) -> Slots:
-    """The slots once a part is to be served, or given up: it leaves queues, and the answer may be known.
+    """Return the slots after a part is chosen, or given up: it leaves its queues, and the completion time may be known.
 
-    claimed: it was a claim, of which the verdict says who hears of it.
+    claimed: whether it was claimed, with the result `verdict`.
     """
     slots, slot, chosen = state.slots, best.slot, best.chosen
     at = (rows(scenario.system.slots, slots.born) == slot) & best.found & ~chosen.late

@@ -1,4 +1,4 @@
-"""What the next event needs to know. All times are seconds from now, so that they stay exact however long a run is."""
+"""State of a run between two events. All times are seconds from now, so that they stay exact however long a run is."""
 
 from typing import Any, NamedTuple, cast
 
@@ -24,14 +24,13 @@ NOBODY = -1
 class Slots(NamedTuple):
     """Requests in the system.
 
-    number: which request; NOBODY in a slot that was never used. place: where it lies, the placement's own.
-    receiving: the part on the brick that its client sent it to. asynchronous: nobody waits for its answer.
-    stream, client, sectors: for whom, who sent it, and its length; None where requests have no clients.
-    born: when it arrived; of a slot that is free, since when it is. sent: when it was sent to the bricks last. waiting: the
-    parts at whose drives it waits, one bit each. rule: which parts its answer waits for, and how many of them; ended: how
-    many of these have ended, None where the answer is known before (`answer.py`). latest: when the last of these that are
-    issued so far ends. answer: when it is answered, inf while not known. answered: its answer has been given; with nothing
-    waiting, the slot is free.
+    number: number of the request; NOBODY in a slot that was never used. place: its location. read: whether it is a read.
+    receiving: part on the brick to which its client sent it. asynchronous: whether no client waits for it. stream, client,
+    sectors: its stream, client and length; None where requests have no clients. born: its arrival time; in a free slot,
+    since when it is free. sent: time at which it was last sent to the bricks. waiting: mask of the waiting parts. rule: when
+    it completes. ended: number of counted parts that have ended; None where the completion time is known before
+    (`answer.py`). latest: time at which the last counted part issued so far ends. answer: completion time, inf while
+    unknown. answered: whether it has completed; with no waiting part the slot is free.
     """
 
     number: Int[Array, "slot *lanes"]
@@ -58,10 +57,10 @@ class Slots(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The access that a drive has chosen: seek, rotation and transfer in seconds, when it ends, and where it leaves the arm.
+    """Access that a drive has chosen: seek, rotation and transfer in seconds, its end, and the position of the arm then.
 
-    number, slot: whose it is; of a copy that a write had left for later the slot says nothing. replica: which one of its part
-    it goes to. stream, sectors: for whom, and how much; None where requests have no clients.
+    number, slot: its request; for a delayed copy `slot` has no meaning. replica: the replica of the part. stream, sectors:
+    stream and length; None where requests have no clients.
     """
 
     seek: Float[Array, "drive *lanes"]
@@ -79,10 +78,10 @@ class Plan(NamedTuple):
 class Drives(NamedTuple):
     """The drives.
 
-    wake: when it next chooses; inf asleep. idle: it found nothing to do when it last chose.
-    phase: where its platter stands now, in turns.
-    free, arm: when and where the last access that is certain to happen ends. plan: the one chosen after it, which a better
-    claim may still take away. planned: it has one. last: the request whose access is certain; None where nobody has to know.
+    wake: time at which it next chooses; inf if it sleeps. phase: angle of its platter, turns. free, arm: time at which the
+    last final access ends, and the position of the arm then. plan: the access after it, which a better claim may still take
+    away. planned: whether it has one. idle: whether it found nothing when it last chose. last: request of the last final
+    access; None where it is not needed. buffer: state of its buffer.
     """
 
     wake: Float[Array, "drive *lanes"]
@@ -97,11 +96,11 @@ class Drives(NamedTuple):
 
 
 class State(NamedTuple):
-    """Everything.
+    """State of a run.
 
-    arrived: when the last request of an open stream arrived; gap: the seconds from it to the next, kept apart so that a
-    short gap after a long one is not rounded away. taken: requests admitted since the window of requests was drawn.
-    arrivals: private to them. The rest is private to the system's members of that name, see `MEMBERS`.
+    arrived: time at which the last request of an open stream arrived. gap: time from it to the next, stored separately so
+    that a short gap after a long one keeps its precision. taken: requests admitted since the window of requests was drawn.
+    arrivals and the following fields: private state of the arrivals and of the components named in `MEMBERS`.
     """
 
     slots: Slots
@@ -119,18 +118,18 @@ class State(NamedTuple):
     condition: Any
 
 
-# who hears of the moments of a request
+# components that receive the events of a request
 MEMBERS = ("dispatch", "claims", "write", "queue", "schedule", "cache", "condition")
 
 
 def tell(scenario: Scenario, state: State, heard: str, moment: Any) -> State:
-    """The state once every member has heard of a moment. heard: the name of the moment, a method of `Member`."""
+    """Return the state after every component has received an event. heard: name of the hook, a method of `Member`."""
     told = {name: getattr(getattr(scenario.system, name), heard)(getattr(state, name), moment) for name in MEMBERS}
     return state._replace(**told)
 
 
 def mechanics(scenario: Scenario, state: State, which: Int[Array, "*row"]) -> AbstractMechanics:
-    """The mechanics of drive `which` (`[1, *lanes]`, or one row for each drive), as well as its brick does now."""
+    """Return the mechanics of drive `which` (`[1, *lanes]`, or one row for each drive), as its brick works at present."""
     system = scenario.system
     return system.condition.now(state.condition, system.drive.mechanics_of(which), system.brick_of(which))
 
@@ -142,7 +141,7 @@ def time_of(
     read: Bool[Array, "*#row"],
     drive: Int[Array, "*#row"],
 ) -> Float[Array, "*#row"]:
-    """Seconds that an access of `drive` takes once the head is there."""
+    """Return the time of an access of `drive` after its positioning, seconds."""
     system = scenario.system
     return as_now.transfer(target) + jnp.where(read, 0.0, system.write.sweep(system.placement, as_now, drive))
 
@@ -154,9 +153,9 @@ def hand_over(
     busy: Bool[Array, "drive *lanes"],
     which: Int[Array, "1 *lanes"] | None = None,
 ) -> State:
-    """The state once the bricks of the drives in `acts` have handed parts to their drives, of which some are `busy`.
+    """Return the state after the bricks of the drives in `acts` have issued parts to their drives.
 
-    which: the drive that has fallen free; None where parts have arrived.
+    busy: mask of the busy drives. which: the drive that has fallen free; None when parts have arrived.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
     if not system.queue.holds_back:
@@ -169,13 +168,13 @@ def hand_over(
     wake = jnp.where(given & drives.idle, jnp.minimum(drives.wake, 0.0), drives.wake)
     return state._replace(
         queue=queue,
-        # of a brick of several drives others may have something to do now
+        # other drives of the brick may have work now
         drives=drives._replace(wake=wake) if system.bricks.most > 1 else drives,
     )
 
 
 def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *lanes"] | None:
-    """The streams of which each brick has parts that it has not handed over, one bit each; None where there are none."""
+    """Return for each brick a mask of the streams with parts that are not issued; None where there are no streams."""
     system, slots = scenario.system, state.slots
     if slots.stream is None:
         return None
@@ -196,13 +195,13 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *la
 
 
 def start(scenario: Scenario, phase: Float[Array, "drive *lanes"], key: UInt32[Array, "2 *lanes"]) -> State:
-    """The state before the first event: arms at cylinder 0, platters at `phase`, everybody asleep. key: of each lane.
+    """Return the state before the first event: arms at cylinder 0, platters at `phase`, all drives asleep. key: of each run.
 
-    In a closed loop the first `outstanding` slots hold answers due now, each of which brings a request.
+    In a closed loop the first `outstanding` slots hold requests that complete now, each of which leads to a new request.
     """
     system = scenario.system
     lanes = phase.shape[1:]
-    # what a place consists of, the placement knows
+    # the placement defines the structure of a location
     place = system.placement.locate(system.drive, nothing_asked(lanes))
     bricks, parts = system.bricks.count, system.placement.most_parts or system.drives
     sizes = Sizes(system.slots, system.drives, lanes, system.condition.stops, place, system.placement, bricks, parts)
@@ -267,17 +266,17 @@ def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *lanes"]) ->
 
 
 def phases(drawn: Float[AnyArray, "drive *lanes"], system: System) -> Float[Array, "drive *lanes"]:
-    """Where platters stand at first: as `drawn`, all as the first where spindles are synchronized."""
+    """Return the angles of the platters at the start: as `drawn`, or all as the first if spindles are synchronized."""
     return jnp.where(system.synchronized, drawn[:1], drawn)
 
 
 def random_phases(
     key: UInt32[AnyArray, "2 *lanes"] | UInt32[np.ndarray, "2 *lanes"], drives: int
 ) -> Float[AnyArray, "drive *lanes"]:
-    """A random phase for every drive of every lane, key `[2, *lanes]`.
+    """Return a random angle for each drive of each run, key `[2, *lanes]`.
 
-    That of a drive does not depend on how many there are, so that idle ones may be added. The numbers are those of
-    `jax.random.uniform`; of a NumPy key NumPy draws them: a program for them would take longer to compile.
+    The angle of a drive does not depend on the number of drives. The numbers are those of `jax.random.uniform`; for a NumPy
+    key they are drawn by NumPy, because a program for them would take longer to compile.
     """
     counter = np.arange(drives, dtype=np.uint32).reshape(drives, *(1,) * (key.ndim - 1))
     one, other = threefry(cast(Array, key), cast(Array, np.zeros_like(counter)), cast(Array, counter))
