@@ -1,8 +1,9 @@
-"""D-SPTF as ars runs it: nodes without NVRAM, reads and writes alike, and data of which several parts are needed (section 5).
+"""D-SPTF as implemented in ars: nodes without NVRAM, reads and writes alike, and data of which several parts are needed
+(section 5).
 
-A client sends a request to all nodes that hold it. A drive chooses its next part a while before it falls free and tells
-the others at once, with its bid, how long it will take; it serves the part unless, by the time it falls free, as many better
-bids as the data needs parts have reached it. What an idle drive does the paper does not say; see `Preselection.waits`.
+A client sends a request to all nodes that hold it. A drive chooses its next part before it falls free and at once sends a
+claim with its bid, the duration of the access, to the others. It serves the part unless as many better bids as the data
+needs parts have reached it when it falls free. What an idle drive does the paper does not say; see `Preselection.waits`.
 """
 
 from typing import NamedTuple
@@ -21,8 +22,11 @@ from storagekit.moments import Entered, Sizes, Stopped
 
 
 class Bids(NamedTuple):
-    """Private state: of every part of the request in each slot, the bid of the claim that was made on it (inf: none), when it
-    was made and when its access starts, seconds from now (-inf: given up); and how many parts each request needs."""
+    """Private state.
+
+    bid: of every part of each request the bid of its claim, inf for none. made: time of the claim. start: start of its
+    access, -inf if it was given up. Times are seconds from now. needed: parts that each request needs.
+    """
 
     bid: Float[Array, "part slot *lanes"]
     made: Float[Array, "part slot *lanes"]
@@ -36,27 +40,40 @@ class Bids(NamedTuple):
         made: Float[Array, "part *lanes"],
         start: Float[Array, "part *lanes"],
     ) -> "Bids":
-        """With these on the parts of the request in `slot`."""
+        """Return the state with these claims on the parts of the request in `slot`."""
         at = (rows(self.needed.shape[0], self.needed) == slot)[None]
         fields = ((bid, self.bid), (made, self.made), (start, self.start))
         return Bids(*(jnp.where(at, new[:, None], old) for new, old in fields), needed=self.needed)
 
     def forgotten(self, which: Bool[Array, "#part slot *lanes"]) -> "Bids":
-        """Without the claims of some."""
+        """Return the state without some of the claims."""
         bid, made, start = (jnp.where(which, jnp.inf, field) for field in (self.bid, self.made, self.start))
         return Bids(bid, made, start, self.needed)
 
 
 class Preselection(AbstractClaims):
-    """Claims of which a drive drops a part once as many better ones have reached it as the data needs parts.
+    """Claims of which a drive gives up a part when as many better ones have reached it as the data needs parts.
 
-    latency: seconds that a claim takes to the other nodes. ahead: seconds before it falls free at which a drive chooses, by
-    default twice the latency, so that it hears of what the others have chosen by then (ars: some time before). The bid is
-    the time of the access. A claim that arrives once its hearer has begun comes too late, and the part is served in vain. A
-    drive that has heard of enough claims leaves the request alone; of equal bids the lower part's counts as better.
-    waits: what an idle drive does. 0: it begins at once. 1: it waits as long before it begins as others choose ahead, so that
-    no claim reaches it too late. 2: it waits as long, but at most the time for which the request would wait for the platter,
-    which delays nothing (dsptf, section 3.1).
+    The bid is the duration of the access. A claim that arrives after its receiver has begun is too late: the part is served
+    in vain. A drive that has received enough claims does not choose the request. Of equal bids that of the lower part is
+    better.
+
+    Parameters
+    ----------
+    latency : float
+        Time of a claim to the other nodes, seconds.
+    ahead : float, optional
+        Time before a drive falls free at which it chooses, seconds; by default twice the latency, so that the choices of the
+        others have reached it by then.
+    waits : int
+        Behaviour of an idle drive. 0: it begins at once. 1: it waits for `ahead` before it begins, so that no claim reaches
+        it too late. 2: it waits as long, but at most the time for which the request would wait for the platter, which delays
+        nothing (dsptf, section 3.1).
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
     """
 
     latency: Float[AnyArray, "..."]
@@ -118,7 +135,7 @@ class Preselection(AbstractClaims):
         kept = claim.made & (count(heard) < needed)
         worst, gives_up = self._displaced(claimed, start, ~better, needed)
         gives_up = gives_up & kept
-        # who has heard of a claim does not learn that it was given up
+        # a drive that has received a claim is not notified when it is given up
         start = jnp.where((part == worst) & gives_up, -jnp.inf, start)
         own = (part == claim.part) & claim.made
         bid = jnp.where(own, claim.takes, claimed)
@@ -148,9 +165,10 @@ class Preselection(AbstractClaims):
         worse: Bool[Array, "part *lanes"],
         needed: Int[Array, "1 *lanes"],
     ) -> tuple[Int[Array, "1 *lanes"], Bool[Array, "1 *lanes"]]:
-        """The part whose claim, the worst of those that can still hear of a better one, has one too many of these now.
+        """Return the part that has one better claim too many now, and whether there is one.
 
-        One alone: of two that hear the new claim the better one's has reached the other, which therefore has one more.
+        It is the worst of the claims that can still receive a better one. There is only one: of two that receive the new
+        claim, the better claim has reached the other, which therefore has one more.
         """
         hears = worse & jnp.isfinite(claimed) & (self.latency <= start + INSTANT)
         part = rows(claimed.shape[0], claimed)
@@ -160,7 +178,7 @@ class Preselection(AbstractClaims):
         return worst, jnp.isfinite(highest) & (ahead >= needed)
 
     def stopped(self, private: Bids, moment: Stopped) -> Bids:
-        # nobody keeps away from what is sent again, or because of a claim that comes to nothing
+        # claims on requests that are sent again, and claims that come to nothing, do not count any more
         every = jnp.where(moment.lost, jnp.uint32(0xFFFFFFFF), moment.aborted)
         return private.forgotten(jnp.stack([held(every, jnp.int32(part)) for part in range(private.bid.shape[0])]))
 
@@ -172,5 +190,5 @@ class Preselection(AbstractClaims):
 
 
 def _of_slot(field: Float[Array, "part slot *lanes"], slot: Int[Array, "1 *lanes"]) -> Float[Array, "part *lanes"]:
-    """That of every part of the request in `slot`."""
+    """Return the field for every part of the request in `slot`."""
     return jnp.take_along_axis(field, slot[None], axis=1, mode="clip")[:, 0]

@@ -1,6 +1,7 @@
-"""As many of the nodes that hold the data as it needs: at random, or chosen by one who knows them all.
+"""Dispatchers that select as many nodes as the data needs: at random, or with knowledge of all queues.
 
-The protocols beside which ars holds its own. A node is a brick, the part that it has of a request the lowest of them.
+They are the protocols with which ars compares its own. A node is a brick, and its part of a request is the lowest one that
+it holds.
 """
 
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ from storagekit.workload import scramble
 
 
 def node_count(drives: int, placement: AbstractPlacement) -> int:
-    """How many bricks a layout makes of so many drives."""
+    """Return the number of bricks of a placement on so many drives."""
     sizes = placement.brick_sizes
     return drives // placement.drives_a_brick if sizes is None else len(sizes)
 
@@ -31,14 +32,16 @@ def least_of(
     part: Int[Array, "brick *lanes"],
     wanted: Int[Array, "1 *lanes"],
 ) -> UInt32[Array, "1 *lanes"]:
-    """The parts, one bit each, of the `wanted` nodes of least cost among those that hold one; of equals the lowest."""
+    """Return the mask of the parts on the `wanted` nodes of lowest cost among those that hold one; of equals the lowest."""
     ahead = jnp.sum(holds[:, None] & comes_before(cost), axis=0, dtype=jnp.int32)
     return union(jnp.where(holds & (ahead < wanted), bit(part), jnp.uint32(0)))
 
 
 class Randomized(AsManyAsNeeded):
-    """As many nodes as the data needs, drawn anew for each request, whatever it asks for and whoever is busy (ars, section
-    5). They are the same under every schedule, because they are drawn from a word of the request."""
+    """Select as many nodes as the data needs at random for each request (ars, section 5).
+
+    The selection comes from a random word of the request, so that it is the same under every schedule.
+    """
 
     def route(self, private, request, entering, view):
         holds, part = view.by_brick()
@@ -54,15 +57,24 @@ def _times(given: Iterable) -> tuple[Float[AnyArray, "..."], ...]:
 
 
 class Central(AsManyAsNeeded):
-    """As many nodes as the data needs, those that are estimated to complete it first, chosen by one who knows all queues
-    (ars, section 5); of equals the lowest.
+    """Select as many nodes as the data needs that are expected to complete the request first (ars, section 5).
 
-    service, write_service: mean seconds that a drive of each brick takes for an access; by default writes take as long as
-    reads. A request takes its turn behind what waits and is served at the drive that it goes to. With `exact` the
-    time of its access is known where that drive is free, and when what it serves ends where it is not: two readings of
-    perfect knowledge. The paper's packs bins to maximize throughput; this one gives every request its least completion time
-    as it comes. What nodes have in their buffers to write later is not counted. Raises InputError for times that are
-    not above 0, and unless there is one for each brick.
+    Of nodes with equal times the lowest is selected. Each request is placed as it arrives, while the paper packs bins to
+    maximize throughput. Parts in the buffers of nodes are not counted.
+
+    Parameters
+    ----------
+    service : sequence of float
+        Mean service time of a drive of each brick, seconds, above 0. A request waits for all requests in its queue.
+    write_service : sequence of float, optional
+        Mean service times of writes, by default those of reads.
+    exact : bool
+        Whether positions of heads are known: for an idle drive the time of the access, for a busy one the end of its access.
+
+    Raises
+    ------
+    InputError
+        If a time is not above 0, or there is not one for each brick.
     """
 
     service: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=_times)
@@ -86,10 +98,10 @@ class Central(AsManyAsNeeded):
         holds, part = view.by_brick()
         mean = jnp.where(request.read, by_row(self.service, holds), by_row(self.write_service or self.service, holds))
         beside = view.placement.sibling(part, view.place)
-        # one estimate of all: two would be twice the program
+        # one call for all parts: two calls would be twice the program
         estimates = self._completion(view, jnp.concatenate([part, beside]), jnp.concatenate([mean, mean]))
         completion, of_sibling = jnp.split(estimates, 2)
-        # a write is complete when its parity is written too
+        # a write completes when its parity is written too
         both = ~request.read & held(view.placement.parts_of(view.place), beside)
         completion = jnp.where(both, jnp.maximum(completion, of_sibling), completion)
         return least_of(completion, holds, part, view.needed), private
@@ -97,7 +109,10 @@ class Central(AsManyAsNeeded):
     def _completion(
         self, view: View, part: Int[Array, "row *lanes"], mean: Float[Array, "row *lanes"]
     ) -> Float[Array, "row *lanes"]:
-        """Seconds until each part of the admitted request would be complete. mean: seconds of an access at its drive."""
+        """Return the time until each part of the entering request would complete, seconds.
+
+        mean: mean service time at its drive, seconds.
+        """
         drive = view.placement.drive_of(part, view.place)
         queued = view.queued(drive)
         if not self.exact:

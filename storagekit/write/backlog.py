@@ -1,4 +1,4 @@
-"""What writes left for later: a table of them, and which row of it each drive writes a part of."""
+"""Delayed writes: a table of them, and the row of which each drive writes a part."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,15 +14,18 @@ from storagekit.placement import AbstractPlacement, of_part
 from storagekit.write.base import Later, Price
 from storagekit.write.table import Table, empty
 
-# what a drive writes that is not of the table, and what was until its row had nothing left to do
+# a drive writes nothing of the table, or a row that was removed meanwhile
 FIRST, COVERED = -1, -2
-# seconds; a power of two, so that nothing is lost when whole ones are taken out
+# seconds; a power of two, so that whole ticks are subtracted exactly
 TICK = 2.0**-10
 
 
 class Clock(NamedTuple):
-    """Time since the run began, in whole ticks and the rest in seconds, so that the age of a row need not be told at every
-    event. Ages are exact to some ns, so that rounding does not choose between what came at one instant."""
+    """Time since the start of the run: whole ticks, and the rest in seconds.
+
+    The age of a row is therefore not updated at every event. Ages are exact to some ns, so that rounding does not decide
+    between requests that arrived at one time.
+    """
 
     whole: Int[Array, "*row"]
     rest: Float[Array, "*row"]
@@ -33,16 +36,16 @@ class Clock(NamedTuple):
         return Clock(self.whole + whole.astype(jnp.int32), rest - whole * TICK)
 
     def since(self, other: "Clock") -> Float[Array, "*row"]:
-        """Seconds from the other to this."""
+        """Return the seconds from the other time to this one."""
         return (self.whole - other.whole).astype(jnp.float32) * TICK + (self.rest - other.rest)
 
 
 class Backlog(NamedTuple):
-    """Part of a policy's private state.
+    """Part of the private state of a policy.
 
-    table: of rows with at least the fields number, of the request; place, where it lies; born, when it arrived; left, the
-    replicas still to be written, bit part * D_r + replica. writes: the row of which each drive writes a replica, FIRST or
-    COVERED. now: since the run began.
+    table: rows with at least the fields number, of the request; place, its location; born, its arrival; left, mask of the
+    replicas still to be written, bit part * D_r + replica. writes: row of which each drive writes a replica, FIRST or
+    COVERED. now: time since the start of the run.
     """
 
     table: Table
@@ -51,7 +54,7 @@ class Backlog(NamedTuple):
 
     @property
     def of_slot(self) -> Bool[AnyArray, "drive *lanes"]:
-        """Drives whose access is not of the table: of a request in a slot."""
+        """Mask of the drives whose access is not of the table."""
         return self.writes == FIRST
 
     def later(
@@ -114,13 +117,13 @@ class Backlog(NamedTuple):
         return Later(at, at >= 0, row.number, row.place, usable, candidates)
 
     def taken(self, moment: Taken) -> "Backlog":
-        """Once a drive has chosen what it does next."""
+        """Return the backlog after a drive has chosen its next access."""
         assert moment.delayed is not None
         row = jnp.where(moment.delayed >= 0, moment.delayed, FIRST)
         return self._replace(writes=jnp.where(moment.drive, row, self.writes))
 
     def without(self, at: Int[Array, "1 *lanes"], gone: Bool[Array, "1 *lanes"], becomes: int) -> "Backlog":
-        """Without row `at` in lanes in which it is `gone`; a drive that writes of it does what it `becomes`."""
+        """Return the backlog without row `at`, in runs in which it is `gone`. A drive that writes of it gets `becomes`."""
         writes = self.table.renumbered(self.writes, at, gone, becomes)
         return self._replace(table=self.table.without(at, gone), writes=writes)
 
@@ -129,8 +132,10 @@ class Backlog(NamedTuple):
 
 
 def backlog(kind: type, length: int, sizes: Sizes) -> Backlog:
-    """An empty backlog of at least `length` rows of this kind; fields of its own are whole numbers, `start` and `stop`
-    addresses."""
+    """Return an empty backlog of at least `length` rows of this kind.
+
+    Fields of its own are whole numbers, `start` and `stop` addresses.
+    """
     one = numbers(1, sizes)
     start = Clock(one, numbers(1, sizes, 0, jnp.float32))
     address = numbers(1, sizes, 0, int)
@@ -141,5 +146,5 @@ def backlog(kind: type, length: int, sizes: Sizes) -> Backlog:
 
 
 def numbers(length: int, sizes: Sizes, value: int = 0, kind: DTypeLike = jnp.int32) -> Shaped[Array, "row *lanes"]:
-    """So many numbers in every lane."""
+    """Return an array of `length` equal numbers in every run."""
     return jnp.full((length, *sizes.lanes), value, kind)

@@ -1,9 +1,9 @@
-"""A table of many rows of which few are in use, for the event loop to carry.
+"""A table of many rows of which few are in use, carried by the event loop.
 
-The rows in use are the first ones: what is taken out is replaced by the last. Whoever reads the table does so block by block
-as far as it is in use, in a loop that makes no turn where nobody has to, so that its length costs memory and no time. For the
-same reason it is one array, of which a row is a column of words, and whoever writes to it depends on all that was read
-before: XLA then writes in place, where it would copy it in every event otherwise.
+The first rows are in use: a row that is removed is replaced by the last one. The table is read in blocks, as far as it is in
+use, in a loop that does not run where no run needs it, so that its length costs memory and no time. For the same reason it
+is one array, whose columns are rows of words, and every write to it depends on all that was read before: XLA then writes in
+place, while it would copy the table in every event otherwise.
 """
 
 import math
@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Int, PyTree, Shaped
 
 from storagekit.lanes import put, rows
 
-# rows that are read at once
+# rows of a block
 BLOCK = 16
 # bytes
 WORD = 4
@@ -28,31 +28,36 @@ Found = TypeVar("Found")
 
 
 class Form(NamedTuple):
-    """What a row is: a pytree of so many numbers, of 32 bits each or, where addresses are so long, of 64."""
+    """Structure of a row: a pytree of numbers of 32 bits or, for long addresses, of 64."""
 
     tree: Any
     kinds: tuple[np.dtype, ...]
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Words of 32 bits of each number."""
+        """Number of words of 32 bits of each number."""
         return tuple(kind.itemsize // WORD for kind in self.kinds)
 
 
 class Table(eqx.Module):
-    """Rows that are pytrees of `[1, *lanes]`. words: `[word of a row, row]`, in one axis as the engine's arrays have but one
-    before the lanes; size: rows in use."""
+    """Rows that are pytrees of `[1, *lanes]`.
+
+    words: `[word of a row, row]` in one axis, because the arrays of the engine have one axis before the batch. size: rows in
+    use.
+    """
 
     words: Int[Array, "word *lanes"]
     size: Int[Array, "1 *lanes"]
     form: Form = eqx.field(static=True)
 
     def row(self, at: Int[Array, "1 *lanes"]) -> Any:
-        """Row `at`, or the nearest that there is."""
+        """Return row `at`, or the nearest one in use."""
         return self._unpacked(self._column(at))
 
     def put(self, at: Int[Array, "1 *lanes"], row: Any, where: Bool[Array, "1 *lanes"]) -> "Table":
-        """With `row` as row `at` in the lanes marked in `where`; `at` may be the first that is not in use."""
+        """Return the table with `row` as row `at`, in the runs marked in `where`; `at` may be the first row that is not
+        in use.
+        """
         at = jnp.clip(at, 0, self._box.shape[1] - 1)
         column = jnp.where(where, self._packed(row), self._column(at))
         grown = jnp.where(where, jnp.maximum(self.size, at + 1), self.size)
@@ -63,14 +68,14 @@ class Table(eqx.Module):
         )
 
     def without(self, at: Int[Array, "1 *lanes"], where: Bool[Array, "1 *lanes"]) -> "Table":
-        """Without row `at` in the lanes marked in `where`: the last row is there now, see `renumbered`."""
+        """Return the table without row `at`, in the runs marked in `where`. The last row replaces it, see `renumbered`."""
         shorter = self.put(at, self.row(self.size - 1), where)
         return eqx.tree_at(lambda table: table.size, shorter, self.size - where)
 
     def renumbered(
         self, number: Int[Array, "*row"], at: Int[Array, "1 *lanes"], where: Bool[Array, "1 *lanes"], gone: int
     ) -> Int[Array, "*row"]:
-        """The numbers that rows have once this table is `without` one of them, `gone` for that."""
+        """Return the numbers of rows after this table is `without` one of them, `gone` for that one."""
         elsewhere = jnp.where(number == at, gone, jnp.where(number == self.size - 1, at, number))
         return jnp.where(where, elsewhere, number)
 
@@ -80,9 +85,9 @@ class Table(eqx.Module):
         look: Callable[[Found, Any, Int[Array, "row *ones"], Bool[Array, "row *lanes"]], Found],
         found: Found,
     ) -> Found:
-        """`found = look(found, rows, number of each, whether it is in use)` for block after block of rows `[row, *lanes]`.
+        """Return `found = look(found, rows, number of each, whether it is in use)` after all blocks of rows `[row, *lanes]`.
 
-        In lanes in which it is not `needed` no row counts as in use.
+        In runs in which it is not `needed` no row counts as in use.
         """
         used = jnp.where(needed, self.size, 0)
         end = jnp.max(used)
@@ -96,7 +101,7 @@ class Table(eqx.Module):
         return jax.lax.while_loop(lambda sofar: sofar[0] < end, turn, (jnp.int32(0), found))[1]
 
     def in_use(self) -> Any:
-        """The rows in use, of a single lane: NumPy arrays `[row]`."""
+        """Return the rows in use of a single run as NumPy arrays `[row]`."""
         words = np.asarray(self.words).reshape(sum(self.form.widths), -1)[:, : int(self.size[0])]
         leaves = [
             np.ascontiguousarray(np.moveaxis(number, 0, -1)).view(kind)[..., 0]
@@ -129,7 +134,7 @@ class Table(eqx.Module):
 
 
 def empty(row: PyTree, length: int, lanes: tuple[int, ...]) -> Table:
-    """A table of at least `length` rows such as this one."""
+    """Return an empty table for at least `length` rows of this structure."""
     leaves, tree = jax.tree.flatten(row)
     length = math.ceil(length / BLOCK) * BLOCK
     form = Form(tree, tuple(leaf.dtype for leaf in leaves))
