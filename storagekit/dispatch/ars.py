@@ -1,5 +1,5 @@
-"""Adaptive resource selection: each client hashes to the nodes that hold its data, in shares that follow how fast they
-answer it (ars, section 4)."""
+"""Adaptive resource selection: each client hashes requests to the nodes that hold the data, in shares that follow their
+performance (ars, section 4)."""
 
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -24,19 +24,21 @@ from storagekit.moments import Answered, Ended, Entered, Sizes
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests, scramble
 
-# what reads and writes have apart
+# reads and writes
 OPERATIONS = 2
-# in the key of an interval, which has a bit for each node besides
+# bit of writes in the key of an interval, whose other bits are of nodes
 OF_WRITES = 31
 
 
 class Clients(NamedTuple):
-    """Private state. observed: responses, by operation, client and node. pool: the clients' intervals. left: seconds until
-    the metrics of each view are computed. clock: how often metrics were, and intervals tuned, which says what came later.
-    silence: who does not answer, None where nobody asks more nodes for it.
+    """Private state.
 
-    For C clients, n nodes, pools of e and P subregions 32 C n + 4 C e (P + 2) + 4 C + 4 bytes a lane, and where more may be
-    asked 16 a slot and 5 C n + 4 beyond: 3,864 with five clients, four nodes and pools of 16, and with 64 slots 1,128 more.
+    observed: responses by operation, client and node. pool: intervals of the clients. left: time until the performance of
+    each view is computed, seconds. clock: number of computations and tunings so far, which orders them. silence: nodes that
+    do not respond; None if no client sends to more nodes for it.
+
+    For C clients, n nodes, pools of e and P subregions it takes 32 C n + 4 C e (P + 2) + 4 C + 4 bytes a run, and with extra
+    nodes 16 a slot and 5 C n + 4 more: 3,864 with five clients, four nodes and pools of 16, and with 64 slots 1,128 more.
     """
 
     observed: Observed
@@ -52,26 +54,45 @@ def _shared(value: bool) -> Int[AnyArray, "..."]:
 
 
 class ARS(AsManyAsNeeded):
-    """A request goes to as many nodes as the data needs, hashed to in a unit interval of all those that hold its block.
+    """Send a request to as many nodes as the data needs, hashed in a unit interval of all nodes that hold its block.
 
-    Their lengths there are in proportion to what each client sees of them, reads and writes apart: sectors of the responses
-    of a window over the seconds that these took, since they were sent (network left out). A node that did not answer in the
-    last window keeps its value, one that never did has an equal share, and so all have at first. An interval is retuned when
-    it is used after a value of one of its nodes was renewed.
+    The length of a node is in proportion to its performance as each client measures it, reads and writes apart: sectors of
+    the responses of a window over the sum of their response times, without the network. A node without responses in the last
+    window keeps its value; one without any has an equal share, as all have at first. An interval is tuned when it is used
+    after a value of one of its nodes has changed.
 
-    window: seconds between computations, which happen with the first event after, of each client at a moment of its own.
-    ars gives no number; the default is the longest tried at which shares do not swing on its cluster with fifty requests
-    outstanding (see papers.ars.equal; with 0.1 s they begin to). block: sectors with one hash, by default the 64 KB of
-    ars' volumes. clients: how many are told apart; what others send counts as that of client number % clients. shared: all
-    have one view and one pool. pool: intervals that a client keeps, of those beyond the one that was tuned longest ago goes;
-    16 are more than the reads and writes of all sets of three and four of four nodes. Sizes are taken as equal where requests
-    have no clients.
+    Parameters
+    ----------
+    window : float
+        Time between two computations of performance, seconds, above 0. A computation takes place at the first event after
+        it, at different times for different clients. ars gives no number. The default is the longest of those tried at which
+        shares on its cluster, with fifty requests outstanding, oscillate at most a tenth more than with the shortest
+        (papers.ars.equal).
+    patience : float
+        Time without a response after which a node counts as silent, seconds, above 0. ars gives no number. The default is the
+        time-out of clients.
+    block : int
+        Sectors with one hash, at least 1; by default the 64 KB of the volumes of ars.
+    clients : int
+        Number of clients that are distinguished, at least 1. Requests of others count as those of client number % clients.
+    shared : bool
+        Whether all clients share one view and one pool.
+    pool : int
+        Intervals of a client, at least 1. If there are more, the one that was tuned first is dropped. 16 are more than the
+        reads and writes of all sets of three and four of four nodes.
+    extra : int
+        Largest number of additional nodes to which a read is sent, one for each silent node that holds its data. The rest is
+        withdrawn when the read completes. A read that reaches too few nodes is sent again, to all nodes that are up and have
+        not received it.
 
-    extra: reads go to so many nodes more, at most, as nodes that hold the data are silent: asked, and without any response
-    for `patience` seconds, of which ars gives no number either; the default is that of clients' time-outs here. The rest is
-    then withdrawn only when a read is answered. What too few nodes get is sent again as a whole, to all that are alive and
-    were not asked. Raises InputError for a window or a patience not above 0, for fewer than one client, interval or sector,
-    and where there are more than 31 bricks.
+    Raises
+    ------
+    InputError
+        If a number is out of range, or there are more than 31 bricks.
+
+    Notes
+    -----
+    Where requests have no clients, their sizes count as equal.
     """
 
     window: Float[AnyArray, "..."] = eqx.field(converter=named("a window of"), default=0.03)
@@ -176,7 +197,7 @@ class ARS(AsManyAsNeeded):
         )
 
     def _view_of(self, client: Int[Array, "1 *lanes"]) -> Int[Array, "1 *lanes"]:
-        """The number of a client's view of the nodes: 0 for all where they share one."""
+        """Return the number of the view of a client: 0 for all if they share one."""
         return jnp.where(self.shared, 0, client % self.clients)
 
     def _tuned(
@@ -186,7 +207,7 @@ class ARS(AsManyAsNeeded):
         entering: Bool[Array, "1 *lanes"],
         holds: Bool[Array, "node *lanes"],
     ) -> tuple[Clients, Any]:
-        """The interval of the nodes that hold a request that enters, tuned if it has to be, and the state with it."""
+        """Return the state and the interval of the nodes that hold the entering request, tuned if necessary."""
         nodes = holds.shape[0]
         client = self._view_of(request.client)
         key = _key(holds, request.read)
@@ -203,13 +224,13 @@ class ARS(AsManyAsNeeded):
 
 
 def _key(holds: Bool[Array, "node *lanes"], read: Bool[Array, "1 *lanes"]) -> UInt32[Array, "1 *lanes"]:
-    """What an interval is kept under."""
+    """Return the key of an interval."""
     nodes = union(jnp.where(holds, bit(rows(holds.shape[0], holds)), jnp.uint32(0)))
     return jnp.where(read, nodes, nodes | jnp.uint32(1 << OF_WRITES))
 
 
 def _most_needed(placement: AbstractPlacement, nodes: int) -> int:
-    """How many parts the data of any request needs at most, as far as that is known before a run."""
+    """Return the largest number of parts that a read needs, as far as it is known before a run."""
     if not placement.needs_several:
         return 1
     needed = placement.needed

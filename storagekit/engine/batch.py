@@ -1,4 +1,4 @@
-"""Many runs at once: scenarios of one structure, times seeds, become the lanes of one batch."""
+"""Many runs at once: scenarios of one structure, each with all seeds, are the elements of one batch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -15,26 +15,27 @@ from storagekit.errors import InputError, SimulationError
 from storagekit.kinds import AMOUNT, COUNT, NUMBER, POSITIVE, a, flag, optional, several, takes
 from storagekit.lanes import MOST_WHOLE
 
-# an array of more entries is the same as another only if it is that one, because comparing traces takes too long
+# larger arrays are equal only if they are the same object, because comparing traces takes too long
 LARGE = 2**17
-# The most lanes that go through the loop together on a CPU device, and the most slots of all of them. Twice as many lanes
-# take 1 to 8% less time each; but many sweeps have fewer, and the rest of their batch is padding, which takes as long.
+# The most runs of a batch on each CPU device, and the most slots of all of them. With twice as many runs each takes 1 to 8%
+# less
+# time; but many sweeps have fewer, and the padding of their batch takes as long.
 LANES, TOGETHER = 16, 4096
-# chunks of events between two looks at the clock
+# chunks of events between two reports of progress
 STRIDE = 8
-# as many requests as have numbers
+# limits of the number of requests
 ENOUGH, SOME = POSITIVE.up_to(MOST_WHOLE), AMOUNT.up_to(MOST_WHOLE)
 SCENARIO = a(Scenario, "a Scenario(system, arrivals)")
 
 
 def _called(label: str, value: Any) -> Any:
-    """The value. Raises InputError unless it can be called with how much is done."""
+    """Return the value. Raise InputError unless it can be called with the amount done."""
     require_takes(label, value, ("done",))
     return value
 
 
 def _members(label: str, value: Any) -> np.ndarray:
-    """Numbers of lanes, in a row. Raises InputError for anything else."""
+    """Return the numbers of runs as an array. Raise InputError for anything else."""
     given = np.asarray(NUMBER.each(label, value))
     if given.ndim != 1:
         raise InputError(f"{label} of shape {list(given.shape)}: give numbers of lanes, in a row")
@@ -42,7 +43,7 @@ def _members(label: str, value: Any) -> np.ndarray:
 
 
 class Outcome(NamedTuple):
-    """What a batch did: sums `[chunk, row, lane]` and the log `[event, lane]` (None without one), NumPy arrays."""
+    """Result of a batch: sums `[chunk, row, run]` and the log `[event, run]`, None without one, as NumPy arrays."""
 
     tally: Tally
     log: Any
@@ -50,25 +51,29 @@ class Outcome(NamedTuple):
 
 @takes(scenario=SCENARIO)
 def structure(scenario: Scenario) -> tuple:
-    """What two scenarios must share to be lanes of one batch: types, shapes, and every field that is not one number."""
+    """Return what two scenarios must have in common to share a batch: types, shapes, and every field that is not one
+    number.
+    """
     leaves, tree = jax.tree.flatten(scenario)
     return tree, tuple(_identity(leaf) for leaf in leaves)
 
 
 def signature(scenario: Scenario) -> tuple:
-    """What a scenario's compiled program depends on: types and shapes, and no number. Scenarios of one signature share it
-    where they run with as many seeds and the same record."""
+    """Return what the compiled program of a scenario depends on: types and shapes, and no number.
+
+    Scenarios of one signature share the program if they run with as many seeds and the same record.
+    """
     leaves, tree = jax.tree.flatten(scenario)
     return tree, tuple((np.shape(leaf), np.asarray(leaf).dtype.str) for leaf in leaves)
 
 
 @takes(scenarios=several(SCENARIO, 1, "scenarios"), seeds=SEEDS)
 def stack(scenarios: Sequence[Scenario], seeds: Sequence[int]) -> tuple[Scenario, np.ndarray]:
-    """One scenario whose numbers hold a value for each lane, `[1, lane]`, and the keys of the lanes, `[2, lane]`.
+    """Return one scenario whose numbers have a value for each run, `[1, run]`, and the keys of the runs, `[2, run]`.
 
-    Lanes run over the scenarios, and within each over the seeds, so that scenarios meet the same requests. Numbers that are
-    the same in all lanes are repeated too, so that whatever is varied, the compiled program is the same. Raises InputError
-    where the scenarios differ in structure.
+    The seeds of one scenario follow those of another, so that scenarios receive the same requests. Numbers that are equal in
+    all runs are repeated, so that the compiled program does not depend on what is varied. Raise InputError if the scenarios
+    differ in structure.
     """
     if len({structure(scenario) for scenario in scenarios}) != 1:
         raise InputError("scenarios of different structure cannot share a batch; sweep groups them for you")
@@ -81,11 +86,11 @@ def stack(scenarios: Sequence[Scenario], seeds: Sequence[int]) -> tuple[Scenario
 
 @takes(lanes=COUNT, slots=COUNT)
 def width(lanes: int, slots: int = 64) -> int:
-    """Lanes of so many slots that go through the loop at once, of which some may be padding.
+    """Return the number of runs of a batch, of which some may be padding.
 
-    Fixed widths, so that sweeps of any size share a compilation, which takes longer than the padding: one, or what fills the
-    machine without leaving its caches (16 for each CPU device, or as many as have 4,096 slots together; 4,096 on an
-    accelerator).
+    Widths are fixed, so that sweeps of any size share a compilation, which takes longer than the padding: one run, or as
+    many as use the machine without leaving its caches (16 for each CPU device, or as many as have 4,096 slots together;
+    4,096 on an accelerator).
     """
     if lanes == 1:
         return 1
@@ -97,12 +102,23 @@ def width(lanes: int, slots: int = 64) -> int:
 def batches(
     scenario: Scenario, key: np.ndarray, padded: bool = True, together: int = 1, among: int | None = None
 ) -> Iterator[tuple[Scenario, np.ndarray, int]]:
-    """A stacked scenario in batches of one width, the last filled up by repetition; and how many of its lanes count.
+    """Yield a stacked scenario in batches of one width, its keys, and the number of runs that are not padding.
 
-    padded: few lanes too are filled up, to `width`; else only so far that devices have equally many, for long runs, in which
-    that costs more than compiling for as many as there are. together: so many lanes, such as the seeds of a point, begin and
-    end with a batch, or with several where they are more than one holds. among: lanes of the whole, where these are a part of
-    it, so that one that is left goes through the same program as it would have with the others.
+    The last batch is padded by repetition.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The stacked scenario.
+    key : ndarray of uint32, shape [2, run]
+        Keys of the runs.
+    padded : bool
+        Whether a small batch is padded to `width`; otherwise only until devices have equally many runs, for long runs, in
+        which padding takes longer than another compilation.
+    together : int
+        Runs that are not divided among batches, such as the seeds of a point, unless they are more than a batch holds.
+    among : int, optional
+        Runs of the whole of which these are a part, so that a single remaining run uses the same program as with the others.
     """
     lanes, devices = key.shape[1], len(jax.devices())
     most = width(among or lanes, scenario.system.slots)
@@ -124,10 +140,10 @@ def execute(
     progress: Callable[[float], object] = lambda done: None,
     by: str = "answered",
 ) -> Outcome:
-    """Run until every lane has so much of the sum `by`: requests answered. key: `[2, lane]`, or `[2]` for a single run.
+    """Run until the sum `by` has reached `amount` in every run; by default completed requests.
 
-    progress is called with what the slowest lane has of it so far. Raises SimulationError where
-    nothing can happen any more or a sum is not finite.
+    key: `[2, run]`, or `[2]` for a single run. progress: function that receives the sum of the slowest run so far. Raise
+    SimulationError if no event can happen any more, or a sum is not finite.
     """
     runner = Runner(scenario, key, Record() if record is None else record)
     told = list(steps(runner, amount, progress, by=by))
@@ -142,7 +158,7 @@ def steps(
     stride: int = STRIDE,
     by: str = "answered",
 ) -> Iterator[tuple[Tally, Any]]:
-    """The same, piece by piece: sums of `stride` chunks `[chunk, row, lane]`, and their log, as soon as they are known."""
+    """Yield the result of `execute` in pieces: sums of `stride` chunks `[chunk, row, run]`, and their log."""
     if by not in (known := [one.name for one in runner.record.sums]):
         raise InputError(f"a run until so much of {by!r}: its sums are {', '.join(known)}")
     done: Any = 0
@@ -156,7 +172,7 @@ def steps(
 
 @takes(scenario=SCENARIO, members=_members)
 def lanes_of(scenario: Scenario, members: np.ndarray) -> Scenario:
-    """A stacked scenario with only some of its lanes, in the order given."""
+    """Return a stacked scenario with only some of its runs, in the order given."""
     return jax.tree.map(lambda leaf: leaf[:, members] if np.ndim(leaf) == 2 else leaf, scenario)
 
 

@@ -1,10 +1,10 @@
-"""A fair queue before each brick's drives: SFQ(D), and with delays DSFQ (dsfq, sections 2.3 and 3.2).
+"""A fair queue in front of the drives of each brick: SFQ(D), and with delays DSFQ (dsfq, sections 2.3 and 3.2).
 
-A brick tags each request with the virtual time at which it should start, and hands over first what has the least tag.
-Virtual time is the tag of what was handed over last. Tags are whole ticks in 64 bits, so that they add up exactly; the
-finish tag of a stream that was away is kept as it was, and delays are added to it. That holds while it is less than 2^63
-ticks old: with two streams of equal weights 2^46 units of cost, five years of 200 MB/s or two of disk time in us; with more
-streams, and where the lightest has the brick to itself, as many times less as they are and as it is lighter.
+A brick tags each request with the virtual time at which it should start, and issues the one with the lowest tag first.
+Virtual time is the tag of the last issued request. Tags are whole ticks in 64 bits, so that they add up exactly. The finish
+tag of a stream that was away is kept, and delays are added to it. This is exact while the tag is less than 2^63 ticks old:
+with two streams of equal weights 2^46 units of cost, which is five years of 200 MB/s. With more streams, or unequal weights,
+it is that time divided by their number and by the ratio of the largest weight to the smallest.
 """
 
 from collections.abc import Iterable
@@ -86,16 +86,33 @@ class Arrival(NamedTuple):
 
 
 class FairQueue(AbstractQueue):
-    """At most `depth` parts of a brick are at its drives, and those handed over next are of the stream that has had least for
-    its weight.
+    """Issue at most `depth` parts of a brick to its drives; the next are of the stream with the least service for its weight.
 
-    depth: D, summed over the drives of a brick, those in service included; the drives choose among these. What a brick has of
-    one request goes together, so that with data and parity on one brick there may be a part more. weights: of each stream;
-    only their ratios matter. delay: what counts of the service at other bricks, by default all of it. coordinators:
-    who knows of it, by default one for each stream. cost: what is shared, by default bytes. A brick works as long as
-    anything waits there. Reciprocal weights are rounded to whole ticks, 2^16 that of the largest weight.
-    Raises InputError for weights that are not above 0, a depth below 1, minimum shares that cannot be kept.
+    Parameters
+    ----------
+    depth : int
+        D, parts at the drives of a brick, those in service included, at least 1. The drives choose among them. The parts of
+        one request at a brick are issued together, so that with data and parity on one brick there may be one more.
+    weights : sequence of float
+        Weight of each stream, above 0; only their ratios matter.
+    delay : AbstractDelay, optional
+        How the service at other bricks counts, by default all of it (`Total`).
+    coordinators : AbstractCoordinators, optional
+        Which coordinator knows of it, by default one for each stream.
+    cost : AbstractCost, optional
+        What is shared, by default bytes.
 
+    Raises
+    ------
+    InputError
+        If a number is out of range, or a minimum share cannot be kept.
+
+    Notes
+    -----
+    A brick never idles while a part waits. Reciprocal weights are rounded to whole ticks, 2^16 for the largest weight.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> fair = sk.queue.FairQueue(8, weights=(1, 2))
     >>> disks = sk.load_drive("atlas10k"), sk.placement.Replicas(1), sk.dispatch.Hashing(), sk.schedule.SATF()
