@@ -1,4 +1,4 @@
-"""The condition of the bricks: at full speed, slower for a while, or stopped; and what clients do about it."""
+"""Slowdowns and outages of bricks, and the time-out of clients."""
 
 from typing import Any, NamedTuple
 
@@ -22,12 +22,18 @@ MOST_STOPS = 7
 
 
 class Spell(eqx.Module):
-    """A brick that is not at its best while certain requests arrive.
+    """A slowdown or an outage of a brick while certain requests arrive.
 
-    brick: which. speed: 1 at its best, 0 stopped: what it was doing is lost, it hears nothing, and when it comes back its
-    memory is empty. begins, ends: numbers of the requests with whose arrival it begins and ends, from 0; by
-    default it lasts from the start for ever. Numbers, because they are exact however long a run is; `workload.recorded`
-    numbers the requests of a trace in order.
+    Parameters
+    ----------
+    brick : int
+        Number of the brick.
+    speed : float
+        Fraction of its speed; 0 for an outage: its accesses are lost, it receives nothing, and its memory is empty
+        afterwards.
+    begins, ends : int
+        Numbers of the requests with whose arrival it begins and ends, from 0; by default it lasts for the whole run. Numbers
+        are exact however long a run is; `workload.recorded` numbers the requests of a trace in order.
     """
 
     brick: Int[AnyArray, "..."]
@@ -57,30 +63,42 @@ class Spell(eqx.Module):
             )
 
     def lasts(self, number: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
-        """Whether it lasts when request `number` is the latest that has arrived."""
+        """Return whether it lasts when request `number` is the latest that has arrived."""
         return (number >= self.begins) & (number < self.ends)
 
 
 def stopped(brick: ArrayLike, begins: ArrayLike = 0, ends: ArrayLike = NEVER) -> Spell:
-    """A brick that fails when request `begins` arrives and is back when request `ends` does."""
+    """Return an outage of a brick from the arrival of request `begins` to that of request `ends`."""
     return Spell(brick, 0.0, begins, ends)
 
 
 class Bricks(NamedTuple):
-    """Private state. latest: number of the request that arrived last. down: drives that are known to have stopped."""
+    """Private state. latest: number of the request that arrived last. down: mask of the drives whose outage has been
+    processed.
+    """
 
     latest: Int[Array, "1 *lanes"]
     down: Bool[Array, "drive *lanes"]
 
 
 class Condition(Member):
-    """How well each brick does at any moment of a run.
+    """Speed of each brick during a run.
 
-    spells: see `Spell`; without any all bricks are at their best, and nothing is computed. seeking, turning: how far a
-    brick's speed concerns its arm and its platter: 1 and 1 (the default), all of a service takes 1 / speed as long; 0 and
-    1, only the platter turns more slowly; 1 and 0, only the arm moves more slowly ("half the speed" in dsptf, section
-    5.2, may be any of them). timeout: seconds, 600 at most, after which a client sends a request again that nobody has
-    answered and nobody is serving (dsptf, section 3; the paper gives no figure).
+    Parameters
+    ----------
+    spells : Spell
+        Slowdowns and outages. Without any nothing is computed.
+    seeking, turning : float
+        Fraction of a slowdown that concerns arm and platter. 1 and 1: accesses take 1 / speed as long. 0 and 1: only the
+        platter is slower. 1 and 0: only the arm is slower ("half the speed" in dsptf, section 5.2, may be any of them).
+    timeout : float
+        Time after which a client sends a request again that is neither completed nor in service, seconds, at most 600 (dsptf,
+        section 3, which gives no figure).
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
     """
 
     spells: tuple[Spell, ...]
@@ -105,7 +123,7 @@ class Condition(Member):
             require_seconds("client timeout", self.timeout, "time-out")
 
     def check(self, bricks: int, spare: int) -> None:
-        """Raises InputError where a spell has no brick, or more bricks stop at once than the layout can spare."""
+        """Raise InputError if a spell has no brick, or more bricks stop at once than the placement can lose."""
         for spell in self.spells:
             if np.any(np.asarray(spell.brick) >= bricks):
                 raise InputError(f"a spell of brick {int(np.max(spell.brick))}: there are bricks 0 to {bricks - 1}")
@@ -122,7 +140,7 @@ class Condition(Member):
 
     @property
     def varies(self) -> bool:
-        """Whether any brick is ever below its best."""
+        """Whether any brick is ever slow or stopped."""
         return bool(self.spells)
 
     @property
@@ -146,7 +164,7 @@ class Condition(Member):
         return private._replace(latest=jnp.where(admitted, request.number, private.latest))
 
     def now(self, private: Bricks | None, mechanics: AbstractMechanics, brick: Int[Array, "*row"]) -> AbstractMechanics:
-        """The mechanics of a drive of each `brick` (`[1, *lanes]`, or one row for each), at the speed that it has now."""
+        """Return the mechanics of a drive of each `brick` (`[1, *lanes]`, or one row for each) at its present speed."""
         if private is None:
             return mechanics
         speed = jnp.float32(1)
@@ -156,7 +174,7 @@ class Condition(Member):
         return mechanics.at_speed(1 + self.seeking * (speed - 1), 1 + self.turning * (speed - 1))
 
     def stopped_now(self, private: Any, brick: Int[Array, "drive *ones"]) -> Bool[Array, "drive *lanes"]:
-        """The drives that are stopped now. brick: that of each."""
+        """Return a mask of the drives that are stopped now. brick: brick of each drive."""
         down = jnp.zeros_like(private.down)
         for spell in self.spells:
             down = down | (spell.lasts(private.latest) & (brick == spell.brick) & (spell.speed == 0))

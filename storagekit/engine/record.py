@@ -1,6 +1,6 @@
-"""What is kept of a run: sums over each chunk of events, and a log of every event.
+"""Results of a run: sums over each chunk of events, and a log of every event.
 
-A sum is defined in one place, its `Sum`: its name and what an event adds to it. The loop carries whichever it is given.
+A `Sum` defines its name and what an event adds to it. The loop carries the sums that it is given.
 """
 
 import math
@@ -29,20 +29,36 @@ KINDS = {int: jnp.int32, float: jnp.float32}
 
 
 def answered(report: Report) -> Bool[Array, "1 *lanes"]:
-    """Lanes in which a request was answered; in others `report.answered` says nothing."""
+    """Return a mask of the runs in which a request completed; in others `report.answered` has no meaning."""
     return report.answered.number != NOBODY
 
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """What is added up over events. Measures that need the same one share the object.
+    """A sum over events. Measures that need the same sum share the object.
 
-    name: that of its values. of: what one event adds, a function of its `Report`, 0 where nothing happened: `[1, *lanes]`, or
-    with `by_drive` `[drive, *lanes]`. kind: int for what is counted, float for what is measured; both have 32 bits, and are
-    put away after each chunk of events. along: dimensions of its own, each with its labels, numbers: `of` is given these too,
-    as columns that broadcast with a report's `[1, *lanes]`; a row for each combination, the last dimension varying fastest.
-    Raises InputError where that does not go together.
+    Parameters
+    ----------
+    name : str
+        Name of its values.
+    of : callable
+        Returns what one event adds, given its `Report`: `[1, *lanes]`, or with `by_drive` `[drive, *lanes]`; 0 if nothing
+        happened.
+    kind : type
+        int for counts, float for measured values; both have 32 bits and are stored after each chunk of events.
+    by_drive : bool
+        Whether there is one value for each drive.
+    along : mapping of str to sequence of float
+        Further dimensions with their labels. `of` receives the labels as columns that broadcast with `[1, *lanes]`. There is
+        one row for each combination; the last dimension varies fastest.
 
+    Raises
+    ------
+    InputError
+        If the arguments do not agree.
+
+    Examples
+    --------
     >>> within = Sum(
     ...     "within",
     ...     lambda report, limit: answered(report) & (report.answered.response <= limit),
@@ -76,15 +92,15 @@ class Sum:
         require_takes(f"sum {self.name!r}", self.of, ("report", *self.along))
 
     def rows(self, drives: int) -> int:
-        """How many numbers it keeps for each lane, in a system of `drives`."""
+        """Return the number of values of each run, in a system of `drives`."""
         return drives if self.by_drive else math.prod(len(labels) for labels in self.along.values())
 
     def init(self, drives: int, lanes: tuple[int, ...]) -> Num[Array, "row *lanes"]:
-        """Nothing yet."""
+        """Return the sum before the first event."""
         return jnp.zeros((self.rows(drives), *lanes), KINDS[self.kind])
 
     def add(self, total: Num[Array, "row *lanes"], report: Report) -> Num[Array, "row *lanes"]:
-        """With one more event."""
+        """Return the sum after one more event."""
         added = self.of(report, *self._labels(total.ndim))
         if jnp.shape(added) != total.shape:
             shapes = f"{list(jnp.shape(added))} to {list(total.shape)}"
@@ -109,31 +125,31 @@ MOST_LOGGED = WORD
 
 
 class AbstractLog(eqx.Module):
-    """What is kept of every event, beside the sums."""
+    """Log of every event, beside the sums."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> Any:
-        """Arrays to keep of an event, after which that is the state, or None."""
+        """Return arrays to store for an event, or None. state: after it."""
 
 
 class NoLog(AbstractLog):
-    """Sums only."""
+    """No log: sums only."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> None:
         return None
 
 
 class ResponseLog(AbstractLog):
-    """Number, response time and operation of every request answered."""
+    """Log of the number, response time and operation of every completed request."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> Any:
         return report.answered
 
 
 class Accesses(NamedTuple):
-    """What an event did to the disks: the access that became certain, and who came and went.
+    """Accesses of an event.
 
-    number, drive, replica: whose access it was, where and to which replica; NOBODY where there was none. Under a dispatcher
-    without lead it has just finished. admitted: the next request entered. answered: the request that left.
+    number, drive, replica: request, drive and replica of the access that became final; NOBODY for none. Under a dispatcher
+    without lead it has just ended. admitted: whether the next request entered. answered: the request that completed.
     """
 
     number: Int[Array, "1 *lanes"]
@@ -144,7 +160,7 @@ class Accesses(NamedTuple):
 
 
 class AccessLog(AbstractLog):
-    """Every access and answer in their order, from which the contents of the disks can be replayed."""
+    """Log of all accesses and completions in order, from which the contents of the disks can be replayed."""
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> Accesses:
         drive, certain = first_true(report.served)
@@ -158,12 +174,12 @@ class AccessLog(AbstractLog):
 
 
 class Services(NamedTuple):
-    """What an event meant for streams and bricks.
+    """Service of streams and bricks in an event.
 
-    elapsed: seconds since the event before; entered: of these until the request that entered did, inf where none did.
-    brick, stream, sectors: where an access has become certain, for whom, and how much of it is theirs; brick is NOBODY where
-    none has. answered: the request that left. waited, waits: for each brick, the streams of which it has queued parts, one
-    bit each: once the request has entered, which is so until the end of the event, and then; None where they are not kept.
+    elapsed: seconds since the previous event. entered: seconds until a request entered, inf for none. brick, stream,
+    sectors: brick, stream and sectors of the access that became final; brick is NOBODY for none. answered: the request that
+    completed. waited, waits: for each brick a mask of the streams with queued parts, after the request has entered and at
+    the end of the event; None if they are not stored.
     """
 
     elapsed: Float[Array, "1 *lanes"]
@@ -177,7 +193,7 @@ class Services(NamedTuple):
 
 
 class ServiceLog(AbstractLog):
-    """The service of each stream at each brick, and, if `backlog` is to be kept, who waits there."""
+    """Log of the service of each stream at each brick and, with `backlog`, of the streams that wait there."""
 
     backlog: bool = eqx.field(static=True, converter=partial(flag, "backlog"), default=False)
 
@@ -201,7 +217,7 @@ class ServiceLog(AbstractLog):
 
 @dataclass(frozen=True)
 class Record:
-    """What is kept of a run: sums, to which `CORE` is added, and a log. Raises InputError where two sums share a name."""
+    """What a run stores: sums, to which `CORE` is added, and a log. Raise InputError if two sums share a name."""
 
     sums: tuple[Sum, ...] = ()
     log: AbstractLog = field(default_factory=NoLog)
