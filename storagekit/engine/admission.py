@@ -1,4 +1,4 @@
-"""A request enters: which drives it is sent to, whether one of them has it in memory, and who wakes for it."""
+"""Admission of a request: the drives to which it is sent, hits in memory, and the drives that wake."""
 
 from typing import Any, NamedTuple
 
@@ -33,8 +33,11 @@ from storagekit.workload import Requests
 
 
 class Admission(NamedTuple):
-    """What became of a request that entered: a read that is answered from memory, and from that of another brick than the
-    one that received it; it was sent again, because the brick that it was sent to had stopped."""
+    """Result of an admission.
+
+    hit: whether it is a read that is answered from memory. elsewhere: whether from that of another brick than the one that
+    received it. resent: whether it was sent again because the brick to which it was sent was down.
+    """
 
     hit: Bool[Array, "1 *lanes"]
     elsewhere: Bool[Array, "1 *lanes"]
@@ -52,10 +55,10 @@ def admit(
     into: Bool[Array, "slot *lanes"],
     admitted: Bool[Array, "1 *lanes"],
 ) -> tuple[State, Admission]:
-    """A request enters the slot marked in `into`, is sent to the drives that may serve it, and wakes those that are idle.
+    """Admit a request to the slot marked in `into`, send it to the drives that may serve it, and wake those that are idle.
 
-    word: a random one, for its dispatcher. arrival, entry: seconds from now until it arrives, and until it enters, which is
-    later where it waits outside for a slot. Returns the state, and what became of the request.
+    word: random word for its dispatcher. arrival, entry: time until it arrives and until it enters, seconds; it enters later
+    if it waits outside for a slot. Return the state, and the result of the admission.
     """
     system, drives, placement = scenario.system, state.drives, scenario.system.placement
     part = placement.part_on(rows(system.drives, drives.wake), place)
@@ -95,8 +98,8 @@ def _wanted(
     routed: UInt32[Array, "1 *lanes"],
     arrival: Float[Array, "1 *lanes"],
 ) -> Sending:
-    """Where a request goes if no brick is down: to those that its dispatcher names, as far as it has them, and as many more
-    as it needs."""
+    """Return where a request is sent if no brick is down: to the parts that its dispatcher selects, as far as they exist,
+    and as many more as it needs."""
     placement = scenario.system.placement
     parts, most = placement.parts_of(place), jnp.asarray(placement.parts)
     named = jnp.where(routed & parts == 0, lowest(parts), routed & parts)
@@ -115,10 +118,10 @@ def _asked(
     part: Int[Array, "drive *lanes"],
     usable_at: UInt32[Array, "drive *lanes"] | None,
 ) -> UInt32[Array, "1 *lanes"]:
-    """The parts at which a request waits. part: which one each drive has; usable_at: its replicas that are not stale.
+    """Return the mask of the parts that wait. part: part that each drive holds. usable_at: its replicas that are not stale.
 
-    A dispatcher does not know which copies are stale: nobody waits at these; where all that it asks are, another one is
-    asked, and only one, because who sends a request to a single copy withdraws it from no other.
+    A dispatcher does not know which copies are stale. No request waits at a stale copy. If all selected copies are stale,
+    the request is sent to one other copy, and only one, because a request to a single copy is withdrawn from no other.
     """
     system = scenario.system
     asked = system.write.asked(state.write, sending.routed, request.read, place, system.placement)
@@ -139,8 +142,9 @@ def _answer(
     hit: Bool[Array, "1 *lanes"],
     elsewhere: Bool[Array, "1 *lanes"],
 ) -> Float[Array, "1 *lanes"]:
-    """When a request that is `inside` then is answered, as far as is known as it enters: from memory, or because its rule
-    waits for nothing."""
+    """Return the completion time of a request that enters at `inside` as far as it is known: from memory, or if no part
+    is counted.
+    """
     system = scenario.system
     answer = jnp.where(rule.needed > 0, jnp.inf, inside)
     from_memory = inside + system.cache.hit_time + jnp.where(elsewhere, system.claims.hop, 0.0)
@@ -158,8 +162,9 @@ def _seated(
     rule: Rule,
     answer: Float[Array, "1 *lanes"],
 ) -> Slots:
-    """The slots with the request in the one marked in `into`. waits: the parts at which it waits. answer: when it is
-    answered, inf while not known."""
+    """Return the slots with the request in the one marked in `into`. waits: mask of its waiting parts. answer:
+    completion time, inf if unknown.
+    """
     return slots._replace(
         number=jnp.where(into, request.number, slots.number),
         place=where_tree(into, place, slots.place),
@@ -190,14 +195,16 @@ def view_for(
     part: Int[Array, "drive *lanes"],
     usable_at: UInt32[Array, "drive *lanes"] | None,
 ) -> View:
-    """What a dispatcher sees of the system as a request enters. part: which one each drive has; usable_at: of that."""
+    """Return the view of a dispatcher when a request enters. part: part that each drive holds. usable_at: its replicas
+    that are not stale.
+    """
     system, drives = scenario.system, state.drives
     start = jnp.maximum(entry, 0.0)
     number = rows(system.drives, drives.phase)
     every = _Heads(number, part, drives.phase, drives.arm, usable_at)
 
     def nearest(heads: _Heads) -> tuple[Reach, Float[Array, "row *lanes"]]:
-        """The nearest replica of the request under each head, and the seconds of its transfer."""
+        """Return the nearest replica of the request for each head, and the transfer time."""
         as_now = mechanics(scenario, state, heads.drive)
         angle = heads.phase + as_now.turns(start)
         target = system.drive.seen(system.placement.target_on(heads.part, place), heads.drive)
@@ -220,8 +227,11 @@ def view_for(
 
 
 class _Heads(NamedTuple):
-    """The heads of some drives as a request is admitted: the number of each drive, its part of the request, its phase in
-    turns, its arm, and the replicas of the part that are not stale, None for all."""
+    """Heads of some drives when a request is admitted.
+
+    drive, part: the drive and its part of the request. phase: angle of its platter, turns. arm: its arm. usable: mask of the
+    replicas of the part that are not stale, None for all.
+    """
 
     drive: Int[Array, "row *lanes"]
     part: Int[Array, "row *lanes"]
@@ -231,7 +241,7 @@ class _Heads(NamedTuple):
 
 
 def under_way(scenario: Scenario, state: State, request: Requests) -> Float[AnyArray, "..."]:
-    """When reads of the same data that a disk is serving are answered; -inf where there are none."""
+    """Return the completion time of reads of the same data that a disk is serving; -inf for none."""
     same = scenario.system.cache.same_data(state.cache, request)
     if same is None:
         return jnp.float32(-jnp.inf)

@@ -1,8 +1,8 @@
-"""When a request is answered: which parts it waits for, and what that means as parts are taken, end, or are lost.
+"""Completion times: the parts on which a completion depends, and the effect of parts that are chosen, end or are lost.
 
-An answer is known before its time wherever nobody can overtake those who serve it: of parts that are all needed, or of
-which the rest is withdrawn, the last to end decides, and of several of which one is needed the first. Where more may run than
-the several that are needed, ends are counted, unless claims say when they come (`Verdict.answer`).
+The completion time is known in advance if no other access can change it. If all parts are needed, or the rest is withdrawn,
+it is the end of the last part; if one of several is needed, the end of the first. If more parts may be in service than the
+several that are needed, ends are counted, unless claims give the time (`Verdict.answer`).
 """
 
 from typing import Any, NamedTuple
@@ -20,8 +20,10 @@ from storagekit.workload import Requests
 
 
 class Underway(NamedTuple):
-    """Accesses planned or under way, on bricks that are alive, of the parts that each request's answer waits for: seconds
-    until the first and until the last of them ends (inf and -inf where there is none), and how many they are."""
+    """Accesses that are planned or in progress on bricks that are up, of the counted parts of each request.
+
+    first, last: time until the first and until the last of them ends, inf and -inf for none. count: their number.
+    """
 
     first: Float[Array, "slot *lanes"]
     last: Float[Array, "slot *lanes"]
@@ -29,7 +31,7 @@ class Underway(NamedTuple):
 
 
 def size(mask: UInt32[Array, "*row"]) -> Int[Array, "*row"]:
-    """How many parts a mask has."""
+    """Return the number of parts in a mask."""
     return jax.lax.population_count(mask).astype(jnp.int32)
 
 
@@ -40,7 +42,7 @@ def rule_of(
     asked: UInt32[Array, "1 *lanes"],
     receiving: Int[Array, "1 *lanes"],
 ) -> Rule:
-    """What the answer to a request that waits at the parts `asked` waits for."""
+    """Return when a request whose parts `asked` wait completes."""
     readable = scenario.system.placement.needed_of(place)
     written = scenario.system.write.rule(asked, receiving, readable)
     read = request.read
@@ -50,7 +52,7 @@ def rule_of(
 def enough_of(
     scenario: Scenario, some: UInt32[Array, "*row"], parts: UInt32[Array, "*row"], needed: Int[AnyArray, "*#row"]
 ) -> UInt32[Array, "*row"]:
-    """Those parts, and if the data needs more of `parts` than these, those whose numbers come next, around from the last."""
+    """Return these parts and, if the data needs more, those of `parts` with the next numbers, cyclically."""
     system = scenario.system
     if not system.placement.needs_several:
         return some
@@ -65,7 +67,7 @@ def enough_of(
 
 
 def overtaken(scenario: Scenario, rule: Rule, read: Bool[Array, "*row"]) -> Bool[Array, "*row"]:
-    """Whether more parts may run than the several that are needed, so that nobody knows beforehand which end first."""
+    """Return whether more parts may be in service than the several that are needed, so that it is unknown which end first."""
     if not scenario.system.placement.needs_several:
         return jnp.zeros_like(read)
     system = scenario.system
@@ -74,10 +76,13 @@ def overtaken(scenario: Scenario, rule: Rule, read: Bool[Array, "*row"]) -> Bool
 
 
 class Part(NamedTuple):
-    """A part that a drive is to serve. waiting: the parts at which its request waits besides. last: when the last of those
-    that are taken ends. answer: when it is answered as far as is known. counts: the answer waits for this part.
-    finish: when it ends. replaces: it takes the place of one that another drive had taken; lost: when that would have ended;
-    others: when the first of the drives that still serve the request ends, inf without such."""
+    """A part that a drive is to serve.
+
+    rule, read: rule of its request, and whether it is a read. waiting: mask of the other waiting parts. last: time at which
+    the last chosen part ends. answer: completion time as far as it is known. counts: whether the part is counted. finish:
+    time at which it ends. replaces: whether it replaces a part that another drive gives up. lost: time at which that would
+    have ended. others: time at which the first of the other drives that serve the request ends, inf for none.
+    """
 
     rule: Rule
     read: Bool[Array, "1 *lanes"]
@@ -92,7 +97,7 @@ class Part(NamedTuple):
 
 
 def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *lanes"]:
-    """When a request is answered, inf while not known, now that a drive is to serve one of its parts."""
+    """Return the completion time of a request after a drive has chosen one of its parts; inf while unknown."""
     taken, needed = size(part.rule.counted & ~part.waiting), part.rule.needed
     # of more than are needed the first decide: one is needed, or ends are counted. One that gives up decided nothing if
     # another, which heard of no better claim, was to end before it
@@ -105,10 +110,11 @@ def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *lanes"]:
 def still_serving(
     state: State, slot: Int[Array, "1 *lanes"], gives_up: Int[Array, "1 *lanes"]
 ) -> tuple[Float[Array, "1 *lanes"], Float[Array, "1 *lanes"]]:
-    """When the access ends that drive `gives_up` has planned, and when the first of those of other drives on the request in a
-    slot does, inf without such; seconds from now.
+    """Return the end of the access that drive `gives_up` has planned, and of the first access of other drives for the
+    request in a slot.
 
-    What a drive serves that has chosen its next is left out: it ends within a lead, sooner than what is given up would.
+    Times are seconds from now, inf for none. Drives that have already chosen their next access are left out: theirs ends
+    within a lead, sooner than the one that is given up.
     """
     drives = state.drives
     number = pick(state.slots.number, slot)
@@ -118,7 +124,7 @@ def still_serving(
 
 
 def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], made: Bool[Array, "1 *lanes"]) -> State:
-    """The access of drive `which` is over, in lanes in which one is `made`: where ends are counted, it counts."""
+    """Count the end of the access of drive `which`, where one is `made`, if ends are counted."""
     slots = state.slots
     if slots.ended is None:
         return state
@@ -150,11 +156,11 @@ def _end_of_enough(
     needed: Int[Array, "1 *lanes"],
     ended: Int[Array, "1 *lanes"],
 ) -> Float[Array, "1 *lanes"]:
-    """When as many parts as are needed have ended, of request `number`, which lies at `place`, as far as their drives have
-    told; inf where that was long ago.
+    """Return the time at which enough parts of request `number` have ended, as far as their drives have reported; inf if
+    that is long ago.
 
-    A drive that chooses ahead tells of an end before it comes, of a long access sooner than of a short one. ended: those told
-    of so far.
+    ended: number of ends reported so far. A drive that chooses ahead reports an end before it happens, that of a long access
+    sooner than that of a short one.
     """
     drives = state.drives
     drive = rows(scenario.system.drives, drives.free)
@@ -174,10 +180,10 @@ def when_stopped(
     others: Underway,
     now: Float[Array, "1 *lanes"],
 ) -> Float[Array, "slot *lanes"]:
-    """When writes are answered once a brick has stopped, without its parts.
+    """Return the completion times of writes after a brick has stopped, without its parts.
 
-    rule: without these. waiting: the parts still to be written. answer: as known before, inf where it hung on that brick.
-    others: what the other bricks do. now: when it stops.
+    rule: rules without these parts. waiting: mask of the parts still to be written. answer: completion times known before,
+    inf where they depended on that brick. others: accesses of the other bricks. now: time at which it stops.
     """
     end = jnp.where(rule.needed == 1, others.first, others.last)
     known = jnp.where(jnp.isfinite(end), jnp.maximum(end, now), now)

@@ -1,4 +1,4 @@
-"""Coming and going: the earliest answer leaves its slot, the next request enters one."""
+"""Completions and arrivals: the earliest completion frees its slot, and the next request enters one."""
 
 from typing import Any, NamedTuple
 
@@ -16,8 +16,10 @@ from storagekit.workload import AbstractClients, Requests
 
 
 class Incoming(NamedTuple):
-    """Requests in the order they will enter, where each lies, the seconds from each to the next, and a random word of each
-    for whoever distributes them."""
+    """Requests in the order in which they enter.
+
+    place: their locations. gap: time from each to the next, seconds. word: a random word of each for its dispatcher.
+    """
 
     requests: Requests
     place: Any
@@ -26,9 +28,10 @@ class Incoming(NamedTuple):
 
 
 class Next(NamedTuple):
-    """The next arrival and the earliest answer, seconds from now; in a closed loop the one is the other.
+    """The next arrival and the earliest completion, seconds from now; in a closed loop they coincide.
 
-    leaving: the slot of that answer. vacates: whether it leaves with the arrival, and nothing is left to do for it.
+    leaving: slot of that completion. vacates: whether it takes place with the arrival, and nothing is left to do for the
+    request.
     """
 
     arrival: Float[Array, "1 *lanes"]
@@ -38,8 +41,12 @@ class Next(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """What `enter` did: the request answered, whether one was admitted and when, whether it had been held up for want of a
-    slot, what else became of it, and when there is a slot for the next (inf: not before something happens)."""
+    """Result of `enter`.
+
+    answered: the request that completed. admitted, entered: whether a request was admitted, and when. held_up: whether it
+    had waited for a slot. admission: how it was routed. vacant: time at which a slot is free for the next one, inf for not
+    before another event.
+    """
 
     answered: Answered
     admitted: Bool[Array, "1 *lanes"]
@@ -61,7 +68,7 @@ def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *lanes
 
 
 def next_request(scenario: Scenario, state: State) -> Next:
-    """The next arrival and the earliest answer."""
+    """Return the next arrival and the earliest completion."""
     leaving, answer = first_min(state.slots.answer)
     arrival = scenario.arrivals.next_arrival(state.arrivals, state.arrived + state.gap, answer)
     leaves = scenario.arrivals.leaves(jnp.isfinite(arrival), jnp.zeros_like(arrival, bool))
@@ -72,7 +79,7 @@ def next_request(scenario: Scenario, state: State) -> Next:
 
 
 def _has_room(scenario: Scenario, state: State) -> Bool[AnyArray, "..."]:
-    """Whether what a request leaves behind would find room, so that it may enter."""
+    """Return whether there is room for what a request leaves for later, so that it may enter."""
     room = scenario.system.write.has_room(state.write)
     return jnp.ones((), bool) if room is None else room
 
@@ -80,8 +87,10 @@ def _has_room(scenario: Scenario, state: State) -> Bool[AnyArray, "..."]:
 def admissible(
     scenario: Scenario, state: State, vacant: Float[Array, "1 *lanes"], choice: Float[Array, "1 *lanes"]
 ) -> Bool[Array, "1 *lanes"]:
-    """Whether yet another request is due before a choice at that time, and finds a slot: one that is vacant from `vacant` on,
-    or the one that its predecessor in a closed loop leaves."""
+    """Return whether another request enters before a choice at that time.
+
+    It needs a slot that is free from `vacant` on, or the one of its predecessor in a closed loop.
+    """
     coming = next_request(scenario, state)
     entry = jnp.where(coming.vacates, coming.arrival, jnp.maximum(coming.arrival, vacant))
     return scenario.arrivals.precedes(entry, choice)
@@ -90,9 +99,9 @@ def admissible(
 def _opening(
     since: Float[Array, "slot *lanes"], arrival: Float[Array, "1 *lanes"]
 ) -> tuple[Int[Array, "1 *lanes"], Float[Array, "1 *lanes"]]:
-    """The slot that an arrival enters and when: one that is free as it arrives, or else the first that will be.
+    """Return the slot that an arrival enters, and when: a slot that is free, or else the first that will be.
 
-    since: when each slot is free, inf where nobody knows.
+    since: time since which each slot is free, inf if unknown.
     """
     slot, ready = first_true(since <= arrival)
     next_slot, next_free = first_min(since)
@@ -100,7 +109,7 @@ def _opening(
 
 
 def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> Answered:
-    """The request whose answer is the earliest, in lanes in which it `leaves`."""
+    """Return the request with the earliest completion, in runs in which it `leaves`."""
     whose = (slots.stream, slots.client, slots.sectors)
     return Answered(
         jnp.where(leaves, pick(slots.number, coming.leaving), NOBODY),
@@ -113,7 +122,7 @@ def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> An
 
 
 def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> State:
-    """The state once arrivals know who was answered, where requests have clients."""
+    """Return the state after the arrivals have been notified of the completion, if requests have clients."""
     clients = scenario.arrivals
     if not isinstance(clients, AbstractClients) or state.slots.client is None:
         return state
@@ -122,7 +131,7 @@ def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1
 
 
 def _sent(scenario: Scenario, state: State, request: Requests, admitted: Bool[Array, "1 *lanes"]) -> State:
-    """The state once clients know that a request of theirs has entered."""
+    """Return the state after clients have been notified that a request of theirs has entered."""
     clients = scenario.arrivals
     if not isinstance(clients, AbstractClients):
         return state
@@ -130,7 +139,7 @@ def _sent(scenario: Scenario, state: State, request: Requests, admitted: Bool[Ar
 
 
 def _next_one(scenario: Scenario, incoming: Incoming, state: State) -> Incoming:
-    """The next request: one row of what is incoming."""
+    """Return the next request."""
     coming = pick_tree(incoming, state.taken)
     system, clients = scenario.system, scenario.arrivals
     if not isinstance(clients, AbstractClients):
@@ -140,7 +149,7 @@ def _next_one(scenario: Scenario, incoming: Incoming, state: State) -> Incoming:
 
 
 def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Passage]:
-    """The earliest answer leaves and the next request enters, each if it is due before a drive chooses."""
+    """Let the earliest completion take place and the next request enter, each if it is due before a drive chooses."""
     system, arrivals, slots = scenario.system, scenario.arrivals, state.slots
     coming = next_request(scenario, state)
     row = rows(system.slots, slots.born)

@@ -1,4 +1,6 @@
-"""A brick stops: what it was doing is lost, and clients send again what nobody else is serving (dsptf, section 3)."""
+"""Outages of bricks: their accesses are lost, and clients send requests again that no other brick serves (dsptf,
+section 3).
+"""
 
 from functools import reduce
 from typing import Any, NamedTuple
@@ -15,8 +17,11 @@ from storagekit.workload import Requests
 
 
 class Sending(NamedTuple):
-    """Where a request goes: the parts that would serve a read, one bit each; the part on the brick that receives it; when
-    it does; and the parts whose bricks are alive, None where all always are."""
+    """Where a request is sent.
+
+    routed: mask of the parts that would serve a read. receiving: part on the brick that receives it. sent: time at which it
+    does. alive: mask of the parts whose bricks are up, None if all always are.
+    """
 
     routed: UInt32[Array, "1 *lanes"]
     receiving: Int[Array, "1 *lanes"]
@@ -32,10 +37,11 @@ def sending_of(
     place: Any,
     wanted: Sending,
 ) -> Sending:
-    """Where a request goes if bricks are down. part: which one each drive has of it. wanted: where it went were none.
+    """Return where a request is sent if bricks are down. part: part that each drive holds. wanted: where it is sent if none
+    is.
 
-    One that enters by a brick that is down is sent again to the others when its client's time-out is over; a client does
-    not remember from one request to the next who is down.
+    A request that enters at a brick that is down is sent again to the others after the time-out of its client. A client does
+    not remember from one request to the next which bricks are down.
     """
     system = scenario.system
     if not system.condition.stops:
@@ -71,13 +77,12 @@ def foreseen(
 
 
 def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tuple[State, Int[Array, "1 *lanes"]]:
-    """Bricks whose condition says so stop, one in an event, all drives of it, and those that are back are there to be woken.
+    """Stop the bricks whose outage begins, one in an event, and let drives wake whose outage ends.
 
-    A read that the brick had claimed, that waited nowhere else, or that was to be answered with one of these, is sent again
-    to the others when its client's time-out is over. A write is answered without the parts of the brick, which are not made
-    good when it is back. An access that is as good as over, because its brick has chosen the next, counts as done.
-    when: seconds from now until the request entered with whose arrival they stop or are back. Returns the state, and how
-    many reads are lost.
+    A read that the brick had claimed, that waited at no other brick, or that was to be answered with one of these, is sent
+    again to the others after the time-out of its client. A write completes without the parts of the brick, which are not
+    written later. An access whose brick has chosen the next one counts as complete. when: time until the request entered
+    with which outages begin or end, seconds. Return the state, and the number of lost reads.
     """
     system, slots = scenario.system, state.slots
     if not system.condition.stops:
@@ -121,7 +126,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
 
 
 def _parts_on(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"]) -> UInt32[Array, "slot *lanes"]:
-    """The parts of each request on the brick of drive `which`, one bit each."""
+    """Return the mask of the parts of each request on the brick of drive `which`."""
     system, places = scenario.system, state.slots.place
     drives = system.bricks.drives_of(system.brick_of(which))
     parts = ((system.placement.part_on(drive, places), exists) for drive, exists in drives)
@@ -135,8 +140,7 @@ def _without(
     aborted: Bool[Array, "slot *lanes"],
     fails: Bool[Array, "1 *lanes"],
 ) -> Rule:
-    """The rules where reads that need several parts no longer wait for those that are gone: they waited there, or were served
-    there."""
+    """Return the rules without the parts that are gone, for reads that need several parts and waited or were served there."""
     slots = state.slots
     misses = slots.read & (rule.needed > 1) & fails & (aborted | (slots.waiting & gone != 0))
     return rule._replace(counted=jnp.where(misses, rule.counted & ~gone, rule.counted))
@@ -149,7 +153,9 @@ def _too_few(
     aborted: Bool[Array, "slot *lanes"],
     others: Underway,
 ) -> Bool[Array, "slot *lanes"]:
-    """Reads of which too few parts have ended, are under way or wait. waiting: the parts that wait."""
+    """Return a mask of the reads of which too few parts have ended, are in service or wait. waiting: mask of the parts
+    that wait.
+    """
     if state.slots.ended is None:
         return aborted
     return state.slots.ended + others.count + size(waiting) < rule.needed
@@ -162,7 +168,7 @@ def _rule(
     receiving: Int[Array, "slot *lanes"],
     fails: Bool[Array, "1 *lanes"],
 ) -> Rule:
-    """What answers wait for once a brick has stopped: writes for the parts that are alive alone."""
+    """Return the rules after a brick has stopped: those of writes count only parts that are up."""
     slots, rule = state.slots, state.slots.rule
     written = scenario.system.write.rule(alive, receiving, scenario.system.placement.needed_of(slots.place))
     changed = fails & ~slots.read
@@ -179,7 +185,7 @@ def _woken(
     again: Bool[Array, "1 *lanes"],
     now: Float[Array, "1 *lanes"],
 ) -> Drives:
-    """The drives once some are `down` and some are `back`: these wake, and idle ones where parts are to be had `again`."""
+    """Return the drives after some are `down` and some are `back`: these wake, and idle ones with parts to serve `again`."""
     woken = (drives.idle & ~down & again) | back
     wake = jnp.where(woken, jnp.minimum(drives.wake, now), drives.wake)
     return drives._replace(
@@ -196,8 +202,8 @@ def _aborted(
     brick: Bool[Array, "drive *lanes"],
     others: Underway,
 ) -> tuple[UInt32[Array, "slot *lanes"], Bool[Array, "slot *lanes"]]:
-    """The parts of each request that the brick that stops had planned or under way, one bit each, and the reads that were to
-    be answered with one, because they found its data on the way into memory."""
+    """Return the mask of the parts of each request that the stopping brick had planned or started, and the reads that were
+    to be answered with one of them, because their data was on its way into memory."""
     slots, drives, system = state.slots, state.drives, scenario.system
     row, dropped = rows(system.slots, slots.born), jnp.zeros_like(slots.waiting)
     for drive, exists in system.bricks.drives_of(system.brick_of(which)):
@@ -218,7 +224,7 @@ def _aborted(
 def _underway(
     scenario: Scenario, state: State, counted: UInt32[Array, "slot *lanes"], running: Bool[Array, "drive *lanes"]
 ) -> Underway:
-    """What the bricks that are `running` do for each request. counted: the parts that its answer waits for."""
+    """Return the accesses of the bricks that are `running` for each request. counted: mask of its counted parts."""
     slots, drives, system = state.slots, state.drives, scenario.system
     row = rows(system.slots, slots.born)
     never = jnp.full(slots.born.shape, jnp.inf)
@@ -237,7 +243,7 @@ def _underway(
 
 
 def _alive(scenario: Scenario, state: State, down: Bool[Array, "drive *lanes"]) -> UInt32[Array, "slot *lanes"]:
-    """The parts of each request whose bricks are alive."""
+    """Return the mask of the parts of each request whose bricks are up."""
     placement, places = scenario.system.placement, state.slots.place
     mask = jnp.zeros_like(state.slots.waiting)
     for drive in range(scenario.system.drives):
