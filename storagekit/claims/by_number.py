@@ -1,4 +1,4 @@
-"""A way to settle claims that is a number, so that a sweep over protocols compiles once."""
+"""A number that selects a protocol of claims, so that a sweep over protocols compiles once."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from storagekit.moments import OneOf
 
 
 class ByNumber(OneOf, AbstractClaims):
-    """The way `members[index]`, see `OneOf`."""
+    """The protocol `members[index]`, see `OneOf`."""
 
     called: ClassVar[str] = "claims"
     kind: ClassVar[type] = AbstractClaims

@@ -1,6 +1,6 @@
-"""By how much a brick puts a request off for the service that its stream has at other bricks: DSFQ's delay functions.
+"""Delay functions of DSFQ: the delay of a request for the service of its stream at other bricks.
 
-Delays count in ticks of virtual time: a unit of cost is a stream's `price`, the reciprocal of its weight.
+Delays are in ticks of virtual time. A unit of cost takes the `price` of a stream, the reciprocal of its weight.
 """
 
 from abc import abstractmethod
@@ -26,21 +26,20 @@ NO_CAP = np.uint32(0xFFFFFFFF)
 
 
 class Prices(NamedTuple):
-    """Ticks that a unit of cost takes of each stream, and those that a delay has for each unit at most (`cap`), NO_CAP where
-    nothing limits them."""
+    """Ticks of a unit of cost of each stream, and the largest delay for each unit (`cap`), NO_CAP for unlimited."""
 
     unit: UInt32[Array, "stream *lanes"]
     cap: UInt32[Array, "stream *lanes"]
 
 
 class AbstractDelay(eqx.Module):
-    """How long a request is put off, in ticks of virtual time."""
+    """Delay of a request, ticks of virtual time."""
 
     def check(self, weights: Sequence[Float[AnyArray, "..."]]) -> None:
-        """Raises InputError where it cannot work with streams of these weights."""
+        """Raise InputError if it does not work with streams of these weights."""
 
     def caps(self, weights: Float[Array, "stream *lanes"]) -> Float[Array, "stream *lanes"]:
-        """How many times its own cost a request of each stream is put off at most; weights sum to one."""
+        """Return the largest delay of a request of each stream in units of its own cost; weights sum to 1."""
         return jnp.zeros_like(weights)
 
     @abstractmethod
@@ -51,19 +50,22 @@ class AbstractDelay(eqx.Module):
         price: UInt32[Array, "1 *lanes"],
         cap: UInt32[Array, "1 *lanes"],
     ) -> wide.Wide:
-        """The delay of a request at each brick. elsewhere: the cost of what its stream sent to other bricks since the last
-        request to this one, as its coordinator knows. cost: its own. price, cap: of its stream, as in `Prices`."""
+        """Return the delay of a request at each brick.
+
+        elsewhere: cost of the requests that its stream sent to other bricks since its last request to this one, as its
+        coordinator knows it. cost: its own cost. price, cap: of its stream, see `Prices`.
+        """
 
 
 class Single(AbstractDelay):
-    """None: each brick is shared by itself, SFQ(D) (dsfq, section 3.2)."""
+    """No delay: each brick is shared by itself, SFQ(D) (dsfq, section 3.2)."""
 
     def ticks(self, elsewhere, cost, price, cap):
         return wide.product(jnp.zeros_like(elsewhere), price)
 
 
 class Total(AbstractDelay):
-    """All that went elsewhere: the service of all bricks together is shared (TOTAL-DSFQ; dsfq, equation 7)."""
+    """The whole cost elsewhere: the service of all bricks together is shared (TOTAL-DSFQ; dsfq, equation 7)."""
 
     def ticks(self, elsewhere, cost, price, cap):
         return wide.product(elsewhere, price)
@@ -74,9 +76,9 @@ _shares = each_named("a minimum share of")
 
 
 class _Guaranteed(AbstractDelay):
-    """A delay that leaves each stream `minimum` of every brick at which it is backlogged; weights sum to one.
+    """Delay that leaves each stream the fraction `minimum` of every brick at which it is backlogged.
 
-    minimum: of each stream, at most its share of the weights.
+    minimum: of each stream, at most its fraction of the weights, which sum to 1.
     """
 
     # whether a stream may do without
@@ -113,15 +115,18 @@ class _Guaranteed(AbstractDelay):
 
 
 class MinimumOnly(_Guaranteed):
-    """So much, always, that each stream is left its minimum share of every brick (dsfq, equation 11)."""
+    """Constant delay that leaves each stream its minimum fraction of every brick (dsfq, equation 11)."""
 
     def ticks(self, elsewhere, cost, price, cap):
         return wide.product(cost, cap)
 
 
 class Hybrid(_Guaranteed):
-    """All that went elsewhere, as far as each stream's minimum share of every brick is left to it (HYBRID-DSFQ; dsfq,
-    equation 12). A minimum of 0 is none, and so is one so small that the cap is beyond counting."""
+    """The cost elsewhere, limited so that each stream keeps its minimum fraction of every brick (HYBRID-DSFQ; dsfq, equation
+    12).
+
+    A minimum of 0 is no limit, and neither is one so small that the limit exceeds the range of counters.
+    """
 
     optional: ClassVar[bool] = True
 

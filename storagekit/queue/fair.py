@@ -54,11 +54,12 @@ NEVER = np.uint32(0xFFFFFFFF)
 
 
 class Tags(NamedTuple):
-    """Private state. virtual: the virtual time of each brick. finish: the tag at which each stream's last request to it ends.
+    """Private state.
 
-    start: the tag of what waits in each slot, a row for each brick, or one where requests have one part. queued: the bricks
-    at which a part of it waits to be handed over, one bit each. order: how many its brick had handed over before it, in such
-    rows as well. given: how many parts each brick has handed over; at_work: how many of these its drives still have.
+    virtual: virtual time of each brick. finish: finish tag of the last request of each stream at each brick. start: start
+    tag of the request in each slot, one row for each brick, or one row if requests have one part. queued: mask of the bricks
+    at which a part of it waits. order: number of parts that its brick had issued before it, in such rows as well. given:
+    parts that each brick has issued. at_work: issued parts that its drives still have. book, turn: of the coordinators.
     """
 
     virtual: wide.Wide
@@ -73,7 +74,7 @@ class Tags(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """A request at the bricks: how many parts it has at each, its stream, and the tags at which it starts."""
+    """A request at the bricks. parts: parts at each. stream: its stream. start: its start tags."""
 
     parts: Int[Array, "brick *lanes"]
     stream: Int[Array, "1 *lanes"]
@@ -81,7 +82,7 @@ class Arrival(NamedTuple):
 
     @property
     def there(self) -> Bool[Array, "brick *lanes"]:
-        """Whether it has a part at each."""
+        """Mask of the bricks at which it has a part."""
         return self.parts > 0
 
 
@@ -161,7 +162,7 @@ class FairQueue(AbstractQueue):
 
     @property
     def streams(self) -> int:
-        """How many streams it tells apart."""
+        """Number of streams."""
         return len(self.weights)
 
     def serve(self, streams):
@@ -248,7 +249,7 @@ class FairQueue(AbstractQueue):
         return after, given
 
     def _tagged(self, private: Tags, moment: Entered) -> tuple[Tags, Arrival]:
-        """A request gets its tags, and counts for those of the next ones."""
+        """Return the state after a request has received its tags."""
         request, stream = moment.request, moment.request.stream
         parts, sectors = _parts(moment, private.given.shape[0])
         there = parts > 0
@@ -267,11 +268,11 @@ class FairQueue(AbstractQueue):
 
     @property
     def _bits(self) -> int:
-        """The lowest bits of a tag, which hold the stream of what waits: of equal tags the lower stream is first."""
+        """Number of the lowest bits of a tag, which hold the stream: of equal tags the lower stream is first."""
         return max(1, (self.streams - 1).bit_length())
 
     def _ticks(self, count: wide.Wide) -> wide.Wide:
-        """So many ticks, as tags have them."""
+        """Return ticks in the format of tags."""
         high = (count.high << self._bits) | (count.low >> (32 - self._bits))
         return wide.Wide(high, count.low << self._bits)
 
@@ -280,7 +281,7 @@ class FairQueue(AbstractQueue):
 
 
 def _parts(moment: Entered, bricks: int) -> tuple[Int[Array, "brick *lanes"], Int[Array, "brick *lanes"]]:
-    """How many parts of a request wait at each brick, and how many sectors these have."""
+    """Return the number of parts of a request at each brick, and their sectors."""
     placement, lanes, sizes = moment.placement, moment.asked.shape[1:], moment.placement.brick_sizes
     drives = bricks * placement.drives_a_brick if sizes is None else sum(sizes)
     part = jnp.broadcast_to(placement.part_on(rows(drives, moment.asked), moment.place), (drives, *lanes))
@@ -293,7 +294,7 @@ def _parts(moment: Entered, bricks: int) -> tuple[Int[Array, "brick *lanes"], In
 def _by_brick(
     values: Int[Array, "drive *lanes"], placement: AbstractPlacement, bricks: int
 ) -> Int[Array, "brick *lanes"]:
-    """Sums over the drives of each brick."""
+    """Return the sums over the drives of each brick."""
     sizes = placement.brick_sizes
     if sizes is None:
         return jnp.sum(values.reshape(bricks, placement.drives_a_brick, *values.shape[1:]), axis=1)

@@ -1,15 +1,14 @@
-"""Delayed writes: one copy now, the others when the drives have time (srarray, section 3.4).
+"""Delayed writes: one copy at once, the others when drives are idle (srarray, section 3.4).
 
-A block's replicas are numbered copy * D_r + replica, one bit each. Where the paper sets the other updates aside as soon
-as the first is scheduled, here they may start once it is on disk, so that a crash finds a current copy. Once the first
-copy of a write is on disk all other replicas are stale; each that is written afterwards is not. Whoever writes last
-decides: when the first copy of a write is on disk, older writes that it covers have nothing left to do. A replica left
-for later is written with the newest data, so that a write which overlaps an older one in part needs no order between
-them. A read that arrives goes to replicas that are not stale; where overlapping writes leave none, to any, what is newer
-coming from the copies that wait in memory.
+The replicas of a block are numbered copy * D_r + replica, one bit each. The paper sets the other updates aside when the
+first is scheduled; here they may start once the first is on disk, so that a crash finds a current copy. From then on all
+other replicas are stale, until they are written. When the first copy of a write is on disk, older writes between its sectors
+have nothing left to do. A delayed replica is written with the newest data, so that writes that overlap in part need no
+order. A read that arrives is sent to replicas that are not stale; if overlapping writes leave none, to any, and newer data
+comes from the copies in memory.
 
-What a write has left to do is in a table once its first copy is on disk; its slot is free as soon as it is answered too.
-After a crash memory is lost; the table says which replicas are current (`pending`): the rest is copied from there.
+A write moves to the table when its first copy is on disk; its slot is free when it has completed too. A crash loses the
+memory; the table tells which replicas are current (`pending`), and the others are copied from them.
 """
 
 from functools import partial
@@ -48,10 +47,10 @@ from storagekit.write.table import Table
 
 
 class Copies(NamedTuple):
-    """A row of the table: what a write has left to do whose first copy is on disk.
+    """Row of the table: a write whose first copy is on disk.
 
-    number: which request. start, stop: its sectors, stop excluded. place: where it lies. born: when it arrived. left: the
-    replicas still to be written. order: the rank of its first copy among all so far, from 1.
+    number: its request. start, stop: its sectors, without stop. place: its location. born: its arrival. left: mask of the
+    replicas still to be written. order: rank of its first copy among all so far, from 1.
     """
 
     number: Int[Array, "1 *lanes"]
@@ -66,9 +65,10 @@ class Copies(NamedTuple):
 class Delayed(NamedTuple):
     """Private state.
 
-    replicas: of the request in each slot, where a read, or the first copy of a write, may go; none once that is on disk.
-    start, stop: its sectors, stop excluded. backlog: rows are `Copies`. begun: writes whose first copy has been on disk.
-    moved: the rank of the last write that has moved to the foreground queues, 0 for none; forced: rows up to that rank.
+    replicas: of the request in each slot the mask of the replicas that may serve a read, or the first copy of a write; 0
+    once that is on disk. start, stop: its sectors, without stop. backlog: rows are `Copies`. begun: writes whose first copy
+    has been on disk. moved: rank of the last write that has moved to the foreground queues, 0 for none. forced: number of
+    rows up to that rank.
     """
 
     replicas: UInt32[Array, "slot *lanes"]
@@ -81,7 +81,7 @@ class Delayed(NamedTuple):
 
     @property
     def table(self) -> Table:
-        """What writes have left to do."""
+        """Table of the delayed writes."""
         return self.backlog.table
 
 

@@ -1,8 +1,7 @@
-"""Commit and write apart: some parts of a write are on disk when it is answered, the others in its nodes' memory (ars,
-section 4.4).
+"""Commit and write (ars, section 4.4): some parts of a write are on disk at its completion, the others in the memory of
+their nodes.
 
-A node keeps what it is to write later in a buffer, from which its drives write when they have nothing else to do, or when
-it is full (ars, section 5).
+A node has a buffer for these, from which its drives write when they are idle or the buffer is full (ars, section 5).
 """
 
 from functools import partial
@@ -25,8 +24,11 @@ from storagekit.write.base import AbstractWrite, Later, Price
 
 
 class Row(NamedTuple):
-    """What of a write is in buffers. number: which request. place: where it lies. sectors: its length. born: when it came
-    into them. left: the parts that are still there."""
+    """Buffered parts of a write.
+
+    number: its request. place: its location. sectors: its length. born: time at which it was buffered. left: mask of the
+    buffered parts.
+    """
 
     number: Int[Array, "1 *lanes"]
     place: Any
@@ -36,13 +38,13 @@ class Row(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Private state. backlog: of every `Row`. filled: sectors in the buffer of each brick."""
+    """Private state. backlog: rows are `Row`. filled: sectors in the buffer of each brick."""
 
     backlog: Backlog
     filled: Int[Array, "brick *lanes"]
 
     def with_row(self, row: Row, where: Bool[Array, "1 *lanes"], placement: AbstractPlacement) -> "Buffers":
-        """With that in buffers too, in the lanes marked in `where` in which anything is left of it."""
+        """Return the buffers with a row, in the runs marked in `where` in which any part of it is left."""
         where = where & (row.left != 0)
         left_over = self.backlog
         table = left_over.table.put(left_over.table.size, row, where)
@@ -56,7 +58,7 @@ class Buffers(NamedTuple):
         return Buffers(left_over._replace(table=table), self.filled + jnp.concatenate(more))
 
     def written(self, which: Int[Array, "1 *lanes"], made: Bool[Array, "1 *lanes"], placement: AbstractPlacement):
-        """Once an access of drive `which` is over, in lanes in which it was `made`: if it was from a buffer, without that."""
+        """Return the buffers after an access of drive `which`, where one is `made`: without its part, if it was buffered."""
         left_over = self.backlog
         at = pick(left_over.writes, which)
         made = made & (at >= 0)

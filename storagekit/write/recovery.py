@@ -1,4 +1,6 @@
-"""What a crash leaves of delayed writes: the table in stable memory, and what is copied from where (srarray, section 3.4)."""
+"""Recovery of delayed writes after a crash: the table in stable memory, and the copies that it requires (srarray,
+section 3.4).
+"""
 
 from typing import NamedTuple
 
@@ -10,11 +12,12 @@ from storagekit.placement import MOST_PARTS
 
 
 class Pending(NamedTuple):
-    """What the metadata table of delayed writes holds (srarray, section 3.4): one row for each write, oldest first.
+    """Metadata table of delayed writes (srarray, section 3.4): one row for each write, oldest first.
 
-    number: which request. start, stop: its sectors, stop excluded. home: the drive of its part 0. current: the replicas
-    that hold it or newer data, left: those still to be written, one bit each, part * D_r + replica. order: the rank of
-    its first copy; 0 where that is under way, left the replica it goes to and current none. These come last.
+    number: its request. start, stop: its sectors, without stop. home: drive of its part 0. current: mask of the replicas
+    that hold it or newer data. left: mask of the replicas still to be written, bit part * D_r + replica. order: rank of its
+    first copy; 0 while that is in progress, when `left` is the replica that it writes and `current` is empty. These rows
+    come last.
 
     Recovery needs nothing else, see `recovery`.
     """
@@ -29,7 +32,7 @@ class Pending(NamedTuple):
 
 
 class Recovery(NamedTuple):
-    """How a sector is recovered: from the replica `source`, to those in `left`, one bit each, part * D_r + replica."""
+    """Recovery of a sector: from the replica `source` to those in the mask `left`, bit part * D_r + replica."""
 
     source: int
     left: int
@@ -39,10 +42,10 @@ class Recovery(NamedTuple):
     table=a(Pending, "what a crash leaves, as the `pending` of a run"), sector=ADDRESS, replicas=COUNT.up_to(MOST_PARTS)
 )
 def recovery(table: Pending, sector: int, replicas: int) -> Recovery:
-    """What a crash makes of a sector of which there are `replicas`, the table alone being left (srarray, section 3.4).
+    """Return how a sector with `replicas` is recovered after a crash, given only the table (srarray, section 3.4).
 
-    It is copied from a replica that is current in its last row with an order (any where no row has one), one with no first
-    copy under way if there is such, to all that are left in any row.
+    It is copied from a replica that is current in its last row with an order (any if there is no such row), without a first
+    copy in progress if there is one, to all replicas that are left in any row.
     """
     rows_of = np.flatnonzero((table.start <= sector) & (table.stop > sector))
     settled = rows_of[table.order[rows_of] > 0]
