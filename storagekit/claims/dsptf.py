@@ -1,13 +1,12 @@
-"""D-SPTF: every replica may serve a read; whoever can do so soonest claims it (dsptf, section 3).
+"""D-SPTF: every replica may serve a read, and the one with the shortest positioning time claims it (dsptf, section 3).
 
-A brick chooses two latency bounds before its disk falls free and tells the other replicas, with its bid, the predicted
-positioning time. A claim that has arrived takes the read out of the hearer's queue. Two bricks that chose the same read
-before they heard of one another keep to one rule: the lower bid serves it, of equal bids the lower part; the other gives
-it up when the better claim arrives and chooses again at once. A choice is issued to the disk once twice the bound has
-passed since, so that the claims of others have arrived: a disk whose access takes no longer than that stands idle until then
-(section 5.3.2). A brick whose disk is idle as it chooses waits no longer than the rotation that the access would wait for
-anyway (section 3.1, figure 4), and so loses no time. Where that is shorter a better claim may come too late, and two bricks
-serve the read.
+A brick chooses two latency bounds before its disk falls free and sends its bid, the predicted positioning time, to the other
+replicas. A claim removes the read from the queue of its receiver. If two bricks choose the same read before they receive the
+claim of the other, the lower bid serves it, of equal bids the lower part. The other brick gives it up when the better claim
+arrives, and chooses again at once. A choice is issued to the disk when twice the bound has passed, so that the claims of
+others have arrived: a disk whose access is shorter is idle until then (section 5.3.2). A brick whose disk is idle when it
+chooses waits no longer than the rotation for which the access would wait anyway (section 3.1, figure 4), and loses no time.
+If that is shorter, a better claim may arrive too late, and two bricks serve the read.
 """
 
 from abc import abstractmethod
@@ -30,22 +29,22 @@ from storagekit.workload import Requests, fraction, scramble
 
 
 class AbstractDelivery(eqx.Module):
-    """Whether claims arrive."""
+    """Delivery of claims."""
 
     @abstractmethod
     def deaf(self, request: Requests) -> UInt32[Array, "1 *lanes"]:
-        """The parts whose drives never hear a claim on this request, one bit each."""
+        """Return the mask of the parts whose drives receive no claim on this request."""
 
 
 class Reliable(AbstractDelivery):
-    """Every claim arrives."""
+    """All claims are delivered."""
 
     def deaf(self, request):
         return jnp.zeros_like(request.receiving)
 
 
 class Lossy(AbstractDelivery):
-    """A drive hears nothing of the claims on a request with probability `loss`, each drive for itself."""
+    """A drive receives no claim on a request with probability `loss`, independently of other drives."""
 
     loss: Float[AnyArray, "..."] = eqx.field(converter=named("claim loss"))
 
@@ -64,11 +63,11 @@ class Lossy(AbstractDelivery):
 
 
 class Claims(NamedTuple):
-    """Private state, for the read in each slot.
+    """Private state of the read in each slot.
 
-    first: when the first claim was made, seconds from now; inf before it. first_owner, first_bid: of which part, and its bid.
-    owner, bid, made, start: the best claim so far, of which part and when, and when its access goes to the disk.
-    deaf: the parts whose drives never hear a claim on it. contested: several have claimed it.
+    first: time of the first claim, seconds from now; inf before it. first_owner, first_bid: its part and bid. owner, bid,
+    made, start: part, bid and time of the best claim so far, and the time at which its access is issued. deaf: mask of the
+    parts whose drives receive no claim. contested: whether several have claimed it.
     """
 
     first: Float[Array, "slot *lanes"]
@@ -85,13 +84,23 @@ class Claims(NamedTuple):
 class DSPTF(AbstractClaims):
     """Distributed shortest positioning time first.
 
-    latency: seconds a message takes one way (the paper: 50 us). bound: the latency the bricks reckon with, `latency` by
-    default. waits: 0 as in the paper; 1 if a brick whose disk is idle, too, begins only when two bounds have passed since its
-    choice, so that no read is served twice while claims arrive within the bound, and may miss a turn of the platter by that.
-    A claim that is heard twice finds nothing more to take away; one that is late may cost a second service (a brick that has
-    not heard by the time the read is answered counts as having heard then). Of claims that are on their way together to one
-    more brick the first and the best count. With latency 0 this is the centralized ideal: one queue, every drive that falls
-    free picks from it.
+    Parameters
+    ----------
+    latency : float
+        One-way latency of a message, seconds; 50 us in the paper.
+    bound : float, optional
+        Latency that bricks assume, seconds; by default `latency`.
+    waits : int
+        0 as in the paper. 1 if a brick whose disk is idle also waits two bounds before it begins, so that no read is served
+        twice while claims arrive within the bound; it may miss a turn of the platter.
+    delivery : AbstractDelivery
+        Which claims are delivered.
+
+    Notes
+    -----
+    A claim that arrives twice has no further effect. A late one may cost a second service; a brick that has not received it
+    when the read completes counts as having received it then. Of claims in transit to one brick at the same time the first
+    and the best count. With latency 0 this is the centralized ideal: one queue from which every idle drive chooses.
     """
 
     latency: Float[AnyArray, "..."]

@@ -1,4 +1,4 @@
-"""Decentralized hashing: the address alone says which replica serves a read (dsptf, section 4)."""
+"""Decentralized hashing: the address alone decides which replica serves a read (dsptf, section 4)."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -21,8 +21,8 @@ class Hashing(AsManyAsNeeded):
 
 
 class WeightedHashing(AsManyAsNeeded):
-    """Hashing with shares: of the drives that hold it, drive d gets an address with probability in proportion to weights[d]
-    (dsptf, section 5.2.1)."""
+    """Hashing in shares: of the drives that hold a request, drive d is selected with a probability in proportion to
+    weights[d] (dsptf, section 5.2.1)."""
 
     weights: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=each_named("hash weights"))
 

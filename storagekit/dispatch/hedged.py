@@ -1,4 +1,4 @@
-"""Hedging: ask one, and a while later, if it has not answered, another."""
+"""Hedging: a read is sent to one replica, and after a delay to another one too."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -14,11 +14,11 @@ from storagekit.workload import Requests
 
 
 class Hedged(AbstractDispatch):
-    """Read from replica hash(address) mod replicas, and after `delay` seconds without an answer from the next one too; the
-    first to answer counts, and what has not begun by then is withdrawn (Dean and Barroso, CACM 56(2), 2013).
+    """Read from replica hash(address) mod replicas, and after `delay` seconds without completion from the next one too.
 
-    Of layouts whose parts are copies. Private state: the part that is asked first, for the request in each slot; -1 once
-    it is sent again, and all are asked at once.
+    The first to complete counts, and a part that has not begun by then is withdrawn (Dean and Barroso, CACM 56(2), 2013).
+    The parts of the placement have to be copies. Private state: the part to which the request in each slot is sent first; -1
+    once it is sent again, to all parts at once.
     """
 
     delay: Float[AnyArray, "..."] = eqx.field(converter=named("a delay before hedging of"), default=10e-3)

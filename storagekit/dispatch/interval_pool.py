@@ -1,4 +1,4 @@
-"""Unit intervals that clients keep for reuse, one for each set of nodes and operation (ars, section 4.2)."""
+"""Unit intervals that clients store for reuse, one for each set of nodes and operation (ars, section 4.2)."""
 
 from typing import NamedTuple
 
@@ -14,8 +14,11 @@ NEVER = -1
 
 
 class Entry(NamedTuple):
-    """What a pool has, or has room, for a key. at: its row. found: it is there. tuned: when; stands for time, larger is
-    later. interval: what is in that row, another's where nothing is `found`."""
+    """Entry of a pool for a key.
+
+    at: its row. found: whether it exists. tuned: when it was tuned, a number that increases with time. interval: the
+    interval in that row, which belongs to another key if it is not `found`.
+    """
 
     at: Int[Array, "1 *lanes"]
     found: Bool[Array, "1 *lanes"]
@@ -24,16 +27,21 @@ class Entry(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """The rows of one client after the other. key: the nodes, one bit each, and the operation; 0 in a row that is free.
-    tuned: when the interval was tuned last. mapped: owner and units filled of each subregion, in a word."""
+    """Pools of all clients, one after the other.
+
+    key: mask of the nodes, and the operation; 0 in a free row. tuned: when the interval was last tuned. mapped: owner and
+    filled units of each subregion, in a word.
+    """
 
     key: UInt32[Array, "row *lanes"]
     tuned: Int[Array, "row *lanes"]
     mapped: Int[Array, "subregion row *lanes"]
 
     def entry(self, key: UInt32[Array, "1 *lanes"], client: Int[Array, "1 *lanes"], each: int) -> Entry:
-        """The row of a key in the pool of a client, who has `each` rows; if it is not there, that of the interval tuned
-        longest ago, or a free one."""
+        """Return the entry of a key in the pool of a client with `each` rows.
+
+        If it does not exist, it is the row of the interval that was tuned first, or a free row.
+        """
         row = rows(self.key.shape[0], self.key)
         its = row // each == client
         at, found = first_true(its & (self.key == key))
@@ -50,7 +58,7 @@ class Pool(NamedTuple):
         when: Int[Array, "1 *lanes"],
         where: Bool[Array, "1 *lanes"],
     ) -> "Pool":
-        """The pool with another interval in the row of an entry, in the lanes marked in `where`."""
+        """Return the pool with another interval in the row of an entry, in the runs marked in `where`."""
         interval = where_tree(where, interval, entry.interval)
         return Pool(
             put(self.key, entry.at, jnp.where(where, key, pick(self.key, entry.at))),
@@ -60,7 +68,7 @@ class Pool(NamedTuple):
 
 
 def pool(clients: int, each: int, nodes: int, lanes: tuple[int, ...]) -> Pool:
-    """Pools of `each` rows for so many clients, all free."""
+    """Return free pools of `each` rows for so many clients."""
     count = clients * each
     free = jnp.zeros((count, *lanes), jnp.int32)
     return Pool(free.astype(jnp.uint32), free + NEVER, jnp.zeros((subregions(nodes), count, *lanes), jnp.int32))

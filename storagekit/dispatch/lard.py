@@ -1,7 +1,7 @@
-"""Locality-aware request distribution: a front end remembers who serves each target.
+"""Locality-aware request distribution: a front end stores the replica that serves each target.
 
-Pai et al., Locality-aware request distribution in cluster-based network servers, ASPLOS 1998, basic LARD, with that
-paper's thresholds T_low 25 and T_high 65; dsptf section 4 runs it with a brick for a node.
+Pai et al., Locality-aware request distribution in cluster-based network servers, ASPLOS 1998: basic LARD, with its
+thresholds T_low 25 and T_high 65. dsptf, section 4, runs it with bricks as nodes.
 """
 
 from functools import partial
@@ -30,8 +30,11 @@ TARGETS = COUNT.up_to(2**24)
 
 
 class Table(NamedTuple):
-    """Private state. replica: of each target, -1 before its first request. load: of each drive, the mean over the last
-    window; total, arrivals: for that of the window under way, which has `left` seconds to go."""
+    """Private state.
+
+    replica: of each target, -1 before its first request. load: mean load of each drive in the last window. total, arrivals:
+    sums of the current window, which lasts for `left` seconds more.
+    """
 
     replica: Int[Array, "target *lanes"]
     load: Float[Array, "drive *lanes"]
@@ -41,15 +44,28 @@ class Table(NamedTuple):
 
 
 class LARD(AsManyAsNeeded):
-    """A target goes to the least loaded replica when first asked for, and stays there unless that one is overloaded.
+    """Send a target to the least loaded replica at its first request, and to the same one later unless that is overloaded.
 
-    It moves to the least loaded when its replica's load exceeds `high` while another's is below `low`, or reaches twice
-    `high`. Load is requests waiting and in service; with a `window` in seconds, their mean at the arrivals of the last
-    whole window, so that only what lasted moves anything. A target is an address hashed to one of `targets` entries, each
-    a separate entry of the front end's table.
+    It moves to the least loaded replica when the load of its own exceeds `high` while that of another is below `low`, or
+    reaches twice `high`. Load is the number of requests waiting and in service, or with a `window` their mean at the
+    arrivals of the last whole window.
 
-    allocated: the share of targets that a past long before the run has allocated at random; the paper warms
-    LARD up until all are (dsptf, footnote 3).
+    Parameters
+    ----------
+    low, high : float
+        Thresholds, requests.
+    allocated : float
+        Fraction of the targets that have a random replica before the run; the paper warms LARD up until all have (dsptf,
+        footnote 3).
+    window : float
+        Length of a window, seconds; 0 for the load at each arrival.
+    targets : int
+        Entries of the table of the front end. A target is an address hashed to one of them.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
     """
 
     low: Float[AnyArray, "..."] = eqx.field(converter=named("a LARD threshold of"), default=25.0)
@@ -97,7 +113,7 @@ class LARD(AsManyAsNeeded):
         return private._replace(left=private.left - time)
 
     def _watched(self, private: Table, load: Float[Array, "drive *lanes"], entering: Bool[Array, "1 *lanes"]) -> Table:
-        """The table once the loads at an arrival are counted in, and a window that is over has become the last one."""
+        """Return the table after the loads at an arrival are counted, and a window that is over has become the last one."""
         total = private.total + jnp.where(entering, load, 0.0)
         arrivals = private.arrivals + entering
         over = entering & (private.left <= 0)

@@ -1,4 +1,4 @@
-"""What clients see of nodes: how fast they answer, and whether they do (ars, sections 4.3 to 4.5)."""
+"""Measurements of clients: the performance of nodes, and whether they respond (ars, sections 4.3 to 4.5)."""
 
 from typing import NamedTuple
 
@@ -10,9 +10,11 @@ from storagekit.lanes import bit, first_true, held, pick, pick_tree, put, rows, 
 
 
 class Observed(NamedTuple):
-    """Responses, a row for each operation, client and node, in this order of significance. sectors, seconds: sums over those
-    since the last computation. metric: sectors a second as last computed; 0 before the first response. computed: when its
-    present value was; stands for time, larger is later."""
+    """Responses, one row for each operation, client and node, in this order of significance.
+
+    sectors, seconds: sums since the last computation. metric: sectors a second as last computed; 0 before the first
+    response. computed: when the present value was computed, a number that increases with time.
+    """
 
     sectors: Float[Array, "row *lanes"]
     seconds: Float[Array, "row *lanes"]
@@ -26,7 +28,7 @@ class Observed(NamedTuple):
         seconds: Float[Array, "1 *lanes"],
         made: Bool[Array, "1 *lanes"],
     ) -> "Observed":
-        """With one response more, in lanes in which one is `made`, of so many sectors after so many seconds."""
+        """Return the measurements after a response of so many sectors and seconds, where one is `made`."""
 
         def added(sums, one):
             return put(sums, row, pick(sums, row) + jnp.where(made, one, 0.0))
@@ -34,7 +36,9 @@ class Observed(NamedTuple):
         return self._replace(sectors=added(self.sectors, sectors), seconds=added(self.seconds, seconds))
 
     def renewed(self, over: Bool[Array, "row *lanes"], when: Int[Array, "1 *lanes"]) -> "Observed":
-        """Once metrics are computed, where a window is `over`: of those that had a response; others keep theirs."""
+        """Return the measurements after metrics have been computed, where a window is `over`. Rows without a response
+        keep theirs.
+        """
         new = over & (self.seconds > 0)
         ratio = self.sectors / jnp.where(self.seconds > 0, self.seconds, 1.0)
         return Observed(
@@ -47,9 +51,9 @@ class Observed(NamedTuple):
     def weights(
         self, first: Int[Array, "1 *lanes"], holds: Bool[Array, "node *lanes"]
     ) -> tuple[Float[Array, "node *lanes"], Int[Array, "1 *lanes"]]:
-        """The metrics of those nodes that hold the data, in the rows from `first` on, and when the latest was computed.
+        """Return the metrics of the nodes that hold the data, in the rows from `first` on, and when the latest was computed.
 
-        One that has not answered yet has the mean of those that have, which is an equal share; all are 0 where none has.
+        A node without a response has the mean of the others, which is an equal share; all are 0 if there is none.
         """
         row = first + rows(holds.shape[0], holds)
         metric = jnp.where(holds, jnp.take_along_axis(self.metric, row, axis=0, mode="clip"), 0.0)
@@ -60,16 +64,19 @@ class Observed(NamedTuple):
 
 
 def observed(count: int, lanes: tuple[int, ...]) -> Observed:
-    """Nothing yet, in so many rows."""
+    """Return measurements without a response."""
     none = jnp.zeros((count, *lanes), jnp.float32)
     return Observed(none, none, none, none.astype(jnp.int32))
 
 
 class Silence(NamedTuple):
-    """Who does not answer. number, client, nodes: of the request in each slot, whose it is, and the nodes that it was sent
-    to and that have not answered it, one bit each; age: seconds since it entered. sent_to: the nodes of the request that
-    enters next. quiet: seconds since the last response of a node to a client, a row for each client and node, in this order;
-    missed: a request was answered by others after the client's patience, and since then the node has not answered."""
+    """Nodes that do not respond.
+
+    number, client, nodes: of the request in each slot its number, its client, and the mask of the nodes to which it was sent
+    and that have not responded. age: time since it entered, seconds. sent_to: mask of the nodes of the request that enters
+    next. quiet: time since the last response of a node to a client, one row for each client and node. missed: whether a
+    request was answered by others after the patience of the client, and the node has not responded since.
+    """
 
     number: Int[Array, "slot *lanes"]
     client: Int[Array, "slot *lanes"]
@@ -80,13 +87,13 @@ class Silence(NamedTuple):
     missed: Bool[Array, "row *lanes"]
 
     def sent(self, nodes: UInt32[Array, "1 *lanes"], entering: Bool[Array, "1 *lanes"]) -> "Silence":
-        """Once a request that is `entering` is routed to these nodes, one bit each."""
+        """Return the state after an `entering` request is routed to these nodes."""
         return self._replace(sent_to=jnp.where(entering, nodes, self.sent_to))
 
     def entered(
         self, into: Bool[Array, "slot *lanes"], number: Int[Array, "1 *lanes"], client: Int[Array, "1 *lanes"]
     ) -> "Silence":
-        """Once the request that was routed last is in the slot marked in `into`."""
+        """Return the state after the request that was routed last is in the slot marked in `into`."""
         return self._replace(
             number=jnp.where(into, number, self.number),
             client=jnp.where(into, client, self.client),
@@ -101,7 +108,7 @@ class Silence(NamedTuple):
         row: Int[Array, "1 *lanes"],
         made: Bool[Array, "1 *lanes"],
     ) -> "Silence":
-        """Once a node has answered the request in a slot. row: of its client and it."""
+        """Return the state after a node has responded to the request in a slot. row: of its client and node."""
         its = (rows(self.nodes.shape[0], self.nodes) == slot) & made
         here = (rows(self.quiet.shape[0], self.quiet) == row) & made
         return self._replace(
@@ -111,7 +118,7 @@ class Silence(NamedTuple):
         )
 
     def settled(self, number: Int[Array, "1 *lanes"], patience: Float[AnyArray, "..."], nodes: int) -> "Silence":
-        """Once a request is answered: whom it waited for beyond patience is remembered, the others owe it nothing."""
+        """Return the state after a request has completed: nodes that kept it waiting beyond the patience are noted."""
         slot, found = first_true((self.number == number) & (self.nodes != 0) & (number >= 0))
         mask, age, client = pick_tree((self.nodes, self.age, self.client), slot)
         row = rows(self.quiet.shape[0], self.quiet)
@@ -125,7 +132,7 @@ class Silence(NamedTuple):
     def silent(
         self, client: Int[Array, "1 *lanes"], patience: Float[AnyArray, "..."], nodes: int
     ) -> Bool[Array, "node *lanes"]:
-        """The nodes that a client has asked and that have not answered it for longer than its patience."""
+        """Return a mask of the nodes that have not responded to a client for longer than its patience."""
         row = client * nodes + rows(nodes, self.quiet)
         missed = jnp.take_along_axis(self.missed, row, axis=0, mode="clip")
         quiet = jnp.take_along_axis(self.quiet, row, axis=0, mode="clip")
@@ -137,7 +144,7 @@ class Silence(NamedTuple):
 
 
 def silence(slots: int, clients: int, nodes: int, lanes: tuple[int, ...]) -> Silence:
-    """Nobody has been asked."""
+    """Return a state without requests."""
     slot, row = jnp.zeros((slots, *lanes), jnp.int32), jnp.zeros((clients * nodes, *lanes), jnp.float32)
     number, mask, age = slot - 1, slot.astype(jnp.uint32), slot.astype(jnp.float32)
     return Silence(number, slot, mask, age, jnp.zeros((1, *lanes), jnp.uint32), row, row > 0)

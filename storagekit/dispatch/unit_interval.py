@@ -1,10 +1,10 @@
-"""The unit interval of ANU randomization: hashing to nodes in shares that can be changed, few keys moving.
+"""The unit interval of ANU randomization: hashing to nodes in variable shares, of which few keys move.
 
-An interval is cut into equal subregions, half of it mapped to nodes: a node fills all of its subregions but at most one.
-A key is hashed to an offset, and again by the next hash function of a family until the offset is mapped (ars, section
-4.1). Lengths are whole units, 2^24 to the interval, so that half of it is half of it exactly.
+The interval is cut into equal subregions, and half of it is mapped to nodes: a node fills all of its subregions but at most
+one. A key is hashed to an offset, and again by the next hash function of a family until the offset is mapped (ars, section
+4.1). Lengths are whole units, 2^24 for the interval, so that half of it is exact.
 
-Functions of NumPy's arrays and of JAX's alike, lanes last; both give the same numbers.
+The functions accept arrays of NumPy and of JAX, with the batch last, and return equal numbers for both.
 """
 
 from collections.abc import Callable
@@ -34,10 +34,10 @@ Carry = TypeVar("Carry")
 
 
 class UnitInterval(NamedTuple):
-    """Who is mapped where. owner: the node of each subregion, FREE where none is. filled: units that it fills there, from
-    the subregion's start on; 0 where none is.
+    """Mapping of a unit interval.
 
-    Of a tuned interval these sum to HALF in every lane, every node fills all of its subregions but at most one, and at
+    owner: node of each subregion, FREE for none. filled: units that it fills there from the start of the subregion; 0 for
+    none. In a tuned interval they sum to HALF in every run, every node fills all of its subregions but at most one, and at
     least one subregion is free.
     """
 
@@ -46,9 +46,9 @@ class UnitInterval(NamedTuple):
 
 
 def subregions(nodes: int) -> int:
-    """Into how many subregions an interval of so many nodes is cut: the power of two not below twice as many.
+    """Return the number of subregions for so many nodes: the power of two that is at least twice their number.
 
-    Wu and Burns, ACM Transactions on Storage 1(1), 2005; ars gives no number. Raises InputError for fewer than one node.
+    Wu and Burns, ACM Transactions on Storage 1(1), 2005; ars gives no number. Raise InputError for fewer than one node.
     """
     require_whole("nodes of a unit interval", nodes)
     return 2 ** (2 * nodes - 1).bit_length()
@@ -57,13 +57,12 @@ def subregions(nodes: int) -> int:
 def lengths_for(
     weights: Float[AnyArray, "node *lanes"], usable: Bool[AnyArray, "node *lanes"]
 ) -> Int[AnyArray, "node *lanes"]:
-    """Units for each node in proportion to its weight, HALF together.
+    """Return the units of each node in proportion to its weight, HALF in all.
 
-    weights: of each node. They are first rounded to whole parts, of which the largest has at least 2^21 divided by the
-    number of nodes; what is left over goes to the largest remainders, of equals to the lowest node's. One that is not
-    `usable`, whose weight is not above 0 or no number, or less than half of a part, has nothing; more than 1e30, and
-    infinity, are 1e30, less than 1e-30 is nothing. Where nobody has a weight the usable nodes have equal lengths, or all
-    where none is usable.
+    Weights are first rounded to whole parts, of which the largest has at least 2^21 divided by the number of nodes. The
+    remaining units go to the largest remainders, of equals to the lowest node. A node has no units if it is not `usable`, or
+    if its weight is not a number, not above 0, or less than half a part. Weights above 1e30, and infinity, count as 1e30;
+    weights below 1e-30 as 0. If no node has a weight, the usable nodes have equal lengths, or all nodes if none is usable.
     """
     xp = weights.__array_namespace__()
     counts = usable & (weights >= LEAST_WEIGHT)
@@ -77,8 +76,10 @@ def lengths_for(
 def apportioned(
     weights: Int[AnyArray, "node *lanes"], usable: Bool[AnyArray, "node *lanes"]
 ) -> Int[AnyArray, "node *lanes"]:
-    """HALF units in proportion to whole weights whose sum is at most HALF, by largest remainders (Hamilton's method), of
-    equals the lowest node's; where all weights are 0, equal lengths for the `usable`, or for all where none is. Exact.
+    """Return HALF units in proportion to whole weights whose sum is at most HALF, by largest remainders (Hamilton's method).
+
+    Of equal remainders the lowest node comes first. If all weights are 0, the `usable` nodes have equal lengths, or all if
+    none is. Exact.
     """
     xp = weights.__array_namespace__()
     equal = xp.where(xp.any(usable, axis=0, keepdims=True), usable, True).astype(xp.int32)
@@ -97,7 +98,7 @@ def apportioned(
 def _divided(
     dividend: Int[AnyArray, "node *lanes"], divisor: Int[AnyArray, "1 *lanes"]
 ) -> tuple[Int[AnyArray, "node *lanes"], Int[AnyArray, "node *lanes"]]:
-    """Quotient and remainder of whole numbers, the quotient below 2^8: of floats it is one off at most."""
+    """Return quotient and remainder of whole numbers, the quotient below 2^8; that of floats is off by at most 1."""
     xp = dividend.__array_namespace__()
     quotient = (dividend.astype(xp.float32) / divisor.astype(xp.float32)).astype(xp.int32)
     rest = dividend - quotient * divisor
@@ -106,7 +107,7 @@ def _divided(
 
 
 def _rank(values: Int[AnyArray, "node *lanes"]) -> Int[AnyArray, "node *lanes"]:
-    """How many nodes have more, or as much and a lower number."""
+    """Return the number of nodes with a larger value, or an equal one and a lower number."""
     xp = values.__array_namespace__()
     node = _rows(values.shape[0], values)
     ranks = xp.zeros_like(values)
@@ -117,25 +118,25 @@ def _rank(values: Int[AnyArray, "node *lanes"]) -> Int[AnyArray, "node *lanes"]:
 
 
 def empty(lengths: Int[AnyArray, "node *lanes"]) -> UnitInterval:
-    """An interval for nodes of which none is mapped yet: to be tuned before it is used."""
+    """Return an interval in which no node is mapped; it has to be tuned before it is used."""
     xp = lengths.__array_namespace__()
     owner = xp.full((subregions(lengths.shape[0]), *lengths.shape[1:]), FREE, dtype=xp.int32)
     return UnitInterval(owner, xp.zeros_like(owner))
 
 
 def lengths(interval: UnitInterval, nodes: int) -> Int[AnyArray, "node *lanes"]:
-    """The units that each of so many nodes fills."""
+    """Return the units that each node fills."""
     xp = interval.owner.__array_namespace__()
     mine = interval.owner[None] == _rows(nodes, interval.owner)[:, None]
     return xp.sum(xp.where(mine, interval.filled[None], 0), axis=1, dtype=xp.int32)
 
 
 def tune(interval: UnitInterval, lengths: Int[AnyArray, "node *lanes"]) -> UnitInterval:
-    """The interval in which each node has its length, these being HALF together.
+    """Return the interval in which each node has its length; lengths sum to HALF.
 
-    No more is moved than must be. Nodes that shrink give up the subregion that they fill in part, then whole ones, the last
-    first, and cut the last of them; then those that grow fill what they fill in part, and take free subregions, node after
-    node and in order. One is always free: n nodes that fill P/2 subregions are at fewer than P/2 + n <= P.
+    As little as possible moves. Nodes that shrink give up the subregion that they fill in part, then whole ones, the last
+    first, and cut the last of them. Nodes that grow fill the one that they fill in part, and take free subregions in order.
+    One subregion is always free: n nodes that fill P/2 subregions are in fewer than P/2 + n <= P.
     """
     xp = lengths.__array_namespace__()
     unit = ONE // interval.owner.shape[0]
@@ -162,11 +163,11 @@ def probe(
     start: Int[ArrayLike, "..."] = 0,
     wanted: Bool[AnyArray, "1 *lanes"] | None = None,
 ) -> tuple[Int[AnyArray, "1 *lanes"], Int[AnyArray, "1 *lanes"]]:
-    """The node to which a key is hashed, and how many hash functions that took: two on average.
+    """Return the node to which a key is hashed, and the number of hash functions that this took: two on average.
 
-    key: a random word. start: the first function of the family that is tried, in each lane or in all. wanted: the lanes in
-    which it is asked for, by default all; in others the node is FREE, after none. After MOST_PROBES it is the node that is
-    mapped first, so that every search ends.
+    key: a random word. start: first function of the family, for each run or for all. wanted: runs in which the node is
+    needed, by default all; in others it is FREE, after no function. After MOST_PROBES it is the first node that is mapped,
+    so that every search ends.
     """
     xp = interval.owner.__array_namespace__()
     wanted = xp.ones(key.shape, dtype=bool) if wanted is None else wanted
@@ -195,12 +196,12 @@ def select(
     usable: Bool[AnyArray, "node *lanes"],
     most: int,
 ) -> tuple[Int[AnyArray, "most *lanes"], Int[AnyArray, "1 *lanes"]]:
-    """The nodes chosen in each of `most` rounds, no two the same, and the probes that took (ars, section 4.2).
+    """Return the nodes chosen in `most` rounds, no two equal, and the number of hash functions (ars, section 4.2).
 
-    In each round the key with the round's number is hashed to a node, whose length becomes 0 while those of the others
-    are scaled to HALF. count: the rounds that matter; in others, and where no usable node is left, the node is FREE.
-    usable: the nodes of the interval; once none is left that has a length, the others follow with equal chances.
-    Raises InputError for fewer than one round.
+    In each round the key with the number of the round is hashed to a node, whose length becomes 0 while those of the others
+    are scaled to HALF. count: rounds that are needed; in others, and if no usable node is left, the node is FREE. usable:
+    nodes of the interval; when none with a length is left, the others follow with equal probabilities. Raise InputError for
+    fewer than one round.
     """
     require_whole("rounds of a selection", most)
     xp = key.__array_namespace__()
@@ -251,7 +252,7 @@ def inclusion(shares: Num[np.ndarray, "node"], count: int) -> Float[np.ndarray, 
 
 
 def _mapped_at(interval: UnitInterval, offset: UInt32[AnyArray, "1 *lanes"]) -> Int[AnyArray, "1 *lanes"]:
-    """The node mapped at an offset in units, FREE where none is."""
+    """Return the node mapped at an offset in units; FREE for none."""
     xp = offset.__array_namespace__()
     unit, offset = ONE // interval.owner.shape[0], offset.astype(xp.int32)
     here = (_rows(interval.owner.shape[0], offset) == offset // unit) & (offset % unit < interval.filled)
@@ -259,7 +260,7 @@ def _mapped_at(interval: UnitInterval, offset: UInt32[AnyArray, "1 *lanes"]) -> 
 
 
 def _first_mapped(interval: UnitInterval) -> Int[AnyArray, "1 *lanes"]:
-    """The node of the first subregion that has one; FREE where none has."""
+    """Return the node of the first mapped subregion; FREE for none."""
     xp = interval.owner.__array_namespace__()
     mapped = interval.owner != FREE
     first = mapped & (_before(mapped, 0) == 0)
@@ -267,31 +268,31 @@ def _first_mapped(interval: UnitInterval) -> Int[AnyArray, "1 *lanes"]:
 
 
 def _of_round(key: UInt32[AnyArray, "1 *lanes"], number: Int[ArrayLike, ""]) -> UInt32[AnyArray, "1 *lanes"]:
-    """The key of a round: as good as independent of that of every other."""
+    """Return the key of a round, nearly independent of those of other rounds."""
     xp = key.__array_namespace__()
     return scramble(key + scramble(xp.full_like(key, number)))
 
 
 def _rows(count: int, like: Num[AnyArray, "..."] | Bool[AnyArray, "..."]) -> Int[AnyArray, "row *ones"]:
-    """The numbers 0 to count-1 down the first axis, as `lanes.rows`, of NumPy's arrays too."""
+    """Return the numbers 0 to count - 1 along the first axis, as `lanes.rows`, for arrays of NumPy too."""
     xp = like.__array_namespace__()
     return xp.arange(count, dtype=xp.int32).reshape((count,) + (1,) * (like.ndim - 1))
 
 
 def _count(holds: Bool[AnyArray, "..."], axis: int) -> Int[AnyArray, "..."]:
-    """How many hold along an axis, which stays."""
+    """Return the number of true entries along an axis, which remains."""
     xp = holds.__array_namespace__()
     return xp.sum(holds, axis=axis, keepdims=True, dtype=xp.int32)
 
 
 def _before(values: Int[AnyArray, "..."] | Bool[AnyArray, "..."], axis: int) -> Int[AnyArray, "..."]:
-    """The sum of those that come before each along an axis."""
+    """Return the sum of the entries before each along an axis."""
     xp = values.__array_namespace__()
     return xp.cumulative_sum(values.astype(xp.int32), axis=axis, dtype=xp.int32) - values
 
 
 def _while(more: Callable[[Carry], AnyArray], step: Callable[[Carry], Carry], carry: Carry) -> Carry:
-    """`step` as long as there is `more`: a loop of JAX's, or of Python's on the host."""
+    """Repeat `step` while `more` is true, in a loop of JAX, or of Python on the host."""
     if isinstance(jax.tree.leaves(carry)[0], jax.Array):
         return jax.lax.while_loop(more, step, carry)
     while more(carry):
