@@ -71,7 +71,7 @@ def test_it_grows_with_every_exhibit_and_so_does_the_scorecard(page, made, tmp_p
     found = rows(out)
     assert found["dsptf.table1.gain"]["verdict"] == "match"
     assert found["dsptf.fig1.rising"]["note"].endswith("Not measured yet: the notebook is running.")
-    assert found["swift.fig5.rate_32"]["note"].startswith("not measured yet: the notebook has not begun")
+    assert found["swift.fig5.rate_32"]["note"].endswith("Not measured yet: the notebook has not begun.")
 
     # a file that is written anew is shown anew, and the link does not change what was linked
     write_text(made / "table1.svg", SVG.replace("640", "800"))

@@ -132,7 +132,7 @@ def test_a_failing_notebook_is_named_and_kept_and_the_others_run(write, run, out
     assert {path.name for path in (out / "swift").iterdir()} == {kept.name}
     row = verdict(out, "swift.fig5.rate_32")
     assert row["verdict"] == "not-run"
-    assert row["note"].startswith("the notebook failed: swift.ipynb, cell [4]: AssertionError")
+    assert row["note"].endswith("The notebook failed: swift.ipynb, cell [4]: AssertionError: first line second.")
     assert verdict(out, "dsptf.table1.gain")["verdict"] == "match"
 
     write("swift", "x = 1")

@@ -165,7 +165,7 @@ def buffers(
 
     axes = {"protocol": list(protocols), "buffer": list(sizes)}
     data = sweep(run, axes, seeds=effort.successive(seeds), seconds=seconds, warm_up=warm_up)
-    return data.assign_attrs(paper="ars", exhibit="ars.buffers")
+    return data.assign_attrs(paper="ars", exhibit="ars.buffers", unlimited=UNLIMITED)
 
 
 def windows(

@@ -346,7 +346,7 @@ HEADTRACKING = {
             "delay_shape": 2.0,
             "first_interval": 0.1,
             "interval": 120.0,
-            "memory": 3,
+            "baseline": 240.0,
         }
     ),
     "accesses": Face(lambda: REACHED),

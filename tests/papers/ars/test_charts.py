@@ -98,7 +98,12 @@ def test_interpretations_of_figure_6_are_panels_without_mixes_that_were_not_run(
 def test_sizes_of_buffers_are_in_megabytes():
     axes = {"protocol": ["ARS", "D-SPTF", "Central"], "buffer": [2.0 * MB, UNLIMITED]}
     rate = xr.DataArray(np.arange(1, 19.0).reshape(3, 2, 3), dims=[*axes, "seed"], coords=axes)
-    bars = drawn(draw.buffers(interval(rate.to_dataset(name="request_rate"))).to_dict(), "place", "protocol", "mean")
+    bars = drawn(
+        draw.buffers(interval(rate.to_dataset(name="request_rate")).assign_attrs(unlimited=UNLIMITED)).to_dict(),
+        "place",
+        "protocol",
+        "mean",
+    )
     assert set(bars) == set(itertools.product(["2 MB", "unlimited"], axes["protocol"]))
     assert bars["unlimited", "D-SPTF"] == 11.0
 

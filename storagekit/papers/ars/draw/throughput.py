@@ -6,7 +6,6 @@ import xarray as xr
 from storagekit.charts.marks import Layered, Side, lines
 from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import finished
-from storagekit.papers.ars.cluster import UNLIMITED
 from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, WHISKERS, grouped, over_central, with_own
 from storagekit.units import MB
 
@@ -55,7 +54,10 @@ def _bars(rate: xr.DataArray, side: Side, width: int) -> Layered:
 
 def buffers(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Throughput of mixed requests against the size of the buffers. summary: of `buffers`, over `statistic`."""
-    words = {size: "unlimited" if size == UNLIMITED else f"{size / MB:g} MB" for size in summary.buffer.values.tolist()}
+    words = {
+        size: "unlimited" if size == summary.attrs["unlimited"] else f"{size / MB:g} MB"
+        for size in summary.buffer.values.tolist()
+    }
     drawn = grouped(
         summary.request_rate, "buffer", "protocol", PROTOCOLS, Side(RATE), "Protocol",
         heading="Buffer of each node", words=words, form=",.0f", width=130,
