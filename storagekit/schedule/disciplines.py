@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from storagekit.drive import AbstractLayout
-from storagekit.lanes import real
+from storagekit.lanes import INSTANT, real
 from storagekit.moments import Sizes, Taken
 from storagekit.schedule.base import AbstractSchedule, Choice
 
@@ -66,12 +66,13 @@ RSATF = SATF
 
 
 def _within_cylinder(choice: Choice) -> Float[Array, "slot *lanes"]:
-    """Return a number from 0 to 1, exclusive, that increases with the positioning time of each request.
+    """Return a number from 0 to 1 that increases with the positioning time of each request.
 
-    Costs are in cylinders, so that it decides among the requests of one cylinder alone.
+    Costs are in cylinders, so that it decides among the requests of one cylinder alone. A drive without rotation has a
+    revolution of 0 s.
     """
-    total = choice.reach().positioning.total
-    return total / (total + choice.mechanics.seconds(real(1.0)))
+    turn = jnp.maximum(choice.mechanics.seconds(real(1.0)), INSTANT)
+    return 1 - 1 / (1 + choice.reach().positioning.total / turn)
 
 
 def span(layout: AbstractLayout) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.drive import Arm, Target, ideal_drive
+from storagekit.drive import Arm, RateServer, Target, ideal_drive
 from storagekit.moments import Sizes, Taken
 from storagekit.placement import Replicas
 from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, ByNumber, Choice
@@ -75,6 +75,17 @@ def test_on_one_cylinder_the_shortest_access_is_first(drive, schedule):
     same = seen.target._replace(cylinder=jnp.full(4, 52, jnp.int32))
     cost = np.asarray(schedule.cost(jnp.ones(1, jnp.int32), seen._replace(target=same)))
     assert np.argsort(cost).tolist() == [1, 2, 3, 0] and np.all((cost >= 2) & (cost < 3))
+
+
+@pytest.mark.parametrize("schedule", [LOOK(), CLOOK()])
+def test_a_drive_without_rotation_serves_in_order_of_slots(schedule):
+    server = RateServer(1000)
+    cost = np.asarray(
+        schedule.cost(
+            jnp.ones(1, jnp.int32), choice(server)._replace(target=server.locate(np.arange(4), np.ones(4, int)))
+        )
+    )
+    assert np.isfinite(cost).all() and np.ptp(cost) == 0
 
 
 def moved(drive, distance) -> Taken:
