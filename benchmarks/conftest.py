@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from storagekit.devices import cores
+from storagekit.core.devices import cores
 
 RATIOS = {}
 

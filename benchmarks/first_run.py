@@ -96,8 +96,8 @@ def _named(source: str) -> str:
 
 def run_cells(paper: str, profile: str, folder: str) -> None:
     """Run a paper's notebook in this process; a row for each cell on standard output."""
+    from storagekit.core.resources import reproductions_path
     from storagekit.reproduce.parameters import read_notebook
-    from storagekit.resources import reproductions_path
 
     meter, names = Meter(), {"__name__": "__main__"}
     rows = csv.writer(sys.stdout)
@@ -142,7 +142,7 @@ def main() -> None:
 
 
 def _rows(paper: str, profile: str):
-    from storagekit.devices import environment
+    from storagekit.core.devices import environment
 
     with tempfile.TemporaryDirectory() as folder:
         new = {"STORAGEKIT_FIRST_RUN": folder, "JAX_COMPILATION_CACHE_DIR": str(Path(folder) / "cache")}

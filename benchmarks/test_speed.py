@@ -14,7 +14,8 @@ import pytest
 
 from benchmarks import control, fair_control
 from benchmarks.operations import operations
-from storagekit.devices import cores
+from storagekit.core.devices import cores
+from storagekit.core.units import KB
 from storagekit.dispatch import DSPTF, Hashing, NearestIdle, central
 from storagekit.drive import Mixed, load_buffered, load_drive
 from storagekit.engine import Record, ResponseBins, Scenario, System, binned, execute, keys, stack
@@ -28,7 +29,6 @@ from storagekit.papers.srarray.disk_array import placed
 from storagekit.placement import Declustered, Replicas
 from storagekit.plan import Layout
 from storagekit.schedule import RSATF, SATF
-from storagekit.units import KB
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, RandomRequests, recorded
 from storagekit.workload.standin import CELLO_BASE, generate
 from storagekit.write import Background

@@ -26,8 +26,8 @@ The rooms, from the bottom up: `drive`, `workload`; `placement`; `claims`; `sche
 
 from typing import TYPE_CHECKING
 
-from storagekit import devices
-from storagekit.lazily import loader
+from storagekit.core import devices
+from storagekit.core.lazy_loading import loader
 
 if TYPE_CHECKING:
     from storagekit import (
@@ -46,16 +46,15 @@ if TYPE_CHECKING:
         plan,
         queue,
         reproduce,
-        resources,
         schedule,
-        units,
         workload,
         write,
     )
     from storagekit.comparing import compare
+    from storagekit.core import resources, units
+    from storagekit.core.errors import InputError, SimulationError
     from storagekit.drive import load_drive
     from storagekit.engine import Scenario, System
-    from storagekit.errors import InputError, SimulationError
     from storagekit.metrics import interval, ratio, replay, replicate, simulate, sweep
     from storagekit.workload.trace import read as read_trace
 
@@ -97,9 +96,9 @@ __all__ = [
 
 # the rooms of the names that are no rooms themselves, and what they are called there if it is something else
 _HOMES = {
-    "InputError": "errors",
+    "InputError": "core.errors",
     "Scenario": "engine",
-    "SimulationError": "errors",
+    "SimulationError": "core.errors",
     "System": "engine",
     "compare": "comparing",
     "interval": "metrics",
@@ -108,8 +107,10 @@ _HOMES = {
     "read_trace": "workload.trace:read",
     "replay": "metrics",
     "replicate": "metrics",
+    "resources": "core",
     "simulate": "metrics",
     "sweep": "metrics",
+    "units": "core",
 }
 
 devices.prepare()  # before anything starts JAX; whatever JAX compiles from then on is kept in the user's cache folder

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from storagekit.errors import InputError
-from storagekit.kinds import POSITIVE, Kind, a, several, takes, text
-from storagekit.units import MS
-from storagekit.whole_files import replacing
+from storagekit.core.atomic_files import replacing
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import POSITIVE, Kind, a, several, takes, text
+from storagekit.core.units import MS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -28,8 +28,8 @@ from browsing import tab  # noqa: F401  a fixture
 from hypothesis import settings
 from jaxtyping import config
 
-from storagekit.collecting import collect_rarely
-from storagekit.devices import compiler_options
+from storagekit.core.devices import compiler_options
+from storagekit.core.garbage import collect_rarely
 from storagekit.engine import AbstractLog, Record, Scenario, batch
 from storagekit.engine import run as engine_run
 from storagekit.engine.run import Run, begin, chunk, compiled

@@ -13,8 +13,8 @@ import pytest
 import vl_convert
 import xarray as xr
 
-from storagekit.errors import InputError
-from storagekit.units import MS
+from storagekit.core.errors import InputError
+from storagekit.core.units import MS
 from storagekit.workload import RecordedArrivals, Requests
 
 

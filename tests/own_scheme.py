@@ -2,8 +2,8 @@
 
 import jax.numpy as jnp
 
+from storagekit.core.batching import bit, pick
 from storagekit.dispatch import AsManyAsNeeded
-from storagekit.lanes import bit, pick
 from storagekit.workload import below, scramble
 
 

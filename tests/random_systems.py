@@ -23,9 +23,10 @@ import numpy as np
 from jaxtyping import Array
 
 import storagekit
-from storagekit import units
 from storagekit.cache import LRU, AbstractCache, BrickLRU, NoCache, RecordedLRU
 from storagekit.claims import Lossy
+from storagekit.core import units
+from storagekit.core.errors import InputError
 from storagekit.dispatch import (
     ARS,
     DSPTF,
@@ -46,7 +47,6 @@ from storagekit.dispatch import ByNumber as DispatchByNumber
 from storagekit.drive import AbstractDrive, Flash, Mixed, RateServer, ideal_drive, load_buffered
 from storagekit.engine import AbstractLog, Condition, Record, Runner, Scenario, Spell, System, stack, stopped
 from storagekit.engine.batch import lanes_of, steps
-from storagekit.errors import InputError
 from storagekit.placement import (
     RAID5,
     AbstractPlacement,

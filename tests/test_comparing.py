@@ -9,12 +9,12 @@ from helpers import assert_refused, assert_told, heading, rows
 from scipy import stats
 
 from storagekit.comparing import Comparison, compare
+from storagekit.core.resources import data_path
 from storagekit.dispatch import DSPTF, Hashing
 from storagekit.drive import RateServer, load_drive
 from storagekit.engine import System
 from storagekit.metrics import replay
 from storagekit.placement import Replicas
-from storagekit.resources import data_path
 from storagekit.schedule import FCFS, SATF
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.workload.trace import read, request_trace

@@ -9,10 +9,10 @@ import pytest
 from jaxtyping import TypeCheckError
 
 import storagekit.engine
+from storagekit.core.batching import pick, put
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import System
-from storagekit.lanes import pick, put
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 

@@ -12,7 +12,7 @@ from jaxtyping import install_import_hook
 from jaxtyping._import_hook import JaxtypingTransformer
 
 ROOMS = (
-    "lanes",
+    "core.batching",
     "drive",
     "workload.arrivals",
     "workload.counts",
@@ -24,7 +24,7 @@ ROOMS = (
     "workload.threads",
     "workload.trace",
     "placement",
-    "moments",
+    "component",
     "claims",
     "queue",
     "write",

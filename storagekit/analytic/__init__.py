@@ -11,7 +11,7 @@ from storagekit.analytic.queueing import response_md1 as response_md1
 from storagekit.analytic.queueing import response_mg1 as response_mg1
 from storagekit.analytic.queueing import response_mm1 as response_mm1
 from storagekit.analytic.queueing import response_mmc as response_mmc
-from storagekit.lazily import loader
+from storagekit.core.lazy_loading import loader
 
 if TYPE_CHECKING:
     from storagekit.analytic import array as array

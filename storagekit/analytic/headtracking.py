@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.checks import require, require_not_negative, require_positive
+from storagekit.core.checks import require, require_not_negative, require_positive
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import AMOUNT, COUNT, MOST_COUNTED, NUMBER, REAL, SEED, Kind, a, hold, takes
+from storagekit.core.units import MINUTE, US
 from storagekit.drive import Drive
 from storagekit.drive.seek import mean_seek
-from storagekit.errors import InputError
-from storagekit.kinds import AMOUNT, COUNT, MOST_COUNTED, NUMBER, REAL, SEED, Kind, a, hold, takes
-from storagekit.units import MINUTE, US
 
 __all__ = [
     "Access", "Accesses", "Accuracy", "HeadTracking", "Slack", "Tracked",

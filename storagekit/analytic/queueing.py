@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, RATE, SPAN, TIME, Kind, takes
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, RATE, SPAN, TIME, Kind, takes
 
 # seconds squared
 SECOND_MOMENT = Kind(least=0, unit="s^2", endless=True)

@@ -7,10 +7,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.kinds import SPAN
-from storagekit.lanes import named
-from storagekit.moments import Member
+from storagekit.component.events import Member
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import named
+from storagekit.core.kinds import SPAN
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 

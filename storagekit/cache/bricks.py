@@ -10,8 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit import units
-from storagekit.arrays import AnyArray
 from storagekit.cache.base import AbstractCache, Found, Sought
 from storagekit.cache.sets import (
     BLOCK,
@@ -27,11 +25,13 @@ from storagekit.cache.sets import (
     touched,
     touched_in,
 )
-from storagekit.checks import require, traced
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT
-from storagekit.lanes import bit, index_of, lowest, named, pick, whole
-from storagekit.moments import Entered, Sizes, Stopped, Taken
+from storagekit.component.events import Entered, Sizes, Stopped, Taken
+from storagekit.core import units
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import bit, index_of, lowest, named, pick, whole
+from storagekit.core.checks import require, traced
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 

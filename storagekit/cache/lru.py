@@ -8,8 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit import units
-from storagekit.arrays import AnyArray
 from storagekit.cache.base import AbstractCache, Found
 from storagekit.cache.sets import (
     BLOCK,
@@ -24,10 +22,12 @@ from storagekit.cache.sets import (
     sets_for,
     touched,
 )
-from storagekit.checks import traced
-from storagekit.errors import InputError
-from storagekit.lanes import named
-from storagekit.moments import Sizes
+from storagekit.component.events import Sizes
+from storagekit.core import units
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import named
+from storagekit.core.checks import traced
+from storagekit.core.errors import InputError
 from storagekit.workload import Requests
 
 

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit import units
-from storagekit.arrays import AnyArray
 from storagekit.cache.base import AbstractCache, Found
 from storagekit.cache.sets import BLOCK, check_capacity, check_hit_time
-from storagekit.checks import shown, traced
-from storagekit.errors import InputError
-from storagekit.lanes import named
+from storagekit.core import units
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import named
+from storagekit.core.checks import shown, traced
+from storagekit.core.errors import InputError
 from storagekit.workload import Requests
 
 

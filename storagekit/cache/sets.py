@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from storagekit import units
-from storagekit.arrays import AnyArray
-from storagekit.kinds import SPACE, SPAN, Kind, takes
-from storagekit.lanes import MOST_WHOLE, least, rows
+from storagekit.core import units
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import MOST_WHOLE, least, rows
+from storagekit.core.kinds import SPACE, SPAN, Kind, takes
 from storagekit.workload import Requests, scramble
 
 EMPTY = -1

@@ -12,9 +12,9 @@ import pandas as pd
 import xarray as xr
 
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, TINT, WIDTH
-from storagekit.checks import require_kind
-from storagekit.errors import InputError
-from storagekit.kinds import POSITIVE, REAL, a, one_of, optional, several, takes, text
+from storagekit.core.checks import require_kind
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import POSITIVE, REAL, a, one_of, optional, several, takes, text
 
 # a legend's picture of a line or a tick, whatever else has its colour
 DASH = "M-1,-0.15L1,-0.15L1,0.15L-1,0.15Z"

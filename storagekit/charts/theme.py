@@ -5,7 +5,7 @@ from typing import Literal
 
 import altair as alt
 
-from storagekit.kinds import a, one_of, takes, text
+from storagekit.core.kinds import a, one_of, takes, text
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 # what is ours where one thing of ours is drawn, the same for areas that bear other marks (40% of it on white), the paper's

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.lanes import INSTANT, real, rows
-from storagekit.moments import Member
+from storagekit.component.events import Member
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import INSTANT, real, rows
 
 
 class Claim(NamedTuple):

@@ -5,7 +5,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 
 from storagekit.claims.base import AbstractClaims
-from storagekit.moments import OneOf
+from storagekit.component.events import OneOf
 
 
 class ByNumber(OneOf, AbstractClaims):

@@ -18,13 +18,13 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_kind, require_seconds
 from storagekit.claims.base import AbstractClaims, Claim, Verdict, better_bid, slot_mask
-from storagekit.errors import InputError
-from storagekit.kinds import SHARE, SPAN
-from storagekit.lanes import INSTANT, bit, held, named, pick, whole
-from storagekit.moments import Entered, Sizes, Stopped
+from storagekit.component.events import Entered, Sizes, Stopped
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import INSTANT, bit, held, named, pick, whole
+from storagekit.core.checks import require, require_kind, require_seconds
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import SHARE, SPAN
 from storagekit.workload import Requests, fraction, scramble
 
 

@@ -13,12 +13,12 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_seconds, traced
 from storagekit.claims.base import AbstractClaims, Claim, Verdict, better_bid
-from storagekit.kinds import SPAN
-from storagekit.lanes import INSTANT, bit, count, held, least, named, nth_least, pick, real, rows, whole
-from storagekit.moments import Entered, Sizes, Stopped
+from storagekit.component.events import Entered, Sizes, Stopped
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import INSTANT, bit, count, held, least, named, nth_least, pick, real, rows, whole
+from storagekit.core.checks import require, require_seconds, traced
+from storagekit.core.kinds import SPAN
 
 
 class Bids(NamedTuple):

@@ -10,17 +10,17 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_each_positive, require_seconds
+from storagekit.component.events import Answered, Ended, Entered, Sizes
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import bit, named, rows, some, union, where_tree
+from storagekit.core.checks import require, require_each_positive, require_seconds
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, MOST_COUNTED, NUMBER, SECTORS, flag
 from storagekit.dispatch.base import AsManyAsNeeded, View
 from storagekit.dispatch.interval_pool import Pool, pool
 from storagekit.dispatch.nodes import node_count
 from storagekit.dispatch.responses import Observed, Silence, observed, silence
 from storagekit.dispatch.unit_interval import empty, lengths_for, select, tune
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, MOST_COUNTED, NUMBER, SECTORS, flag
-from storagekit.lanes import bit, named, rows, some, union, where_tree
-from storagekit.moments import Answered, Ended, Entered, Sizes
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests, scramble
 

@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arrays import AnyArray
 from storagekit.claims import AbstractClaims, NoClaims
-from storagekit.lanes import count, held, index_of, least, lowest, rows
-from storagekit.moments import Member
+from storagekit.component.events import Member
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import count, held, index_of, least, lowest, rows
 from storagekit.placement import MOST_PARTS, AbstractPlacement, Grouping
 from storagekit.workload import Requests
 

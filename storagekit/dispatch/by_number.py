@@ -6,8 +6,8 @@ import jax.numpy as jnp
 
 from storagekit.claims import AbstractClaims
 from storagekit.claims import ByNumber as ClaimsByNumber
+from storagekit.component.events import OneOf
 from storagekit.dispatch.base import AbstractDispatch
-from storagekit.moments import OneOf
 
 
 class ByNumber(OneOf, AbstractDispatch):

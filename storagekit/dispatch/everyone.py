@@ -4,8 +4,8 @@ from jax.typing import ArrayLike
 from jaxtyping import Float
 
 from storagekit import claims
-from storagekit.arrays import AnyArray
 from storagekit.claims.dsptf import AbstractDelivery
+from storagekit.core.arrays import AnyArray
 from storagekit.dispatch.base import AbstractDispatch
 
 

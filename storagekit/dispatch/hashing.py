@@ -5,11 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import traced
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import bit, each_named, first_true, pick, rows
+from storagekit.core.checks import traced
+from storagekit.core.errors import InputError
 from storagekit.dispatch.base import AsManyAsNeeded
-from storagekit.errors import InputError
-from storagekit.lanes import bit, each_named, first_true, pick, rows
 from storagekit.workload import fraction
 
 

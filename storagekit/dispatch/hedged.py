@@ -4,12 +4,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from storagekit.arrays import AnyArray
+from storagekit.component.events import Entered, Sizes, Stopped
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import bit, index_of, named
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import SPAN
 from storagekit.dispatch.base import AbstractDispatch, View
-from storagekit.errors import InputError
-from storagekit.kinds import SPAN
-from storagekit.lanes import bit, index_of, named
-from storagekit.moments import Entered, Sizes, Stopped
 from storagekit.workload import Requests
 
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, UInt32
 
+from storagekit.core.batching import first_min, first_true, pick, put, rows, where_tree
 from storagekit.dispatch.unit_interval import FREE, UnitInterval, subregions
-from storagekit.lanes import first_min, first_true, pick, put, rows, where_tree
 
 # where in a word the node stands, above the units that it fills
 SHIFT = 24

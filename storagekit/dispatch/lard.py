@@ -12,13 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import traced, written
+from storagekit.component.events import Sizes
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import bit, first_min, named, pick, put
+from storagekit.core.checks import traced, written
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, SHARE, SPAN, Kind
 from storagekit.dispatch.base import AsManyAsNeeded
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, SHARE, SPAN, Kind
-from storagekit.lanes import bit, first_min, named, pick, put
-from storagekit.moments import Sizes
 from storagekit.workload import fraction, scramble
 
 # requests; nobody is overloaded beyond infinity

@@ -6,8 +6,8 @@ copy; if all are busy it waits at every one of them, and leaves the other queues
 
 import jax.numpy as jnp
 
+from storagekit.core.batching import bit, first_min, pick
 from storagekit.dispatch.base import AbstractDispatch
-from storagekit.lanes import bit, first_min, pick
 
 
 class NearestIdle(AbstractDispatch):

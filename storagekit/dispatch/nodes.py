@@ -10,12 +10,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_each_positive, shown
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import bit, by_row, comes_before, held, named, pick, rows, union
+from storagekit.core.checks import require, require_each_positive, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import flag, hold
 from storagekit.dispatch.base import AsManyAsNeeded, View
-from storagekit.errors import InputError
-from storagekit.kinds import flag, hold
-from storagekit.lanes import bit, by_row, comes_before, held, named, pick, rows, union
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import scramble
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.lanes import bit, first_true, held, pick, pick_tree, put, rows, some
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import bit, first_true, held, pick, pick_tree, put, rows, some
 
 
 class Observed(NamedTuple):

@@ -7,9 +7,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt32
 
+from storagekit.core.batching import bit, first_min, index_of, lowest, pick, rows
+from storagekit.core.kinds import COUNT, flag, hold
 from storagekit.dispatch.base import AbstractDispatch, AsManyAsNeeded, View
-from storagekit.kinds import COUNT, flag, hold
-from storagekit.lanes import bit, first_min, index_of, lowest, pick, rows
 from storagekit.placement import MOST_PARTS
 from storagekit.workload import scramble
 

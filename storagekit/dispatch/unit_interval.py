@@ -15,8 +15,8 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Bool, Float, Int, Num, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_whole
+from storagekit.core.arrays import AnyArray
+from storagekit.core.checks import require, require_whole
 from storagekit.workload import scramble
 
 ONE = 2**24

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.arrays import AnyArray
+from storagekit.core.arrays import AnyArray
 
 
 class Arm(NamedTuple):

@@ -9,7 +9,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
-from storagekit.arrays import AnyArray
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import stored
+from storagekit.core.kinds import takes
 from storagekit.drive.base import (
     AbstractBuffer,
     AbstractDrive,
@@ -24,8 +26,6 @@ from storagekit.drive.buffer import Faster, Memory, Request, Segments, Stopped, 
 from storagekit.drive.electronics import Electronics, load_electronics
 from storagekit.drive.library import drive_name, load_drive
 from storagekit.drive.mechanical import Drive
-from storagekit.kinds import takes
-from storagekit.lanes import stored
 
 
 class Buffered(AbstractDrive):

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from storagekit import units
-from storagekit.checks import require_seconds, shown, written
+from storagekit.core import units
+from storagekit.core.checks import require_seconds, shown, written
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import POSITIVE, SPAN, Kind
 from storagekit.drive.geometry import Geometry, geometry, plain_zone
 from storagekit.drive.seek import SeekFit, seek_from_three
-from storagekit.errors import InputError
-from storagekit.kinds import POSITIVE, SPAN, Kind
 
 # zones of a drive whose rate falls from the outermost track to the innermost
 ZONES = 16

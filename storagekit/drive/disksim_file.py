@@ -10,10 +10,10 @@ import math
 from pathlib import Path
 from typing import Any
 
+from storagekit.core.errors import InputError
 from storagekit.drive.facts import FIELDS, ZONE_FIELDS
 from storagekit.drive.fields import Rule, checked, field
 from storagekit.drive.parv import Block, Value, read_blocks
-from storagekit.errors import InputError
 
 SUFFIXES = (".parv", ".diskspecs", ".model")
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from storagekit.checks import require_kind, shown
+from storagekit.core.checks import require_kind, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import Kind, flag, takes
+from storagekit.core.units import MS
 from storagekit.drive.disksim_file import disksim_electronics, is_disksim
 from storagekit.drive.fields import Rule, checked, field
 from storagekit.drive.library import drive_name, drive_path, file_facts
-from storagekit.errors import InputError
-from storagekit.kinds import Kind, flag, takes
-from storagekit.units import MS
 
 
 class Overheads(NamedTuple):

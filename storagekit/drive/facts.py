@@ -7,13 +7,13 @@ from typing import Any, cast
 import numpy as np
 from jaxtyping import Array
 
-from storagekit import units
+from storagekit.core import units
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import REAL, a, takes, text
 from storagekit.drive.fields import Rule, checked, field
 from storagekit.drive.geometry import Geometry, geometry
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import SeekTable, seek_table
-from storagekit.errors import InputError
-from storagekit.kinds import REAL, a, takes, text
 
 FACTS = a(Mapping, "the fields of a file, as sk.drive.drive_facts has them")
 # times in ms

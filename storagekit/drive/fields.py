@@ -3,8 +3,8 @@
 import math
 from typing import Any, NamedTuple
 
-from storagekit.checks import require_kind, shown
-from storagekit.errors import InputError
+from storagekit.core.checks import require_kind, shown
+from storagekit.core.errors import InputError
 
 _MOST = 1e300
 

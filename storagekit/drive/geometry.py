@@ -20,7 +20,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from storagekit.arrays import AnyArray, namespace
+from storagekit.core.arrays import AnyArray, namespace
 from storagekit.drive.base import Arm, Target
 
 # turns; under a tenth of a sector

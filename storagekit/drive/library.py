@@ -7,7 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from storagekit.checks import require_seconds, shown
+from storagekit.core.checks import require_seconds, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import SPAN, TIME, Kind, takes
+from storagekit.core.resources import drive_files
 from storagekit.drive.disksim_file import disksim_facts, is_disksim
 from storagekit.drive.facts import drive_from_facts
 from storagekit.drive.geometry import geometry, plain_zone
@@ -15,9 +18,6 @@ from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import CYLINDERS, LinearSeek
 from storagekit.drive.sheet_file import drive_from_sheet, is_sheet
 from storagekit.drive.sheet_words import is_words, sheet_facts
-from storagekit.errors import InputError
-from storagekit.kinds import SPAN, TIME, Kind, takes
-from storagekit.resources import drive_files
 
 
 def drive_name(label: str, value: Any) -> str | PathLike:

@@ -8,16 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit import units
-from storagekit.arrays import AnyArray, namespace
-from storagekit.checks import require, require_seconds, traced
+from storagekit.core import units
+from storagekit.core.arrays import AnyArray, namespace
+from storagekit.core.batching import named, whole
+from storagekit.core.checks import require, require_seconds, traced
+from storagekit.core.kinds import COUNT, MOMENT, SPAN, TIME, a, flag, hold, text
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.datasheet import GRAINS, Sheet
 from storagekit.drive.geometry import SLACK, Geometry, first_and_last
 from storagekit.drive.seek import AbstractSeek, ScaledSeek
 from storagekit.drive.slowed import Slowed
-from storagekit.kinds import COUNT, MOMENT, SPAN, TIME, a, flag, hold, text
-from storagekit.lanes import named, whole
 
 # seconds, of times in 32 bits
 ROUNDING = 1e-8

@@ -10,14 +10,14 @@ from jax.core import Tracer
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import MOST_WHOLE, each_named, pick, whole
+from storagekit.core.checks import require
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, several
 from storagekit.drive.base import AbstractDrive, AbstractMechanics, Arm, Positioning, Target
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.picked import Picked, Starts, head_bits, of_kind, start_on_each, start_on_one, target_of_kind
-from storagekit.errors import InputError
-from storagekit.kinds import a, several
-from storagekit.lanes import MOST_WHOLE, each_named, pick, whole
 
 _MEMBERS = several(a(AbstractDrive, 'drives, as sk.load_drive("atlas10k")'), of="drives")
 

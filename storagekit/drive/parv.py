@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 
 # blocks and lists inside one another, and files that name one another; parameter files have 6 and 3
 DEEPEST = 32

@@ -13,13 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num
 
-from storagekit.arrays import AnyArray
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import whole
 from storagekit.drive.base import AbstractMechanics, Arm, Positioning, Target
 from storagekit.drive.geometry import Place, first_and_last, zone_number, zones_numbered
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import AbstractSeek, SeekTable
 from storagekit.drive.slowed import Slowed
-from storagekit.lanes import whole
 
 
 class Start(NamedTuple):

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array, Float, Int
 
-from storagekit.arrays import AnyArray, namespace
-from storagekit.checks import require_each_positive
-from storagekit.errors import InputError
-from storagekit.kinds import SPAN, Kind, a, hold, takes
-from storagekit.lanes import named
+from storagekit.core.arrays import AnyArray, namespace
+from storagekit.core.batching import named
+from storagekit.core.checks import require_each_positive
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import SPAN, Kind, a, hold, takes
 
 # what an arm can move over, and far more than drives have
 CYLINDERS = Kind(least=2, most=10**8, whole=True)

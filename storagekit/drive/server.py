@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require_each_positive
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import named
+from storagekit.core.checks import require_each_positive
+from storagekit.core.kinds import AMOUNT, COUNT, SECTORS, SPAN
 from storagekit.drive.base import Arm, OneKind, Positioning, Target
 from storagekit.drive.slowed import Slowed
-from storagekit.kinds import AMOUNT, COUNT, SECTORS, SPAN
-from storagekit.lanes import named
 
 
 class Still(OneKind):

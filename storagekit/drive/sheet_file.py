@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from storagekit import units
-from storagekit.checks import MOST_SECONDS, shown
+from storagekit.core import units
+from storagekit.core.checks import MOST_SECONDS, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import takes, text
 from storagekit.drive.facts import FACTS
 from storagekit.drive.fields import Rule, checked
 from storagekit.drive.mechanical import Drive
-from storagekit.errors import InputError
-from storagekit.kinds import takes, text
 
 _MB, _GB, _TB = 1e6, 1e9, 1e12
 _RATE = Rule(float, 0, 1e5)

@@ -4,7 +4,7 @@ import math
 import re
 from typing import Any
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 
 _TIMES = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 _SIZES = {"GB": 1e-3, "TB": 1.0}

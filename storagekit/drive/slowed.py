@@ -2,7 +2,7 @@
 
 from jaxtyping import Bool, Float
 
-from storagekit.arrays import AnyArray
+from storagekit.core.arrays import AnyArray
 from storagekit.drive.base import AbstractMechanics, Arm, Positioning, Target, Through
 
 

@@ -1,12 +1,10 @@
 """The simulator: state, one event, the loop, the batch. The only home of loops over events.
 
-Where to start: `event` tells the moments of one event in their order; `state` says what it carries, `answer` when a request
-is answered, `record` what is kept. Lanes, independent runs, stand last: an array is `[slot, *lanes]`, `[drive, *lanes]` or,
-for one number a lane, `[1, *lanes]`, with `lanes` `()` for a single run (`storagekit.lanes` says why). What is decided for
-the system is decided by its members, which hear of moments and keep private state (`storagekit.moments`).
-
-A recursion over requests is not one: where each request is served in its turn, and needs of the past only what the one
-before it left behind, nobody chooses and no timers run (`analytic.forkjoin`, `metrics.measured_drive`).
+Where to start: `event` processes one event, in the order of its steps; `state` describes what an event changes, `answer` the
+completion of a request, `record` the results. Independent runs form a batch, whose axis is the last of every array: an array
+is `[slot, *lanes]`, `[drive, *lanes]`, or `[1, *lanes]` for one number of each run; `lanes` is `()` for a single run (see
+`storagekit.core.batching`). Decisions for the whole system are made by its components, which receive events and keep private
+state (see `storagekit.component.events`).
 """
 
 from storagekit.engine.batch import Outcome as Outcome

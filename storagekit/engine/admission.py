@@ -5,15 +5,10 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arrays import AnyArray
 from storagekit.cache import Sought
-from storagekit.dispatch import View
-from storagekit.drive import Arm
-from storagekit.engine.answer import enough_of, rule_of
-from storagekit.engine.failure import Sending, sending_of
-from storagekit.engine.state import Slots, State, hand_over, mechanics, tell, time_of
-from storagekit.engine.system import Scenario
-from storagekit.lanes import (
+from storagekit.component.events import Entered, Rule
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import (
     INSTANT,
     bit,
     first_true,
@@ -27,7 +22,12 @@ from storagekit.lanes import (
     union,
     where_tree,
 )
-from storagekit.moments import Entered, Rule
+from storagekit.dispatch import View
+from storagekit.drive import Arm
+from storagekit.engine.answer import enough_of, rule_of
+from storagekit.engine.failure import Sending, sending_of
+from storagekit.engine.state import Slots, State, hand_over, mechanics, tell, time_of
+from storagekit.engine.system import Scenario
 from storagekit.placement import Reach, nearest_replica, of_part
 from storagekit.workload import Requests
 

@@ -11,11 +11,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arrays import AnyArray
+from storagekit.component.events import Rule
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import INSTANT, count, held, least, lowest, mask_of, nth_least, pick, pick_tree, rows
 from storagekit.engine.state import State
 from storagekit.engine.system import Scenario
-from storagekit.lanes import INSTANT, count, held, least, lowest, mask_of, nth_least, pick, pick_tree, rows
-from storagekit.moments import Rule
 from storagekit.workload import Requests
 
 

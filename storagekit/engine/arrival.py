@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arrays import AnyArray
+from storagekit.component.events import Answered
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import INSTANT, first_min, first_true, least, pick, pick_tree, rows
 from storagekit.engine.admission import Admission, admit
 from storagekit.engine.failure import foreseen
 from storagekit.engine.state import NOBODY, Slots, State, tell
 from storagekit.engine.system import Scenario
-from storagekit.lanes import INSTANT, first_min, first_true, least, pick, pick_tree, rows
-from storagekit.moments import Answered
 from storagekit.workload import AbstractClients, Requests
 
 

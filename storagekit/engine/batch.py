@@ -7,13 +7,13 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike
 
-from storagekit.checks import require_takes
+from storagekit.core.batching import MOST_WHOLE
+from storagekit.core.checks import require_takes
+from storagekit.core.errors import InputError, SimulationError
+from storagekit.core.kinds import AMOUNT, COUNT, NUMBER, POSITIVE, a, flag, optional, several, takes
 from storagekit.engine.record import CORE, Record, Tally
 from storagekit.engine.run import SEEDS, Runner, keys, run_key
 from storagekit.engine.system import Scenario
-from storagekit.errors import InputError, SimulationError
-from storagekit.kinds import AMOUNT, COUNT, NUMBER, POSITIVE, a, flag, optional, several, takes
-from storagekit.lanes import MOST_WHOLE
 
 # larger arrays are equal only if they are the same object, because comparing traces takes too long
 LARGE = 2**17

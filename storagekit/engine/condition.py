@@ -8,12 +8,12 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_each_positive, require_kind, require_seconds, traced
+from storagekit.component.events import Entered, Member, Sizes
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import named, whole
+from storagekit.core.checks import require, require_each_positive, require_kind, require_seconds, traced
+from storagekit.core.errors import InputError
 from storagekit.drive import AbstractMechanics
-from storagekit.errors import InputError
-from storagekit.lanes import named, whole
-from storagekit.moments import Entered, Member, Sizes
 from storagekit.workload import Requests
 
 NEVER = np.iinfo(np.int32).max

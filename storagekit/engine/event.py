@@ -9,14 +9,14 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
+from storagekit.component.events import Answered
+from storagekit.core.batching import first_min, least, pick, pick_tree, rows, some
 from storagekit.engine.admission import Admission
 from storagekit.engine.arrival import Incoming, admissible, enter
 from storagekit.engine.failure import fail
 from storagekit.engine.service import choose, finish, settle
 from storagekit.engine.state import MEMBERS, NOBODY, State, hand_over, mechanics, queued_streams
 from storagekit.engine.system import Scenario
-from storagekit.lanes import first_min, least, pick, pick_tree, rows, some
-from storagekit.moments import Answered
 from storagekit.workload import AbstractClients
 
 # seconds; float32 holds times up to it to 4 ns

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
+from storagekit.component.events import Rule, Stopped
+from storagekit.core.batching import INSTANT, bit, count, first_true, held, index_of, pick, rows, union
 from storagekit.engine.answer import Underway, enough_of, size, when_stopped
 from storagekit.engine.state import NOBODY, Drives, State, tell
 from storagekit.engine.system import Scenario
-from storagekit.lanes import INSTANT, bit, count, first_true, held, index_of, pick, rows, union
-from storagekit.moments import Rule, Stopped
 from storagekit.workload import Requests
 
 

@@ -14,14 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
-from storagekit.checks import require_takes
+from storagekit.component.events import Answered
+from storagekit.core.batching import WORD, first_true
+from storagekit.core.checks import require_takes
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, flag, hold, several, text
 from storagekit.engine.event import Report
 from storagekit.engine.state import NOBODY, State
 from storagekit.engine.system import Scenario
-from storagekit.errors import InputError
-from storagekit.kinds import a, flag, hold, several, text
-from storagekit.lanes import WORD, first_true
-from storagekit.moments import Answered
 
 # the values of sums by name, `[row, *lanes]`; of several chunks, `[chunk, row, *lanes]`
 Tally = dict[str, Any]

@@ -18,19 +18,19 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int, PyTree, Shaped, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require_kind, shown, traced
-from storagekit.collecting import uncollected
-from storagekit.compiling import announce_compilations
-from storagekit.devices import compiler_options, memory, say_if_late
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import MOST_WHOLE, addresses
+from storagekit.core.checks import require_kind, shown, traced
+from storagekit.core.compilation import announce_compilations
+from storagekit.core.devices import compiler_options, memory, say_if_late
+from storagekit.core.errors import InputError
+from storagekit.core.garbage import uncollected
+from storagekit.core.kinds import Kind, several, takes
 from storagekit.engine.arrival import Incoming
 from storagekit.engine.event import event
 from storagekit.engine.record import NoLog, Record, Tally
 from storagekit.engine.state import State, phases, random_phases, start
 from storagekit.engine.system import AS_NEEDED, Scenario, System
-from storagekit.errors import InputError
-from storagekit.kinds import Kind, several, takes
-from storagekit.lanes import MOST_WHOLE, addresses
 from storagekit.workload import words
 
 CHUNK = 128

@@ -6,24 +6,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.claims import Claim, Verdict
+from storagekit.component.events import Ended, Taken
+from storagekit.core.batching import INSTANT, bit, cheapest, count, held, least, pick, pick_tree, rows, some, where_tree
 from storagekit.drive import HostAccess, Positioning, Target
 from storagekit.engine.answer import Part, count_end, size, still_serving, when_taken
 from storagekit.engine.state import NOBODY, Plan, Slots, State, mechanics, tell, time_of
 from storagekit.engine.system import Scenario, System
-from storagekit.lanes import (
-    INSTANT,
-    bit,
-    cheapest,
-    count,
-    held,
-    least,
-    pick,
-    pick_tree,
-    rows,
-    some,
-    where_tree,
-)
-from storagekit.moments import Ended, Taken
 from storagekit.schedule import Choice
 from storagekit.write import Offer
 

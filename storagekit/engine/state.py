@@ -8,12 +8,12 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
-from storagekit.arrays import AnyArray
 from storagekit.claims import NoClaims
+from storagekit.component.events import Rule, Sizes
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import WORD, bit, held, rows, union
 from storagekit.drive import AbstractMechanics, Arm, Target
 from storagekit.engine.system import Scenario, System
-from storagekit.lanes import WORD, bit, held, rows, union
-from storagekit.moments import Rule, Sizes
 from storagekit.queue import Queued
 from storagekit.workload import nothing_asked
 from storagekit.workload.randomness import threefry

@@ -5,16 +5,16 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Int
 
-from storagekit.arrays import AnyArray
 from storagekit.cache import AbstractCache, NoCache
-from storagekit.checks import require, require_kind
 from storagekit.claims import AbstractClaims, NoClaims
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import MOST_ADDRESS, named, whole
+from storagekit.core.checks import require, require_kind
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import MOST_COUNTED, MOST_EXACT, Kind
 from storagekit.dispatch import AbstractDispatch
 from storagekit.drive import AbstractDrive
 from storagekit.engine.condition import Condition
-from storagekit.errors import InputError
-from storagekit.kinds import MOST_COUNTED, MOST_EXACT, Kind
-from storagekit.lanes import MOST_ADDRESS, named, whole
 from storagekit.placement import MOST_PARTS, AbstractPlacement, Grouping
 from storagekit.queue import AbstractQueue, Everything
 from storagekit.schedule import AbstractSchedule

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from warnings import catch_warnings, simplefilter
 
-from storagekit.checks import shown as _shown
-from storagekit.errors import InputError
-from storagekit.kinds import called as _called
+from storagekit.core.checks import shown as _shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import called as _called
 from storagekit.lab.page import Page as Page
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ import pandas as pd
 import xarray as xr
 
 from storagekit.charts import Board, Said, Slider, Steps
+from storagekit.core.units import MS
 from storagekit.lab.page import Page
 from storagekit.papers.ars import draw
 from storagekit.papers.ars.what_if import what_if
-from storagekit.units import MS
 
 
 def answer(

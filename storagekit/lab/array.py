@@ -6,12 +6,12 @@ import pandas as pd
 
 from storagekit.charts import Board, Choice, Said, Slider, Steps
 from storagekit.charts.live import Filled
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.units import HOUR, KB, MS, SECTOR
 from storagekit.lab.draw.ranked import Bars, Span, ranked, ranking, spanned
 from storagekit.lab.drives import KNOWN, drive_of
 from storagekit.lab.page import Page
 from storagekit.plan import LeastCost, MostSpace, MostThroughput, SchemesAnswer, ShortestMean, ShortestTail, schemes
-from storagekit.units import HOUR, KB, MS, SECTOR
 
 _TB = 1e12
 _RATE, _OUTSTANDING = "comes at a rate", "is kept outstanding"

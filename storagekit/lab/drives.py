@@ -4,8 +4,8 @@ from dataclasses import replace
 from functools import cache
 
 from storagekit.charts import Choice
+from storagekit.core.errors import InputError
 from storagekit.drive import Drive, load_drive
-from storagekit.errors import InputError
 
 NEARLINE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
 # what `load_drive` takes, by what a page calls it

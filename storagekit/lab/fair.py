@@ -6,11 +6,11 @@ import pandas as pd
 
 from storagekit.charts import Board, Said, Slider
 from storagekit.charts.live import Filled
+from storagekit.core.units import KB, MS
 from storagekit.lab.draw.shared import WAYS, sharing
 from storagekit.lab.page import Page
 from storagekit.plan import SharesAnswer, Stream, shares
 from storagekit.plan.sharing_question import Policy
-from storagekit.units import KB, MS
 
 BRICKS = ("A", "B")
 # who is where: the backup reads both bricks

@@ -12,21 +12,21 @@ import xarray as xr
 
 from storagekit.charts import Board, Said
 from storagekit.charts.live import Control
-from storagekit.checks import require_whole
+from storagekit.core.batching import real
+from storagekit.core.checks import require_whole
+from storagekit.core.units import HOUR, MS, SECTOR
 from storagekit.drive import Drive
 from storagekit.drive.seek import ScaledSeek
 from storagekit.lab.draw import own_drive as draw
 from storagekit.lab.drives import KNOWN, NEARLINE, drive_choice, mechanical
 from storagekit.lab.page import Page
 from storagekit.lab.progress import plain
-from storagekit.lanes import real
 from storagekit.metrics import figures, seek_curve, zone_map
 from storagekit.metrics.drive_check import demerit_by_class
 from storagekit.metrics.drive_figures import Figures
 from storagekit.metrics.drive_fit import FittedDrive, fit_drive
 from storagekit.metrics.measured_drive import measured_stream
 from storagekit.plan import RLOOK, RSATF, Throughput, array
-from storagekit.units import HOUR, MS, SECTOR
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from storagekit.charts import Board, live
-from storagekit.kinds import called, hold, text
+from storagekit.core.kinds import called, hold, text
 
 if TYPE_CHECKING:
     from ipywidgets import Box

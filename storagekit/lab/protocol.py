@@ -8,6 +8,7 @@ import xarray as xr
 
 from storagekit.charts import Board, Choice, Said, Slider, Steps
 from storagekit.charts.live import Filled
+from storagekit.core.units import KB, MS
 from storagekit.dispatch import DSPTF, LARD, Hashing, ShortestQueue
 from storagekit.engine import Condition, Scenario, Spell, System
 from storagekit.lab.draw.protocols import PROTOCOLS, curves
@@ -16,7 +17,6 @@ from storagekit.lab.page import Page
 from storagekit.metrics import interval, sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
-from storagekit.units import KB, MS
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AllCopies
 

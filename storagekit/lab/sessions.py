@@ -6,13 +6,13 @@ import numpy as np
 
 from storagekit.analytic.forkjoin import Disk, Host, Network
 from storagekit.charts import Board, Choice, Said, Slider, Steps
-from storagekit.checks import require_positive, require_whole
+from storagekit.core.checks import require_positive, require_whole
+from storagekit.core.units import MB, MINUTE
 from storagekit.lab.draw import sessions as draw
 from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
 from storagekit.lab.page import Page
 from storagekit.lab.progress import plain
 from storagekit.mediator import Cluster, Even, Rehearsal, Request, evenly, fill
-from storagekit.units import MB, MINUTE
 
 LINKS = {"10 Gb/s": 1.25e9, "25 Gb/s": 3.125e9, "100 Gb/s": 12.5e9}
 GROUPS = {"none": None, "1 for 4": 4, "1 for 8": 8}

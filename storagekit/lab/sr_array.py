@@ -4,12 +4,12 @@ import pandas as pd
 
 from storagekit.charts import Board, Choice, Said, Slider
 from storagekit.charts.live import Filled
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.units import MS
 from storagekit.lab.draw.ranked import Bars, ranked, ranking
 from storagekit.lab.drives import KNOWN, drive_of
 from storagekit.lab.page import Page
 from storagekit.plan import Latency, LayoutAnswer, Throughput, array
-from storagekit.units import MS
 
 _GOALS = {"most requests/s": Throughput(), "shortest alone": Latency()}
 _CHART = ranking(

@@ -6,12 +6,12 @@ import numpy as np
 
 from storagekit.analytic.forkjoin import Disk, completion_bounds
 from storagekit.charts import Board, Choice, Said, Slider, Steps
-from storagekit.checks import require_positive, require_whole
-from storagekit.errors import InputError
+from storagekit.core.checks import require_positive, require_whole
+from storagekit.core.errors import InputError
+from storagekit.core.units import MB, MS
 from storagekit.lab.draw import striping as draw
 from storagekit.lab.drives import NEARLINE, drive_choice
 from storagekit.lab.page import Page
-from storagekit.units import MB, MS
 
 AGENTS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64)
 SIZES = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128)

@@ -8,16 +8,16 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array
 
-from storagekit.arrays import AnyArray
 from storagekit.charts import Board, Choice, Said, Slider, Steps
-from storagekit.checks import require, require_positive, require_share, require_whole
+from storagekit.core.arrays import AnyArray
+from storagekit.core.checks import require, require_positive, require_share, require_whole
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, MS, SECTOR
 from storagekit.drive import Arm, Drive, Target
-from storagekit.errors import InputError
 from storagekit.lab.draw import tour as draw
 from storagekit.lab.drives import NEARLINE, drive_choice
 from storagekit.lab.page import Page
 from storagekit.placement import SRMirror, nearest_replica
-from storagekit.units import KB, MS, SECTOR
 from storagekit.workload import Requests
 
 # what an access consists of, in this order, as the drive's model has it

@@ -14,21 +14,21 @@ import pandas as pd
 
 from storagekit.charts import Board, Said, Slider, Steps
 from storagekit.charts.live import Control
-from storagekit.checks import require_share, require_whole
 from storagekit.comparing import Comparison, compare
+from storagekit.core.checks import require_share, require_whole
+from storagekit.core.errors import InputError
+from storagekit.core.resources import data_path
+from storagekit.core.units import KB, MS, SECTOR, US
 from storagekit.dispatch import DSPTF, Hashing, ShortestQueue
 from storagekit.drive import Drive
 from storagekit.engine import System
-from storagekit.errors import InputError
 from storagekit.lab.draw import trace as draw
 from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
 from storagekit.lab.page import Page
 from storagekit.lab.progress import plain
 from storagekit.placement import Declustered, Replicas
 from storagekit.plan import SchemesAnswer, schemes
-from storagekit.resources import data_path
 from storagekit.schedule import SATF
-from storagekit.units import KB, MS, SECTOR, US
 from storagekit.workload.trace import UNITS, RequestTrace, TraceCharacteristics, characteristics, read
 from storagekit.write import AllCopies
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.binding import Binding
+from storagekit.core.binding import Binding
 from storagekit.mediator.request import Request
 from storagekit.mediator.stripe_layout import StripeLayout
 from storagekit.mediator.transfer_plan import TransferPlan

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
-from storagekit.errors import InputError
-from storagekit.kinds import a, hold, several
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, hold, several
 
 
 @dataclass(frozen=True)

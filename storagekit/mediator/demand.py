@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.forkjoin.parts import Host, Network
-from storagekit.arrays import Figures
-from storagekit.kinds import unchecked
+from storagekit.core.arrays import Figures
+from storagekit.core.kinds import unchecked
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.policy import Shapes
 from storagekit.mediator.request import Request

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.forkjoin.tail import Tail
-from storagekit.errors import InputError
-from storagekit.kinds import a, takes
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, takes
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.demand import Demand, demand, shapes_for
 from storagekit.mediator.examine import Examined, State, examine, fits

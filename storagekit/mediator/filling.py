@@ -7,9 +7,9 @@ import numpy as np
 from tqdm import tqdm
 
 from storagekit.analytic.forkjoin.tail import Tail
-from storagekit.binding import Binding
-from storagekit.errors import InputError
-from storagekit.kinds import a, takes
+from storagekit.core.binding import Binding
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, takes
 from storagekit.mediator.answer import Admitted, Refused
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.demand import demand, shape_of

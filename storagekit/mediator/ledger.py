@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.forkjoin.tail import Tail
-from storagekit.binding import Binding
-from storagekit.errors import InputError
-from storagekit.kinds import ADDRESS, a, takes, text
+from storagekit.core.binding import Binding
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import ADDRESS, a, takes, text
 from storagekit.mediator.answer import Proposal, Utilization
 from storagekit.mediator.book import Book, Table
 from storagekit.mediator.cluster import Cluster

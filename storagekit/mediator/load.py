@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.checks import require_positive, require_whole
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, NUMBER, Kind, a, hold, optional, several, takes, text
+from storagekit.core.checks import require_positive, require_whole
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, NUMBER, Kind, a, hold, optional, several, takes, text
+from storagekit.core.student_t import half_width
+from storagekit.core.units import MB
 from storagekit.mediator.answer import Admitted, Refused
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.ledger import Ledger
@@ -19,8 +21,6 @@ from storagekit.mediator.mediator import Mediator
 from storagekit.mediator.policy import POLICY, Policy
 from storagekit.mediator.request import Request
 from storagekit.mediator.seeding import generator
-from storagekit.student import half_width
-from storagekit.units import MB
 
 # sessions take a ms each
 MOST_SESSIONS = 10**6

@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.binding import Binding
-from storagekit.checks import require_kind
-from storagekit.errors import InputError
-from storagekit.kinds import a, several, takes
+from storagekit.core.binding import Binding
+from storagekit.core.checks import require_kind
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, several, takes
+from storagekit.core.units import KB
 from storagekit.mediator.answer import Admitted, Proposal, Refused
 from storagekit.mediator.demand import Demand, demand, shape_of, shapes_for
 from storagekit.mediator.examine import Examined, State, examine, fits
@@ -18,7 +19,6 @@ from storagekit.mediator.policy import POLICY, Economical, Policy
 from storagekit.mediator.refusal import binding
 from storagekit.mediator.request import Request
 from storagekit.mediator.stripe_layout import UNIT, StripeLayout
-from storagekit.units import KB
 
 UNITS = tuple(4 * KB << power for power in range(9))
 """4 KB to 1 MB."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.kinds import SECTORS, a, hold
-from storagekit.units import KB
+from storagekit.core.kinds import SECTORS, a, hold
+from storagekit.core.units import KB
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.errors import SimulationError
+from storagekit.core.errors import SimulationError
 
 _MOST_PASSES = 10_000
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from storagekit.checks import require, require_number
-from storagekit.errors import InputError
-from storagekit.kinds import MOMENT, NUMBER, a, takes
+from storagekit.core.checks import require, require_number
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import MOMENT, NUMBER, a, takes
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.stripe_layout import StripeLayout
 from storagekit.mediator.transfers import Transfers

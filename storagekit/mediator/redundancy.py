@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from storagekit.errors import InputError
-from storagekit.kinds import a, flag, takes
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, flag, takes
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.mediator import Mediator

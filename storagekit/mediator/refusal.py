@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.binding import Binding
+from storagekit.core.binding import Binding
 from storagekit.mediator.demand import Demand
 from storagekit.mediator.examine import Examined, State, disk_limit, fits, network_limit, network_ways
 from storagekit.mediator.request import Request

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.errors import InputError
-from storagekit.kinds import a, several, takes
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, several, takes
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.queues import Stations, flow
 from storagekit.mediator.seeding import generator

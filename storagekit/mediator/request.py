@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from storagekit.checks import require, require_number, require_positive
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, MOMENT, a, flag, hold, optional, text
+from storagekit.core.checks import require, require_number, require_positive
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, MOMENT, a, flag, hold, optional, text
+from storagekit.core.units import MB
 from storagekit.mediator.stripe_layout import BYTES, StripeLayout
-from storagekit.units import MB
 
 
 @dataclass(frozen=True)

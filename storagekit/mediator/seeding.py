@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from storagekit.checks import require_whole
-from storagekit.errors import InputError
+from storagekit.core.checks import require_whole
+from storagekit.core.errors import InputError
 
 
 def generator(seed: int) -> np.random.Generator:

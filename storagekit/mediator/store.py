@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.checks import require_kind, shown
-from storagekit.errors import InputError
-from storagekit.kinds import NUMBER
+from storagekit.core.checks import require_kind, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import NUMBER
 from storagekit.mediator.rebuilding import Rebuild
 from storagekit.mediator.stripe_layout import Blocks
 from storagekit.mediator.transfer_plan import TransferPlan

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, MOST_EXACT, NUMBER, SECTORS, SPEED, flag, hold, several, takes
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, MOST_EXACT, NUMBER, SECTORS, SPEED, flag, hold, several, takes
 
 # Bytes of an object, and of a block of it: so few that those of a stripe over all agents are a whole number of 64 bits.
 BYTES = SECTORS.up_to(MOST_EXACT, " bytes")

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.checks import require_positive, shown
-from storagekit.errors import InputError
-from storagekit.kinds import MOMENT, NUMBER, Kind, a, flag, hold, several, text
+from storagekit.core.checks import require_positive, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import MOMENT, NUMBER, Kind, a, flag, hold, several, text
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.rebuilding import Rebuild, rebuild
 from storagekit.mediator.stripe_layout import StripeLayout

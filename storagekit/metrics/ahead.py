@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from storagekit.devices import cores
+from storagekit.core.devices import cores
 
 
 @contextmanager

@@ -16,13 +16,13 @@ from numpy import ndarray
 from scipy import optimize
 from tqdm import tqdm
 
+from storagekit.core.errors import InputError
+from storagekit.core.units import MS
 from storagekit.drive import Drive, Electronics
 from storagekit.drive.electronics import electronics_facts
-from storagekit.errors import InputError
 from storagekit.metrics.demerit import demerit
 from storagekit.metrics.measured_drive import buffered_service, measured_service
 from storagekit.metrics.provenance import made_by
-from storagekit.units import MS
 from storagekit.workload.trace import RequestTrace
 
 # heights at which distributions are held against each other

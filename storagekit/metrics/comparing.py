@@ -9,9 +9,9 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
+from storagekit.core.errors import InputError
 from storagekit.engine import AS_NEEDED, Report, Scenario, Sum, System, answered
 from storagekit.engine.batch import signature
-from storagekit.errors import InputError
 from storagekit.metrics.ahead import compiled_ahead
 from storagekit.metrics.confidence import interval
 from storagekit.metrics.course import compile_lanes, measured_lanes

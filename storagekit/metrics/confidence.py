@@ -3,9 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from storagekit.errors import InputError
-from storagekit.kinds import Kind, a, takes, text
-from storagekit.student import half_width
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import Kind, a, takes, text
+from storagekit.core.student_t import half_width
 
 DATA, ARRAY = a(xr.Dataset, "a Dataset, as sk.replicate(...) returns"), a(xr.DataArray, "one variable of a Dataset")
 # how sure an interval is; at 1 it has no ends

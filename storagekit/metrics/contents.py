@@ -28,9 +28,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.resources import PACKAGE
 from storagekit.metrics.provenance import version
-from storagekit.resources import PACKAGE
 
 # what a number of this package is computed in
 PRECISION = "float32"

@@ -9,16 +9,16 @@ import xarray as xr
 from jaxtyping import Bool, Float, UInt16
 from tqdm import tqdm
 
+from storagekit.core.errors import InputError
+from storagekit.core.student_t import half_width
 from storagekit.engine import Record, ResponseBins, Runner, Scenario, Tally, batches, binned, stack, steps
 from storagekit.engine.batch import STRIDE
-from storagekit.errors import InputError
 from storagekit.metrics.extent import Extent, Precision
 from storagekit.metrics.measures import Measure, counted, measured, sums_of
 from storagekit.metrics.standard import ASYNCHRONOUS, HELD_UP, READ_RESPONSE, READS, WRITE_RESPONSE, WRITES
 from storagekit.metrics.stretches import kept, stretched
 from storagekit.metrics.tails import from_bins
 from storagekit.metrics.warm_up import BATCHES, share_to_leave_out
-from storagekit.student import half_width
 
 # of a single run, whose interval is over their means
 PARTS = 20

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from storagekit.errors import InputError
-from storagekit.kinds import REAL, takes
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import REAL, takes
 
 
 @takes(predicted=REAL.each, measured=REAL.each)

@@ -3,10 +3,10 @@
 import numpy as np
 import xarray as xr
 
-from storagekit.errors import InputError
-from storagekit.kinds import a, takes
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, takes
+from storagekit.core.units import MS
 from storagekit.metrics.demerit import demerit
-from storagekit.units import MS
 
 SHARES = np.linspace(0, 1, 501)
 

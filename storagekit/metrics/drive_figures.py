@@ -6,10 +6,10 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array
 
-from storagekit import units
+from storagekit.core import units
+from storagekit.core.kinds import a, takes
 from storagekit.drive import Drive
 from storagekit.drive.seek import mean_seek
-from storagekit.kinds import a, takes
 
 # of a seek curve: every distance up to NEAR, then so many EVENLY up to a SHORT share of the longest, where it is steep, and
 # over all

@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array
 
-from storagekit import units
+from storagekit.core import units
+from storagekit.core.errors import InputError
 from storagekit.drive import Drive, SeekTable, Target, facts_of
-from storagekit.errors import InputError
 from storagekit.metrics.arm_fit import SAMPLES, ArmFit, Estimate, Knots, Moves, fit_arm
 from storagekit.metrics.measured_drive import Controller, lies_apart, measured_service, thinks
 from storagekit.metrics.provenance import made_by

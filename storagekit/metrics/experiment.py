@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from storagekit.checks import require_kind, shown
+from storagekit.core.checks import require_kind, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import NUMBER, Kind, flag, optional, several, takes
 from storagekit.engine import Scenario
-from storagekit.errors import InputError
-from storagekit.kinds import NUMBER, Kind, flag, optional, several, takes
 from storagekit.metrics.course import stopped_by
 from storagekit.metrics.extent import BUDGET, extent, precise
 from storagekit.metrics.measures import Measure, several_measures, sums_of

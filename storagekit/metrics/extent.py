@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from storagekit.checks import require
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, Kind, text
-from storagekit.lanes import MOST_WHOLE
+from storagekit.core.batching import MOST_WHOLE
+from storagekit.core.checks import require
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, Kind, text
 
 # numbers at all, before what is said of each; requests have numbers of 32 bits
 NUMERIC, REQUESTS = Kind(endless=True), Kind(most=MOST_WHOLE, whole=True)

@@ -11,10 +11,10 @@ import pandas as pd
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.checks import require, require_kind, require_takes
+from storagekit.core.checks import require, require_kind, require_takes
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import takes, text
 from storagekit.engine import AS_NEEDED, Record, Runner, Scenario, State, Tally, lanes_of, stack, steps
-from storagekit.errors import InputError
-from storagekit.kinds import takes, text
 from storagekit.metrics.experiment import built, check_axes, grid, listed
 from storagekit.metrics.extent import NUMERIC, REQUESTS, extent
 from storagekit.metrics.measures import Measure, measured, sums_of

@@ -9,10 +9,10 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit import units
+from storagekit.core import units
+from storagekit.core.errors import InputError
 from storagekit.drive import Arm, Drive, Electronics, OneKind, Target
 from storagekit.drive.buffer import Memory, Request, Segments, serve
-from storagekit.errors import InputError
 from storagekit.metrics.demerit import demerit
 from storagekit.metrics.provenance import made_by
 from storagekit.workload.trace import RequestTrace

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import xarray as xr
 
-from storagekit.checks import shown
-from storagekit.errors import InputError
-from storagekit.kinds import a, flag, hold, optional, takes, text
+from storagekit.core.checks import shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, flag, hold, optional, takes, text
 from storagekit.metrics.confidence import STATISTICS
 
 BASES = ("analytic", "simulated", "stand-in", "trace")

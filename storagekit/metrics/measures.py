@@ -7,10 +7,10 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
-from storagekit.checks import require_kind, require_takes
+from storagekit.core.checks import require_kind, require_takes
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, hold, several, text
 from storagekit.engine import Sum, Tally
-from storagekit.errors import InputError
-from storagekit.kinds import a, hold, several, text
 from storagekit.metrics.stretches import kept
 
 # names that results have beside measures: dimensions, theirs and those on the way to them, and what a replay tells

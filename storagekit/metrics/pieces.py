@@ -13,9 +13,9 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
+from storagekit.core.kinds import takes, text
 from storagekit.engine import Outcome, Record, Scenario, execute, width
 from storagekit.engine.batch import ENOUGH
-from storagekit.kinds import takes, text
 from storagekit.metrics.course import measured_lanes, of_points
 from storagekit.metrics.extent import Extent
 from storagekit.metrics.measures import Measure

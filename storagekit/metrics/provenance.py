@@ -10,10 +10,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from storagekit.core.kinds import ADDRESS, SPAN, optional, several, takes, text
 from storagekit.drive import AbstractDrive, Mixed
 from storagekit.engine import Scenario
 from storagekit.engine.batch import SCENARIO
-from storagekit.kinds import ADDRESS, SPAN, optional, several, takes, text
 
 # the drive, or the scenario, of a trace that is looked at and not run
 ALONE = "none: a trace by itself"

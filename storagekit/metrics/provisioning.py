@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from storagekit.core.kinds import COUNT, MOST_EXACT, several
 from storagekit.engine import AS_NEEDED, Scenario, structure
-from storagekit.kinds import COUNT, MOST_EXACT, several
 
 # slots where none are given, at first and in the last attempt; closed loops of hundreds of requests begin with more
 FEWEST, MOST = 64, 1024

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from storagekit.checks import require_kind
+from storagekit.core.checks import require_kind
 from storagekit.engine import NOBODY, Record, ResponseLog, Scenario, System, keys
 from storagekit.metrics.extent import extent
 from storagekit.metrics.measures import Measure, counted, measured, sums_of

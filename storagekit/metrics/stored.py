@@ -18,8 +18,8 @@ from uuid import uuid4
 import numpy as np
 import xarray as xr
 
+from storagekit.core.errors import InputError, harmless
 from storagekit.engine import Scenario
-from storagekit.errors import InputError, harmless
 from storagekit.metrics.contents import Contents, made_with
 from storagekit.metrics.pieces import Asked, Done, Group
 from storagekit.metrics.provenance import storable

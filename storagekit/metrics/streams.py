@@ -2,12 +2,12 @@
 
 from jaxtyping import Array, Bool, Int, Num
 
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, takes
+from storagekit.core.units import SECTOR
 from storagekit.engine import Report, Sum, answered
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, takes
 from storagekit.metrics.measures import Measure
 from storagekit.metrics.standard import ELAPSED
-from storagekit.units import SECTOR
 
 
 @takes(streams=COUNT)

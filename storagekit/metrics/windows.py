@@ -10,17 +10,17 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from storagekit.checks import require, require_kind
+from storagekit.core.checks import require, require_kind
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import MOST_COUNTED, flag, several, takes, text
+from storagekit.core.units import SECTOR
 from storagekit.engine import NOBODY, Record, Runner, Scenario, ServiceLog, batches, stack
 from storagekit.engine.batch import SCENARIO
 from storagekit.engine.run import SEEDS
-from storagekit.errors import InputError
-from storagekit.kinds import MOST_COUNTED, flag, several, takes, text
 from storagekit.metrics.experiment import built, check_axes, grid, listed
 from storagekit.metrics.extent import NUMERIC
 from storagekit.metrics.provenance import provenance
 from storagekit.metrics.provisioning import fewest, groups, provided
-from storagekit.units import SECTOR
 
 # chunks of events between two looks at the log
 STRIDE = 8

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from storagekit.devices import cores
+from storagekit.core.devices import cores
+from storagekit.core.errors import InputError, SimulationError
+from storagekit.core.kinds import COUNT, MOST_COUNTED, takes
 from storagekit.engine import Record
-from storagekit.errors import InputError, SimulationError
-from storagekit.kinds import COUNT, MOST_COUNTED, takes
 from storagekit.metrics.contents import Contents, made_with
 from storagekit.metrics.measures import Measure, sums_of
 from storagekit.metrics.pieces import Asked, Done, Group, finished

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from storagekit.lazily import loader
+from storagekit.core.lazy_loading import loader
 
 if TYPE_CHECKING:
     from storagekit.papers import ars, dsfq, dsptf, srarray, swift

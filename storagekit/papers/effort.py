@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True)

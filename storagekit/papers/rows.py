@@ -7,9 +7,9 @@ from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import xarray as xr
 
-from storagekit.checks import require_kind, shown
+from storagekit.core.checks import require_kind, shown
+from storagekit.core.errors import InputError
 from storagekit.dispatch import AbstractDispatch
-from storagekit.errors import InputError
 
 # what an exhibit is asked for: the name of one of the paper's rows, or a name and the dispatcher that has it
 Row = str | tuple[str, AbstractDispatch]

@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, traced
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import WORD, mask_of, whole
+from storagekit.core.checks import require, traced
+from storagekit.core.kinds import MOST_COUNTED, SECTORS
 from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics, Arm, Positioning, Target
-from storagekit.kinds import MOST_COUNTED, SECTORS
-from storagekit.lanes import WORD, mask_of, whole
 from storagekit.placement.grouping import Grouping
 from storagekit.workload import Requests
 

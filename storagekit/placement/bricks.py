@@ -7,11 +7,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import shown
+from storagekit.core.arrays import AnyArray
+from storagekit.core.checks import shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT
 from storagekit.drive import AbstractLayout, AbstractMechanics, Target
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT
 from storagekit.placement.base import AbstractPlacement, require_drives, stripe_unit
 from storagekit.placement.striped import UNIT
 from storagekit.workload import Requests

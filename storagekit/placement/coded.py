@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, traced
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import named, whole
+from storagekit.core.checks import require, traced
 from storagekit.drive import AbstractLayout
-from storagekit.lanes import named, whole
 from storagekit.placement.base import MOST_PARTS, Location
 from storagekit.placement.replicas import OneReplica
 from storagekit.workload import Requests

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from storagekit import units
-from storagekit.arrays import AnyArray
-from storagekit.checks import traced
+from storagekit.core import units
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import addresses, named, whole
+from storagekit.core.checks import traced
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import SECTORS
 from storagekit.drive import AbstractLayout
-from storagekit.errors import InputError
-from storagekit.kinds import SECTORS
-from storagekit.lanes import addresses, named, whole
 from storagekit.placement.base import MOST_PARTS, Location, require_drives
 from storagekit.placement.replicas import OneReplica
 from storagekit.workload import Requests

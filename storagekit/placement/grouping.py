@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from storagekit.arrays import AnyArray
-from storagekit.kinds import COUNT, hold, several
+from storagekit.core.arrays import AnyArray
+from storagekit.core.kinds import COUNT, hold, several
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from storagekit.checks import require
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, SECTORS, a, flag, several, takes
-from storagekit.lanes import MOST_WHOLE
+from storagekit.core.batching import MOST_WHOLE
+from storagekit.core.checks import require
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, SECTORS, a, flag, several, takes
 from storagekit.placement.striped import UNIT
 
 # a table has a row for each

@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import mask_of, named, whole
+from storagekit.core.checks import require
 from storagekit.drive import AbstractLayout
-from storagekit.lanes import mask_of, named, whole
 from storagekit.placement.base import MOST_PARTS, require_drives, stripe_unit
 from storagekit.placement.striped import UNIT, WithParity
 from storagekit.workload import Requests

@@ -4,11 +4,11 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Int
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import traced
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import named, real, whole
+from storagekit.core.checks import traced
+from storagekit.core.errors import InputError
 from storagekit.drive import AbstractLayout, AbstractMechanics, Target
-from storagekit.errors import InputError
-from storagekit.lanes import named, real, whole
 from storagekit.placement.base import AbstractPlacement, Location, require_drives
 from storagekit.workload import Requests
 

@@ -12,13 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, UInt32
 
-from storagekit import units
-from storagekit.arrays import AnyArray
-from storagekit.checks import shown
+from storagekit.core import units
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import addresses, real, whole
+from storagekit.core.checks import shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, flag, hold, takes
 from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics
-from storagekit.errors import InputError
-from storagekit.kinds import a, flag, hold, takes
-from storagekit.lanes import addresses, real, whole
 from storagekit.placement.base import MOST_PARTS
 from storagekit.placement.nodes import Node, Volume, laid_out
 from storagekit.placement.replicas import OneReplica

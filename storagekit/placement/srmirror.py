@@ -16,12 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from storagekit import units
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, traced
+from storagekit.core import units
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import named, whole
+from storagekit.core.checks import require, traced
+from storagekit.core.kinds import Kind
 from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Target
-from storagekit.kinds import Kind
-from storagekit.lanes import named, whole
 from storagekit.placement.base import MOST_PARTS, AbstractPlacement, Location, require_drives, stripe_unit
 from storagekit.workload import Requests
 

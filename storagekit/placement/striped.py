@@ -11,13 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Shaped, UInt32
 
-from storagekit import units
-from storagekit.arrays import AnyArray, namespace
-from storagekit.checks import traced
+from storagekit.core import units
+from storagekit.core.arrays import AnyArray, namespace
+from storagekit.core.batching import named, real, whole
+from storagekit.core.checks import traced
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import Kind
 from storagekit.drive import AbstractLayout, AbstractMechanics
-from storagekit.errors import InputError
-from storagekit.kinds import Kind
-from storagekit.lanes import named, real, whole
 from storagekit.placement.base import MOST_PARTS, require_drives, stripe_unit
 from storagekit.placement.replicas import OneReplica
 from storagekit.workload import Requests

@@ -7,11 +7,11 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Int
 
-from storagekit.arrays import AnyArray, namespace
+from storagekit.core.arrays import AnyArray, namespace
+from storagekit.core.batching import addresses, whole
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import SECTORS
 from storagekit.drive import AbstractLayout
-from storagekit.errors import InputError
-from storagekit.kinds import SECTORS
-from storagekit.lanes import addresses, whole
 from storagekit.placement.base import MOST_PARTS, Location, stripe_unit
 from storagekit.placement.replicas import OneReplica
 from storagekit.placement.striped import UNIT, CutUp, Strips, looked_up, rank, strips

@@ -15,7 +15,7 @@ Answers print, turn into dictionaries, and check themselves by simulation: `answ
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.elevator import RLOOK, RSATF
 from storagekit.analytic.array.positioning import DriveFigures
-from storagekit.binding import Binding
+from storagekit.core.binding import Binding
 from storagekit.plan.answer import Candidate, Check, LayoutAnswer, SizeAnswer
 from storagekit.plan.goal import ResponseGoal, ThroughputGoal
 from storagekit.plan.keeping import (

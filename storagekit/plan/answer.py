@@ -7,12 +7,12 @@ from typing import Any
 
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.costs import Load
-from storagekit.binding import Binding
+from storagekit.core.binding import Binding
+from storagekit.core.units import MS
 from storagekit.plan.goal import Goal
 from storagekit.plan.objective import Objective
 from storagekit.plan.paper_rule import Optimum
 from storagekit.plan.question import Question
-from storagekit.units import MS
 
 _SHOWN = 5
 

@@ -5,7 +5,7 @@ import numpy as np
 from storagekit.analytic.array.costs import Load
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.kinds import Population
-from storagekit.units import MS
+from storagekit.core.units import MS
 
 
 def layout_assumptions(array: Population, load: Load, scheduler: Scheduler) -> tuple[str, ...]:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from storagekit.analytic.array.aspect import Layout
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, Kind, optional
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, Kind, optional
+from storagekit.core.student_t import half_width
 from storagekit.plan.answer import Check, LayoutAnswer, Row, SizeAnswer
 from storagekit.plan.goal import ResponseGoal
 from storagekit.plan.objective import Latency, Objective
 from storagekit.plan.question import Question
-from storagekit.student import half_width
 
 if TYPE_CHECKING:
     from storagekit.plan.simulating import Asked

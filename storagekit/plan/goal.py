@@ -12,7 +12,7 @@ from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.costs import Load, costs, occupied, used_share
 from storagekit.analytic.array.elevator import RLOOK
 from storagekit.analytic.array.positioning import Spindle
-from storagekit.checks import require_positive, require_seconds
+from storagekit.core.checks import require_positive, require_seconds
 
 
 @dataclass(frozen=True)

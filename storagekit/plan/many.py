@@ -10,9 +10,9 @@ from storagekit.analytic.array.aspect import Layouts, layouts
 from storagekit.analytic.array.costs import Load, costs
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.positioning import Linear
-from storagekit.checks import require_seconds
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, REAL, SPAN, TIME, unchecked
+from storagekit.core.checks import require_seconds
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, REAL, SPAN, TIME, unchecked
 from storagekit.plan.objective import Latency, Objective
 from storagekit.plan.question import ANY_MIRRORS, DISKS, QUEUE, require_ranking, with_mirrors
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from storagekit.checks import require_positive
+from storagekit.core.checks import require_positive
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from storagekit.analytic.array.aspect import Layouts, layouts
 from storagekit.analytic.array.costs import Load
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.positioning import DriveFigures
-from storagekit.checks import require_kind, shown
+from storagekit.core.checks import require_kind, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, Kind
 from storagekit.drive import Drive
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, Kind
 from storagekit.plan.goal import Goal
 from storagekit.plan.objective import Objective
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from storagekit.analytic.fairness import MaxMin, WithMinimums, hybrid_rates, max_min_rates
-from storagekit.binding import Binding
+from storagekit.core.binding import Binding
 from storagekit.plan.sharing_answer import Share, SharesAnswer
 from storagekit.plan.sharing_checked import check_shares
 from storagekit.plan.sharing_question import Numbers, Policy, SharesQuestion, Stream, asked_for, numbers

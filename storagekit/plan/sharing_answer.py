@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from storagekit.binding import Binding
+from storagekit.core.binding import Binding
 from storagekit.plan.sharing_question import WORDS, SharesQuestion, Stream
 
 

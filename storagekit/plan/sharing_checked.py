@@ -1,8 +1,8 @@
 """One answer about shares held against simulated bricks."""
 
-from storagekit.checks import require_positive
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT
+from storagekit.core.checks import require_positive
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT
 from storagekit.plan.checking import RUNS
 from storagekit.plan.sharing_answer import SharesAnswer, SharesCheck, SharesRow
 from storagekit.plan.sharing_question import numbers

@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from storagekit.checks import require, require_not_negative, require_number, require_positive, require_whole, shown
-from storagekit.errors import InputError
-from storagekit.kinds import several
+from storagekit.core.checks import require, require_not_negative, require_number, require_positive, require_whole, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import several
 
 # of sums of shares
 _ROUNDING = 1e-9

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from storagekit.core.units import SECTOR
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import Condition, Scenario, Spell, System
@@ -9,7 +10,6 @@ from storagekit.placement import Volumes
 from storagekit.plan.sharing_question import Numbers, Policy
 from storagekit.queue import AbstractDelay, FairQueue, Hybrid, Single, Total
 from storagekit.schedule import FCFS
-from storagekit.units import SECTOR
 from storagekit.workload import Group, RandomRequests, Threads, UniformSize
 
 # Sectors of a request, uniform between these, and their mean in bytes. About alike, because rates are those of a fluid: where

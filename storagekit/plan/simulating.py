@@ -16,15 +16,15 @@ from storagekit.analytic.array.costs import Load
 from storagekit.analytic.array.elevator import RLOOK, RSATF, Scheduler
 from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.analytic.array.positioning import DriveFigures
+from storagekit.core.errors import InputError
+from storagekit.core.units import SECTOR
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive, ideal_drive
 from storagekit.drive.seek import LinearSeek
 from storagekit.engine import Scenario, System
-from storagekit.errors import InputError
 from storagekit.metrics import sweep
 from storagekit.placement import SRMirror
 from storagekit.schedule import FCFS, LOOK, SATF
-from storagekit.units import SECTOR
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies, Background
 

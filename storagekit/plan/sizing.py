@@ -11,11 +11,11 @@ from storagekit.analytic.array.elevator import RLOOK
 from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.analytic.array.kinds import Kind, Population
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
-from storagekit.binding import Binding
-from storagekit.checks import require_positive
+from storagekit.core.binding import Binding
+from storagekit.core.checks import require_positive
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT
 from storagekit.drive import Drive
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT
 from storagekit.plan.answer import SizeAnswer
 from storagekit.plan.assumptions import common_assumptions
 from storagekit.plan.checking import check_size

@@ -11,9 +11,9 @@ from storagekit.analytic.array.costs import Load, single_load
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.kinds import Population, Shared, population, shared_costs
 from storagekit.analytic.array.positioning import DriveFigures
-from storagekit.binding import Binding
+from storagekit.core.binding import Binding
+from storagekit.core.kinds import COUNT, unchecked
 from storagekit.drive import Drive
-from storagekit.kinds import COUNT, unchecked
 from storagekit.plan.answer import Candidate, LayoutAnswer
 from storagekit.plan.assumptions import layout_assumptions
 from storagekit.plan.checking import check_layout

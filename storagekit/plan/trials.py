@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.elevator import RLOOK, RSATF, Scheduler
 from storagekit.analytic.array.positioning import DriveFigures
-from storagekit.checks import require, require_positive
+from storagekit.core.checks import require, require_positive
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, NUMBER, POSITIVE, SEED, SHARE, SPAN, Kind, a, hold, several, takes, text
+from storagekit.core.units import MS
 from storagekit.drive import Drive
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, NUMBER, POSITIVE, SEED, SHARE, SPAN, Kind, a, hold, several, takes, text
 from storagekit.plan.answer import LayoutAnswer
 from storagekit.plan.checking import asked_of, enough, outstanding
 from storagekit.plan.objective import Latency, Objective, Throughput
 from storagekit.plan.question import DISKS, MIRRORS, planned_drive
 from storagekit.plan.sr_array import best_sr_array
-from storagekit.units import MS
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.moments import Member
+from storagekit.component.events import Member
 from storagekit.placement import AbstractPlacement
 
 

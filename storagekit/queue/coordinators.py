@@ -14,12 +14,12 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Int, UInt32
 
-from storagekit import wide
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, traced
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT
-from storagekit.lanes import named, pick, put, rows, whole
+from storagekit.core import int64_pair
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import named, pick, put, rows, whole
+from storagekit.core.checks import require, traced
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT
 from storagekit.workload import Requests, below, scramble
 
 # what a word holds
@@ -30,13 +30,13 @@ class Ledger(NamedTuple):
     """What coordinators remember: the cost of what each sent for each stream, `[row]`, row coordinator * streams + stream,
     and how much that was when it last sent to each brick, `[brick, row]`."""
 
-    sent: wide.Wide
-    then: wide.Wide
+    sent: int64_pair.Wide
+    then: int64_pair.Wide
 
 
 def ledger(rows: int, bricks: int, lanes: tuple[int, ...]) -> Ledger:
     """Nothing sent yet."""
-    return Ledger(wide.zeros(rows, *lanes), wide.zeros(bricks, rows, *lanes))
+    return Ledger(int64_pair.zeros(rows, *lanes), int64_pair.zeros(bricks, rows, *lanes))
 
 
 def account(
@@ -50,27 +50,27 @@ def account(
     units of cost where it is more."""
     cost = jnp.where(there, cost, jnp.uint32(0))
     before, sent = _before(row, cost)
-    so_far = wide.Wide(*(jnp.take_along_axis(word, row, axis=0) for word in book.sent))
-    total = wide.add(so_far, _small(before))
+    so_far = int64_pair.Wide(*(jnp.take_along_axis(word, row, axis=0) for word in book.sent))
+    total = int64_pair.add(so_far, _small(before))
     column = jnp.broadcast_to(row, cost.shape)[:, None]
-    known = wide.Wide(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in book.then))
-    elsewhere = wide.subtract(total, known)
+    known = int64_pair.Wide(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in book.then))
+    elsewhere = int64_pair.subtract(total, known)
     elsewhere = jnp.where(elsewhere.high > 0, MOST, elsewhere.low)
-    now = wide.pick(there, wide.add(total, _small(cost)), known)
+    now = int64_pair.pick(there, int64_pair.add(total, _small(cost)), known)
     if row.shape[0] == 1:
-        after = wide.add(so_far, _small(sent))
+        after = int64_pair.add(so_far, _small(sent))
         then = (put(word, row, new[:, None], axis=1) for word, new in zip(book.then, now, strict=True))
         sums = (put(word, row, new) for word, new in zip(book.sent, after, strict=True))
-        return Ledger(wide.Wide(*sums), wide.Wide(*then)), elsewhere
+        return Ledger(int64_pair.Wide(*sums), int64_pair.Wide(*then)), elsewhere
     every = rows(book.sent.low.shape[0], row)
     mine = row[:, None] == every[None]
     added = jnp.sum(jnp.where(mine, cost[:, None], jnp.uint32(0)), axis=0, dtype=jnp.uint32)
-    then = wide.pick(mine, wide.Wide(now.high[:, None], now.low[:, None]), book.then)
-    return Ledger(wide.add(book.sent, _small(added)), then), elsewhere
+    then = int64_pair.pick(mine, int64_pair.Wide(now.high[:, None], now.low[:, None]), book.then)
+    return Ledger(int64_pair.add(book.sent, _small(added)), then), elsewhere
 
 
-def _small(count: UInt32[Array, "*row"]) -> wide.Wide:
-    return wide.Wide(jnp.zeros_like(count), count)
+def _small(count: UInt32[Array, "*row"]) -> int64_pair.Wide:
+    return int64_pair.Wide(jnp.zeros_like(count), count)
 
 
 def _before(

@@ -6,10 +6,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, UInt32
 
-from storagekit import units
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_each_positive
-from storagekit.lanes import named
+from storagekit.core import units
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import named
+from storagekit.core.checks import require, require_each_positive
 
 
 class AbstractCost(eqx.Module):

@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Shaped, UInt32
 
-from storagekit import wide
-from storagekit.arrays import AnyArray
-from storagekit.checks import require
-from storagekit.errors import InputError
-from storagekit.lanes import each_named
+from storagekit.core import int64_pair
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import each_named
+from storagekit.core.checks import require
+from storagekit.core.errors import InputError
 
 # ticks that a unit of cost takes of the stream with the largest weight
 TICKS = 2**16
@@ -49,7 +49,7 @@ class AbstractDelay(eqx.Module):
         cost: UInt32[Array, "brick *lanes"],
         price: UInt32[Array, "1 *lanes"],
         cap: UInt32[Array, "1 *lanes"],
-    ) -> wide.Wide:
+    ) -> int64_pair.Wide:
         """Return the delay of a request at each brick.
 
         elsewhere: cost of the requests that its stream sent to other bricks since its last request to this one, as its
@@ -61,14 +61,14 @@ class Single(AbstractDelay):
     """No delay: each brick is shared by itself, SFQ(D) (dsfq, section 3.2)."""
 
     def ticks(self, elsewhere, cost, price, cap):
-        return wide.product(jnp.zeros_like(elsewhere), price)
+        return int64_pair.product(jnp.zeros_like(elsewhere), price)
 
 
 class Total(AbstractDelay):
     """The whole cost elsewhere: the service of all bricks together is shared (TOTAL-DSFQ; dsfq, equation 7)."""
 
     def ticks(self, elsewhere, cost, price, cap):
-        return wide.product(elsewhere, price)
+        return int64_pair.product(elsewhere, price)
 
 
 # one for each stream, as a field takes them
@@ -118,7 +118,7 @@ class MinimumOnly(_Guaranteed):
     """Constant delay that leaves each stream its minimum fraction of every brick (dsfq, equation 11)."""
 
     def ticks(self, elsewhere, cost, price, cap):
-        return wide.product(cost, cap)
+        return int64_pair.product(cost, cap)
 
 
 class Hybrid(_Guaranteed):
@@ -131,8 +131,8 @@ class Hybrid(_Guaranteed):
     optional: ClassVar[bool] = True
 
     def ticks(self, elsewhere, cost, price, cap):
-        total = wide.product(elsewhere, price)
-        return wide.pick(cap == NO_CAP, total, wide.earlier(total, wide.product(cost, cap)))
+        total = int64_pair.product(elsewhere, price)
+        return int64_pair.pick(cap == NO_CAP, total, int64_pair.earlier(total, int64_pair.product(cost, cap)))
 
 
 def prices(weights: Sequence[Float[AnyArray, "..."]], delay: AbstractDelay, like: Shaped[Array, "1 *lanes"]) -> Prices:

@@ -5,11 +5,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require
-from storagekit.errors import InputError
-from storagekit.lanes import bit, held, named, rows, whole
-from storagekit.moments import Entered, Sizes
+from storagekit.component.events import Entered, Sizes
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import bit, held, named, rows, whole
+from storagekit.core.checks import require
+from storagekit.core.errors import InputError
 from storagekit.queue.base import AbstractQueue, Queued
 
 # parts that a brick hands over at once: for the one that ended, and for one that was withdrawn meanwhile

@@ -16,12 +16,10 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
-from storagekit import wide
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, traced
-from storagekit.errors import InputError
-from storagekit.kinds import a, hold
-from storagekit.lanes import (
+from storagekit.component.events import Ended, Entered, Sizes
+from storagekit.core import int64_pair
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import (
     bit,
     count,
     each_named,
@@ -37,7 +35,9 @@ from storagekit.lanes import (
     union,
     whole,
 )
-from storagekit.moments import Ended, Entered, Sizes
+from storagekit.core.checks import require, traced
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, hold
 from storagekit.placement import MOST_PARTS, AbstractPlacement
 from storagekit.queue.base import AbstractQueue, Queued
 from storagekit.queue.coordinators import AbstractCoordinators, Ledger, OneCoordinator, account, ledger
@@ -62,9 +62,9 @@ class Tags(NamedTuple):
     parts that each brick has issued. at_work: issued parts that its drives still have. book, turn: of the coordinators.
     """
 
-    virtual: wide.Wide
-    finish: wide.Wide
-    start: wide.Wide
+    virtual: int64_pair.Wide
+    finish: int64_pair.Wide
+    start: int64_pair.Wide
     queued: UInt32[Array, "slot *lanes"]
     order: Int[Array, "row slot *lanes"]
     given: Int[Array, "brick *lanes"]
@@ -78,7 +78,7 @@ class Arrival(NamedTuple):
 
     parts: Int[Array, "brick *lanes"]
     stream: Int[Array, "1 *lanes"]
-    start: wide.Wide
+    start: int64_pair.Wide
 
     @property
     def there(self) -> Bool[Array, "brick *lanes"]:
@@ -183,9 +183,9 @@ class FairQueue(AbstractQueue):
             raise InputError(f"fair queues on {bricks} bricks: at most {MOST_BRICKS}; run groups as lanes")
         lanes, held_rows = sizes.lanes, 1 if sizes.placement.single else bricks
         return Tags(
-            wide.zeros(bricks, *lanes),
-            wide.zeros(bricks, streams, *lanes),
-            wide.zeros(held_rows, sizes.slots, *lanes),
+            int64_pair.zeros(bricks, *lanes),
+            int64_pair.zeros(bricks, streams, *lanes),
+            int64_pair.zeros(held_rows, sizes.slots, *lanes),
             jnp.zeros((sizes.slots, *lanes), jnp.uint32),
             jnp.zeros((held_rows, sizes.slots, *lanes), jnp.int32),
             jnp.zeros((bricks, *lanes), jnp.int32),
@@ -203,11 +203,13 @@ class FairQueue(AbstractQueue):
         start, order = _with_stream(came.start, came.stream), private.given
         if private.order.shape[0] == 1:
             # that of the only brick that it is at
-            start = wide.Wide(*(union(jnp.where(came.there, word, jnp.uint32(0))) for word in start))
+            start = int64_pair.Wide(*(union(jnp.where(came.there, word, jnp.uint32(0))) for word in start))
             order = jnp.sum(jnp.where(came.there, order, 0), axis=0, keepdims=True)
         return private._replace(
-            virtual=wide.pick(now, came.start, private.virtual),
-            start=wide.pick(moment.into[None], wide.Wide(start.high[:, None], start.low[:, None]), private.start),
+            virtual=int64_pair.pick(now, came.start, private.virtual),
+            start=int64_pair.pick(
+                moment.into[None], int64_pair.Wide(start.high[:, None], start.low[:, None]), private.start
+            ),
             queued=jnp.where(moment.into, waits, private.queued),
             order=jnp.where(moment.into[None], order[:, None], private.order),
             given=private.given + now,
@@ -240,7 +242,7 @@ class FairQueue(AbstractQueue):
         )
         given = _drives_of(queued, slot, brick) & goes
         after = private._replace(
-            virtual=wide.pick(at, tag, private.virtual),
+            virtual=int64_pair.pick(at, tag, private.virtual),
             queued=jnp.where(taken, private.queued & ~bit(brick), private.queued),
             order=jnp.where(mine, pick(private.given, brick)[None], private.order),
             given=private.given + at,
@@ -259,11 +261,13 @@ class FairQueue(AbstractQueue):
         price = Prices(*(pick(each, stream) for each in self._prices(stream)))
         delay = self._ticks(self.delay.ticks(elsewhere, cost, price.unit, price.cap))
         column = jnp.broadcast_to(stream, there.shape)[:, None]
-        before = wide.Wide(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in private.finish))
-        start = wide.later(private.virtual, wide.add(before, delay))
-        finish = wide.pick(there, wide.add(start, self._ticks(wide.product(cost, price.unit))), before)
+        before = int64_pair.Wide(*(jnp.take_along_axis(word, column, axis=1)[:, 0] for word in private.finish))
+        start = int64_pair.later(private.virtual, int64_pair.add(before, delay))
+        finish = int64_pair.pick(
+            there, int64_pair.add(start, self._ticks(int64_pair.product(cost, price.unit))), before
+        )
         finishes = (put(word, stream, new[:, None], axis=1) for word, new in zip(private.finish, finish, strict=True))
-        private = private._replace(finish=wide.Wide(*finishes), book=book, turn=turn)
+        private = private._replace(finish=int64_pair.Wide(*finishes), book=book, turn=turn)
         return private, Arrival(parts, stream, start)
 
     @property
@@ -271,10 +275,10 @@ class FairQueue(AbstractQueue):
         """Number of the lowest bits of a tag, which hold the stream: of equal tags the lower stream is first."""
         return max(1, (self.streams - 1).bit_length())
 
-    def _ticks(self, count: wide.Wide) -> wide.Wide:
+    def _ticks(self, count: int64_pair.Wide) -> int64_pair.Wide:
         """Return ticks in the format of tags."""
         high = (count.high << self._bits) | (count.low >> (32 - self._bits))
-        return wide.Wide(high, count.low << self._bits)
+        return int64_pair.Wide(high, count.low << self._bits)
 
     def _prices(self, like: Int[Array, "1 *lanes"]) -> Prices:
         return prices(self.weights, self.delay, like)
@@ -302,26 +306,26 @@ def _by_brick(
     return jnp.concatenate([jnp.sum(values[first:end], axis=0, keepdims=True) for first, end in edges])
 
 
-def _with_stream(tag: wide.Wide, stream: Int[Array, "1 *lanes"]) -> wide.Wide:
-    return wide.Wide(tag.high, tag.low | stream.astype(jnp.uint32))
+def _with_stream(tag: int64_pair.Wide, stream: Int[Array, "1 *lanes"]) -> int64_pair.Wide:
+    return int64_pair.Wide(tag.high, tag.low | stream.astype(jnp.uint32))
 
 
 def _least(
     private: Tags, brick: Int[Array, "1 *lanes"], bits: int
-) -> tuple[Int[Array, "1 *lanes"], wide.Wide, Bool[Array, "1 *lanes"]]:
+) -> tuple[Int[Array, "1 *lanes"], int64_pair.Wide, Bool[Array, "1 *lanes"]]:
     """The slot of what has the least tag at a brick, that tag without the stream in its lowest `bits`, and whether anything
     waits there."""
     waits = held(private.queued, brick)
-    tag = wide.Wide(*(_of_brick(word, brick) for word in private.start))
-    virtual = wide.Wide(*(pick(word, brick) for word in private.virtual))
+    tag = int64_pair.Wide(*(_of_brick(word, brick) for word in private.start))
+    virtual = int64_pair.Wide(*(pick(word, brick) for word in private.virtual))
     # no tag that waits is before virtual time
-    ahead = wide.subtract(tag, virtual)
+    ahead = int64_pair.subtract(tag, virtual)
     high = least(jnp.where(waits, ahead.high, NEVER))
     first = waits & (ahead.high == high)
     low = least(jnp.where(first, ahead.low, NEVER))
     slot, found = first_true(first & (ahead.low == low))
-    at = wide.add(virtual, wide.Wide(high, low))
-    return slot, wide.Wide(at.high, (at.low >> bits) << bits), found
+    at = int64_pair.add(virtual, int64_pair.Wide(high, low))
+    return slot, int64_pair.Wide(at.high, (at.low >> bits) << bits), found
 
 
 def _of_brick(values: Shaped[Array, "row slot *lanes"], brick: Int[Array, "1 *lanes"]) -> Shaped[Array, "slot *lanes"]:

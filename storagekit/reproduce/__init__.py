@@ -9,7 +9,7 @@ claims.load_exhibits        what a paper is held against
 
 from typing import TYPE_CHECKING
 
-from storagekit.lazily import loader
+from storagekit.core.lazy_loading import loader
 
 if TYPE_CHECKING:
     from storagekit.reproduce import claims as claims

@@ -1,6 +1,6 @@
 """`python -m storagekit.reproduce` is `storagekit`."""
 
-from storagekit.collecting import collect_rarely
+from storagekit.core.garbage import collect_rarely
 from storagekit.reproduce.processes import leave_at_once, stop_in_order
 
 

@@ -10,11 +10,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from storagekit import devices
+from storagekit.core import devices
+from storagekit.core.atomic_files import write_text
+from storagekit.core.resources import PACKAGE, data_path, real_traces
 from storagekit.reproduce.claims import papers
 from storagekit.reproduce.files import digest
-from storagekit.resources import PACKAGE, data_path, real_traces
-from storagekit.whole_files import write_text
 
 FINGERPRINT = "fingerprint.json"
 # folders of data/ that have a file for each paper; of the package papers/ has a folder for each

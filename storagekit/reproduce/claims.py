@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from storagekit.errors import InputError
-from storagekit.resources import data_path
+from storagekit.core.errors import InputError
+from storagekit.core.resources import data_path
 
 # in C where PyYAML has that: a list of exhibits is there in a tenth of the time
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -18,9 +18,9 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from storagekit.collecting import leave_to_the_system
-from storagekit.errors import InputError, SimulationError
-from storagekit.extras import require_extra
+from storagekit.core.errors import InputError, SimulationError
+from storagekit.core.garbage import leave_to_the_system
+from storagekit.core.optional_packages import require_extra
 from storagekit.reproduce import (
     cli_compare,
     cli_drive,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.reproduce import completing
 from storagekit.reproduce.cli_trace import File, Format, Json, array_of, chosen, dispatcher_of
 
@@ -115,7 +115,7 @@ def _bricks(arm, dispatch, schedule, write: str, drives: int, copies: int | None
 
 
 def _write(found: "Comparison", path: Path) -> None:
-    from storagekit.whole_files import replacing, write_text
+    from storagekit.core.atomic_files import replacing, write_text
 
     if path.suffix == ".nc":
         path.parent.mkdir(parents=True, exist_ok=True)

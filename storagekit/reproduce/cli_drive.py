@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.reproduce import completing
 
 if TYPE_CHECKING:
@@ -189,8 +189,8 @@ def fit(
     settling and overhead; then, where the start has them, the times of controller and bus, and what the buffer does. Each is
     printed with its standard error, or with why it could not be.
     """
+    from storagekit.core.atomic_files import write_text
     from storagekit.metrics.own_drive import fit_log, judged
-    from storagekit.whole_files import write_text
     from storagekit.workload.trace import read
 
     if out.suffix != ".json":

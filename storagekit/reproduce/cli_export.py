@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.reproduce import completing
 
 # those of `storagekit.lab.PAGES`, which help does not wait for

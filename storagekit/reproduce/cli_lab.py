@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from storagekit.errors import InputError
-from storagekit.extras import require_extra
+from storagekit.core.errors import InputError
+from storagekit.core.optional_packages import require_extra
 from storagekit.reproduce import completing
 
 FOLDER = Path("storagekit-lab")

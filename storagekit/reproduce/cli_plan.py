@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.reproduce import completing
 
 Check = Annotated[bool, typer.Option("--check", help="Simulate what is recommended, too.")]
@@ -157,10 +157,10 @@ def sessions(
 ) -> None:
     """How many sessions of --rate-mb the --agents guarantee, striped over as few of them as it takes (Swift's mediator)."""
     from storagekit.analytic.forkjoin import Disk, Host, Network
-    from storagekit.checks import require_positive, require_whole
+    from storagekit.core.checks import require_positive, require_whole
+    from storagekit.core.units import MINUTE
     from storagekit.drive import load_drive
     from storagekit.mediator import Cluster, Request, fill
-    from storagekit.units import MINUTE
 
     for option, value in (
         *(("--rate-mb", rate_mb), ("--minutes", minutes), ("--buffer-mb", buffer_mb)),

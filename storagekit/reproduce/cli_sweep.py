@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from storagekit.errors import InputError, SimulationError
+from storagekit.core.errors import InputError, SimulationError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -139,8 +139,8 @@ def _make_room(path: Path) -> None:
 
 
 def _write(data: "xr.Dataset", path: Path) -> None:
+    from storagekit.core.atomic_files import replacing
     from storagekit.metrics.provenance import storable
-    from storagekit.whole_files import replacing
 
     plain = data.assign_attrs({name: storable(value) for name, value in data.attrs.items()})
     named = {name: [_word(one) for one in data[name].values] for name in _axes(data) if data[name].dtype == object}

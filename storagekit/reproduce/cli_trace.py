@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.reproduce import completing
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
@@ -85,9 +85,9 @@ def replay(
     On an SR-Mirror (--layout) reads and first copies go to the nearest idle head, and the rest of a write follows when there
     is time; --replicas, --dispatch, --write, --latency, --cache-mb, --slow and --stop have no say there.
     """
+    from storagekit.core.kinds import COUNT
     from storagekit.drive import load_buffered, load_drive
     from storagekit.engine import System
-    from storagekit.kinds import COUNT
     from storagekit.metrics import replay as run
     from storagekit.placement import Replicas
     from storagekit.reproduce.catalogue import schedulers, writes
@@ -138,7 +138,7 @@ def service_of(drive, size: float, speeds: list[float]) -> tuple[float, ...]:
 
 def _memory(cache_mb: float, bricks: int, dispatch: str):
     from storagekit.cache import BrickLRU
-    from storagekit.units import MB
+    from storagekit.core.units import MB
 
     return BrickLRU.sized(cache_mb * MB, bricks=max(bricks, 1), central=int(dispatch == "central"))
 

@@ -14,7 +14,7 @@ def _beginning(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]
 
 
 def _drives() -> Iterable[str]:
-    from storagekit.resources import drive_files
+    from storagekit.core.resources import drive_files
 
     return sorted(drive_files())
 
@@ -26,7 +26,7 @@ def _papers() -> Iterable[str]:
 
 
 def _pages() -> Iterable[str]:
-    from storagekit.resources import notebooks_path, reproductions_path
+    from storagekit.core.resources import notebooks_path, reproductions_path
 
     return [path.stem for home in (notebooks_path(), reproductions_path()) for path in sorted(home.glob("*.ipynb"))]
 

@@ -5,7 +5,7 @@ import ast
 from collections.abc import Iterator
 from functools import cache
 
-from storagekit.resources import PACKAGE
+from storagekit.core.resources import PACKAGE
 
 _MEMBERS = ast.ClassDef | ast.FunctionDef
 

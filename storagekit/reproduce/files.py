@@ -6,7 +6,7 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from storagekit.whole_files import replacing, write_text
+from storagekit.core.atomic_files import replacing, write_text
 
 if TYPE_CHECKING:
     import altair as alt

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.reproduce.printing import say
 
 if os.name == "nt":

@@ -20,8 +20,8 @@ from typing import Any
 
 from xarray import Dataset, load_dataset
 
-from storagekit import devices
-from storagekit.whole_files import replacing
+from storagekit.core import devices
+from storagekit.core.atomic_files import replacing
 
 VARIABLE = "STORAGEKIT_KEPT"
 # seconds that a call must take to be kept

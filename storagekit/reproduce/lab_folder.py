@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from storagekit.errors import InputError
-from storagekit.resources import notebooks_path, reproductions_path
-from storagekit.whole_files import write_text
+from storagekit.core.atomic_files import write_text
+from storagekit.core.errors import InputError
+from storagekit.core.resources import notebooks_path, reproductions_path
 
 # what was copied here, so that a page which its user has changed can be told from one that the package has
 RECORD = ".storagekit-lab.json"

@@ -20,9 +20,9 @@ from papermill.exceptions import PapermillExecutionError
 from traitlets import Dict
 from traitlets.config import Config
 
-from storagekit.errors import harmless
+from storagekit.core.atomic_files import write_text
+from storagekit.core.errors import harmless
 from storagekit.reproduce.files import picture_size
-from storagekit.whole_files import write_text
 
 _SVG = "image/svg+xml"
 

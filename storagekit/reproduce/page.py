@@ -17,8 +17,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from storagekit.compiling import announce_compilations
-from storagekit.errors import InputError
+from storagekit.core.atomic_files import replacing, write_text
+from storagekit.core.compilation import announce_compilations
+from storagekit.core.errors import InputError
 from storagekit.reproduce import provenance
 from storagekit.reproduce.claims import load_claims, load_exhibits, numbers
 from storagekit.reproduce.files import as_svg
@@ -27,7 +28,6 @@ from storagekit.reproduce.scorecard import Measurement, Row, score
 from storagekit.reproduce.summaries import is_of, placed
 from storagekit.reproduce.summaries import summary as summarized
 from storagekit.reproduce.tables import folded
-from storagekit.whole_files import replacing, write_text
 
 if TYPE_CHECKING:
     import pandas as pd

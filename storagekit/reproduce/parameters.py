@@ -9,7 +9,7 @@ from typing import Any
 
 import nbformat
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 
 
 def read_notebook(path: Path) -> Any:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import Any, TextIO
 
-from storagekit.errors import harmless
+from storagekit.core.errors import harmless
 
 _LAYOUT = "\n\t"
 

@@ -13,8 +13,8 @@ from importlib.metadata import version
 from typing import Any
 from xml.sax.saxutils import escape
 
-from storagekit.errors import harmless
-from storagekit.resources import PACKAGE
+from storagekit.core.errors import harmless
+from storagekit.core.resources import PACKAGE
 
 KEYS = ("paper", "exhibit", "drive", "scenario", "seeds", "requests", "profile", "basis", "version", "commit")
 """What each file says; `commit` where the package lies in a checkout."""

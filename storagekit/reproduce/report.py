@@ -8,11 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from storagekit.errors import InputError
+from storagekit.core.atomic_files import write_text
+from storagekit.core.errors import InputError
 from storagekit.reproduce.claims import RESTS
 from storagekit.reproduce.digits import beside, fixed, printed
 from storagekit.reproduce.scorecard import COLUMNS, Row, Share, count, shares
-from storagekit.whole_files import write_text
 
 SCORECARD = "scorecard.csv"
 # of the numbers in scorecard.csv

@@ -14,8 +14,9 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from storagekit import devices
-from storagekit.errors import InputError
+from storagekit.core import devices
+from storagekit.core.errors import InputError
+from storagekit.core.resources import real_traces, reproductions_path, trace_names
 from storagekit.reproduce import cache, claims, folders, keeping, parameters
 from storagekit.reproduce.book import Book, BookError, boards
 from storagekit.reproduce.page import MEASUREMENTS, PROFILES, score_paper
@@ -24,7 +25,6 @@ from storagekit.reproduce.progress import Progress, exhibits, has_headline, is_h
 from storagekit.reproduce.report import SCORECARD, write_scorecard
 from storagekit.reproduce.scorecard import Row, score
 from storagekit.reproduce.turns import Stopped, Turns
-from storagekit.resources import real_traces, reproductions_path, trace_names
 
 # ranks of turns: until a paper's headline is shown, after that, and the lab's boards
 _FIRST, _FURTHER, _LAST = 0, 1, (2, 0)

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.resources import trace_names
 from storagekit.metrics.measurement import Measurement
 from storagekit.reproduce.claims import RESTS, Claim
-from storagekit.resources import trace_names
 
 MATCH, NEAR = 0.05, 0.15
 """Largest relative error of a match and of a near miss."""

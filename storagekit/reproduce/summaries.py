@@ -5,10 +5,10 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from storagekit.core.units import GB, HOUR, KB, MB, MS, US
 from storagekit.metrics.measurement import Measurement
 from storagekit.reproduce.claims import Claim
 from storagekit.reproduce.digits import printed
-from storagekit.units import GB, HOUR, KB, MB, MS, US
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from storagekit.axes import title
+from storagekit.core.axes import title
+from storagekit.core.units import HOUR, KB, MS, US
 from storagekit.metrics.measurement import Measurement
 from storagekit.reproduce.claims import Claim
 from storagekit.reproduce.digits import beside, fixed, printed, significant, spread, sure
 from storagekit.reproduce.summaries import axes, expected, is_of
-from storagekit.units import HOUR, KB, MS, US
 
 if TYPE_CHECKING:
     import pandas as pd

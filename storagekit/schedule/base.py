@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
+from storagekit.component.events import Member
 from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Target
-from storagekit.moments import Member
 from storagekit.placement import AbstractPlacement, Reach, nearest_replica
 
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from storagekit.moments import OneOf
+from storagekit.component.events import OneOf
 from storagekit.schedule.base import AbstractSchedule, Choice
 
 

@@ -7,9 +7,9 @@ Whatever is chosen is served at its nearest rotational replica: on a layout that
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from storagekit.component.events import Sizes, Taken
+from storagekit.core.batching import INSTANT, real
 from storagekit.drive import AbstractLayout
-from storagekit.lanes import INSTANT, real
-from storagekit.moments import Sizes, Taken
 from storagekit.schedule.base import AbstractSchedule, Choice
 
 

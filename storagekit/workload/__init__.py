@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from storagekit.lazily import loader
+from storagekit.core.lazy_loading import loader
 from storagekit.workload.arrivals import AbstractArrivals as AbstractArrivals
 from storagekit.workload.arrivals import AbstractClients as AbstractClients
 from storagekit.workload.arrivals import ClosedLoop as ClosedLoop

@@ -14,11 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import of_kind, require_each_positive, traced
-from storagekit.errors import InputError
-from storagekit.kinds import Kind, a, flag
-from storagekit.lanes import INSTANT, WORD, named, whole
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import INSTANT, WORD, named, whole
+from storagekit.core.checks import of_kind, require_each_positive, traced
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import Kind, a, flag
 from storagekit.workload.randomness import fraction, words
 from storagekit.workload.requests import RandomRequests, Requests
 

@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import of_kind, require_each_positive, traced
-from storagekit.errors import InputError
-from storagekit.lanes import INSTANT, named, whole
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import INSTANT, named, whole
+from storagekit.core.checks import of_kind, require_each_positive, traced
+from storagekit.core.errors import InputError
 from storagekit.workload.arrivals import REQUESTS, AbstractRandomArrivals, PoissonArrivals
 from storagekit.workload.requests import RandomRequests
 

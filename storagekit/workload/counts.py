@@ -14,10 +14,10 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_each_positive, traced, written
-from storagekit.errors import InputError
-from storagekit.lanes import each_named, named, whole
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import each_named, named, whole
+from storagekit.core.checks import require, require_each_positive, traced, written
+from storagekit.core.errors import InputError
 
 # whole numbers beyond it are not all real ones of 32 bits
 MOST_THREADS = 2**24

@@ -10,8 +10,8 @@ import numpy as np
 from jax.extend.random import threefry_2x32
 from jaxtyping import Array, Float, Int, Integer, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.wide import product
+from storagekit.core.arrays import AnyArray
+from storagekit.core.int64_pair import product
 
 # of Threefry-2x32: a word of its keys, and how far each of four rounds turns one, in turns
 PARITY = np.uint32(0x1BD11BDA)

@@ -6,11 +6,11 @@ import numpy as np
 from jaxtyping import Array
 from numpy.typing import DTypeLike
 
-from storagekit import units
-from storagekit.arrays import AnyArray
-from storagekit.errors import InputError
-from storagekit.kinds import SECTORS, takes
-from storagekit.lanes import addresses, real
+from storagekit.core import units
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import addresses, real
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import SECTORS, takes
 from storagekit.workload.arrivals import RecordedArrivals
 from storagekit.workload.randomness import scramble
 from storagekit.workload.requests import Requests

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import of_kind, traced
-from storagekit.errors import InputError
-from storagekit.kinds import Kind
-from storagekit.lanes import MOST_WHOLE, named
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import MOST_WHOLE, named
+from storagekit.core.checks import of_kind, traced
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import Kind
 from storagekit.workload.randomness import anywhere, fraction, scramble, words
 from storagekit.workload.sizes import AbstractSize
 

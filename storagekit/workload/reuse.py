@@ -8,8 +8,8 @@ with `storagekit.cache` but the question, so that each is a witness for the othe
 
 import numpy as np
 
-from storagekit import units
-from storagekit.errors import InputError
+from storagekit.core import units
+from storagekit.core.errors import InputError
 from storagekit.workload.trace import RequestTrace
 
 BLOCK = 16 * units.SECTOR

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from storagekit import units
-from storagekit.arrays import AnyArray, namespace
-from storagekit.checks import require, require_each_positive, traced, written
-from storagekit.errors import InputError
-from storagekit.lanes import each_named, named
+from storagekit.core import units
+from storagekit.core.arrays import AnyArray, namespace
+from storagekit.core.batching import each_named, named
+from storagekit.core.checks import require, require_each_positive, traced, written
+from storagekit.core.errors import InputError
 
 # of exponential sizes, so that the largest that is drawn has a number of sectors of 32 bits
 MOST_MEAN = 2**35

@@ -16,11 +16,11 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, require_kind, require_seconds, traced
-from storagekit.errors import InputError
-from storagekit.kinds import ADDRESS, NUMBER, SECTORS, several
-from storagekit.lanes import INSTANT, first_min, named, pick, rows
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import INSTANT, first_min, named, pick, rows
+from storagekit.core.checks import require, require_kind, require_seconds, traced
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import ADDRESS, NUMBER, SECTORS, several
 from storagekit.workload.arrivals import REQUESTS, AbstractClients, Window
 from storagekit.workload.counts import AbstractCount, Steady
 from storagekit.workload.randomness import fraction, scramble, word_at

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Num, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require, traced
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, SECTORS, several
-from storagekit.lanes import addresses, each_named
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import addresses, each_named
+from storagekit.core.checks import require, traced
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, SECTORS, several
 from storagekit.workload.randomness import below, fraction, scramble
 from storagekit.workload.requests import RandomRequests, Requests
 

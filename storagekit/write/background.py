@@ -20,25 +20,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import traced
+from storagekit.component.events import Ended, Entered, Rule, Sizes, Taken
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import bit, held, least, mask_of, named, pick, rows, some, union, where_tree, whole
+from storagekit.core.checks import traced
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT
 from storagekit.drive import AbstractMechanics
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT
-from storagekit.lanes import (
-    bit,
-    held,
-    least,
-    mask_of,
-    named,
-    pick,
-    rows,
-    some,
-    union,
-    where_tree,
-    whole,
-)
-from storagekit.moments import Ended, Entered, Rule, Sizes, Taken
 from storagekit.placement import AbstractPlacement, of_part
 from storagekit.workload import Requests
 from storagekit.write.backlog import COVERED, FIRST, Backlog, Clock, backlog, numbers

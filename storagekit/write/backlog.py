@@ -7,9 +7,9 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
-from storagekit.arrays import AnyArray
-from storagekit.lanes import INSTANT, MOST_WHOLE, cheapest, count, first_min, pick
-from storagekit.moments import Sizes, Taken
+from storagekit.component.events import Sizes, Taken
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import INSTANT, MOST_WHOLE, cheapest, count, first_min, pick
 from storagekit.placement import AbstractPlacement, of_part
 from storagekit.write.base import Later, Price
 from storagekit.write.table import Table, empty

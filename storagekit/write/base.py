@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arrays import AnyArray
+from storagekit.component.events import Member, Rule
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import held
 from storagekit.drive import AbstractMechanics
-from storagekit.lanes import held
-from storagekit.moments import Member, Rule
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from storagekit.errors import InputError
-from storagekit.moments import OneOf
+from storagekit.component.events import OneOf
+from storagekit.core.errors import InputError
 from storagekit.write.base import AbstractWrite
 
 

@@ -12,12 +12,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit import units
-from storagekit.arrays import AnyArray
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, SPACE
-from storagekit.lanes import bit, by_row, held, named, pick, rows, union
-from storagekit.moments import Ended, Entered, Rule, Sizes, Taken
+from storagekit.component.events import Ended, Entered, Rule, Sizes, Taken
+from storagekit.core import units
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import bit, by_row, held, named, pick, rows, union
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, SPACE
 from storagekit.placement import AbstractPlacement
 from storagekit.write.backlog import FIRST, Backlog, Clock, backlog, numbers
 from storagekit.write.base import AbstractWrite, Later, Price

@@ -3,8 +3,8 @@
 import jax
 import jax.numpy as jnp
 
-from storagekit.lanes import bit
-from storagekit.moments import Rule
+from storagekit.component.events import Rule
+from storagekit.core.batching import bit
 from storagekit.write.base import AbstractWrite
 
 

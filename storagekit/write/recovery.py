@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int, UInt32
 
-from storagekit.kinds import ADDRESS, COUNT, a, takes
+from storagekit.core.kinds import ADDRESS, COUNT, a, takes
 from storagekit.placement import MOST_PARTS
 
 

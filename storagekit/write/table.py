@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, Shaped
 
-from storagekit.lanes import put, rows
+from storagekit.core.batching import put, rows
 
 # rows of a block
 BLOCK = 16

@@ -11,11 +11,11 @@ from itertools import count
 import numpy as np
 import pytest
 
+from storagekit.core.units import SECTOR
 from storagekit.drive import Arm, load_drive
 from storagekit.papers import ars
 from storagekit.papers.ars.cluster import DRIVES, SIZE, layout, services
 from storagekit.papers.effort import Effort
-from storagekit.units import SECTOR
 
 pytestmark = pytest.mark.optimized
 

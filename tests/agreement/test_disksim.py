@@ -7,14 +7,14 @@ import csv
 
 import pytest
 
+from storagekit.core.resources import data_path
+from storagekit.core.units import MS
 from storagekit.dispatch import Hashing
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
 from storagekit.metrics import replicate, sweep
 from storagekit.placement import Replicas
-from storagekit.resources import data_path
 from storagekit.schedule import FCFS, LOOK, SATF
-from storagekit.units import MS
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 
 pytestmark = pytest.mark.optimized

@@ -6,10 +6,10 @@ Figure 9 of dsfq: f with 30 threads on A, g with 30 on A and 15 on B, four disks
 import numpy as np
 import pytest
 
+from storagekit.core.units import SECTOR
 from storagekit.drive import load_drive
 from storagekit.metrics import windows
 from storagekit.papers.dsfq.bricks import DRIVE, READ_SHARE, SMALL, Asking, shared_bricks
-from storagekit.units import SECTOR
 
 pytestmark = pytest.mark.optimized
 

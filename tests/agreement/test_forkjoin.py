@@ -9,6 +9,7 @@ from storagekit.analytic import response_mg1
 from storagekit.analytic.forkjoin import Disk, Stream, completion_times
 from storagekit.analytic.forkjoin.random_requests import draw, work
 from storagekit.analytic.forkjoin.striping import Striping
+from storagekit.core.units import KB, MB, MS
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import Record, ResponseLog, Scenario, System, keys
@@ -16,7 +17,6 @@ from storagekit.metrics import run
 from storagekit.metrics.replaying import _by_request
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
-from storagekit.units import KB, MB, MS
 from storagekit.write import AllCopies
 
 pytestmark = pytest.mark.optimized

@@ -6,13 +6,13 @@ import pytest
 from storagekit.analytic.array.loaded import Sizes, loaded
 from storagekit.analytic.array.positioning import Linear
 from storagekit.analytic.array.shapes import Shape
+from storagekit.core.units import KB, MS
 from storagekit.dispatch import Everyone
 from storagekit.drive import ideal_drive
 from storagekit.engine import Scenario, System
 from storagekit.metrics import replicate
 from storagekit.placement import ParityGroups
 from storagekit.schedule import FCFS
-from storagekit.units import KB, MS
 from storagekit.workload import FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies
 

@@ -14,6 +14,7 @@ from scipy.sparse import lil_matrix
 from scipy.sparse.linalg import spsolve
 
 from storagekit.analytic.forkjoin import Stream, completion_times
+from storagekit.core.units import KB, MS
 from storagekit.dispatch import Everyone, Hedged, Redundant, ShortestQueue
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Record, ResponseLog, Scenario, System, keys
@@ -21,7 +22,6 @@ from storagekit.metrics import replicate, run
 from storagekit.metrics.replaying import _by_request
 from storagekit.placement import Coded, Replicas, Striped
 from storagekit.schedule import FCFS
-from storagekit.units import KB, MS
 from storagekit.workload import ExponentialSize, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies, FirstCopy
 

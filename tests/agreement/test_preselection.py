@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from storagekit.claims import Preselection
+from storagekit.core.batching import INSTANT
+from storagekit.core.units import MS
 from storagekit.dispatch import Everyone
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, ResponseLog, Scenario, System, execute, keys, stack
 from storagekit.engine.state import random_phases
-from storagekit.lanes import INSTANT
 from storagekit.placement import Coded
 from storagekit.schedule import FCFS
-from storagekit.units import MS
 from storagekit.workload import ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
 from storagekit.write import Claimed, FirstCopy
 

@@ -19,8 +19,8 @@ from storagekit.analytic.headtracking import (
     misses,
     prediction_error,
 )
+from storagekit.core.units import MS
 from storagekit.drive import ideal_drive, load_drive
-from storagekit.units import MS
 
 # 10,000 rpm; the drive of srarray's table 2 has about such tracks and seeks
 TRACKING = HeadTracking(6 * MS)

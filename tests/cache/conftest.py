@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from storagekit.cache import Sought
-from storagekit.moments import Sizes
+from storagekit.component.events import Sizes
 from storagekit.placement import Location, Replicas
 from storagekit.workload import Requests
 

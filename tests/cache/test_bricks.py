@@ -12,14 +12,14 @@ from helpers import assert_refused, shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit import units
 from storagekit.cache import BrickLRU, Sought, bricks
 from storagekit.cache.bricks import BLOCK_BITS, blocks_held
 from storagekit.cache.sets import EMPTY
+from storagekit.component.events import Entered, Sizes, Stopped, Taken
+from storagekit.core import units
+from storagekit.core.batching import rows
+from storagekit.core.errors import InputError
 from storagekit.drive import RateServer
-from storagekit.errors import InputError
-from storagekit.lanes import rows
-from storagekit.moments import Entered, Sizes, Stopped, Taken
 from storagekit.placement import Declustered, Location, Replicas
 from storagekit.workload import Requests, recorded, scramble
 from storagekit.workload.reuse import hit_rates

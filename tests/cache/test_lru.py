@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from storagekit.cache import LRU, AbstractCache, NoCache, RecordedLRU, sets_for
 from storagekit.cache.sets import Touch, one_by_one, side_by_side
-from storagekit.moments import Sizes
+from storagekit.component.events import Sizes
 from storagekit.workload import recorded
 from storagekit.workload.reuse import hit_rates, read_distances
 from storagekit.workload.trace import read, request_trace

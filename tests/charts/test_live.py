@@ -15,7 +15,7 @@ import pytest
 
 from storagekit.charts import Board, Choice, Said, Slider, Steps, Template, export, live, offline
 from storagekit.charts.live.board import taken_apart
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 
 
 def bars(number: int) -> alt.Chart:

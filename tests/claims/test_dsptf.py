@@ -7,7 +7,7 @@ from helpers import assert_refused
 
 from storagekit.claims import DSPTF, Claim, Lossy
 from storagekit.claims.dsptf import Claims
-from storagekit.moments import Sizes
+from storagekit.component.events import Sizes
 
 MS = 1e-3
 

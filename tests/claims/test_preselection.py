@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from storagekit.claims import Claim, Preselection, Verdict
 from storagekit.claims.preselection import Bids
+from storagekit.component.events import Sizes
+from storagekit.core.units import MS
 from storagekit.dispatch import Preselection as EveryonePreselects
 from storagekit.drive import Mixed, RateServer
 from storagekit.engine import Scenario, System
-from storagekit.moments import Sizes
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
-from storagekit.units import MS
 
 PARTS = 4
 

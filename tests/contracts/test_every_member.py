@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from own_scheme import RandomOfTwo
 
-from storagekit import units
 from storagekit.cache import BrickLRU
+from storagekit.core import units
+from storagekit.core.errors import InputError
 from storagekit.dispatch import (
     ARS,
     DSPTF,
@@ -34,7 +35,6 @@ from storagekit.dispatch import (
 from storagekit.dispatch import ByNumber as DispatchByNumber
 from storagekit.drive import ideal_drive
 from storagekit.engine import Condition, Record, Scenario, Spell, System, execute, keys, stack
-from storagekit.errors import InputError
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
 from storagekit.placement import Declustered, Replicas, SRMirror

@@ -23,8 +23,8 @@ from random_systems import (
     without_a_maker,
 )
 
+from storagekit.core.errors import InputError
 from storagekit.engine import stack
-from storagekit.errors import InputError
 from storagekit.workload import ClosedLoop
 
 # accepted structures that have, together, most members; `test_these_are_of_many_members` holds it

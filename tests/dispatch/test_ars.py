@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
+from storagekit.component.events import Answered, Ended, Entered, Sizes
 from storagekit.dispatch import ARS, Central, Randomized, View, WeightedHashing
 from storagekit.dispatch.unit_interval import FREE, HALF, inclusion, lengths
 from storagekit.drive import ideal_drive
 from storagekit.engine import Condition, Record, Scenario, Spell, System, execute, keys
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
-from storagekit.moments import Answered, Ended, Entered, Sizes
 from storagekit.placement import AbstractPlacement, Bricks, Coded, Grouping, Location, Node, Replicas, Segments, Volume
 from storagekit.placement.bricks import Inside
 from storagekit.schedule import FCFS

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
+from storagekit.component.events import Sizes
 from storagekit.dispatch import LARD, Hashing, View, WeightedHashing
-from storagekit.moments import Sizes
 from storagekit.placement import Grouping, Location, Replicas
 from storagekit.workload import Requests
 

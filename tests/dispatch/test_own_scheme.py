@@ -12,14 +12,14 @@ from helpers import recorded_requests
 from own_scheme import RandomOfTwo
 from scipy import stats
 
+from storagekit.component.events import Sizes
+from storagekit.core.batching import bit, rows
 from storagekit.dispatch import AsManyAsNeeded, ByNumber, Everyone, Hashing, ShortestQueue
 from storagekit.drive import RateServer
 from storagekit.engine import Record, Runner, Scenario, System, keys
 from storagekit.engine import run as engine_run
 from storagekit.engine.run import begin, chunk
-from storagekit.lanes import bit, rows
 from storagekit.metrics import sweep
-from storagekit.moments import Sizes
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests, Threads, below

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import Array
 
+from storagekit.core.units import MS
 from storagekit.drive import Drive, drive_names, load_drive, load_electronics
 from storagekit.drive.buffer import Request, Segments, serve
 from storagekit.drive.buffer.stretch import stretch
-from storagekit.units import MS
 
 NARROW = [name for name in drive_names() if load_drive(name).capacity < 2**31]
 

@@ -7,15 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, SECTOR
 from storagekit.dispatch import Hashing
 from storagekit.drive import Drive, load_drive
 from storagekit.drive.seek import mean_seek
 from storagekit.engine import Scenario, System
-from storagekit.errors import InputError
 from storagekit.metrics import simulate
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
-from storagekit.units import KB, SECTOR
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
 SHEET = {

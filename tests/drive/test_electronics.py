@@ -6,10 +6,10 @@ import json
 import pytest
 from helpers import assert_refused
 
+from storagekit.core.errors import InputError
+from storagekit.core.resources import data_path
 from storagekit.drive import drive_names, load_electronics
 from storagekit.drive.electronics import electronics
-from storagekit.errors import InputError
-from storagekit.resources import data_path
 
 # of drives put together from published figures, and from data sheets, nothing is known of these
 SHEETS = {"seagate_exos_x20", "toshiba_mg10_20tb", "toshiba_mk3001grrb", "wd_hc570"}

@@ -11,6 +11,9 @@ import pytest
 from helpers import assert_refused
 
 from storagekit.analytic import mean_rotation, mean_seek
+from storagekit.core.errors import InputError
+from storagekit.core.resources import data_path
+from storagekit.core.units import KB
 from storagekit.dispatch import Hashing
 from storagekit.drive import (
     Arm,
@@ -29,12 +32,9 @@ from storagekit.drive import (
 from storagekit.drive.electronics import electronics as given_electronics
 from storagekit.drive.seek import mean_seek as mean_over_cylinders
 from storagekit.engine import Scenario, System
-from storagekit.errors import InputError
 from storagekit.metrics import simulate
 from storagekit.placement import Replicas
-from storagekit.resources import data_path
 from storagekit.schedule import FCFS
-from storagekit.units import KB
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
 # sectors that the drive itself reports: field block_count of shared/drives, from DiskSim 4.0's diskspecs;

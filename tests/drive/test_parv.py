@@ -8,8 +8,8 @@ from helpers import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from storagekit.core.errors import InputError
 from storagekit.drive.parv import DEEPEST, Block, read_blocks
-from storagekit.errors import InputError
 
 NUMBER = re.compile(r"[+-]?[\d.]+([eE][+-]?\d+)?|-?0[xX][\da-fA-F]+")
 BETWEEN = (" ", "\n", "\t ", "\r\n", "  # a note {, = ]\n", " #\n")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from storagekit.core.errors import InputError
 from storagekit.drive import LinearSeek, SeekTable, fit_seek, load_drive
 from storagekit.drive.seek import seek_from_three, seek_table
-from storagekit.errors import InputError
 
 
 def test_a_table_is_linear_between_points_and_beyond_the_last():

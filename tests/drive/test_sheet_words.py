@@ -5,9 +5,9 @@ from helpers import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
+from storagekit.core.errors import InputError
 from storagekit.drive import Drive, load_drive
 from storagekit.drive.sheet_words import is_words, sheet_facts
-from storagekit.errors import InputError
 
 LINE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
 

@@ -9,8 +9,8 @@ from helpers import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from storagekit.core.errors import InputError
 from storagekit.drive import Arm, Mixed, RateServer, Slowed, ideal_drive, load_drive
-from storagekit.errors import InputError
 
 MEMBERS = (load_drive("atlas10k"), load_drive("cheetah4lp"), load_drive("hp_c2247a"))
 KINDS = (0, 2, 1, 2)

@@ -6,10 +6,10 @@ from helpers import assert_refused
 
 from storagekit.cache import LRU
 from storagekit.claims import Lossy
+from storagekit.core.errors import InputError
 from storagekit.dispatch import ARS, DSPTF, ByNumber, Hashing, Preselection, WeightedHashing, central
 from storagekit.drive import Drive, RateServer, ideal_drive
 from storagekit.engine import Condition, Scenario, Spell, System, stack
-from storagekit.errors import InputError
 from storagekit.metrics import Measure, replay, replicate, simulate, sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS

@@ -6,13 +6,13 @@ from agreement.buffered_drive import BufferedDrive
 from helpers import assert_refused, responses
 
 import storagekit as sk
+from storagekit.core.units import MS
 from storagekit.drive import drive_names, known_electronics, load_buffered, load_drive
 from storagekit.drive.buffer import Faster
 from storagekit.engine import Condition, Scenario, System
 from storagekit.engine.condition import Spell
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
-from storagekit.units import MS
 
 KNOWN = [name for name in drive_names() if known_electronics(name)]
 # of drives that read a request's tail first: longer ones are mostly on two tracks, which are not read so

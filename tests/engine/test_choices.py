@@ -2,6 +2,7 @@
 
 import pytest
 
+from storagekit.core.units import KB
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import Scenario, System
@@ -9,7 +10,6 @@ from storagekit.metrics import simulate
 from storagekit.papers.dsptf.brick_group import QUEUE
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
-from storagekit.units import KB
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.write import AllCopies, AtOnce
 

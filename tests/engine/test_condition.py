@@ -5,11 +5,11 @@ import pytest
 from helpers import assert_refused, responses
 
 from storagekit.cache import BrickLRU
+from storagekit.core.batching import MOST_WHOLE
 from storagekit.dispatch import DSPTF, Central, Hashing
 from storagekit.drive import Mixed, RateServer, ideal_drive
 from storagekit.engine import Condition, Record, ResponseLog, Runner, Scenario, Spell, System, keys, stopped
 from storagekit.engine.run import CHUNK
-from storagekit.lanes import MOST_WHOLE
 from storagekit.placement import Coded, Replicas
 from storagekit.schedule import FCFS, SATF
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit.cache import LRU, BrickLRU
+from storagekit.core.errors import InputError
+from storagekit.core.resources import data_path
+from storagekit.core.units import KB, MS, SECTOR
 from storagekit.dispatch import ARS, DSPTF, Hashing, NearestIdle
 from storagekit.drive import Drive, Mixed, load_drive
 from storagekit.engine import Scenario, System, system
 from storagekit.engine.run import addressed
-from storagekit.errors import InputError
 from storagekit.metrics import replay, simulate
 from storagekit.placement import RAID5, Coded, Declustered, ParityGroups, Replicas, SRMirror, Striped
-from storagekit.resources import data_path
 from storagekit.schedule import FCFS, SATF
-from storagekit.units import KB, MS, SECTOR
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests, Threads
 from storagekit.workload.randomness import anywhere, below
 from storagekit.workload.trace import read, request_trace

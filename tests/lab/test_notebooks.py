@@ -5,8 +5,8 @@ import time
 
 import pytest
 
+from storagekit.core.resources import data_path, notebooks_path
 from storagekit.reproduce.notebooks import run_notebook
-from storagekit.resources import data_path, notebooks_path
 
 # another value for each parameter that a page has
 PARAMETERS = {

@@ -9,12 +9,12 @@ import pytest
 from storagekit import lab
 from storagekit.charts import Board, Slider
 from storagekit.charts.live.exported import MOST
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB
 from storagekit.dispatch import Hashing, Randomized
-from storagekit.errors import InputError
 from storagekit.lab import array, bound, fair, protocol, sr_array
 from storagekit.lab.drives import KNOWN, drive_of
 from storagekit.plan import Stream, schemes, shares
-from storagekit.units import KB
 
 NEARLINE = next(iter(KNOWN))
 CLOSED = {"array": array, "sr_array": sr_array, "fair": fair, "bound": bound}

@@ -5,9 +5,9 @@ import pytest
 
 from storagekit.analytic.forkjoin import Disk
 from storagekit.analytic.queueing import response_mg1
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, MB, MS
 from storagekit.lab import sessions, striping
-from storagekit.units import KB, MB, MS
 
 DISK = Disk(8.5 * MS, 4.17 * MS, 200e6)
 

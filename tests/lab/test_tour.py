@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, MS
 from storagekit.drive import Arm, load_drive
-from storagekit.errors import InputError
 from storagekit.lab import tour
 from storagekit.lab.draw import tour as draw
 from storagekit.lab.drives import KNOWN, NEARLINE
 from storagekit.placement import SRMirror
-from storagekit.units import KB, MS
 from storagekit.workload import Requests
 
 ASKED = [(0.0, 0.0, 0.0), (0.2, 0.6, 0.3), (0.9, 0.05, 0.75), (0.5, 1.0, 0.99)]

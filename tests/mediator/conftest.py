@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
+from storagekit.core.units import MS
 from storagekit.mediator import Cluster, Economical, Ledger, Mediator, Refused, Request, StripeLayout
-from storagekit.units import MS
 
 
 def cluster_of(agents=4, disk=None, network=None, client=None):

@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from storagekit.analytic.forkjoin import Disk, Host, Network
-from storagekit.binding import Binding
+from storagekit.core.binding import Binding
+from storagekit.core.units import KB, MS
 from storagekit.mediator import (
     UNITS,
     Admitted,
@@ -24,7 +25,6 @@ from storagekit.mediator import (
     StripeLayout,
     Widest,
 )
-from storagekit.units import KB, MS
 
 SLOW, QUICK = Disk(16 * MS, 8.3 * MS, 2.5e6), Disk(8 * MS, 4 * MS, 6e6)
 FLASH = Disk(0.1 * MS, 0, 20e6, "flash")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from storagekit.analytic.forkjoin import Disk, Host, Network
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, MB, MS
 from storagekit.mediator import Admitted, Cluster, Ledger, Mediator, Request, StripeLayout, evenly, fill
-from storagekit.units import KB, MB, MS
 
 DISK = Disk(8 * MS, 4 * MS, 20e6)
 NETWORKS = [Network(1e15, switched=True), Network(6e6, switched=True), Network(125e6), Network(5e6, rings=2)]

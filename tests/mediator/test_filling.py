@@ -5,9 +5,9 @@ import math
 import pytest
 
 from storagekit.analytic.forkjoin import Disk, Host, Network
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, MB, MS
 from storagekit.mediator import Admitted, Cluster, Economical, Ledger, Mediator, Request, SmallUnits, fill, filling
-from storagekit.units import KB, MB, MS
 
 # without seek and rotation everything is certain: a megabyte takes 0.1 s
 CERTAIN = Disk(0.0, 0.0, MB / 0.1)

@@ -21,8 +21,9 @@ from hypothesis.stateful import (
 )
 
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
-from storagekit.binding import Binding
-from storagekit.errors import InputError
+from storagekit.core.binding import Binding
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, MS
 from storagekit.mediator import (
     Admitted,
     Cluster,
@@ -35,7 +36,6 @@ from storagekit.mediator import (
     Request,
     Widest,
 )
-from storagekit.units import KB, MS
 
 CLUSTER = Cluster(
     (

@@ -9,7 +9,8 @@ import pytest
 from helpers import assert_refused
 
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB
 from storagekit.mediator import (
     Cluster,
     Economical,
@@ -23,7 +24,6 @@ from storagekit.mediator import (
     rehearse,
     variable_load,
 )
-from storagekit.units import KB
 
 
 def erlang_b(load, places):

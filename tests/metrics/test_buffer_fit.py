@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from helpers import assert_refused, shared
 
+from storagekit.core.units import MS
 from storagekit.drive import load_drive, load_electronics
 from storagekit.drive.electronics import electronics, electronics_facts
 from storagekit.metrics.buffer_fit import fit_electronics
 from storagekit.metrics.demerit import demerit
 from storagekit.metrics.measured_drive import buffered_service
-from storagekit.units import MS
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
 pytestmark = pytest.mark.optimized

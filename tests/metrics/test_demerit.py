@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.metrics import demerit
 
 SAMPLES = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30)

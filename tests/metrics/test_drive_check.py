@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from storagekit.core.units import MS
 from storagekit.metrics.drive_check import demerit_by_class, distributions, modelled
-from storagekit.units import MS
 
 
 def stream(measured, service, read, **more) -> xr.Dataset:

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from storagekit.core.resources import data_path
+from storagekit.core.units import MS, SECTOR
 from storagekit.drive import drive_names, ideal_drive, load_drive
 from storagekit.metrics import figures, seek_curve, zone_map
-from storagekit.resources import data_path
-from storagekit.units import MS, SECTOR
 
 DRIVES = ("atlas10k", "st41601n", "cheetah15k3")
 

@@ -9,11 +9,11 @@ import pytest
 from helpers import assert_refused, shared
 from scipy import optimize
 
+from storagekit.core.units import MS, SECTOR
 from storagekit.drive import SeekFit, load_drive
 from storagekit.metrics.arm_fit import WaitLikelihood
 from storagekit.metrics.drive_fit import fit_drive
 from storagekit.metrics.measured_drive import Controller, measured_stream
-from storagekit.units import MS, SECTOR
 from storagekit.workload.trace import read, request_trace
 
 START = load_drive("atlas10k")

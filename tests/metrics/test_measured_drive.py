@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from helpers import shared
 
+from storagekit.core.errors import InputError
+from storagekit.core.resources import data_path
 from storagekit.drive import ideal_drive, load_drive
-from storagekit.errors import InputError
 from storagekit.metrics.demerit import demerit
 from storagekit.metrics.measured_drive import REACH, Controller, measured_stream, thinks
-from storagekit.resources import data_path
 from storagekit.workload.trace import read, request_trace
 
 SECTOR = 512

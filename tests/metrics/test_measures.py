@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
+from storagekit.core.errors import SimulationError
+from storagekit.core.resources import data_path
+from storagekit.core.units import MS, SECTOR
 from storagekit.dispatch import Hashing, central
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import (
@@ -25,14 +28,11 @@ from storagekit.engine import (
     stack,
 )
 from storagekit.engine.run import CHUNK
-from storagekit.errors import SimulationError
 from storagekit.metrics import STANDARD, Measure, history, replay, simulate, sweep
 from storagekit.metrics.measures import sums_of
 from storagekit.metrics.standard import ELAPSED, READS, SERVED
 from storagekit.placement import Replicas
-from storagekit.resources import data_path
 from storagekit.schedule import SATF
-from storagekit.units import MS, SECTOR
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.workload.trace import read as read_trace
 from storagekit.write import AllCopies

@@ -8,10 +8,10 @@ import xarray as xr
 from helpers import assert_refused
 from scipy import stats
 
+from storagekit.core.errors import InputError
 from storagekit.dispatch import Hashing, central
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Scenario, System, Tally
-from storagekit.errors import InputError
 from storagekit.metrics import STANDARD, history, interval, ratio, replicate, simulate, sweep, with_interval
 from storagekit.metrics.measures import counted, measured, sums_of
 from storagekit.placement import Replicas

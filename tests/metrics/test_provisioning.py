@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from storagekit.core.errors import InputError
 from storagekit.dispatch import DSPTF, Hashing
 from storagekit.drive import RateServer, load_drive
 from storagekit.engine import Record, Runner, Scenario, System, keys
-from storagekit.errors import InputError
 from storagekit.metrics import replicate, simulate, sweep
 from storagekit.metrics.extent import extent
 from storagekit.metrics.pieces import Asked, finished, grouped

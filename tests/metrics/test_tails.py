@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from storagekit.core.resources import data_path
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer, load_drive
 from storagekit.engine import NOBODY, Record, ResponseLog, Scenario, System, execute, stack
 from storagekit.metrics import replay, replicate, simulate, sweep
 from storagekit.metrics.measures import QUANTILES
 from storagekit.placement import Replicas
-from storagekit.resources import data_path
 from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, PoissonArrivals, RandomRequests, recorded
 from storagekit.workload.trace import read

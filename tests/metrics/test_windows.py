@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
+from storagekit.core.units import SECTOR
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import AbstractLog, Record, Runner, Scenario, System, stack
@@ -11,7 +12,6 @@ from storagekit.metrics import by_stream, joint_backlog, logs, replicate, simula
 from storagekit.placement import Replicas, Volumes
 from storagekit.queue import FairQueue
 from storagekit.schedule import FCFS
-from storagekit.units import SECTOR
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, Group, OnOff, RandomRequests, Steps, Threads
 
 SIZE = 90

@@ -14,10 +14,10 @@ import pytest
 import xarray as xr
 from helpers import assert_refused, assert_same_bytes
 
+from storagekit.core.errors import InputError, SimulationError
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import ANSWERED, Scenario, Sum, System, answered
-from storagekit.errors import InputError, SimulationError
 from storagekit.metrics import Measure, local_workers, sweep, workers
 from storagekit.metrics import pieces as piecewise
 from storagekit.placement import Replicas

@@ -32,8 +32,8 @@ import psutil
 from nonsense.faces import faces, methods
 from nonsense.values import impossible
 
+from storagekit.core.errors import InputError
 from storagekit.engine import batch
-from storagekit.errors import InputError
 
 # what one call may take, seconds of the processor and bytes
 MOST_SECONDS = 5

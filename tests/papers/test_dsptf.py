@@ -7,6 +7,7 @@ from helpers import assert_refused
 from helpers import rows as drawn_rows
 from own_scheme import RandomOfTwo
 
+from storagekit.core.units import KB, MS
 from storagekit.dispatch import DSPTF, ByNumber
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
@@ -32,7 +33,6 @@ from storagekit.placement import Declustered
 from storagekit.reproduce.claims import load_claims
 from storagekit.reproduce.scorecard import score
 from storagekit.schedule import SATF
-from storagekit.units import KB, MS
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.workload.reuse import hit_rates
 from storagekit.write import ReceivingBrick

@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 from helpers import shared
 
+from storagekit.core.units import KB, MB, SECTOR
 from storagekit.drive import load_drive
 from storagekit.papers import dsptf
 from storagekit.papers.dsptf import samples
@@ -22,7 +23,6 @@ from storagekit.papers.dsptf.luns import (
 from storagekit.papers.dsptf.replays import TraceEffort, through
 from storagekit.papers.dsptf.samples import KIN, bunched, lun_shares, sampled
 from storagekit.placement import Declustered
-from storagekit.units import KB, MB, SECTOR
 from storagekit.workload.reuse import hit_rates
 from storagekit.workload.trace import read
 

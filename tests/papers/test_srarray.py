@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, MB, MS
 from storagekit.papers import srarray
 from storagekit.papers.srarray.delayed import delayed_findings
 from storagekit.papers.srarray.disk import FORMULAS_DRIVE, effort, formula_drive, paper_drive
@@ -26,7 +27,6 @@ from storagekit.papers.srarray.real_traces import busiest, traces_findings
 from storagekit.papers.srarray.replays import aspects, by_aspect, by_scheme, rule
 from storagekit.plan import Layout
 from storagekit.reproduce.claims import load_claims
-from storagekit.units import KB, MB, MS
 from storagekit.workload.trace import request_trace
 
 pytestmark = pytest.mark.optimized

@@ -8,7 +8,8 @@ import pytest
 import xarray as xr
 
 from storagekit.analytic.forkjoin import Host, Network, Striping
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, MB
 from storagekit.papers.swift import figures, studies
 from storagekit.papers.swift.gigabit_system import (
     DISKS,
@@ -28,7 +29,6 @@ from storagekit.papers.swift.gigabit_system import (
 )
 from storagekit.reproduce.claims import load_claims
 from storagekit.reproduce.scorecard import score
-from storagekit.units import KB, MB
 
 pytestmark = pytest.mark.optimized
 

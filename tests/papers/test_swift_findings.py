@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from storagekit.core.units import KB, MB
 from storagekit.papers.swift import figures
 from storagekit.papers.swift.gigabit_system import LARGE_UNIT
-from storagekit.units import KB, MB
 
 
 def over_disks(disks: list[int], rates: list[float]) -> xr.DataArray:

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from storagekit.analytic.queueing import closed_network
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.papers.swift import ethernet, predictions, sensitivity
 from storagekit.papers.swift.ethernet import CAPACITY, Prototype, calibrate, read_completions, write_rate
 from storagekit.papers.swift.measured import (

@@ -9,12 +9,12 @@ from helpers import asking, assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from storagekit.core.units import SECTOR
 from storagekit.dispatch import Hashing
 from storagekit.drive import ideal_drive, load_drive
 from storagekit.engine import Scenario, System
 from storagekit.placement import Bricks, Declustered, Location, Replicas
 from storagekit.schedule import SATF
-from storagekit.units import SECTOR
 from storagekit.workload import (
     ClosedLoop,
     ExponentialSize,

@@ -14,15 +14,15 @@ from helpers import asking, assert_refused, responses
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from storagekit.core.errors import InputError
+from storagekit.core.units import MB, SECTOR
 from storagekit.dispatch import Everyone
 from storagekit.drive import Mixed, ideal_drive, load_drive
 from storagekit.engine import Record, Scenario, System, execute, stack
-from storagekit.errors import InputError
 from storagekit.metrics import STANDARD, simulate
 from storagekit.metrics.measures import sums_of
 from storagekit.placement import RAID5, Node, Segments, Volume, cut, laid_out
 from storagekit.schedule import FCFS, SATF
-from storagekit.units import MB, SECTOR
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests, Requests
 from storagekit.workload.trace import request_trace
 

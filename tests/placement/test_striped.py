@@ -6,12 +6,12 @@ from helpers import asking, assert_refused, responses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from storagekit.core.units import MS
 from storagekit.dispatch import DSPTF, Everyone, Hashing, Hedged
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Condition, Scenario, System, stopped
 from storagekit.placement import RAID5, Coded, Striped
 from storagekit.schedule import FCFS
-from storagekit.units import MS
 from storagekit.write import Background, ReceivingBrick
 
 # a track of as many sectors as the drive has, so that an angle is an address

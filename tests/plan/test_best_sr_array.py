@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from storagekit.analytic.array import equations
 from storagekit.analytic.array.nearest_of_several import least_linear, least_sampled, most_linear
 from storagekit.analytic.array.positioning import spindle
+from storagekit.core.errors import InputError
+from storagekit.core.units import MS
 from storagekit.drive import ideal_drive, load_drive
-from storagekit.errors import InputError
 from storagekit.plan import RLOOK, RSATF, DriveFigures, Latency, Layout, Throughput, rank_many
 from storagekit.plan.sr_array import _order, best_sr_array
-from storagekit.units import MS
 
 S, R, T = 10 * MS, 6 * MS, 2 * MS
 PLAIN = DriveFigures(S, R, T)

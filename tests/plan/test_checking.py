@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from helpers import assert_refused
 
+from storagekit.core.units import MS
 from storagekit.plan import RSATF, DriveFigures, ResponseGoal, Throughput, ThroughputGoal
 from storagekit.plan.sizing import size_array
 from storagekit.plan.sr_array import best_sr_array
-from storagekit.units import MS
 
 pytestmark = pytest.mark.optimized
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit.analytic.array.aspect import Layout
+from storagekit.core.units import KB, MS
 from storagekit.dispatch import Hashing
 from storagekit.drive import load_drive
 from storagekit.plan import (
@@ -34,7 +35,6 @@ from storagekit.plan import (
 from storagekit.plan.keeping import ARRAYS
 from storagekit.plan.keeping.checked import Checked, SchemeCheck
 from storagekit.plan.keeping.trials import random_needs, ranking_against_simulation
-from storagekit.units import KB, MS
 
 pytestmark = pytest.mark.optimized
 

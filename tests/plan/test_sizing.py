@@ -12,14 +12,14 @@ from storagekit.analytic import response_mg1
 from storagekit.analytic.array.aspect import layouts
 from storagekit.analytic.array.costs import Load
 from storagekit.analytic.array.positioning import spindle
+from storagekit.core.errors import InputError
+from storagekit.core.units import MS
 from storagekit.drive import load_drive
-from storagekit.errors import InputError
 from storagekit.plan import DriveFigures, ResponseGoal, ThroughputGoal, price_ratio
 from storagekit.plan.goal import loaded_response
 from storagekit.plan.memory_or_disks import memory_or_disks
 from storagekit.plan.sizing import size_array
 from storagekit.plan.sr_array import best_sr_array
-from storagekit.units import MS
 
 S, R, T = 10 * MS, 6 * MS, 2 * MS
 PLAIN = DriveFigures(S, R, T)

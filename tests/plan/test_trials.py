@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from storagekit.core.errors import InputError
 from storagekit.drive import load_drive
-from storagekit.errors import InputError
 from storagekit.plan import plan_against_simulation, random_questions
 
 pytestmark = pytest.mark.optimized

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
+from storagekit.core.units import MS
 from storagekit.dispatch import DSPTF, Everyone, Hashing, Hedged, Redundant, ShortestQueue
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Condition, Record, ResponseLog, Scenario, Spell, System, execute, keys, stopped
@@ -12,7 +13,6 @@ from storagekit.metrics.measures import sums_of
 from storagekit.placement import Bricks, Replicas
 from storagekit.queue import Depth
 from storagekit.schedule import FCFS, SATF
-from storagekit.units import MS
 from storagekit.workload import ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
 from storagekit.write import Background
 

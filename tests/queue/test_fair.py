@@ -12,11 +12,11 @@ from helpers import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from storagekit.core.batching import held
 from storagekit.dispatch import ARS, DSPTF, Everyone, Hashing, Hedged
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import AbstractLog, AccessLog, Condition, Record, Scenario, System, execute, keys, stack, stopped
 from storagekit.engine.run import Runner
-from storagekit.lanes import held
 from storagekit.placement import Bricks, Node, Replicas, Segments, SplitVolumes, Striped, Volume, Volumes
 from storagekit.queue import (
     AtRandom,

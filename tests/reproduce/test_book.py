@@ -10,6 +10,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from storagekit.core.atomic_files import write_text
 from storagekit.reproduce import cache
 from storagekit.reproduce.book import Book, BookError, site
 from storagekit.reproduce.book.chapter import chapter, places
@@ -17,10 +18,9 @@ from storagekit.reproduce.book.docstrings import literal
 from storagekit.reproduce.claims import load_claims, papers
 from storagekit.reproduce.report import html_table, write_scorecard
 from storagekit.reproduce.scorecard import Measurement, score
-from storagekit.whole_files import write_text
 
 # a short room, so that Sphinx need not start JAX
-ROOMS = ("storagekit.units",)
+ROOMS = ("storagekit.core.units",)
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"></svg>'
 ROWS = tuple(
     score(load_claims("dsptf"), [Measurement("dsptf.table1.gain", 1.41), Measurement("dsptf.protocol.once", True)])
@@ -118,7 +118,7 @@ def test_every_link_leads_somewhere(pages, book):
         "docs/howto/index.html",
         "docs/model/index.html",
         "docs/reference/index.html",
-        "api/storagekit.units.html",
+        "api/storagekit.core.units.html",
     }
     inside = [
         (page, link) for page, its in pages.items() for link in its.leads + its.loads if not urlsplit(link).scheme

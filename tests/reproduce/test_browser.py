@@ -27,7 +27,7 @@ page.show("fig5", data, chart)
 
 def bind_a_room(book):
     """The book with a reference that starts no JAX."""
-    return runner.bind(replace(book, rooms=("storagekit.units",)))
+    return runner.bind(replace(book, rooms=("storagekit.core.units",)))
 
 
 @pytest.fixture

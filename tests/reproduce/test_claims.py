@@ -4,9 +4,9 @@ import pytest
 import yaml
 from helpers import assert_refused
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.resources import data_path
 from storagekit.reproduce.claims import KINDS, load_claims, load_exhibits, papers, read_exhibits
-from storagekit.resources import data_path
 
 
 def by_id(paper: str):

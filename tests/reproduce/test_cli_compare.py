@@ -5,9 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.resources import data_path
 from storagekit.reproduce.cli import app
-from storagekit.resources import data_path
 
 SAMPLE = str(data_path("samples", "small.spc"))
 

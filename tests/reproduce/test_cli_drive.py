@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from helpers import shared
 
+from storagekit.core.resources import data_path
 from storagekit.drive import drive_facts, drive_names, load_drive
-from storagekit.resources import data_path
 
 # requests of a hundred sectors far apart on the Atlas 10K: operation, category, block, blocks, us, us
 STREAM = "".join(

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from browsing import running_lab
 
-from storagekit import lab, resources
+from storagekit import lab
+from storagekit.core import resources
 from storagekit.reproduce import lab_folder
 from storagekit.reproduce.kernels import ThisInterpreter
 
@@ -117,9 +118,8 @@ def test_bad_input_is_one_line_with_status_2(storagekit, shipped, started, tmp_p
 
 
 def test_without_jupyterlab_it_says_what_to_install(storagekit, tmp_path, monkeypatch):
-    from storagekit import extras
 
-    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "jupyterlab" else object())
+    monkeypatch.setattr(optional_packages, "find_spec", lambda name: None if name == "jupyterlab" else object())
     monkeypatch.chdir(tmp_path)
     status, _, error = storagekit("lab")
     assert status == 2 and 'pip install "storagekit[lab]"' in error and error.count("\n") == 1
@@ -127,9 +127,8 @@ def test_without_jupyterlab_it_says_what_to_install(storagekit, tmp_path, monkey
 
 
 def test_reproduce_without_its_extra_says_what_to_install(storagekit, monkeypatch):
-    from storagekit import extras
 
-    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "papermill" else object())
+    monkeypatch.setattr(optional_packages, "find_spec", lambda name: None if name == "papermill" else object())
     status, _, error = storagekit("reproduce", "swift")
     assert status == 2 and error.count("\n") == 1
     assert 'papermill is not installed; `pip install "storagekit[reproduce]"`' in error

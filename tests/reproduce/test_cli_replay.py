@@ -5,11 +5,11 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from storagekit.core.errors import InputError
+from storagekit.core.resources import data_path
 from storagekit.drive import load_drive
-from storagekit.errors import InputError
 from storagekit.reproduce.catalogue import dispatchers, schedulers, writes
 from storagekit.reproduce.cli import app
-from storagekit.resources import data_path
 
 SAMPLE = str(data_path("samples", "small.spc"))
 

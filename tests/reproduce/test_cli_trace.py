@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from storagekit.resources import data_path
+from storagekit.core.resources import data_path
 
 SAMPLE = data_path("samples", "small.spc")
 COMMANDS = [

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.reproduce import cli, folders, runner
 from storagekit.reproduce.book import Book
 

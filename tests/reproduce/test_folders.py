@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.reproduce import cache, folders, runner
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no locks there, and no kills")

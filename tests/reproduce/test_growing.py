@@ -12,11 +12,11 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_output
 
+from storagekit.core.atomic_files import write_text
 from storagekit.reproduce import progress
 from storagekit.reproduce.book import growing
 from storagekit.reproduce.book.growing import PAGE, UNFINISHED, Growing
 from storagekit.reproduce.report import read_scorecard
-from storagekit.whole_files import write_text
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"></svg>'
 
@@ -136,7 +136,7 @@ def test_exhibits_are_counted_and_the_headline_is_found(write, notebooks):
 
 @pytest.mark.parametrize("paper", ["ars", "dsfq", "dsptf", "srarray", "swift"])
 def test_every_paper_shows_its_headline_early(paper):
-    from storagekit.resources import reproduction_path
+    from storagekit.core.resources import reproduction_path
 
     cells = [cell for cell in nbformat.read(reproduction_path(paper), 4).cells if cell.cell_type == "code"]
     tagged = [number for number, cell in enumerate(cells) if progress.is_headline(cell)]

@@ -9,11 +9,11 @@ import pytest
 import vl_convert
 import xarray as xr
 
-from storagekit.errors import InputError
+from storagekit.core.atomic_files import replacing
+from storagekit.core.errors import InputError
 from storagekit.reproduce.files import as_svg
 from storagekit.reproduce.page import MOST_CSV, Page, load_measurements, score_paper
 from storagekit.reproduce.scorecard import Measurement
-from storagekit.whole_files import replacing
 
 
 @pytest.fixture

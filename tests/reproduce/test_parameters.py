@@ -6,9 +6,9 @@ import pytest
 from papermill.iorw import load_notebook_node as papermill_notebook
 from papermill.parameterize import parameterize_notebook
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.resources import reproduction_path
 from storagekit.reproduce.parameters import _defaults, check, read_parameters, split, takers
-from storagekit.resources import reproduction_path
 
 DEFAULTS = {"runs": 4, "scale": 1.5, "flag": False, "name": "a", "depths": [1, 2], "ms": (0.5,)}
 # a value for each parameter of the reproductions that is not its default

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import storagekit
-from storagekit import resources
+from storagekit.core import resources
 
 ROOT = resources.Path(storagekit.__file__).parent.parent
 checkout = pytest.mark.skipif(

@@ -9,8 +9,8 @@ import nbformat
 import pandas as pd
 import pytest
 
-from storagekit import devices
-from storagekit.errors import InputError
+from storagekit.core import devices
+from storagekit.core.errors import InputError
 from storagekit.reproduce import cache, folders, runner
 from storagekit.reproduce.book import Book, BookError
 from storagekit.reproduce.report import read_scorecard

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.reproduce.claims import RESTS, Claim, load_claims
 from storagekit.reproduce.report import (
     csv_text,

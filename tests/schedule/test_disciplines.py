@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
+from storagekit.component.events import Sizes, Taken
 from storagekit.drive import Arm, RateServer, Target, ideal_drive
-from storagekit.moments import Sizes, Taken
 from storagekit.placement import Replicas
 from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, ByNumber, Choice
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from storagekit.core.errors import InputError
 from storagekit.engine import keys
-from storagekit.errors import InputError
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests, RecordedArrivals
 
 CAPACITY = 1_000_000

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
+from storagekit.core.errors import InputError
 from storagekit.engine import keys
-from storagekit.errors import InputError
 from storagekit.workload import (
     ExponentialSize,
     FixedSize,

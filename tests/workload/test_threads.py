@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
+from storagekit.core.units import MS
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Record, Scenario, System, execute, keys, structure
 from storagekit.metrics import replicate, sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF, SSTF
-from storagekit.units import MS
 from storagekit.workload import (
     ExponentialSize,
     FixedSize,

@@ -11,7 +11,7 @@ import pytest
 from damaged_traces import KINDS, PACKERS
 from strict_traces import strict
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.trace import RequestTrace, characteristics, read, text
 
 FORMAT = dict(zip(KINDS, KINDS, strict=True)) | {"srt13": "srt", "srt17": "srt"}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.trace import read
 
 # a merge of two writes, a read that another CPU completes, a flush, a discard, plugging; the write at the end is under way

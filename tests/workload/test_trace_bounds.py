@@ -9,7 +9,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.reuse import hit_rates
 from storagekit.workload.trace import characteristics, read, request_trace, streams
 

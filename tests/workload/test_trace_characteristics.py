@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.trace import UNITS, characteristics, request_trace
 from storagekit.workload.trace.characteristics import peak_to_mean
 from storagekit.workload.trace.locality import (

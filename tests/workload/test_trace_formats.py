@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.trace import RequestTrace, chunks, read, request_trace
 
 FILETIME = 128_166_372_003_061_629

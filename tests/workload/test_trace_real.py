@@ -6,7 +6,7 @@ import lzma
 import numpy as np
 import pytest
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.trace import characteristics, chunks, read
 
 FINANCIAL = "spc-financial1-10k/Financial1.first10000.spc.xz"

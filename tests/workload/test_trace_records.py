@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.trace import request_trace
 
 #         0     1     2      3

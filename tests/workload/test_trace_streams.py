@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.trace import read, text
 from storagekit.workload.trace.streams import HEAD, ByteStream
 

@@ -12,8 +12,9 @@ from helpers import assert_refused, recorded_requests
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from storagekit import units
 from storagekit.claims import Lossy
+from storagekit.core import units
+from storagekit.core.units import MS
 from storagekit.dispatch import DSPTF, Central, Everyone, Hashing, Preselection, Redundant
 from storagekit.drive import Mixed, RateServer
 from storagekit.engine import Condition, Record, Scenario, System, keys, stopped
@@ -23,7 +24,6 @@ from storagekit.engine.state import NOBODY, State
 from storagekit.metrics import simulate
 from storagekit.placement import RAID5, Coded, Replicas, SRMirror
 from storagekit.schedule import FCFS
-from storagekit.units import MS
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, RandomRequests, RecordedArrivals, Requests
 from storagekit.write import Claimed, Committed
 

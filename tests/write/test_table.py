@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit.claims import Lossy
+from storagekit.core.batching import count, least, put
 from storagekit.dispatch import DSPTF, NearestIdle
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, keys
 from storagekit.engine.record import AccessLog
 from storagekit.engine.run import Runner, _advance, addressed
-from storagekit.lanes import count, least, put
 from storagekit.metrics import replicate, simulate
 from storagekit.placement import SRMirror
 from storagekit.schedule import FCFS, SATF

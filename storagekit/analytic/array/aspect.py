@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.equations import MOST_REPLICAS
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, hold, optional, takes, text
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, hold, optional, takes, text
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.positioning import Numbers
-from storagekit.checks import require_broadcast
-from storagekit.kinds import AMOUNT, COUNT, MOST_COUNTED, POSITIVE, SPAN, TIME, Kind, takes, unchecked
+from storagekit.core.checks import require_broadcast
+from storagekit.core.kinds import AMOUNT, COUNT, MOST_COUNTED, POSITIVE, SPAN, TIME, Kind, takes, unchecked
 
 # the sums below have a removable pole at r = 1
 _LEAST_SHAPE = 1 + 1e-6

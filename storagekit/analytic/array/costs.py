@@ -19,9 +19,9 @@ from storagekit.analytic.array.elevator import Scheduler, crowding_of
 from storagekit.analytic.array.equations import DISKS
 from storagekit.analytic.array.positioning import ALONE, Numbers, Spindle
 from storagekit.analytic.array.shapes import Columns, Shapes
-from storagekit.checks import numbers, require, require_broadcast, require_number, shown
-from storagekit.errors import InputError
-from storagekit.kinds import AMOUNT, COUNT, POSITIVE, SHARE, SPAN, a, takes, unchecked
+from storagekit.core.checks import numbers, require, require_broadcast, require_number, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import AMOUNT, COUNT, POSITIVE, SHARE, SPAN, a, takes, unchecked
 
 # by what share of a queue its service is differenced
 _STEP = 0.1

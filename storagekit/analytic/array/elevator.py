@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storagekit.analytic.array.positioning import ALONE, Numbers, Spindle
-from storagekit.kinds import MOST_COUNTED, Kind, takes
+from storagekit.core.kinds import MOST_COUNTED, Kind, takes
 
 
 class Scheduler(ABC):

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from storagekit.checks import require, require_broadcast
-from storagekit.kinds import AMOUNT, COUNT, MOST_COUNTED, POSITIVE, SHARE, SPAN, TIME, Call, Kind, takes, unchecked
+from storagekit.core.checks import require, require_broadcast
+from storagekit.core.kinds import AMOUNT, COUNT, MOST_COUNTED, POSITIVE, SHARE, SPAN, TIME, Call, Kind, takes, unchecked
 
 # a number or an array, NumPy's or JAX's
 Number = Any

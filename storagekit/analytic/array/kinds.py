@@ -10,10 +10,10 @@ from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.costs import Costs, Load, costs
 from storagekit.analytic.array.elevator import Scheduler
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, Spindle, spindle
-from storagekit.checks import require_whole
+from storagekit.core.checks import require_whole
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, POSITIVE, a, hold, several, takes, unchecked
 from storagekit.drive import Drive
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, POSITIVE, a, hold, several, takes, unchecked
 
 # asked with what has been looked at
 _costs = unchecked(costs)

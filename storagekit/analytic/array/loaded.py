@@ -24,8 +24,8 @@ from storagekit.analytic.array.equations import DISKS
 from storagekit.analytic.array.positioning import Spindle
 from storagekit.analytic.array.shapes import Shape
 from storagekit.analytic.queueing import waiting_probability
-from storagekit.checks import require
-from storagekit.kinds import POSITIVE, SHARE, SPAN, a, hold, takes, unchecked
+from storagekit.core.checks import require
+from storagekit.core.kinds import POSITIVE, SHARE, SPAN, a, hold, takes, unchecked
 
 # how many mean waits of those that wait the points of time cover
 _COVERED = 14.0

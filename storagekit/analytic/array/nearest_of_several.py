@@ -15,8 +15,8 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.checks import require, require_broadcast
-from storagekit.kinds import COUNT, MOST_COUNTED, SHARE, SPAN, TIME, Kind, takes
+from storagekit.core.checks import require, require_broadcast
+from storagekit.core.kinds import COUNT, MOST_COUNTED, SHARE, SPAN, TIME, Kind, takes
 
 # the mean times are smooth in the seek's part of seek + arc: linear between these points is right to 1e-5
 _PARTS = np.linspace(0.0, 1.0, 401)

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from storagekit.analytic.array import nearest_of_several
 from storagekit.analytic.array.equations import seek_striped
-from storagekit.checks import require_not_negative, require_positive, require_seconds
+from storagekit.core.checks import require_not_negative, require_positive, require_seconds
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import SPAN, TIME, hold, text, unchecked
 from storagekit.drive import Drive
-from storagekit.errors import InputError
-from storagekit.kinds import SPAN, TIME, hold, text, unchecked
 
 Numbers = float | NDArray
 _SPANS, _TIMES = SPAN.each, TIME.each

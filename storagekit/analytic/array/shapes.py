@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from storagekit.kinds import AMOUNT, COUNT, NUMBER, POSITIVE, hold
+from storagekit.core.kinds import AMOUNT, COUNT, NUMBER, POSITIVE, hold
 
 
 class Shapes(Protocol):

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.checks import numbers, require, require_broadcast, require_each_positive, require_takes, shown
-from storagekit.errors import InputError
-from storagekit.kinds import AMOUNT, COUNT, a, takes
+from storagekit.core.checks import numbers, require, require_broadcast, require_each_positive, require_takes, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import AMOUNT, COUNT, a, takes
 
 
 @dataclass(frozen=True)

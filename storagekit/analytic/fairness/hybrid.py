@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from storagekit.analytic.fairness.bounds import delay_factor
 from storagekit.analytic.fairness.maxmin import STREAMS, MaxMin, max_min_rates
-from storagekit.kinds import takes
+from storagekit.core.kinds import takes
 
 # of the largest rate, between two rounds; rounding alone may move rates by 1e-11
 _STILL = 1e-10

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.checks import numbers, require, require_broadcast, require_each_positive
-from storagekit.kinds import takes
+from storagekit.core.checks import numbers, require, require_broadcast, require_each_positive
+from storagekit.core.kinds import takes
 
 
 class WaterLevel(NamedTuple):

@@ -21,10 +21,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
-from storagekit.binding import Binding
-from storagekit.checks import numbers, require, require_each_positive, shown
-from storagekit.errors import InputError
-from storagekit.kinds import NUMBER, takes
+from storagekit.core.binding import Binding
+from storagekit.core.checks import numbers, require, require_each_positive, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import NUMBER, takes
 
 # of sums of shares, rounded
 _ROUNDING = 1e-12

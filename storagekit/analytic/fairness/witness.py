@@ -13,11 +13,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Shaped
 from numpy.typing import ArrayLike
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import numbers, require, require_each_positive, shown
-from storagekit.errors import InputError
-from storagekit.kinds import takes
-from storagekit.lanes import INSTANT
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import INSTANT
+from storagekit.core.checks import numbers, require, require_each_positive, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import takes
 
 # as a log in float32 has it
 _INSTANT = float(np.float32(INSTANT))

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.forkjoin.parts import Disk
 from storagekit.analytic.queueing import response_mg1
-from storagekit.kinds import COUNT, MOST_EXACT, RATE, SIZE, a, takes
+from storagekit.core.kinds import COUNT, MOST_EXACT, RATE, SIZE, a, takes
 
 _GRID = 2**14
 _PARTS = {

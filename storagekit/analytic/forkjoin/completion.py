@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from storagekit.analytic.forkjoin.random_requests import draw, most_blocks, work
 from storagekit.analytic.forkjoin.recursion import Paths, Stream, completion_times
 from storagekit.analytic.forkjoin.striped_system import StripedSystem
-from storagekit.checks import numbers, require
-from storagekit.kinds import COUNT, SEED, a, several
+from storagekit.core.checks import numbers, require
+from storagekit.core.kinds import COUNT, SEED, a, several
 
 # the interval halved so often is 6e-5 of saturation
 _HALVINGS = 14

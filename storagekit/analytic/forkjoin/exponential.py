@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.queueing import response_mm1
-from storagekit.checks import require, require_broadcast
-from storagekit.kinds import COUNT, RATE, TIME, takes
+from storagekit.core.checks import require, require_broadcast
+from storagekit.core.kinds import COUNT, RATE, TIME, takes
 
 
 @takes(queues=COUNT)

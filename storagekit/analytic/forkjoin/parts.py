@@ -13,11 +13,11 @@ import numpy as np
 from jaxtyping import Array
 from numpy.typing import ArrayLike, NDArray
 
-from storagekit.checks import require_not_negative, require_positive, require_seconds
+from storagekit.core.checks import require_not_negative, require_positive, require_seconds
+from storagekit.core.kinds import COUNT, SPACE, SPAN, a, flag, hold, takes, text
+from storagekit.core.units import MB, SECTOR
 from storagekit.drive import Drive
 from storagekit.drive.seek import mean_seek
-from storagekit.kinds import COUNT, SPACE, SPAN, a, flag, hold, takes, text
-from storagekit.units import MB, SECTOR
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from storagekit.analytic.forkjoin.parts import Disk
 from storagekit.analytic.forkjoin.striping import Striping
-from storagekit.checks import require, require_whole
+from storagekit.core.checks import require, require_whole
 from storagekit.workload.randomness import fraction, words
 
 # a few GB of random numbers

@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from numpy.typing import ArrayLike
 
-from storagekit.checks import require, require_broadcast, shown, traced
-from storagekit.errors import InputError
-from storagekit.kinds import SPAN, Kind, a
+from storagekit.core.checks import require, require_broadcast, shown, traced
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import SPAN, Kind, a
 
 # float32 has no finer times beyond it than minutes
 _SPANS, _TRANSIT = SPAN.up_to(1e9).each, Kind(least=-1e9, most=1e9, unit="s").each

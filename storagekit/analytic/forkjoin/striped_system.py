@@ -11,8 +11,8 @@ from storagekit.analytic.forkjoin.bounds import latest
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
 from storagekit.analytic.forkjoin.recursion import Paths, path
 from storagekit.analytic.forkjoin.striping import Striping
-from storagekit.checks import require, require_not_negative, require_share
-from storagekit.kinds import RATE, a, hold, takes
+from storagekit.core.checks import require, require_not_negative, require_share
+from storagekit.core.kinds import RATE, a, hold, takes
 
 
 @dataclass(frozen=True)

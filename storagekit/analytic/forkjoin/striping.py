@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Bool
 from numpy.typing import NDArray
 
-from storagekit.checks import require, require_positive, written
-from storagekit.kinds import COUNT, MOST_COUNTED, NUMBER, SHARE, hold, takes
+from storagekit.core.checks import require, require_positive, written
+from storagekit.core.kinds import COUNT, MOST_COUNTED, NUMBER, SHARE, hold, takes
 
 
 @dataclass(frozen=True)

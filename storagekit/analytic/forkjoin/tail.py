@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from storagekit.analytic.forkjoin.parts import Disk
-from storagekit.kinds import SPACE, Kind, a, takes
+from storagekit.core.kinds import SPACE, Kind, a, takes
 
 _POINTS = 64
 # theta times the slowest positioning and a small transfer: from thousands of sessions with little spread to one alone

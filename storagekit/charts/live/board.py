@@ -15,8 +15,8 @@ from altair.utils.schemapi import debug_mode
 
 from storagekit.charts.live import words as wording
 from storagekit.charts.live.controls import Control
-from storagekit.errors import InputError
-from storagekit.kinds import a, called, hold, text
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, called, hold, text
 
 if TYPE_CHECKING:
     from ipywidgets import ValueWidget

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from storagekit.errors import InputError
-from storagekit.kinds import POSITIVE, REAL, a, hold, several, text
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import POSITIVE, REAL, a, hold, several, text
 
 if TYPE_CHECKING:
     from ipywidgets import ValueWidget

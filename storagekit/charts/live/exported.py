@@ -15,9 +15,9 @@ from tqdm import tqdm
 
 from storagekit.charts.live.board import Board, Shown
 from storagekit.charts.live.controls import Choice, Control
-from storagekit.errors import InputError
-from storagekit.kinds import a, takes, text
-from storagekit.whole_files import write_text
+from storagekit.core.atomic_files import write_text
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, takes, text
 
 # so many answers take a minute or two, and some megabytes
 MOST = 5000

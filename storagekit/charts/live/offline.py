@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
-from storagekit.kinds import COUNT, a, takes
+from storagekit.core.kinds import COUNT, a, takes
 
 if TYPE_CHECKING:
     from IPython.display import HTML

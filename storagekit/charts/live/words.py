@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from storagekit.kinds import a, hold, optional, several, text
+from storagekit.core.kinds import a, hold, optional, several, text
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from storagekit.core.batching import where_tree
 from storagekit.drive.buffer.reads import find, read
 from storagekit.drive.buffer.segments import Faster as Faster
 from storagekit.drive.buffer.segments import Memory as Memory
@@ -12,7 +13,6 @@ from storagekit.drive.buffer.segments import Stopped as Stopped
 from storagekit.drive.buffer.segments import faster as faster
 from storagekit.drive.buffer.stretch import stretch
 from storagekit.drive.buffer.writes import take, ways_of, write
-from storagekit.lanes import where_tree
 
 
 def serve(

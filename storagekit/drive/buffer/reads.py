@@ -5,6 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from storagekit.core.batching import first_min, pick, real, some, where_tree
 from storagekit.drive.buffer.segments import (
     LONG_AGO,
     NEVER,
@@ -16,7 +17,6 @@ from storagekit.drive.buffer.segments import (
     Segments,
 )
 from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
-from storagekit.lanes import first_min, pick, real, some, where_tree
 
 
 class Found(NamedTuple):

@@ -23,14 +23,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.arrays import AnyArray
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import MOST_WHOLE, pick, rows, where_tree
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, hold, takes
 from storagekit.drive.base import Arm, Target
 from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
 from storagekit.drive.electronics import Electronics, require_possible
 from storagekit.drive.mechanical import Drive
-from storagekit.errors import InputError
-from storagekit.kinds import a, hold, takes
-from storagekit.lanes import MOST_WHOLE, pick, rows, where_tree
 
 NOBODY = -1
 # seconds; what lies further back is over

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from storagekit.arrays import AnyArray
+from storagekit.core.arrays import AnyArray
 from storagekit.drive.geometry import Geometry, Place, Zone, divided
 
 # sectors; what rounding may take from a whole one, or put a head behind its beginning that is just there

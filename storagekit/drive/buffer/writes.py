@@ -6,6 +6,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from storagekit.core.batching import first_min, pick, real
 from storagekit.drive.buffer.segments import (
     NEVER,
     NOBODY,
@@ -18,7 +19,6 @@ from storagekit.drive.buffer.segments import (
     whole_turns,
 )
 from storagekit.drive.buffer.stretch import HAIR, Stretch
-from storagekit.lanes import first_min, pick, real
 
 # sectors that must be there before a write goes to the platter, of drives that disconnect twice: of short ones, of others
 FEW, LONG, MANY = 10, 45, 15

@@ -8,7 +8,7 @@ import altair as alt
 from storagekit.charts.live import Filled, Template
 from storagekit.charts.marks import Layered
 from storagekit.charts.theme import COLOURS, WIDTH, finished
-from storagekit.units import KB, MB
+from storagekit.core.units import KB, MB
 
 UNITS = tuple(4 * KB << power for power in range(9))
 # from light to dark, as units grow

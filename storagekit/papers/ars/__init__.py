@@ -6,7 +6,7 @@ bear the same name in `draw`. `cluster` is the paper's system.
 
 from typing import TYPE_CHECKING
 
-from storagekit.lazily import loader
+from storagekit.core.lazy_loading import loader
 from storagekit.papers.ars.adapting import adapting as adapting
 from storagekit.papers.ars.cluster import FOUR as FOUR
 from storagekit.papers.ars.cluster import PROTOCOLS as PROTOCOLS

@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from storagekit.checks import require
+from storagekit.core.checks import require
+from storagekit.core.errors import InputError
 from storagekit.dispatch import ARS
 from storagekit.dispatch.unit_interval import FREE, ONE
 from storagekit.engine import AbstractLog, Condition, Record, Report, Runner, Scenario, Spell, State, stack
-from storagekit.errors import InputError
 from storagekit.metrics import by_event, described, made_by
 from storagekit.papers.ars.cluster import CLIENTS, NODES, RATE, cluster, effort, synthetic
 from storagekit.papers.effort import Effort

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from storagekit.core.errors import InputError
+from storagekit.core.units import GB, KB, MB, MS, SECTOR
 from storagekit.dispatch import ARS, AbstractDispatch, Central, Preselection, Randomized
 from storagekit.drive import Arm, Drive, Mixed, load_drive
 from storagekit.engine import Condition, Scenario, System
-from storagekit.errors import InputError
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.papers.rows import Row, chosen
 from storagekit.placement import Node, Segments, Volume, laid_out
 from storagekit.schedule import FCFS, SATF, AbstractSchedule
 from storagekit.schedule import ByNumber as ScheduleByNumber
-from storagekit.units import GB, KB, MB, MS, SECTOR
 from storagekit.workload import AbstractArrivals, ClosedOrOpen, ExponentialSize, VolumeRequests
 from storagekit.write import AbstractWrite, Claimed, Committed
 

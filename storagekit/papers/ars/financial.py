@@ -6,9 +6,9 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 
+from storagekit.core.resources import real_traces
+from storagekit.core.units import HOUR, KB, MB, SECTOR
 from storagekit.placement import Segments, cut
-from storagekit.resources import real_traces
-from storagekit.units import HOUR, KB, MB, SECTOR
 from storagekit.workload import (
     AbstractArrivals,
     ClosedOrOpen,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
+from storagekit.core.units import MS
 from storagekit.dispatch import Preselection
 from storagekit.engine import Scenario
 from storagekit.metrics import Measurement, interval
@@ -24,7 +25,6 @@ from storagekit.papers.ars.cluster import (
 from storagekit.papers.ars.comparing import swept
 from storagekit.papers.effort import Effort
 from storagekit.papers.rows import Row, chosen, judging
-from storagekit.units import MS
 
 QUICK = effort("quick")
 LATENCIES = tuple(ms * MS for ms in (0.1, 1, 2, 5, 10))

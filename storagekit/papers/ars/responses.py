@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
+from storagekit.core.units import MS
 from storagekit.engine import Scenario
 from storagekit.metrics import Measurement
 from storagekit.papers.ars.cluster import (
@@ -33,7 +34,6 @@ from storagekit.papers.ars.comparing import CLOSE, ahead, beside, close, millise
 from storagekit.papers.ars.financial import Source, stand_in
 from storagekit.papers.effort import Effort
 from storagekit.papers.rows import Row, judging
-from storagekit.units import MS
 
 QUICK = effort("quick")
 # multiples of the published load; at about the last one, randomized requests exceed the capacity of a node

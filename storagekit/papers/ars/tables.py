@@ -8,12 +8,12 @@ from itertools import accumulate
 import numpy as np
 import xarray as xr
 
+from storagekit.core.units import MS, SECTOR
 from storagekit.drive import load_drive
 from storagekit.drive.seek import mean_seek
 from storagekit.metrics import made_by
 from storagekit.papers.ars.cluster import DRIVES, NODES, PUBLISHED, SCALED, drives, layout
 from storagekit.placement.nodes import laid_out
-from storagekit.units import MS, SECTOR
 
 # table I: capacity of a disk, whose bytes are counted in thousands, rpm, seek time
 SAID = {"capacity": (9.1e9, 9.1e9, 400e9, 4.5e9), "rpm": (10025, 7200, 7200, 10033)}

@@ -9,9 +9,10 @@ from typing import Any
 
 import xarray as xr
 
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, MB
 from storagekit.dispatch import ARS
 from storagekit.engine import Scenario
-from storagekit.errors import InputError
 from storagekit.metrics import Measurement, made_jointly, sweep
 from storagekit.papers.ars.cluster import (
     ADAPTIVE,
@@ -35,7 +36,6 @@ from storagekit.papers.ars.cluster import (
 from storagekit.papers.ars.comparing import CLOSE, beside, shown
 from storagekit.papers.effort import Effort
 from storagekit.papers.rows import Row, chosen, judging
-from storagekit.units import KB, MB
 
 QUICK = effort("quick")
 # the kinds of requests, and their share of reads

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from storagekit.core.batching import first_true
 from storagekit.engine import NOBODY, AbstractLog, Record, Report, Runner, Scenario, State, stack
-from storagekit.lanes import first_true
 from storagekit.metrics import by_event
 
 

@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from storagekit.checks import require, require_whole
+from storagekit.core.checks import require, require_whole
 from storagekit.dispatch import ARS, AbstractDispatch, Central, Randomized
 from storagekit.drive import load_drive
 from storagekit.engine import Condition, Scenario, Spell, System

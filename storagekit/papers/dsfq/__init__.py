@@ -6,7 +6,7 @@ bear the same name in `draw`. `bricks` is the paper's system.
 
 from typing import TYPE_CHECKING
 
-from storagekit.lazily import loader
+from storagekit.core.lazy_loading import loader
 from storagekit.papers.dsfq.bricks import DEPTH as DEPTH
 from storagekit.papers.dsfq.bricks import Asking as Asking
 from storagekit.papers.dsfq.bricks import ShareEffort as ShareEffort

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 from jax.typing import ArrayLike
 
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, MB, SECTOR
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer, load_drive
 from storagekit.engine import Condition, Scenario, Spell, System
-from storagekit.errors import InputError
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.placement import Bricks, Volumes
 from storagekit.queue import AbstractCoordinators, AbstractDelay, AbstractQueue, FairQueue
 from storagekit.schedule import FCFS, AbstractSchedule
-from storagekit.units import KB, MB, SECTOR
 from storagekit.workload import AbstractCount, AbstractSize, Group, RandomRequests, Threads, UniformSize
 
 # section 4: four disks of 18 GB and 15,000 rpm, striped; a drive of that kind, whose maker the paper does not name

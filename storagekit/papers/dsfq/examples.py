@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from storagekit.lanes import real
+from storagekit.core.batching import real
 from storagekit.metrics import Measurement, made_by
 from storagekit.papers.dsfq.sharing import MINIMUM, A, B
 from storagekit.queue import AbstractCoordinators, Hybrid, InTurn, OneCoordinator, account, ledger, prices

@@ -8,10 +8,11 @@ import xarray as xr
 from jaxtyping import Bool, Float
 
 from storagekit.analytic.fairness import largest_drop, shortfall
+from storagekit.core.errors import SimulationError
+from storagekit.core.units import SECTOR
 from storagekit.dispatch import Hashing
 from storagekit.drive import Mixed, RateServer
 from storagekit.engine import Scenario, System, stack
-from storagekit.errors import SimulationError
 from storagekit.metrics import Measurement
 from storagekit.papers.dsfq.drawing import drawn
 from storagekit.papers.dsfq.measuring import asked, backlogged
@@ -22,7 +23,6 @@ from storagekit.papers.dsfq.watching import Watched
 from storagekit.placement import Volumes
 from storagekit.queue import FairQueue, Hybrid, MinimumOnly, Total
 from storagekit.schedule import FCFS
-from storagekit.units import SECTOR
 from storagekit.workload import FixedSize, Group, RandomRequests, Steps, Threads
 
 DELAYS = {"hybrid": Hybrid, "minimum only": MinimumOnly}

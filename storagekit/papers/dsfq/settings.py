@@ -9,16 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.arrays import AnyArray
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import first_min, pick, real, rows, whole
+from storagekit.core.units import SECTOR
 from storagekit.dispatch import Hashing
 from storagekit.drive import Mixed, RateServer
 from storagekit.engine import Scenario, System
-from storagekit.lanes import first_min, pick, real, rows, whole
 from storagekit.papers.dsfq.watching import noted
 from storagekit.placement import Volumes
 from storagekit.queue import AbstractDelay, AbstractQueue, Depth, FairQueue, Hybrid
 from storagekit.schedule import FCFS
-from storagekit.units import SECTOR
 from storagekit.workload import FixedSize, Group, RandomRequests, Requests, Threads
 from storagekit.workload.randomness import below, fraction, scramble, word_at
 from storagekit.workload.threads import WORDS

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.fairness import largest_drop, shortfall, water_level
+from storagekit.core.units import SECTOR
 from storagekit.engine import Scenario
 from storagekit.metrics import (
     Measurement,
@@ -36,7 +37,6 @@ from storagekit.papers.dsfq.bricks import (
     shared_servers,
 )
 from storagekit.queue import AbstractDelay, FairQueue, Hybrid, InTurn
-from storagekit.units import SECTOR
 from storagekit.workload import UniformSize
 
 MB_S = 1e6

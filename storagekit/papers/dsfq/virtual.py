@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.fairness import Side, bound_total, printed
-from storagekit.checks import require_whole
+from storagekit.core.checks import require_whole
 from storagekit.metrics import Measurement, made_by
 
 F, G = 0, 1

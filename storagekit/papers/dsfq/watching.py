@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from storagekit.core.batching import first_true, held
 from storagekit.engine import NOBODY, AbstractLog, Record, Report, Runner, Scenario, State, batches
 from storagekit.engine.run import CHUNK
-from storagekit.lanes import first_true, held
 from storagekit.metrics import by_event
 from storagekit.queue import AbstractCoordinators, AtRandom, FairQueue, InTurn
 from storagekit.workload import Requests

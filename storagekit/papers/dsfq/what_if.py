@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.fairness import Side, bound_total, repaired
-from storagekit.checks import require_whole
+from storagekit.core.checks import require_whole
 from storagekit.papers.dsfq.bricks import DEPTH, SMALL
 from storagekit.plan import SharesAnswer, Stream, shares
 from storagekit.plan.sharing_question import Policy

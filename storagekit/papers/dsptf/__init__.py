@@ -6,7 +6,7 @@ bear the same name in `draw`. `brick_group` and `bricks` are the paper's systems
 
 from typing import TYPE_CHECKING
 
-from storagekit.lazily import loader
+from storagekit.core.lazy_loading import loader
 from storagekit.papers.dsptf.brick_group import SCHEMES as SCHEMES
 from storagekit.papers.dsptf.brick_group import effort as effort
 from storagekit.papers.dsptf.conflicts import one_at_a_time as one_at_a_time

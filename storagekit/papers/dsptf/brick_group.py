@@ -7,15 +7,15 @@ import jax
 import xarray as xr
 
 from storagekit.claims import Lossy
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, US
 from storagekit.dispatch import DSPTF, LARD, AbstractDispatch, ByNumber, Hashing
 from storagekit.drive import load_drive
 from storagekit.engine import CHOICES, Scenario, Sum, System
-from storagekit.errors import InputError
 from storagekit.metrics import Measure, sweep
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF, AbstractSchedule
-from storagekit.units import KB, US
 from storagekit.workload import AbstractSize, ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AbstractWrite, AllCopies, AtOnce, FirstCopy, ReceivingBrick
 from storagekit.write import ByNumber as WriteByNumber

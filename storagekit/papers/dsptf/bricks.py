@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from storagekit.cache import BrickLRU
+from storagekit.core.errors import InputError
+from storagekit.core.resources import real_traces
+from storagekit.core.units import KB, MB, SECTOR
 from storagekit.dispatch import DSPTF, LARD, ByNumber, Hashing, WeightedHashing, central
 from storagekit.drive import load_drive
 from storagekit.engine import Condition, Scenario, Spell, System
-from storagekit.errors import InputError
 from storagekit.papers.dsptf.brick_group import JUDGED, KEYS, LATENCY, READINGS
 from storagekit.papers.rows import NONE_OWN, Own
 from storagekit.placement import Declustered
-from storagekit.resources import real_traces
 from storagekit.schedule import SATF
-from storagekit.units import KB, MB, SECTOR
 from storagekit.workload import RecordedArrivals, recorded
 from storagekit.workload.standin import CELLO2002, FINANCIAL, SAP, WEBSEARCH, PopularStandIn, generate
 from storagekit.workload.trace import RequestTrace, read

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import xarray as xr
 
 from storagekit.claims import Lossy
+from storagekit.core.units import KB
 from storagekit.dispatch import DSPTF
 from storagekit.drive import load_drive
 from storagekit.engine import Condition, Scenario, System, stopped
@@ -12,7 +13,6 @@ from storagekit.metrics import Measurement, sweep
 from storagekit.papers.dsptf.brick_group import LATENCY, QUICK, Effort
 from storagekit.placement import Declustered
 from storagekit.schedule import SATF
-from storagekit.units import KB
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AtOnce
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
+from storagekit.core.units import KB, MS
 from storagekit.dispatch import Hashing
 from storagekit.engine import Scenario
 from storagekit.metrics import Measurement, interval, ratio, with_interval
@@ -26,7 +27,6 @@ from storagekit.papers.dsptf.brick_group import (
 )
 from storagekit.papers.rows import Row, dispatchers, judging
 from storagekit.schedule import FCFS, SATF, ByNumber
-from storagekit.units import KB, MS
 from storagekit.workload import FixedSize
 
 # the schemes that are run under every reading of write completion

@@ -15,12 +15,12 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import root_scalar
 
+from storagekit.core.units import SECTOR
 from storagekit.metrics import made_by
 from storagekit.papers.dsptf.bricks import NAMES, TRACES, Bricks, Setting, Source, model_of
 from storagekit.papers.dsptf.replays import QUICK, TraceEffort, through
 from storagekit.papers.dsptf.samples import KIN, lun_shares
 from storagekit.placement import Declustered
-from storagekit.units import SECTOR
 from storagekit.workload.reuse import hit_rates
 from storagekit.workload.standin import Popularity, PopularStandIn
 from storagekit.workload.standin.popular import generate

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.cache import BrickLRU, blocks_held
+from storagekit.core.units import MS
 from storagekit.engine import State
 from storagekit.metrics import History, Measurement, history, ratio, with_interval
 from storagekit.papers.dsptf.bricks import (
@@ -24,7 +25,6 @@ from storagekit.papers.dsptf.bricks import (
 from storagekit.papers.dsptf.samples import GAPS, bunched
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.papers.rows import Row, chosen
-from storagekit.units import MS
 
 PIECES = 40
 PAIR = Bricks()

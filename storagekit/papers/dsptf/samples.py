@@ -10,8 +10,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from storagekit.core.resources import data_path
 from storagekit.papers.dsptf.bricks import AS_PRINTED, Source
-from storagekit.resources import data_path
 
 # the public trace nearest to each: of the same name or the same laboratory; for SAP, a database under transactions too
 KIN = {"sap": "financial1", "cello2002": "cello2003", "websearch": "websearch1", "financial": "financial1"}

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import xarray as xr
 
+from storagekit.core.resources import real_traces
+from storagekit.core.units import HOUR, KB, MS
 from storagekit.metrics import Measurement, made_by
 from storagekit.metrics.provenance import ALONE
 from storagekit.papers.dsptf.brick_group import KEYS
@@ -20,8 +22,6 @@ from storagekit.papers.dsptf.replays import (
     time_over,
 )
 from storagekit.papers.rows import Row, chosen
-from storagekit.resources import real_traces
-from storagekit.units import HOUR, KB, MS
 from storagekit.workload.standin import compare, generate
 from storagekit.workload.trace import read
 

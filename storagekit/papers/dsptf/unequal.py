@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
+from storagekit.core.units import KB
 from storagekit.drive import load_drive
 from storagekit.engine import Condition, Scenario, Spell, System
 from storagekit.metrics import Measurement, interval, made_jointly, sweep, with_interval
@@ -12,7 +13,6 @@ from storagekit.papers.dsptf.bricks import HALF, NAMES, SLOW, SLOWNESS, TARGETS,
 from storagekit.papers.rows import Row, chosen, judging
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
-from storagekit.units import KB
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import ReceivingBrick
 

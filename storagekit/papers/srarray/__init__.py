@@ -6,7 +6,7 @@ bear the same name in `draw`. `disk` and `disk_array` are the paper's systems.
 
 from typing import TYPE_CHECKING
 
-from storagekit.lazily import loader
+from storagekit.core.lazy_loading import loader
 from storagekit.papers.srarray.delayed import delayed_findings as delayed_findings
 from storagekit.papers.srarray.delayed import delayed_writes as delayed_writes
 from storagekit.papers.srarray.delayed import full_table as full_table

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import equinox as eqx
 import numpy as np
 
+from storagekit.core.batching import real
+from storagekit.core.units import KB, MS, SECTOR, revolution
 from storagekit.drive import Drive, SeekFit
-from storagekit.lanes import real
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.plan import DriveFigures
-from storagekit.units import KB, MS, SECTOR, revolution
 
 RPM = 10_000
 # S follows from the worked values of section 4.1: 5.8 and 11.6 replicas for nine disks at L of 4.14 and 16.67; the reported

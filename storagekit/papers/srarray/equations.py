@@ -3,10 +3,10 @@
 import numpy as np
 
 from storagekit.analytic.array import equations
+from storagekit.core.units import MS
 from storagekit.metrics import Measurement
 from storagekit.papers.srarray.disk import FORMULAS_DRIVE
 from storagekit.papers.srarray.disk_array import WORKLOADS
-from storagekit.units import MS
 
 S, R = FORMULAS_DRIVE.full_seek, FORMULAS_DRIVE.revolution
 EXACT = 1e-9

@@ -16,10 +16,10 @@ from storagekit.analytic.headtracking import (
     confidence,
     prediction_error,
 )
+from storagekit.core.units import US
 from storagekit.metrics import Measurement, demerit, made_by
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort, paper_drive
 from storagekit.papers.srarray.disk_array import Run, on_axes, over_windows, small
-from storagekit.units import US
 
 ARRAY = "2x3x1"
 TRACKING = (

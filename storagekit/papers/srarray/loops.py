@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.array import equations
+from storagekit.core.units import SECTOR
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive
 from storagekit.engine import Scenario, System
@@ -16,7 +17,6 @@ from storagekit.placement import SRMirror
 from storagekit.plan import Layout, Throughput
 from storagekit.plan.sr_array import best_sr_array
 from storagekit.schedule import RLOOK, RSATF, ByNumber
-from storagekit.units import SECTOR
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
 CONSTANT_OVERHEAD = (

@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from storagekit.core.units import MB
 from storagekit.metrics import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import WORKLOADS, Run, large, on_axes, over_windows, small
 from storagekit.papers.srarray.replays import recommended, stand_in
 from storagekit.plan.memory_or_disks import memory_or_disks
-from storagekit.units import MB
 
 CELLO_DISKS = (1, 2, 4)
 TPCC_DISKS = (12, 18, 24, 36)

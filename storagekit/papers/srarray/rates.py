@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
+from storagekit.core.units import MS
 from storagekit.metrics import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import DiskArray, Run, large, on_axes, over_windows, small
 from storagekit.papers.srarray.replays import stand_in
-from storagekit.units import MS
 
 CELLO_LAYOUTS = ("2x3x1", "3x2x1", "1x6x1", "3x1x2", "1x1x6", "6x1x1")
 TPCC_LAYOUTS = ("9x4x1", "12x3x1", "18x1x2", "18x2x1", "36x1x1")

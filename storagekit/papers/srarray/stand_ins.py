@@ -5,11 +5,11 @@ import time
 import numpy as np
 import xarray as xr
 
+from storagekit.core.units import HOUR
 from storagekit.metrics import Measurement, made_by
 from storagekit.metrics.provenance import ALONE
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import WORKLOADS
-from storagekit.units import HOUR
 from storagekit.workload.standin import compare, generate
 
 QUANTITIES = {

@@ -6,7 +6,7 @@ bear the same name in `draw`. `ethernet` is the prototype as a small model, `gig
 
 from typing import TYPE_CHECKING
 
-from storagekit.lazily import loader
+from storagekit.core.lazy_loading import loader
 from storagekit.papers.swift.figures import fig3 as fig3
 from storagekit.papers.swift.figures import fig3_findings as fig3_findings
 from storagekit.papers.swift.figures import fig4 as fig4

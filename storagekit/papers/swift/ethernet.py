@@ -32,7 +32,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import optimize
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.papers.swift.measured import SAMPLES, measured_tables, possible_deviations
 
 CAPACITY = 1120.0

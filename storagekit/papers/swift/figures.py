@@ -9,6 +9,7 @@ import xarray as xr
 from scipy.interpolate import PchipInterpolator
 
 from storagekit.analytic.forkjoin import Simulation, StripedSystem, completion_bounds
+from storagekit.core.units import MB, MS
 from storagekit.metrics import Measurement, interval, made_by, ratio, with_interval
 from storagekit.metrics.provenance import as_text
 from storagekit.papers.swift.gigabit_system import (
@@ -23,7 +24,6 @@ from storagekit.papers.swift.gigabit_system import (
     StreamEffort,
     gigabit,
 )
-from storagekit.units import MB, MS
 
 # of saturation; beyond nine tenths a stream of some thousand requests tells little about the mean
 LOADS = (0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9)

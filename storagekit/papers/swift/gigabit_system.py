@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from storagekit.analytic.forkjoin import Disk, Host, Network, StripedSystem, Striping
+from storagekit.core.units import KB, MB, MS, US
 from storagekit.papers.effort import Effort, of_profile
-from storagekit.units import KB, MB, MS, US
 
 M2372K = Disk(16 * MS, 8.3 * MS, 2.5e6, "Fujitsu M2372K")
 SLOWER = replace(M2372K, rate=1.5e6, name="the same at 1.5 MB/s")

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.forkjoin import Host
+from storagekit.core.units import KB, MB, MINUTE
 from storagekit.mediator import (
     Admitted,
     Agents,
@@ -27,7 +28,6 @@ from storagekit.mediator import (
 from storagekit.metrics import Measurement, made_by
 from storagekit.metrics.provenance import as_text
 from storagekit.papers.swift.gigabit_system import AGENTS, M2372K, QUICK, RING, StreamEffort
-from storagekit.units import KB, MB, MINUTE
 
 # section 1: audio of CD quality, DVI compressed video, full-frame colour video; how often each is asked for is ours
 RATES = {"audio": 1.4e6 / 8, "DVI video": 1.2e6, "full-frame video": 20e6}

@@ -8,7 +8,8 @@ from dataclasses import replace
 import xarray as xr
 
 from storagekit.analytic.forkjoin import Disk, Host, Network, StripedSystem, Striping
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, MB
 from storagekit.papers.swift.figures import LOADS, against_load, sustained
 from storagekit.papers.swift.gigabit_system import (
     AGENTS,
@@ -23,7 +24,6 @@ from storagekit.papers.swift.gigabit_system import (
     SATA,
     StreamEffort,
 )
-from storagekit.units import KB, MB
 
 GROUPS = (0, 1, 2, 4, 8)
 DOWN = ("none", "one", "one a group")

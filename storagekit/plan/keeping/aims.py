@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from storagekit.checks import require_share
+from storagekit.core.checks import require_share
 from storagekit.plan.keeping.predicting import Prediction
 
 # of the time, that disks work: what is left is for a rebuild, and for what comes in bursts

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from storagekit.analytic.array.elevator import Scheduler
-from storagekit.binding import Binding
-from storagekit.errors import InputError
-from storagekit.kinds import a, optional, takes
+from storagekit.core.binding import Binding
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, optional, takes
+from storagekit.core.units import HOUR, KB, MS
 from storagekit.plan.keeping.aims import Aim
 from storagekit.plan.keeping.checked import SchemesCheck, finite
 from storagekit.plan.keeping.needs import Needs
 from storagekit.plan.keeping.predicting import Prediction
-from storagekit.units import HOUR, KB, MS
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -8,11 +8,12 @@ import numpy as np
 
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
 from storagekit.analytic.array.positioning import spindle
-from storagekit.binding import Binding
-from storagekit.checks import require_kind
+from storagekit.core.binding import Binding
+from storagekit.core.checks import require_kind
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, several
+from storagekit.core.units import KB, MS
 from storagekit.drive import Drive
-from storagekit.errors import InputError
-from storagekit.kinds import a, several
 from storagekit.plan.keeping.aims import BUSIEST, Aim, MostThroughput, ShortestMean
 from storagekit.plan.keeping.answer import SchemesAnswer
 from storagekit.plan.keeping.checking import check_schemes
@@ -20,7 +21,6 @@ from storagekit.plan.keeping.families import ARRAYS, Family
 from storagekit.plan.keeping.needs import Needs, sizes_of
 from storagekit.plan.keeping.predicting import SLACK, Prediction, fits, predict
 from storagekit.plan.keeping.scheme import Scheme
-from storagekit.units import KB, MS
 
 # disks that divide into mirrors and groups of most sizes
 _DIVIDES = 12

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from storagekit.core.units import MS
 from storagekit.plan.keeping.predicting import TELLING
-from storagekit.units import MS
 
 
 @dataclass(frozen=True)

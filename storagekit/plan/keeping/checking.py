@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, Kind
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, Kind
 from storagekit.plan.checking import RUNS
 from storagekit.plan.keeping.aims import ShortestP95
 from storagekit.plan.keeping.answer import SchemesAnswer

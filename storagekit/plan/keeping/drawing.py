@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from storagekit.charts.schemes import Chart, figure, ranking
+from storagekit.core.units import MS
 from storagekit.plan.keeping.aims import Aim
 from storagekit.plan.keeping.checked import Checked
 from storagekit.plan.keeping.needs import Needs
 from storagekit.plan.keeping.predicting import Prediction
-from storagekit.units import MS
 
 _DRAWN, _TIMES = 16, 8
 # what each goal's bars show, in which unit, and how the axis is called

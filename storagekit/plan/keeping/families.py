@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from storagekit.analytic.array.aspect import layouts
 from storagekit.analytic.array.equations import MOST_REPLICAS
-from storagekit.kinds import COUNT, Kind, hold
+from storagekit.core.kinds import COUNT, Kind, hold
 from storagekit.plan.keeping.scheme import DSPTFCopies, Hashed, Mirrored, Parity, Scheme
 
 # of everything on different disks

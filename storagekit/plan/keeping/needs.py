@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array
 from numpy.typing import NDArray
 
-from storagekit.checks import (
+from storagekit.core.checks import (
     require,
     require_kind,
     require_not_negative,
@@ -19,10 +19,10 @@ from storagekit.checks import (
     require_share,
     require_whole,
 )
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, NUMBER, hold
+from storagekit.core.units import KB, SECTOR, sectors
 from storagekit.drive import Drive
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, NUMBER, hold
-from storagekit.units import KB, SECTOR, sectors
 
 # places on the drive at which transfers are timed
 _PLACES = 4

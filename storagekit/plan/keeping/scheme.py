@@ -8,9 +8,9 @@ import numpy as np
 
 from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.shapes import Shape
-from storagekit.errors import InputError
-from storagekit.kinds import COUNT, a, hold
-from storagekit.units import SECTOR
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, a, hold
+from storagekit.core.units import SECTOR
 
 if TYPE_CHECKING:
     from storagekit.dispatch import AbstractDispatch

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from storagekit.analytic.array.elevator import Scheduler
+from storagekit.core.errors import InputError
+from storagekit.core.units import SECTOR
 from storagekit.engine import Scenario, System
-from storagekit.errors import InputError
 from storagekit.metrics import replicate
 from storagekit.plan.keeping.needs import Needs
 from storagekit.plan.keeping.scheme import Figures, Scheme
 from storagekit.plan.keeping.unformulated import Unformulated
 from storagekit.plan.simulating import discipline
-from storagekit.units import SECTOR
 from storagekit.workload import ClosedLoop, MixedSizes, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies
 

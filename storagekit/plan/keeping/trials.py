@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from storagekit.analytic.array.elevator import RLOOK
-from storagekit.checks import require_whole
+from storagekit.core.checks import require_whole
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, MS
 from storagekit.drive import Drive
-from storagekit.errors import InputError
 from storagekit.plan.keeping.asking import schemes
 from storagekit.plan.keeping.needs import Needs
 from storagekit.plan.keeping.predicting import Prediction
-from storagekit.units import KB, MS
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from storagekit.analytic.array.shapes import Shape
-from storagekit.checks import require_kind, shown
+from storagekit.core.checks import require_kind, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import Kind, hold, several, text
 from storagekit.dispatch import ARS, AbstractDispatch, ShortestQueue
 from storagekit.dispatch.ars import OF_WRITES
-from storagekit.errors import InputError
-from storagekit.kinds import Kind, hold, several, text
 from storagekit.placement import Striped
 from storagekit.placement.base import MOST_PARTS
 from storagekit.plan.keeping.families import COPIES, Family

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
 
+from storagekit.core.resources import PACKAGE
 from storagekit.reproduce import cache
 from storagekit.reproduce.folders import private
-from storagekit.resources import PACKAGE
 
 FOLDER = "lab"
 # those that ask nothing of a reader first, with what each is about; without `adaptive`, whose simulations take minutes, and

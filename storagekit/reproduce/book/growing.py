@@ -15,12 +15,12 @@ from threading import Lock
 
 from nbformat import NotebookNode
 
+from storagekit.core.atomic_files import write_text
 from storagekit.reproduce.book.chapter import Place, exhibits_of
 from storagekit.reproduce.claims import Claim, load_claims
 from storagekit.reproduce.page import load_measurements
 from storagekit.reproduce.report import html_table, share_table, write_scorecard
 from storagekit.reproduce.scorecard import MET, Row, score
-from storagekit.whole_files import write_text
 
 PAGE = "progress.html"
 UNFINISHED = ".storagekit-unfinished"

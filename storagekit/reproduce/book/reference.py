@@ -10,7 +10,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from storagekit.resources import PACKAGE
+from storagekit.core.resources import PACKAGE
 
 # files that are rooms of their own
 _FILES = ("units", "resources", "comparing", "analytic.headtracking", "analytic.queueing")

@@ -18,14 +18,14 @@ import nbformat
 from nbformat import NotebookNode
 from tqdm import tqdm
 
+from storagekit.core.atomic_files import write_text
+from storagekit.core.resources import PACKAGE, docs_path, reproduction_path
 from storagekit.reproduce import cache, claims
 from storagekit.reproduce.book import boards, chapter, growing, pages
 from storagekit.reproduce.files import digest
 from storagekit.reproduce.folders import private
 from storagekit.reproduce.report import csv_text
 from storagekit.reproduce.scorecard import Row
-from storagekit.resources import PACKAGE, docs_path, reproduction_path
-from storagekit.whole_files import write_text
 
 RECORD = "book.json"
 FIRST_PAGE = "index.html"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from storagekit.checks import shown
-from storagekit.errors import InputError
-from storagekit.kinds import takes
+from storagekit.core.checks import shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import takes
 from storagekit.workload.standin import popular, seeking
 from storagekit.workload.standin.compared import Compared
 from storagekit.workload.standin.popular import PopularStandIn

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from storagekit.errors import InputError
-from storagekit.kinds import SEED, Kind
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import SEED, Kind
 
 __all__ = ["checked_end"]
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.trace.fields import Integer
 from storagekit.workload.trace.formats import CHUNK, Records, TraceFormat, dense
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 
-from storagekit.errors import InputError
-from storagekit.kinds import takes
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import takes
 from storagekit.workload.trace.locality import (
     read_after_write_share,
     seek_locality,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.trace.fields import Choice, Decimal, Integer, Word
 from storagekit.workload.trace.formats import Records
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE

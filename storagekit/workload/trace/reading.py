@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from storagekit.errors import InputError
-from storagekit.kinds import Kind
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import Kind
 from storagekit.workload.trace.blkparse import BLKPARSE
 from storagekit.workload.trace.disksim import DISKSIM, DISKSIM_VALIDATE
 from storagekit.workload.trace.fio import FIO

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from storagekit.checks import numbers, shown
-from storagekit.errors import InputError
-from storagekit.kinds import ADDRESS, MOMENT, MOST_COUNTED, REAL, Kind, a, hold, several, takes, text
+from storagekit.core.checks import numbers, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import ADDRESS, MOMENT, MOST_COUNTED, REAL, Kind, a, hold, several, takes, text
 
 __all__ = ["MAX_OFFSET", "MAX_SIZE", "RequestTrace", "TraceSource", "request_trace"]
 

@@ -17,7 +17,7 @@ from reprlib import repr as shortened
 
 import numpy as np
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.trace.formats import CHUNK, Records, TraceFormat, dense
 from storagekit.workload.trace.records import MAX_OFFSET
 from storagekit.workload.trace.streams import HEAD, ByteStream

@@ -11,8 +11,8 @@ import zlib
 from io import BufferedIOBase
 from typing import cast
 
-from storagekit.checks import shown
-from storagekit.errors import InputError
+from storagekit.core.checks import shown
+from storagekit.core.errors import InputError
 
 __all__ = ["HEAD", "ByteStream"]
 

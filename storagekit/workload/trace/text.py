@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.trace.fields import Field, Fields
 from storagekit.workload.trace.formats import Records, TraceFormat
 from storagekit.workload.trace.streams import ByteStream

@@ -7,7 +7,7 @@ from storagekit.analytic.array.aspect import Layouts
 from storagekit.analytic.array.costs import costs, single_load
 from storagekit.analytic.array.elevator import RLOOK
 from storagekit.analytic.array.positioning import Linear
-from storagekit.units import MS
+from storagekit.core.units import MS
 
 S, R, OVERHEAD = 12 * MS, 6 * MS, 2 * MS
 SPINDLE = Linear(S, R, OVERHEAD)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storagekit.analytic.array import equations
-from storagekit.errors import InputError
-from storagekit.units import MS
+from storagekit.core.errors import InputError
+from storagekit.core.units import MS
 
 S, R = 10 * MS, 6 * MS
 

@@ -9,7 +9,7 @@ from storagekit.analytic import response_mg1
 from storagekit.analytic.array.loaded import Loaded, Sizes, loaded
 from storagekit.analytic.array.positioning import Linear
 from storagekit.analytic.array.shapes import Shape
-from storagekit.units import MS
+from storagekit.core.units import MS
 
 S, R = 10 * MS, 6 * MS
 SPINDLE = Linear(S, R, 0.0, 1 * MS)

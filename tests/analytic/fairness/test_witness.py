@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storagekit.analytic.fairness import largest_drop, largest_unfairness, worst_interval
-from storagekit.lanes import INSTANT
+from storagekit.core.batching import INSTANT
 
 WEIGHTS = np.array([1.0, 2.0])
 

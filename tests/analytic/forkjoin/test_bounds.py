@@ -5,8 +5,8 @@ import pytest
 
 from storagekit.analytic import response_mg1
 from storagekit.analytic.forkjoin import Disk, Network, Simulation, StripedSystem, Striping, completion_bounds, latest
-from storagekit.errors import InputError
-from storagekit.units import KB, MB, MS
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, MB, MS
 
 M2372K = Disk(16 * MS, 8.3 * MS, 2.5e6)
 

@@ -15,7 +15,7 @@ from storagekit.analytic.forkjoin import (
     response_two,
 )
 from storagekit.analytic.forkjoin.exponential import heavy
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 
 LOADS = np.array([0.1, 0.5, 0.8])
 

@@ -9,7 +9,7 @@ import pytest
 
 from storagekit.analytic.forkjoin import Disk, Host, Network, Simulation, StripedSystem, Striping
 from storagekit.analytic.forkjoin.random_requests import Draws
-from storagekit.units import KB, MB, MS
+from storagekit.core.units import KB, MB, MS
 
 M2372K = Disk(16 * MS, 8.3 * MS, 2.5e6)
 RING = Network(125e6, 10e-6)

@@ -15,7 +15,7 @@ from storagekit.analytic.forkjoin import (
     completion_times,
 )
 from storagekit.analytic.forkjoin.recursion import path
-from storagekit.units import KB, MB, MS
+from storagekit.core.units import KB, MB, MS
 
 
 def stream(gap, work, blocks=None, read=True):
@@ -107,7 +107,7 @@ def test_less_of_the_same_stream_is_the_same_stream():
 
 
 def test_with_a_load_out_of_range_or_different_writes():
-    from storagekit.errors import InputError
+    from storagekit.core.errors import InputError
 
     with pytest.raises(InputError, match="rates"):
         Simulation(SYSTEMS[:1], [0], 10).completion(np.array([[0.0]]))

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from storagekit.analytic.forkjoin import Disk, Host, Network, Simulation, StripedSystem, Striping
 from storagekit.analytic.forkjoin.random_requests import draw, work
+from storagekit.core.errors import InputError
+from storagekit.core.units import KB, MB, MS
 from storagekit.drive import ideal_drive, load_drive
-from storagekit.errors import InputError
-from storagekit.units import KB, MB, MS
 
 M2372K = Disk(16 * MS, 8.3 * MS, 2.5e6)
 RING = Network(125e6)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from storagekit.analytic.forkjoin import Disk, lateness_bound
-from storagekit.errors import InputError
-from storagekit.units import MS
+from storagekit.core.errors import InputError
+from storagekit.core.units import MS
 
 SLOW, QUICK = Disk(16 * MS, 8.3 * MS, 2.5e6), Disk(8 * MS, 4 * MS, 6e6)
 FLASH = Disk(0.1 * MS, 0, 20e6, "flash")

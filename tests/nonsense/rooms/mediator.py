@@ -6,6 +6,7 @@ from nonsense.attack import Face
 from nonsense.faces import asked_of
 
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
+from storagekit.core.units import KB, MS
 from storagekit.mediator import (
     Agents,
     Cluster,
@@ -23,7 +24,6 @@ from storagekit.mediator import (
     fill,
     variable_load,
 )
-from storagekit.units import KB, MS
 
 # made by the mediator and its functions, never by hand
 RESULT = "an answer, or a part of one, that functions return"

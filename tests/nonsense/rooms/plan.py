@@ -7,6 +7,7 @@ from nonsense.attack import Face
 from nonsense.faces import asked_of
 
 from storagekit import dispatch
+from storagekit.core.units import KB, MS
 from storagekit.drive import Drive, load_drive
 from storagekit.plan import (
     RLOOK,
@@ -31,7 +32,6 @@ from storagekit.plan import (
     shares,
     size,
 )
-from storagekit.units import KB, MS
 
 # made by planners and their checks, never by hand
 RESULT = "an answer, a question as it was asked, or a part of one, that functions return"

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from storagekit.core.units import HOUR, SECTOR
 from storagekit.papers import ars
 from storagekit.papers.ars.cluster import CLIENTS, layout
 from storagekit.papers.ars.financial import EXTENT, Source
-from storagekit.units import HOUR, SECTOR
 from storagekit.workload import ClosedOrOpen, RecordedArrivals
 
 # requests in each hour

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from storagekit.units import HOUR
+from storagekit.core.units import HOUR
 from storagekit.workload.standin import SAP, TPCC, compare, generate, popular, seeking
 
 SOUGHT = replace(TPCC, requests=2_000, duration=2 * HOUR)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
+from storagekit.core.units import GB, HOUR, KB
 from storagekit.reproduce.claims import load_claims
-from storagekit.units import GB, HOUR, KB
 from storagekit.workload.reuse import hit_rates
 from storagekit.workload.standin import (
     CELLO2002,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.standin import Popularity
 from storagekit.workload.standin.popular.popularity import expected_hit_rate, fitted
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from storagekit.errors import InputError
-from storagekit.units import HOUR, KB
+from storagekit.core.errors import InputError
+from storagekit.core.units import HOUR, KB
 from storagekit.workload.standin import (
     CELLO_BASE,
     CELLO_DISK6,

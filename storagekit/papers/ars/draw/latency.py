@@ -3,10 +3,10 @@
 import altair as alt
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import Side, from_zero, lines
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
+from storagekit.core.axes import title
 from storagekit.papers.ars.draw.palette import PROTOCOLS, RESPONSE, TO_MS, WHISKERS, with_own
 
 SERIES = {

@@ -6,8 +6,8 @@ import xarray as xr
 from storagekit.charts.marks import Layered, Side, lines
 from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import finished
+from storagekit.core.units import MB
 from storagekit.papers.ars.draw.palette import GREEN, ORANGE, PROTOCOLS, RATE, WHISKERS, grouped, over_central, with_own
-from storagekit.units import MB
 
 MIXES = {"reads": "Reads only", "mixed": "Half of them writes"}
 VIEWS = {"each client its own": GREEN, "one for all clients": ORANGE}

@@ -6,11 +6,11 @@ import altair as alt
 import numpy as np
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import Layered, Side, curves, paper_points, points
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import OURS, finished
 from storagekit.charts.words import span
+from storagekit.core.axes import title
 
 EXTRA = "Messages per request beyond 2N"
 # the width of a panel of table 6, pixels

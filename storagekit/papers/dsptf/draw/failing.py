@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import altair as alt
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import Layered, level, table
 from storagekit.charts.panels import side_by_side
 from storagekit.charts.theme import COLOURS, finished
 from storagekit.charts.words import span
+from storagekit.core.axes import title
 from storagekit.papers.dsptf.draw.palette import TO_MS, room_for
 
 

@@ -6,11 +6,11 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import LYING, Layered, Side, curves, paper_fill, paper_points
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import PAPER, finished
 from storagekit.charts.words import change, listed
+from storagekit.core.axes import title
 from storagekit.papers.dsptf.draw.palette import KEYS, PERCENT, TO_MS, over, scheme_rows, schemes_in, told
 
 THROUGHPUT = "Throughput (IO/s per brick)"

@@ -6,11 +6,11 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import LYING, Layered, Side, level, lines, paper_fill, table
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
 from storagekit.charts.words import listed
+from storagekit.core.axes import title
 from storagekit.papers.dsptf.draw.palette import COLOUR, PERCENT, TO_MS, room_for
 
 BYTES = "Bytes over data of the request (%)"

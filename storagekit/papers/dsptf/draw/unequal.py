@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import STANDING, Layered, curves, paper_fill, paper_points, table
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.charts.words import listed, span
+from storagekit.core.axes import title
 from storagekit.papers.dsptf.draw.palette import FIVE, KEYS, PERCENT, room_for, schemes_in, told
 
 BRICKS = {0: "fast", 1: "slow"}

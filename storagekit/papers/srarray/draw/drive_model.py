@@ -6,10 +6,10 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import Layered, Side, lines
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import PAPER, finished
+from storagekit.core.axes import title
 from storagekit.papers.srarray.draw.palette import BLUE, GREEN, ORANGE, PERCENT, VERMILION
 
 POLICIES = {"FCFS": GREEN, "LOOK": ORANGE, "SPTF": BLUE}

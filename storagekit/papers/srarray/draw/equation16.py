@@ -4,11 +4,11 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import Layered
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.charts.words import counted
+from storagekit.core.axes import title
 from storagekit.papers.srarray.draw.palette import PERCENT
 
 # percent, so that maps with small errors look pale beside others

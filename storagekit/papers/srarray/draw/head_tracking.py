@@ -6,14 +6,14 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import level, paper_points
 from storagekit.charts.panels import headed
 from storagekit.charts.paper import figures
 from storagekit.charts.theme import finished
 from storagekit.charts.words import counted
+from storagekit.core.axes import title
+from storagekit.core.units import US
 from storagekit.papers.srarray.draw.palette import BLUE, PERCENT
-from storagekit.units import US
 
 PANEL, ROW = 280, 44
 # rows of table 2: key of claim and variable, name, what turns ours and the claim into the unit shown, and its format

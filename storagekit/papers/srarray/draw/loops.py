@@ -7,11 +7,11 @@ import altair as alt
 import numpy as np
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import Layered, Side, lines, upright
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.charts.words import change, listed, span
+from storagekit.core.axes import title
 from storagekit.papers.srarray.draw.palette import CELLO, LOOPS
 
 BASIS = ("simulated", "equation 16")

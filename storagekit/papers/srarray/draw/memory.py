@@ -6,12 +6,12 @@ import altair as alt
 import numpy as np
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import Side
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.paper import dropped_points
 from storagekit.charts.theme import finished
 from storagekit.charts.words import counted, listed
+from storagekit.core.axes import title
 from storagekit.papers.srarray.draw.palette import RESPONSE, TO_MS
 from storagekit.papers.srarray.draw.rates import by_rate
 from storagekit.papers.srarray.draw.replays import at_disks

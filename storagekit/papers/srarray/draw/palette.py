@@ -1,7 +1,7 @@
 """What the exhibits share: a colour for each scheme and layout, and the units of their axes."""
 
-from storagekit.axes import title
 from storagekit.charts.theme import COLOURS
+from storagekit.core.axes import title
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = COLOURS
 TO_MS, PERCENT = 1e3, 100.0

@@ -4,9 +4,9 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.theme import HEIGHT, WIDTH, finished
 from storagekit.charts.words import listed
+from storagekit.core.axes import title
 from storagekit.papers.srarray.draw.palette import BLUE, GREEN, ORANGE, PERCENT
 
 # percent: the axis goes as far at least, and what counts as near

@@ -3,11 +3,11 @@
 import altair as alt
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import Side, points
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.charts.words import listed
+from storagekit.core.axes import title
 from storagekit.papers.srarray.draw.palette import RATES, RESPONSE, TO_MS
 
 

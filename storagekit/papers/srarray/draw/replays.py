@@ -8,11 +8,11 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import Layered, Side, cut, lines, named_points, paper_scale, points
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.charts.words import counted, listed
+from storagekit.core.axes import title
 from storagekit.papers.srarray.draw.palette import REPLICAS, RESPONSE, SCHEMES, TO_MS
 
 Said = Sequence[tuple[float, float, str]]

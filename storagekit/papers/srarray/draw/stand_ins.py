@@ -5,13 +5,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import Layered
 from storagekit.charts.panels import headed
 from storagekit.charts.paper import figures
 from storagekit.charts.theme import PAPER, finished
+from storagekit.core.axes import title
+from storagekit.core.units import HOUR
 from storagekit.papers.srarray.draw.palette import BLUE, GREEN, ORANGE, PERCENT
-from storagekit.units import HOUR
 
 WORKLOADS = {"Cello base": BLUE, "Cello disk 6": ORANGE, "TPC-C": GREEN}
 # of a quantity: its name, what turns SI into the unit shown, and its format

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import altair as alt
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import Layered, Side, from_zero, lines, paper_points, table, upright
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import COLOURS, HEIGHT, finished
+from storagekit.core.axes import title
 from storagekit.papers.swift.draw.palette import DISK_COLOURS, MEGA, UNIT_COLOURS, in_kb
 
 BAND = "shaded: what formulas allow, disks alone"

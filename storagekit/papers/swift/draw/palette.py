@@ -1,7 +1,7 @@
 """What the exhibits share: colours by number of disks and by unit, and the units of their axes."""
 
 from storagekit.charts.theme import COLOURS
-from storagekit.units import KB
+from storagekit.core.units import KB
 
 MEGA, GIGA = 1e6, 1e9
 DISK_COLOURS: dict[str, str] = dict(zip(("4", "8", "16", "32"), COLOURS, strict=False))

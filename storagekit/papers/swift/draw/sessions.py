@@ -6,8 +6,8 @@ import xarray as xr
 from storagekit.charts.marks import Side, from_zero, lines
 from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import COLOURS, finished
+from storagekit.core.units import KB
 from storagekit.papers.swift.draw.palette import MEGA
-from storagekit.units import KB
 
 
 def choices(data: xr.Dataset) -> alt.TopLevelMixin:

@@ -5,10 +5,10 @@ import math
 import altair as alt
 import xarray as xr
 
-from storagekit.axes import title
 from storagekit.charts.marks import Side, from_zero, lines
 from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import COLOURS, finished
+from storagekit.core.axes import title
 from storagekit.papers.swift.draw.palette import GIGA, MEGA, in_kb
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.reuse import hit_rates
 from storagekit.workload.standin.compared import Compared
 from storagekit.workload.standin.popular.model import BLOCK, PopularStandIn

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from storagekit.kinds import unchecked
+from storagekit.core.kinds import unchecked
 from storagekit.workload.standin.popular.model import BLOCK, CHUNK, PopularStandIn
 from storagekit.workload.standin.popular.popularity import Popularity
 from storagekit.workload.standin.popular.scatter import scattered

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from storagekit.checks import require, require_not_negative, require_positive
-from storagekit.errors import InputError
-from storagekit.kinds import MOST_COUNTED, Kind, flag, hold, text
-from storagekit.units import GB, KB
+from storagekit.core.checks import require, require_not_negative, require_positive
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import MOST_COUNTED, Kind, flag, hold, text
+from storagekit.core.units import GB, KB
 from storagekit.workload.standin.popular.popularity import Popularity, expected_hit_rate, fitted
 
 # numbers at all, before what is said of each; more requests fit no memory

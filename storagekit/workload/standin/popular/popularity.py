@@ -14,8 +14,8 @@ import numpy as np
 from scipy.optimize import root_scalar
 from scipy.special import boxcox1p, inv_boxcox1p
 
-from storagekit.errors import InputError
-from storagekit.kinds import AMOUNT, SHARE, Kind, hold, takes, unchecked
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import AMOUNT, SHARE, Kind, hold, takes, unchecked
 
 __all__ = ["Popularity", "expected_hit_rate", "fitted"]
 

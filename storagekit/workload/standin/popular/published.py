@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storagekit.units import HOUR, KB
+from storagekit.core.units import HOUR, KB
 from storagekit.workload.standin.popular.model import PopularStandIn
 
 __all__ = ["CELLO2002", "FINANCIAL", "SAP", "WEBSEARCH"]

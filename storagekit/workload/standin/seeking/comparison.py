@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 from storagekit.workload.standin.compared import Compared
 from storagekit.workload.standin.seeking.model import SeekingStandIn
 from storagekit.workload.trace import RequestTrace, characteristics

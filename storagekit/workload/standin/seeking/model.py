@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from storagekit.checks import require, require_not_negative, require_positive, require_share
-from storagekit.errors import InputError
-from storagekit.kinds import Kind, hold, text
-from storagekit.units import HOUR, KB, SECTOR
+from storagekit.core.checks import require, require_not_negative, require_positive, require_share
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import Kind, hold, text
+from storagekit.core.units import HOUR, KB, SECTOR
 from storagekit.workload.standin.seeking.hot_places import hot_share
 
 __all__ = ["SeekingStandIn"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storagekit.units import HOUR, KB
+from storagekit.core.units import HOUR, KB
 from storagekit.workload.standin.seeking.model import SeekingStandIn
 
 __all__ = ["CELLO_BASE", "CELLO_DISK6", "TPCC"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from storagekit.student import half_width
+from storagekit.core.student_t import half_width
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])

@@ -4,7 +4,7 @@ Inside the package times are seconds, sizes are bytes or 512-byte sectors, angle
 These factors convert at the edges: `5.3 * MS` is 5.3 ms in seconds, `seconds / MS` is milliseconds.
 """
 
-from storagekit.kinds import POSITIVE, SPACE, takes
+from storagekit.core.kinds import POSITIVE, SPACE, takes
 
 US = 1e-6
 MS = 1e-3

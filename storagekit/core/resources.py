@@ -6,7 +6,7 @@ In a checkout they lie beside the package, in an installed wheel inside it.
 import tomllib
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def data_path(*parts: str) -> Path:

@@ -17,10 +17,10 @@ from jax.core import Tracer
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Num, PyTree, Shaped, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import real_objects, require, shown, written
-from storagekit.errors import InputError
-from storagekit.kinds import several
+from storagekit.core.arrays import AnyArray
+from storagekit.core.checks import real_objects, require, shown, written
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import several
 
 # Times closer than this are one instant, seconds: relative times of a few ms keep 1 ns in float32, of a second 0.1 us.
 INSTANT = 1e-7

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from storagekit.collecting import uncollected
+from storagekit.core.garbage import uncollected
 
 
 def test_it_is_off_within_the_block_and_on_after_it():

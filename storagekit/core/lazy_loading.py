@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
-from storagekit.collecting import uncollected
+from storagekit.core.garbage import uncollected
 
 # what a module needs for this, and shows nobody
 _TOOLS = {"TYPE_CHECKING", "loader"}

@@ -17,11 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arrays import AnyArray
-from storagekit.checks import require_kind, traced
-from storagekit.errors import InputError
-from storagekit.kinds import several
-from storagekit.lanes import named, whole
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import named, whole
+from storagekit.core.checks import require_kind, traced
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import several
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from storagekit.checks import numbers, require_kind, shown, traced, written
-from storagekit.errors import InputError
+from storagekit.core.checks import numbers, require_kind, shown, traced, written
+from storagekit.core.errors import InputError
 
 # Largest of what counts things that are gone through one by one, or of which each takes memory.
 MOST_COUNTED = 10**6

@@ -17,7 +17,7 @@ def half_width(replications: Any, level: float = 0.95) -> Any:
 
     Examples
     --------
-    >>> from storagekit.student import half_width
+    >>> from storagekit.core.student_t import half_width
     >>> f"{half_width(10):.3f}"
     '2.262'
     """

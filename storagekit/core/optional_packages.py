@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 
 
 def require_extra(extra: str, *modules: str) -> None:

@@ -11,7 +11,7 @@ from helpers import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storagekit.kinds import (
+from storagekit.core.kinds import (
     COUNT,
     MOMENT,
     REAL,

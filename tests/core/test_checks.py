@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from storagekit.checks import (
+from storagekit.core.checks import (
     MOST_SECONDS,
     require,
     require_each_positive,
@@ -15,7 +15,7 @@ from storagekit.checks import (
     require_whole,
     written,
 )
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 
 
 def test_numbers_within_their_limits_pass():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storagekit.devices import cache_folder, compiler_options, cores, environment
+from storagekit.core.devices import cache_folder, compiler_options, cores, environment
 
 OPTIONS = "xla_cpu_small_while_loop_byte_threshold=1000000000,xla_cpu_use_multi_output_fusion=true"
 BACKEND = f"--xla_backend_extra_options={OPTIONS}"

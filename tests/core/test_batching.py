@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from storagekit.claims import Preselection
+from storagekit.core.batching import nth_least, real
 from storagekit.dispatch import ARS
-from storagekit.lanes import nth_least, real
 
 COLUMN = arrays.arrays(np.float32, st.sampled_from([1, 4, 30]), elements=st.sampled_from([0.0, 0.5, 1.0, 2.0, np.inf]))
 

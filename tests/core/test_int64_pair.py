@@ -5,8 +5,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storagekit import wide
-from storagekit.wide import Wide
+from storagekit.core import int64_pair
+from storagekit.core.int64_pair import Wide
 
 ALL = 2**64
 words = st.integers(0, 2**32 - 1)
@@ -23,23 +23,23 @@ def joined(number: Wide) -> int:
 
 @given(numbers, numbers)
 def test_sums_and_differences_go_round(one, other):
-    assert joined(wide.add(split(one), split(other))) == (one + other) % ALL
-    assert joined(wide.subtract(split(one), split(other))) == (one - other) % ALL
+    assert joined(int64_pair.add(split(one), split(other))) == (one + other) % ALL
+    assert joined(int64_pair.subtract(split(one), split(other))) == (one - other) % ALL
 
 
 @given(numbers, st.integers(-(2**63) + 1, 2**63 - 1))
 def test_of_two_the_earlier_is_known_wherever_they_are(one, ahead):
     other = (one + ahead) % ALL
-    assert bool(wide.before(split(one), split(other))[0]) == (ahead > 0)
-    assert joined(wide.later(split(one), split(other))) == (other if ahead > 0 else one)
-    assert joined(wide.earlier(split(one), split(other))) == (one if ahead > 0 else other)
+    assert bool(int64_pair.before(split(one), split(other))[0]) == (ahead > 0)
+    assert joined(int64_pair.later(split(one), split(other))) == (other if ahead > 0 else one)
+    assert joined(int64_pair.earlier(split(one), split(other))) == (one if ahead > 0 else other)
 
 
 @given(words, words)
 def test_products_are_exact(one, other):
-    found = wide.product(*(jnp.asarray([word], jnp.uint32) for word in (one, other)))
+    found = int64_pair.product(*(jnp.asarray([word], jnp.uint32) for word in (one, other)))
     assert joined(found) == one * other
 
 
 def test_nothing_is_nothing():
-    assert all(np.all(word == 0) for word in wide.zeros(2, 3)) and wide.zeros(2, 3).high.shape == (2, 3)
+    assert all(np.all(word == 0) for word in int64_pair.zeros(2, 3)) and int64_pair.zeros(2, 3).high.shape == (2, 3)

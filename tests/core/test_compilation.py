@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from storagekit import compiling
+from storagekit.core import compilation
 
 
 @pytest.fixture(autouse=True)
 def announced():
-    compiling.announce_compilations()
+    compilation.announce_compilations()
 
 
 def compiled(constant: int) -> None:
@@ -20,16 +20,16 @@ def compiled(constant: int) -> None:
 
 
 def test_a_long_compilation_is_shown_and_its_end_ends_that(monkeypatch, capfd):
-    monkeypatch.setattr(compiling, "PATIENCE", 0.0)
-    monkeypatch.setattr(compiling, "TICK", 0.01)
+    monkeypatch.setattr(compilation, "PATIENCE", 0.0)
+    monkeypatch.setattr(compilation, "TICK", 0.01)
     compiled(12_347)
     said = capfd.readouterr().err
     assert "storagekit: compiling a program, once" in said and "s so far" in said
-    assert not compiling._under_way
+    assert not compilation._under_way
     time.sleep(0.2)
     assert capfd.readouterr().err.strip() == ""
 
 
 def test_of_a_short_one_nothing_is_said(monkeypatch, capfd):
     compiled(12_349)
-    assert capfd.readouterr().err == "" and not compiling._under_way
+    assert capfd.readouterr().err == "" and not compilation._under_way

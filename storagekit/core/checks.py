@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from storagekit.errors import InputError
+from storagekit.core.errors import InputError
 
 # every whole number up to it is a float64
 MOST_IN_FULL = 2.0**53
