@@ -30,7 +30,7 @@ from storagekit.placement import Declustered, Replicas
 from storagekit.plan import Layout
 from storagekit.schedule import RSATF, SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, RandomRequests, recorded
-from storagekit.workload.standin import CELLO_BASE, generate
+from storagekit.workload.synthetic import CELLO_BASE, generate
 from storagekit.write import Background
 
 LANES = 256

@@ -19,9 +19,9 @@ mediator                   sessions with guaranteed rates, reserved over many ag
 lab.open, lab.export       a question with controls that answers while you drag; the same as one HTML file
 =========================  ========================================================================
 
-The rooms, from the bottom up: `drive`, `workload`; `placement`; `claims`; `schedule`, `dispatch`,
-`write`, `queue`, `cache`; `engine`, `analytic`; `charts`, `metrics`; `plan`, `mediator`; `papers`; `lab`;
-`reproduce`. Each is loaded when it is first used. SI units throughout; `units` has those of the field.
+The packages, from the bottom up: `core`; `drive`, `workload`; `placement`; `component`; `arbitration`, `faults`;
+`schedule`, `dispatch`, `write`, `queue`, `cache`; `engine`, `analytic`; `charts`, `metrics`; `plan`, `mediator`; `papers`;
+`lab`; `reproduce`. Each is loaded when it is first used. Values are in SI units; `units` converts from those of the field.
 """
 
 from typing import TYPE_CHECKING
@@ -32,12 +32,13 @@ from storagekit.core.lazy_loading import loader
 if TYPE_CHECKING:
     from storagekit import (
         analytic,
+        arbitration,
         cache,
         charts,
-        claims,
         dispatch,
         drive,
         engine,
+        faults,
         lab,
         mediator,
         metrics,
@@ -64,13 +65,14 @@ __all__ = [
     "SimulationError",
     "System",
     "analytic",
+    "arbitration",
     "cache",
     "charts",
-    "claims",
     "compare",
     "dispatch",
     "drive",
     "engine",
+    "faults",
     "interval",
     "lab",
     "load_drive",

@@ -23,8 +23,8 @@ import numpy as np
 from jaxtyping import Array
 
 import storagekit
+from storagekit.arbitration import Lossy
 from storagekit.cache import LRU, AbstractCache, BrickLRU, NoCache, RecordedLRU
-from storagekit.claims import Lossy
 from storagekit.core import units
 from storagekit.core.errors import InputError
 from storagekit.dispatch import (
@@ -45,8 +45,9 @@ from storagekit.dispatch import (
 )
 from storagekit.dispatch import ByNumber as DispatchByNumber
 from storagekit.drive import AbstractDrive, Flash, Mixed, RateServer, ideal_drive, load_buffered
-from storagekit.engine import AbstractLog, Condition, Record, Runner, Scenario, Spell, System, stack, stopped
+from storagekit.engine import AbstractLog, Record, Runner, Scenario, System, stack
 from storagekit.engine.batch import lanes_of, steps
+from storagekit.faults import FaultSchedule, Slowdown, outage
 from storagekit.placement import (
     RAID5,
     AbstractPlacement,
@@ -276,18 +277,18 @@ def _made(room: type, draws: Draws) -> Any:
     return makers[next(iter(makers)) if plain else draws.form.choice(list(makers))](draws)
 
 
-def _condition(draws: Draws) -> Condition:
+def _condition(draws: Draws) -> FaultSchedule:
     """At its best, slow for a while, stopped for a while, or for ever."""
     kind = draws.form.randrange(4 if draws.spare else 2)
     brick, later = draws.number.randrange(draws.bricks), draws.number.randint(1, 150)
     begins = draws.number.randint(0, 150)
     spells = {
         0: (),
-        1: (Spell(brick, draws.number.uniform(0.2, 0.9), begins, begins + later),),
-        2: (stopped(brick, begins, begins + later),),
-        3: (stopped(brick, begins),),
+        1: (Slowdown(brick, draws.number.uniform(0.2, 0.9), begins, begins + later),),
+        2: (outage(brick, begins, begins + later),),
+        3: (outage(brick, begins),),
     }
-    return Condition(*spells[kind], timeout=draws.number.choice([0.05, 0.5]))
+    return FaultSchedule(*spells[kind], timeout=draws.number.choice([0.05, 0.5]))
 
 
 def scenario(structure: int, setting: int) -> Scenario:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.claims import AbstractClaims, NoClaims
+from storagekit.arbitration import AbstractClaims, NoClaims
 from storagekit.component.events import Member
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import count, held, index_of, least, lowest, rows

@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from storagekit.claims import AbstractClaims
-from storagekit.claims import ByNumber as ClaimsByNumber
+from storagekit.arbitration import AbstractClaims
+from storagekit.arbitration import ByNumber as ClaimsByNumber
 from storagekit.component.events import OneOf
 from storagekit.dispatch.base import AbstractDispatch
 

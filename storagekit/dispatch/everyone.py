@@ -3,8 +3,8 @@
 from jax.typing import ArrayLike
 from jaxtyping import Float
 
-from storagekit import claims
-from storagekit.claims.dsptf import AbstractDelivery
+from storagekit import arbitration
+from storagekit.arbitration.dsptf import AbstractDelivery
 from storagekit.core.arrays import AnyArray
 from storagekit.dispatch.base import AbstractDispatch
 
@@ -17,9 +17,9 @@ class Everyone(AbstractDispatch):
 
 
 class DSPTF(Everyone):
-    """Everyone is asked, and claims are settled by messages: see `claims.DSPTF`, which takes the same."""
+    """Everyone is asked, and claims are settled by messages: see `arbitration.DSPTF`, which takes the same."""
 
-    settled: claims.DSPTF
+    settled: arbitration.DSPTF
 
     def __init__(
         self,
@@ -29,10 +29,10 @@ class DSPTF(Everyone):
         waits: ArrayLike = 0,
         delivery: AbstractDelivery | None = None,
     ):
-        self.settled = claims.DSPTF(latency, bound=bound, waits=waits, delivery=delivery)
+        self.settled = arbitration.DSPTF(latency, bound=bound, waits=waits, delivery=delivery)
 
     @property
-    def claims(self) -> claims.DSPTF:
+    def claims(self) -> arbitration.DSPTF:
         return self.settled
 
     @property
@@ -42,16 +42,18 @@ class DSPTF(Everyone):
 
 
 class Preselection(Everyone):
-    """Everyone is asked, and a node drops a part once enough others have made better claims on it: see `claims.Preselection`,
-    which takes the same."""
+    """Send a request to all replicas; a node drops a part once enough other nodes have made better bids on it.
 
-    settled: claims.Preselection
+    It takes the parameters of `arbitration.Preselection`.
+    """
+
+    settled: arbitration.Preselection
 
     def __init__(self, latency: ArrayLike = 0.1e-3, *, ahead: ArrayLike | None = None, waits: ArrayLike = 0):
-        self.settled = claims.Preselection(latency, ahead=ahead, waits=waits)
+        self.settled = arbitration.Preselection(latency, ahead=ahead, waits=waits)
 
     @property
-    def claims(self) -> claims.Preselection:
+    def claims(self) -> arbitration.Preselection:
         return self.settled
 
 

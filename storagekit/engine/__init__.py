@@ -5,6 +5,9 @@ completion of a request, `record` the results. Independent runs form a batch, wh
 is `[slot, *lanes]`, `[drive, *lanes]`, or `[1, *lanes]` for one number of each run; `lanes` is `()` for a single run (see
 `storagekit.core.batching`). Decisions for the whole system are made by its components, which receive events and keep private
 state (see `storagekit.component.events`).
+
+A recursion over requests in a fixed order, without choices and timers, is not part of the engine: see `analytic.forkjoin` and
+`metrics.measured_drive`.
 """
 
 from storagekit.engine.batch import Outcome as Outcome
@@ -15,9 +18,6 @@ from storagekit.engine.batch import stack as stack
 from storagekit.engine.batch import steps as steps
 from storagekit.engine.batch import structure as structure
 from storagekit.engine.batch import width as width
-from storagekit.engine.condition import Condition as Condition
-from storagekit.engine.condition import Spell as Spell
-from storagekit.engine.condition import stopped as stopped
 from storagekit.engine.event import Report as Report
 from storagekit.engine.histogram import ResponseBins as ResponseBins
 from storagekit.engine.histogram import binned as binned

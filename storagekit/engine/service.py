@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
-from storagekit.claims import Claim, Verdict
+from storagekit.arbitration import Claim, Verdict
 from storagekit.component.events import Ended, Taken
 from storagekit.core.batching import INSTANT, bit, cheapest, count, held, least, pick, pick_tree, rows, some, where_tree
 from storagekit.drive import HostAccess, Positioning, Target

@@ -8,7 +8,7 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
-from storagekit.claims import NoClaims
+from storagekit.arbitration import NoClaims
 from storagekit.component.events import Rule, Sizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import WORD, bit, held, rows, union

@@ -5,8 +5,8 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Int
 
+from storagekit.arbitration import AbstractClaims, NoClaims
 from storagekit.cache import AbstractCache, NoCache
-from storagekit.claims import AbstractClaims, NoClaims
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import MOST_ADDRESS, named, whole
 from storagekit.core.checks import require, require_kind
@@ -14,7 +14,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.kinds import MOST_COUNTED, MOST_EXACT, Kind
 from storagekit.dispatch import AbstractDispatch
 from storagekit.drive import AbstractDrive
-from storagekit.engine.condition import Condition
+from storagekit.faults.schedule import FaultSchedule
 from storagekit.placement import MOST_PARTS, AbstractPlacement, Grouping
 from storagekit.queue import AbstractQueue, Everything
 from storagekit.schedule import AbstractSchedule
@@ -57,7 +57,7 @@ class System(eqx.Module):
     claims: AbstractClaims
     queue: AbstractQueue
     cache: AbstractCache
-    condition: Condition
+    condition: FaultSchedule
     synchronized: Int[AnyArray, "..."]
     drives: int = eqx.field(static=True)
     slots: int = eqx.field(static=True)
@@ -73,7 +73,7 @@ class System(eqx.Module):
         claims: AbstractClaims | None = None,
         queue: AbstractQueue | None = None,
         cache: AbstractCache | None = None,
-        condition: Condition | None = None,
+        condition: FaultSchedule | None = None,
         drives: int | None = None,
         slots: int | None = None,
         synchronized: ArrayLike = 0,
@@ -87,7 +87,7 @@ class System(eqx.Module):
         self.claims = dispatch.claims if claims is None else claims
         self.queue = Everything() if queue is None else queue
         self.cache = NoCache() if cache is None else cache
-        self.condition = Condition() if condition is None else condition
+        self.condition = FaultSchedule() if condition is None else condition
         _require_members(write=self.write, claims=self.claims, queue=self.queue, cache=self.cache)
         _require_members(condition=self.condition)
         self.synchronized = named("synchronized", whole)(synchronized)
@@ -180,10 +180,10 @@ _MEMBERS: dict[str, tuple[type, str]] = {
     "dispatch": (AbstractDispatch, "a dispatcher, as sk.dispatch.Hashing()"),
     "schedule": (AbstractSchedule, "a scheduler, as sk.schedule.SATF()"),
     "write": (AbstractWrite, "a policy for writes, as sk.write.AllCopies()"),
-    "claims": (AbstractClaims, "claims, as sk.claims.NoClaims()"),
+    "claims": (AbstractClaims, "claims, as sk.arbitration.NoClaims()"),
     "queue": (AbstractQueue, "a queue, as sk.queue.Everything()"),
     "cache": (AbstractCache, "memory, as sk.cache.NoCache()"),
-    "condition": (Condition, "a condition, as sk.engine.Condition(...)"),
+    "condition": (FaultSchedule, "a condition, as sk.faults.FaultSchedule(...)"),
 }
 _FIRST = ("drive", "placement", "dispatch", "schedule", "write")
 _ORDER = f"; System takes {', '.join(_FIRST)} in this order"

@@ -10,7 +10,8 @@ from storagekit.charts import Board, Choice, Said, Slider, Steps
 from storagekit.charts.live import Filled
 from storagekit.core.units import KB, MS
 from storagekit.dispatch import DSPTF, LARD, Hashing, ShortestQueue
-from storagekit.engine import Condition, Scenario, Spell, System
+from storagekit.engine import Scenario, System
+from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.lab.draw.protocols import PROTOCOLS, curves
 from storagekit.lab.drives import drive_of
 from storagekit.lab.page import Page
@@ -55,7 +56,7 @@ def scenario(
         dispatch,
         SATF(),
         AllCopies(),
-        condition=Condition(Spell(0, speed)),
+        condition=FaultSchedule(Slowdown(0, speed)),
         drives=MOST_BRICKS,
         slots=_SLOTS,
     )

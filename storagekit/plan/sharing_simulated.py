@@ -5,7 +5,8 @@ import numpy as np
 from storagekit.core.units import SECTOR
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
-from storagekit.engine import Condition, Scenario, Spell, System
+from storagekit.engine import Scenario, System
+from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.placement import Volumes
 from storagekit.plan.sharing_question import Numbers, Policy
 from storagekit.queue import AbstractDelay, FairQueue, Hybrid, Single, Total
@@ -30,14 +31,14 @@ def shared(given: Numbers, policy: Policy, threads: int, depth: int) -> Scenario
     ]
     capacity = given.capacity
     fastest = float(capacity.max())
-    slower = [Spell(brick, rate / fastest) for brick, rate in enumerate(capacity) if rate < fastest]
+    slower = [Slowdown(brick, rate / fastest) for brick, rate in enumerate(capacity) if rate < fastest]
     system = System(
         RateServer(fastest / SECTOR),
         Volumes(_VOLUME, [(brick,) for brick in range(len(capacity))]),
         Hashing(),
         FCFS(),
         queue=FairQueue(depth, given.weights.tolist(), _delay(policy, given.minimum)),
-        condition=Condition(*slower),
+        condition=FaultSchedule(*slower),
         slots=sum(group.most for group in groups),
     )
     return Scenario(system, Threads(groups, volume=_VOLUME))

@@ -79,7 +79,7 @@ def inputs(paper: str) -> Iterator[tuple[str, Path]]:
             # in a wheel, data and notebooks lie in the package, in folders that begin with _
             copies = bool({"_data", "_docs", "_notebooks", "_reproductions"} & set(parts[:1]))
             # the book is made of results and decides none
-            book = parts[:2] == ("reproduce", "book")
+            book = parts[:2] == ("reproduce", "site")
             hidden = copies or book or "__pycache__" in path.parts or path.suffix == ".ipynb"
             if path.is_file() and not foreign and not hidden:
                 yield f"{root.name}/{path.relative_to(root).as_posix()}", path

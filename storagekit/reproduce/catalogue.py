@@ -161,7 +161,7 @@ def _drives() -> list[Entry]:
 
 
 def _stand_ins() -> list[Entry]:
-    room = "workload.standin"
+    room = "workload.synthetic"
     return [
         Entry(
             value_of(room, one, "name"),

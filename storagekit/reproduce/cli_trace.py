@@ -145,19 +145,19 @@ def _memory(cache_mb: float, bricks: int, dispatch: str):
 
 def _condition(slow: list[str], stop: list[str], bricks: int):
     """The condition that --slow and --stop describe, and the speed of each brick, for dispatchers that know it."""
-    from storagekit.engine import Condition, Spell, stopped
+    from storagekit.faults import FaultSchedule, Slowdown, outage
 
     speeds = [1.0] * max(bricks, 1)
     spells = []
     for given in slow:
         brick, speed = _pair(given, "--slow", "BRICK=SPEED, as 1=0.5", int, float)
-        spells.append(Spell(brick, speed))
+        spells.append(Slowdown(brick, speed))
         if 0 <= brick < len(speeds):
             speeds[brick] = speed
     for given in stop:
         brick, (first, last) = _pair(given, "--stop", "BRICK=FIRST-LAST, as 0=1000-2000", int, _range)
-        spells.append(stopped(brick, first, last))
-    return Condition(*spells), speeds
+        spells.append(outage(brick, first, last))
+    return FaultSchedule(*spells), speeds
 
 
 def _range(text: str) -> tuple[int, int]:

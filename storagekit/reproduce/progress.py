@@ -10,9 +10,9 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 
 from storagekit.reproduce import parameters
-from storagekit.reproduce.book.growing import Growing
 from storagekit.reproduce.printing import say
 from storagekit.reproduce.scorecard import Row
+from storagekit.reproduce.site.growing import Growing
 
 # the tag of the cell after which a paper's first result is shown
 HEADLINE = "headline"

@@ -18,12 +18,12 @@ from storagekit.core import devices
 from storagekit.core.errors import InputError
 from storagekit.core.resources import real_traces, reproductions_path, trace_names
 from storagekit.reproduce import cache, claims, folders, keeping, parameters
-from storagekit.reproduce.book import Book, BookError, boards
 from storagekit.reproduce.page import MEASUREMENTS, PROFILES, score_paper
 from storagekit.reproduce.processes import end_children
 from storagekit.reproduce.progress import Progress, exhibits, has_headline, is_headline, showing
 from storagekit.reproduce.report import SCORECARD, write_scorecard
 from storagekit.reproduce.scorecard import Row, score
+from storagekit.reproduce.site import Book, BookError, boards
 from storagekit.reproduce.turns import Stopped, Turns
 
 # ranks of turns: until a paper's headline is shown, after that, and the lab's boards

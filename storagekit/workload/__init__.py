@@ -34,7 +34,7 @@ from storagekit.workload.threads import Threads as Threads
 from storagekit.workload.volumes import VolumeRequests as VolumeRequests
 
 if TYPE_CHECKING:
-    from storagekit.workload import standin as standin
+    from storagekit.workload import synthetic as synthetic
     from storagekit.workload import trace as trace
 
-__getattr__, __dir__ = loader(__name__, ("standin", "trace"))
+__getattr__, __dir__ = loader(__name__, ("synthetic", "trace"))

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import pytest
 
-from storagekit.claims import Preselection
+from storagekit.arbitration import Preselection
 from storagekit.core.batching import INSTANT
 from storagekit.core.units import MS
 from storagekit.dispatch import Everyone

@@ -23,7 +23,7 @@ from storagekit.drive import RateServer
 from storagekit.placement import Declustered, Location, Replicas
 from storagekit.workload import Requests, recorded, scramble
 from storagekit.workload.reuse import hit_rates
-from storagekit.workload.standin import FINANCIAL, generate
+from storagekit.workload.synthetic import FINANCIAL, generate
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
 # a brick of one set holds up to MOST blocks, all of them together no more than a set

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit.claims import Lossy
+from storagekit.arbitration import Lossy
 from storagekit.dispatch import DSPTF, central
 from storagekit.drive import ideal_drive
 from storagekit.engine import AbstractLog, Record, Scenario, System, execute, keys

@@ -34,7 +34,8 @@ from storagekit.dispatch import (
 )
 from storagekit.dispatch import ByNumber as DispatchByNumber
 from storagekit.drive import ideal_drive
-from storagekit.engine import Condition, Record, Scenario, Spell, System, execute, keys, stack
+from storagekit.engine import Record, Scenario, System, execute, keys, stack
+from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
 from storagekit.placement import Declustered, Replicas, SRMirror
@@ -101,7 +102,7 @@ def replicating(dispatch: int, schedule: int, write) -> Scenario:
     return array(DispatchByNumber(WITHOUT_LEAD, dispatch), ScheduleByNumber(SCHEDULES, schedule), write)
 
 
-def bricks_with_memory(dispatch, arrivals: AbstractArrivals, condition: Condition | None = None) -> Scenario:
+def bricks_with_memory(dispatch, arrivals: AbstractArrivals, condition: FaultSchedule | None = None) -> Scenario:
     """Six bricks, three of which hold each extent; 2 MB of data, an eighth of which fits in their memories."""
     system = System(
         DRIVE,
@@ -246,7 +247,7 @@ def open_loop(event_log):
     """With an arm that is slow for a while; bricks that stop in open loops are those of test_held_up.py."""
 
     def build(dispatch, rate):
-        slow = Condition(Spell(1, 0.5, 100, 400), turning=0.0)
+        slow = FaultSchedule(Slowdown(1, 0.5, 100, 400), turning=0.0)
         return bricks_with_memory(DispatchByNumber(dispatchers(6), dispatch), PoissonArrivals(REQUESTS, rate), slow)
 
     return together(build, event_log, range(len(DISPATCHERS)), (LIGHT, FLOOD))

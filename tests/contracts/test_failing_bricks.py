@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from storagekit.arbitration import Lossy
 from storagekit.cache import BrickLRU
 from storagekit.cache.bricks import BLOCK_BITS
 from storagekit.cache.sets import EMPTY
-from storagekit.claims import Lossy
 from storagekit.dispatch import DSPTF, LARD, Hashing, NearestIdle
 from storagekit.drive import ideal_drive
-from storagekit.engine import Condition, Scenario, Spell, System, keys
+from storagekit.engine import Scenario, System, keys
 from storagekit.engine.event import event
 from storagekit.engine.run import Run, Static, begin, incoming
+from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.placement import Declustered
 from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
@@ -116,9 +117,9 @@ SETTINGS = {
 }
 
 
-def failing(stop, slow) -> Condition:
+def failing(stop, slow) -> FaultSchedule:
     brick, first, length = stop
-    return Condition(Spell(brick, 0.0, first, first + length), Spell((brick + 1) % BRICKS, slow), timeout=0.2)
+    return FaultSchedule(Slowdown(brick, 0.0, first, first + length), Slowdown((brick + 1) % BRICKS, slow), timeout=0.2)
 
 
 @settings(max_examples=40, derandomize=True)

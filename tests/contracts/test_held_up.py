@@ -9,12 +9,13 @@ import pytest
 from helpers import slow_but
 from jaxtyping import Array
 
-from storagekit.claims import Lossy
+from storagekit.arbitration import Lossy
 from storagekit.dispatch import DSPTF, LARD, Hashing, NearestIdle
 from storagekit.dispatch import ByNumber as DispatchByNumber
 from storagekit.drive import ideal_drive
-from storagekit.engine import NOBODY, AbstractLog, Condition, Record, Runner, Scenario, System, execute, stack, stopped
-from storagekit.engine.condition import NEVER
+from storagekit.engine import NOBODY, AbstractLog, Record, Runner, Scenario, System, execute, stack
+from storagekit.faults import FaultSchedule, outage
+from storagekit.faults.schedule import NEVER
 from storagekit.metrics import replicate, sweep
 from storagekit.placement import Replicas, SRMirror
 from storagekit.schedule import FCFS, SATF
@@ -51,7 +52,7 @@ def told_by(scenarios: list[Scenario], requests: int = WANTED) -> Told:
 
 def flooded(dispatch: int, completion, begins=0, ends=NEVER, copies: int = 2) -> Scenario:
     """Two bricks that cannot keep up; the first is down from one request to another."""
-    condition = Condition(stopped(0, begins, ends), timeout=0.05)
+    condition = FaultSchedule(outage(0, begins, ends), timeout=0.05)
     chosen = DispatchByNumber(DISPATCHERS, dispatch)
     system = System(DRIVE, Replicas(copies), chosen, SATF(), completion, condition=condition, slots=SLOTS)
     return Scenario(system, FLOOD)
@@ -59,7 +60,7 @@ def flooded(dispatch: int, completion, begins=0, ends=NEVER, copies: int = 2) ->
 
 def test_a_stop_that_never_comes_holds_nobody_up():
     """The stop lies after the run's end; requests wait outside for one of eight slots."""
-    far = Condition(stopped(0, 10**6, 10**6 + 1))
+    far = FaultSchedule(outage(0, 10**6, 10**6 + 1))
 
     def response(condition) -> dict[int, float]:
         system = System(DRIVE, Replicas(2), Hashing(), FCFS(), condition=condition, slots=SLOTS)
@@ -67,7 +68,7 @@ def test_a_stop_that_never_comes_holds_nobody_up():
         happened = told.number != NOBODY
         return dict(zip(told.number[happened].tolist(), told.response[happened].tolist(), strict=True))
 
-    seen, expected = response(far), response(Condition())
+    seen, expected = response(far), response(FaultSchedule())
     first = sorted(expected)[: WANTED // 2]
     assert [seen[one] for one in first] == pytest.approx([expected[one] for one in first], abs=2e-6)
 

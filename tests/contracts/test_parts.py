@@ -18,8 +18,9 @@ from storagekit.dispatch import (
     ShortestQueue,
 )
 from storagekit.drive import ideal_drive
-from storagekit.engine import Condition, Record, Scenario, System, execute, stack, stopped
-from storagekit.engine.condition import NEVER
+from storagekit.engine import Record, Scenario, System, execute, stack
+from storagekit.faults import FaultSchedule, outage
+from storagekit.faults.schedule import NEVER
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
 from storagekit.placement import (
@@ -128,7 +129,7 @@ def assert_answered_once(reports, lane: int):
 
 @pytest.mark.parametrize(("placement", "write"), CASES, ids=named)
 def test_no_request_is_lost_or_answered_twice(event_log, placement, write):
-    outcome = told_by(placement, write, event_log, Condition())
+    outcome = told_by(placement, write, event_log, FaultSchedule())
     for lane, dispatch in enumerate(DISPATCHERS):
         reports = outcome.log
         happened = assert_answered_once(reports, lane)
@@ -150,7 +151,7 @@ def test_any_one_may_stop(event_log, placement, write):
     """Early, in the middle, for the time of an access, and for ever; time-outs of 20 ms. A loop that loses a request runs
     dry."""
     spells = [(0, 0, 60), (1, 100, 250), (2, 150, 151), (0, 200, NEVER)]
-    conditions = [Condition(stopped(*spell), timeout=0.02) for spell in spells]
+    conditions = [FaultSchedule(outage(*spell), timeout=0.02) for spell in spells]
     outcome = told_by(placement, write, event_log, *conditions)
     for lane in range(outcome.log.number.shape[1]):
         assert_answered_once(outcome.log, lane)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from storagekit.claims import Preselection
+from storagekit.arbitration import Preselection
 from storagekit.core.batching import nth_least, real
 from storagekit.dispatch import ARS
 

@@ -11,7 +11,8 @@ from storagekit.component.events import Answered, Ended, Entered, Sizes
 from storagekit.dispatch import ARS, Central, Randomized, View, WeightedHashing
 from storagekit.dispatch.unit_interval import FREE, HALF, inclusion, lengths
 from storagekit.drive import ideal_drive
-from storagekit.engine import Condition, Record, Scenario, Spell, System, execute, keys
+from storagekit.engine import Record, Scenario, System, execute, keys
+from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.metrics import STANDARD
 from storagekit.metrics.measures import sums_of
 from storagekit.placement import AbstractPlacement, Bricks, Coded, Grouping, Location, Node, Replicas, Segments, Volume
@@ -351,7 +352,7 @@ def test_a_slow_node_gets_the_share_of_its_speed():
         Replicas(3),
         ARS(clients=1, window=5.0),
         FCFS(),
-        condition=Condition(Spell(2, 0.5, 0, 10**6)),
+        condition=FaultSchedule(Slowdown(2, 0.5, 0, 10**6)),
         slots=16,
     )
     arrivals = PoissonArrivals(RandomRequests(FixedSize(4096), 1.0), 20.0)

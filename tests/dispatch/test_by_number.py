@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.claims import Lossy
+from storagekit.arbitration import Lossy
 from storagekit.dispatch import DSPTF, LARD, ByNumber, Hashing, NearestIdle, WeightedHashing, central
 from storagekit.drive import ideal_drive
-from storagekit.engine import Condition, Record, ResponseLog, Scenario, System, execute, keys, stopped
+from storagekit.engine import Record, ResponseLog, Scenario, System, execute, keys
+from storagekit.faults import FaultSchedule, outage
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
@@ -24,7 +25,7 @@ MEMBERS = (
 )
 # what they do about claims that are lost and bricks that stop; a time-out of 20 ms
 FAILING = (DSPTF(1e-3, delivery=Lossy(0.3)), LARD(1.0, 2.0))
-STOPS = Condition(stopped(1, 50, 150), stopped(0, 200, 250), stopped(2, 300, 350), timeout=0.02)
+STOPS = FaultSchedule(outage(1, 50, 150), outage(0, 200, 250), outage(2, 300, 350), timeout=0.02)
 
 
 def answers(dispatch, condition, outstanding) -> dict[int, float]:

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
+from storagekit.arbitration import Lossy
 from storagekit.cache import LRU
-from storagekit.claims import Lossy
 from storagekit.core.errors import InputError
 from storagekit.dispatch import ARS, DSPTF, ByNumber, Hashing, Preselection, WeightedHashing, central
 from storagekit.drive import Drive, RateServer, ideal_drive
-from storagekit.engine import Condition, Scenario, Spell, System, stack
+from storagekit.engine import Scenario, System, stack
+from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.metrics import Measure, replay, replicate, simulate, sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
@@ -104,8 +105,8 @@ WORDS, SECONDS = "; System takes drive, placement, dispatch, schedule, write in 
         (lambda: System("atlas10k", PAIR, Hashing(), FCFS()), "a system's drive: given 'atlas10k'; give a drive, as"),
         (lambda: System(SERVER, 2, Hashing(), FCFS()), "a system's placement: given 2; give a placement, as"),
         (lambda: system(cache=LRU), "a system's cache: given the class LRU; give one"),
-        (lambda: system(condition=Spell(0, 0.5)), "a system's condition: given Spell of storagekit.engine; give"),
-        (lambda: Condition(0), "a spell of a condition: given 0; give a Spell"),
+        (lambda: system(condition=Slowdown(0, 0.5)), "a system's condition: given Slowdown of storagekit.engine; give"),
+        (lambda: FaultSchedule(0), "a spell of a condition: given 0; give a Slowdown"),
         (
             lambda: Scenario(ClosedLoop(READS, 4), system()),
             "a scenario's system: given ClosedLoop of .*takes system and",
@@ -143,7 +144,7 @@ def test_a_wrong_member_is_named_with_its_argument_and_what_to_give(unchecked, m
         (lambda: DSPTF(50.0), "network latency 50 s: it must be at most 1"),
         (lambda: Preselection(50.0), "network latency 50 s: it must be at most 1"),
         (lambda: Threads(READS, 4, think=20.0), "a think time of 20 s: it must be at most 15"),
-        (lambda: Condition(timeout=1000.0), "client timeout 1000 s: it must be at most 600"),
+        (lambda: FaultSchedule(timeout=1000.0), "client timeout 1000 s: it must be at most 600"),
         (lambda: ARS(patience=1000.0), "a patience of 1000 s: it must be at most 600"),
     ],
 )

@@ -9,8 +9,9 @@ import storagekit as sk
 from storagekit.core.units import MS
 from storagekit.drive import drive_names, known_electronics, load_buffered, load_drive
 from storagekit.drive.buffer import Faster
-from storagekit.engine import Condition, Scenario, System
-from storagekit.engine.condition import Spell
+from storagekit.engine import Scenario, System
+from storagekit.faults import FaultSchedule
+from storagekit.faults.schedule import Slowdown
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
 
@@ -109,7 +110,7 @@ def test_what_buffers_are_not_modelled_with_is_refused():
     hashing, pair = sk.dispatch.Hashing(), Replicas(2)
     refused = {
         "DSPTF": lambda: System(drive, pair, sk.dispatch.DSPTF(50e-6), satf),
-        "slower": lambda: System(drive, pair, hashing, satf, condition=Condition(Spell(0, 0.5))),
+        "slower": lambda: System(drive, pair, hashing, satf, condition=FaultSchedule(Slowdown(0, 0.5))),
         "replicas": lambda: System(drive, sk.placement.SRMirror(1, 2), hashing, satf),
         "parity": lambda: System(drive, sk.placement.RAID5(4), hashing, satf),
         "delayed": lambda: System(drive, pair, hashing, satf, sk.write.Background(64)),

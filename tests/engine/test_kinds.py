@@ -8,8 +8,9 @@ from helpers import slow_but
 
 from storagekit.dispatch import DSPTF, Hashing
 from storagekit.drive import Drive, Mixed, load_drive
-from storagekit.engine import Condition, Record, Scenario, Spell, System, keys, stack, stopped
+from storagekit.engine import Record, Scenario, System, keys, stack
 from storagekit.engine.run import Runner
+from storagekit.faults import FaultSchedule, Slowdown, outage
 from storagekit.metrics import STANDARD, sweep
 from storagekit.metrics.measures import sums_of
 from storagekit.placement import Declustered, SRMirror
@@ -38,8 +39,8 @@ def satf(drive, condition=None) -> System:
 
 SYSTEMS = {
     "hashing": satf,
-    "degraded": lambda drive: satf(drive, Condition(Spell(1, 0.5, 20), Spell(2, 0.3, 10, 60))),
-    "stopped": lambda drive: satf(drive, Condition(stopped(1, 30, 80), timeout=0.05)),
+    "degraded": lambda drive: satf(drive, FaultSchedule(Slowdown(1, 0.5, 20), Slowdown(2, 0.3, 10, 60))),
+    "stopped": lambda drive: satf(drive, FaultSchedule(outage(1, 30, 80), timeout=0.05)),
     "claims": lambda drive: System(drive, Declustered(BRICKS, copies=2), DSPTF(50e-6), SATF(), slots=16),
     "delayed writes": lambda drive: System(
         drive, SRMirror(2, 1, 2, data=0.25), Hashing(), LOOK(), Background(), drives=BRICKS, slots=16

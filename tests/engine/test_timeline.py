@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers import responses
 
-from storagekit.claims import Lossy
+from storagekit.arbitration import Lossy
 from storagekit.dispatch import DSPTF, Hashing, central
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Scenario, System

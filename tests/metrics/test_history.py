@@ -6,7 +6,8 @@ from helpers import assert_refused
 
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
-from storagekit.engine import Condition, Scenario, Spell, System
+from storagekit.engine import Scenario, System
+from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.metrics import history, simulate
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
@@ -66,7 +67,7 @@ def test_a_change_shows_in_its_pieces_alone():
     third = 2000
 
     def changing(rate: float) -> Scenario:
-        return pair(rate, Condition(Spell(0, 0.2, third, 2 * third)))
+        return pair(rate, FaultSchedule(Slowdown(0, 0.2, third, 2 * third)))
 
     found = history(changing, {"rate": [20.0]}, requests=3 * third, pieces=6)
     busy = found.pieces.utilization.sel(brick=0).squeeze().values

@@ -10,23 +10,24 @@ import storagekit
 
 # Exhibits and their charts are called by their notebooks, whose parameters `reproduce -p` checks; commands are attacked
 # by tests/reproduce.
-OUTSIDE = "papers", "reproduce"
+OUTSIDE = "papers", "reproduce", "core", "component"
 # the lab's too
 DRAWN = ("lab.draw",)
 # modules that their package shows as they are
-SHOWN = "analytic.headtracking", "units"
+SHOWN = {"analytic.headtracking": "analytic", "core.units": ""}
 
 # Methods that are no faces but interfaces, by package, each a word: what the engine asks members for, with arrays of its own
 # and mostly within its compiled programs, where nothing can be said of values.
 _HEARD = "answered elapse ended entered init stopped taken check"
 _ENGINE = {
     "cache": f"{_HEARD} look_up memory same_data same_data_as sized",
-    "claims": f"{_HEARD} begins choosable_from claim deaf decided each issues left_behind",
+    "arbitration": f"{_HEARD} begins choosable_from claim deaf decided each issues left_behind",
     "dispatch": f"{_HEARD} again asked_from decided each entrance fails queued route",
     "drive": "access at at_speed capacity_of check drift elapse init keep locate locate_on mechanics_of of per_wave "
     "positioning seconds seen step transfer turns zone_of",
     "drive.buffer": "after begins_read begins_write behind elapse free holds init now reach readable",
-    "engine": f"{_HEARD} add advance after brick_of compile init keep lasts now rows stopped_now",
+    "engine": f"{_HEARD} add advance brick_of compile init keep lasts rows",
+    "faults": f"{_HEARD} after brick_of init lasts now stopped_now",
     "metrics": "value",
     "placement": "brick_of capacity companions drive_of drives_of locate needed_of of on part_on parts_of replica sectors_of "
     "sibling sweep tabulated target_on",
@@ -58,8 +59,8 @@ def faces(room: str) -> dict[str, Callable]:
         for name, shown in named:
             if _is_of(shown, room):
                 found.setdefault(id(shown), (name, shown))
-    for module in SHOWN:
-        if (module.partition(".")[0] if "." in module else "") == room:
+    for module, of_room in SHOWN.items():
+        if of_room == room:
             found.update({id(shown): (name, shown) for name, shown in _faces_of(module, own=True)})
     return dict(found.values())
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from storagekit.core.units import MS
 from storagekit.dispatch import DSPTF, Everyone, Hashing, Hedged
 from storagekit.drive import RateServer, ideal_drive
-from storagekit.engine import Condition, Scenario, System, stopped
+from storagekit.engine import Scenario, System
+from storagekit.faults import FaultSchedule, outage
 from storagekit.placement import RAID5, Coded, Striped
 from storagekit.schedule import FCFS
 from storagekit.write import Background, ReceivingBrick
@@ -99,8 +100,8 @@ def on(placement, write=None, dispatch=None, **more) -> System:
         (lambda: on(RAID5(3), Background()), "Background writes on RAID5"),
         (lambda: on(Striped(3), ReceivingBrick()), "ReceivingBrick writes on Striped"),
         (lambda: on(Coded(2, 3), dispatch=Hedged()), "hedged reads on Coded, whose parts are not copies"),
-        (lambda: on(Striped(3), condition=Condition(stopped(0, 5))), "1 bricks stopped at once"),
-        (lambda: on(RAID5(3), condition=Condition(stopped(0, 5))), "1 bricks stopped at once"),
+        (lambda: on(Striped(3), condition=FaultSchedule(outage(0, 5))), "1 bricks stopped at once"),
+        (lambda: on(RAID5(3), condition=FaultSchedule(outage(0, 5))), "1 bricks stopped at once"),
         (lambda: on(Coded(2, 3), dispatch=DSPTF()), "claims on requests that need 2 parts"),
     ],
 )

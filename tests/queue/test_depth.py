@@ -7,7 +7,8 @@ from helpers import assert_refused
 from storagekit.core.units import MS
 from storagekit.dispatch import DSPTF, Everyone, Hashing, Hedged, Redundant, ShortestQueue
 from storagekit.drive import RateServer, ideal_drive
-from storagekit.engine import Condition, Record, ResponseLog, Scenario, Spell, System, execute, keys, stopped
+from storagekit.engine import Record, ResponseLog, Scenario, System, execute, keys
+from storagekit.faults import FaultSchedule, Slowdown, outage
 from storagekit.metrics import STANDARD, replicate
 from storagekit.metrics.measures import sums_of
 from storagekit.placement import Bricks, Replicas
@@ -73,7 +74,9 @@ def test_a_slow_brick_is_slow_in_all_its_drives(event_log):
     """Brick 1 of two at half speed: its drives 2 and 3 take twice the time of those of brick 0."""
     server = RateServer(1e5)
     placement = Bricks(Replicas(2), 2, 8)
-    system = System(server, placement, Everyone(), FCFS(), condition=Condition(Spell(1, 0.5)), drives=4, slots=16)
+    system = System(
+        server, placement, Everyone(), FCFS(), condition=FaultSchedule(Slowdown(1, 0.5)), drives=4, slots=16
+    )
     reads = ClosedLoop(RandomRequests(ExponentialSize(8192), 1.0), 8)
     data = execute(Scenario(system, reads), keys([2])[:, 0], 600, Record(sums_of(STANDARD))).tally
     each = data["busy"].sum(axis=0) / data["served"].sum(axis=0)
@@ -88,7 +91,7 @@ def test_all_drives_of_a_brick_stop_together():
         placement,
         Everyone(),
         SATF(),
-        condition=Condition(stopped(0, 50), timeout=0.02),
+        condition=FaultSchedule(outage(0, 50), timeout=0.02),
         drives=4,
         slots=16,
     )
@@ -113,7 +116,10 @@ def holding_back(dispatch, **more) -> System:
             lambda: System(DRIVE, Bricks(Replicas(2), 2), Hashing(), FCFS(), drives=5),
             "bricks of 2 drives in a system of 5",
         ),
-        (lambda: holding_back(Everyone(), condition=Condition(stopped(0, 5))), "a queue of limited depth with claims"),
+        (
+            lambda: holding_back(Everyone(), condition=FaultSchedule(outage(0, 5))),
+            "a queue of limited depth with claims",
+        ),
         (lambda: holding_back(DSPTF()), "a queue of limited depth with claims"),
         (lambda: holding_back(Hedged(1e-3)), "a queue of limited depth with claims"),
         (lambda: holding_back(Hashing(), write=Background()), "a queue of limited depth with claims"),

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from storagekit.core.batching import held
 from storagekit.dispatch import ARS, DSPTF, Everyone, Hashing, Hedged
 from storagekit.drive import RateServer, ideal_drive
-from storagekit.engine import AbstractLog, AccessLog, Condition, Record, Scenario, System, execute, keys, stack, stopped
+from storagekit.engine import AbstractLog, AccessLog, Record, Scenario, System, execute, keys, stack
 from storagekit.engine.run import Runner
+from storagekit.faults import FaultSchedule, outage
 from storagekit.placement import Bricks, Node, Replicas, Segments, SplitVolumes, Striped, Volume, Volumes
 from storagekit.queue import (
     AtRandom,
@@ -427,7 +428,7 @@ def system(queue=None, *, dispatch=None, placement=None, **more) -> System:
         (lambda: system(dispatch=DSPTF(), placement=Replicas(2)), "a fair queue with claims"),
         (lambda: system(dispatch=Everyone(), placement=Replicas(2)), "parts that are withdrawn"),
         (lambda: system(dispatch=Hedged(0.01), placement=Replicas(2)), "a fair queue with"),
-        (lambda: system(placement=Replicas(2), condition=Condition(stopped(1))), "bricks that stop"),
+        (lambda: system(placement=Replicas(2), condition=FaultSchedule(outage(1))), "bricks that stop"),
     ],
 )
 def test_impossible_queues_are_refused(build, says):

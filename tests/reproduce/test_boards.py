@@ -6,7 +6,7 @@ import pytest
 
 from storagekit import lab
 from storagekit.reproduce import cache
-from storagekit.reproduce.book import boards, pages
+from storagekit.reproduce.site import boards, pages
 
 # in place of the process that writes boards: writes their names, but for a board that it is told not to
 WRITES = """

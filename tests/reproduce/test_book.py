@@ -12,12 +12,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from storagekit.core.atomic_files import write_text
 from storagekit.reproduce import cache
-from storagekit.reproduce.book import Book, BookError, site
-from storagekit.reproduce.book.chapter import chapter, places
-from storagekit.reproduce.book.docstrings import literal
 from storagekit.reproduce.claims import load_claims, papers
 from storagekit.reproduce.report import html_table, write_scorecard
 from storagekit.reproduce.scorecard import Measurement, score
+from storagekit.reproduce.site import Book, BookError, site
+from storagekit.reproduce.site.chapter import chapter, places
+from storagekit.reproduce.site.docstrings import literal
 
 # a short room, so that Sphinx need not start JAX
 ROOMS = ("storagekit.core.units",)

@@ -19,7 +19,7 @@ ALL = (
     "storagekit/charts/marks.py",
     "storagekit/papers/rows.py",
     # who takes a request in the engine, and no paper's claims
-    "storagekit/claims/dsptf.py",
+    "storagekit/arbitration/dsptf.py",
     "data/drives/atlas10k.json",
     "data/reference/disksim_atlas10k.csv",
 )

@@ -15,7 +15,7 @@ from storagekit.reproduce.claims import load_claims
 from storagekit.reproduce.described import first_line
 from storagekit.reproduce.report import write_scorecard
 from storagekit.reproduce.scorecard import Measurement, score
-from storagekit.workload import standin
+from storagekit.workload import synthetic
 from storagekit.workload.trace import FORMATS
 
 
@@ -162,7 +162,7 @@ def test_formats_stand_ins_and_drives_are_all_listed_by_their_own_names():
     sections = {name: {one.name: one.what for one in part} for name, part in catalogue.catalogue().items()}
     formats = {form.name: (type(form).__doc__ or "").strip().partition("\n")[0] for form in FORMATS}
     assert sections["trace formats"] == formats
-    models = [one for one in vars(standin).values() if isinstance(one, standin.StandIn)]
+    models = [one for one in vars(synthetic).values() if isinstance(one, synthetic.StandIn)]
     assert sections["stand-ins"].keys() == {one.name for one in models}
     assert all(sections["stand-ins"][one.name].startswith(f"{one.requests:,} requests: ") for one in models)
     facts = {name: drive_facts(name) for name in drive_names()}

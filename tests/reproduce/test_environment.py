@@ -15,7 +15,7 @@ import pytest
 
 from storagekit.core.errors import InputError
 from storagekit.reproduce import cli, folders, runner
-from storagekit.reproduce.book import Book
+from storagekit.reproduce.site import Book
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no signals, no /dev/full")
 

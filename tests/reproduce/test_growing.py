@@ -14,9 +14,9 @@ from nbformat.v4 import new_code_cell, new_output
 
 from storagekit.core.atomic_files import write_text
 from storagekit.reproduce import progress
-from storagekit.reproduce.book import growing
-from storagekit.reproduce.book.growing import PAGE, UNFINISHED, Growing
 from storagekit.reproduce.report import read_scorecard
+from storagekit.reproduce.site import growing
+from storagekit.reproduce.site.growing import PAGE, UNFINISHED, Growing
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"></svg>'
 

@@ -17,9 +17,9 @@ from storagekit.charts.live import words
 from storagekit.core.errors import InputError, harmless
 from storagekit.core.resources import data_path
 from storagekit.reproduce import cli, printing
-from storagekit.reproduce.book import chapter, pages
 from storagekit.reproduce.notebooks import _what
 from storagekit.reproduce.provenance import in_svg
+from storagekit.reproduce.site import chapter, pages
 
 # a colour, a title for the terminal's window, a line of its own, writing from right to left, half a character, and HTML
 TERMINAL = "n\x1b[31m\x1b]0;t\x07\x9b2J\u202e\udcff"

@@ -12,8 +12,8 @@ import pytest
 from storagekit.core import devices
 from storagekit.core.errors import InputError
 from storagekit.reproduce import cache, folders, runner
-from storagekit.reproduce.book import Book, BookError
 from storagekit.reproduce.report import read_scorecard
+from storagekit.reproduce.site import Book, BookError
 
 WRITES = "from pathlib import Path\n(Path(out) / 'dsptf' / 'made.txt').write_text(f'{seed} {runs}')"
 CLAIMS = """

@@ -12,15 +12,16 @@ from helpers import assert_refused, recorded_requests
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from storagekit.claims import Lossy
+from storagekit.arbitration import Lossy
 from storagekit.core import units
 from storagekit.core.units import MS
 from storagekit.dispatch import DSPTF, Central, Everyone, Hashing, Preselection, Redundant
 from storagekit.drive import Mixed, RateServer
-from storagekit.engine import Condition, Record, Scenario, System, keys, stopped
+from storagekit.engine import Record, Scenario, System, keys
 from storagekit.engine.event import Report, event
 from storagekit.engine.run import CHUNK, Runner, incoming
 from storagekit.engine.state import NOBODY, State
+from storagekit.faults import FaultSchedule, outage
 from storagekit.metrics import simulate
 from storagekit.placement import RAID5, Coded, Replicas, SRMirror
 from storagekit.schedule import FCFS
@@ -349,7 +350,7 @@ def refused(write, layout=None, **more) -> System:
     return System(SERVER, layout or Replicas(2), Hashing(), FCFS(), write, **more)
 
 
-STOPS = Condition(stopped(0, 10, 20))
+STOPS = FaultSchedule(outage(0, 10, 20))
 
 
 @pytest.mark.parametrize(

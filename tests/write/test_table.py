@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit.claims import Lossy
+from storagekit.arbitration import Lossy
 from storagekit.core.batching import count, least, put
 from storagekit.dispatch import DSPTF, NearestIdle
 from storagekit.drive import ideal_drive

@@ -15,7 +15,8 @@ from storagekit.core.checks import require
 from storagekit.core.errors import InputError
 from storagekit.dispatch import ARS
 from storagekit.dispatch.unit_interval import FREE, ONE
-from storagekit.engine import AbstractLog, Condition, Record, Report, Runner, Scenario, Spell, State, stack
+from storagekit.engine import AbstractLog, Record, Report, Runner, Scenario, State, stack
+from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.metrics import by_event, described, made_by
 from storagekit.papers.ars.cluster import CLIENTS, NODES, RATE, cluster, effort, synthetic
 from storagekit.papers.effort import Effort
@@ -79,7 +80,7 @@ def adapting(
     began = time.perf_counter()
     rate = load * RATE
     dispatch = ARS(clients=CLIENTS, window=window)
-    slow = Condition(Spell(node, 0.5, int(SLOWS * rate), int(RECOVERS * rate)))
+    slow = FaultSchedule(Slowdown(node, 0.5, int(SLOWS * rate), int(RECOVERS * rate)))
     scenario = cluster(dispatch, synthetic(setting, load=load), condition=slow)
     kept = _kept(scenario, IntervalLog(HELD[setting], dispatch.pool), effort.first_seed, seconds)
     moments = np.arange(1, int(seconds / every + 1e-9) + 1) * every

@@ -11,7 +11,8 @@ from storagekit.core.errors import InputError
 from storagekit.core.units import GB, KB, MB, MS, SECTOR
 from storagekit.dispatch import ARS, AbstractDispatch, Central, Preselection, Randomized
 from storagekit.drive import Arm, Drive, Mixed, load_drive
-from storagekit.engine import Condition, Scenario, System
+from storagekit.engine import Scenario, System
+from storagekit.faults import FaultSchedule
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.papers.rows import Row, chosen
 from storagekit.placement import Node, Segments, Volume, laid_out
@@ -188,7 +189,7 @@ def cluster(
     on: Segments | None = None,
     schedule: AbstractSchedule | None = None,
     write: AbstractWrite | None = None,
-    condition: Condition | None = None,
+    condition: FaultSchedule | None = None,
     slots: int = SLOTS,
 ) -> Scenario:
     """Return the cluster under a workload.

@@ -15,8 +15,9 @@ import xarray as xr
 from jaxtyping import Float, Int
 
 from storagekit.dispatch import ARS
-from storagekit.engine import NOBODY, AbstractLog, Condition, Record, Report, Runner, Scenario, State, stack, stopped
+from storagekit.engine import NOBODY, AbstractLog, Record, Report, Runner, Scenario, State, stack
 from storagekit.engine.run import CHUNK
+from storagekit.faults import FaultSchedule, outage
 from storagekit.metrics import Measurement, by_event, described, interval, made_by
 from storagekit.papers.ars.cluster import CLIENTS, NODES, RATE, cluster, effort, synthetic
 from storagekit.papers.ars.watching import Accesses, Answers, watched
@@ -49,7 +50,7 @@ def reads(effort: Effort = QUICK, *, chunks: int = 40) -> xr.Dataset:
     pairs = list(itertools.combinations(range(len(NODES)), 2))
     counts, where, ran = [], [], []
     for pair in pairs:
-        condition = Condition(*(stopped(node) for node in pair), timeout=TIMEOUT)
+        condition = FaultSchedule(*(outage(node) for node in pair), timeout=TIMEOUT)
         scenario = cluster(
             ARS(clients=CLIENTS),
             synthetic("erasure-coded", load=LOAD),
@@ -160,7 +161,7 @@ def _away(most: int) -> Scenario:
 
     Clients that send to none are those whose patience never ends, so that both kinds share a compiled program.
     """
-    away = Condition(stopped(LARGEST, *AWAY), timeout=TIMEOUT)
+    away = FaultSchedule(outage(LARGEST, *AWAY), timeout=TIMEOUT)
     dispatch = ARS(clients=CLIENTS, extra=most or EXTRA, patience=TIMEOUT if most else ENDLESS)
     return cluster(dispatch, synthetic("erasure-coded", load=LOAD), condition=away, write=AllCopies())
 

@@ -11,8 +11,9 @@ import xarray as xr
 from jaxtyping import Float, Int
 
 from storagekit.dispatch import ARS, AbstractDispatch
-from storagekit.engine import Condition, Scenario, Spell
+from storagekit.engine import Scenario
 from storagekit.engine.run import CHUNK
+from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.metrics import described, made_by
 from storagekit.metrics.windows import windows as over_time
 from storagekit.papers.ars.cluster import (
@@ -135,7 +136,7 @@ def halved(
     largest = len(NODES) - 1
 
     def run(protocol: str) -> Scenario:
-        slow = Condition(Spell(largest, 0.5, int(load * RATE * SLOWS)))
+        slow = FaultSchedule(Slowdown(largest, 0.5, int(load * RATE * SLOWS)))
         return cluster(dispatchers[protocol], synthetic("replicated", load=load), condition=slow)
 
     told = over_time(

@@ -5,7 +5,8 @@ import xarray as xr
 from storagekit.core.checks import require, require_whole
 from storagekit.dispatch import ARS, AbstractDispatch, Central, Randomized
 from storagekit.drive import load_drive
-from storagekit.engine import Condition, Scenario, Spell, System
+from storagekit.engine import Scenario, System
+from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.metrics.windows import windows
 from storagekit.papers.ars.cluster import ADAPTIVE, CENTRAL, CLIENTS, RANDOMIZED, SIZE, mean_service
 from storagekit.placement import Coded
@@ -66,7 +67,7 @@ def _scenario(protocol: str, speeds: tuple[float, ...], needed: int, rate: float
         Coded(needed, NODES),
         _dispatch(protocol, speeds, drive.capacity // needed, window),
         FCFS(),
-        condition=Condition(*(Spell(node, speed) for node, speed in enumerate(speeds))),
+        condition=FaultSchedule(*(Slowdown(node, speed) for node, speed in enumerate(speeds))),
         slots=SLOTS,
     )
     requests = VolumeRequests(ExponentialSize(SIZE), 1.0, volumes=[drive.capacity], shares=[1.0], clients=CLIENTS)

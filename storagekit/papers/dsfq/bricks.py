@@ -13,7 +13,8 @@ from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MB, SECTOR
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer, load_drive
-from storagekit.engine import Condition, Scenario, Spell, System
+from storagekit.engine import Scenario, System
+from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.placement import Bricks, Volumes
 from storagekit.queue import AbstractCoordinators, AbstractDelay, AbstractQueue, FairQueue
@@ -117,14 +118,14 @@ def shared_servers(
     if max(rates) > rates[0]:
         raise InputError(f"a brick of {max(rates):g} bytes a second after one of {rates[0]:g}: name the fastest first")
     bricks, volumes = _spread(asking)
-    slower = [Spell(brick, rate / rates[0]) for brick, rate in enumerate(rates) if rate < rates[0]]
+    slower = [Slowdown(brick, rate / rates[0]) for brick, rate in enumerate(rates) if rate < rates[0]]
     system = System(
         RateServer(rates[0] / SECTOR, capacity=2**28),
         Volumes(PART * DISKS, bricks, UNIT),
         Hashing(),
         FCFS(),
         queue=FairQueue(depth, weights, delay, coordinators=coordinators),
-        condition=Condition(*slower),
+        condition=FaultSchedule(*slower),
         slots=_slots(asking),
     )
     return Scenario(system, _threads(asking, volumes, requests))

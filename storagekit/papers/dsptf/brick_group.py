@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import jax
 import xarray as xr
 
-from storagekit.claims import Lossy
+from storagekit.arbitration import Lossy
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, US
 from storagekit.dispatch import DSPTF, LARD, AbstractDispatch, ByNumber, Hashing

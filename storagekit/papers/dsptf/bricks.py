@@ -13,13 +13,14 @@ from storagekit.core.resources import real_traces
 from storagekit.core.units import KB, MB, SECTOR
 from storagekit.dispatch import DSPTF, LARD, ByNumber, Hashing, WeightedHashing, central
 from storagekit.drive import load_drive
-from storagekit.engine import Condition, Scenario, Spell, System
+from storagekit.engine import Scenario, System
+from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.papers.dsptf.brick_group import JUDGED, KEYS, LATENCY, READINGS
 from storagekit.papers.rows import NONE_OWN, Own
 from storagekit.placement import Declustered
 from storagekit.schedule import SATF
 from storagekit.workload import RecordedArrivals, recorded
-from storagekit.workload.standin import CELLO2002, FINANCIAL, SAP, WEBSEARCH, PopularStandIn, generate
+from storagekit.workload.synthetic import CELLO2002, FINANCIAL, SAP, WEBSEARCH, PopularStandIn, generate
 from storagekit.workload.trace import RequestTrace, read
 from storagekit.write import ByNumber as WriteByNumber
 
@@ -93,7 +94,7 @@ class Setting(NamedTuple):
     """
 
     scheme: str
-    spells: tuple[Spell, Spell] = (Spell(0, 1.0), Spell(1, 1.0))
+    spells: tuple[Slowdown, Slowdown] = (Slowdown(0, 1.0), Slowdown(1, 1.0))
     allocated: float = 0.0
     window: float = 0.0
     low: float = 25.0
@@ -112,11 +113,11 @@ def settings(
     """
     quarter = requests // 4
 
-    def spells(system: str, slowness: str) -> tuple[Spell, Spell]:
+    def spells(system: str, slowness: str) -> tuple[Slowdown, Slowdown]:
         speed = pace(slowness, HALF)
         if system == "changing":
-            return Spell(0, speed, quarter, 2 * quarter), Spell(1, speed, 3 * quarter)
-        return Spell(0, 1.0), Spell(SLOW, speed if system == "slow" else 1.0)
+            return Slowdown(0, speed, quarter, 2 * quarter), Slowdown(1, speed, 3 * quarter)
+        return Slowdown(0, 1.0), Slowdown(SLOW, speed if system == "slow" else 1.0)
 
     # section 5.2.2 has warmed LARD up before the brick changes, section 5.2.1 has not
     runs = {}
@@ -219,7 +220,7 @@ class Bricks(NamedTuple):
             SATF(),
             WriteByNumber([READINGS[one] for one in COMPLETIONS], COMPLETIONS.index(setting.completion)),
             cache=self.cache(setting.scheme, given),
-            condition=Condition(*setting.spells, **SLOWNESS[setting.slowness]),
+            condition=FaultSchedule(*setting.spells, **SLOWNESS[setting.slowness]),
             drives=self.bricks,
         )
         return Scenario(system, arrivals)

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from storagekit.claims import Lossy
+from storagekit.arbitration import Lossy
 from storagekit.core.units import KB
 from storagekit.dispatch import DSPTF
 from storagekit.drive import load_drive
-from storagekit.engine import Condition, Scenario, System, stopped
+from storagekit.engine import Scenario, System
+from storagekit.faults import FaultSchedule, outage
 from storagekit.metrics import Measurement, sweep
 from storagekit.papers.dsptf.brick_group import LATENCY, QUICK, Effort
 from storagekit.placement import Declustered
@@ -37,14 +38,14 @@ def failing(
     requests = RandomRequests(ExponentialSize(4 * KB), 0.9)
 
     def system(loss: float, timeout: float) -> Scenario:
-        stops = stopped(0, int(STOPS * count), int(BACK * count))
+        stops = outage(0, int(STOPS * count), int(BACK * count))
         whole = System(
             drive,
             Declustered(BRICKS, COPIES),
             DSPTF(LATENCY, delivery=Lossy(loss)),
             SATF(),
             AtOnce(),
-            condition=Condition(stops, timeout=timeout),
+            condition=FaultSchedule(stops, timeout=timeout),
             drives=BRICKS,
             slots=SLOTS,
         )

@@ -22,10 +22,10 @@ from storagekit.papers.dsptf.replays import QUICK, TraceEffort, through
 from storagekit.papers.dsptf.samples import KIN, lun_shares
 from storagekit.placement import Declustered
 from storagekit.workload.reuse import hit_rates
-from storagekit.workload.standin import Popularity, PopularStandIn
-from storagekit.workload.standin.popular import generate
-from storagekit.workload.standin.popular.model import BLOCK
-from storagekit.workload.standin.popular.popularity import STEEPEST, expected_hit_rate
+from storagekit.workload.synthetic import Popularity, PopularStandIn
+from storagekit.workload.synthetic.popular import generate
+from storagekit.workload.synthetic.popular.model import BLOCK
+from storagekit.workload.synthetic.popular.popularity import STEEPEST, expected_hit_rate
 from storagekit.workload.trace import RequestTrace
 
 EXTENT = Declustered.extent * SECTOR

@@ -22,7 +22,7 @@ from storagekit.papers.dsptf.replays import (
     time_over,
 )
 from storagekit.papers.rows import Row, chosen
-from storagekit.workload.standin import compare, generate
+from storagekit.workload.synthetic import compare, generate
 from storagekit.workload.trace import read
 
 TWO_READINGS = {

@@ -6,7 +6,8 @@ import xarray as xr
 
 from storagekit.core.units import KB
 from storagekit.drive import load_drive
-from storagekit.engine import Condition, Scenario, Spell, System
+from storagekit.engine import Scenario, System
+from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.metrics import Measurement, interval, made_jointly, sweep, with_interval
 from storagekit.papers.dsptf.brick_group import KEYS, QUICK, Effort
 from storagekit.papers.dsptf.bricks import HALF, NAMES, SLOW, SLOWNESS, TARGETS, TWICE, Setting, dispatcher, pace
@@ -50,7 +51,7 @@ def table4(
             dispatcher(Setting(scheme, slowness=slowness), 2, speed, own),
             SATF(),
             ReceivingBrick(),
-            condition=Condition(Spell(SLOW, pace(slowness, speed)), **SLOWNESS[slowness]),
+            condition=FaultSchedule(Slowdown(SLOW, pace(slowness, speed)), **SLOWNESS[slowness]),
             drives=2,
             slots=SLOTS,
         )

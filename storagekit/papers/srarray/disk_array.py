@@ -25,7 +25,7 @@ from storagekit.plan import Layout
 from storagekit.schedule import RLOOK, RSATF, ByNumber
 from storagekit.workload import RecordedArrivals, recorded
 from storagekit.workload.reuse import read_distances
-from storagekit.workload.standin import CELLO_BASE, CELLO_DISK6, TPCC, SeekingStandIn, generate
+from storagekit.workload.synthetic import CELLO_BASE, CELLO_DISK6, TPCC, SeekingStandIn, generate
 from storagekit.workload.trace import RequestTrace
 from storagekit.write import Background
 

@@ -10,7 +10,7 @@ from storagekit.metrics import Measurement, made_by
 from storagekit.metrics.provenance import ALONE
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import WORKLOADS
-from storagekit.workload.standin import compare, generate
+from storagekit.workload.synthetic import compare, generate
 
 QUANTITIES = {
     "gb": ("data_size", 1e9),

@@ -2,7 +2,7 @@
 
 from nonsense.attack import Face
 
-from storagekit.claims import Reliable
+from storagekit.arbitration import Reliable
 from storagekit.dispatch import Everyone, Hashing
 
 FACES = {

@@ -6,7 +6,7 @@ import numpy as np
 from nonsense.attack import Face
 
 import storagekit as sk
-from storagekit import engine
+from storagekit import engine, faults
 
 
 @cache
@@ -38,10 +38,10 @@ def parts() -> dict[str, object]:
         "dispatch": sk.dispatch.Hashing(),
         "schedule": sk.schedule.FCFS(),
         "write": sk.write.AllCopies(),
-        "claims": sk.claims.NoClaims(),
+        "claims": sk.arbitration.NoClaims(),
         "queue": sk.queue.Everything(),
         "cache": sk.cache.NoCache(),
-        "condition": engine.Condition(),
+        "condition": faults.FaultSchedule(),
         "drives": 2,
         "slots": 8,
         "synchronized": 0,
@@ -55,7 +55,6 @@ def progress(done: float) -> None:
 RUN = {"amount": 100.0, "record": engine.Record(), "progress": progress, "by": "answered"}
 FACES = {
     "engine.AccessLog": Face(),
-    "engine.Condition": Face(lambda: {"seeking": 1.0, "turning": 0.5, "timeout": 1.0}),
     "engine.NoLog": Face(),
     "engine.Record": Face(lambda: {"sums": [engine.ANSWERED], "log": engine.NoLog()}),
     "engine.ResponseBins": Face(),
@@ -63,7 +62,6 @@ FACES = {
     "engine.Runner": Face(lambda: {"scenario": stacked()[0], "key": stacked()[1], "record": engine.Record()}),
     "engine.Scenario": Face(lambda: {"system": system(), "arrivals": scenario().arrivals}),
     "engine.ServiceLog": Face(lambda: {"backlog": False}),
-    "engine.Spell": Face(lambda: {"brick": 0, "speed": 0.5, "begins": 10, "ends": 100}),
     "engine.Sum": Face(
         lambda: {"name": "late", "of": late, "kind": int, "by_drive": False, "along": {"limit": [0.005, 0.01]}}
     ),
@@ -84,7 +82,6 @@ FACES = {
         lambda: {"runner": runner(), "amount": 100.0, "progress": progress, "stride": 1, "by": "answered"},
         through=lambda **given: list(engine.steps(**given)),
     ),
-    "engine.stopped": Face(lambda: {"brick": 0, "begins": 10, "ends": 100}),
     "engine.structure": Face(lambda: {"scenario": scenario()}),
     "engine.width": Face(lambda: {"lanes": 2}),
 }

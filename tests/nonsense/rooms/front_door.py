@@ -32,7 +32,7 @@ FACES = {
             "measures": (),
         }
     ),
-    "units.revolution": Face(lambda: {"rpm": 7200.0}),
-    "units.sectors": Face(lambda: {"size": 4096.0}),
+    "core.units.revolution": Face(lambda: {"rpm": 7200.0}),
+    "core.units.sectors": Face(lambda: {"size": 4096.0}),
 }
 NOT_ASKED: dict[str, str] = {}

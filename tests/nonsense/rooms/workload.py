@@ -8,7 +8,7 @@ from nonsense.faces import asked_of
 
 import storagekit as sk
 from storagekit import workload
-from storagekit.workload import standin, trace
+from storagekit.workload import synthetic, trace
 
 
 @cache
@@ -71,22 +71,22 @@ SEEKING = {
 
 
 @cache
-def model() -> standin.SeekingStandIn:
-    return standin.SeekingStandIn(**SEEKING)
+def model() -> synthetic.SeekingStandIn:
+    return synthetic.SeekingStandIn(**SEEKING)
 
 
 @cache
 def generated() -> trace.RequestTrace:
-    return standin.generate(model(), seed=0, stop=10.0)
+    return synthetic.generate(model(), seed=0, stop=10.0)
 
 
 @cache
-def popular() -> standin.PopularStandIn:
-    return standin.PopularStandIn(**POPULAR)
+def popular() -> synthetic.PopularStandIn:
+    return synthetic.PopularStandIn(**POPULAR)
 
 
-def law() -> standin.Popularity:
-    return standin.Popularity(1.0, 1e-4)
+def law() -> synthetic.Popularity:
+    return synthetic.Popularity(1.0, 1e-4)
 
 
 FACES = {
@@ -140,20 +140,20 @@ FACES = {
     ),
     "workload.recorded": Face(lambda: {"trace": small_trace(), "capacity": 100_000, "scale": 1.0, "unit": 8}),
     "workload.wrapped": Face(lambda: {"trace": small_trace(), "capacity": 100_000}),
-    "workload.standin.PopularStandIn": Face(lambda: POPULAR),
-    "workload.standin.PopularStandIn.cache": Face(lambda: {"size": 2.0**27}, through=asked_of(popular, "cache")),
-    "workload.standin.PopularStandIn.expected_hit_rate": Face(
+    "workload.synthetic.PopularStandIn": Face(lambda: POPULAR),
+    "workload.synthetic.PopularStandIn.cache": Face(lambda: {"size": 2.0**27}, through=asked_of(popular, "cache")),
+    "workload.synthetic.PopularStandIn.expected_hit_rate": Face(
         lambda: {"size": 2.0**27}, through=asked_of(popular, "expected_hit_rate")
     ),
-    "workload.standin.PopularStandIn.scaled": Face(lambda: {"fraction": 0.5}, through=asked_of(popular, "scaled")),
-    "workload.standin.Popularity.intensity": Face(
+    "workload.synthetic.PopularStandIn.scaled": Face(lambda: {"fraction": 0.5}, through=asked_of(popular, "scaled")),
+    "workload.synthetic.Popularity.intensity": Face(
         lambda: {"rank": np.array([0.0, 0.5])}, through=asked_of(law, "intensity")
     ),
-    "workload.standin.Popularity.rank": Face(lambda: {"share": np.array([0.0, 0.5])}, through=asked_of(law, "rank")),
-    "workload.standin.Popularity": Face(lambda: {"alpha": 1.0, "head": 1e-4}),
-    "workload.standin.SeekingStandIn": Face(lambda: SEEKING),
-    "workload.standin.compare": Face(lambda: {"model": model(), "trace": generated()}),
-    "workload.standin.generate": Face(lambda: {"model": model(), "seed": 0, "start": 1.0, "stop": 2.0}),
+    "workload.synthetic.Popularity.rank": Face(lambda: {"share": np.array([0.0, 0.5])}, through=asked_of(law, "rank")),
+    "workload.synthetic.Popularity": Face(lambda: {"alpha": 1.0, "head": 1e-4}),
+    "workload.synthetic.SeekingStandIn": Face(lambda: SEEKING),
+    "workload.synthetic.compare": Face(lambda: {"model": model(), "trace": generated()}),
+    "workload.synthetic.generate": Face(lambda: {"model": model(), "seed": 0, "start": 1.0, "stop": 2.0}),
     "workload.trace.RequestTrace.concatenated": Face(
         lambda: {"capacity": {"0": 2**20}}, through=asked_of(small_trace, "concatenated"), optional=("capacity",)
     ),
@@ -200,7 +200,7 @@ NOT_ASKED = {
     "workload.nothing_asked": COMPILED,
     "workload.scramble": COMPILED,
     "workload.words": COMPILED,
-    "workload.standin.Compared": ANSWER,
+    "workload.synthetic.Compared": ANSWER,
     "workload.trace.RequestTrace": "made by read, chunks and request_trace, which check it",
     "workload.trace.TraceCharacteristics": ANSWER,
 }

@@ -1,0 +1,57 @@
+"""A number that selects a protocol of claims, so that a sweep over protocols compiles once."""
+
+from typing import ClassVar
+
+import jax.numpy as jnp
+
+from storagekit.arbitration.base import AbstractClaims
+from storagekit.component.events import OneOf
+
+
+class ByNumber(OneOf, AbstractClaims):
+    """The protocol `members[index]`, see `OneOf`."""
+
+    called: ClassVar[str] = "claims"
+    kind: ClassVar[type] = AbstractClaims
+
+    def check(self, needed):
+        for member in self.members:
+            member.check(needed)
+
+    @property
+    def lead(self):
+        return self.decided(member.lead for member in self.members)
+
+    @property
+    def certain(self):
+        return self.decided(jnp.asarray(member.certain) for member in self.members)
+
+    @property
+    def answers_tell(self):
+        return any(member.answers_tell for member in self.members)
+
+    def begins(self, free):
+        return self.decided(member.begins(free) for member in self.members)
+
+    def issues(self, begins, rotation):
+        return self.decided(member.issues(begins, rotation) for member in self.members)
+
+    @property
+    def hop(self):
+        return self.decided(member.hop for member in self.members)
+
+    def choosable_from(self, private, asked, receiving, part):
+        return self.decided(
+            member.choosable_from(state, asked, receiving, part) for member, state in self.each(private)
+        )
+
+    def claim(self, private, claim):
+        found = [
+            member.claim(state, claim._replace(made=claim.made & (self.index == number)))
+            for number, (member, state) in enumerate(self.each(private))
+        ]
+        verdicts, states = zip(*found, strict=True)
+        return self.decided(verdicts), states
+
+    def left_behind(self, private, waiting):
+        return self.decided(member.left_behind(state, waiting) for member, state in self.each(private))

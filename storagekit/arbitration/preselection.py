@@ -1,0 +1,194 @@
+"""D-SPTF as implemented in ars: nodes without NVRAM, reads and writes alike, and data of which several parts are needed
+(section 5).
+
+A client sends a request to all nodes that hold it. A drive chooses its next part before it falls free and at once sends a
+claim with its bid, the duration of the access, to the others. It serves the part unless as many better bids as the data
+needs parts have reached it when it falls free. What an idle drive does the paper does not say; see `Preselection.waits`.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from storagekit.arbitration.base import AbstractClaims, Claim, Verdict, better_bid
+from storagekit.component.events import Entered, Sizes, Stopped
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import INSTANT, bit, count, held, least, named, nth_least, pick, real, rows, whole
+from storagekit.core.checks import require, require_seconds, traced
+from storagekit.core.kinds import SPAN
+
+
+class Bids(NamedTuple):
+    """Private state.
+
+    bid: of every part of each request the bid of its claim, inf for none. made: time of the claim. start: start of its
+    access, -inf if it was given up. Times are seconds from now. needed: parts that each request needs.
+    """
+
+    bid: Float[Array, "part slot *lanes"]
+    made: Float[Array, "part slot *lanes"]
+    start: Float[Array, "part slot *lanes"]
+    needed: Int[Array, "slot *lanes"]
+
+    def with_claims(
+        self,
+        slot: Int[Array, "1 *lanes"],
+        bid: Float[Array, "part *lanes"],
+        made: Float[Array, "part *lanes"],
+        start: Float[Array, "part *lanes"],
+    ) -> "Bids":
+        """Return the state with these claims on the parts of the request in `slot`."""
+        at = (rows(self.needed.shape[0], self.needed) == slot)[None]
+        fields = ((bid, self.bid), (made, self.made), (start, self.start))
+        return Bids(*(jnp.where(at, new[:, None], old) for new, old in fields), needed=self.needed)
+
+    def forgotten(self, which: Bool[Array, "#part slot *lanes"]) -> "Bids":
+        """Return the state without some of the claims."""
+        bid, made, start = (jnp.where(which, jnp.inf, field) for field in (self.bid, self.made, self.start))
+        return Bids(bid, made, start, self.needed)
+
+
+class Preselection(AbstractClaims):
+    """Claims of which a drive gives up a part when as many better ones have reached it as the data needs parts.
+
+    The bid is the duration of the access. A claim that arrives after its receiver has begun is too late: the part is served
+    in vain. A drive that has received enough claims does not choose the request. Of equal bids that of the lower part is
+    better.
+
+    Parameters
+    ----------
+    latency : float
+        Time of a claim to the other nodes, seconds.
+    ahead : float, optional
+        Time before a drive falls free at which it chooses, seconds; by default twice the latency, so that the choices of the
+        others have reached it by then.
+    waits : int
+        Behaviour of an idle drive. 0: it begins at once. 1: it waits for `ahead` before it begins, so that no claim reaches
+        it too late. 2: it waits as long, but at most the time for which the request would wait for the platter, which delays
+        nothing (dsptf, section 3.1).
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
+
+    latency: Float[AnyArray, "..."]
+    ahead: Float[AnyArray, "..."]
+    waits: Int[AnyArray, "..."]
+
+    def __init__(self, latency: ArrayLike = 0.1e-3, *, ahead: ArrayLike | None = None, waits: ArrayLike = 0):
+        self.waits = named("waits", whole)(waits)
+        self.latency = named("network latency")(latency)
+        # twice what is given, before it has 32 bits
+        twice = 2 * (latency if traced(latency) else np.asarray(latency, np.float64))
+        self.ahead = named("time to choose ahead")(twice if ahead is None else ahead)
+
+    def __check_init__(self):
+        for label, time in (("network latency", self.latency), ("time to choose ahead", self.ahead)):
+            SPAN.each(label, time)
+            require_seconds(label, time, "latency")
+        require((self.waits >= 0) & (self.waits <= 2), "waits", self.waits, "0, 1 or 2")
+
+    @property
+    def lead(self):
+        return self.ahead
+
+    @property
+    def hop(self):
+        return real(0)
+
+    @property
+    def answers_tell(self):
+        return True
+
+    def begins(self, free):
+        return jnp.maximum(free, jnp.where(self.waits == 1, self.ahead, 0.0))
+
+    def issues(self, begins, rotation):
+        return jnp.where(self.waits == 2, jnp.maximum(begins, jnp.minimum(self.ahead, begins + rotation)), begins)
+
+    def init(self, sizes: Sizes) -> Bids:
+        never = jnp.full((sizes.parts, sizes.slots, *sizes.lanes), jnp.inf, jnp.float32)
+        return Bids(never, never, never, jnp.ones((sizes.slots, *sizes.lanes), jnp.int32))
+
+    def entered(self, private: Bids, moment: Entered) -> Bids:
+        into, needed = moment.into, moment.placement.needed_of(moment.place)
+        return private.forgotten(into[None])._replace(needed=jnp.where(into, needed, private.needed))
+
+    def choosable_from(self, private: Bids, asked, receiving, part):
+        # a claim that arrives at this instant comes too late, however it was rounded
+        heard = [(made + self.latency < -INSTANT).astype(jnp.int32) for made in private.made]
+        return jnp.where(sum(heard[1:], start=heard[0]) >= private.needed, jnp.inf, asked)
+
+    def claim(self, private: Bids, claim: Claim) -> tuple[Verdict, Bids]:
+        bids = tuple(_of_slot(field, claim.slot) for field in private[:3])
+        claimed, made, start = bids
+        needed = pick(private.needed, claim.slot)
+        part = rows(claimed.shape[0], claimed)
+        better = better_bid(claimed, part, claim.takes, claim.part)
+        arrives = made + self.latency
+        heard = better & (arrives <= claim.start + INSTANT)
+        kept = claim.made & (count(heard) < needed)
+        worst, gives_up = self._displaced(claimed, start, ~better, needed)
+        gives_up = gives_up & kept
+        # a drive that has received a claim is not notified when it is given up
+        start = jnp.where((part == worst) & gives_up, -jnp.inf, start)
+        own = (part == claim.part) & claim.made
+        bid = jnp.where(own, claim.takes, claimed)
+        start = jnp.where(own, jnp.where(kept, claim.start, -jnp.inf), start)
+        after = private.with_claims(claim.slot, bid, jnp.where(own, 0.0, made), start)
+        # of the better ones the last that matters
+        enough = jnp.maximum(nth_least(jnp.where(heard, arrives, jnp.inf), needed), 0.0)
+        ends = jnp.where(jnp.isfinite(start), start + bid, jnp.inf)
+        others = count(jnp.isfinite(claimed))
+        contested = claim.made & (others >= needed)
+        return Verdict(
+            kept=kept,
+            retry=jnp.where(jnp.isfinite(enough), enough, 0.0),
+            withdrawn=bit(claim.part),
+            contested=contested,
+            first_contest=contested & (others == needed),
+            rival=worst,
+            rival_yields=gives_up,
+            rival_retry=self.latency + jnp.zeros_like(claim.bid),
+            answer=nth_least(ends, needed),
+        ), after
+
+    def _displaced(
+        self,
+        claimed: Float[Array, "part *lanes"],
+        start: Float[Array, "part *lanes"],
+        worse: Bool[Array, "part *lanes"],
+        needed: Int[Array, "1 *lanes"],
+    ) -> tuple[Int[Array, "1 *lanes"], Bool[Array, "1 *lanes"]]:
+        """Return the part that has one better claim too many now, and whether there is one.
+
+        It is the worst of the claims that can still receive a better one. There is only one: of two that receive the new
+        claim, the better claim has reached the other, which therefore has one more.
+        """
+        hears = worse & jnp.isfinite(claimed) & (self.latency <= start + INSTANT)
+        part = rows(claimed.shape[0], claimed)
+        highest = -least(jnp.where(hears, -claimed, jnp.inf))
+        worst = -least(jnp.where(hears & (claimed >= highest - INSTANT), -part, 0))
+        ahead = count(better_bid(claimed, part, pick(claimed, worst), worst)) + 1
+        return worst, jnp.isfinite(highest) & (ahead >= needed)
+
+    def stopped(self, private: Bids, moment: Stopped) -> Bids:
+        # claims on requests that are sent again, and claims that come to nothing, do not count any more
+        every = jnp.where(moment.lost, jnp.uint32(0xFFFFFFFF), moment.aborted)
+        return private.forgotten(jnp.stack([held(every, jnp.int32(part)) for part in range(private.bid.shape[0])]))
+
+    def left_behind(self, private: Bids, waiting: UInt32[Array, "slot *lanes"]):
+        return jnp.zeros_like(waiting)
+
+    def elapse(self, private: Bids, time) -> Bids:
+        return private._replace(made=private.made - time[None], start=private.start - time[None])
+
+
+def _of_slot(field: Float[Array, "part slot *lanes"], slot: Int[Array, "1 *lanes"]) -> Float[Array, "part *lanes"]:
+    """Return the field for every part of the request in `slot`."""
+    return jnp.take_along_axis(field, slot[None], axis=1, mode="clip")[:, 0]

@@ -1,0 +1,181 @@
+"""Slowdowns and outages of bricks, and the time-out of clients."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float, Int
+
+from storagekit.component.events import Entered, Member, Sizes
+from storagekit.core.arrays import AnyArray
+from storagekit.core.batching import named, whole
+from storagekit.core.checks import require, require_each_positive, require_kind, require_seconds, traced
+from storagekit.core.errors import InputError
+from storagekit.drive import AbstractMechanics
+from storagekit.workload import Requests
+
+NEVER = np.iinfo(np.int32).max
+# generations of a brick's memory that a cache can tell apart
+MOST_STOPS = 7
+
+
+class Slowdown(eqx.Module):
+    """A slowdown or an outage of a brick while certain requests arrive.
+
+    Parameters
+    ----------
+    brick : int
+        Number of the brick.
+    speed : float
+        Fraction of its speed; 0 for an outage: its accesses are lost, it receives nothing, and its memory is empty
+        afterwards.
+    begins, ends : int
+        Numbers of the requests with whose arrival it begins and ends, from 0; by default it lasts for the whole run. Numbers
+        are exact however long a run is; `workload.recorded` numbers the requests of a trace in order.
+    """
+
+    brick: Int[AnyArray, "..."]
+    speed: Float[AnyArray, "..."]
+    begins: Int[AnyArray, "..."]
+    ends: Int[AnyArray, "..."]
+    stops: bool = eqx.field(static=True)
+
+    def __init__(self, brick: ArrayLike, speed: ArrayLike, begins: ArrayLike = 0, ends: ArrayLike = NEVER):
+        self.brick, self.speed = named("brick", whole)(brick), named("speed of a brick")(speed)
+        self.begins = named("request with which a spell begins", whole)(begins)
+        self.ends = named("request with which a spell ends", whole)(ends)
+        self.stops = not traced(self.speed) and bool(np.any(np.asarray(self.speed) == 0))
+
+    def __check_init__(self):
+        if not traced(self.speed):
+            speed = np.asarray(self.speed)
+            of = f"of brick {int(np.min(self.brick))}"
+            require((speed >= 0) & (speed <= 1), "speed", speed, "from 0, stopped, to 1, full speed", of)
+        if np.any(np.asarray(self.brick) < 0):
+            raise InputError(f"brick {int(np.min(self.brick))}: bricks are numbered from 0")
+        if np.any(np.asarray(self.begins) < 0):
+            raise InputError(f"a spell from request {int(np.min(self.begins))}: requests are numbered from 0")
+        if np.any(np.asarray(self.begins) >= np.asarray(self.ends)):
+            raise InputError(
+                f"a spell from request {int(np.max(self.begins))} to {int(np.min(self.ends))}: it must begin first"
+            )
+
+    def lasts(self, number: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
+        """Return whether it lasts when request `number` is the latest that has arrived."""
+        return (number >= self.begins) & (number < self.ends)
+
+
+def outage(brick: ArrayLike, begins: ArrayLike = 0, ends: ArrayLike = NEVER) -> Slowdown:
+    """Return an outage of a brick from the arrival of request `begins` to that of request `ends`."""
+    return Slowdown(brick, 0.0, begins, ends)
+
+
+class Bricks(NamedTuple):
+    """Private state. latest: number of the request that arrived last. down: mask of the drives whose outage has been
+    processed.
+    """
+
+    latest: Int[Array, "1 *lanes"]
+    down: Bool[Array, "drive *lanes"]
+
+
+class FaultSchedule(Member):
+    """Speed of each brick during a run.
+
+    Parameters
+    ----------
+    spells : Slowdown
+        Slowdowns and outages. Without any nothing is computed.
+    seeking, turning : float
+        Fraction of a slowdown that concerns arm and platter. 1 and 1: accesses take 1 / speed as long. 0 and 1: only the
+        platter is slower. 1 and 0: only the arm is slower ("half the speed" in dsptf, section 5.2, may be any of them).
+    timeout : float
+        Time after which a client sends a request again that is neither completed nor in service, seconds, at most 600 (dsptf,
+        section 3, which gives no figure).
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
+
+    spells: tuple[Slowdown, ...]
+    seeking: Float[AnyArray, "..."]
+    turning: Float[AnyArray, "..."]
+    timeout: Float[AnyArray, "..."]
+
+    def __init__(self, *spells: Slowdown, seeking: ArrayLike = 1.0, turning: ArrayLike = 1.0, timeout: ArrayLike = 1.0):
+        give = "a Slowdown(brick, speed), or outage(brick)"
+        self.spells = tuple(require_kind("a spell of a condition", spell, Slowdown, give) for spell in spells)
+        self.seeking, self.turning = named("seeking")(seeking), named("turning")(turning)
+        self.timeout = named("client timeout")(timeout)
+
+    def __check_init__(self):
+        for name, part in (("seeking", self.seeking), ("turning", self.turning)):
+            if not traced(part):
+                given = np.asarray(part)
+                limit = "from 0, speed does not concern it, to 1, it does in full"
+                require((given >= 0) & (given <= 1), name, given, limit)
+        if not traced(self.timeout):
+            require_each_positive("client timeout", self.timeout, "s")
+            require_seconds("client timeout", self.timeout, "time-out")
+
+    def check(self, bricks: int, spare: int) -> None:
+        """Raise InputError if a spell has no brick, or more bricks stop at once than the placement can lose."""
+        for spell in self.spells:
+            if np.any(np.asarray(spell.brick) >= bricks):
+                raise InputError(f"a spell of brick {int(np.max(spell.brick))}: there are bricks 0 to {bricks - 1}")
+        stops = [spell for spell in self.spells if spell.stops]
+        if len(stops) > MOST_STOPS:
+            raise InputError(f"{len(stops)} stops of bricks: at most {MOST_STOPS} in a run; leave some out")
+        for one in stops:
+            begin = np.asarray(one.begins)
+            at_once = int(
+                np.max(sum((begin >= other.begins) & (begin < other.ends) & (other.speed == 0) for other in stops))
+            )
+            if at_once > spare:
+                raise InputError(f"{at_once} bricks stopped at once: of this layout at most {spare} may be")
+
+    @property
+    def varies(self) -> bool:
+        """Whether any brick is ever slow or stopped."""
+        return bool(self.spells)
+
+    @property
+    def stops(self) -> bool:
+        """Whether any brick ever stops."""
+        return any(spell.stops for spell in self.spells)
+
+    def init(self, sizes: Sizes) -> Bricks | None:
+        if not self.varies:
+            return None
+        down = jnp.zeros((sizes.drives, *sizes.lanes), bool)
+        return Bricks(jnp.full((1, *sizes.lanes), -1, jnp.int32), down)
+
+    def entered(self, private: Bricks | None, moment: Entered) -> Bricks | None:
+        return self.after(private, moment.request, moment.admitted)
+
+    def after(self, private: Bricks | None, request: Requests, admitted: Bool[Array, "1 *lanes"]) -> Bricks | None:
+        """Private state once a request has arrived, in lanes in which it is `admitted`."""
+        if private is None:
+            return None
+        return private._replace(latest=jnp.where(admitted, request.number, private.latest))
+
+    def now(self, private: Bricks | None, mechanics: AbstractMechanics, brick: Int[Array, "*row"]) -> AbstractMechanics:
+        """Return the mechanics of a drive of each `brick` (`[1, *lanes]`, or one row for each) at its present speed."""
+        if private is None:
+            return mechanics
+        speed = jnp.float32(1)
+        for spell in self.spells:
+            slow = spell.lasts(private.latest) & (brick == spell.brick) & (spell.speed > 0)
+            speed = speed * jnp.where(slow, spell.speed, 1.0)
+        return mechanics.at_speed(1 + self.seeking * (speed - 1), 1 + self.turning * (speed - 1))
+
+    def stopped_now(self, private: Any, brick: Int[Array, "drive *ones"]) -> Bool[Array, "drive *lanes"]:
+        """Return a mask of the drives that are stopped now. brick: brick of each drive."""
+        down = jnp.zeros_like(private.down)
+        for spell in self.spells:
+            down = down | (spell.lasts(private.latest) & (brick == spell.brick) & (spell.speed == 0))
+        return down

@@ -1,0 +1,45 @@
+"""How Sphinx makes the book of the sources that `storagekit.reproduce.site` writes.
+
+Nothing is asked of any network, neither by Sphinx nor by the pages that it makes.
+"""
+
+from importlib.metadata import version as installed
+from pathlib import Path
+
+project = "storagekit"
+author = "The storagekit authors"
+release = version = installed("storagekit")
+html_title = "storagekit"
+copyright = author
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+    "storagekit.reproduce.site.mathml",
+    "storagekit.reproduce.site.docstrings",
+    "storagekit.reproduce.site.reference",
+]
+
+html_theme = "furo"
+html_static_path = [str(Path(__file__).with_name("static"))]
+html_css_files = ["book.css"]
+html_copy_source = html_show_sourcelink = html_show_sphinx = False
+html_math_renderer = "mathml"
+html_domain_indices = False
+
+# the notebooks have been run
+nb_execution_mode = "off"
+nb_code_prompt_show = nb_code_prompt_hide = "Code"
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+# `name` in a docstring is code
+default_role = "code"
+add_module_names = False
+# the names of a room are listed on its page; in the sidebar of every page they would be a thousand lines
+toc_object_entries = False
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+# what an argument is stands in the docstrings, with its unit; the types of arrays would fill lines
+autodoc_typehints = "none"

@@ -1,0 +1,225 @@
+"""The results of a run while it is at work: OUT/progress.html and OUT/scorecard.csv, which grow with every exhibit.
+
+Files of unfinished papers lie in OUT/.storagekit-unfinished, so that nobody takes them for finished ones.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from threading import Lock
+
+from nbformat import NotebookNode
+
+from storagekit.core.atomic_files import write_text
+from storagekit.reproduce.claims import Claim, load_claims
+from storagekit.reproduce.page import load_measurements
+from storagekit.reproduce.report import html_table, share_table, write_scorecard
+from storagekit.reproduce.scorecard import MET, Row, score
+from storagekit.reproduce.site.chapter import Place, exhibits_of
+
+PAGE = "progress.html"
+UNFINISHED = ".storagekit-unfinished"
+WAITING, RUNNING, STOPPED, FINISHED, FAILED = "waiting", "running", "stopped", "finished", "failed"
+# seconds after which a browser looks for more
+_REFRESH = 10
+_NOTES = {
+    WAITING: "not measured yet: the notebook has not begun",
+    RUNNING: "not measured yet: the notebook is running",
+    STOPPED: "not measured: the run was stopped; the same command goes on",
+    FINISHED: "",
+    FAILED: "the notebook failed",
+}
+_STYLE = """
+body { font: 15px system-ui, sans-serif; color: #222; background: #fff; margin: 1.5rem auto; max-width: 80rem;
+  padding: 0 1rem }
+.unfinished { background: #fff3c4; padding: .5rem .75rem; border-left: 4px solid #d9a400 }
+table.papers td, table.papers th { text-align: left; padding: .2rem 1.2rem .2rem 0 }
+.exhibits { display: grid; grid-template-columns: repeat(auto-fill, minmax(24rem, 1fr)); gap: 1.5rem }
+figure { margin: 0 } figure img { max-width: 100%; height: auto } figcaption { font-size: 13px; color: #444 }
+"""
+# left in the place of the page when the book is there
+MOVED = (
+    '<!doctype html><meta charset="utf-8"><title>storagekit</title><meta http-equiv="refresh" content="0; url=index.html">'
+    '<a href="index.html">The results</a>'
+)
+
+
+@dataclass
+class _Part:
+    """A paper: how many exhibits its notebook shows, its claims, its state, the exhibits so far and rows of the scorecard."""
+
+    paper: str
+    total: int
+    claims: Sequence[Claim]
+    state: str = WAITING
+    places: dict[str, Place] = field(default_factory=dict)
+    rows: Sequence[Row] = ()
+
+    @property
+    def met(self) -> int:
+        """Claims met so far."""
+        return sum(row.verdict in MET for row in self.rows)
+
+    @property
+    def judged(self) -> int:
+        """Claims judged so far."""
+        return sum(row.verdict != "not-run" for row in self.rows)
+
+
+class Growing:
+    """What the papers of a run have shown so far, on a page that reloads itself.
+
+    out: folder of the results. papers: the number of exhibits by paper, of those that run.
+    """
+
+    def __init__(self, out: Path, papers: Mapping[str, int], others: Sequence[Row] = ()):
+        self._out, self._others = out, others
+        self._parts = {paper: _Part(paper, total, load_claims(paper)) for paper, total in papers.items()}
+        self._lock = Lock()
+        self._written = ""
+        self._scored = False
+
+    @property
+    def page(self) -> Path:
+        """Where the page lies."""
+        return self._out / PAGE
+
+    def begin(self) -> None:
+        """Remove what an earlier run left unfinished, and write the page where a paper runs, with nothing on it yet."""
+        forget(self._out)
+        if self._parts:
+            self._score_and_write()
+
+    def starts(self, paper: str) -> None:
+        """A notebook begins."""
+        with self._told():
+            self._parts[paper].state = RUNNING
+            self._score_and_write()
+
+    def cell(self, paper: str, cell: NotebookNode, made: Path) -> None:
+        """A cell of a notebook has run. made: the private folder with the files of the paper so far."""
+        with self._told():
+            part = self._parts[paper]
+            files = _copied(made, self._out / UNFINISHED / paper)
+            for exhibit, alt, size in exhibits_of(cell):
+                name = exhibit.partition(".")[2]
+                its = tuple(file for file in files if file.startswith(f"{name}."))
+                part.places[exhibit] = Place(f"{UNFINISHED}/{paper}", exhibit, "", "", name, alt, size, its)
+            self._score_and_write()
+
+    def ends(self, paper: str, failed: bool) -> None:
+        """A notebook has ended, and its files lie in OUT/<paper> unless it failed."""
+        with self._told():
+            part = self._parts[paper]
+            part.state = FAILED if failed else FINISHED
+            if failed:
+                part.places.clear()
+            self._score_and_write()
+
+    def stop(self) -> bool:
+        """The run was stopped. Returns whether anything is there to see; where nothing is, nothing stays."""
+        anything = any(part.places for part in self._parts.values())
+        with self._told():
+            for part in self._parts.values():
+                part.state = STOPPED if part.state in (WAITING, RUNNING) else part.state
+            if anything:
+                self._score_and_write()
+            else:
+                self.close()
+        return anything
+
+    def close(self) -> None:
+        """The results are there: remove what was unfinished, and the page unless the book has put another in its place."""
+        forget(self._out)
+        with suppress(OSError):
+            if self.page.read_text(encoding="utf-8") == self._written:
+                self.page.unlink()
+
+    def shown(self, paper: str) -> int:
+        """Return the number of exhibits that a paper has shown so far."""
+        return len(self._parts[paper].places)
+
+    def claims(self) -> tuple[int, int]:
+        """Return how many claims are met so far, and how many are judged."""
+        parts = self._parts.values()
+        return sum(one.met for one in parts), sum(one.judged for one in parts)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """One change at a time. A page that cannot be written stops no run."""
+        with self._lock, suppress(OSError):
+            yield
+
+    def _score_and_write(self) -> None:
+        for part in self._parts.values():
+            found = () if part.state == FAILED else load_measurements(self._out / UNFINISHED, part.paper)
+            part.rows = score(part.claims, found, _NOTES[part.state])
+        rows = [row for part in self._parts.values() for row in part.rows]
+        self._scored = self._scored or any(row.verdict != "not-run" for row in rows)
+        if self._scored:
+            write_scorecard([*self._others, *rows], self._out)
+        text = _page(list(self._parts.values()), rows)
+        write_text(self.page, text)
+        self._written = text
+
+
+def _copied(made: Path, folder: Path) -> list[str]:
+    """Put the files that a notebook has written so far into `folder`, without a copy where the disk allows; their names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = sorted(path for path in made.iterdir() if path.is_file() and not path.name.startswith("."))
+    for path in files:
+        there = folder / path.name
+        if not (there.exists() and there.samefile(path)):
+            there.unlink(missing_ok=True)
+            try:
+                os.link(path, there)
+            except OSError:
+                shutil.copyfile(path, there)
+    return [path.name for path in files]
+
+
+def _page(parts: Sequence[_Part], rows: Sequence[Row]) -> str:
+    """The page as HTML: what is done, what is not, the charts and the claims so far."""
+    stopped = any(part.state == STOPPED for part in parts)
+    under_way = "The run was stopped. The same command goes on." if stopped else "The run is not finished."
+    measured = [row for row in rows if row.verdict != "not-run"]
+    says = {one.id: one.says for part in parts for one in part.claims}
+    scored = f"<h2>Claims so far</h2>{share_table(measured)}{html_table(measured, says)}" if measured else ""
+    refresh = "" if stopped else f'<meta http-equiv="refresh" content="{_REFRESH}">'
+    return (
+        f'<!doctype html>\n<html lang="en"><meta charset="utf-8">{refresh}<title>storagekit: results so far</title>'
+        f"<style>{_STYLE}</style>\n<h1>Results so far</h1>\n"
+        f'<p class="unfinished">{under_way} This page has its results until {time.strftime("%H:%M:%S")}; '
+        "those of a paper that is not finished may still change.</p>\n"
+        f"{_papers(parts)}\n{''.join(_exhibits(part) for part in parts)}\n{scored}</html>\n"
+    )
+
+
+def _papers(parts: Sequence[_Part]) -> str:
+    """The table of papers: state, exhibits and claims."""
+    lines = "".join(
+        f"<tr><td>{escape(part.paper)}</td><td>{part.state}</td><td>{len(part.places)} of {part.total}</td>"
+        f"<td>{part.met} met of {part.judged} so far, of {len(part.rows)}</td></tr>"
+        for part in parts
+    )
+    head = "".join(f"<th>{name}</th>" for name in ("paper", "notebook", "exhibits", "claims"))
+    return f'<table class="papers"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>'
+
+
+def _exhibits(part: _Part) -> str:
+    """The charts of a paper so far, the newest first."""
+    figures = "".join(
+        f"<figure>{place.picture('')}<figcaption>{escape(exhibit)}: {place.links('')}</figcaption></figure>"
+        for exhibit, place in reversed(part.places.items())
+    )
+    return f'<h2>{escape(part.paper)}</h2><div class="exhibits">{figures}</div>' if figures else ""
+
+
+def forget(out: Path) -> None:
+    """Remove the files of unfinished papers."""
+    shutil.rmtree(out / UNFINISHED, ignore_errors=True)

@@ -1,0 +1,150 @@
+"""The pages that are no notebook: the start, the scorecard with its filters, the gallery."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+from storagekit.reproduce.claims import RESTS
+from storagekit.reproduce.report import NOTHING, RULES, html_table, share_table, summary
+from storagekit.reproduce.scorecard import VERDICTS, Row
+from storagekit.reproduce.site.chapter import Place
+
+# what the start page shows, where the run has it: a protocol, a layout, what can be sustained
+_FIRST = {
+    "dsptf.fig5": "what a brick does as more of them hold the same data, by who decides which of them reads",
+    "srarray.fig6": "how long a request takes as disks are added, by what is done with them",
+    "swift.fig6": "the data-rate that a client can sustain over more and more disks, by the size of the pieces",
+}
+
+_INDEX = """\
+---
+hide-toc: true
+---
+
+# storagekit
+
+Storage systems of many drives: simulated, computed, and held against the five papers that proposed them. Every number and
+chart of this book comes from runs of the code that it links to. [The scorecard](scorecard.md) has a row for each claim of
+the papers and says which are met; a miss stays a miss.
+
+{shares}
+
+Claims that are met, of those that could be judged, by what their rows rest on. Only the first column says how well a paper is
+reproduced; [the scorecard](scorecard.md) says what the others are.
+
+{pictures}
+
+## Where things are
+
+- **The papers**: {papers}.
+- [The scorecard](scorecard.md): what the papers say, what came out here, and what each row rests on.
+- [The gallery](gallery.md): every chart of this run.{lab}
+- [Tutorials](docs/tutorials/index.md), [how-tos](docs/howto/index.md), and [the model and its limits](docs/model/index.md).
+- [Reference](docs/reference/index.md): every public name, from its docstring, with its source.
+
+{toctrees}
+"""
+_SCRIPT = """
+<p><a href="scorecard.csv">The same as CSV</a></p>
+<script src="_static/scorecard.js"></script>"""
+_SECTIONS = {
+    "Results": ("scorecard", "gallery"),
+    "Docs": ("docs/tutorials/index", "docs/howto/index", "docs/model/index", "docs/reference/index"),
+}
+
+
+def index(
+    rows: Sequence[Row], titles: Mapping[str, str], places: Mapping[str, Place], lab: Mapping[str, str] = NOTHING
+) -> str:
+    """The start page, in MyST. titles: of the papers by their keys; places: of the exhibits that the run has; lab: the
+    boards that are there, and what each is about."""
+    names = {paper: f'<a href="papers/{paper}.html">{escape(name)}</a>' for paper, name in titles.items()}
+    shown = [name for name in _FIRST if name in places] or [name for name, place in places.items() if place.alt][:3]
+    pictures = "".join(_picture(name, places[name], titles[_paper(name)], _FIRST.get(name)) for name in shown)
+    sections = {"Papers": [f"papers/{paper}" for paper in titles]} | _SECTIONS
+    return _INDEX.format(
+        shares=_raw(f'<div class="shares">{share_table(rows, names)}</div>') if rows else "Nothing has run yet.",
+        pictures=_raw(f'<div class="pictures">{pictures}</div>'),
+        papers=", ".join(f"[{name}](papers/{paper}.ipynb)" for paper, name in titles.items()),
+        lab="\n- Pages that answer while you drag: " + ", ".join(_board(*one) for one in lab.items()) + "."
+        if lab
+        else "",
+        toctrees="\n\n".join(_toctree(caption, pages) for caption, pages in sections.items()),
+    )
+
+
+def _board(name: str, about: str) -> str:
+    return f'<a href="lab/{name}.html">{escape(about)}</a>'
+
+
+def gallery(titles: Mapping[str, str], places: Mapping[str, Place]) -> str:
+    """Every picture of the run, paper by paper, in MyST; each leads to its place."""
+    parts = ["---\nhide-toc: true\n---\n\n# Gallery\n\nEvery chart of this run. A click leads to what it means."]
+    for paper, name in titles.items():
+        its = [(exhibit, place) for exhibit, place in places.items() if place.alt and _paper(exhibit) == paper]
+        pictures = "".join(_picture(exhibit, place, exhibit.partition(".")[2]) for exhibit, place in its)
+        shown = _raw(f'<div class="pictures">{pictures}</div>') if its else "This paper has not run here."
+        parts.append(f"## {name}\n\n{shown}")
+    return "\n\n".join(parts) + "\n"
+
+
+def scorecard(
+    rows: Sequence[Row], says: Mapping[str, str], titles: Mapping[str, str], places: Mapping[str, Place]
+) -> str:
+    """The scorecard, in MyST: filters, counts, and a row for each claim with links to its chart, data, code and prose.
+
+    says: each claim's statement by its id.
+    """
+    links = {row.id: _row_links(row, places.get(row.exhibit)) for row in rows}
+    table = html_table(sorted(rows, key=lambda row: list(titles).index(row.paper)), says, links)
+    shares = _raw(f'<div class="shares">{share_table(rows)}</div>')
+    words = f"<details><summary>What the words mean</summary><p>{escape(RULES)}</p></details>"
+    whole = f'{words}{_filters(titles)}<div id="rows" class="claims">{table}</div>{_SCRIPT}'
+    return (
+        f"---\nhide-toc: true\n---\n\n# Scorecard\n\n{summary((row.rests, row.verdict) for row in rows)}.\n\n"
+        f"{shares}\n\n"
+        f"{_raw(whole)}\n"
+    )
+
+
+def _filters(titles: Mapping[str, str]) -> str:
+    choices = {"paper": list(titles), "verdict": VERDICTS, "rests": RESTS}
+    menus = ""
+    for name, ones in choices.items():
+        options = "".join(f"<option>{one}</option>" for one in ones)
+        menus += f'<label>{name} <select name="{name}"><option value="">all</option>{options}</select></label>\n'
+    return (
+        f'<form id="filters" role="search">{menus}<label>text <input type="search" name="text"></label>\n'
+        '<output></output> <button type="reset">show all</button></form>\n'
+    )
+
+
+def _row_links(row: Row, place: Place | None) -> str:
+    """Where a claim's row leads: of a paper or an exhibit that did not run, to the paper's page."""
+    page = f"papers/{row.paper}.html"
+    if place is None:
+        return f'<a href="{page}">the paper</a>'
+    parts = [f'<a href="{page}#{place.chart}">{"chart" if place.alt else "claims"}</a>']
+    parts += [place.links("")] if place.data else []
+    parts += [f'<a href="{page}#{place.code}">code</a>', f'<a href="{page}#{place.prose}">text</a>']
+    return " · ".join(parts)
+
+
+def _picture(exhibit: str, place: Place, name: str, what: str | None = None) -> str:
+    """A small picture that leads to its place, with a name to click on and what it shows: `what`, or else what is seen."""
+    link = f'<a href="papers/{_paper(exhibit)}.html#{exhibit}">'
+    seen = what or place.alt
+    caption = f"{link}{escape(name)}</a>" + (f": {escape(seen)}" if seen != name else "")
+    return f"<figure>{link}{place.picture('')}</a><figcaption>{caption}</figcaption></figure>"
+
+
+def _paper(exhibit: str) -> str:
+    return exhibit.partition(".")[0]
+
+
+def _raw(text: str) -> str:
+    """HTML as it stands, in a page in MyST."""
+    return f"``````{{raw}} html\n{text}\n``````"
+
+
+def _toctree(caption: str, pages: Iterable[str]) -> str:
+    return "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```"])

@@ -1,0 +1,202 @@
+"""When the book is made, and how it comes into its place: whole, or not at all."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from tqdm import tqdm
+
+from storagekit.core.atomic_files import write_text
+from storagekit.core.resources import PACKAGE, docs_path, reproduction_path
+from storagekit.reproduce import cache, claims
+from storagekit.reproduce.files import digest
+from storagekit.reproduce.folders import private
+from storagekit.reproduce.report import csv_text
+from storagekit.reproduce.scorecard import Row
+from storagekit.reproduce.site import boards, chapter, growing, pages
+
+RECORD = "book.json"
+FIRST_PAGE = "index.html"
+_VERSIONS = ("sphinx", "myst-nb", "furo", "latex2mathml")
+# what Sphinx says of its three long steps, each with how much of it is done
+_STEP = re.compile(r"(reading sources|writing output|highlighting module code)\W+(\d+)%")
+_STEPS = ("reading sources", "writing output", "highlighting module code")
+
+
+class BookError(RuntimeError):
+    """A book that could not be made: the message says what Sphinx, or the system, said. The results are untouched."""
+
+
+@dataclass(frozen=True)
+class Book:
+    """The site of what `out` holds.
+
+    rows: the scorecard. failures: by paper, why its notebook failed. rooms: the rooms whose docstrings are the reference, by
+    their full names; all if none is named. docs: the folder of Markdown that goes with it, by default the package's own.
+    """
+
+    out: Path
+    rows: Sequence[Row]
+    failures: Mapping[str, str] = field(default_factory=dict)
+    rooms: Sequence[str] = ()
+    docs: Path = field(default_factory=docs_path)
+
+    def is_current(self) -> bool:
+        """Whether `out` holds this book, whole."""
+        record = _read(self.out)
+        files = record.get("files", ())
+        there = FIRST_PAGE in files and all((self.out / name).is_file() for name in files)
+        return there and record["fingerprint"] == self._fingerprint()
+
+    def write(self) -> str:
+        """Make the site: OUT/index.html and what it leads to. Returns what Sphinx warned of, "" if nothing.
+
+        Of an earlier book nothing is left, whether or not this one could be made. Raises BookError where it could not.
+        """
+        wanted = self._fingerprint()
+        try:
+            with private(self.out) as workshop:
+                self._write_sources(workshop / "sources")
+                warned = _sphinx(workshop, self.rooms)
+                write_text(workshop / "site" / growing.PAGE, growing.MOVED)
+                _clear(self.out)
+                self._place(workshop / "site", wanted)
+        except Exception as fault:  # a notebook of a reader's may hold anything, and the results are worth more
+            with suppress(OSError):
+                _clear(self.out)
+            raise BookError(f"the book was not made: {fault}; the results in {self.out} are whole") from fault
+        return warned
+
+    def _fingerprint(self) -> str:
+        """A digest of all that decides what the book says."""
+        total = hashlib.sha256(csv_text(self.rows).encode())
+        roots = [PACKAGE, *([] if self.docs.is_relative_to(PACKAGE) else [self.docs])]
+        inputs = [path for root in roots for path in sorted(root.rglob("*")) if "__pycache__" not in path.parts]
+        inputs += [self.out / name / cache.FINGERPRINT for name in (*claims.papers(), boards.FOLDER)]
+        for path in inputs:
+            if path.is_file():
+                total.update(f"{path.name} {digest(path)}\n".encode())
+        rest = [dict(self.failures), list(self.rooms), [version(name) for name in _VERSIONS]]
+        total.update(json.dumps(rest).encode())
+        return total.hexdigest()
+
+    def _write_sources(self, folder: Path) -> None:
+        notebooks = {paper: _notebook(self.out, paper) for paper in claims.papers()}
+        titles = {paper: chapter.title(notebook, paper) for paper, notebook in notebooks.items()}
+        ran = {paper: notebooks[paper] for paper in notebooks if cache.is_finished(self.out, paper)}
+        files = {paper: sorted(path.name for path in (self.out / paper).iterdir()) for paper in ran}
+        places = {
+            exhibit: place
+            for paper, notebook in ran.items()
+            for exhibit, place in chapter.places(notebook, self.rows, files[paper]).items()
+        }
+        shutil.copytree(self.docs, folder / "docs")
+        for paper, name in titles.items():
+            if paper in ran:
+                page = chapter.chapter(ran[paper], paper, self.rows, files[paper])
+            else:
+                page = self._unwritten(paper, name)
+            write_text(folder / "papers" / f"{paper}.ipynb", nbformat.writes(page))
+        says = {one.id: one.says for paper in titles for one in claims.load_claims(paper)}
+        write_text(folder / "index.md", pages.index(self.rows, titles, places, boards.there(self.out)))
+        write_text(folder / "scorecard.md", pages.scorecard(self.rows, says, titles, places))
+        write_text(folder / "gallery.md", pages.gallery(titles, places))
+
+    def _unwritten(self, paper: str, name: str) -> NotebookNode:
+        why = f"This paper has not run here: `storagekit reproduce {paper}` runs it."
+        if paper in self.failures:
+            why = f"The notebook failed:\n\n```text\n{self.failures[paper].replace('```', '')}\n```"
+        return chapter.unwritten(name, why)
+
+    def _place(self, site: Path, wanted: str) -> None:
+        """Move what Sphinx made to where it belongs, the first page last: where that is, all is. wanted: its fingerprint.
+
+        The record says beforehand what there will be, for whoever has to clear it away.
+        """
+        made = [path.relative_to(site) for path in site.rglob("*") if path.is_file() and not path.name.startswith(".")]
+        self._mark(site, cache.UNFINISHED, made)
+        for name in sorted(made, key=lambda name: name.as_posix() == FIRST_PAGE):
+            (self.out / name).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(site / name, self.out / name)
+        self._mark(site, wanted, made)
+
+    def _mark(self, site: Path, fingerprint: str, made: Sequence[Path]) -> None:
+        record = {"fingerprint": fingerprint, "files": sorted(name.as_posix() for name in made)}
+        write_text(site / RECORD, json.dumps(record, indent=1) + "\n")
+        os.replace(site / RECORD, self.out / RECORD)
+
+
+def _notebook(out: Path, paper: str) -> NotebookNode:
+    """The notebook of `paper` as it ran, or as it would run."""
+    ran = out / paper / f"{paper}.ipynb"
+    path = ran if ran.exists() else reproduction_path(paper)
+    return nbformat.read(path, as_version=4) if path.exists() else nbformat.v4.new_notebook()
+
+
+def _sphinx(workshop: Path, rooms: Sequence[str]) -> str:
+    """Run Sphinx over the sources, in a process of its own, of which it changes much; returns what it warned of."""
+    command = [sys.executable, "-m", "sphinx", "--builder", "html", "--conf-dir", str(Path(__file__).parent)]
+    command += ["-D", f"storagekit_rooms={','.join(rooms)}"] if rooms else []
+    command += ["--doctree-dir", *(str(workshop / name) for name in ("doctrees", "sources", "site"))]
+    how: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True, "encoding": "utf-8"}
+    environment = os.environ | {"PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
+    with (
+        (workshop / "warnings.txt").open("w+", encoding="utf-8") as said,
+        tqdm(total=100, desc="book", unit="%") as bar,
+        subprocess.Popen(command, stderr=said, env=environment, **how) as process,
+    ):
+        try:
+            for done in _done(process.stdout):
+                bar.update(done - bar.n)
+        except BaseException:  # or it would be waited for
+            process.kill()
+            raise
+        status = process.wait()
+        said.seek(0)
+        warned = said.read().strip()
+    if status:
+        last = warned.splitlines()[-1] if warned else f"exit status {status}"
+        raise BookError(f"sphinx: {last}")
+    return warned
+
+
+def _done(lines: Any) -> Iterator[int]:
+    """How much is done after each line of Sphinx's, in percent."""
+    for line in lines:
+        found = _STEP.search(line)
+        if found:
+            yield (100 * _STEPS.index(found[1]) + int(found[2])) // len(_STEPS)
+
+
+def _clear(out: Path) -> None:
+    """Remove the files of an earlier book, the folders that this leaves empty, and nothing else."""
+    names = [RECORD, FIRST_PAGE, *_read(out).get("files", ())]
+    for name in names:
+        (out / name).unlink(missing_ok=True)
+    folders = {parent for name in names for parent in Path(name).parents if parent != Path(".")}
+    for folder in sorted(folders, key=lambda one: len(one.parts), reverse=True):
+        if (out / folder).is_dir() and not any((out / folder).iterdir()):
+            (out / folder).rmdir()
+
+
+def _read(out: Path) -> dict[str, Any]:
+    """The record of the book in `out`; empty where there is none or it is not one."""
+    try:
+        record = json.loads((out / RECORD).read_text(encoding="utf-8"))
+        inside = all(name and not Path(name).is_absolute() and ".." not in Path(name).parts for name in record["files"])
+        told = isinstance(record["files"], list) and isinstance(record["fingerprint"], str)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return record if inside and told else {}

@@ -1,0 +1,115 @@
+"""Requests of a stand-in known by its hit rate, block by block, with no loop over requests."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from storagekit.core.kinds import unchecked
+from storagekit.workload.synthetic.popular.model import BLOCK, CHUNK, PopularStandIn
+from storagekit.workload.synthetic.popular.popularity import Popularity
+from storagekit.workload.synthetic.popular.scatter import scattered
+from storagekit.workload.synthetic.window import checked_end
+from storagekit.workload.trace import RequestTrace, TraceSource
+
+__all__ = ["generate"]
+
+REQUESTS = 2**16
+"""Of a block, about: few enough for a short window to cost little, enough for NumPy to be worth it."""
+COUNTING = 2**64 - 1
+"""The key, in place of a block's number, of how many requests each block has."""
+
+
+class Block(NamedTuple):
+    """Requests of one block in order of arrival, [request]: s since the start of the trace, chunk among all, whether
+    all of it is asked for, which half otherwise, and kind.
+    """
+
+    time: np.ndarray
+    chunk: np.ndarray
+    pair: np.ndarray
+    half: np.ndarray
+    read: np.ndarray
+
+
+def generate(
+    model: PopularStandIn,
+    *,
+    seed: int | np.integer,
+    start: float = 0.0,
+    stop: float | None = None,
+    popularity: Popularity | None = None,
+) -> RequestTrace:
+    """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
+
+    They are the same requests as that part of the whole: blocks of about 65,000 requests each have their own
+    counter-based generator, keyed by seed and block. Where the popular data lies does not depend on the seed.
+    popularity: without one, the model's, which gives the published hit rate.
+
+    Raises InputError where start and stop are not in order within the trace, the seed is not a whole number from 0 to
+    2**64 - 1, or no popularity gives the published hit rate.
+    """
+    popularity = model.popularity if popularity is None else popularity
+    stop = checked_end(model.name, model.duration, seed, start, stop)
+    borders, before = _borders(model, seed)
+    first = int(np.searchsorted(borders, start, "right")) - 1
+    last = int(np.searchsorted(borders[:-1], stop, "left"))
+    blocks = [
+        _block(model, popularity, _draw(seed, index), borders[index : index + 2], before[index : index + 2])
+        for index in range(first, last)
+    ]
+    joined = Block(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+    device, chunk = np.divmod(joined.chunk, model.lun // CHUNK)
+    trace = RequestTrace(
+        time=joined.time,
+        device=device.astype(np.int32),
+        offset=chunk * CHUNK + joined.half * BLOCK,
+        size=np.where(joined.pair, CHUNK, BLOCK),
+        read=joined.read,
+        devices=tuple(model.capacity),
+        source=TraceSource(f"stand-in for {model.name}", "stand-in"),
+    )
+    return trace.window(start, math.inf if stop == model.duration else stop)
+
+
+def _borders(model: PopularStandIn, seed: int | np.integer) -> tuple[np.ndarray, np.ndarray]:
+    """[block + 1]: s at which blocks begin and the last ends, and the requests before.
+
+    Equal stretches of time share the requests as independent arrivals do: the whole is Poisson, given its number.
+    """
+    blocks = math.ceil(model.requests / REQUESTS)
+    counts = _draw(seed, COUNTING).multinomial(model.requests, np.full(blocks, 1 / blocks))
+    return np.linspace(0.0, model.duration, blocks + 1), np.concatenate([[0], np.cumsum(counts)])
+
+
+def _draw(seed: int | np.integer, index: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(key=np.array([seed, index], np.uint64)))
+
+
+def _block(
+    model: PopularStandIn, popularity: Popularity, draw: np.random.Generator, borders: np.ndarray, before: np.ndarray
+) -> Block:
+    """The requests between two borders (s) that have so many `before` them."""
+    begin, end = borders
+    count = int(before[1] - before[0])
+    time = begin + np.sort(draw.random(count)) * (end - begin)
+    # rounding must not carry a rank past the last, nor a request into the next block
+    rank = np.minimum(
+        model.chunks * unchecked(Popularity.rank)(popularity, draw.random(count)), model.chunks - 1
+    ).astype(np.int64)
+    pair = _marked(draw, model.pairs, before)
+    return Block(
+        time=np.minimum(time, np.nextafter(end, begin)),
+        chunk=rank if model.together else scattered(rank, model.chunks),
+        pair=pair,
+        half=np.where(pair, 0, draw.integers(2, size=count)),
+        read=_marked(draw, model.read_share, before),
+    )
+
+
+def _marked(draw: np.random.Generator, share: float, before: np.ndarray) -> np.ndarray:
+    """[request] bool: which of a block's requests are of a kind that `share` of all are, exact in the sum of blocks."""
+    first, last = (int(number * share + 0.5) for number in before)
+    return draw.permutation(np.arange(before[1] - before[0]) < last - first)

@@ -1,0 +1,129 @@
+"""Requests of a stand-in, block by block: when they arrive, what they are, where they go. No loop over requests."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from storagekit.workload.synthetic.seeking.arrivals import flushed, shares_of_time, synchronous
+from storagekit.workload.synthetic.seeking.model import SeekingStandIn
+from storagekit.workload.synthetic.window import checked_end
+from storagekit.workload.trace import RequestTrace, TraceSource
+
+__all__ = ["generate"]
+
+
+class Block(NamedTuple):
+    """Requests of one block in order of arrival, [request]: s since the start of the trace, kind, byte address."""
+
+    time: np.ndarray
+    read: np.ndarray
+    asynchronous: np.ndarray
+    offset: np.ndarray
+
+
+def generate(
+    model: SeekingStandIn, *, seed: int | np.integer, start: float = 0.0, stop: float | None = None
+) -> RequestTrace:
+    """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
+
+    They are the same requests as that part of the whole: each block of at most an hour has its own counter-based
+    generator, keyed by seed and block. A read that re-reads asks for any write of as long as a block lasts before it.
+
+    Raises InputError where start and stop are not in order within the trace, or the seed is not a whole number from 0 to
+    2**64 - 1.
+    """
+    stop = checked_end(model.name, model.duration, seed, start, stop)
+    borders = np.linspace(0.0, model.duration, model.blocks + 1)
+    first = int(np.searchsorted(borders, start, "right")) - 1
+    last = int(np.searchsorted(borders[:-1], stop, "left"))
+    # [block * stretch + 1]: the share of all requests that have arrived where each stretch begins, and at the end
+    arrived = np.append(0.0, np.cumsum(shares_of_time(model, seed)))
+    arrived[-1] = 1.0
+    blocks, before = [], None
+    for index in range(max(0, first - 1), last):
+        draw = np.random.Generator(np.random.Philox(key=np.array([seed, index], np.uint64)))
+        block = _block(model, draw, index, borders[index : index + 2], arrived)
+        if index >= first:
+            blocks.append(_rereading(model, draw, before, block))
+        before = block
+    drawn = Block(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+    trace = RequestTrace(
+        time=drawn.time,
+        device=np.zeros(len(drawn.time), np.int32),
+        offset=drawn.offset,
+        size=np.full(len(drawn.time), model.request_size, np.int64),
+        read=drawn.read,
+        devices=(model.name,),
+        asynchronous=drawn.asynchronous,
+        source=TraceSource(f"stand-in for {model.name}", "stand-in"),
+    )
+    return trace.window(start, math.inf if stop == model.duration else stop)
+
+
+def _block(
+    model: SeekingStandIn, draw: np.random.Generator, index: int, border: np.ndarray, arrived: np.ndarray
+) -> Block:
+    """A block of which no read re-reads."""
+    begin, end = border
+    stretches = (len(arrived) - 1) // model.blocks
+    length = (end - begin) / stretches
+    waited_for, later, read = [], [], []
+    for number in range(stretches):
+        at = index * stretches + number
+        asynchronous_writes, reads, synchronous_writes = _counts(model, *arrived[at : at + 2])
+        waited_for.append(number * length + synchronous(model, draw, reads + synchronous_writes, length))
+        later.append(number * length + flushed(model, draw, asynchronous_writes, length))
+        kinds = np.arange(reads + synchronous_writes) < reads
+        draw.shuffle(kinds)
+        read.append(kinds)
+    time = np.concatenate([*waited_for, *later])
+    asynchronous = np.arange(len(time)) >= sum(map(len, waited_for))
+    read = np.concatenate([*read, np.zeros(np.count_nonzero(asynchronous), bool)])
+    order = np.argsort(time, kind="stable")
+    time = np.minimum(begin + time[order], np.nextafter(end, begin))  # rounding must not carry one into the next block
+    return Block(time, read[order], asynchronous[order], _places(model, draw, read[order]) * model.request_size)
+
+
+def _counts(model: SeekingStandIn, before: float, after: float) -> tuple[int, int, int]:
+    """Asynchronous writes, reads and synchronous writes between two shares of all requests: exact in their sums."""
+    waited_for = 1 - model.asynchronous_share
+    of_these = min(1.0, model.read_share / waited_for) if waited_for else 0.0
+    through = []
+    for share in (before, after):
+        requests = int(model.requests * share + 0.5)
+        asynchronous = int(requests * model.asynchronous_share + 0.5)
+        # of the others, so that in no stretch there are more of both than requests
+        reads = int((requests - asynchronous) * of_these + 0.5)
+        through.append((asynchronous, reads, requests - asynchronous - reads))
+    asynchronous, reads, synchronous_writes = (last - first for first, last in zip(*through, strict=True))
+    return asynchronous, reads, synchronous_writes
+
+
+def _places(model: SeekingStandIn, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
+    """[request] int64: where each request goes, in units of its size.
+
+    Places come in pairs, of which reads ask for the first and writes for the second.
+    """
+    count, pairs = len(read), model.places // 2
+    stretch = np.maximum(1, np.rint(np.where(read, model.read_stretch, model.write_stretch) * pairs)).astype(np.int64)
+    length = np.where(draw.random(count) < model.hot, stretch, pairs)
+    return 2 * ((pairs - length) // 2 + (draw.random(count) * length).astype(np.int64)) + ~read
+
+
+def _rereading(model: SeekingStandIn, draw: np.random.Generator, before: Block | None, block: Block) -> Block:
+    """The block with some of its reads going where something was written, in it or in the one before, as long ago at most as
+    a block lasts: the same law at its beginning as at its end."""
+    known = block if before is None else Block(*map(np.concatenate, zip(before, block, strict=True)))
+    written, place = known.time[~known.read], known.offset[~known.read]
+    reads = np.flatnonzero(block.read)
+    again = reads[draw.random(len(reads)) < model.reread]
+    oldest = np.searchsorted(written, block.time[again] - model.duration / model.blocks, "right")
+    newest = np.searchsorted(written, block.time[again], "left")
+    which = oldest + (draw.random(len(again)) * (newest - oldest)).astype(np.int64)
+    found = newest > oldest
+    offset = block.offset.copy()
+    offset[again[found]] = place[which[found]]
+    return block._replace(offset=offset)

@@ -1,0 +1,28 @@
+"""Ranks spread over places: each once, and no neighbours left."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from storagekit.workload.synthetic.popular.scatter import scattered
+
+
+@given(st.integers(1, 5000), st.data())
+def test_scattering_is_a_permutation(places, data):
+    rank = np.arange(places)
+    place = scattered(rank, places)
+    assert np.array_equal(np.sort(place), rank)
+    some = data.draw(st.lists(st.integers(0, places - 1), max_size=5))
+    assert np.array_equal(scattered(np.array(some, np.int64), places), place[some])
+
+
+def test_scattering_leaves_no_neighbours():
+    """The mean distance of what ranks next to each other is that of random places, a third; correlation none."""
+    places = 50 * 83_886
+    place = scattered(np.arange(100_000), places) / places
+    assert np.abs(np.diff(place)).mean() == pytest.approx(1 / 3, abs=4 * 0.24 / np.sqrt(50_000))
+    assert stats.kstest(place, "uniform").pvalue > 0.01
+    assert abs(np.corrcoef(place[1:], place[:-1])[0, 1]) < 4 / np.sqrt(100_000)
+    assert scattered(np.array([2**45 - 1, 0]), 2**45).max() < 2**45
