@@ -20,8 +20,6 @@ from storagekit.dispatch import DSPTF, Hashing, NearestIdle, central
 from storagekit.drive import Mixed, load_buffered, load_drive
 from storagekit.engine import Record, ResponseBins, Scenario, System, binned, execute, keys, stack
 from storagekit.engine.run import CHUNK, Runner, _advance
-from storagekit.metrics import STANDARD
-from storagekit.metrics.measures import sums_of
 from storagekit.papers.dsfq import bricks as dsfq
 from storagekit.papers.dsptf.brick_group import SLOTS, group
 from storagekit.papers.srarray.disk import paper_drive
@@ -29,6 +27,8 @@ from storagekit.papers.srarray.disk_array import placed
 from storagekit.placement import Declustered, Replicas
 from storagekit.plan import Layout
 from storagekit.schedule import RSATF, SATF
+from storagekit.simulation import STANDARD
+from storagekit.simulation.measures import sums_of
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, RandomRequests, recorded
 from storagekit.workload.synthetic import CELLO_BASE, generate
 from storagekit.write import Background
@@ -257,8 +257,8 @@ COMPILE = """
 import time
 from storagekit.dispatch import DSPTF, LARD, Hashing, central
 from storagekit.engine import Record, Runner, keys
-from storagekit.metrics import STANDARD
-from storagekit.metrics.measures import sums_of
+from storagekit.simulation import STANDARD
+from storagekit.simulation.measures import sums_of
 from storagekit.papers.dsfq import bricks as dsfq
 from storagekit.papers.dsptf.brick_group import group
 runner = None
@@ -286,7 +286,7 @@ def test_compile_time(benchmark, note, name):
     benchmark.pedantic(compile_and_start, rounds=1)
 
 
-@pytest.mark.parametrize("module", ["storagekit", "storagekit.metrics", "storagekit.papers.dsptf"])
+@pytest.mark.parametrize("module", ["storagekit", "storagekit.simulation", "storagekit.papers.dsptf"])
 def test_import_time(benchmark, note, module):
     """A fresh interpreter, less an empty one."""
 

@@ -20,8 +20,9 @@ lab.open, lab.export       a question with controls that answers while you drag;
 =========================  ========================================================================
 
 The packages, from the bottom up: `core`; `drive`, `workload`; `placement`; `component`; `arbitration`, `faults`;
-`schedule`, `dispatch`, `write`, `queue`, `cache`; `engine`, `analytic`; `charts`, `metrics`; `plan`, `mediator`; `papers`;
-`lab`; `reproduce`. Each is loaded when it is first used. Values are in SI units; `units` converts from those of the field.
+`schedule`, `dispatch`, `write`, `queue`, `cache`; `engine`, `analytic`; `simulation`, `calibrate`, `charts`;
+`plan`, `mediator`; `papers`; `lab`; `reproduce`. Each is loaded when it is first used. Values are in SI units; `units`
+converts from those of the field.
 """
 
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         analytic,
         arbitration,
         cache,
+        calibrate,
         charts,
         dispatch,
         drive,
@@ -41,22 +43,22 @@ if TYPE_CHECKING:
         faults,
         lab,
         mediator,
-        metrics,
         papers,
         placement,
         plan,
         queue,
         reproduce,
         schedule,
+        simulation,
         workload,
         write,
     )
-    from storagekit.comparing import compare
     from storagekit.core import resources, units
     from storagekit.core.errors import InputError, SimulationError
     from storagekit.drive import load_drive
     from storagekit.engine import Scenario, System
-    from storagekit.metrics import interval, ratio, replay, replicate, simulate, sweep
+    from storagekit.simulation import interval, ratio, replay, replicate, simulate, sweep
+    from storagekit.simulation.compare import compare
     from storagekit.workload.trace import read as read_trace
 
 __all__ = [
@@ -67,6 +69,7 @@ __all__ = [
     "analytic",
     "arbitration",
     "cache",
+    "calibrate",
     "charts",
     "compare",
     "dispatch",
@@ -77,7 +80,6 @@ __all__ = [
     "lab",
     "load_drive",
     "mediator",
-    "metrics",
     "papers",
     "placement",
     "plan",
@@ -90,6 +92,7 @@ __all__ = [
     "resources",
     "schedule",
     "simulate",
+    "simulation",
     "sweep",
     "units",
     "workload",
@@ -102,16 +105,16 @@ _HOMES = {
     "Scenario": "engine",
     "SimulationError": "core.errors",
     "System": "engine",
-    "compare": "comparing",
-    "interval": "metrics",
+    "compare": "simulation.compare",
+    "interval": "simulation",
     "load_drive": "drive",
-    "ratio": "metrics",
+    "ratio": "simulation",
     "read_trace": "workload.trace:read",
-    "replay": "metrics",
-    "replicate": "metrics",
+    "replay": "simulation",
+    "replicate": "simulation",
     "resources": "core",
-    "simulate": "metrics",
-    "sweep": "metrics",
+    "simulate": "simulation",
+    "sweep": "simulation",
     "units": "core",
 }
 

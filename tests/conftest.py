@@ -34,8 +34,8 @@ from storagekit.engine import AbstractLog, Record, Scenario, batch
 from storagekit.engine import run as engine_run
 from storagekit.engine.run import Run, begin, chunk, compiled
 from storagekit.engine.state import start
-from storagekit.metrics import STANDARD
-from storagekit.metrics.measures import sums_of
+from storagekit.simulation import STANDARD
+from storagekit.simulation.measures import sums_of
 from storagekit.workload import RecordedArrivals, Requests
 
 # neither an axis more nor one less is anything that NumPy's rules should mend

@@ -1,7 +1,7 @@
 """The rooms whose annotations hold for every call: imported before storagekit is, this sees to it that they are checked.
 
 Left out are `analytic` and `plan`, whose formulas declare arrays and return NumPy's numbers where they are given numbers;
-`metrics.measurement`, which is given NumPy's numbers and holds Python's; and what is called so often on the host that a
+`papers.measurement`, which is given NumPy's numbers and holds Python's; and what is called so often on the host that a
 check costs more than the work: stand-ins, and what is behind the face of the mediator.
 """
 
@@ -33,18 +33,18 @@ ROOMS = (
     "dispatch",
     "cache",
     "engine",
-    "metrics.confidence",
-    "metrics.experiment",
-    "metrics.history",
-    "metrics.measured_drive",
-    "metrics.measures",
-    "metrics.pieces",
-    "metrics.provisioning",
-    "metrics.replaying",
-    "metrics.standard",
-    "metrics.stored",
-    "metrics.sweeping",
-    "metrics.workers",
+    "simulation.confidence",
+    "simulation.experiment",
+    "simulation.history",
+    "calibrate.measured_drive",
+    "simulation.measures",
+    "simulation.shards",
+    "simulation.provisioning",
+    "simulation.replaying",
+    "simulation.standard_measures",
+    "simulation.store",
+    "simulation.sweeping",
+    "simulation.workers",
     "mediator.mediator",
     "mediator.policy",
     "mediator.rehearsal",

@@ -20,7 +20,7 @@ SHOWN = 0.995
 
 
 def seek_curve(curve: xr.Dataset) -> alt.TopLevelMixin:
-    """Arm movement by distance, of reads and writes, over all distances and over the short ones (`metrics.seek_curve`)."""
+    """Arm movement by distance, of reads and writes, over all distances and over the short ones (`calibrate.seek_curve`)."""
     wide = (curve[["read", "write"]] * _MS).to_dataframe().reset_index()
     rows = wide.melt("distance", ["read", "write"], "kind", "ms")
     short = rows.loc[rows.distance <= max(SHORT * rows.distance.max(), SHORTEST), :]
@@ -30,7 +30,7 @@ def seek_curve(curve: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def zone_map(zones: xr.Dataset) -> alt.TopLevelMixin:
-    """Rates by place in the address space: within a track, and over whole cylinders (`metrics.zone_map`)."""
+    """Rates by place in the address space: within a track, and over whole cylinders (`calibrate.zone_map`)."""
     ends = zones.first_byte + zones["size"]
     named = {"media_rate": "within a track", "sustained_rate": "over whole cylinders"}
     # a zone's level from its beginning to its end: neighbours meet in a step
@@ -59,7 +59,7 @@ def zone_map(zones: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def service_times(times: xr.DataArray) -> alt.TopLevelMixin:
-    """Cumulative distributions of measured and modelled service times, reads and writes apart (`metrics.distributions`)."""
+    """Cumulative distributions of measured and modelled service times, by operation (`calibrate.measured_drive`)."""
     rows = (times * _MS).rename("ms").reset_coords(drop=True).to_dataframe().reset_index()
     rows["percent"] = 100 * rows.share
     last = float(times.sel(share=SHOWN, method="nearest").max()) * _MS

@@ -1,6 +1,6 @@
 """Curves and bars with intervals, and the paper's figures marked beside them.
 
-Data come as arrays over a dimension `statistic` (mean, low, high), as `storagekit.metrics.interval` makes them.
+Data come as arrays over a dimension `statistic` (mean, low, high), as `storagekit.simulation.interval` makes them.
 """
 
 from collections.abc import Mapping, Sequence

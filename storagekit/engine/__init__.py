@@ -7,7 +7,7 @@ is `[slot, *lanes]`, `[drive, *lanes]`, or `[1, *lanes]` for one number of each 
 state (see `storagekit.component.events`).
 
 A recursion over requests in a fixed order, without choices and timers, is not part of the engine: see `analytic.forkjoin` and
-`metrics.measured_drive`.
+`calibrate.measured_drive`.
 """
 
 from storagekit.engine.batch import Outcome as Outcome

@@ -10,6 +10,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from storagekit.calibrate import figures, seek_curve, zone_map
+from storagekit.calibrate.drive_check import demerit_by_class
+from storagekit.calibrate.drive_figures import Figures
+from storagekit.calibrate.drive_fit import FittedDrive, fit_drive
+from storagekit.calibrate.measured_drive import measured_stream
 from storagekit.charts import Board, Said
 from storagekit.charts.live import Control
 from storagekit.core.batching import real
@@ -21,11 +26,6 @@ from storagekit.lab.draw import own_drive as draw
 from storagekit.lab.drives import KNOWN, NEARLINE, drive_choice, mechanical
 from storagekit.lab.page import Page
 from storagekit.lab.progress import plain
-from storagekit.metrics import figures, seek_curve, zone_map
-from storagekit.metrics.drive_check import demerit_by_class
-from storagekit.metrics.drive_figures import Figures
-from storagekit.metrics.drive_fit import FittedDrive, fit_drive
-from storagekit.metrics.measured_drive import measured_stream
 from storagekit.plan import RLOOK, RSATF, Throughput, array
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
@@ -63,7 +63,7 @@ class Line(Control):
 
 @dataclass(frozen=True)
 class Amounts:
-    """What a drive amounts to. figures: as a data sheet has them; curve, zones: `metrics.seek_curve`, `zone_map`; reads: by
+    """What a drive amounts to. figures: as a data sheet has them; curve, zones: `calibrate.seek_curve`, `zone_map`; reads: by
     scheduler, random reads of 4 KB a second at each of `DEPTHS`, by the planner's formulas."""
 
     figures: Figures
@@ -223,7 +223,7 @@ def log_of(log: str = "", drive: str = NEARLINE, seed: int = 0) -> RequestTrace:
 
 
 def fitted(log: RequestTrace, drive: str = NEARLINE) -> FittedDrive:
-    """The drive of this geometry, fitted to measured times; see `metrics.drive_fit.fit_drive`."""
+    """The drive of this geometry, fitted to measured times; see `calibrate.drive_fit.fit_drive`."""
     with plain():
         return fit_drive(log, mechanical(drive))
 

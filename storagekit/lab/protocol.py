@@ -15,9 +15,9 @@ from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.lab.draw.protocols import PROTOCOLS, curves
 from storagekit.lab.drives import drive_of
 from storagekit.lab.page import Page
-from storagekit.metrics import interval, sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
+from storagekit.simulation import interval, sweep
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AllCopies
 

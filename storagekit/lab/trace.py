@@ -14,7 +14,6 @@ import pandas as pd
 
 from storagekit.charts import Board, Said, Slider, Steps
 from storagekit.charts.live import Control
-from storagekit.comparing import Comparison, compare
 from storagekit.core.checks import require_share, require_whole
 from storagekit.core.errors import InputError
 from storagekit.core.resources import data_path
@@ -29,6 +28,7 @@ from storagekit.lab.progress import plain
 from storagekit.placement import Declustered, Replicas
 from storagekit.plan import SchemesAnswer, schemes
 from storagekit.schedule import SATF
+from storagekit.simulation.compare import Comparison, compare
 from storagekit.workload.trace import UNITS, RequestTrace, TraceCharacteristics, characteristics, read
 from storagekit.write import AllCopies
 

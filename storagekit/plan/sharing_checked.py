@@ -16,8 +16,8 @@ def check_shares(
     answer: SharesAnswer, *, seconds: float | None, seeds: int, threads: int, depth: int, within: float
 ) -> SharesCheck:
     """See `SharesAnswer.check`."""
-    from storagekit.metrics import by_stream, interval, replicate
     from storagekit.plan.sharing_simulated import MEAN, shared
+    from storagekit.simulation import by_stream, interval, replicate
 
     seeds, threads, depth = RUNS("seeds", seeds), COUNT("threads", threads), COUNT("depth", depth)
     require_positive("within", within)

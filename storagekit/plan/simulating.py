@@ -22,9 +22,9 @@ from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive, ideal_drive
 from storagekit.drive.seek import LinearSeek
 from storagekit.engine import Scenario, System
-from storagekit.metrics import sweep
 from storagekit.placement import SRMirror
 from storagekit.schedule import FCFS, LOOK, SATF
+from storagekit.simulation import sweep
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies, Background
 

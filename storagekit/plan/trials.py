@@ -115,7 +115,7 @@ def plan_against_simulation(
     """
     import xarray as xr
 
-    from storagekit.metrics.provenance import made_jointly
+    from storagekit.core.provenance import made_jointly
     from storagekit.plan.simulating import simulate
 
     require_positive("effort", effort)

@@ -12,7 +12,7 @@ from storagekit.reproduce import completing
 from storagekit.reproduce.cli_trace import File, Format, Json, array_of, chosen, dispatcher_of
 
 if TYPE_CHECKING:
-    from storagekit.comparing import Comparison
+    from storagekit.simulation.compare import Comparison
 
 CHARTS = (".png", ".svg", ".pdf", ".html")
 WRITTEN = (".nc", ".csv", ".json", *CHARTS)
@@ -60,8 +60,8 @@ def compare(
 
     The schemes meet the same requests on drives with the same phases, drawn anew for each seed.
     """
-    from storagekit.comparing import compare as run
     from storagekit.drive import load_drive
+    from storagekit.simulation.compare import compare as run
     from storagekit.workload.trace import read
 
     for path in out or []:

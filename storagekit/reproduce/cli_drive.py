@@ -13,8 +13,8 @@ from storagekit.core.errors import InputError
 from storagekit.reproduce import completing
 
 if TYPE_CHECKING:
+    from storagekit.calibrate.drive_figures import Figures
     from storagekit.drive import Drive, Electronics
-    from storagekit.metrics.drive_figures import Figures
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
 Charts = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder to write charts to, as PNG and SVG.")]
@@ -55,8 +55,8 @@ def join(app: typer.Typer) -> None:
 @drive_app.command("list")
 def list_(as_json: Json = False) -> None:
     """List the drives that come with storagekit: capacity, geometry, seek, rates, and whose electronics are known."""
+    from storagekit.calibrate import figures
     from storagekit.drive import drive_names
-    from storagekit.metrics import figures
 
     found = []
     for name in drive_names():
@@ -99,8 +99,8 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Print a drive's figures and zones; with --charts DIR, draw its seek curve and its zones."""
+    from storagekit.calibrate import figures, seek_curve, zone_map
     from storagekit.drive.electronics import electronics_facts
-    from storagekit.metrics import figures, seek_curve, zone_map
 
     model, electronics, words = _known(drive)
     found, zones = figures(model), zone_map(model)
@@ -140,8 +140,8 @@ def check(
     TRACE is a disksim-validate file, or a fio log with offsets and times of issue: one request outstanding, the service time
     of each. The demerit is the root mean square distance between the distributions of the measured and the modelled times.
     """
-    from storagekit.metrics.drive_check import demerit_by_class, distributions, modelled
-    from storagekit.metrics.measured_drive import buffered_stream, measured_stream
+    from storagekit.calibrate.drive_check import demerit_by_class, distributions, modelled
+    from storagekit.calibrate.measured_drive import buffered_stream, measured_stream
     from storagekit.workload.trace import read
 
     model, electronics, _ = _known(drive)
@@ -189,8 +189,8 @@ def fit(
     settling and overhead; then, where the start has them, the times of controller and bus, and what the buffer does. Each is
     printed with its standard error, or with why it could not be.
     """
+    from storagekit.calibrate.own_drive import fit_log, judged
     from storagekit.core.atomic_files import write_text
-    from storagekit.metrics.own_drive import fit_log, judged
     from storagekit.workload.trace import read
 
     if out.suffix != ".json":

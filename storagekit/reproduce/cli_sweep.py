@@ -51,7 +51,7 @@ def sweep(
     names of its parameters to lists of values; and, if it likes, seeds, requests, seconds, warm_up, allow_held_up, measures
     (`help(storagekit.sweep)` says what they are). With a --store, a sweep that was stopped goes on where it was.
     """
-    from storagekit.metrics import sweep as run
+    from storagekit.simulation import sweep as run
 
     if workers < 1:
         raise InputError(f"--workers {workers}: give at least 1")
@@ -117,8 +117,8 @@ def _taken(file: Path, module: ModuleType) -> dict[str, Any]:
 @contextmanager
 def _client(workers: int, scheduler_file: Path | None) -> Iterator[Any]:
     """Whose workers run it: None's, here."""
-    from storagekit.metrics import local_workers
-    from storagekit.metrics.workers import client_of, sent_whole
+    from storagekit.simulation import local_workers
+    from storagekit.simulation.workers import client_of, sent_whole
 
     if workers == 1 and scheduler_file is None:
         yield None
@@ -140,7 +140,7 @@ def _make_room(path: Path) -> None:
 
 def _write(data: "xr.Dataset", path: Path) -> None:
     from storagekit.core.atomic_files import replacing
-    from storagekit.metrics.provenance import storable
+    from storagekit.core.provenance import storable
 
     plain = data.assign_attrs({name: storable(value) for name, value in data.attrs.items()})
     named = {name: [_word(one) for one in data[name].values] for name in _axes(data) if data[name].dtype == object}
@@ -164,7 +164,7 @@ def _word(value: Any) -> str | bool | int | float:
 
 def _rows(data: "xr.Dataset") -> list[dict[str, Any]]:
     """For each point what it is, and means with half their 95% intervals; times in ms."""
-    from storagekit.metrics import interval
+    from storagekit.simulation import interval
 
     shown = data[["request_rate", "response", "throughput"]]
     told = interval(shown).stack(point=_axes(data)) if _axes(data) else interval(shown).expand_dims("point")

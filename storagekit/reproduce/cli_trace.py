@@ -88,9 +88,9 @@ def replay(
     from storagekit.core.kinds import COUNT
     from storagekit.drive import load_buffered, load_drive
     from storagekit.engine import System
-    from storagekit.metrics import replay as run
     from storagekit.placement import Replicas
     from storagekit.reproduce.catalogue import schedulers, writes
+    from storagekit.simulation import replay as run
     from storagekit.workload.trace import read
 
     arm = load_drive(drive)

@@ -138,7 +138,7 @@ class Page:
         return numbers(self.paper)
 
     def _attributes(self, name: str, dataset: "xr.Dataset", made_from: "Sequence[xr.Dataset]") -> dict[str, Any]:
-        from storagekit.metrics.provenance import made_jointly
+        from storagekit.core.provenance import made_jointly
 
         exhibit = f"{self.paper}.{name}"
         # what several were made as is no exhibit's name

@@ -29,7 +29,7 @@ def whole(own: Mapping[str, Any], exhibit: str, page: Mapping[str, Any]) -> dict
 
     own: attributes of its data, which decide. exhibit: its id, where they name none. page: of the run (paper, profile, seed).
     """
-    from storagekit.metrics.provenance import storable
+    from storagekit.core.provenance import storable
 
     told = {"exhibit": exhibit, "version": version("storagekit")} | dict(page) | dict(own)
     told["requests"] = _requests(own)

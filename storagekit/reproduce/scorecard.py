@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from storagekit.core.errors import InputError
 from storagekit.core.resources import trace_names
-from storagekit.metrics.measurement import Measurement
+from storagekit.papers.measurement import Measurement
 from storagekit.reproduce.claims import RESTS, Claim
 
 MATCH, NEAR = 0.05, 0.15

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from storagekit.core.units import GB, HOUR, KB, MB, MS, US
-from storagekit.metrics.measurement import Measurement
+from storagekit.papers.measurement import Measurement
 from storagekit.reproduce.claims import Claim
 from storagekit.reproduce.digits import printed
 
@@ -51,7 +51,7 @@ def axes(rows: "pd.DataFrame") -> list[str]:
 
 
 def _rows(data: "xr.Dataset", name: str, about: Sequence[str]) -> "Iterator[pd.DataFrame]":
-    from storagekit.metrics.confidence import STATISTICS, interval
+    from storagekit.simulation.confidence import STATISTICS, interval
 
     values = data[name]
     if "brick" in values.dims and name in _OF_BRICKS and name not in about:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from storagekit.core.axes import title
 from storagekit.core.units import HOUR, KB, MS, US
-from storagekit.metrics.measurement import Measurement
+from storagekit.papers.measurement import Measurement
 from storagekit.reproduce.claims import Claim
 from storagekit.reproduce.digits import beside, fixed, printed, significant, spread, sure
 from storagekit.reproduce.summaries import axes, expected, is_of
@@ -78,7 +78,7 @@ def folded(
 def measures(rows: "pd.DataFrame", about: Sequence[str] = ()) -> list[str]:
     """The measures that a table shows: those that it is `about`; else those with numbers of the paper, what is the exhibit's
     own, and then of the usual ones the first, `MOST_MEASURES` at most."""
-    from storagekit.metrics.standard import STANDARD
+    from storagekit.simulation.standard_measures import STANDARD
 
     there = list(dict.fromkeys(rows["measure"]))
     if about:

@@ -8,12 +8,12 @@ import pytest
 from agreement.buffered_drive import BufferedDrive
 from helpers import shared
 
+from storagekit.calibrate.demerit import demerit
+from storagekit.calibrate.drive_check import demerit_by_class
+from storagekit.calibrate.measured_drive import buffered_stream
 from storagekit.core.units import MS, US
 from storagekit.drive import drive_names, known_electronics, load_drive, load_electronics
 from storagekit.drive.buffer import Request, Segments, serve
-from storagekit.metrics.demerit import demerit
-from storagekit.metrics.drive_check import demerit_by_class
-from storagekit.metrics.measured_drive import buffered_stream
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
 pytestmark = pytest.mark.optimized

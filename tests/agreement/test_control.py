@@ -12,9 +12,9 @@ from helpers import slow_but
 from storagekit.dispatch import DSPTF, Hashing, central
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
-from storagekit.metrics import sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
+from storagekit.simulation import sweep
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AllCopies, AtOnce, FirstCopy, ReceivingBrick
 

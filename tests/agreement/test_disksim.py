@@ -12,9 +12,9 @@ from storagekit.core.units import MS
 from storagekit.dispatch import Hashing
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
-from storagekit.metrics import replicate, sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, LOOK, SATF
+from storagekit.simulation import replicate, sweep
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 
 pytestmark = pytest.mark.optimized

@@ -8,8 +8,8 @@ import pytest
 
 from storagekit.core.units import SECTOR
 from storagekit.drive import load_drive
-from storagekit.metrics import windows
 from storagekit.papers.dsfq.bricks import DRIVE, READ_SHARE, SMALL, Asking, shared_bricks
+from storagekit.simulation import windows
 
 pytestmark = pytest.mark.optimized
 

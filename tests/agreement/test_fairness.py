@@ -8,9 +8,9 @@ import pytest
 from helpers import slow_but
 
 from storagekit.analytic.fairness import MaxMin, hybrid_rates, max_min_rates
-from storagekit.metrics import by_stream, simulate
 from storagekit.plan.sharing_question import Numbers
 from storagekit.plan.sharing_simulated import MEAN, shared
+from storagekit.simulation import by_stream, simulate
 
 pytestmark = pytest.mark.optimized
 

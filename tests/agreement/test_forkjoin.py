@@ -13,10 +13,10 @@ from storagekit.core.units import KB, MB, MS
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import Record, ResponseLog, Scenario, System, keys
-from storagekit.metrics import run
-from storagekit.metrics.replaying import _by_request
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
+from storagekit.simulation import run
+from storagekit.simulation.replaying import _by_request
 from storagekit.write import AllCopies
 
 pytestmark = pytest.mark.optimized

@@ -15,9 +15,9 @@ from storagekit.analytic import (
 from storagekit.dispatch import Hashing, central
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Scenario, System
-from storagekit.metrics import interval, sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
+from storagekit.simulation import interval, sweep
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, PoissonArrivals, RandomRequests
 
 pytestmark = pytest.mark.optimized

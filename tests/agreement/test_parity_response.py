@@ -10,9 +10,9 @@ from storagekit.core.units import KB, MS
 from storagekit.dispatch import Everyone
 from storagekit.drive import ideal_drive
 from storagekit.engine import Scenario, System
-from storagekit.metrics import replicate
 from storagekit.placement import ParityGroups
 from storagekit.schedule import FCFS
+from storagekit.simulation import replicate
 from storagekit.workload import FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies
 

@@ -18,10 +18,10 @@ from storagekit.core.units import KB, MS
 from storagekit.dispatch import Everyone, Hedged, Redundant, ShortestQueue
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Record, ResponseLog, Scenario, System, keys
-from storagekit.metrics import replicate, run
-from storagekit.metrics.replaying import _by_request
 from storagekit.placement import Coded, Replicas, Striped
 from storagekit.schedule import FCFS
+from storagekit.simulation import replicate, run
+from storagekit.simulation.replaying import _by_request
 from storagekit.workload import ExponentialSize, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies, FirstCopy
 

@@ -24,9 +24,9 @@ from agreement.sr_array_2x3 import (
     throughput,
 )
 
-from storagekit.metrics import sweep
 from storagekit.papers.srarray.disk import paper_drive
 from storagekit.papers.srarray.drive_model import array_loop, witnessed
+from storagekit.simulation import sweep
 
 pytestmark = pytest.mark.optimized
 

@@ -7,9 +7,9 @@ from storagekit.analytic.array import equations
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import ideal_drive
 from storagekit.engine import Scenario, System
-from storagekit.metrics import sweep
 from storagekit.placement import SRMirror
 from storagekit.schedule import FCFS, RLOOK
+from storagekit.simulation import sweep
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import Background, FirstCopy
 

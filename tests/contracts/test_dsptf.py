@@ -10,10 +10,10 @@ from storagekit.arbitration import Lossy
 from storagekit.dispatch import DSPTF, central
 from storagekit.drive import ideal_drive
 from storagekit.engine import AbstractLog, Record, Scenario, System, execute, keys
-from storagekit.metrics import STANDARD, sweep
-from storagekit.metrics.measures import sums_of
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
+from storagekit.simulation import STANDARD, sweep
+from storagekit.simulation.measures import sums_of
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, PoissonArrivals, RandomRequests
 
 pytestmark = pytest.mark.optimized

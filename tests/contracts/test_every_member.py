@@ -36,11 +36,11 @@ from storagekit.dispatch import ByNumber as DispatchByNumber
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, execute, keys, stack
 from storagekit.faults import FaultSchedule, Slowdown
-from storagekit.metrics import STANDARD
-from storagekit.metrics.measures import sums_of
 from storagekit.placement import Declustered, Replicas, SRMirror
 from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF
 from storagekit.schedule import ByNumber as ScheduleByNumber
+from storagekit.simulation import STANDARD
+from storagekit.simulation.measures import sums_of
 from storagekit.workload import AbstractArrivals, ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies, AtOnce, Background, FirstCopy, ReceivingBrick
 

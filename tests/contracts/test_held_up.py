@@ -16,9 +16,9 @@ from storagekit.drive import ideal_drive
 from storagekit.engine import NOBODY, AbstractLog, Record, Runner, Scenario, System, execute, stack
 from storagekit.faults import FaultSchedule, outage
 from storagekit.faults.schedule import NEVER
-from storagekit.metrics import replicate, sweep
 from storagekit.placement import Replicas, SRMirror
 from storagekit.schedule import FCFS, SATF
+from storagekit.simulation import replicate, sweep
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies, AtOnce, Background, FirstCopy, ReceivingBrick
 

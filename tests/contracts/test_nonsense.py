@@ -13,7 +13,7 @@ ATTACK = Path(__file__).parents[1] / "nonsense" / "attack.py"
 
 
 # Packages that one process attacks; the last process attacks the others. A process takes 5 s to start.
-PARTS = (("plan", "lab"), ("", "charts", "metrics"))
+PARTS = (("plan", "lab"), ("", "charts", "simulation", "calibrate"))
 PROCESSES = [*PARTS, tuple(room for room in rooms() if all(room not in part for part in PARTS))]
 
 

@@ -21,8 +21,6 @@ from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, execute, stack
 from storagekit.faults import FaultSchedule, outage
 from storagekit.faults.schedule import NEVER
-from storagekit.metrics import STANDARD
-from storagekit.metrics.measures import sums_of
 from storagekit.placement import (
     RAID5,
     Coded,
@@ -36,6 +34,8 @@ from storagekit.placement import (
     Volumes,
 )
 from storagekit.schedule import SATF
+from storagekit.simulation import STANDARD
+from storagekit.simulation.measures import sums_of
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AllCopies, AtOnce, Claimed, Committed, FirstCopy
 

@@ -16,12 +16,12 @@ from storagekit.dispatch import AbstractDispatch, Hashing, Preselection
 from storagekit.drive import AbstractDrive, load_drive
 from storagekit.engine import Record, Scenario, System, stack
 from storagekit.engine.run import Runner, _advance
-from storagekit.metrics import STANDARD
-from storagekit.metrics.measures import sums_of
 from storagekit.papers.ars.cluster import PROTOCOLS, RANDOMIZED, cluster, layout, synthetic
 from storagekit.placement import AbstractPlacement, Replicas
 from storagekit.queue import AbstractQueue
 from storagekit.schedule import SATF, AbstractSchedule
+from storagekit.simulation import STANDARD
+from storagekit.simulation.measures import sums_of
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.write import AbstractWrite, AllCopies
 

@@ -13,11 +13,11 @@ from storagekit.dispatch.unit_interval import FREE, HALF, inclusion, lengths
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, execute, keys
 from storagekit.faults import FaultSchedule, Slowdown
-from storagekit.metrics import STANDARD
-from storagekit.metrics.measures import sums_of
 from storagekit.placement import AbstractPlacement, Bricks, Coded, Grouping, Location, Node, Replicas, Segments, Volume
 from storagekit.placement.bricks import Inside
 from storagekit.schedule import FCFS
+from storagekit.simulation import STANDARD
+from storagekit.simulation.measures import sums_of
 from storagekit.workload import FixedSize, PoissonArrivals, RandomRequests, Requests
 
 BLOCK = 128

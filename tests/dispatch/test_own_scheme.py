@@ -19,9 +19,9 @@ from storagekit.drive import RateServer
 from storagekit.engine import Record, Runner, Scenario, System, keys
 from storagekit.engine import run as engine_run
 from storagekit.engine.run import begin, chunk
-from storagekit.metrics import sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
+from storagekit.simulation import sweep
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests, Threads, below
 
 SERVER = RateServer(1000.0)

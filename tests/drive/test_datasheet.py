@@ -13,9 +13,9 @@ from storagekit.dispatch import Hashing
 from storagekit.drive import Drive, load_drive
 from storagekit.drive.seek import mean_seek
 from storagekit.engine import Scenario, System
-from storagekit.metrics import simulate
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
+from storagekit.simulation import simulate
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
 SHEET = {

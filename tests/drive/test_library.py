@@ -32,9 +32,9 @@ from storagekit.drive import (
 from storagekit.drive.electronics import electronics as given_electronics
 from storagekit.drive.seek import mean_seek as mean_over_cylinders
 from storagekit.engine import Scenario, System
-from storagekit.metrics import simulate
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
+from storagekit.simulation import simulate
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
 # sectors that the drive itself reports: field block_count of shared/drives, from DiskSim 4.0's diskspecs;

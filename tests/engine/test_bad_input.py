@@ -11,9 +11,9 @@ from storagekit.dispatch import ARS, DSPTF, ByNumber, Hashing, Preselection, Wei
 from storagekit.drive import Drive, RateServer, ideal_drive
 from storagekit.engine import Scenario, System, stack
 from storagekit.faults import FaultSchedule, Slowdown
-from storagekit.metrics import Measure, replay, replicate, simulate, sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
+from storagekit.simulation import Measure, replay, replicate, simulate, sweep
 from storagekit.workload import (
     ClosedLoop,
     ExponentialSize,

@@ -6,10 +6,10 @@ from storagekit.core.units import KB
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import Scenario, System
-from storagekit.metrics import simulate
 from storagekit.papers.dsptf.brick_group import QUEUE
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
+from storagekit.simulation import simulate
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.write import AllCopies, AtOnce
 

@@ -11,10 +11,10 @@ from storagekit.drive import Drive, Mixed, load_drive
 from storagekit.engine import Record, Scenario, System, keys, stack
 from storagekit.engine.run import Runner
 from storagekit.faults import FaultSchedule, Slowdown, outage
-from storagekit.metrics import STANDARD, sweep
-from storagekit.metrics.measures import sums_of
 from storagekit.placement import Declustered, SRMirror
 from storagekit.schedule import LOOK, SATF
+from storagekit.simulation import STANDARD, sweep
+from storagekit.simulation.measures import sums_of
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AllCopies, Background
 

@@ -16,9 +16,9 @@ from storagekit.dispatch import ARS, DSPTF, Hashing, NearestIdle
 from storagekit.drive import Drive, Mixed, load_drive
 from storagekit.engine import Scenario, System, system
 from storagekit.engine.run import addressed
-from storagekit.metrics import replay, simulate
 from storagekit.placement import RAID5, Coded, Declustered, ParityGroups, Replicas, SRMirror, Striped
 from storagekit.schedule import FCFS, SATF
+from storagekit.simulation import replay, simulate
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests, Threads
 from storagekit.workload.randomness import anywhere, below
 from storagekit.workload.trace import read, request_trace

@@ -8,10 +8,10 @@ from storagekit.cache import LRU
 from storagekit.dispatch import Hashing, NearestIdle
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Scenario, System
-from storagekit.metrics import STANDARD
-from storagekit.metrics.measures import counted, measured
 from storagekit.placement import Replicas, SRMirror
 from storagekit.schedule import FCFS, SATF
+from storagekit.simulation import STANDARD
+from storagekit.simulation.measures import counted, measured
 from storagekit.write import Background, FirstCopy
 
 MS = 1e-3

@@ -9,9 +9,9 @@ from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Record, ResponseLog, Scenario, System, execute, keys
 from storagekit.engine.event import elapse
 from storagekit.engine.state import start
-from storagekit.metrics import simulate, sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
+from storagekit.simulation import simulate, sweep
 from storagekit.workload import RecordedArrivals
 
 WEEK = 604_800.0

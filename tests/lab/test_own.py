@@ -8,11 +8,11 @@ import pytest
 from ipywidgets import FileUpload
 
 from storagekit import lab
+from storagekit.calibrate import figures
 from storagekit.core.resources import data_path
 from storagekit.drive import load_drive
 from storagekit.lab import own_drive, trace
 from storagekit.lab.drives import NEARLINE, mechanical
-from storagekit.metrics import figures
 from storagekit.workload.trace import request_trace
 
 SPC = b"0,1000,4096,r,0.1\n0,5000,8192,w,0.3\n1,200,4096,r,0.4\n0,9000,4096,r,1.1\n"

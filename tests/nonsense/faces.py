@@ -14,7 +14,12 @@ OUTSIDE = "papers", "reproduce", "core", "component"
 # the lab's too
 DRAWN = ("lab.draw",)
 # modules that their package shows as they are
-SHOWN = {"analytic.headtracking": "analytic", "core.units": ""}
+SHOWN = {
+    "analytic.headtracking": "analytic",
+    "core.provenance": "",
+    "core.units": "",
+    "papers.measurement": "",
+}
 
 # Methods that are no faces but interfaces, by package, each a word: what the engine asks members for, with arrays of its own
 # and mostly within its compiled programs, where nothing can be said of values.
@@ -28,7 +33,7 @@ _ENGINE = {
     "drive.buffer": "after begins_read begins_write behind elapse free holds init now reach readable",
     "engine": f"{_HEARD} add advance brick_of compile init keep lasts rows",
     "faults": f"{_HEARD} after brick_of init lasts now stopped_now",
-    "metrics": "value",
+    "simulation": "value",
     "placement": "brick_of capacity companions drive_of drives_of locate needed_of of on part_on parts_of replica sectors_of "
     "sibling sweep tabulated target_on",
     "queue": f"{_HEARD} came caps choose hand handed queued serve ticks units",

@@ -11,7 +11,6 @@ from storagekit.core.units import KB, MS
 from storagekit.dispatch import DSPTF, ByNumber
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
-from storagekit.metrics import History, interval, simulate
 from storagekit.papers import dsptf
 from storagekit.papers.dsptf import draw
 from storagekit.papers.dsptf.brick_group import JUDGED, once_each
@@ -33,6 +32,7 @@ from storagekit.placement import Declustered
 from storagekit.reproduce.claims import load_claims
 from storagekit.reproduce.scorecard import score
 from storagekit.schedule import SATF
+from storagekit.simulation import History, interval, simulate
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.workload.reuse import hit_rates
 from storagekit.write import ReceivingBrick

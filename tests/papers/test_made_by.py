@@ -3,10 +3,10 @@
 import pytest
 import xarray as xr
 
-from storagekit.metrics import interval
 from storagekit.papers import ars, dsfq, dsptf, srarray, swift
 from storagekit.papers.dsfq.search import SearchEffort
 from storagekit.reproduce.provenance import KEYS, NONE, UNTOLD, whole
+from storagekit.simulation import interval
 
 pytestmark = pytest.mark.optimized
 

@@ -19,10 +19,10 @@ from storagekit.core.units import MB, SECTOR
 from storagekit.dispatch import Everyone
 from storagekit.drive import Mixed, ideal_drive, load_drive
 from storagekit.engine import Record, Scenario, System, execute, stack
-from storagekit.metrics import STANDARD, simulate
-from storagekit.metrics.measures import sums_of
 from storagekit.placement import RAID5, Node, Segments, Volume, cut, laid_out
 from storagekit.schedule import FCFS, SATF
+from storagekit.simulation import STANDARD, simulate
+from storagekit.simulation.measures import sums_of
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests, Requests
 from storagekit.workload.trace import request_trace
 

@@ -11,10 +11,10 @@ import storagekit as sk
 from storagekit.dispatch import Everyone, Hashing
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, execute, stack
-from storagekit.metrics import STANDARD
-from storagekit.metrics.measures import sums_of
 from storagekit.placement import Bricks, SplitVolumes, Volumes
 from storagekit.schedule import FCFS, SATF
+from storagekit.simulation import STANDARD
+from storagekit.simulation.measures import sums_of
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests, Threads
 
 # a track of as many sectors as are looked at, so that an angle is an address

@@ -9,11 +9,11 @@ from storagekit.dispatch import DSPTF, Everyone, Hashing, Hedged, Redundant, Sho
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Record, ResponseLog, Scenario, System, execute, keys
 from storagekit.faults import FaultSchedule, Slowdown, outage
-from storagekit.metrics import STANDARD, replicate
-from storagekit.metrics.measures import sums_of
 from storagekit.placement import Bricks, Replicas
 from storagekit.queue import Depth
 from storagekit.schedule import FCFS, SATF
+from storagekit.simulation import STANDARD, replicate
+from storagekit.simulation.measures import sums_of
 from storagekit.workload import ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
 from storagekit.write import Background
 

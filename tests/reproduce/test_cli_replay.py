@@ -75,7 +75,7 @@ def built(monkeypatch):
     def stop(trace, system, **options):
         raise Built(system)
 
-    monkeypatch.setattr("storagekit.metrics.replay", stop)
+    monkeypatch.setattr("storagekit.simulation.replay", stop)
 
     def build(*arguments):
         fault = run(*arguments).exception

@@ -9,10 +9,11 @@ import altair as alt
 import pytest
 import xarray as xr
 
-from storagekit.metrics import made_by, made_jointly, simulate
+from storagekit.core.provenance import made_by, made_jointly
 from storagekit.reproduce import provenance
 from storagekit.reproduce.page import Page
 from storagekit.reproduce.provenance import KEYS
+from storagekit.simulation import simulate
 
 SIMULATED = {
     "basis": "simulated",

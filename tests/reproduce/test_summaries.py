@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from storagekit.metrics import interval
 from storagekit.reproduce.claims import Claim
 from storagekit.reproduce.scorecard import Measurement
 from storagekit.reproduce.summaries import axes, placed, summary
 from storagekit.reproduce.tables import MOST_ROWS, folded, measures, readable
+from storagekit.simulation import interval
 
 EXHIBIT = "dsptf.table1"
 

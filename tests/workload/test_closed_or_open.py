@@ -7,9 +7,9 @@ from helpers import assert_refused
 from storagekit.dispatch import Hashing
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
-from storagekit.metrics import sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
+from storagekit.simulation import sweep
 from storagekit.workload import ClosedLoop, ClosedOrOpen, ExponentialSize, PoissonArrivals, RandomRequests
 
 REQUESTS = RandomRequests(ExponentialSize(4096), 0.7)

@@ -12,9 +12,9 @@ from storagekit.core.units import MS
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Record, Scenario, System, execute, keys, structure
-from storagekit.metrics import replicate, sweep
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF, SSTF
+from storagekit.simulation import replicate, sweep
 from storagekit.workload import (
     ExponentialSize,
     FixedSize,

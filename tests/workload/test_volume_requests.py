@@ -9,10 +9,10 @@ from helpers import assert_refused
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer
 from storagekit.engine import Record, Scenario, System, execute, keys, stack
-from storagekit.metrics import STANDARD
-from storagekit.metrics.measures import sums_of
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
+from storagekit.simulation import STANDARD
+from storagekit.simulation.measures import sums_of
 from storagekit.workload import (
     ClosedLoop,
     ExponentialSize,

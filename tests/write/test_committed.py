@@ -22,9 +22,9 @@ from storagekit.engine.event import Report, event
 from storagekit.engine.run import CHUNK, Runner, incoming
 from storagekit.engine.state import NOBODY, State
 from storagekit.faults import FaultSchedule, outage
-from storagekit.metrics import simulate
 from storagekit.placement import RAID5, Coded, Replicas, SRMirror
 from storagekit.schedule import FCFS
+from storagekit.simulation import simulate
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, RandomRequests, RecordedArrivals, Requests
 from storagekit.write import Claimed, Committed
 

@@ -17,9 +17,9 @@ from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, keys
 from storagekit.engine.record import AccessLog
 from storagekit.engine.run import Runner, _advance, addressed
-from storagekit.metrics import replicate, simulate
 from storagekit.placement import SRMirror
 from storagekit.schedule import FCFS, SATF
+from storagekit.simulation import replicate, simulate
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import Background
 from storagekit.write.table import BLOCK, Table, empty

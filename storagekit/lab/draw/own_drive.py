@@ -20,7 +20,7 @@ _SHADES = ["yours", "beside it"]
 
 
 class Drawn(NamedTuple):
-    """Of a drive: `metrics.seek_curve` and `zone_map`; by scheduler, random reads a second at each depth."""
+    """Of a drive: `calibrate.seek_curve` and `zone_map`; by scheduler, random reads a second at each depth."""
 
     curve: xr.Dataset
     zones: xr.Dataset
@@ -102,7 +102,7 @@ _BESIDE = Template(_beside)
 
 def fit(table: xr.Dataset, sheet: xr.Dataset, made: xr.Dataset | None = None) -> alt.TopLevelMixin:
     """The fitted seek curve with its standard errors, beside the data sheet's and, where the log is a sample, the curve of
-    the drive that it was made on. table: of `FittedDrive`; sheet, made: `metrics.seek_curve`."""
+    the drive that it was made on. table: of `FittedDrive`; sheet, made: `calibrate.seek_curve`."""
     named = {"data sheet": sheet} | ({} if made is None else {"the drive it was made on": made})
     rows = pd.DataFrame(
         [

@@ -13,13 +13,14 @@ import xarray as xr
 
 from storagekit.core.checks import require
 from storagekit.core.errors import InputError
+from storagekit.core.provenance import made_by
 from storagekit.dispatch import ARS
 from storagekit.dispatch.unit_interval import FREE, ONE
 from storagekit.engine import AbstractLog, Record, Report, Runner, Scenario, State, stack
 from storagekit.faults import FaultSchedule, Slowdown
-from storagekit.metrics import by_event, described, made_by
 from storagekit.papers.ars.cluster import CLIENTS, NODES, RATE, cluster, effort, synthetic
 from storagekit.papers.effort import Effort
+from storagekit.simulation import by_event, described
 
 QUICK = effort("quick")
 # who holds the data of each volume, scaled so that they fit: node 0 is full of fragments

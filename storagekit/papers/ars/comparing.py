@@ -8,8 +8,8 @@ import xarray as xr
 
 from storagekit.core.units import MS
 from storagekit.engine import Scenario
-from storagekit.metrics import ratio, sweep
 from storagekit.papers.effort import Effort
+from storagekit.simulation import ratio, sweep
 
 # "close", "comparable" and "nearly ideal" are not explained; said before ARS was run here: within a tenth of the centralized
 # protocol's mean, 95% interval included

@@ -14,14 +14,16 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int
 
+from storagekit.core.provenance import made_by
 from storagekit.dispatch import ARS
 from storagekit.engine import NOBODY, AbstractLog, Record, Report, Runner, Scenario, State, stack
 from storagekit.engine.run import CHUNK
 from storagekit.faults import FaultSchedule, outage
-from storagekit.metrics import Measurement, by_event, described, interval, made_by
 from storagekit.papers.ars.cluster import CLIENTS, NODES, RATE, cluster, effort, synthetic
 from storagekit.papers.ars.watching import Accesses, Answers, watched
 from storagekit.papers.effort import Effort
+from storagekit.papers.measurement import Measurement
+from storagekit.simulation import by_event, described, interval
 from storagekit.write import AllCopies
 
 QUICK = effort("quick")

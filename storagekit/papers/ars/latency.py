@@ -10,7 +10,6 @@ import xarray as xr
 from storagekit.core.units import MS
 from storagekit.dispatch import Preselection
 from storagekit.engine import Scenario
-from storagekit.metrics import Measurement, interval
 from storagekit.papers.ars.cluster import (
     ADAPTIVE,
     AT_ONCE,
@@ -24,7 +23,9 @@ from storagekit.papers.ars.cluster import (
 )
 from storagekit.papers.ars.comparing import swept
 from storagekit.papers.effort import Effort
+from storagekit.papers.measurement import Measurement
 from storagekit.papers.rows import Row, chosen, judging
+from storagekit.simulation import interval
 
 QUICK = effort("quick")
 LATENCIES = tuple(ms * MS for ms in (0.1, 1, 2, 5, 10))

@@ -11,10 +11,11 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
+from storagekit.core.provenance import made_by
 from storagekit.dispatch import unit_interval as unit
 from storagekit.dispatch.unit_interval import HALF, ONE, UnitInterval
-from storagekit.metrics import Measurement, made_by
 from storagekit.papers.effort import Effort
+from storagekit.papers.measurement import Measurement
 
 QUICK = Effort()
 NODES = (2, 3, 4, 8, 16)

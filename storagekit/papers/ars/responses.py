@@ -10,7 +10,6 @@ import xarray as xr
 
 from storagekit.core.units import MS
 from storagekit.engine import Scenario
-from storagekit.metrics import Measurement
 from storagekit.papers.ars.cluster import (
     ADAPTIVE,
     CENTRAL,
@@ -33,6 +32,7 @@ from storagekit.papers.ars.cluster import (
 from storagekit.papers.ars.comparing import CLOSE, ahead, beside, close, milliseconds, ranking, shown, swept
 from storagekit.papers.ars.financial import Source, stand_in
 from storagekit.papers.effort import Effort
+from storagekit.papers.measurement import Measurement
 from storagekit.papers.rows import Row, judging
 
 QUICK = effort("quick")

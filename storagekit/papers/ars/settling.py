@@ -10,12 +10,11 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int
 
+from storagekit.core.provenance import made_by
 from storagekit.dispatch import ARS, AbstractDispatch
 from storagekit.engine import Scenario
 from storagekit.engine.run import CHUNK
 from storagekit.faults import FaultSchedule, Slowdown
-from storagekit.metrics import described, made_by
-from storagekit.metrics.windows import windows as over_time
 from storagekit.papers.ars.cluster import (
     ADAPTIVE,
     CENTRAL_HEADS,
@@ -30,6 +29,8 @@ from storagekit.papers.ars.cluster import (
 )
 from storagekit.papers.ars.watching import Accesses, Answers, watched
 from storagekit.papers.effort import Effort
+from storagekit.simulation import described
+from storagekit.simulation.windows import windows as over_time
 
 QUICK = effort("quick")
 # where copies of the replicated volume are: node 0 is full of fragments

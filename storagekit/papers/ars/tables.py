@@ -8,10 +8,10 @@ from itertools import accumulate
 import numpy as np
 import xarray as xr
 
+from storagekit.core.provenance import made_by
 from storagekit.core.units import MS, SECTOR
 from storagekit.drive import load_drive
 from storagekit.drive.seek import mean_seek
-from storagekit.metrics import made_by
 from storagekit.papers.ars.cluster import DRIVES, NODES, PUBLISHED, SCALED, drives, layout
 from storagekit.placement.nodes import laid_out
 

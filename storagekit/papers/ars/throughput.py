@@ -10,10 +10,10 @@ from typing import Any
 import xarray as xr
 
 from storagekit.core.errors import InputError
+from storagekit.core.provenance import made_jointly
 from storagekit.core.units import KB, MB
 from storagekit.dispatch import ARS
 from storagekit.engine import Scenario
-from storagekit.metrics import Measurement, made_jointly, sweep
 from storagekit.papers.ars.cluster import (
     ADAPTIVE,
     CENTRAL,
@@ -35,7 +35,9 @@ from storagekit.papers.ars.cluster import (
 )
 from storagekit.papers.ars.comparing import CLOSE, beside, shown
 from storagekit.papers.effort import Effort
+from storagekit.papers.measurement import Measurement
 from storagekit.papers.rows import Row, chosen, judging
+from storagekit.simulation import sweep
 
 QUICK = effort("quick")
 # the kinds of requests, and their share of reads

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 
 from storagekit.core.batching import first_true
 from storagekit.engine import NOBODY, AbstractLog, Record, Report, Runner, Scenario, State, stack
-from storagekit.metrics import by_event
+from storagekit.simulation import by_event
 
 
 class Kept(NamedTuple):

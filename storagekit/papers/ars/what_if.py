@@ -7,10 +7,10 @@ from storagekit.dispatch import ARS, AbstractDispatch, Central, Randomized
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
 from storagekit.faults import FaultSchedule, Slowdown
-from storagekit.metrics.windows import windows
 from storagekit.papers.ars.cluster import ADAPTIVE, CENTRAL, CLIENTS, RANDOMIZED, SIZE, mean_service
 from storagekit.placement import Coded
 from storagekit.schedule import FCFS
+from storagekit.simulation.windows import windows
 from storagekit.workload import ExponentialSize, PoissonArrivals, VolumeRequests
 
 DRIVE, NODES = "atlas10k", 4

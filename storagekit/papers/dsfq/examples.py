@@ -7,8 +7,9 @@ import numpy as np
 import xarray as xr
 
 from storagekit.core.batching import real
-from storagekit.metrics import Measurement, made_by
+from storagekit.core.provenance import made_by
 from storagekit.papers.dsfq.sharing import MINIMUM, A, B
+from storagekit.papers.measurement import Measurement
 from storagekit.queue import AbstractCoordinators, Hybrid, InTurn, OneCoordinator, account, ledger, prices
 from storagekit.workload import nothing_asked
 

@@ -10,13 +10,13 @@ from jaxtyping import Float, Int
 
 from storagekit.analytic.fairness import printed, repaired, worst_interval
 from storagekit.engine import NOBODY, keys
-from storagekit.metrics import described
 from storagekit.papers.dsfq.drawing import changed, constructed
 from storagekit.papers.dsfq.measuring import PAIRS, asked, backlogged, share, total_bound, total_service, unfairness
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
 from storagekit.papers.dsfq.settings import BRICKS, Settings, total
 from storagekit.papers.dsfq.theorems import all_lanes, made
 from storagekit.papers.dsfq.watching import Watched
+from storagekit.simulation import described
 
 # events after which a run is looked at, chunks that it takes to have them all
 LOOKS, CHUNKS = tuple(round(24 * 1.15**step) for step in range(27)), 8

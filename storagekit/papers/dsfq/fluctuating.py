@@ -7,10 +7,11 @@ import numpy as np
 import xarray as xr
 
 from storagekit.engine import Scenario
-from storagekit.metrics import Measurement, interval, windows, with_interval
 from storagekit.papers.dsfq.bricks import DEPTH, NAMES, QUICK, Asking, ShareEffort, shared_bricks
 from storagekit.papers.dsfq.sharing import EQUAL, MINIMUM
+from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.queue import AbstractDelay, Everything, Hybrid
+from storagekit.simulation import interval, windows
 from storagekit.workload import AbstractCount, OnOff, Sinusoid
 
 A, B, C, D, E = range(5)

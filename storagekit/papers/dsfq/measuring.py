@@ -8,9 +8,9 @@ from jaxtyping import Bool, Float, Int, UInt32
 
 from storagekit.analytic.fairness import Reading, Side, bound_one_server, bound_total, largest_unfairness
 from storagekit.engine import NOBODY
-from storagekit.metrics import lasting
 from storagekit.papers.dsfq.settings import BRICKS, STREAMS, Settings
 from storagekit.papers.dsfq.watching import Sent, Watched
+from storagekit.simulation import lasting
 
 PAIRS = np.array(list(combinations(range(STREAMS), 2)))
 _BITS = (1 << PAIRS).sum(axis=1).astype(np.uint32)

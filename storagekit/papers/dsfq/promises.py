@@ -13,13 +13,13 @@ from storagekit.core.units import SECTOR
 from storagekit.dispatch import Hashing
 from storagekit.drive import Mixed, RateServer
 from storagekit.engine import Scenario, System, stack
-from storagekit.metrics import Measurement
 from storagekit.papers.dsfq.drawing import drawn
 from storagekit.papers.dsfq.measuring import asked, backlogged
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
 from storagekit.papers.dsfq.settings import BRICKS, STREAMS, UNIT, Settings, fair, scenario, total
 from storagekit.papers.dsfq.theorems import all_lanes, key_of, made
 from storagekit.papers.dsfq.watching import Watched
+from storagekit.papers.measurement import Measurement
 from storagekit.placement import Volumes
 from storagekit.queue import FairQueue, Hybrid, MinimumOnly, Total
 from storagekit.schedule import FCFS

@@ -9,13 +9,14 @@ from jaxtyping import Float, Int
 from tqdm import tqdm
 
 from storagekit.analytic.fairness import printed, repaired
+from storagekit.core.provenance import made_by
 from storagekit.engine import keys
-from storagekit.metrics import described, made_by
 from storagekit.papers.dsfq.drawing import changed, constructed, drawn
 from storagekit.papers.dsfq.measuring import Asked, asked, one_server, total_service, unfairness
 from storagekit.papers.dsfq.settings import NAMES, Settings, single, total, unscheduled
 from storagekit.papers.dsfq.watching import watched
 from storagekit.papers.effort import Effort, of_profile
+from storagekit.simulation import described
 
 # bounds that are to hold, as the search climbs towards them, and two that need not, of other schedulers
 BOUNDS = ("theorem1", "theorem2.printed", "theorem2.repaired", "theorem4.printed", "theorem4.repaired")

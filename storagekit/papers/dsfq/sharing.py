@@ -8,22 +8,9 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.fairness import largest_drop, shortfall, water_level
+from storagekit.core.provenance import made_jointly
 from storagekit.core.units import SECTOR
 from storagekit.engine import Scenario
-from storagekit.metrics import (
-    Measurement,
-    Timed,
-    by_stream,
-    interval,
-    joint_backlog,
-    logs,
-    made_jointly,
-    ratio,
-    sweep,
-    together,
-    windows,
-    with_interval,
-)
 from storagekit.papers.dsfq.bricks import (
     DEPTH,
     LARGE,
@@ -36,7 +23,9 @@ from storagekit.papers.dsfq.bricks import (
     shared_bricks,
     shared_servers,
 )
+from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.queue import AbstractDelay, FairQueue, Hybrid, InTurn
+from storagekit.simulation import Timed, by_stream, interval, joint_backlog, logs, ratio, sweep, together, windows
 from storagekit.workload import UniformSize
 
 MB_S = 1e6

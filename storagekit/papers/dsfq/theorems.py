@@ -7,12 +7,13 @@ import jax
 import numpy as np
 import xarray as xr
 
+from storagekit.core.provenance import made_by
 from storagekit.engine import NOBODY, Scenario, keys
-from storagekit.metrics import Measurement, made_by
 from storagekit.papers.dsfq.drawing import drawn
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
 from storagekit.papers.dsfq.settings import BRICKS, KINDS, STREAMS, Settings, scenario, single, total
 from storagekit.papers.dsfq.watching import Watched, watched
+from storagekit.papers.measurement import Measurement
 from storagekit.queue import ByBrick, FairQueue, Total
 
 # what a few of each say as well as many: settings of one brick; runs of the partition

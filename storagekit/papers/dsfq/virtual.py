@@ -13,7 +13,8 @@ import xarray as xr
 
 from storagekit.analytic.fairness import Side, bound_total, printed
 from storagekit.core.checks import require_whole
-from storagekit.metrics import Measurement, made_by
+from storagekit.core.provenance import made_by
+from storagekit.papers.measurement import Measurement
 
 F, G = 0, 1
 # requests that a stream sends to other bricks after it has been away, and the seconds for which it was away

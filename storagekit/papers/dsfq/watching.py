@@ -11,8 +11,8 @@ from jaxtyping import Array, Bool, Int
 from storagekit.core.batching import first_true, held
 from storagekit.engine import NOBODY, AbstractLog, Record, Report, Runner, Scenario, State, batches
 from storagekit.engine.run import CHUNK
-from storagekit.metrics import by_event
 from storagekit.queue import AbstractCoordinators, AtRandom, FairQueue, InTurn
+from storagekit.simulation import by_event
 from storagekit.workload import Requests
 
 # chunks of events at a time, so that runs of any length share a compilation

@@ -12,10 +12,10 @@ from storagekit.core.units import KB, US
 from storagekit.dispatch import DSPTF, LARD, AbstractDispatch, ByNumber, Hashing
 from storagekit.drive import load_drive
 from storagekit.engine import CHOICES, Scenario, Sum, System
-from storagekit.metrics import Measure, sweep
 from storagekit.papers.effort import Effort, of_profile
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF, AbstractSchedule
+from storagekit.simulation import Measure, sweep
 from storagekit.workload import AbstractSize, ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AbstractWrite, AllCopies, AtOnce, FirstCopy, ReceivingBrick
 from storagekit.write import ByNumber as WriteByNumber

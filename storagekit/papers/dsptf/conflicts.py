@@ -7,8 +7,9 @@ import xarray as xr
 
 from storagekit.core.units import US
 from storagekit.engine import Scenario
-from storagekit.metrics import Measurement, interval, with_interval
 from storagekit.papers.dsptf.brick_group import LATENCY, QUICK, Effort, dsptf, group, sweep_loops
+from storagekit.papers.measurement import Measurement, with_interval
+from storagekit.simulation import interval
 
 # Of tables 5 and 6: section 5.3.1 has 3,230 messages a second, 16.15 for each request, and 800 KB/s of data in requests of
 # 4 KB, both of them 200 requests a second and brick, as many as accesses; a write makes eight.

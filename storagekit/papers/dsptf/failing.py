@@ -10,10 +10,11 @@ from storagekit.dispatch import DSPTF
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
 from storagekit.faults import FaultSchedule, outage
-from storagekit.metrics import Measurement, sweep
 from storagekit.papers.dsptf.brick_group import LATENCY, QUICK, Effort
+from storagekit.papers.measurement import Measurement
 from storagekit.placement import Declustered
 from storagekit.schedule import SATF
+from storagekit.simulation import sweep
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import AtOnce
 

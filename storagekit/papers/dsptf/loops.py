@@ -11,7 +11,6 @@ import xarray as xr
 from storagekit.core.units import KB, MS
 from storagekit.dispatch import Hashing
 from storagekit.engine import Scenario
-from storagekit.metrics import Measurement, interval, ratio, with_interval
 from storagekit.papers.dsptf.brick_group import (
     JUDGED,
     KEYS,
@@ -25,8 +24,10 @@ from storagekit.papers.dsptf.brick_group import (
     once_each,
     sweep_loops,
 )
+from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.rows import Row, dispatchers, judging
 from storagekit.schedule import FCFS, SATF, ByNumber
+from storagekit.simulation import interval, ratio
 from storagekit.workload import FixedSize
 
 # the schemes that are run under every reading of write completion

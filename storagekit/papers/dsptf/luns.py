@@ -15,8 +15,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import root_scalar
 
+from storagekit.core.provenance import made_by
 from storagekit.core.units import SECTOR
-from storagekit.metrics import made_by
 from storagekit.papers.dsptf.bricks import NAMES, TRACES, Bricks, Setting, Source, model_of
 from storagekit.papers.dsptf.replays import QUICK, TraceEffort, through
 from storagekit.papers.dsptf.samples import KIN, lun_shares

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import xarray as xr
 
+from storagekit.core.provenance import made_jointly
 from storagekit.core.units import KB, MS
 from storagekit.dispatch import Hashing
 from storagekit.engine import Scenario
-from storagekit.metrics import interval, made_jointly
 from storagekit.papers.dsptf.brick_group import QUICK, Effort, dsptf, group, once_each, sweep_loops
+from storagekit.simulation import interval
 
 LATENCIES = tuple(ms * MS for ms in (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 3.0))
 # bytes of a message without data (section 5.3.1)

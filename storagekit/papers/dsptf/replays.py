@@ -10,7 +10,6 @@ import xarray as xr
 from storagekit.cache import BrickLRU, blocks_held
 from storagekit.core.units import MS
 from storagekit.engine import State
-from storagekit.metrics import History, Measurement, history, ratio, with_interval
 from storagekit.papers.dsptf.bricks import (
     LARD_WINDOWS,
     NAMES,
@@ -24,7 +23,9 @@ from storagekit.papers.dsptf.bricks import (
 )
 from storagekit.papers.dsptf.samples import GAPS, bunched
 from storagekit.papers.effort import Effort, of_profile
+from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.rows import Row, chosen
+from storagekit.simulation import History, history, ratio
 
 PIECES = 40
 PAIR = Bricks()

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import xarray as xr
 
+from storagekit.core.provenance import ALONE, made_by
 from storagekit.core.resources import real_traces
 from storagekit.core.units import HOUR, KB, MS
-from storagekit.metrics import Measurement, made_by
-from storagekit.metrics.provenance import ALONE
 from storagekit.papers.dsptf.brick_group import KEYS
 from storagekit.papers.dsptf.bricks import NAMES, TRACES, Bricks, Setting, Source, model_of, source
 from storagekit.papers.dsptf.replays import (
@@ -21,6 +20,7 @@ from storagekit.papers.dsptf.replays import (
     through,
     time_over,
 )
+from storagekit.papers.measurement import Measurement
 from storagekit.papers.rows import Row, chosen
 from storagekit.workload.synthetic import compare, generate
 from storagekit.workload.trace import read

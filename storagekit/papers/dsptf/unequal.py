@@ -4,16 +4,18 @@ from collections.abc import Sequence
 
 import xarray as xr
 
+from storagekit.core.provenance import made_jointly
 from storagekit.core.units import KB
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
 from storagekit.faults import FaultSchedule, Slowdown
-from storagekit.metrics import Measurement, interval, made_jointly, sweep, with_interval
 from storagekit.papers.dsptf.brick_group import KEYS, QUICK, Effort
 from storagekit.papers.dsptf.bricks import HALF, NAMES, SLOW, SLOWNESS, TARGETS, TWICE, Setting, dispatcher, pace
+from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.rows import Row, chosen, judging
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
+from storagekit.simulation import interval, sweep
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
 from storagekit.write import ReceivingBrick
 

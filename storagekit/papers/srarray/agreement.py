@@ -2,7 +2,8 @@
 
 import xarray as xr
 
-from storagekit.metrics import Measurement, ratio
+from storagekit.papers.measurement import Measurement
+from storagekit.simulation import ratio
 
 
 def tracks(

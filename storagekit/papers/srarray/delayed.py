@@ -12,14 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from storagekit.core.provenance import made_by
 from storagekit.core.units import KB
 from storagekit.dispatch import NearestIdle
 from storagekit.engine import AccessLog, Record, Runner, Scenario, System, pending, stack
-from storagekit.metrics import Measurement, made_by
-from storagekit.metrics.standard import SERVED
+from storagekit.papers.measurement import Measurement
 from storagekit.papers.srarray.disk import PAPERS_TABLE, QUICK, ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.schedule import RSATF
+from storagekit.simulation.standard_measures import SERVED
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.write import Background, Pending, recovery
 

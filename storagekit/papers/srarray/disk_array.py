@@ -14,15 +14,16 @@ from jax import Array
 
 from storagekit.cache import RecordedLRU
 from storagekit.core.batching import real
+from storagekit.core.provenance import made_jointly
 from storagekit.core.units import SECTOR
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive
 from storagekit.engine import Scenario, System
-from storagekit.metrics import made_jointly, sweep
 from storagekit.papers.srarray.disk import FILE_SYSTEM_BLOCK, PAPERS_TABLE, ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.plan import Layout
 from storagekit.schedule import RLOOK, RSATF, ByNumber
+from storagekit.simulation import sweep
 from storagekit.workload import RecordedArrivals, recorded
 from storagekit.workload.reuse import read_distances
 from storagekit.workload.synthetic import CELLO_BASE, CELLO_DISK6, TPCC, SeekingStandIn, generate

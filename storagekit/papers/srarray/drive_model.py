@@ -8,17 +8,18 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from storagekit.calibrate.measured_drive import Controller, measured_stream
 from storagekit.core.resources import data_path, real_traces
 from storagekit.core.units import KB, SECTOR
 from storagekit.dispatch import Hashing
 from storagekit.drive import load_drive, load_electronics
 from storagekit.engine import Scenario, System
-from storagekit.metrics import Measurement, interval, sweep
-from storagekit.metrics.measured_drive import Controller, measured_stream
+from storagekit.papers.measurement import Measurement
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort, paper_drive
 from storagekit.papers.srarray.loops import loop
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, LOOK, SATF, ByNumber
+from storagekit.simulation import interval, sweep
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.workload.trace import read
 

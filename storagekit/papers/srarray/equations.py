@@ -4,7 +4,7 @@ import numpy as np
 
 from storagekit.analytic.array import equations
 from storagekit.core.units import MS
-from storagekit.metrics import Measurement
+from storagekit.papers.measurement import Measurement
 from storagekit.papers.srarray.disk import FORMULAS_DRIVE
 from storagekit.papers.srarray.disk_array import WORKLOADS
 

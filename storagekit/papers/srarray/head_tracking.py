@@ -16,8 +16,10 @@ from storagekit.analytic.headtracking import (
     confidence,
     prediction_error,
 )
+from storagekit.calibrate import demerit
+from storagekit.core.provenance import made_by
 from storagekit.core.units import US
-from storagekit.metrics import Measurement, demerit, made_by
+from storagekit.papers.measurement import Measurement
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort, paper_drive
 from storagekit.papers.srarray.disk_array import Run, on_axes, over_windows, small
 

@@ -10,13 +10,14 @@ from storagekit.core.units import SECTOR
 from storagekit.dispatch import NearestIdle
 from storagekit.drive import Drive
 from storagekit.engine import Scenario, System
-from storagekit.metrics import Measurement, interval, sweep, with_interval
+from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.srarray.agreement import tracks
 from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, ArrayEffort, loop_overhead, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.plan import Layout, Throughput
 from storagekit.plan.sr_array import best_sr_array
 from storagekit.schedule import RLOOK, RSATF, ByNumber
+from storagekit.simulation import interval, sweep
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
 CONSTANT_OVERHEAD = (

@@ -4,7 +4,7 @@ import xarray as xr
 from scipy import stats
 
 from storagekit.drive import load_drive
-from storagekit.metrics import Measurement
+from storagekit.papers.measurement import Measurement
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.plan import plan_against_simulation, random_questions
 

@@ -9,12 +9,13 @@ import xarray as xr
 from storagekit.core.errors import InputError
 from storagekit.core.resources import real_traces
 from storagekit.core.units import SECTOR
-from storagekit.metrics import Measurement, sweep, with_interval
+from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import Run, cut, small
 from storagekit.papers.srarray.rates import CELLO_LAYOUTS
 from storagekit.papers.srarray.replays import rule
+from storagekit.simulation import sweep
 from storagekit.workload.trace import RequestTrace, read
 from storagekit.workload.trace.locality import seek_locality
 

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.array import equations
-from storagekit.metrics import Measurement, with_interval
+from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired, tracks
 from storagekit.papers.srarray.disk import FORMULAS_DRIVE, PAPERS_TABLE, QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import WORKLOADS, Run, large, on_axes, over_windows, small

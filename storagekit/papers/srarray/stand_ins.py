@@ -5,9 +5,9 @@ import time
 import numpy as np
 import xarray as xr
 
+from storagekit.core.provenance import ALONE, made_by
 from storagekit.core.units import HOUR
-from storagekit.metrics import Measurement, made_by
-from storagekit.metrics.provenance import ALONE
+from storagekit.papers.measurement import Measurement
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
 from storagekit.papers.srarray.disk_array import WORKLOADS
 from storagekit.workload.synthetic import compare, generate

@@ -9,9 +9,9 @@ import xarray as xr
 from scipy.interpolate import PchipInterpolator
 
 from storagekit.analytic.forkjoin import Simulation, StripedSystem, completion_bounds
+from storagekit.core.provenance import as_text, made_by
 from storagekit.core.units import MB, MS
-from storagekit.metrics import Measurement, interval, made_by, ratio, with_interval
-from storagekit.metrics.provenance import as_text
+from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.swift.gigabit_system import (
     DISKS,
     LARGE_UNIT,
@@ -24,6 +24,7 @@ from storagekit.papers.swift.gigabit_system import (
     StreamEffort,
     gigabit,
 )
+from storagekit.simulation import interval, ratio
 
 # of saturation; beyond nine tenths a stream of some thousand requests tells little about the mean
 LOADS = (0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9)

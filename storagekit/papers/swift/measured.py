@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
+from storagekit.core.provenance import made_by
 from storagekit.core.resources import data_path
-from storagekit.metrics import made_by
 
 SAMPLES = 8
 STUDENT = float(stats.t.ppf(0.95, SAMPLES - 1)) / SAMPLES**0.5

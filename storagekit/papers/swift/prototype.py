@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from storagekit.metrics import Measurement, made_by
+from storagekit.core.provenance import made_by
+from storagekit.papers.measurement import Measurement
 from storagekit.papers.swift.ethernet import (
     CAPACITY,
     EXPLAINED,

@@ -12,8 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import root_scalar
 
-from storagekit.metrics import made_by
-from storagekit.metrics.provenance import as_text
+from storagekit.core.provenance import as_text, made_by
 from storagekit.papers.swift.ethernet import (
     ONE,
     SIZES,

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.forkjoin import Host
+from storagekit.core.provenance import as_text, made_by
 from storagekit.core.units import KB, MB, MINUTE
 from storagekit.mediator import (
     Admitted,
@@ -25,8 +26,7 @@ from storagekit.mediator import (
     rehearse,
     variable_load,
 )
-from storagekit.metrics import Measurement, made_by
-from storagekit.metrics.provenance import as_text
+from storagekit.papers.measurement import Measurement
 from storagekit.papers.swift.gigabit_system import AGENTS, M2372K, QUICK, RING, StreamEffort
 
 # section 1: audio of CD quality, DVI compressed video, full-frame colour video; how often each is asked for is ours

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def check_schemes(answer: SchemesAnswer, *, schemes: int, seeds: int, requests: int | None) -> SchemesCheck:
     """See `SchemesAnswer.check`."""
-    from storagekit.metrics import interval
     from storagekit.plan.keeping.simulating import OVERLOAD, enough, simulate_scheme
+    from storagekit.simulation import interval
 
     if not answer.feasible:
         raise InputError(f"nothing to check, the question has no answer: {answer.binding}")

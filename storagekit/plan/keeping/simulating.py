@@ -9,11 +9,11 @@ from storagekit.analytic.array.elevator import Scheduler
 from storagekit.core.errors import InputError
 from storagekit.core.units import SECTOR
 from storagekit.engine import Scenario, System
-from storagekit.metrics import replicate
 from storagekit.plan.keeping.needs import Needs
 from storagekit.plan.keeping.scheme import Figures, Scheme
 from storagekit.plan.keeping.unformulated import Unformulated
 from storagekit.plan.simulating import discipline
+from storagekit.simulation import replicate
 from storagekit.workload import ClosedLoop, MixedSizes, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies
 

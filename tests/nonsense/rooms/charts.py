@@ -1,4 +1,4 @@
-"""How charts are asked: of arrays over `statistic`, as `storagekit.metrics.interval` makes them."""
+"""How charts are asked: of arrays over `statistic`, as `storagekit.simulation.interval` makes them."""
 
 import tempfile
 from functools import cache

@@ -1,38 +1,47 @@
-"""How what is of no room is asked."""
+"""Arguments of the public functions that belong to no attacked package: units, provenance, and records of the papers."""
 
-from functools import cache
-
+import xarray as xr
 from nonsense.attack import Face
 
-import storagekit as sk
+from storagekit.simulation import interval
 
 
-@cache
-def schemes() -> dict:
-    drive = sk.drive.ideal_drive(full_seek=8e-3, revolution=6e-3)
-    ways = sk.dispatch.Hashing(), sk.dispatch.Randomized()
-    two = sk.placement.Replicas(2)
-    return {type(way).__name__: sk.System(drive, two, way, sk.schedule.FCFS()) for way in ways}
-
-
-@cache
-def arrivals() -> sk.workload.ClosedLoop:
-    return sk.workload.ClosedLoop(sk.workload.RandomRequests(sk.workload.FixedSize(4096.0), 1.0), 2)
+def measured() -> xr.DataArray:
+    return interval(xr.DataArray([4.0, 5.0, 6.0], dims="seed").to_dataset(name="x")).x
 
 
 FACES = {
-    "compare": Face(
-        lambda: {
-            "asked": arrivals(),
-            "schemes": schemes(),
-            "seeds": 1,
-            "against": next(iter(schemes())),
-            "requests": 50,
-            "scale": 1.0,
-            "measures": (),
-        }
-    ),
+    "core.provenance.version": Face(),
     "core.units.revolution": Face(lambda: {"rpm": 7200.0}),
     "core.units.sectors": Face(lambda: {"size": 4096.0}),
+    "core.provenance.made_by": Face(lambda: {"basis": "simulated", "seeds": [0, 1], "wall": 1.0}, optional=("seeds",)),
+    "papers.measurement.Measurement": Face(
+        lambda: {
+            "id": "claim",
+            "measured": 1.0,
+            "low": 0.5,
+            "high": 1.5,
+            "basis": "simulated",
+            "note": "",
+            "holds": True,
+        },
+        signed=("measured", "low", "high"),
+        optional=("measured",),
+    ),
+    "papers.measurement.with_interval": Face(
+        lambda: {
+            "id": "claim",
+            "row": measured(),
+            "note": "",
+            "basis": "simulated",
+            "holds": True,
+        }
+    ),
 }
-NOT_ASKED: dict[str, str] = {}
+ATTRIBUTES = "attributes of a result, and parts of a scenario, which may hold anything"
+NOT_ASKED = {
+    "core.provenance.as_text": ATTRIBUTES,
+    "core.provenance.describe": ATTRIBUTES,
+    "core.provenance.made_jointly": ATTRIBUTES,
+    "core.provenance.storable": ATTRIBUTES,
+}

@@ -8,13 +8,13 @@ import xarray as xr
 from helpers import assert_told, heading, parts, rows, said_by_the_paper
 
 from storagekit.core.units import MB
-from storagekit.metrics import interval
 from storagekit.papers import ars
 from storagekit.papers.ars import draw
 from storagekit.papers.ars.cluster import COMPARED, UNLIMITED
 from storagekit.papers.ars.draw.palette import NAMES, NODES, PROTOCOLS
 from storagekit.papers.ars.what_if import LOOKS
 from storagekit.reproduce.claims import load_claims
+from storagekit.simulation import interval
 
 
 def drawn(spec: dict, *names: str) -> dict:

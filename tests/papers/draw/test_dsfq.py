@@ -5,10 +5,10 @@ import pytest
 import xarray as xr
 from helpers import assert_told, heading, parts, rows, said_by_the_paper
 
-from storagekit.metrics import interval
 from storagekit.papers import dsfq
 from storagekit.papers.dsfq import draw
 from storagekit.reproduce.claims import load_claims
+from storagekit.simulation import interval
 
 SEEDS, STREAMS, BRICKS = 3, ["f", "g"], 2
 ON_B = [0, 10, 30]

@@ -7,10 +7,10 @@ import pytest
 import xarray as xr
 from helpers import heading, parts, rows
 
-from storagekit.metrics import interval
 from storagekit.papers.dsptf import draw
 from storagekit.papers.dsptf.draw.replays import READINGS
 from storagekit.reproduce.claims import numbers
+from storagekit.simulation import interval
 
 SEEDS = 3
 FIVE = ["Central SPTF", "D-SPTF", "Hashing", "LARD", "Weighted hash"]

@@ -11,10 +11,10 @@ from altair.utils.schemapi import debug_mode
 from helpers import parts, rows
 
 from storagekit.charts.theme import PAPER
-from storagekit.metrics import interval
 from storagekit.papers.dsptf import draw as dsptf
 from storagekit.papers.srarray import draw as srarray
 from storagekit.reproduce.claims import numbers
+from storagekit.simulation import interval
 
 SAID = {paper: numbers(paper) for paper in ("srarray", "dsptf")}
 FOUR = ["Central SPTF", "D-SPTF", "Hashing", "LARD"]

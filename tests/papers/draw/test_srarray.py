@@ -5,9 +5,9 @@ import pytest
 import xarray as xr
 from helpers import heading, parts, rows
 
-from storagekit.metrics import interval
 from storagekit.papers.srarray import draw
 from storagekit.reproduce.claims import numbers
+from storagekit.simulation import interval
 
 SEEDS = 3
 SCHEMES = ["SR-Array", "D-way mirror", "RAID-10", "Striping", "Rule", "Model"]

@@ -9,13 +9,13 @@ import vl_convert
 import xarray as xr
 from helpers import assert_told, figures, heading, parts, rows, said_by_the_paper
 
-from storagekit.metrics import interval
 from storagekit.papers import swift
 from storagekit.papers.swift.draw import figures as draw
 from storagekit.papers.swift.draw import prototype as draw_prototype
 from storagekit.papers.swift.draw import sessions as draw_sessions
 from storagekit.papers.swift.draw import studies as draw_studies
 from storagekit.reproduce.claims import load_claims
+from storagekit.simulation import interval
 
 KB, SEEDS = 1024, 3
 DISKS, UNITS, LOADS = [4, 8, 16, 32], [4 * KB, 16 * KB, 32 * KB], [0.02, 0.5, 0.9]

@@ -1,0 +1,307 @@
+"""Controller, bus and buffer of a measured drive: the figures with which its model takes as long as the drive did.
+
+What files say of these is often of another firmware, or left out. The times are fitted by robust least squares on the
+distributions of service times, of reads and of writes by what came before them; what the buffer does is chosen among what
+buffers do, one fact at a time, where that brings the distributions nearer.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Bool, Float
+from numpy import ndarray
+from scipy import optimize
+from tqdm import tqdm
+
+from storagekit.calibrate.demerit import demerit
+from storagekit.calibrate.measured_drive import buffered_service, measured_service
+from storagekit.core.errors import InputError
+from storagekit.core.provenance import made_by
+from storagekit.core.units import MS
+from storagekit.drive import Drive, Electronics
+from storagekit.drive.electronics import electronics_facts
+from storagekit.workload.trace import RequestTrace
+
+# heights at which distributions are held against each other
+HEIGHTS = (np.arange(200) + 0.5) / 200
+# the fewest requests that a class, or a fit, rests on; the parts of a log from which standard errors come
+FEWEST, PARTS = 50, 8
+# seconds: a step that shows a slope; the longest overhead; what a model may be off without a reason
+STEP, LONGEST, FINEST = 0.02 * MS, 20 * MS, 0.02 * MS
+# in what a quantile may be off by chance: what is beyond counts less than by its square
+FAR = 3.0
+# a fact of the buffer is another if that brings the distributions nearer by this share
+NEARER = 0.05
+CONTRADICTED = 3.0
+ROUNDS = 3
+AMOUNTS = (0, 8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 1024)
+SEGMENTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+SWITCHES = ("ahead_on_hit", "stops_in_sector", "hits_written", "zero_latency_read", "zero_latency_write", "combines")
+
+
+class FittedElectronics(NamedTuple):
+    """Electronics as a log tells of them.
+
+    table: by `parameter`, its value at the `start` and the one `fitted` (s), the `standard_error` of that (nan where it was
+    not fitted) and whether it was `identified`. The attributes have the demerit on the log, s, before and after
+    (`demerit_start`, `demerit_fitted`), and `changed` says what the buffer does otherwise.
+    """
+
+    electronics: Electronics
+    table: xr.Dataset
+
+    def __str__(self) -> str:
+        table = self.table
+        lines = ["controller, bus and buffer: " + (table.attrs["changed"] or "the buffer does as it was said to")]
+        columns = (table[name].values for name in ("parameter", "start", "fitted", "standard_error", "identified"))
+        for name, start, fitted, error, identified in zip(*columns, strict=True):
+            told = f" +- {error / MS:.4f} ms" if identified else " ms  not identified"
+            was = f"  (was {start / MS:.4f})" if fitted != start else ", kept as it was"
+            lines.append(f"{name:<32} {fitted / MS:9.4f}{told}{was}")
+        was, is_now = (table.attrs[f"demerit_{name}"] / MS for name in ("start", "fitted"))
+        return "\n".join([*lines, f"demerit on this log: {is_now:.3f} ms (was {was:.3f})"])
+
+    def facts(self) -> dict[str, Any]:
+        """The `electronics` of a drive file."""
+        return electronics_facts(self.electronics)
+
+
+def fit_electronics(trace: RequestTrace, drive: Drive, start: Electronics) -> FittedElectronics:
+    """Controller, bus and buffer with which this drive takes the times of a log that was measured on it, one request
+    outstanding (`trace.measured_response`), beginning with `start`.
+
+    Fitted are the overheads of hits and misses, the bus's time of a sector in either direction, and of a drive that
+    disconnects twice its command and its pause; chosen is how far the drive reads on, in how many segments, and the switches
+    of its buffer (SWITCHES). Arm and platter are the drive's. Standard errors come from PARTS parts of the log.
+    Raises InputError as `measured_service` does, and for fewer than FEWEST requests in each class.
+    """
+    against = Distributions.of(trace, drive)
+    times, electronics = _fitted_times(trace, drive, start, against), start
+    with tqdm(desc="buffers", unit="buffer", delay=2, leave=False) as bar:
+        for _ in range(ROUNDS):
+            chosen = _chosen(trace, drive, times.electronics, against, bar.update)
+            if chosen.buffer == electronics.buffer:
+                break
+            electronics = chosen
+            times = _fitted_times(trace, drive, chosen, against)
+    return FittedElectronics(times.electronics, _table(trace, drive, start, times))
+
+
+class Distributions(NamedTuple):
+    """What a model's times are held against: of each class of requests, which they are `[class, request]`, how long they took
+    `[class, height]` and how far that may be off by chance, seconds: hits tell their overhead better than misses, which wait
+    for a platter."""
+
+    members: Bool[ndarray, "class request"]
+    measured: Float[ndarray, "class height"]
+    noise: Float[ndarray, "class height"]
+
+    @classmethod
+    def of(cls, trace: RequestTrace, drive: Drive) -> "Distributions":
+        """Reads and writes, after a read and after a write, where there are enough of them."""
+        took = measured_service(trace, drive)
+        after_read = np.append(True, trace.read[:-1])
+        classes = [(trace.read == read) & (after_read == after) for read in (True, False) for after in (True, False)]
+        members = np.array([members for members in classes if np.count_nonzero(members) >= FEWEST])
+        if not members.size:
+            most = max(np.count_nonzero(members) for members in classes)
+            raise InputError(
+                f"{trace.source.name}: at most {most} reads or writes after the same, a fit takes {FEWEST}; give a longer log"
+            )
+        return cls.at(members, took)
+
+    @classmethod
+    def at(cls, members: ndarray, took: ndarray) -> "Distributions":
+        """Of these classes. A quantile of `n` values is off by the root of `p (1 - p) / n` over their density there."""
+        measured = np.array([_at_heights(took[one]) for one in members])
+        slope = np.gradient(measured, HEIGHTS, axis=1)
+        chance = np.sqrt(HEIGHTS * (1 - HEIGHTS) / members.sum(axis=1)[:, None])
+        return cls(members, measured, np.hypot(chance * slope, FINEST))
+
+    def apart(self, service: Float[ndarray, "request lane"]) -> Float[ndarray, "class_height lane"]:
+        """How far a model's distributions lie from the measured ones, in what they may be off by chance."""
+        off = [
+            (_at_heights(service[one]) - measured[:, None]) / noise[:, None]
+            for one, measured, noise in zip(self.members, self.measured, self.noise, strict=True)
+        ]
+        return np.concatenate(off)
+
+    def demerit(self, service: Float[ndarray, "request lane"]) -> Float[ndarray, "lane"]:
+        """The root of the mean over all requests of the classes' squared demerits, seconds."""
+        far = self.apart(service).reshape(*self.noise.shape, -1) * self.noise[..., None]
+        return np.sqrt(np.average((far**2).mean(axis=1), axis=0, weights=self.members.sum(axis=1)))
+
+    def part(self, which: slice, took: ndarray) -> "Distributions":
+        """Of some of the requests, as long as `took` says."""
+        inside = np.zeros(took.size, bool)
+        inside[which] = True
+        members = self.members & inside
+        members = members[members.sum(axis=1) >= FEWEST // PARTS + 1]
+        return Distributions.at(members, took)
+
+
+def _at_heights(times: Float[ndarray, "request *lanes"]) -> Float[ndarray, "height *lanes"]:
+    return np.quantile(times, HEIGHTS, axis=0, method="inverted_cdf")
+
+
+class Times(NamedTuple):
+    """names: `group.field` of each time that is fitted; value and error, seconds; identified: whether the log tells of it."""
+
+    electronics: Electronics
+    names: tuple[str, ...]
+    value: Float[ndarray, "time"]
+    error: Float[ndarray, "time"]
+    identified: Bool[ndarray, "time"]
+
+
+def _names(electronics: Electronics) -> tuple[str, ...]:
+    written = "write_hit" if electronics.buffer.writes_behind else "write_miss"
+    overheads = [
+        f"overheads.{what}_after_{after}" for what in ("read_hit", "read_miss", written) for after in ("read", "write")
+    ]
+    extra = ["extra.command", "extra.pause"] if electronics.extra else []
+    return (*overheads, "bus.read", "bus.write", *extra)
+
+
+def _with(electronics: Electronics, names: tuple[str, ...], values: Any) -> Electronics:
+    for name, value in zip(names, values, strict=True):
+        group, field = name.split(".")
+        electronics = electronics._replace(**{group: getattr(electronics, group)._replace(**{field: value})})
+    return electronics
+
+
+def _values(electronics: Electronics, names: tuple[str, ...]) -> ndarray:
+    return np.array(
+        [getattr(getattr(electronics, group), field) for group, field in (name.split(".") for name in names)]
+    )
+
+
+def _fitted_times(trace: RequestTrace, drive: Drive, start: Electronics, against: Distributions) -> Times:
+    """The times nearest the distributions, what the buffer does being as at the start. If the log contradicts none of those
+    at the start, by CONTRADICTED standard errors, all are kept. The overhead of a hit and the bus's time share what a log
+    has: one cannot be kept and the other fitted."""
+    names = _names(start)
+    begin = _values(start, names)
+
+    def around(values: ndarray) -> ndarray:
+        """Service times with these, and with a step of each: `[request, 1 + time]`."""
+        lanes = values[:, None] + np.concatenate([np.zeros((values.size, 1)), STEP * np.eye(values.size)], axis=1)
+        return buffered_service(trace, drive, _with(start, names, lanes))
+
+    last: dict[bytes, ndarray] = {}
+
+    def off(values: ndarray) -> ndarray:
+        key = values.tobytes()
+        if key not in last:
+            last.clear()
+            last[key] = against.apart(around(values))
+        return last[key]
+
+    def slopes_of(values: ndarray) -> ndarray:
+        return (off(values)[:, 1:] - off(values)[:, :1]) / STEP
+
+    found = optimize.least_squares(
+        lambda values: off(values)[:, 0],
+        np.clip(begin, 1e-9, LONGEST),
+        cast(Any, slopes_of),
+        bounds=(0.0, LONGEST),
+        x_scale=0.1 * MS,
+        loss="soft_l1",
+        f_scale=FAR,
+        max_nfev=20,
+    )
+    service = around(found.x)
+    slopes = np.abs(service[:, 1:] - service[:, :1]) > STEP / 4
+    identified = slopes.sum(axis=0) >= FEWEST
+    error = np.where(identified, _errors(service, trace, against), np.nan)
+    contradicted = (np.abs(found.x - begin) > CONTRADICTED * error).any()
+    value = np.where(identified & contradicted, found.x, begin)
+    return Times(_with(start, names, value.tolist()), names, value, error, identified)
+
+
+def _errors(service: ndarray, trace: RequestTrace, against: Distributions) -> ndarray:
+    """Standard errors, s, from where each part of the log alone would have the times, a step from where all of it has."""
+    assert trace.measured_response is not None
+    ends = np.linspace(0, len(trace), PARTS + 1).astype(int)
+    moved = []
+    for begin, end in pairwise(ends):
+        part = against.part(slice(begin, end), trace.measured_response)
+        if part.members.size:
+            off = part.apart(service)
+            slopes = (off[:, 1:] - off[:, :1]) / STEP
+            moved.append(np.linalg.lstsq(slopes, -off[:, 0], rcond=1e-3)[0])
+    return (
+        np.std(moved, axis=0, ddof=1) / np.sqrt(len(moved)) if len(moved) > 1 else np.full(service.shape[1] - 1, np.nan)
+    )
+
+
+def _chosen(
+    trace: RequestTrace, drive: Drive, electronics: Electronics, against: Distributions, tell: Callable[[], Any]
+) -> Electronics:
+    """The buffer that brings the distributions nearest, those of each half of the log too, one fact after the other."""
+    took = measured_service(trace, drive)
+
+    halves = [against.part(half, took) for half in (slice(0, len(trace) // 2), slice(len(trace) // 2, None))]
+
+    def distance(facts: dict[str, Any]) -> Float[ndarray, "part lane"]:
+        """Over the log, and over each half of it."""
+        tell()
+        service = buffered_service(trace, drive, electronics._replace(buffer=best._replace(**facts)))
+        return np.array([part.demerit(service) for part in (against, *halves)])
+
+    best = electronics.buffer
+    nearest = distance({})[:, 0]
+    for facts in _tried(electronics):
+        if all(np.array_equal(getattr(best, name), value) for name, value in facts.items()):
+            continue
+        far = distance(facts)
+        at = int(far[0].argmin())
+        if (far[:, at] < nearest * (1 - NEARER)).all():
+            nearest = far[:, at]
+            best = best._replace(
+                **{name: int(np.ravel(value)[at]) if np.ndim(value) else value for name, value in facts.items()}
+            )
+    return electronics._replace(buffer=best)
+
+
+def _tried(electronics: Electronics) -> Iterator[dict[str, Any]]:
+    """What a buffer may do otherwise; several amounts at once."""
+    buffer = electronics.buffer
+    amounts = np.array([amount for amount in AMOUNTS if amount <= buffer.sectors])
+    for mode in (3, 2, 1):
+        yield {"read_ahead": mode, "most_ahead": amounts}
+    for mode in (0, 4):
+        yield {"read_ahead": mode}
+    for name in SWITCHES:
+        yield {name: not getattr(buffer, name)}
+    for count in SEGMENTS:
+        yield {"segments": count}
+
+
+def _table(trace: RequestTrace, drive: Drive, start: Electronics, times: Times) -> xr.Dataset:
+    took = measured_service(trace, drive)
+    before, after = (demerit(buffered_service(trace, drive, one)[:, 0], took) for one in (start, times.electronics))
+    facts = [(name, getattr(start.buffer, name), value) for name, value in times.electronics.buffer._asdict().items()]
+    changed = [f"{name} {now} (was {was})" for name, was, now in facts if was != now]
+    seconds = {"units": "s"}
+    return xr.Dataset(
+        {
+            "start": ("parameter", _values(start, times.names), seconds),
+            "fitted": ("parameter", times.value, seconds),
+            "standard_error": ("parameter", times.error, seconds),
+            "identified": ("parameter", times.identified),
+        },
+        coords={"parameter": list(times.names)},
+        attrs=made_by("trace")
+        | {
+            "trace": trace.source.name,
+            "drive": drive.name,
+            "requests": len(trace),
+            "demerit_start": before,
+            "demerit_fitted": after,
+            "changed": ", ".join(changed),
+        },
+    )

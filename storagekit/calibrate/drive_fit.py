@@ -1,0 +1,214 @@
+"""A drive of one's own: the timing of a drive whose geometry is known, from service times that were measured on it."""
+
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Array
+
+from storagekit.calibrate.arm_fit import SAMPLES, ArmFit, Estimate, Knots, Moves, fit_arm
+from storagekit.calibrate.measured_drive import Controller, lies_apart, measured_service, thinks
+from storagekit.calibrate.spindle_fit import SEARCHED, Completions, Spindle, fit_spindle
+from storagekit.core import units
+from storagekit.core.errors import InputError
+from storagekit.core.provenance import made_by
+from storagekit.drive import Drive, SeekTable, Target, facts_of
+from storagekit.workload.trace import RequestTrace
+
+
+class FittedDrive(NamedTuple):
+    """A drive as its log tells of it.
+
+    drive: with the timing that was fitted, and the start's where nothing could be. controller: with the bus that was fitted,
+    as `measured_stream` takes it. table: by `parameter`, its `value` and `standard_error` (s; nan where there is none),
+    whether it was `identified`, and a `note` of what it rests on, or why it was not; by `distance` (cylinders, at the knots
+    of the curve), `seek` and `seek_error` (s). The curve is fitted from the first of these distances to the last; beyond, it
+    is the start's, scaled to meet them.
+    """
+
+    drive: Drive
+    controller: Controller
+    table: xr.Dataset
+
+    def __str__(self) -> str:
+        table = self.table
+        lines = [f"{self.drive.name}, fitted to {table.attrs['trace']}"]
+        rows = zip(*(table[name].values for name in ("parameter", "value", "standard_error", "note")), strict=True)
+        for name, value, error, note in rows:
+            error = f" +- {error / units.MS:.6f}" if np.isfinite(error) else ""
+            lines.append(f"{name:<13} {value / units.MS:10.6f}{error} ms  {note}")
+        knots = zip(*(table[name].values for name in ("distance", "seek", "seek_error")), strict=True)
+        lines += [f"seek {far:8.0f} {time / units.MS:10.3f} +- {error / units.MS:.3f} ms" for far, time, error in knots]
+        return "\n".join(lines)
+
+    def facts(self) -> dict[str, Any]:
+        """The fields of a drive file: written as JSON, `load_drive` reads it. Raises InputError as `facts_of` does."""
+        table = self.table
+        return facts_of(self.drive, f"fitted to {table.attrs['trace']}, on the geometry of {table.attrs['start']}")
+
+
+def fit_drive(trace: RequestTrace, start: Drive, controller: Controller | None = None) -> FittedDrive:
+    """The drive on which a log was measured, one request outstanding: `trace.measured_response` are its service times.
+
+    start: its geometry, which is kept (a drive file, or a data sheet whose tracks are the drive's), and its timing, from
+    which the fit begins. controller: its bus, where the log does not tell of it. Fitted are revolution and bus by least
+    squares with a robust loss on the instants of completion (`spindle_fit`), then seek curve, settling of a write, overhead
+    and head switch by maximum likelihood on the waits for the first sector (`arm_fit`). Where completions are tied to no
+    angle of the geometry, the start's revolution and the controller's bus are kept, and only reads apart
+    (`measured_stream`) are used.
+
+    A drive has one overhead: what a write's differs by is in its settling where the arm moves. A read's way back to the host
+    is in the overhead, too. Zones' rates are not fitted: they follow from the geometry and the revolution.
+    Raises InputError for a log without service times or offsets, of several devices or outstanding requests, larger than the
+    drive, or with fewer than 400 requests that move the arm and wait for the platter.
+    """
+    service = _checked(trace, start)
+    sectors = -(-trace.size // units.SECTOR)
+    # on the host, where addresses have 64 bits
+    target = start.locate(cast(Array, trace.offset // units.SECTOR), cast(Array, sectors))
+    turn = float(start.revolution)
+    turns = np.asarray(target.transfer, float) / turn
+    log = Completions(trace.time, trace.time + service, np.asarray(target.angle, float), turns, sectors, trace.read)
+    spindle = fit_spindle(log, turn)
+    bus = (controller or Controller()).sector
+    if spindle is None:
+        wait, usable = service - log.crossing(turn, bus), lies_apart(trace) & trace.read
+    else:
+        # behind a request that did not wait for the platter the arm may be anywhere
+        turn, bus, wait = spindle.revolution, spindle.bus, spindle.wait
+        usable = spindle.tied & np.append(False, spindle.tied[:-1])
+    moves = _moves(target, wait, trace.read, usable)
+    moving = np.count_nonzero(moves.distance)
+    if moving < 2 * SAMPLES:
+        raise InputError(
+            f"{trace.source.name}: {moving} requests move the arm and wait for the platter, a seek curve takes "
+            f"{2 * SAMPLES}; give a longer log"
+        )
+    far = np.arange(start.cylinders)
+    guess = _seconds(start, far) + float(start.overhead)
+    arm = fit_arm(moves, guess, turn)
+    drive = _drive(start, arm, turn, guess)
+    return FittedDrive(
+        drive,
+        (controller or Controller())._replace(sector=bus),
+        _table(trace, start, drive, spindle, arm, bus),
+    )
+
+
+def _checked(trace: RequestTrace, start: Drive) -> np.ndarray:
+    """Its service times."""
+    name, service = trace.source.name, measured_service(trace, start)
+    if np.unique(trace.offset).size < 2:
+        raise InputError(f"{name}: offset is the same for all requests; log their offsets (fio: log_offset=1)")
+    if np.size(start.revolution) != 1:
+        raise InputError(f"start: a drive of {np.size(start.revolution)} revolutions; give one of a single drive")
+    thinks(trace)
+    return service
+
+
+def _seconds(drive: Drive, distance: np.ndarray) -> np.ndarray:
+    return np.asarray(drive.seek(cast(Array, distance)), float)
+
+
+def _moves(target: Target, wait: np.ndarray, read: np.ndarray, usable: np.ndarray) -> Moves:
+    """Of the usable requests but the first, which comes from nowhere."""
+    cylinder, head = np.asarray(target.cylinder), np.asarray(target.head)
+    distance = np.abs(cylinder[1:] - np.asarray(target.end.cylinder)[:-1])
+    switched = head[1:] != np.asarray(target.end.head)[:-1]
+    return Moves(*(column[usable[1:]] for column in (wait[1:], distance, switched, read[1:])))
+
+
+def _drive(start: Drive, arm: ArmFit, revolution: float, guess: np.ndarray) -> Drive:
+    overhead = arm.still_read.value if arm.still_read else float(start.overhead)
+    switch = max(arm.switched.value - overhead, 0.0) if arm.switched else float(start.head_switch)
+    return Drive(
+        geometry=start.geometry,
+        seek=SeekTable(_seek(arm.curve, overhead, guess)),
+        revolution=revolution,
+        head_switch=switch,
+        write_settle=arm.settle.value if arm.settle else float(start.write_settle),
+        overhead=overhead,
+        name=f"{start.name}, as measured",
+        grain=start.grain,
+        settles_on_switch=start.settles_on_switch,
+    )
+
+
+def _seek(curve: Knots, overhead: float, guess: np.ndarray) -> np.ndarray:
+    """Seconds by distance, rising: the fitted curve, and beyond its ends the guess, scaled to meet it."""
+    far = np.arange(guess.size)
+    low, high = curve.cylinders[0], curve.cylinders[-1]
+    time = curve(far)
+    below, above = far < low, far > high
+    time[below] = np.minimum(guess[below] / guess[int(low)], 1) * curve.seconds[0]
+    time[above] = guess[above] / guess[int(high)] * curve.seconds[-1]
+    time = np.maximum(np.maximum.accumulate(time[1:]) - overhead, 0.0)
+    return np.append(0.0, time)
+
+
+def _parameters(drive: Drive, spindle: Spindle | None, arm: ArmFit, bus: float) -> list[tuple]:
+    """Name, value, standard error, whether identified, and a note of each."""
+    kept = "not identified, kept as it was: "
+    untied = f"completions are tied to no angle of this geometry within {SEARCHED:.0%} of the start's revolution"
+    turning = "from the instants of completion"
+    if spindle is None:
+        rows = [
+            ("revolution", float(drive.revolution), np.nan, False, kept + untied),
+            ("bus sector", bus, np.nan, False, kept + untied),
+        ]
+    else:
+        known = bool(np.isfinite(spindle.bus_error))
+        rows = [
+            ("revolution", spindle.revolution, spindle.revolution_error, True, turning),
+            ("bus sector", bus, spindle.bus_error, known, turning if known else "no reads of different sizes"),
+        ]
+
+    def row(name: str, value: float, told: Estimate | None, missing: str) -> tuple:
+        if told is None:
+            return name, value, np.nan, False, kept + missing
+        return name, value, told.error, True, f"from {told.requests} requests"
+
+    apart = "" if spindle else " (reads apart alone are used)"
+    rows += [
+        row(
+            "overhead", float(drive.overhead), arm.still_read, f"too few reads move nothing; it is in the seeks{apart}"
+        ),
+        row("head switch", float(drive.head_switch), arm.switched, f"too few requests change heads alone{apart}"),
+        row("write settle", float(drive.write_settle), arm.settle, f"too few writes wait for the platter{apart}"),
+    ]
+    written = arm.still_write.value if arm.still_write else np.nan
+    rows.append(row("write overhead", written, arm.still_write, "too few writes move nothing; it is in the settling"))
+    return rows
+
+
+def _table(
+    trace: RequestTrace, start: Drive, drive: Drive, spindle: Spindle | None, arm: ArmFit, bus: float
+) -> xr.Dataset:
+    rows = _parameters(drive, spindle, arm, bus)
+    names, values, errors, identified, notes = zip(*rows, strict=True)
+    seek = arm.curve.seconds - float(drive.overhead)
+    return xr.Dataset(
+        {
+            "value": ("parameter", list(values), {"units": "s", "long_name": "fitted, or the start's"}),
+            "standard_error": ("parameter", list(errors), {"units": "s"}),
+            "identified": ("parameter", list(identified)),
+            "note": ("parameter", list(notes)),
+            "seek": ("distance", seek, {"units": "s", "long_name": "arm movement"}),
+            "seek_error": (
+                "distance",
+                arm.curve.errors,
+                {"units": "s", "long_name": "standard error, of overhead and seek"},
+            ),
+        },
+        coords={
+            "parameter": list(names),
+            "distance": ("distance", arm.curve.cylinders, {"units": "cylinders"}),
+        },
+        attrs=made_by("trace")
+        | {
+            "trace": trace.source.name,
+            "start": start.name,
+            "requests": len(trace),
+            "noise_seconds": spindle.noise if spindle else np.nan,
+        },
+    )

@@ -1,0 +1,158 @@
+"""The spindle of a measured drive: its revolution from the instants at which requests were complete.
+
+While one request is outstanding, its completion is tied to the platter: its last sector ended then, at an angle that the
+geometry knows. Modulo a revolution all completions, less their angles, coincide.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+from scipy import optimize, stats
+
+from storagekit.calibrate.measured_drive import bus_follows
+
+# a drive turns within so much of what it is said to
+SEARCHED = 0.01
+# requests of the first, coarse search; later ones have twice as many each
+FIRST = 200
+# seconds of a sector on the bus that are tried: the slowest buses of drives with a buffer took 0.4 ms
+BUSES = np.linspace(0.0, 0.4e-3, 41)
+# completions farther from the platter than so many standard deviations did not wait for it: caches, retries
+FAR = 5.0
+# a class of requests of which fewer than this share waits for the platter is answered by a buffer
+TIED = 0.5
+
+
+class Completions(NamedTuple):
+    """When requests came and were complete (seconds), and where they lie: `angle` of the first sector and `turns` from there
+    to the end of the last (both in turns), their number, and whether each is a read."""
+
+    arrival: Float[ndarray, "request"]
+    end: Float[ndarray, "request"]
+    angle: Float[ndarray, "request"]
+    turns: Float[ndarray, "request"]
+    sectors: Int[ndarray, "request"]
+    read: Bool[ndarray, "request"]
+
+    def crossing(self, revolution: float, bus: float) -> Float[ndarray, "request"]:
+        """Seconds from a first sector to the completion: a read's bus follows the platter, or is the slower itself."""
+        platter = self.turns * revolution
+        return np.where(self.read, bus_follows(platter, self.sectors, bus), platter)
+
+    def some(self, which: ndarray) -> "Completions":
+        return Completions(*(column[which] for column in self))
+
+
+class Spindle(NamedTuple):
+    """revolution and bus (of a sector), seconds, each with its standard error (of the bus nan where it was not fitted);
+    noise: standard deviation of the completions about the platter, seconds. wait: seconds from each arrival until the first
+    sector was under the head, by the platter and not by the noisy completion. tied: which requests waited for the platter."""
+
+    revolution: float
+    revolution_error: float
+    bus: float
+    bus_error: float
+    noise: float
+    wait: Float[ndarray, "request"]
+    tied: Bool[ndarray, "request"]
+
+
+def fit_spindle(log: Completions, revolution: float) -> Spindle | None:
+    """The spindle behind a log, given its revolution to within SEARCHED; None where completions are tied to no angle."""
+    # instants about their mean, so that revolution and phase are almost uncorrelated
+    origin = log.end.mean()
+    log = log._replace(end=log.end - origin, arrival=log.arrival - origin)
+    main = bool(log.read.sum() >= FIRST // 2)
+    first = log.some(log.read == main)
+    searched = _search(first, revolution)
+    if searched is None:
+        return None
+    found, bus = searched
+    phases = np.array([_phase(log.some(log.read == kind), found, bus) for kind in (False, True)])
+    # a bus shows in reads of different sizes only
+    fits_bus = main and np.unique(first.sectors).size > 1
+    spread = _spread(_late(first, found, bus, phases))
+    scale = np.array([found / max(np.ptp(log.end) / found, 1), found, found, found / first.sectors.max()])
+    free = [0, 1, 2, 3] if fits_bus else [0, 1, 2]
+    start = np.array([found, *phases, bus])
+
+    def late(given: ndarray, among: Completions) -> ndarray:
+        every = start.copy()
+        every[free] = start[free] + given * scale[free]
+        return _late(among, every[0], every[3], every[1:3])
+
+    kinds = [kind for kind in (False, True) if _is_tied(log.some(log.read == kind), found, bus, phases, spread)]
+    among = log.some(np.isin(log.read, kinds))
+    fit = optimize.least_squares(late, np.zeros(len(free)), args=(among,), loss="cauchy", f_scale=spread)
+    best = start.copy()
+    best[free] += fit.x * scale[free]
+    off = _late(log, best[0], best[3], best[1:3])
+    noise = _spread(off[np.isin(log.read, kinds)])
+    tied = (np.abs(off) < FAR * noise) & np.isin(log.read, kinds)
+    wait = log.end - off - log.crossing(best[0], best[3]) - log.arrival
+    errors = _standard_errors(lambda given: late(given, log.some(tied)), fit.x, noise) * scale[free]
+    bus_error = float(errors[3]) if fits_bus else np.nan
+    return Spindle(float(best[0]), float(errors[0]), float(best[3]), bus_error, noise, wait, tied)
+
+
+def _beyond(log: Completions, revolution: float, bus: float) -> ndarray:
+    """Completions less what the geometry knows of them: the same for all, modulo a revolution."""
+    return log.end - log.angle * revolution - log.crossing(revolution, bus)
+
+
+def _late(log: Completions, revolution: float, bus: float, phases: ndarray) -> ndarray:
+    """Seconds by which completions miss the platter, within half a revolution."""
+    turns = (_beyond(log, revolution, bus) - phases[log.read.astype(int)]) / revolution
+    return (turns - np.round(turns)) * revolution
+
+
+def _coherence(log: Completions, revolution: float, bus: float) -> complex:
+    return complex(np.exp(2j * np.pi * _beyond(log, revolution, bus) / revolution).mean()) if log.end.size else 0j
+
+
+def _phase(log: Completions, revolution: float, bus: float) -> float:
+    """Where completions lie in a turn, seconds; by the median about the mean, which caches pull less."""
+    middle = float(np.angle(_coherence(log, revolution, bus))) / (2 * np.pi) * revolution
+    return middle + float(np.median(_late(log, revolution, bus, np.full(2, middle)))) if log.end.size else middle
+
+
+def _spread(late: ndarray) -> float:
+    """Standard deviation, robustly; of completions without noise not 0, which no scale may be."""
+    return max(float(stats.median_abs_deviation(late)) / float(stats.norm.ppf(0.75)), 1e-7)
+
+
+def _is_tied(log: Completions, revolution: float, bus: float, phases: ndarray, spread: float) -> bool:
+    near = np.abs(_late(log, revolution, bus, phases)) < FAR * spread
+    return bool(log.end.size and near.mean() > TIED)
+
+
+def _search(log: Completions, revolution: float) -> tuple[float, float] | None:
+    """Revolution and bus at which the completions coincide best: first of a few, then of ever more, and closer by. None
+    where they coincide no better than by chance."""
+    count, width, bus = min(FIRST, log.end.size), SEARCHED, None
+    best, strength = revolution, 0.0
+    while True:
+        some = log.some(np.arange(count))
+        # a quarter of a turn from the first to the last
+        step = revolution / np.ptp(some.end) / 4
+        rates = best * (1 + np.arange(-np.ceil(width / step), np.ceil(width / step) + 1) * step)
+        tried = [(abs(_coherence(some, rate, each)), rate, each) for rate in rates for each in _buses(bus)]
+        strength, best, bus = max(tried)
+        if count == log.end.size:
+            break
+        count, width = min(2 * count, log.end.size), 3 * step
+    # Rayleigh's test: chance gives this in one of exp(20)
+    if strength**2 * log.end.size < 20 or strength < 0.2:
+        return None
+    return float(best), float(bus)
+
+
+def _buses(bus: float | None) -> ndarray:
+    return BUSES if bus is None else np.array([bus])
+
+
+def _standard_errors(late, at: ndarray, noise: float) -> ndarray:
+    slopes = np.asarray(optimize.approx_fprime(at, late, 1e-7))
+    return noise * np.sqrt(np.diag(np.linalg.pinv(slopes.T @ slopes)))

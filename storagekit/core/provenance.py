@@ -1,0 +1,109 @@
+"""The origin of a result: the attributes that every Dataset carries."""
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from importlib import metadata
+from typing import Any
+
+import jax
+import numpy as np
+
+from storagekit.core.kinds import ADDRESS, SPAN, optional, several, takes, text
+
+# the drive, or the scenario, of a trace that is looked at and not run
+ALONE = "none: a trace by itself"
+# entries up to which a list is told in full
+LISTED = 16
+
+
+@takes(basis=text, seeds=optional(several(ADDRESS, of="seeds")), wall=optional(SPAN))
+def made_by(basis: str, seeds: Sequence[int] | None = None, wall: float | None = None) -> dict:
+    """Attributes that every result carries: what it rests on (`BASES`), the versions that made it, the seeds of its
+    random part, and the seconds that it took."""
+    told: dict[str, Any] = {
+        "basis": basis,
+        "storagekit": version(),
+        "jax": jax.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+    if seeds is not None:
+        told["seeds"] = [int(seed) for seed in seeds]
+    return told if wall is None else told | {"wall_seconds": round(float(wall), 3)}
+
+
+def made_jointly(made: Sequence[Mapping[str, Any]], context: Any = None) -> dict[str, Any]:
+    """The attributes of what was made of several results, for instance as `combine_attrs` of `xarray.concat`.
+
+    What they agree on stays, and what only some have. Of what they do not agree on: seconds are added, seeds united, the
+    first scenario stands for all, words and lengths of runs are listed; the rest is left out.
+
+    >>> made_jointly([{"drive": "a", "seeds": [0, 1], "loop": 8}, {"drive": "b", "seeds": [1, 2], "loop": 9}])
+    {'drive': 'a, b', 'seeds': [0, 1, 2]}
+    """
+    joint: dict[str, Any] = {}
+    for name in dict.fromkeys(name for one in made for name in one):
+        values = [one[name] for one in made if name in one]
+        if all(value is values[0] or storable(value) == storable(values[0]) for value in values):
+            joint[name] = values[0]
+        elif name in _JOINED:
+            joint[name] = _JOINED[name](values)
+    return joint
+
+
+def _listed(values: Sequence[Any]) -> str:
+    words = (word for value in values for word in str(value).split(", "))
+    return ", ".join(dict.fromkeys(words))
+
+
+def _seeds(values: Sequence[Any]) -> list[int]:
+    lists = (json.loads(value) if isinstance(value, str) else value for value in values)
+    return sorted({int(seed) for one in lists for seed in one})
+
+
+_JOINED = {
+    "wall_seconds": lambda values: round(sum(float(value) for value in values), 3),
+    "seeds": _seeds,
+    "scenario": lambda values: values[0],
+    **dict.fromkeys(
+        [
+            "basis", "backend", "drive", "dispatch", "claims", "queue", "schedule", "write", "requests_per_run",
+            "seconds_per_run", "events_per_run", "warm_up_requests", "warm_up_seconds",
+        ],
+        _listed,
+    ),
+}  # fmt: skip
+
+
+def describe(part: Any) -> Any:
+    """A part of a scenario as nested names and numbers; tables and long lists are left out."""
+    if is_dataclass(part):
+        named = {field.name: describe(getattr(part, field.name)) for field in fields(part)}
+        return {"type": type(part).__name__} | {name: value for name, value in named.items() if value is not None}
+    if isinstance(part, str | bool | int | float):
+        return part
+    if isinstance(part, tuple):
+        return [describe(one) for one in part] if len(part) <= LISTED else None
+    return np.asarray(part).item() if np.size(part) == 1 else None
+
+
+def as_text(part: Any) -> str:
+    """`describe(part)` as JSON: the attribute `scenario` of a result."""
+    return json.dumps(describe(part))
+
+
+def storable(value: Any) -> str | int | float:
+    """An attribute as NetCDF can hold it: numbers and text as they are, the rest as JSON."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return value
+    return json.dumps(value, default=str)
+
+
+def version() -> str:
+    """The version of this package."""
+    try:
+        return metadata.version("storagekit")
+    except metadata.PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,75 @@
+"""What a run found for one claim of a paper."""
+
+import math
+from dataclasses import dataclass
+
+import xarray as xr
+
+from storagekit.core.checks import shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import a, flag, hold, optional, takes, text
+from storagekit.simulation.confidence import STATISTICS
+
+BASES = ("analytic", "simulated", "stand-in", "trace")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a run found for one claim.
+
+    id: the claim's, `[element]` included. measured: a number in the claim's unit, True or False
+    for a statement that holds or does not, None where it was not run (the note says why).
+    low, high: the 95% confidence interval of `measured`. basis: one of `BASES`.
+    holds: for an ordering or a bound that has a number to show: whether it holds.
+
+    Raises InputError for a number that is not finite, an interval that does not hold it, an
+    unknown basis.
+    """
+
+    id: str
+    measured: float | bool | None
+    low: float | None = None
+    high: float | None = None
+    basis: str = "simulated"
+    note: str = ""
+    holds: bool | None = None
+
+    def __post_init__(self):
+        for name in ("measured", "low", "high", "holds"):
+            value = getattr(self, name)
+            if hasattr(value, "item") and getattr(value, "size", 0) == 1:  # a NumPy or JAX scalar
+                object.__setattr__(self, name, value.item())
+        hold(self, id=text, basis=text, note=text, holds=optional(flag))
+        for name in ("measured", "low", "high"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, bool | int | float):
+                raise InputError(f"{self.id}: {name} {shown(value)}: give a number, or None")
+        if self.basis not in BASES:
+            raise InputError(f"{self.id}: basis {self.basis!r} is none of {', '.join(BASES)}")
+        for name in ("measured", "low", "high"):
+            value = getattr(self, name)
+            if value is not None and not math.isfinite(value):
+                raise InputError(f"{self.id}: {name} is {value}; give None, and why in the note")
+        if self.measured is None or self.low is None or self.high is None:
+            return
+        slack = 1e-9 * max(abs(self.low), abs(self.high))
+        if not self.low - slack <= self.measured <= self.high + slack:
+            raise InputError(f"{self.id}: {self.measured} lies outside its interval {self.low} to {self.high}")
+
+
+@takes(id=text, row=a(xr.DataArray, "a row of what interval or ratio returns"))
+def with_interval(
+    id: str, row: xr.DataArray, note: str = "", basis: str = "simulated", holds: bool | None = None
+) -> Measurement:
+    """The `Measurement` of one number and its interval; one replication has no interval.
+
+    row: over `statistic` (mean, low, high) alone, as `interval` and `ratio` return it. Raises InputError as `Measurement`.
+    """
+    if row.dims != ("statistic",) or not set(STATISTICS) <= set(row.statistic.values.tolist()):
+        raise InputError(
+            f"{id}: a row over {', '.join(map(str, row.dims)) or 'nothing'}: give one over statistic alone"
+        )
+    mean, low, high = (float(row.sel(statistic=name)) for name in STATISTICS)
+    if math.isfinite(low) and math.isfinite(high):
+        return Measurement(id, mean, low, high, basis, note, holds)
+    return Measurement(id, mean, basis=basis, note=note, holds=holds)

@@ -1,0 +1,214 @@
+"""What an object is made of, as a digest: equal contents have equal digests, in whatever process they are asked for.
+
+Numbers, arrays and words count by value. Classes and functions of the package, and of what it is built on, count by name, for
+`made_with` says which versions these have; a user's own count by what they do: their compiled code and all it refers to.
+"""
+
+import dis
+import functools
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from importlib import metadata
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    EllipsisType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+    NoneType,
+)
+from typing import Any
+
+import jax
+import numpy as np
+
+from storagekit.core.errors import InputError
+from storagekit.core.provenance import version
+from storagekit.core.resources import PACKAGE
+
+# what a number of this package is computed in
+PRECISION = "float32"
+# what JAX is told that changes the random numbers
+_DRAWS = ("jax_enable_x64", "jax_threefry_partitionable")
+_WORDS = (NoneType, bool, int, float, complex, str, bytes, EllipsisType)
+# packages whose parts are known by their names: their versions are told, or decide no number
+_BY_NAME = {"storagekit", "jax", "jaxlib", "numpy", "equinox", "jaxtyping", "scipy", "xarray", *sys.stdlib_module_names}
+
+
+def made_with() -> dict[str, str]:
+    """What decides a run's numbers beside the scenario: versions (of this package also its source), precision, backend, and
+    what JAX was told about random numbers."""
+    return {
+        "storagekit": version(),
+        "source": _source(),
+        "jax": jax.__version__,
+        "jaxlib": metadata.version("jaxlib"),
+        "precision": PRECISION,
+        "backend": jax.default_backend(),
+        **{name: str(getattr(jax.config, name)) for name in _DRAWS},
+    }
+
+
+@cache
+def _source() -> str:
+    """A digest of the package's source: a checkout changes without its version."""
+    total = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        total.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()[:16]
+
+
+class _Plain:
+    """What is larger than this has memory beside its attributes."""
+
+
+class Contents:
+    """Digests of objects. What scenarios share is read once: of what it has read it holds on to, so that no identity of an
+    object is given to another."""
+
+    def __init__(self):
+        self._known: dict[int, tuple[Any, bytes]] = {}
+        # code on the way down to what is asked for, by identity: it may refer to itself
+        self._above: dict[int, str] = {}
+
+    def of(self, one: Any) -> str:
+        """The digest of one object, in hexadecimal. Raises InputError where it cannot be told what it is made of."""
+        return self._digest(one).hex()
+
+    def _digest(self, one: Any) -> bytes:
+        if id(one) in self._known:
+            return self._known[id(one)][1]
+        if id(one) in self._above:
+            return hashlib.sha256(f"again {self._above[id(one)]}".encode()).digest()
+        code = isinstance(one, FunctionType | type)
+        outermost = not self._above
+        if code:
+            self._above[id(one)] = one.__qualname__
+        try:
+            kind, parts = self._apart(one)
+            total = hashlib.sha256(f"{kind}\0".encode())
+            for part in parts:
+                total.update(part if isinstance(part, memoryview) else self._digest(part))
+        finally:
+            if code:
+                del self._above[id(one)]
+        # what was met below code that may refer back to it depends on where the way down began
+        if outermost and not isinstance(one, _WORDS):
+            self._known[id(one)] = one, total.digest()
+        return total.digest()
+
+    def _apart(self, one: Any) -> tuple[str, Iterable[Any]]:
+        """What an object is, and its parts; memory as it is in place of one."""
+        kind = type(one).__name__
+        if isinstance(one, Enum):
+            return f"enum {one.name}", [type(one)]
+        if isinstance(one, _WORDS):
+            return kind, [memoryview(repr(one).encode())]
+        if isinstance(one, np.ndarray | np.generic | jax.Array):
+            return self._array(np.asarray(one))
+        if isinstance(one, np.dtype):
+            return f"dtype {one.str} {one.name}", []
+        if isinstance(one, Mapping):
+            return "mapping", [part for pair in one.items() for part in pair]
+        if isinstance(one, set | frozenset):
+            return "set", [memoryview(b"".join(sorted(map(self._digest, one))))]
+        if isinstance(one, tuple | list):
+            return kind, one
+        told = self._code(one)
+        if told is not None:
+            return told
+        if is_dataclass(one):
+            return "object", [type(one), *_values(one, [field.name for field in fields(one)])]
+        if hasattr(one, "__dict__") and type(one).__basicsize__ <= _Plain.__basicsize__:
+            return "object", [type(one), *_values(one, sorted(vars(one)))]
+        raise InputError(
+            f"a sweep with a store has a {type(one).__module__}.{type(one).__qualname__} in it, of which it cannot be told "
+            "when it changes; leave the store out, or hold numbers, arrays, words or functions in its place"
+        )
+
+    def _array(self, array: np.ndarray) -> tuple[str, Iterable[Any]]:
+        if array.dtype.hasobject:
+            return f"objects {array.shape}", array.ravel().tolist()
+        kind = f"array {array.dtype.str} {array.dtype.name} {array.shape}"
+        return kind, [memoryview(array.tobytes())]
+
+    def _code(self, one: Any) -> tuple[str, Iterable[Any]] | None:
+        """The same of code, None of what is no code."""
+        if isinstance(one, CodeType):
+            return "code", [one.co_code, one.co_names, one.co_varnames, one.co_freevars, one.co_flags, one.co_consts]
+        if isinstance(one, CellType):
+            return "cell", _values(one, ["cell_contents"])
+        if isinstance(one, MethodType):
+            return "method", [one.__func__, one.__self__]
+        if isinstance(one, functools.partial):
+            return "partial", [one.func, one.args, one.keywords]
+        if isinstance(one, staticmethod | classmethod):
+            return type(one).__name__, [one.__func__]
+        if isinstance(one, property):
+            return "property", [one.fget, one.fset]
+        if isinstance(one, ModuleType):
+            return self._module(one)
+        if isinstance(one, np.ufunc):
+            return f"ufunc {one.__name__}", []
+        if isinstance(one, BuiltinFunctionType):
+            bound = one.__self__
+            return f"builtin {one.__module__} {one.__qualname__}", [] if isinstance(bound, ModuleType) else [bound]
+        name = getattr(one, "__qualname__", None)
+        if name is not None and "<" not in name and not _is_own(one.__module__):
+            return f"named {one.__module__} {name}", []
+        if isinstance(one, FunctionType):
+            return "function", [one.__code__, one.__defaults__, one.__kwdefaults__, one.__closure__, _used(one)]
+        if isinstance(one, type):
+            return f"class {name}", [one.__bases__, _written(one)]
+        inner = getattr(one, "__wrapped__", None)
+        return None if inner is None else (f"wrapped {type(one).__qualname__}", [inner])
+
+    def _module(self, one: ModuleType) -> tuple[str, Iterable[Any]]:
+        """A user's module, as its file."""
+        file = getattr(one, "__file__", None)
+        if file is None or not _is_own(one.__name__):
+            return f"module {one.__name__}", []
+        with open(file, "rb") as source:
+            return f"module {one.__name__}", [source.read()]
+
+
+def _is_own(module: str | None) -> bool:
+    """Whether a module is a user's."""
+    return (module or "__main__").partition(".")[0] not in _BY_NAME
+
+
+def _written(one: type) -> dict[str, Any]:
+    """What a class has from its author: not what Python, dataclasses and ABCs put beside that."""
+    return {
+        name: part
+        for name, part in vars(one).items()
+        if name != "_abc_impl" and (isinstance(part, FunctionType) or not name.startswith("__"))
+    }
+
+
+def _values(one: Any, names: Iterable[str]) -> Iterator[Any]:
+    """Names and values of attributes, of those that have one."""
+    for name in names:
+        try:
+            value = getattr(one, name)
+        except (AttributeError, ValueError):
+            continue
+        yield name
+        yield value
+
+
+def _used(function: FunctionType) -> dict[str, Any]:
+    """The globals that a function, or one inside it, refers to."""
+    todo, names = [function.__code__], set()
+    while todo:
+        code = todo.pop()
+        todo.extend(one for one in code.co_consts if isinstance(one, CodeType))
+        names.update(step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    return {name: function.__globals__[name] for name in sorted(names) if name in function.__globals__}

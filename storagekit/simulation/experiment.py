@@ -1,0 +1,326 @@
+"""Run scenarios and label what comes out: one run, replications, sweeps."""
+
+import inspect
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from reprlib import repr as shortened
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from storagekit.core.checks import require_kind, shown
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import NUMBER, Kind, flag, optional, several, takes
+from storagekit.engine import Scenario
+from storagekit.simulation.measures import Measure, several_measures, sums_of
+from storagekit.simulation.provenance import provenance
+from storagekit.simulation.provisioning import TRIED
+from storagekit.simulation.run_length import BUDGET, extent, precise
+from storagekit.simulation.shards import Asked
+from storagekit.simulation.store import NoStore, Store
+from storagekit.simulation.sweeping import simulated
+from storagekit.simulation.time_series import stopped_by
+
+# whole numbers at all, before what is said of seeds
+WHOLE = Kind(whole=True)
+# precedes the name of an axis that is also the name of a measure
+AXIS = "axis_"
+
+
+def _folder(label: str, value: object) -> object:
+    """The value. Raises InputError unless it is a path."""
+    if not isinstance(value, str | Path):
+        raise InputError(f"{label} {shown(value)}: give the path of a folder")
+    return value
+
+
+def simulate(
+    scenario: Scenario,
+    *,
+    requests: int = 20_000,
+    seconds: float | None = None,
+    seed: int = 0,
+    warm_up: float | None = None,
+    allow_held_up: bool = False,
+    measures: Sequence[Measure] = (),
+    precision: float | Mapping[str, float] | None = None,
+    budget: int = BUDGET,
+) -> xr.Dataset:
+    """Simulate one run of a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The system and its workload.
+    requests : int
+        The least number of requests to complete.
+    seconds : float, optional
+        The simulated time, in place of `requests`.
+    seed : int
+        The seed of the run.
+    warm_up : float, optional
+        The requests or seconds at the start that are not measured. By default MSER-5 determines it, up to half of the run.
+        It ends at the boundary of a chunk of events.
+    allow_held_up : bool
+        Whether arrivals may wait for a slot. They are counted, and their wait is part of their response time. By default
+        this is an error. A system without `slots` is simulated with 64, then 256, then 1,024 slots until no arrival waits.
+    measures : sequence of Measure
+        Measures in addition to `storagekit.simulation.STANDARD`.
+    precision : float or mapping of str to float, optional
+        The half-width of the 95% interval of the mean response time, as a share of the mean, at which the run ends; or
+        half-widths of named measures, such as {"throughput": 0.005}. The length of the run doubles until it is reached. The
+        interval is over 20 parts of the run, and with several seeds over the seeds.
+    budget : int
+        The number of requests after which a run with a precision ends in any case.
+
+    Returns
+    -------
+    Dataset
+        All measures, in SI units. `response_quantile` (dimension `quantile`, within 1.6%) is of the synchronous requests,
+        and of the reads and the writes among them. `warm_up` is the part that was not measured. With a precision there are
+        half-widths, such as `response_half_width`, and an attribute `stopped_by`.
+
+    Raises
+    ------
+    InputError
+        If a setting is impossible.
+
+    Examples
+    --------
+    >>> import storagekit as sk
+    >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
+    >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
+    >>> loop = sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=8))
+    >>> seen = sk.simulate(loop, requests=2000)
+    >>> f"{float(seen.throughput):.0f} accesses a second and disk, {float(seen.response) / sk.units.MS:.0f} ms"
+    '142 accesses a second and disk, 28 ms'
+    >>> f"99% within {float(seen.response_quantile.sel(quantile=0.99)) / sk.units.MS:.0f} ms"
+    '99% within 107 ms'
+    """
+    data = sweep(
+        lambda: scenario,
+        {},
+        requests=requests,
+        seconds=seconds,
+        seeds=[seed],
+        warm_up=warm_up,
+        allow_held_up=allow_held_up,
+        measures=measures,
+        precision=precision,
+        budget=budget,
+    )
+    return data.isel(seed=0, drop=True)
+
+
+def replicate(
+    scenario: Scenario,
+    *,
+    seeds: int | Sequence[int] = 16,
+    requests: int = 20_000,
+    seconds: float | None = None,
+    warm_up: float | None = None,
+    allow_held_up: bool = False,
+    measures: Sequence[Measure] = (),
+    precision: float | Mapping[str, float] | None = None,
+    budget: int = BUDGET,
+) -> xr.Dataset:
+    """Simulate independent runs of a scenario in one batch: as `simulate`, with a dimension `seed`.
+
+    >>> import storagekit as sk
+    >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
+    >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
+    >>> loop = sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=8))
+    >>> mean, low, high = sk.interval(sk.replicate(loop, requests=2000)).throughput.values
+    >>> bool(low < mean < high)
+    True
+    """
+    return sweep(
+        lambda: scenario,
+        {},
+        requests=requests,
+        seconds=seconds,
+        seeds=seeds,
+        warm_up=warm_up,
+        allow_held_up=allow_held_up,
+        measures=measures,
+        precision=precision,
+        budget=budget,
+    )
+
+
+@takes(allow_held_up=flag, store=optional(_folder), slots=TRIED)
+def sweep(
+    build: Callable[..., Scenario],
+    axes: Mapping[str, Sequence[Any]],
+    *,
+    seeds: int | Sequence[int] = 16,
+    requests: int = 20_000,
+    seconds: float | None = None,
+    warm_up: float | None = None,
+    allow_held_up: bool = False,
+    measures: Sequence[Measure] = (),
+    precision: float | Mapping[str, float] | None = None,
+    budget: int = BUDGET,
+    store: str | Path | None = None,
+    client: Any = None,
+    slots: Sequence[int] = (),
+) -> xr.Dataset:
+    """Simulate `build(**point)` at every point of the grid that `axes` spans, with every seed.
+
+    Points that differ only in numbers, the number of drives included, run in one batch. All points receive the same requests,
+    so that differences between points are more precise than the values.
+
+    Parameters
+    ----------
+    build : callable
+        Returns the scenario of a point.
+    axes : mapping of str to sequence
+        The values of each parameter of `build`. An axis with the name of a measure, such as `throughput`, becomes the
+        dimension `axis_throughput` of the result.
+    seeds : int or sequence of int
+        The number of independent runs of each point, or their seeds.
+    requests, seconds, warm_up, allow_held_up, measures, precision, budget
+        See `simulate`. Warm-up and precision are determined for each point, from all of its seeds.
+    store : path, optional
+        A folder in which results are stored, a few hundred runs at a time. Points that it holds already, with the same
+        scenario, seeds, length, measures and versions, are not simulated again. Their number is printed to stderr, and is in
+        the attributes `points_stored` and `points_run`.
+    client : distributed.Client, optional
+        Its workers simulate the points. What a lost worker had is simulated again.
+    slots : sequence of int
+        Numbers of slots to try, in place of 64, 256 and 1,024, for systems without `slots`.
+
+    Returns
+    -------
+    Dataset
+        The measures with one dimension for each axis, and `seed`.
+
+    Raises
+    ------
+    InputError
+        If a setting is impossible, if the axes are not parameters of `build`, or if the store or the client cannot be used.
+    SimulationError
+        If the cluster is lost.
+
+    Notes
+    -----
+    Results are the same to the last bit with or without a store, after an interruption, and with any workers, if processors
+    and versions are of one kind: every run goes through the same program, at most 16 runs for each CPU device, and does not
+    depend on the other runs of its batch.
+
+    Examples
+    --------
+    >>> import storagekit as sk
+    >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
+    >>> def bricks(replicas, depth):
+    ...     disks = sk.placement.Replicas(replicas)
+    ...     system = sk.System(sk.load_drive("atlas10k"), disks, sk.dispatch.DSPTF(), sk.schedule.SATF())
+    ...     return sk.Scenario(system, sk.workload.ClosedLoop(requests, outstanding=depth))
+    >>> result = sk.sweep(bricks, {"replicas": [2, 4], "depth": [4, 16]}, seeds=8, requests=1000)
+    >>> dict(result.throughput.sizes)
+    {'replicas': 2, 'depth': 2, 'seed': 8}
+    """
+    if not callable(build):
+        raise InputError(
+            f"what builds a sweep's scenarios: given {shown(build)}; give a function that makes one, and the axes after it"
+        )
+    require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
+    measured_for = extent(requests, seconds, warm_up, precise(precision, budget, allow_held_up))
+    asked = Asked(tuple(listed(seeds)), measured_for, several_measures("measures", measures), slots)
+    check_axes(axes, asked.measures)
+    points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+    if not points:
+        raise InputError("an axis of the sweep has no values; give each at least one")
+    scenarios = [built(build, point) for point in points]
+    began = time.perf_counter()
+    shelf = NoStore() if store is None else Store(store)
+    found = []
+    for numbers, done in simulated(scenarios, points, asked, shelf, client):
+        if not allow_held_up:
+            _refuse_held_up(float(done.data.held_up.max()), int(done.slots.max()))
+        found.append((numbers, done.data))
+    most = max(scenario.system.drives for scenario in scenarios)
+    data = grid(_sorted(found, most), axes).assign_coords(seed=list(asked.seeds))
+    wall = time.perf_counter() - began
+    data.attrs = provenance(scenarios, axes, asked.seeds, asked.extent.told, wall) | shelf.told
+    data.attrs |= stopped_by(measured_for, data)
+    return data
+
+
+def _sorted(found: Sequence[tuple[Sequence[int], xr.Dataset]], most: int) -> xr.Dataset:
+    """Return the points in the order of their numbers, with `most` bricks."""
+    flat = xr.concat([data for _, data in found], dim="point", join="outer")
+    order = np.argsort(np.concatenate([numbers for numbers, _ in found]))
+    return flat.isel(point=order, brick=slice(0, most))
+
+
+def grid(flat: xr.Dataset, axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
+    """The dimension `point` as the grid that `axes` span, the last varying fastest. An axis that is called as a variable is
+    becomes the dimension `axis_` and its name."""
+    shape = tuple(len(values) for values in axes.values())
+    along = {AXIS * (name in flat.data_vars) + name: list(values) for name, values in axes.items()}
+    variables = {}
+    for name, variable in flat.data_vars.items():
+        moved = variable.transpose("point", ...)
+        values = moved.values.reshape((*shape, *moved.shape[1:]))
+        variables[name] = ((*along, *moved.dims[1:]), values, variable.attrs)
+    return xr.Dataset(variables, coords={**along, **_others(flat)})
+
+
+def _others(flat: xr.Dataset) -> dict:
+    return {name: flat[name] for name in flat.coords if name != "point"}
+
+
+def _refuse_held_up(waited: float, slots: int) -> None:
+    if waited > 0:
+        raise InputError(
+            f"{waited:.0f} arrivals waited outside: {slots} slots are too few; raise System.slots, lower the load, or pass "
+            "allow_held_up=True (delayed writes: Background.most may be too few as well)"
+        )
+
+
+def listed(seeds: int | Sequence[int]) -> list[int]:
+    """Return the seeds, or that number of seeds from 0 on. Raises InputError for a repeated or impossible seed."""
+    asked = several(WHOLE, of="seeds")("seeds", seeds) if np.iterable(seeds) else range(NUMBER("seeds", seeds))
+    listed = list(asked)
+    if not listed:
+        raise InputError("no seeds: give at least one")
+    if len(set(listed)) < len(listed):
+        raise InputError(f"seeds {shortened(listed)}: give each once; equal seeds would be counted as independent")
+    if not all(0 <= seed < 2**32 for seed in listed):
+        raise InputError(f"seeds {shortened(listed)}: each must lie between 0 and {2**32 - 1}")
+    return listed
+
+
+def check_axes(axes: Mapping[str, Sequence[Any]], measures: Sequence[Measure], others: Sequence[str] = ()) -> None:
+    """Raises InputError where an axis is called as a dimension of results is, or has no list of values. One that is called as
+    a measure is gets another name in them, see `grid`.
+
+    others: dimensions of the result besides.
+    """
+    own = {word for one in sums_of(measures) for word in one.along}
+    for name, values in axes.items():
+        if AXIS + name in axes:
+            raise InputError(f"axes named {name!r} and {AXIS + name!r}: results may call both the latter; rename one")
+        if name in ("seed", "brick", "quantile", "statistic", *own, *others):
+            raise InputError(f"an axis named {name!r}: that is a dimension of the result; choose another name")
+        if isinstance(values, str | bytes) or not np.iterable(values) or not hasattr(values, "__len__"):
+            raise InputError(f"axis {name!r} is {shown(values)}: give a list of values")
+
+
+def built(build: Callable[..., Scenario], point: dict[str, Any]) -> Scenario:
+    """The scenario of a point. An axis that `build` does not take is the caller's mistake, not a fault inside it."""
+    if not callable(build):
+        raise InputError(
+            f"what builds a sweep's scenarios: given {shown(build)}; give a function of the axes, as lambda depth: ..."
+        )
+    try:
+        inspect.signature(build).bind(**point)
+    except TypeError as fault:
+        raise InputError(
+            f"the sweep's axes {', '.join(point) or '(none)'}: {fault}; name them as build's parameters"
+        ) from fault
+    return require_kind("what is simulated", build(**point), Scenario, "a Scenario(system, arrivals)")

@@ -1,0 +1,173 @@
+"""Long runs of a few scenarios, as they go: sums by stretches of the run, in memory that does not grow with its length."""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pandas as pd
+import xarray as xr
+from tqdm import tqdm
+
+from storagekit.core.checks import require, require_kind, require_takes
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import takes, text
+from storagekit.engine import AS_NEEDED, Record, Runner, Scenario, State, Tally, lanes_of, stack, steps
+from storagekit.simulation.experiment import built, check_axes, grid, listed
+from storagekit.simulation.measures import Measure, measured, sums_of
+from storagekit.simulation.provenance import provenance
+from storagekit.simulation.provisioning import TRIED, fewest, groups, provided
+from storagekit.simulation.run_length import NUMERIC, REQUESTS, extent
+from storagekit.simulation.standard_measures import HELD_UP, beside
+
+# chunks of events between two looks at the sums
+STRIDE = 64
+# where System.slots is not given: a long run is not tried with few first
+SLOTS = (256,)
+# of a CPU's core: so many slots of all its lanes stay in its caches; and what few lanes are filled up to
+ROOM, FEW = 1024, 2
+
+
+class History(NamedTuple):
+    """Measures over the axes: of the whole run after its warm-up, and of its stretches (dimension `piece`, its coordinate the
+    share of the run at the middle of each, warm-up included)."""
+
+    whole: xr.Dataset
+    pieces: xr.Dataset
+
+
+@takes(requests=REQUESTS, pieces=REQUESTS, warm_up=NUMERIC, title=text, slots=TRIED)
+def history(
+    build: Callable[..., Scenario],
+    axes: Mapping[str, Sequence[Any]],
+    *,
+    requests: int,
+    seeds: Sequence[int] = (0,),
+    pieces: int = 40,
+    warm_up: float = 0.0,
+    at_end: Callable[[State, np.ndarray], None] = lambda state, lanes: None,
+    title: str = "replaying",
+    measures: Sequence[Measure] = (),
+    slots: Sequence[int] = SLOTS,
+) -> History:
+    """`build(**point)` run at every point of the grid that `axes` spans until `requests` are answered.
+
+    Each point is run once for every seed, from which the phases of its spindles come (dimension `seed`). Scenarios may differ
+    in numbers only, their number of drives among them, so that they are lanes of one compilation; arrays must be shared, such
+    as the requests of a trace. Requests may wait outside for a slot (`held_up`).
+    warm_up: the share of the run that `whole` leaves out, in whole pieces. at_end: called with the last state of some lanes,
+    and which of point * seeds + seed they are. measures: of one's own, beside the standard ones. slots: of systems without,
+    how many to try, 256 by default: runs in which requests wait outside are run again with the next number.
+    Raises InputError where the scenarios differ in structure.
+    """
+    require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
+    require_takes("at_end", at_end, ("state", "lanes"))
+    seeds, asked = listed(seeds), beside(measures)
+    check_axes(axes, asked)
+    require(0 <= warm_up < 1, "warm-up of", warm_up, "at least 0 and below 1", "of the run")
+    if pieces >= 1 and np.ceil(warm_up * pieces) >= pieces:
+        raise InputError(f"warm-up of {warm_up:g} of the run: no whole piece of {pieces} is left; raise pieces")
+    if not 1 <= pieces <= requests:
+        raise InputError(f"{pieces} pieces of {requests} requests: give at least one, and a request to each")
+    points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+    if not points:
+        raise InputError("an axis has no values; give each at least one")
+    scenarios = [built(build, point) for point in points]
+    alike = [some for _, some in groups(scenarios)]
+    scenarios = alike[0] if len(alike) == 1 else scenarios
+    began = time.perf_counter()
+    with tqdm(total=requests * len(points) * len(seeds), desc=title, unit="req", delay=2, leave=False) as bar:
+        sums = _Sums(requests, pieces, Record(sums_of(asked)), at_end, bar).of(
+            scenarios, seeds, _rungs(scenarios, slots)
+        )
+    length = extent(requests, None, int(warm_up * requests))
+    told = provenance(scenarios, axes, seeds, length.told, time.perf_counter() - began)
+    bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
+    whole = {name: part[int(np.ceil(warm_up * pieces)) :].sum(axis=0) for name, part in sums.items()}
+    split = {name: np.moveaxis(part, 0, 2).reshape(part.shape[1], -1) for name, part in sums.items()}
+    of_lane = {"point": np.arange(len(points)), "seed": list(seeds)}
+    of_piece = {**of_lane, "piece": (np.arange(pieces) + 0.5) / pieces}
+    parted = (measured(whole, bricks, asked), of_lane), (measured(split, np.repeat(bricks, pieces), asked), of_piece)
+    found = (grid(_along(data, dims), axes) for data, dims in parted)
+    return History(*(data.assign_attrs(told) for data in found))
+
+
+def _along(data: xr.Dataset, dims: Mapping[str, Sequence[Any] | np.ndarray]) -> xr.Dataset:
+    """The dimension `lane` as those of which it is the product, the last varying fastest."""
+    lanes = pd.MultiIndex.from_product(list(dims.values()), names=list(dims))
+    data = data.assign_coords(xr.Coordinates.from_pandas_multiindex(lanes, "lane"))
+    return data.unstack("lane").drop_vars("point")
+
+
+def _rungs(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
+    """How many slots to try: what System.slots gives, or these, as far as a closed loop can do with them."""
+    given = scenarios[0].system.slots
+    least = max(scenario.arrivals.most_outstanding or 0 for scenario in scenarios)
+    return (
+        [given] if given != AS_NEEDED else [max(count, fewest(scenarios) if least else 0) for count in slots or SLOTS]
+    )
+
+
+def _few_at_a_time(lanes: np.ndarray, slots: int) -> Iterator[tuple[np.ndarray, int]]:
+    """Lanes that go through the loop together, and how many of them count, the last of all being repeated to fill up: as many
+    as have room in the caches of a CPU, or a few; all on an accelerator."""
+    devices = len(jax.devices())
+    wide = devices * max(1, min(ROOM // slots, 64)) if jax.default_backend() == "cpu" else len(lanes)
+    wide = FEW * devices if len(lanes) <= FEW * devices else wide
+    for first in range(0, len(lanes), wide):
+        yield lanes[np.minimum(np.arange(first, first + wide), len(lanes) - 1)], min(wide, len(lanes) - first)
+
+
+class _Sums(NamedTuple):
+    """How runs are added up: each of so many `requests`, in `pieces`."""
+
+    requests: int
+    pieces: int
+    record: Record
+    at_end: Callable[[State, np.ndarray], None]
+    bar: tqdm
+
+    def of(self, scenarios: Sequence[Scenario], seeds: Sequence[int], rungs: Sequence[int]) -> Tally:
+        """Sums `[piece, row, lane]` of scenarios, each with every seed, with each number of slots in its turn until no
+        request waits outside."""
+        sums: Tally = {}
+        left = np.arange(len(scenarios) * len(seeds))
+        for slots in rungs:
+            merged, key = stack(provided(scenarios, slots), seeds)
+            waiting = []
+            for members, used in _few_at_a_time(left, slots):
+                runner = Runner(lanes_of(merged, members), key[:, members], self.record)
+                part = self._by_piece(runner)
+                waited = part[HELD_UP.name][..., :used].any(axis=(0, 1)) & (slots != rungs[-1])
+                over = np.flatnonzero(~waited)
+                for name, told in part.items():
+                    whole = sums.setdefault(name, np.zeros((*told.shape[:2], len(scenarios) * len(seeds))))
+                    whole[..., members[over]] = told[..., over]
+                if over.size:
+                    last = jax.tree.map(lambda leaf, over=over: np.asarray(leaf)[..., over], runner.run.state)
+                    self.at_end(last, members[over])
+                waiting.append(members[:used][waited])
+            left = np.concatenate(waiting)
+            if not left.size:
+                break
+            self.bar.total += self.requests * left.size
+        return sums
+
+    def _by_piece(self, runner: Runner) -> Tally:
+        """Sums `[piece, row, lane]`: a chunk of events counts for the piece in which it began."""
+        sums: Tally = {}
+        requests, pieces = self.requests, self.pieces
+        answered = np.zeros(runner.run.first.shape[1], np.int64)
+        for tally, _ in steps(runner, requests, stride=STRIDE):
+            sums = sums or {name: np.zeros((pieces, *part.shape[1:])) for name, part in tally.items()}
+            done = tally["answered"][:, 0].astype(np.int64)
+            before = answered + np.cumsum(done, axis=0) - done
+            piece = np.minimum(before * pieces // requests, pieces - 1)
+            for name, part in tally.items():
+                row, lane = np.arange(part.shape[1])[:, None], np.arange(part.shape[2])
+                np.add.at(sums[name], (piece[:, None, :], row, lane), part)
+            self.bar.update(int(np.minimum(done.sum(axis=0), requests - np.minimum(answered, requests)).sum()))
+            answered += done.sum(axis=0)
+        return sums

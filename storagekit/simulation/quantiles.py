@@ -1,0 +1,35 @@
+"""Quantiles of response times, as every result has them."""
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Bool, Float, Int
+
+from storagekit.engine import quantiles
+from storagekit.simulation.measures import QUANTILES
+
+SHARES = (0.5, 0.95, 0.99, 0.999)
+ALL, READS, WRITES = QUANTILES
+_MEANINGS = {
+    ALL: "response time below which this share of requests stays, asynchronous writes left out",
+    READS: "response time below which this share of reads stays",
+    WRITES: "response time below which this share of writes stays, asynchronous ones left out",
+}
+
+
+def from_bins(bins: Int[np.ndarray, "2 lane bin"]) -> xr.Dataset:
+    """Of each lane, from how many reads and how many writes took how long: within 1.6% of what they are."""
+    counts = {ALL: bins.sum(axis=0), READS: bins[0], WRITES: bins[1]}
+    found = {name: quantiles(some, np.array(SHARES)) for name, some in counts.items()}
+    return _labelled({name: (("quantile", "lane"), values) for name, values in found.items()})
+
+
+def from_times(response: Float[np.ndarray, "request"], read: Bool[np.ndarray, "request"]) -> xr.Dataset:
+    """From the response time of every request that somebody waited for: what they are."""
+    some = {ALL: response, READS: response[read], WRITES: response[~read]}
+    nothing = np.full(len(SHARES), np.nan)
+    return _labelled({name: ("quantile", np.quantile(of, SHARES) if len(of) else nothing) for name, of in some.items()})
+
+
+def _labelled(variables: dict) -> xr.Dataset:
+    told = {name: (*of, {"units": "s", "long_name": _MEANINGS[name]}) for name, of in variables.items()}
+    return xr.Dataset(told, coords={"quantile": list(SHARES)})

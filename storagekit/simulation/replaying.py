@@ -1,0 +1,83 @@
+"""A trace through a system: what its users and its disks would have seen."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from storagekit.core.checks import require_kind
+from storagekit.engine import NOBODY, Record, ResponseLog, Scenario, System, keys
+from storagekit.simulation.measures import Measure, counted, measured, sums_of
+from storagekit.simulation.provenance import provenance
+from storagekit.simulation.provisioning import Roomed, rungs, with_room
+from storagekit.simulation.quantiles import from_times
+from storagekit.simulation.run_length import extent
+from storagekit.simulation.shards import run
+from storagekit.simulation.standard_measures import beside
+from storagekit.workload import recorded, wrapped
+from storagekit.workload.trace import RequestTrace
+
+PARTS = ("seek", "rotation", "transfer")
+
+
+def replay(
+    trace: RequestTrace, system: System, *, scale: float = 1.0, seed: int = 0, measures: Sequence[Measure] = ()
+) -> xr.Dataset:
+    """Every request of a trace through a system, at the trace's times divided by `scale`.
+
+    Returns the measures of `simulate` over the whole trace, and by request (dimension `request`) `response_time` and
+    `read`; quantiles of the response time (dimension `quantile`), exact here, and from the first request on; `wrapped`, the
+    share of requests to addresses beyond the system's capacity. The busiest brick and the largest part of its time are in
+    the attributes `busiest_brick` and `bottleneck`. seed: of the spindles' phases. measures: of your own, beside the standard
+    ones. Requests may wait outside for a slot; they are counted in `held_up`, and a system without `slots` gets 64, then 256,
+    then 1,024 of them until none does.
+
+    >>> import storagekit as sk
+    >>> trace = sk.read_trace(sk.resources.data_path("samples", "small.spc"))
+    >>> drives = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), sk.dispatch.Hashing(), sk.schedule.SATF())
+    >>> seen = sk.replay(trace, drives)
+    >>> slow = seen.response_quantile.sel(quantile=0.99)
+    >>> f"{float(seen.response) / sk.units.MS:.0f} ms on average, 99% within {float(slow) / sk.units.MS:.0f} ms"
+    '11 ms on average, 99% within 29 ms'
+    """
+    order = "; replay takes a trace and a system in this order"
+    require_kind("the trace of a replay", trace, RequestTrace, f'a trace, as sk.read_trace("trace.spc"){order}')
+    require_kind("the system of a replay", system, System, f"a System(...){order}")
+    capacity = int(system.placement.capacity(system.drive))
+    scenario = Scenario(system, recorded(trace, capacity, scale))
+    asked = beside(measures)
+    began = time.perf_counter()
+    (data, _), _ = with_room(lambda some: _once(some[0], trace, seed, asked), [scenario], rungs([scenario]))
+    data["wrapped"] = ((), wrapped(trace, capacity), {"units": "1"})
+    data.attrs = provenance([scenario], {}, [seed], extent(len(trace), None, 0).told, time.perf_counter() - began) | {
+        "basis": "trace",
+        "trace": trace.source.name,
+        "scale": float(scale),
+        "busiest_brick": int(np.argmax(data.utilization.values)),
+        "bottleneck": max(PARTS, key=lambda part: float(data[part])),
+    }
+    return data
+
+
+def _once(scenario: Scenario, trace: RequestTrace, seed: int, measures: Sequence[Measure]) -> Roomed:
+    record = Record(sums_of(measures), ResponseLog())
+    outcome = run(scenario, keys([seed])[:, 0], len(trace), record, "replaying")
+    bricks = int(scenario.system.placement.drives)
+    one_lane = {name: total[:, None] for name, total in counted(outcome.tally, 0).items()}
+    data = measured(one_lane, np.asarray([bricks]), measures)
+    data = data.isel(lane=0).isel(brick=slice(0, bricks))
+    response, waited_for = _by_request(outcome.log, len(trace))
+    data["response_time"] = ("request", response, {"units": "s", "long_name": "response time of each request"})
+    data["read"] = ("request", trace.read, {"long_name": "whether a request is a read"})
+    return Roomed(data.merge(from_times(response[waited_for], trace.read[waited_for])), float(data.held_up))
+
+
+def _by_request(log: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Response times in the order of the requests, and of which of them somebody waited for the answer."""
+    answered = log.number != NOBODY
+    response, waited_for = np.full(count, np.nan), np.zeros(count, bool)
+    response[log.number[answered]] = log.response[answered]
+    waited_for[log.number[answered]] = ~log.asynchronous[answered]
+    return response, waited_for

@@ -1,0 +1,148 @@
+"""Shards of a sweep: some points of one structure, with all their seeds, that are run and stored as a unit.
+
+Results do not depend on how points are divided into shards, to the last bit: a batch always has `width` lanes, at most 32 on
+each CPU device, and every lane runs the same program. So points that are stored already can be left out, and workers may
+have any number of devices. Only a structure that has a single lane in the whole sweep runs with a width of 1.
+"""
+
+import time
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from tqdm import tqdm
+
+from storagekit.core.kinds import takes, text
+from storagekit.engine import Outcome, Record, Scenario, execute, width
+from storagekit.engine.batch import ENOUGH
+from storagekit.simulation.measures import Measure
+from storagekit.simulation.provisioning import Roomed, groups, provided, rungs
+from storagekit.simulation.run_length import Extent
+from storagekit.simulation.standard_measures import beside
+from storagekit.simulation.time_series import measured_lanes, of_points
+
+# The least number of lanes of a shard: it runs for seconds, so that a few lanes of padding matter little.
+LEAST = 512
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The settings of a sweep that all points share.
+
+    seeds: one for each independent run. extent: the length of a run. own: the user's measures. slots: numbers of slots to
+    try; empty for the default.
+    """
+
+    seeds: tuple[int, ...]
+    extent: Extent
+    own: tuple[Measure, ...] = ()
+    slots: tuple[int, ...] = ()
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Return the standard measures and the user's. Raises InputError if two have the same name."""
+        return beside(self.own)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Points of a sweep that can share a batch: all points of a structure, or a shard of them.
+
+    structure: its number in the sweep. members: the numbers of the points. scenarios: theirs, all with the same number of
+    drives. rungs: numbers of slots to try. lanes: the number of lanes of the whole structure.
+    """
+
+    structure: int
+    members: tuple[int, ...]
+    scenarios: tuple[Scenario, ...]
+    rungs: tuple[int, ...]
+    lanes: int
+
+
+@dataclass(frozen=True)
+class Done:
+    """The result of a shard.
+
+    data: measures over `point` and `seed`, the number of the seed. slots: the number of slots of each point. waited: the
+    arrivals of each point that waited for a slot, those of the warm-up included. seconds: the duration of the simulation.
+    """
+
+    data: xr.Dataset
+    slots: np.ndarray
+    waited: np.ndarray
+    seconds: float = 0.0
+
+
+def grouped(scenarios: Sequence[Scenario], seeds: int, slots: Sequence[int] = ()) -> list[Group]:
+    """Return the points of a sweep grouped by structure. slots: see `Asked`."""
+    return [
+        Group(structure, tuple(members), tuple(alike), rungs(alike, slots), len(members) * seeds)
+        for structure, (members, alike) in enumerate(groups(scenarios))
+    ]
+
+
+def pieces(group: Group, wanted: Set[int], seeds: int) -> Iterator[Group]:
+    """Return the points of a group that are wanted, in shards."""
+    each = max(1, max(LEAST, width(group.lanes)) // seeds)
+    places = [place for place, member in enumerate(group.members) if member in wanted]
+    for first in range(0, len(places), each):
+        some = places[first : first + each]
+        members, scenarios = (tuple(of[place] for place in some) for of in (group.members, group.scenarios))
+        yield replace(group, members=members, scenarios=scenarios)
+
+
+@takes(amount=ENOUGH, title=text, by=text)
+def run(
+    scenario: Scenario,
+    key: np.ndarray,
+    amount: float,
+    record: Record | None = None,
+    title: str = "simulating",
+    by: str = "answered",
+) -> Outcome:
+    """Call `execute` with a progress bar that appears after two seconds."""
+    unit = "req" if by == "answered" else "s"
+    with tqdm(total=amount, desc=title, unit=unit, delay=2, leave=False) as bar:
+        return execute(
+            scenario,
+            key,
+            amount,
+            Record() if record is None else record,
+            lambda done: bar.update(min(done, amount) - bar.n),
+            by,
+        )
+
+
+def finished(piece: Group, asked: Asked, quiet: bool = False) -> Done:
+    """Run the points of a shard with increasing numbers of slots until no arrival waits for one.
+
+    quiet: without a progress bar.
+    """
+    began, left, found = time.perf_counter(), np.arange(len(piece.members)), []
+    for slots in piece.rungs:
+        some = provided([piece.scenarios[place] for place in left], slots)
+        data, waited = _batch(some, piece.lanes, asked, quiet)
+        over = np.flatnonzero((np.asarray(waited) == 0) | (slots == piece.rungs[-1]))
+        found.append((left[over], data.isel(point=over), np.asarray(waited)[over], np.full(over.size, slots)))
+        left = np.delete(left, over)
+        if not left.size:
+            break
+    places, parts, waits, held = zip(*found, strict=True)
+    order = np.argsort(np.concatenate(places))
+    whole = xr.concat(parts, dim="point", data_vars="all") if len(parts) > 1 else parts[0]
+    slots, waits = np.concatenate(held)[order], np.concatenate(waits)[order]
+    return Done(whole.isel(point=order), slots, waits, time.perf_counter() - began)
+
+
+def _batch(scenarios: list[Scenario], lanes: int, asked: Asked, quiet: bool) -> Roomed:
+    seeds, points = asked.seeds, len(scenarios)
+    data, waited = measured_lanes(scenarios, seeds, asked.extent, asked.measures, among=lanes, quiet=quiet)
+    folded = data.assign_coords(
+        point=("lane", np.repeat(np.arange(points), len(seeds))),
+        seed=("lane", np.tile(np.arange(len(seeds)), points)),
+    )
+    unfolded = folded.set_index(lane=["point", "seed"]).unstack("lane").drop_vars("point")
+    # variables without a dimension for seeds
+    common = {name: unfolded[name].isel(seed=0, drop=True) for name in unfolded if name in of_points(asked.extent)}
+    return Roomed(unfolded.assign(common), waited.reshape(points, -1).sum(axis=1))

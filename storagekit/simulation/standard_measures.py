@@ -1,0 +1,259 @@
+"""The measures of every run. Another one is a `Measure` here, with a `Sum` above it where none adds up what it needs."""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from storagekit.engine import ANSWERED, CHOICES, Report, Sum, answered
+from storagekit.simulation.measures import Measure, several_measures, together
+
+
+def _read(report: Report) -> Bool[Array, "1 *lanes"]:
+    return answered(report) & report.answered.read
+
+
+def _write(report: Report) -> Bool[Array, "1 *lanes"]:
+    return answered(report) & ~report.answered.read
+
+
+def _hidden(report: Report) -> Bool[Array, "1 *lanes"]:
+    """A write that nobody waited for."""
+    return _write(report) & report.answered.asynchronous
+
+
+def _response(report: Report, whose: Bool[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
+    return jnp.where(whose, report.answered.response, 0.0)
+
+
+def _busy(report: Report) -> Float[Array, "drive *lanes"]:
+    return jnp.where(report.served, report.seek + report.rotation + report.transfer, 0.0)
+
+
+# seconds of simulated time
+ELAPSED = Sum("elapsed", lambda report: report.elapsed)
+# requests answered, and the sums of their response times; asynchronous: of these writes, those that nobody waited for, whose
+# response times are summed apart
+READS = Sum("reads", _read, int)
+WRITES = Sum("writes", _write, int)
+ASYNCHRONOUS = Sum("asynchronous", _hidden, int)
+READ_RESPONSE = Sum("read_response", lambda report: _response(report, _read(report)))
+WRITE_RESPONSE = Sum("write_response", lambda report: _response(report, _write(report) & ~_hidden(report)))
+ASYNCHRONOUS_RESPONSE = Sum("asynchronous_response", lambda report: _response(report, _hidden(report)))
+# of the requests that entered: those that had waited outside for a slot, and that memory answered; elsewhere: of these, from
+# that of another brick than the receiving one
+HELD_UP = Sum("held_up", lambda report: report.held_up, int)
+HITS = Sum("hits", lambda report: report.admission.hit, int)
+ELSEWHERE = Sum("elsewhere", lambda report: report.admission.elsewhere, int)
+# requests sent again after a time-out
+RESENT = Sum("resent", lambda report: report.admission.resent + report.lost, int)
+# the copies that drives chose among
+CANDIDATES = Sum("candidates", lambda report: report.candidates, int)
+# made on reads; on reads that another drive had claimed; reads with such claims; services of reads beyond the first
+CLAIMS = Sum("claims", lambda report: report.claimed, int)
+FURTHER = Sum("further", lambda report: report.further, int)
+CONTESTED = Sum("contested", lambda report: report.contested, int)
+TWICE = Sum("twice", lambda report: report.twice, int)
+# the parts of the time of disk accesses; accesses and their time by drive
+SEEK = Sum("seek", lambda report: report.seek)
+ROTATION = Sum("rotation", lambda report: report.rotation)
+TRANSFER = Sum("transfer", lambda report: report.transfer)
+SERVED = Sum("served", lambda report: report.served, int, by_drive=True)
+BUSY = Sum("busy", _busy, by_drive=True)
+
+STANDARD = (
+    Measure(
+        "throughput",
+        "1/s",
+        "disk accesses per second and brick, replica writes included",
+        (SERVED, ELAPSED),
+        lambda served, elapsed: served.sum("brick") / elapsed / served.count("brick"),
+    ),
+    Measure(
+        "request_rate",
+        "1/s",
+        "requests answered per second by the system",
+        (ANSWERED, ELAPSED),
+        lambda answered, elapsed: answered / elapsed,
+    ),
+    Measure(
+        "service_time",
+        "s",
+        "mean time of a disk access, positioning and transfer",
+        (BUSY, SERVED),
+        lambda busy, served: busy.sum("brick") / served.sum("brick"),
+    ),
+    Measure(
+        "seek",
+        "s",
+        "mean arm movement of an access, settling and overhead included",
+        (SEEK, SERVED),
+        lambda seek, served: seek / served.sum("brick"),
+    ),
+    Measure(
+        "rotation",
+        "s",
+        "mean rotational wait of an access",
+        (ROTATION, SERVED),
+        lambda rotation, served: rotation / served.sum("brick"),
+    ),
+    Measure(
+        "transfer",
+        "s",
+        "mean media time of an access",
+        (TRANSFER, SERVED),
+        lambda transfer, served: transfer / served.sum("brick"),
+    ),
+    Measure(
+        "response",
+        "s",
+        "mean time from arrival to answer, asynchronous writes left out",
+        (READ_RESPONSE, WRITE_RESPONSE, ANSWERED, ASYNCHRONOUS),
+        lambda reads, writes, answered, asynchronous: (reads + writes) / (answered - asynchronous),
+    ),
+    Measure(
+        "read_response",
+        "s",
+        "mean response time of reads",
+        (READ_RESPONSE, READS),
+        lambda response, reads: response / reads,
+    ),
+    Measure(
+        "write_response",
+        "s",
+        "mean response time of writes, asynchronous ones left out",
+        (WRITE_RESPONSE, WRITES, ASYNCHRONOUS),
+        lambda response, writes, asynchronous: response / (writes - asynchronous),
+    ),
+    Measure(
+        "idle",
+        "1",
+        "share of time that a brick's disk stands idle, mean over bricks",
+        (BUSY, ELAPSED),
+        lambda busy, elapsed: 1 - busy.sum("brick") / elapsed / busy.count("brick"),
+    ),
+    Measure(
+        "candidates",
+        "1",
+        "copies a disk chooses among, mean over choices",
+        (CANDIDATES, CHOICES),
+        lambda candidates, choices: candidates / choices,
+    ),
+    Measure(
+        "contested",
+        "1",
+        "share of reads that more than one brick claimed",
+        (CONTESTED, READS),
+        lambda contested, reads: contested / reads,
+    ),
+    Measure(
+        "claims_per_read",
+        "1",
+        "claims made for each read answered",
+        (CLAIMS, READS),
+        lambda claims, reads: claims / reads,
+    ),
+    Measure(
+        "contested_requests",
+        "1",
+        "share of requests, writes included, that more than one brick claimed",
+        (CONTESTED, ANSWERED),
+        lambda contested, answered: contested / answered,
+    ),
+    Measure(
+        "further_claims",
+        "1",
+        "claims beyond the first of a read, for each request answered",
+        (FURTHER, ANSWERED),
+        lambda further, answered: further / answered,
+    ),
+    Measure(
+        "extra_services",
+        "1",
+        "services of reads beyond the first, for each read answered",
+        (TWICE, READS),
+        lambda twice, reads: twice / reads,
+    ),
+    Measure(
+        "read_fraction",
+        "1",
+        "reads among the requests answered",
+        (READS, ANSWERED),
+        lambda reads, answered: reads / answered,
+    ),
+    Measure(
+        "outstanding",
+        "1",
+        "requests in the system, mean over time (Little's law)",
+        (READ_RESPONSE, WRITE_RESPONSE, ASYNCHRONOUS_RESPONSE, ELAPSED),
+        lambda reads, writes, asynchronous, elapsed: (reads + writes + asynchronous) / elapsed,
+    ),
+    Measure(
+        "hit_rate",
+        "1",
+        "share of reads that memory answers",
+        (HITS, READS),
+        lambda hits, reads: hits / reads,
+    ),
+    Measure(
+        "hit_elsewhere",
+        "1",
+        "share of reads that another brick's memory answers than the receiving one's",
+        (ELSEWHERE, READS),
+        lambda elsewhere, reads: elsewhere / reads,
+    ),
+    Measure(
+        "resent",
+        "1",
+        "requests that clients sent again after a time-out",
+        (RESENT,),
+        lambda resent: resent,
+    ),
+    Measure(
+        "requests",
+        "1",
+        "requests answered while measured",
+        (ANSWERED,),
+        lambda answered: answered,
+    ),
+    Measure(
+        "accesses",
+        "1",
+        "disk accesses while measured",
+        (SERVED,),
+        lambda served: served.sum("brick"),
+    ),
+    Measure(
+        "held_up",
+        "1",
+        "requests that waited outside for a slot",
+        (HELD_UP,),
+        lambda held_up: held_up,
+    ),
+    Measure(
+        "elapsed",
+        "s",
+        "simulated time measured",
+        (ELAPSED,),
+        lambda elapsed: elapsed,
+    ),
+    Measure(
+        "brick_throughput",
+        "1/s",
+        "disk accesses per second of each brick",
+        (SERVED, ELAPSED),
+        lambda served, elapsed: served / elapsed,
+    ),
+    Measure(
+        "utilization",
+        "1",
+        "share of time that each brick's disk works",
+        (BUSY, ELAPSED),
+        lambda busy, elapsed: busy / elapsed,
+    ),
+)
+
+
+def beside(own: Sequence[Measure]) -> tuple[Measure, ...]:
+    """The standard measures and those of one's own. Raises InputError where they clash."""
+    return together((*STANDARD, *several_measures("measures", own)))

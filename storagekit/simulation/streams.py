@@ -1,0 +1,66 @@
+"""What each stream gets: measures along the dimension `stream`, for requests that have streams."""
+
+from jaxtyping import Array, Bool, Int, Num
+
+from storagekit.core.errors import InputError
+from storagekit.core.kinds import COUNT, takes
+from storagekit.core.units import SECTOR
+from storagekit.engine import Report, Sum, answered
+from storagekit.simulation.measures import Measure
+from storagekit.simulation.standard_measures import ELAPSED
+
+
+@takes(streams=COUNT)
+def by_stream(streams: int) -> tuple[Measure, ...]:
+    """`stream_throughput`, `stream_rate` and `stream_response` of so many streams, to be given as `measures`.
+
+    Raises InputError where requests have no clients, and so no streams.
+
+    >>> import storagekit as sk
+    >>> from storagekit.simulation import by_stream
+    >>> requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), read_share=1.0)
+    >>> two = [sk.workload.Group(requests, threads, stream=stream) for stream, threads in enumerate((2, 6))]
+    >>> system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(1), sk.dispatch.Hashing(), sk.schedule.FCFS())
+    >>> seen = sk.simulate(sk.Scenario(system, sk.workload.Threads(two)), requests=4000, measures=by_stream(2))
+    >>> float((seen.stream_rate[1] / seen.stream_rate[0]).round())
+    3.0
+    """
+    along = {"stream": range(streams)}
+    count = Sum("stream_answered", lambda report, stream: _of(report, stream), int, along=along)
+    sectors = Sum(
+        "stream_sectors", lambda report, stream: _sum(report, stream, report.answered.sectors), int, along=along
+    )
+    waits = Sum("stream_response", lambda report, stream: _sum(report, stream, report.answered.response), along=along)
+    return (
+        Measure(
+            "stream_throughput",
+            "B/s",
+            "bytes of the requests answered per second, by stream",
+            (sectors, ELAPSED),
+            lambda stream_sectors, elapsed: stream_sectors * SECTOR / elapsed,
+        ),
+        Measure(
+            "stream_rate",
+            "1/s",
+            "requests answered per second, by stream",
+            (count, ELAPSED),
+            lambda stream_answered, elapsed: stream_answered / elapsed,
+        ),
+        Measure(
+            "stream_response",
+            "s",
+            "mean time from arrival to answer, by stream",
+            (waits, count),
+            lambda stream_response, stream_answered: stream_response / stream_answered,
+        ),
+    )
+
+
+def _of(report: Report, stream: Int[Array, "row *ones"]) -> Bool[Array, "row *lanes"]:
+    if report.answered.stream is None:
+        raise InputError("measures by stream of requests without clients: use workload.Threads")
+    return answered(report) & (report.answered.stream == stream)
+
+
+def _sum(report: Report, stream: Int[Array, "row *ones"], value: Num[Array, "1 *lanes"]) -> Num[Array, "row *lanes"]:
+    return _of(report, stream) * value

@@ -1,0 +1,55 @@
+"""All points of a sweep: those that a store has, and the others, which are run here or by workers and kept as they end."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from reprlib import repr as shortened
+from typing import Any
+
+from tqdm import tqdm
+
+from storagekit.engine import Scenario
+from storagekit.simulation.provenance import provenance
+from storagekit.simulation.shards import Asked, Done, Group, finished, grouped, pieces
+from storagekit.simulation.store import NoStore, Store
+from storagekit.simulation.workers import spread
+
+
+def simulated(
+    scenarios: Sequence[Scenario],
+    points: Sequence[Mapping[str, Any]],
+    asked: Asked,
+    store: Store | NoStore,
+    client: Any = None,
+) -> Iterator[tuple[Sequence[int], Done]]:
+    """Numbers of points, and what was measured of them, each point once and in no order.
+
+    points: what the scenarios are called. A piece that was run is in the store before it is told of.
+    """
+    groups = grouped(scenarios, len(asked.seeds), asked.slots)
+    keys = {member: key for group in groups for member, key in store.keys(group, scenarios, asked).items()}
+    most = {member: group.rungs[-1] for group in groups for member in group.members}
+    missing = set(range(len(scenarios)))
+    for members, done in store.find(keys, most):
+        missing.difference_update(members)
+        yield members, done
+    store.tell(len(scenarios) - len(missing), len(scenarios))
+    todo = [piece for group in groups for piece in pieces(group, missing, len(asked.seeds))]
+    through = _here if client is None else partial(spread, client)
+    with tqdm(total=len(missing), desc="sweeping", unit="point", delay=2, leave=False, disable=len(todo) < 2) as bar:
+        for piece, done in through(todo, asked):
+            told = provenance(piece.scenarios, points[0], asked.seeds, asked.extent.told, done.seconds)
+            names = [_name(points[member]) for member in piece.members]
+            store.keep(done, [keys.get(member, "") for member in piece.members], names, told)
+            bar.update(len(piece.members))
+            yield piece.members, done
+
+
+def _here(todo: Sequence[Group], asked: Asked) -> Iterator[tuple[Group, Done]]:
+    return ((piece, finished(piece, asked)) for piece in todo)
+
+
+def _name(point: Mapping[str, Any]) -> str:
+    """A point in words, for whoever looks into a file of the store."""
+    plain = {name: one if isinstance(one, str | bool | int | float) else shortened(one) for name, one in point.items()}
+    return json.dumps(plain)

@@ -1,0 +1,249 @@
+"""Lanes on their way: run as far as is wanted of them, and what is measured of them then."""
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Bool, Float, UInt16
+from tqdm import tqdm
+
+from storagekit.core.errors import InputError
+from storagekit.core.student_t import half_width
+from storagekit.engine import Record, ResponseBins, Runner, Scenario, Tally, batches, binned, stack, steps
+from storagekit.engine.batch import STRIDE
+from storagekit.simulation.batches import kept, stretched
+from storagekit.simulation.measures import Measure, counted, measured, sums_of
+from storagekit.simulation.quantiles import from_bins
+from storagekit.simulation.run_length import Extent, Precision
+from storagekit.simulation.standard_measures import ASYNCHRONOUS, HELD_UP, READ_RESPONSE, READS, WRITE_RESPONSE, WRITES
+from storagekit.simulation.warm_up import BATCHES, share_to_leave_out
+
+# of a single run, whose interval is over their means
+PARTS = 20
+# which give the mean response time that a warm-up is found by
+_WAITED_FOR = tuple(one.name for one in (READ_RESPONSE, WRITE_RESPONSE, READS, WRITES, ASYNCHRONOUS))
+
+
+class Measured(NamedTuple):
+    """What is measured of lanes (dimension `lane`), and how many arrivals of each waited outside, the warm-up's included."""
+
+    data: xr.Dataset
+    waited: Float[np.ndarray, "lane"]
+
+
+def measured_lanes(
+    scenarios: Sequence[Scenario],
+    seeds: Sequence[int],
+    extent: Extent,
+    measures: Sequence[Measure],
+    *,
+    padded: bool = True,
+    among: int | None = None,
+    quiet: bool = False,
+) -> Measured:
+    """Scenarios of one structure, each with every seed: lanes run over the scenarios, and within each over the seeds.
+
+    Returns the measures, quantiles of the response time, `warm_up`, how much of the run they leave out, and where a precision
+    is wanted how narrow the intervals are of the measures that it is wanted of (`half_width_of`). padded, among: as `batches`
+    takes them. quiet: without a progress bar. Raises InputError where a precision is wanted of no measure.
+    """
+    extent = _possible(extent, scenarios, measures)
+    merged, key = stack(scenarios, seeds)
+    record = _recorded(measures)
+    bricks = np.repeat([int(scenario.system.placement.drives) for scenario in scenarios], len(seeds))
+    found: list[Measured] = []
+    courses: list[Course] = []
+    first = 0
+    for part, keys, used in batches(merged, key, padded, len(seeds), among):
+        courses.append(Course(part, keys, used, record, extent))
+        lanes = sum(course.used for course in courses)
+        if lanes % len(seeds) == 0:
+            points = _Points(courses, len(seeds), bricks[first : first + lanes], extent, measures)
+            found.append(points.measured(quiet))
+            courses, first = [], first + lanes
+    return Measured(xr.concat([one.data for one in found], dim="lane"), np.concatenate([one.waited for one in found]))
+
+
+def compile_lanes(
+    scenarios: Sequence[Scenario],
+    seeds: Sequence[int],
+    measures: Sequence[Measure],
+    *,
+    padded: bool = True,
+    among: int | None = None,
+) -> None:
+    """Compile the program that `measured_lanes` of the same arguments runs, and run nothing."""
+    merged, key = stack(scenarios, seeds)
+    part, keys, _ = next(batches(merged, key, padded, len(seeds), among))
+    Runner(part, keys, _recorded(measures)).compile(STRIDE)
+
+
+def _recorded(measures: Sequence[Measure]) -> Record:
+    """What is kept of runs that these are measured of."""
+    return Record(sums_of(measures), ResponseBins())
+
+
+def of_points(extent: Extent) -> list[str]:
+    """The variables of these that a point's seeds have in common."""
+    return ["warm_up", *(half_width_of(name) for name in (extent.precision.wanted if extent.precision else ()))]
+
+
+def stopped_by(extent: Extent, data: xr.Dataset) -> dict[str, str]:
+    """For the provenance of a result: whether runs became as precise as is wanted or spent the budget."""
+    if extent.precision is None:
+        return {}
+    reached = [bool((data[half_width_of(name)] <= share).all()) for name, share in extent.precision.wanted.items()]
+    return {"stopped_by": "precision" if all(reached) else "budget"}
+
+
+def half_width_of(measure: str) -> str:
+    """What results call the half-width of a measure's interval, as a share of its mean."""
+    return f"{measure}_half_width"
+
+
+class Course:
+    """The first `used` lanes of a batch, on their way."""
+
+    def __init__(self, scenario: Scenario, key: np.ndarray, used: int, record: Record, extent: Extent):
+        self.used, self.by = used, extent.by
+        self._steps = steps(Runner(scenario, key, record), extent.most, by=extent.by)
+        self._told: list[tuple[Tally, np.ndarray]] = []
+        self._done = np.zeros(1)
+
+    def until(self, amount: float, progress: Callable[[float], object]) -> None:
+        """On, until every lane has so much."""
+        while self._done.min() < amount:
+            tally, codes = next(self._steps)
+            self._done = self._done + tally[self.by].sum(axis=(0, 1), dtype=np.float64)
+            # without the lanes that only fill up a batch
+            mine = {name: part[..., : self.used].copy() for name, part in tally.items()}
+            self._told.append((mine, codes[:, :, 0, : self.used].copy()))
+            progress(float(self._done.min()))
+
+    def told(self) -> tuple[Tally, UInt16[np.ndarray, "chunk event lane"]]:
+        """Its sums `[chunk, row, lane]` and the codes of its answers, so far."""
+        if len(self._told) > 1:
+            tallies, codes = zip(*self._told, strict=True)
+            joined = {name: np.concatenate([tally[name] for tally in tallies]) for name in tallies[0]}
+            self._told = [(joined, np.concatenate(codes))]
+        return self._told[0]
+
+
+class _Points:
+    """Points with all their seeds: the lanes of `courses`, one after the other."""
+
+    def __init__(
+        self, courses: list[Course], seeds: int, bricks: np.ndarray, extent: Extent, measures: Sequence[Measure]
+    ):
+        self.courses, self.seeds, self.bricks, self.extent, self.measures = courses, seeds, bricks, extent, measures
+        ends = np.cumsum([course.used for course in courses])
+        self.lanes = [slice(end - course.used, end) for course, end in zip(courses, ends, strict=True)]
+        # by lane: until where it is measured, from where on, and how narrow intervals are then
+        self.amount = np.full(len(bricks), float(extent.amount))
+        self.warm_up = np.zeros(len(bricks))
+        self.narrow: dict[str, np.ndarray] = {}
+
+    def measured(self, quiet: bool) -> Measured:
+        """Them all, each as far as it has to go: what one has told by then does not depend on how far others go."""
+        going = np.ones(len(self.bricks), bool)
+        unit = "req" if self.extent.by == "answered" else "s"
+        with tqdm(desc="simulating", unit=unit, delay=2, leave=False, disable=quiet) as bar:
+            for amount in self.extent.stages:
+                bar.total = amount
+                for course in self.courses:
+                    course.until(amount, lambda done: bar.update(max(0, min(done, bar.total) - bar.n)))
+                self.amount[going], self.warm_up[going] = amount, self._to_leave_out(amount)[going]
+                if self.extent.precision is None:
+                    continue
+                going &= ~self._precise(self.extent.precision, going)
+                if not going.any() or (self._sums()[HELD_UP.name].any() and not self.extent.precision.patient):
+                    break
+        return Measured(self._data(), self._sums(0.0)[HELD_UP.name].sum(axis=0))
+
+    def _data(self) -> xr.Dataset:
+        by = self.extent.by
+        bins = []
+        for course, mine in zip(self.courses, self.lanes, strict=True):
+            tally, codes = course.told()
+            bins.append(binned(codes, kept(tally, self.warm_up[mine], self.amount[mine], by)))
+        data = measured(self._sums(), self.bricks, self.measures).merge(from_bins(np.concatenate(bins, axis=1)))
+        told = {"units": "1" if by == "answered" else "s", "long_name": "what passes before measuring begins"}
+        data["warm_up"] = ("lane", self.warm_up, told)
+        for name, width in self.narrow.items():
+            told = {"units": "1", "long_name": f"half of the 95% interval of {name}, as a share of its mean"}
+            data[half_width_of(name)] = ("lane", width, told)
+        return data
+
+    def _sums(self, warm_up: float | None = None) -> Tally:
+        """What counts of every lane, from its own warm-up on or another."""
+        parts = []
+        for course, mine in zip(self.courses, self.lanes, strict=True):
+            since = self.warm_up[mine] if warm_up is None else warm_up
+            parts.append(counted(course.told()[0], since, self.amount[mine], self.extent.by))
+        return {name: np.concatenate([part[name] for part in parts], axis=1) for name in parts[0]}
+
+    def _stretches(
+        self, names: Sequence[str], count: int, low: Float[np.ndarray, "lane"], high: Float[np.ndarray, "lane"]
+    ) -> dict[str, Float[np.ndarray, "count row lane"]]:
+        parts = [
+            stretched(course.told()[0], names, count, low[mine], high[mine], self.extent.by)
+            for course, mine in zip(self.courses, self.lanes, strict=True)
+        ]
+        return {name: np.concatenate([part[name] for part in parts], axis=2) for name in names}
+
+    def _to_leave_out(self, amount: float) -> Float[np.ndarray, "lane"]:
+        """The warm-up of each lane: as given, or of its point by all seeds together."""
+        if self.extent.warm_up is not None:
+            return np.full(len(self.bricks), float(self.extent.warm_up))
+        nothing, all_of_it = np.zeros(len(self.bricks)), np.full(len(self.bricks), float(amount))
+        sums = self._stretches(_WAITED_FOR, BATCHES, nothing, all_of_it)
+        reads, writes, *answers, hidden = (
+            sums[name].reshape(BATCHES, -1, self.seeds).sum(axis=2) for name in _WAITED_FOR
+        )
+        response, waited_for = reads + writes, answers[0] + answers[1] - hidden
+        shares = [share_to_leave_out(*point) for point in zip(response.T, waited_for.T, strict=True)]
+        cut = np.repeat(shares, self.seeds) * amount
+        return np.ceil(cut) if self.extent.by == "answered" else cut
+
+    def _precise(self, precision: Precision, going: Bool[np.ndarray, "lane"]) -> Bool[np.ndarray, "lane"]:
+        """Which lanes are of points with intervals as narrow as is wanted; how narrow is noted of those still `going`."""
+        if self.seeds > 1:
+            samples, data = self.seeds, measured(self._sums(), self.bricks, self.measures)
+        else:
+            samples, names = PARTS, [one.name for one in sums_of(self.measures)]
+            parts = self._stretches(names, PARTS, self.warm_up, self.amount)
+            sums = {name: np.moveaxis(part, 0, 2).reshape(part.shape[1], -1) for name, part in parts.items()}
+            data = measured(sums, np.repeat(self.bricks, PARTS), self.measures)
+        reached = np.ones(len(self.bricks), bool)
+        for name, wanted in precision.wanted.items():
+            width = np.repeat(_half_width(data[name].values, samples), self.seeds)
+            noted = self.narrow.setdefault(name, np.full(len(self.bricks), np.nan))
+            noted[going] = width[going]
+            reached &= width <= wanted
+        return reached
+
+
+def _half_width(values: Float[np.ndarray, "*more lane"], samples: int) -> Float[np.ndarray, "point"]:
+    """Half of the 95% interval of the mean over `samples`, the last varying fastest, as a share of it: the widest, where a
+    lane has several numbers; NaN where it has none."""
+    of = values.reshape(*values.shape[:-1], -1, samples)
+    mean = of.mean(axis=-1)
+    half = half_width(samples) * of.std(axis=-1, ddof=1) / np.sqrt(samples)
+    share = np.divide(half, np.abs(mean), out=np.where(half == 0, 0.0, np.inf), where=mean != 0)
+    share = np.where(np.isnan(half), np.nan, share).reshape(-1, mean.shape[-1])
+    widest = np.where(np.isnan(share), 0.0, share).max(axis=0)
+    return np.where(np.isnan(share).all(axis=0), np.nan, widest)
+
+
+def _possible(extent: Extent, scenarios: Sequence[Scenario], measures: Sequence[Measure]) -> Extent:
+    """The extent, its budget no more than the requests that there are."""
+    if extent.precision is None:
+        return extent
+    known = [one.name for one in measures]
+    for name in extent.precision.wanted:
+        if name not in known:
+            near = ", ".join(get_close_matches(name, known)) or ", ".join(known[:3]) + " ..."
+            raise InputError(f"a precision of {name!r}: no such measure; perhaps {near}")
+    return extent.within(min((one.arrivals.total or extent.most) for one in scenarios))

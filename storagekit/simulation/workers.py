@@ -1,0 +1,183 @@
+"""Pieces of a sweep on the workers of a Dask cluster, as futures: the extra `distributed`."""
+
+import logging
+import pickle
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from storagekit.core.devices import cores
+from storagekit.core.errors import InputError, SimulationError
+from storagekit.core.kinds import COUNT, MOST_COUNTED, takes
+from storagekit.engine import Record
+from storagekit.simulation.content_hash import Contents, made_with
+from storagekit.simulation.measures import Measure, sums_of
+from storagekit.simulation.shards import Asked, Done, Group, finished
+from storagekit.simulation.standard_measures import beside
+from storagekit.simulation.store import say
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+# pieces that are with the workers for each of their threads: one that runs, one that waits, so that scenarios with large
+# traces do not pile up at the scheduler
+AHEAD = 2
+LOST = "the cluster was closed, or its scheduler lost: what ended before is in the store, if there is one"
+# on a worker: what sweeps asked, by its digest, so that a measure of one's own is compiled once
+_heard: dict[str, Asked] = {}
+
+
+def spread(client: Any, todo: Sequence[Group], asked: Asked) -> Iterator[tuple[Group, Done]]:
+    """The pieces, each run by one of a client's workers, in the order in which they end.
+
+    Of each structure one goes first and alone, so that workers which share a machine find it compiled. Pieces of a worker
+    that is lost run again elsewhere. Raises InputError for what is no client, and where workers have other versions;
+    SimulationError where the cluster is lost.
+    """
+    completed = _completed(client)
+    Record(sums_of(asked.measures))  # refuses two sums of one name here, for workers go by the names
+    called, made = Contents().of(asked), made_with()
+    behind: dict[int, deque[Group]] = {}
+    for piece in todo:
+        behind.setdefault(piece.structure, deque()).append(piece)
+    ready = deque(others.popleft() for others in behind.values())
+    running: dict[Any, Group] = {}
+    try:
+        while ready or running:
+            while ready and len(running) < _room(client):
+                piece = ready.popleft()
+                future = client.submit(_on_a_worker, _packed((piece, asked, called)), made, pure=False)
+                running[future] = piece
+                completed.add(future)
+            future = next(completed)
+            piece = running.pop(future)
+            done = _result(future)
+            ready.extend(behind.pop(piece.structure, ()))
+            yield piece, done
+    finally:
+        with suppress(OSError):
+            client.cancel(list(running))
+
+
+def _packed(work: tuple[Group, Asked, str]) -> bytes:
+    """As it travels. Packed here and not by Dask, which would send a user's classes by names that workers may not know, and
+    wait for ever where they do not; from here they go whole if `__main__` or a file of the command line defines them."""
+    import cloudpickle
+
+    return cloudpickle.dumps(work)
+
+
+def _on_a_worker(packed: bytes, made: dict[str, str]) -> Done:
+    """What a worker does. made: what the sweep's own process is made with."""
+    differs = [f"{name} {own} and not {made.get(name)}" for name, own in made_with().items() if own != made.get(name)]
+    if differs:
+        raise InputError(f"a worker has {', '.join(differs)}: start workers in the environment that the sweep runs in")
+    piece, asked, called = pickle.loads(packed)
+    if called not in _heard:
+        _heard[called] = replace(asked, own=_linked(asked.own))
+    return finished(piece, _heard[called], quiet=True)
+
+
+def _linked(own: Sequence[Measure]) -> tuple[Measure, ...]:
+    """Measures from another process, with this one's sums in place of their copies: sums are known by identity."""
+    ours = {one.name: one for one in Record(sums_of(beside(()))).sums}
+    return tuple(replace(one, needs=tuple(ours.get(need.name, need) for need in one.needs)) for one in own)
+
+
+def _completed(client: Any) -> Any:
+    """Futures of the client as they complete."""
+    distributed = _distributed()
+    if not isinstance(client, distributed.Client) or client.asynchronous:
+        raise InputError(f"client {client!r}: give a distributed.Client, one that is not asynchronous")
+    if not client.nthreads():
+        say(f"no worker has joined {client.scheduler.address} yet: waiting for the first")
+    return distributed.as_completed(loop=client.loop)
+
+
+def _room(client: Any) -> int:
+    """How many pieces may be with the workers: they come and go."""
+    try:
+        return AHEAD * max(1, sum(client.nthreads().values()))
+    except OSError as fault:
+        raise SimulationError(LOST) from fault
+
+
+def _result(future: Any) -> Done:
+    """A future's, or one line on why there is none."""
+    distributed = _distributed()
+    try:
+        return future.result()
+    except distributed.KilledWorker as fault:
+        raise SimulationError(
+            "workers were lost one after the other with the same points: do they have enough memory? What ended before is "
+            "in the store, if there is one"
+        ) from fault
+    except (distributed.CancelledError, distributed.comm.CommClosedError) as fault:
+        raise SimulationError(LOST) from fault
+    except ModuleNotFoundError as fault:
+        raise InputError(f"workers lack {fault.name}: install it, or put it where they find it") from fault
+    finally:
+        future.release()
+
+
+@takes(count=COUNT.up_to(MOST_COUNTED, " workers"))
+@contextmanager
+def local_workers(count: int) -> Iterator["Client"]:
+    """A client with so many workers, processes of this machine that share its cores; they end with the block.
+
+    In a script its place is below `if __name__ == "__main__":`, because each process imports the script. Raises InputError
+    where Dask is not installed.
+    """
+    distributed = _distributed()
+    shared = {"JAX_NUM_CPU_DEVICES": str(max(1, cores() // count)), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    cluster = distributed.LocalCluster(
+        n_workers=count,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        silence_logs=logging.CRITICAL,
+        env=shared,
+    )
+    with cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@contextmanager
+def client_of(scheduler_file: Path) -> Iterator["Client"]:
+    """A client of the cluster whose scheduler wrote this file. Raises InputError where there is none, or Dask is missing."""
+    distributed = _distributed()
+    if not scheduler_file.is_file():
+        raise InputError(f"{scheduler_file}: no such file; give the one that `dask scheduler --scheduler-file` wrote")
+    try:
+        client = distributed.Client(scheduler_file=str(scheduler_file))
+    except (OSError, ValueError, KeyError) as fault:
+        raise InputError(f"{scheduler_file}: no scheduler is found by it ({fault}); is it running?") from fault
+    with client:
+        yield client
+
+
+@contextmanager
+def sent_whole(module: str) -> Iterator[None]:
+    """Within the block a module's functions and classes go to workers as what they are and not by name: one that workers
+    cannot import. Raises InputError where Dask is not installed."""
+    _distributed()
+    import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[module])
+    try:
+        yield
+    finally:
+        cloudpickle.unregister_pickle_by_value(sys.modules[module])
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError as fault:
+        raise InputError("Dask is not installed: pip install 'storagekit[distributed]'") from fault
+    return distributed

@@ -1,0 +1,156 @@
+"""How runs and what is made of them are asked for."""
+
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from nonsense.attack import Face
+from nonsense.rooms.engine import late, scenario, system
+from nonsense.rooms.workload import small_trace
+
+import storagekit as sk
+from storagekit import engine, simulation
+
+
+def built(depth: int) -> engine.Scenario:
+    requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096.0), 0.7)
+    return engine.Scenario(system(), sk.workload.ClosedLoop(requests, depth))
+
+
+def streams(depth: int) -> engine.Scenario:
+    requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096.0), 0.7)
+    return engine.Scenario(system(), sk.workload.Threads(requests, depth))
+
+
+@cache
+def measured() -> xr.DataArray:
+    return xr.DataArray([4.0, 5.0, 6.0], dims="seed")
+
+
+def read_off(function: Callable, name: str = "") -> Callable:
+    """A face that answers a Dataset, with what of it is never NaN: others say by NaN that there was nothing to measure."""
+
+    @wraps(function)
+    def asked(**given: Any) -> Any:
+        found = function(**given)
+        return found[name].values if name else None
+
+    return asked
+
+
+SUM = engine.Sum("late", late, int, along={"limit": [0.005, 0.01]})
+
+
+def at_end(state: engine.State, lanes: np.ndarray) -> None:
+    """Nobody looks."""
+
+
+@cache
+def schemes() -> dict:
+    drive = sk.drive.ideal_drive(full_seek=8e-3, revolution=6e-3)
+    ways = sk.dispatch.Hashing(), sk.dispatch.Randomized()
+    two = sk.placement.Replicas(2)
+    return {type(way).__name__: sk.System(drive, two, way, sk.schedule.FCFS()) for way in ways}
+
+
+@cache
+def arrivals() -> sk.workload.ClosedLoop:
+    return sk.workload.ClosedLoop(sk.workload.RandomRequests(sk.workload.FixedSize(4096.0), 1.0), 2)
+
+
+RUN = {"requests": 200, "warm_up": 0.0, "allow_held_up": False, "measures": [], "precision": 0.5, "budget": 400}
+
+
+FACES = {
+    "simulation.compare": Face(
+        lambda: {
+            "asked": arrivals(),
+            "schemes": schemes(),
+            "seeds": 1,
+            "against": next(iter(schemes())),
+            "requests": 50,
+            "scale": 1.0,
+            "measures": (),
+        }
+    ),
+    "simulation.Measure": Face(
+        lambda: {"name": "missed", "unit": "1", "meaning": "late", "needs": [SUM], "of": lambda late: late}
+    ),
+    "simulation.by_stream": Face(lambda: {"streams": 2}),
+    "simulation.described": Face(lambda: {"scenarios": [scenario()]}),
+    "simulation.history": Face(
+        lambda: {
+            "build": built,
+            "axes": {"depth": [2, 4]},
+            "requests": 200,
+            "seeds": [0],
+            "pieces": 4,
+            "slots": [16],
+            "warm_up": 0.0,
+            "at_end": at_end,
+            "title": "",
+            "measures": [],
+        },
+        read_off(simulation.history),
+    ),
+    "simulation.interval": Face(
+        lambda: {"data": measured().to_dataset(name="x"), "dim": "seed", "level": 0.95}, read_off(simulation.interval)
+    ),
+    "simulation.local_workers": Face(lambda: {"count": 1}, through=lambda count: simulation.local_workers(count)),
+    "simulation.logs": Face(
+        lambda: {"scenarios": [streams(2)], "seeds": [0], "seconds": 0.5, "backlog": False},
+        through=lambda **given: list(simulation.logs(**given)),
+    ),
+    "simulation.ratio": Face(
+        lambda: {"numerator": measured(), "denominator": measured() * 2, "dim": "seed", "level": 0.95},
+        read_off(simulation.ratio),
+    ),
+    "simulation.replay": Face(
+        lambda: {"trace": small_trace(), "system": system(), "scale": 1.0, "seed": 0, "measures": []},
+        read_off(simulation.replay, "throughput"),
+    ),
+    "simulation.replicate": Face(
+        lambda: {"scenario": scenario(), "seeds": 2, **RUN}, read_off(simulation.replicate, "throughput")
+    ),
+    "simulation.run": Face(
+        lambda: {
+            "scenario": scenario(),
+            "key": engine.keys([0])[:, 0],
+            "amount": 100.0,
+            "record": engine.Record(),
+            "title": "",
+            "by": "answered",
+        }
+    ),
+    "simulation.simulate": Face(
+        lambda: {"scenario": scenario(), "seed": 0, **RUN}, read_off(simulation.simulate, "throughput")
+    ),
+    "simulation.sweep": Face(
+        lambda: {"build": built, "axes": {"depth": [2, 4]}, "seeds": 2, "slots": [16], **RUN},
+        read_off(simulation.sweep, "throughput"),
+    ),
+    "simulation.windows": Face(
+        lambda: {
+            "build": streams,
+            "axes": {"depth": [2]},
+            "seconds": 0.5,
+            "window": 0.25,
+            "seeds": [0],
+            "backlog": False,
+            "title": "",
+        },
+        read_off(simulation.windows),
+    ),
+}
+ANSWER = "an answer: what a run yields"
+LOG = "the log of a run, which only logs makes"
+NOT_ASKED = {
+    "simulation.History": ANSWER,
+    "simulation.Timed": LOG,
+    "simulation.by_event": LOG,
+    "simulation.joint_backlog": LOG,
+    "simulation.lasting": LOG,
+    "simulation.together": LOG,
+}

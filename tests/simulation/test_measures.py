@@ -1,0 +1,232 @@
+"""Measures of one's own, as a notebook's cell defines them: what they add up to, how they are labelled, what is refused."""
+
+import doctest
+import importlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import assert_refused
+
+from storagekit.core.errors import SimulationError
+from storagekit.core.resources import data_path
+from storagekit.core.units import MS, SECTOR
+from storagekit.dispatch import Hashing, central
+from storagekit.drive import RateServer, ideal_drive
+from storagekit.engine import (
+    ANSWERED,
+    AccessLog,
+    Record,
+    ResponseLog,
+    Scenario,
+    Sum,
+    System,
+    answered,
+    execute,
+    keys,
+    stack,
+)
+from storagekit.engine.run import CHUNK
+from storagekit.placement import Replicas
+from storagekit.schedule import SATF
+from storagekit.simulation import STANDARD, Measure, history, replay, simulate, sweep
+from storagekit.simulation.measures import sums_of
+from storagekit.simulation.standard_measures import ELAPSED, READS, SERVED
+from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
+from storagekit.workload.trace import read as read_trace
+from storagekit.write import AllCopies
+
+DRIVE = ideal_drive(full_seek=8 * MS, revolution=6 * MS)
+READ, WRITE = 0, 1
+LIMITS = [5 * MS, 10 * MS, 20 * MS, 50 * MS]
+# of reads and of writes, how many were answered within each limit
+WITHIN = Sum(
+    "within",
+    lambda report, operation, limit: (
+        answered(report) & (report.answered.read == (operation == READ)) & (report.answered.response <= limit)
+    ),
+    int,
+    along={"operation": [READ, WRITE], "limit": LIMITS},
+)
+DISTRIBUTION = Measure("distribution", "1", "requests answered within a limit", (WITHIN,), lambda within: within)
+PROMPT = Measure(
+    "prompt",
+    "1",
+    "share of requests answered within 20 ms",
+    (WITHIN, ANSWERED),
+    lambda within, answered: within.sel(limit=20 * MS).sum("operation") / answered,
+)
+SEEKING = Sum("seeking", lambda report: jnp.where(report.served, report.seek, 0.0), by_drive=True)
+SEEKS = Measure(
+    "seeks", "1", "share of time that each arm moves", (SEEKING, ELAPSED), lambda seek, elapsed: seek / elapsed
+)
+OWN = (DISTRIBUTION, PROMPT, SEEKS)
+
+
+def loop(copies=2, depth=6, drive=DRIVE) -> Scenario:
+    system = System(drive, Replicas(copies), Hashing(), SATF(), AllCopies(), drives=3, slots=32)
+    return Scenario(system, ClosedLoop(RandomRequests(ExponentialSize(4096), 0.7), depth))
+
+
+@pytest.fixture(scope="module")
+def seen():
+    return simulate(loop(), requests=2000, seed=3, warm_up=0, measures=OWN)
+
+
+@pytest.fixture(scope="module")
+def swept():
+    return sweep(loop, {"copies": [1, 3], "depth": [2, 6]}, seeds=2, requests=500, measures=OWN)
+
+
+def logged(scenario, seed, requests, log):
+    """What a log keeps of the events that `simulate` measures: those of chunks that begin before the last answer."""
+    told = execute(*stack([scenario], [seed]), requests, Record(log=log)).log
+    number = told.number if isinstance(log, ResponseLog) else told.answered.number
+    done = np.sum(number.reshape(-1, CHUNK) >= 0, axis=1)
+    kept = np.repeat(np.cumsum(done) - done < requests, CHUNK)
+    return jax.tree.map(lambda column: column.ravel()[kept], told)
+
+
+def test_a_histogram_is_that_of_the_answers(seen):
+    """Oracle: every answer of the same run, counted by NumPy."""
+    log = logged(loop(), 3, 2000, ResponseLog())
+    happened = log.number >= 0
+    response, read = log.response[happened], log.read[happened]
+    counts = [[np.sum(response[read == which] <= np.float32(limit)) for limit in LIMITS] for which in (True, False)]
+    assert seen.distribution.dims == ("operation", "limit")
+    assert seen.distribution.values.tolist() == counts
+    assert min(counts[0]) < max(counts[0]) and counts[0] != counts[1]
+    assert float(seen.prompt) == np.sum(response <= np.float32(20 * MS)) / len(response)
+    assert seen.limit.values.tolist() == LIMITS and seen.operation.values.tolist() == [READ, WRITE]
+
+
+def test_bytes_are_those_of_the_accesses():
+    """A server that takes a second for 2,000 sectors. Oracle: the sizes of the requests whose accesses are in the log."""
+    scenario = loop(drive=RateServer(2000))
+    moved = Sum("moved", lambda report: report.transfer * 2000 * SECTOR)
+    rate = Measure("rate", "B/s", "bytes read and written a second", (moved, ELAPSED), lambda moved, time: moved / time)
+    data = simulate(scenario, requests=1000, seed=5, warm_up=0, measures=[rate])
+    number = logged(scenario, 5, 1000, AccessLog()).number
+    first, capacity = jnp.zeros((1, 1), jnp.int32), scenario.system.drive.capacity
+    window = scenario.arrivals.window(capacity, jnp.asarray(keys([5])), first, 1 + int(number.max()))
+    sizes = np.asarray(window.requests.sectors)[:, 0].astype(np.int64) * SECTOR
+    assert float(data.rate * data.elapsed) == pytest.approx(sizes[number[number >= 0]].sum(), rel=1e-5)
+
+
+def test_unit_and_meaning_come_out(seen, swept):
+    for data in (seen, swept):
+        for measure in (*STANDARD, *OWN):
+            assert data[measure.name].attrs == {"units": measure.unit, "long_name": measure.meaning}
+
+
+def test_own_measures_change_no_other(seen):
+    alone = simulate(loop(), requests=2000, seed=3, warm_up=0)
+    assert set(seen.data_vars) - set(alone.data_vars) == {measure.name for measure in OWN}
+    for name in alone.data_vars:
+        np.testing.assert_array_equal(seen[name], alone[name])
+
+
+def test_every_point_has_its_own(swept):
+    """Laws: no limit is met by fewer than a lower one; the parts by drive add up to the whole."""
+    assert swept.distribution.dims == ("copies", "depth", "operation", "limit", "seed")
+    assert bool((swept.distribution.diff("limit") >= 0).all())
+    most = swept.distribution.isel(limit=-1).sel(operation=READ)
+    assert bool((most <= swept.requests * swept.read_fraction).all()) and float(most.min()) > 100
+    seconds = (swept.seeks * swept.elapsed).sum("brick")
+    np.testing.assert_allclose(seconds, swept.seek * swept.accesses, rtol=1e-5)
+    assert bool(np.isnan(swept.seeks.sel(copies=1, brick=[1, 2])).all())
+    assert not bool(np.isnan(swept.seeks.sel(copies=3)).any())
+
+
+def test_stretches_of_a_run_have_them_too():
+    found = history(lambda depth: loop(2, depth), {"depth": [2, 6]}, requests=2000, pieces=4, measures=OWN)
+    np.testing.assert_allclose(found.pieces.distribution.sum("piece"), found.whole.distribution)
+    assert found.pieces.distribution.dims == ("depth", "operation", "limit", "seed", "piece")
+    assert found.whole.prompt.long_name == PROMPT.meaning
+
+
+def test_a_replay_has_them_too():
+    """Oracle: the response time of every request, which a replay gives."""
+    trace = read_trace(data_path("samples", "small.spc"))
+    found = replay(trace, System(DRIVE, Replicas(2), central(), SATF(), slots=64), measures=[DISTRIBUTION])
+    for limit in LIMITS:
+        within = found.response_time.values <= np.float32(limit)
+        counts = [np.sum(within & (found.read.values == which)) for which in (True, False)]
+        assert found.distribution.sel(limit=limit).values.tolist() == counts
+
+
+def test_a_record_adds_up_what_it_is_asked_for_and_what_the_loop_needs():
+    record = Record((SERVED, READS))
+    tally = record.init(drives=3, lanes=(5,))
+    assert {name: (sums.shape, sums.dtype.name) for name, sums in tally.items()} == {
+        "answered": ((1, 5), "int32"),
+        "admitted": ((1, 5), "int32"),
+        "choices": ((1, 5), "int32"),
+        "served": ((3, 5), "int32"),
+        "reads": ((1, 5), "int32"),
+    }
+    assert len(sums_of([*STANDARD, *STANDARD])) == len(sums_of(STANDARD))
+
+
+def adding(of, name="own", **more) -> Measure:
+    return Measure("mine", "1", "what it is", (Sum(name, of, **more),), lambda own: own)
+
+
+def nothing(report, *labels):
+    return report.elapsed * 0
+
+
+@pytest.mark.parametrize(
+    ("measures", "says"),
+    [
+        ((Measure("seek", "s", "mine", (READS,), lambda reads: reads),), "two measures are called 'seek': rename one"),
+        ((PROMPT, PROMPT), "two measures are called 'prompt'"),
+        ((adding(nothing, "reads"),), "two sums are called 'reads': rename one"),
+        ((adding(nothing, along={"seed": [1, 2]}),), "sum 'own' along 'seed': results have that already"),
+        ((adding(nothing, along={"read": [1, 2]}),), "sum 'own' along 'read': results have that already"),
+        ((adding(nothing, along={"response": [1, 2]}),), "sum 'own' along 'response': results have that already"),
+        ((DISTRIBUTION, adding(nothing, along={"limit": [1, 2]})), "sums along 'limit' with different labels"),
+        ((adding(nothing, along={"copies": [1, 2]}),), "an axis named 'copies': that is a dimension"),
+        ((adding(lambda report: report.served),), r"sum 'own' adds \[3, \d+\] to \[1, \d+\]: say by_drive"),
+        ((adding(lambda report: report.seek, kind=int),), "sum 'own' is of kind int and adds fractions"),
+        ((Measure("mine", "1", "mine", (READS,), lambda reads: 3.0),), "measure 'mine' gives no number for each lane"),
+        ((Measure("mine", "1", "mine", (READS,), lambda reads: reads.sum()),), "measure 'mine' gives no number for"),
+    ],
+)
+def test_what_clashes_is_refused(measures, says):
+    assert_refused(lambda: sweep(loop, {"copies": [1, 2]}, seeds=1, requests=200, measures=measures), says)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Measure("brick", "1", "mine", (READS,), lambda reads: reads), "a measure named 'brick'"),
+        (lambda: Measure("mine", "1", "mine", (READS,), lambda: 0), "measure 'mine': its function is given reads"),
+        (lambda: Sum("own", lambda: 0), "sum 'own': its function is given report"),
+        (lambda: Sum("own", lambda report: 0, along={"limit": [1]}), "sum 'own': its function is given report, limit"),
+        (lambda: Sum("own", nothing, along={"limit": []}), "sum 'own' along 'limit': give its labels"),
+        (lambda: Sum("own", nothing, along={"limit": [1, 1]}), "sum 'own' along 'limit': give its labels"),
+        (lambda: Sum("own", nothing, along={"limit": ["a"]}), "sum 'own' along 'limit': give its labels"),
+        (lambda: Sum("own", nothing, by_drive=True, along={"limit": [1]}), "by drive and along limit: choose one"),
+        (lambda: Sum("own", nothing, kind=str), "sum 'own' of kind <class 'str'>: give int"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(unchecked, make, says):
+    assert_refused(make, says)
+
+
+def test_a_sum_that_is_not_finite_stops_the_run():
+    with pytest.raises(SimulationError, match="the sum 'own' is not finite"):
+        simulate(loop(), requests=200, measures=[adding(lambda report: jnp.log(report.elapsed * 0))])
+
+
+@pytest.mark.parametrize(("room", "name"), [("engine.record", "Sum"), ("simulation.measures", "Measure")])
+def test_the_examples_are_true(room, name):
+    module = importlib.import_module(f"storagekit.{room}")
+    found = doctest.DocTestFinder(recurse=False).find(getattr(module, name), name, globs=vars(module).copy())
+    assert found[0].examples
+    report: list[str] = []
+    runner = doctest.DocTestRunner()
+    runner.run(found[0], out=report.append)
+    assert not runner.failures, "".join(report)

@@ -1,0 +1,91 @@
+"""Drives and slots that nobody gave: found, and without a trace in the results."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from storagekit.core.errors import InputError
+from storagekit.dispatch import DSPTF, Hashing
+from storagekit.drive import RateServer, load_drive
+from storagekit.engine import Record, Runner, Scenario, System, keys
+from storagekit.placement import Replicas
+from storagekit.schedule import FCFS, SATF
+from storagekit.simulation import replicate, simulate, sweep
+from storagekit.simulation.provisioning import FEWEST, fewest, groups
+from storagekit.simulation.run_length import extent
+from storagekit.simulation.shards import Asked, finished, grouped
+from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, PoissonArrivals, RandomRequests
+from storagekit.write import AtOnce, ReceivingBrick
+
+SMALL = RandomRequests(ExponentialSize(4096), read_share=0.9)
+
+
+def loop(replicas=2, depth=8, **given) -> Scenario:
+    system = System(load_drive("atlas10k"), Replicas(replicas), DSPTF(), SATF(), ReceivingBrick(), **given)
+    return Scenario(system, ClosedLoop(SMALL, depth))
+
+
+def same(left: xr.Dataset, right: xr.Dataset) -> bool:
+    """Bricks beyond those of `left` left out."""
+    right = right.isel(brick=slice(0, left.sizes["brick"]))
+    return all(np.array_equal(left[name], right[name], equal_nan=True) for name in left)
+
+
+def test_a_system_has_as_many_drives_as_its_placement():
+    assert loop(replicas=5).system.drives == 5
+    with pytest.raises(InputError, match="a layout of 5 drives on 4"):
+        loop(replicas=5, drives=4)
+
+
+def test_idle_drives_and_free_slots_change_nothing():
+    """To the last bit: random phases do not depend on how many are drawn, nor choices on rows that are empty."""
+    few = simulate(loop(drives=2, slots=64), requests=2000)
+    assert same(few, simulate(loop(drives=3, slots=128), requests=2000))
+    assert same(few, simulate(loop(), requests=2000))
+
+
+def test_a_sweep_over_numbers_of_drives_is_one_batch():
+    points = [loop(replicas) for replicas in (2, 3, 5)]
+    ((members, alike),) = groups(points)
+    assert members == [0, 1, 2] and {one.system.drives for one in alike} == {5}
+    assert len(list(groups([loop(slots=64), loop(slots=128)]))) == 2  # slots that were asked for stay
+
+
+@pytest.mark.slow
+def test_slots_grow_until_no_arrival_waits_outside():
+    """At once answered writes leave the loop and keep their slots: 40% writes to 8 copies need more than are tried first."""
+    system = System(load_drive("atlas10k"), Replicas(8), Hashing(), SATF(), AtOnce())
+    scenario = Scenario(system, ClosedLoop(RandomRequests(FixedSize(4096), read_share=0.6), 16))
+    tight = System(load_drive("atlas10k"), Replicas(8), Hashing(), SATF(), AtOnce(), slots=fewest([scenario]))
+    with pytest.raises(InputError, match=f"waited outside: {FEWEST} slots"):
+        replicate(Scenario(tight, scenario.arrivals), seeds=2, requests=2000)
+    assert not replicate(scenario, seeds=2, requests=2000).held_up.any()
+
+
+def test_only_points_that_wait_for_a_slot_are_run_again():
+    def server(rate, slots=None) -> Scenario:
+        system = System(RateServer(1e4), Replicas(1), Hashing(), FCFS(), slots=slots)
+        return Scenario(system, PoissonArrivals(RandomRequests(FixedSize(512), read_share=1.0), rate=rate))
+
+    asked = {"seeds": 2, "requests": 1000, "warm_up": 200}
+    axes = {"rate": [5000.0, 10.0, 9000.0]}
+    found = sweep(server, axes, slots=[2, 64], **asked, allow_held_up=True)
+    given = sweep(lambda rate: server(rate, 64), axes, **asked, allow_held_up=True)
+    assert same(found, given)
+    scenarios = [server(rate) for rate in axes["rate"]]
+    (piece,) = grouped(scenarios, 2, [2, 64])
+    done = finished(piece, Asked((0, 1), extent(1000, None, 200)))
+    assert done.slots.tolist() == [64, 2, 64]
+
+
+def test_an_overload_is_refused_with_the_slots_that_were_tried():
+    server = System(RateServer(1e5), Replicas(1), Hashing(), FCFS())
+    scenario = Scenario(server, PoissonArrivals(RandomRequests(FixedSize(512), read_share=1.0), rate=2e5))
+    with pytest.raises(InputError, match="waited outside: 1024 slots"):
+        simulate(scenario, requests=5000)
+    assert sweep(lambda: scenario, {}, seeds=1, requests=5000, allow_held_up=True).held_up.max() > 0
+
+
+def test_the_bare_engine_has_to_be_told():
+    with pytest.raises(InputError, match=r"System\.slots is not given"):
+        Runner(loop(), keys([0])[:, 0], Record())

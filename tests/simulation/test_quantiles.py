@@ -1,0 +1,98 @@
+"""Quantiles of response times that every result has, against those of a log of all of them."""
+
+import numpy as np
+import pytest
+
+from storagekit.core.resources import data_path
+from storagekit.dispatch import Hashing
+from storagekit.drive import RateServer, load_drive
+from storagekit.engine import NOBODY, Record, ResponseLog, Scenario, System, execute, stack
+from storagekit.placement import Replicas
+from storagekit.schedule import SATF
+from storagekit.simulation import replay, replicate, simulate, sweep
+from storagekit.simulation.measures import QUANTILES
+from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, PoissonArrivals, RandomRequests, recorded
+from storagekit.workload.trace import read
+from storagekit.write import ReceivingBrick
+
+SHARES = [0.5, 0.95, 0.99, 0.999]
+# what is promised of them
+WITHIN = 0.02
+SMALL = RandomRequests(ExponentialSize(4096), read_share=0.7)
+
+
+def bricks() -> System:
+    return System(load_drive("atlas10k"), Replicas(2), Hashing(), SATF(), ReceivingBrick(), slots=64)
+
+
+def exact(scenario: Scenario, requests: int, warm_up: int, seeds=(0, 1)) -> dict[str, np.ndarray]:
+    """Quantiles `[quantile, seed]` from a log of all answers: of chunks that begin within what is measured."""
+    merged, key = stack([scenario], seeds)
+    outcome = execute(merged, key, requests, Record(log=ResponseLog()))
+    done = outcome.tally["answered"][:, 0].astype(int)
+    before = np.cumsum(done, axis=0) - done
+    counted = np.repeat((before >= warm_up) & (before < requests), len(outcome.log.read) // len(done), axis=0)
+    answered = counted & (outcome.log.number != NOBODY) & ~outcome.log.asynchronous
+    whose = answered, answered & outcome.log.read, answered & ~outcome.log.read
+    return {
+        name: np.stack(
+            [np.quantile(outcome.log.response[mask[:, lane], lane], SHARES) for lane in range(len(seeds))], 1
+        )
+        for name, mask in zip(QUANTILES, whose, strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    "arrivals", [ClosedLoop(SMALL, 8), PoissonArrivals(SMALL, 120.0)], ids=["closed loop", "Poisson"]
+)
+def test_quantiles_are_those_of_a_log_of_all_responses(arrivals):
+    scenario = Scenario(bricks(), arrivals)
+    data = replicate(scenario, seeds=2, requests=3000, warm_up=500, allow_held_up=True)
+    for name, values in exact(scenario, 3000, 500).items():
+        np.testing.assert_allclose(data[name].transpose("quantile", "seed"), values, rtol=WITHIN)
+        assert data[name].attrs["units"] == "s" and data[name].attrs["long_name"]
+
+
+def test_every_result_has_them():
+    trace = read(data_path("samples", "small.spc"))
+    loop = Scenario(bricks(), ClosedLoop(SMALL, 8))
+    swept = sweep(lambda depth: Scenario(bricks(), ClosedLoop(SMALL, depth)), {"depth": [2, 8]}, seeds=2, requests=300)
+    for data in (simulate(loop, requests=300), replicate(loop, seeds=2, requests=300), swept, replay(trace, bricks())):
+        assert list(data["quantile"].values) == SHARES
+        assert all(data[name].diff("quantile").min() >= 0 for name in QUANTILES)
+    assert dict(swept.response_quantile.sizes) == {"depth": 2, "quantile": 4, "seed": 2}
+
+
+def test_a_replays_are_exact_and_a_simulation_of_the_trace_agrees():
+    trace = read(data_path("samples", "small.spc"))
+    exactly = replay(trace, bricks())
+    expected = np.quantile(exactly.response_time, SHARES)
+    np.testing.assert_allclose(exactly.response_quantile, expected, rtol=1e-6)
+    arrivals = recorded(trace, int(bricks().placement.capacity(bricks().drive)))
+    near = simulate(Scenario(bricks(), arrivals), requests=len(trace), warm_up=0, allow_held_up=True)
+    for name in QUANTILES:
+        np.testing.assert_allclose(near[name], exactly[name], rtol=WITHIN)
+
+
+def test_writes_that_nobody_waits_for_are_left_out(recorded):
+    """A read of 1 ms, and writes of 100 ms of which every second one is asynchronous."""
+    count = 200
+    arrivals = recorded(
+        np.arange(count) * 1.0,
+        sectors=np.where(np.arange(count) % 2, 100, 1),
+        read=np.arange(count) % 2 == 0,
+        asynchronous=np.arange(count) % 4 == 1,
+    )
+    system = System(RateServer(1000.0), Replicas(1), Hashing(), SATF(), slots=8)
+    data = simulate(Scenario(system, arrivals), requests=count, warm_up=0)
+    np.testing.assert_allclose(data.read_response_quantile, 1e-3, rtol=WITHIN)
+    np.testing.assert_allclose(data.write_response_quantile, 0.1, rtol=WITHIN)
+    assert float(data.response) == pytest.approx((100 * 1e-3 + 50 * 0.1) / 150, rel=1e-4)
+    # two of three are reads
+    assert float(data.response_quantile.sel(quantile=0.5)) == pytest.approx(1e-3, rel=WITHIN)
+
+
+def test_a_loop_without_writes_has_no_quantiles_of_them():
+    loop = Scenario(bricks(), ClosedLoop(RandomRequests(FixedSize(4096), read_share=1.0), 8))
+    data = simulate(loop, requests=300)
+    assert np.isnan(data.write_response_quantile).all() and data.read_response_quantile.equals(data.response_quantile)

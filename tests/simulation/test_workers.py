@@ -1,0 +1,260 @@
+"""Sweeps on workers: whatever their number and fate, the bytes of one machine. A real scheduler, real processes."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import xarray as xr
+from helpers import assert_refused, assert_same_bytes
+
+from storagekit.core.errors import InputError, SimulationError
+from storagekit.dispatch import Hashing
+from storagekit.drive import RateServer
+from storagekit.engine import ANSWERED, Scenario, Sum, System, answered
+from storagekit.placement import Replicas
+from storagekit.schedule import FCFS, SATF
+from storagekit.simulation import Measure, local_workers, sweep, workers
+from storagekit.simulation import shards as piecewise
+from storagekit.workload import ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
+
+distributed = pytest.importorskip("distributed", reason="needs the extra `distributed`: Dask is not installed")
+dask = pytest.importorskip("dask")
+ROOT = Path(workers.__file__).parents[2]
+# Dask's own processes and sockets end when they like
+pytestmark = pytest.mark.filterwarnings("default")
+
+LATE = Sum("late", lambda report: answered(report) & (report.answered.response > 0.01), int)
+MISSED = Measure("missed", "1", "share that took long", (LATE, ANSWERED), lambda late, answered: late / answered)
+
+
+class Mine(SATF):
+    """A user's own, which workers cannot import."""
+
+    more: float = 1.0
+
+    def check(self) -> float:
+        return 2 * self.more
+
+
+AXES = {"schedule": [FCFS(), Mine()], "depth": list(range(1, 13))}
+EFFORT = {"seeds": 8, "requests": 400, "measures": [MISSED]}
+
+
+def build(schedule, depth) -> Scenario:
+    server = System(RateServer(1e5), Replicas(2), Hashing(), schedule, slots=64)
+    return Scenario(server, ClosedLoop(RandomRequests(ExponentialSize(4096), 0.8), depth))
+
+
+class Cluster:
+    """A scheduler and its workers, processes of this machine, as a user starts them."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.file, self.running = folder, folder / "scheduler.json", []
+        self.start("dask_scheduler", "--port", "0", "--dashboard-address", "127.0.0.1:0")
+
+    def start(self, what: str, *more: str, **environment: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", f"distributed.cli.{what}", "--scheduler-file", str(self.file), *more]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        paths = {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
+        process = subprocess.Popen(
+            [*command, "--host", "127.0.0.1"], env=os.environ | paths | environment, cwd=self.folder, **quiet
+        )
+        self.running.append(process)
+        return process
+
+    def worker(self, devices: int) -> subprocess.Popen:
+        """One process, with no nanny that would start it again, and so many devices."""
+        alone = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self.folder)]
+        return self.start("dask_worker", *alone, JAX_NUM_CPU_DEVICES=str(devices))
+
+    @contextmanager
+    def client(self, joined: int) -> Iterator:
+        with distributed.Client(scheduler_file=str(self.file)) as client:
+            client.wait_for_workers(joined, timeout=60)
+            yield client
+
+    def end(self) -> None:
+        for process in self.running:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path)
+    yield cluster
+    cluster.end()
+
+
+@pytest.fixture(autouse=True)
+def sent_whole() -> Iterator[None]:
+    """What is defined here, where workers cannot import it."""
+    with workers.sent_whole(__name__):
+        yield
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Pieces of two points."""
+    monkeypatch.setattr(piecewise, "LEAST", 1)
+    monkeypatch.setattr(piecewise, "width", lambda lanes: 16)
+
+
+@pytest.fixture(scope="module")
+def here() -> xr.Dataset:
+    """The sweep on this machine alone, in large pieces."""
+    return sweep(build, AXES, **EFFORT)
+
+
+def test_one_and_two_workers_give_the_same_bytes(cluster, small, here):
+    """Workers with one and with two devices; they come while it goes on."""
+    for count in (1, 2):
+        while len(cluster.running) <= count:
+            cluster.worker(devices=1 + len(cluster.running) % 2)
+        with cluster.client(count) as client:
+            assert_same_bytes(sweep(build, AXES, **EFFORT, client=client), here)
+            assert not client.futures
+
+
+def test_a_worker_is_killed_and_nothing_is_lost(cluster, small, here, tmp_path, monkeypatch):
+    """After the first two pieces of twelve, with others under way; its store is as whole as the result."""
+    first = cluster.worker(devices=1)
+    cluster.worker(devices=2)
+    result, seen = workers._result, []
+
+    def killing(future):
+        done = result(future)
+        seen.append(done)
+        if len(seen) == 2:
+            first.send_signal(signal.SIGKILL)
+        return done
+
+    monkeypatch.setattr(workers, "_result", killing)
+    with cluster.client(2) as client:
+        assert_same_bytes(sweep(build, AXES, **EFFORT, store=tmp_path / "store", client=client), here)
+        assert len(seen) == 12 and len(client.nthreads()) == 1
+    monkeypatch.undo()
+    again = sweep(build, AXES, **EFFORT, store=tmp_path / "store")
+    assert again.attrs["points_stored"] == 24
+    assert_same_bytes(again, here)
+
+
+def listen():
+    """Where this runs, what JAX did not find in its cache is counted from now on."""
+    import jax
+
+    jax.missed = []
+    jax.monitoring.register_event_listener(
+        lambda event, **_: jax.missed.append(event) if event == "/jax/compilation_cache/cache_misses" else None
+    )
+
+
+def compiled() -> int:
+    import jax
+
+    return len(jax.missed)
+
+
+@pytest.mark.slow
+def test_a_structure_is_compiled_once_for_all_workers_of_a_machine(cluster, small, monkeypatch, tmp_path):
+    """With an empty cache, by one of three workers; the others find it there."""
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "cache"))
+    for _ in range(3):
+        cluster.worker(devices=1)
+    with cluster.client(3) as client:
+        client.run(listen)
+        sweep(build, {"schedule": [FCFS()], "depth": list(range(1, 17))}, **EFFORT, client=client)
+        missed = sorted(client.run(compiled).values())
+    assert missed[:2] == [0, 0] and missed[2] > 0
+
+
+def test_bad_input_is_refused_in_a_line_from_wherever(cluster):
+    server = System(RateServer(1e5), Replicas(1), Hashing(), FCFS(), slots=64)
+    flood = PoissonArrivals(RandomRequests(ExponentialSize(512), 1.0), rate=4e5)
+    cluster.worker(devices=1)
+    with cluster.client(1) as client:
+        refused = lambda: sweep(lambda: Scenario(server, flood), {}, seeds=2, requests=3000, client=client)  # noqa: E731
+        assert_refused(refused, "arrivals waited outside: 64 slots are too few")
+        assert not client.futures
+    assert_refused(lambda: sweep(build, AXES, **EFFORT, client="tcp://127.0.0.1:1"), r"give a distributed\.Client")
+
+
+def test_workers_with_other_versions_are_refused(cluster, monkeypatch):
+    monkeypatch.setattr(workers, "made_with", lambda: {"storagekit": "0.0.1"})
+    cluster.worker(devices=1)
+    with (
+        cluster.client(1) as client,
+        pytest.raises(InputError, match=r"a worker has .* and not 0\.0\.1.*: start workers in"),
+    ):
+        sweep(build, AXES, **EFFORT, client=client)
+
+
+@pytest.mark.slow
+def test_a_lost_cluster_is_one_line_and_what_ended_is_kept(cluster, small, tmp_path, monkeypatch):
+    """The scheduler is killed after the first of twelve pieces."""
+    result = workers._result
+
+    def killing(future):
+        done = result(future)
+        cluster.running[0].send_signal(signal.SIGKILL)
+        return done
+
+    monkeypatch.setattr(workers, "_result", killing)
+    cluster.worker(devices=1)
+    with (
+        cluster.client(1) as client,
+        pytest.raises(SimulationError, match="the cluster was closed, or its scheduler lost"),
+    ):
+        sweep(build, AXES, **EFFORT, store=tmp_path / "store", client=client)
+    assert len(list((tmp_path / "store").glob("*.nc"))) == 1
+
+
+def test_local_workers_share_the_cores(here, small):
+    """Two processes, neither of them this one."""
+    with local_workers(2) as client:
+        assert len(set(client.run(os.getpid).values()) - {os.getpid()}) == 2
+        devices = client.run(lambda: os.environ["JAX_NUM_CPU_DEVICES"])
+        assert set(devices.values()) == {str(max(1, workers.cores() // 2))}
+        assert_same_bytes(sweep(build, AXES, **EFFORT, client=client), here)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="needs a checkout, this is an installed package")
+def test_the_example_of_the_document_runs(cluster, tmp_path):
+    """As typed, where the scheduler's file is."""
+    document = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+    example = next(
+        one for one in re.findall(r"^```python\n(.*?)^```$", document, re.DOTALL | re.MULTILINE) if "Client" in one
+    )
+    cluster.worker(devices=2)
+    with cluster.client(1):
+        told = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, cwd=tmp_path)
+    assert told.returncode == 0, told.stderr[-2000:]
+    assert "replicas" in told.stdout and "0 of 6 points are in points; 6 to run" in told.stderr
+    assert list((tmp_path / "points").glob("*.nc"))
+
+
+@pytest.mark.slow
+def test_a_large_sweep_loses_a_worker_of_four(cluster, tmp_path):
+    """3,000 points; one worker is killed after five seconds."""
+    axes = {"schedule": [FCFS(), SATF()], "depth": list(range(1, 51)), "share": [number / 30 for number in range(30)]}
+
+    def grid(schedule, depth, share) -> Scenario:
+        server = System(RateServer(1e5), Replicas(2), Hashing(), schedule, slots=64)
+        return Scenario(server, ClosedLoop(RandomRequests(ExponentialSize(4096), share), depth))
+
+    effort = {"seeds": 4, "requests": 2000}
+    first, *_ = [cluster.worker(devices=1) for _ in range(4)]
+    with cluster.client(4) as client:
+        client.loop.call_later(5, lambda: first.send_signal(signal.SIGKILL))
+        began = time.monotonic()
+        spread = sweep(grid, axes, **effort, client=client)
+        assert time.monotonic() - began > 5 and len(client.nthreads()) == 3
+    assert_same_bytes(spread, sweep(grid, axes, **effort))
