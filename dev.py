@@ -55,7 +55,7 @@ def main():
         print("storagekit: stopped; .venv is not finished and will be made anew", file=sys.stderr)
         sys.exit(130)
     word, arguments = sys.argv[1], sys.argv[2:]
-    command = ["storagekit.reproduce", word]
+    command = ["storagekit.cli", word]
     if word == "test":
         command = ["pytest", "-n", "2", "--dist", "worksteal"]
     run(command + arguments)

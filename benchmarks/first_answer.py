@@ -29,7 +29,7 @@ jax.monitoring.register_event_duration_secs_listener(heard)
 atexit.register(lambda: print({TOLD!r}, len(programs), file=sys.stderr))
 """
 COMMAND = """
-from storagekit.reproduce.__main__ import main
+from storagekit.cli.__main__ import main
 sys.argv = ["storagekit", *{words!r}]
 main()
 """

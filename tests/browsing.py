@@ -53,7 +53,7 @@ def keep(page, name: str) -> None:
 def running_lab(folder: Path, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Address and token of JupyterLab as `storagekit lab` starts it in `folder`, which is its home too."""
     home = {**os.environ, "HOME": str(folder), "JUPYTER_RUNTIME_DIR": str(folder / "runtime"), **environment}
-    command = [sys.executable, "-m", "storagekit.reproduce", "lab", "--no-browser", "--allow-root", "--folder", "mine"]
+    command = [sys.executable, "-m", "storagekit.cli", "lab", "--no-browser", "--allow-root", "--folder", "mine"]
     log = folder / "log"
     with log.open("w") as said:
         server = subprocess.Popen(command, cwd=folder, env=home, stdout=said, stderr=subprocess.STDOUT)

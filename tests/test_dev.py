@@ -69,9 +69,9 @@ def test_it_installs_once_and_again_when_its_inputs_change(dev, monkeypatch):
     install, run = dev.ran
     assert install[1:4] == ["-m", "pip", "install"]
     assert install[-4:] == ["--constraint", "constraints.txt", "--editable", ".[test]"]
-    assert run[1:] == ["-m", "storagekit.reproduce", "reproduce", "dsptf"]
+    assert run[1:] == ["-m", "storagekit.cli", "reproduce", "dsptf"]
     call(dev, monkeypatch, "list")
-    assert [command[1:] for command in dev.ran] == [["-m", "storagekit.reproduce", "list"]]
+    assert [command[1:] for command in dev.ran] == [["-m", "storagekit.cli", "list"]]
     (dev.ROOT / "constraints.txt").write_text("changed")
     call(dev, monkeypatch, "list")
     assert len(dev.ran) == 2
@@ -84,7 +84,7 @@ def test_an_interpreter_that_was_removed_is_made_anew(dev, monkeypatch):
     dev.PYTHON.symlink_to(dev.ROOT / "an interpreter that is gone")
     monkeypatch.setattr(dev.venv, "EnvBuilder", lambda **_options: SimpleNamespace(create=lambda folder: None))
     call(dev, monkeypatch, "list")
-    assert dev.ran[0][1:4] == ["-m", "pip", "install"] and dev.ran[1][1:] == ["-m", "storagekit.reproduce", "list"]
+    assert dev.ran[0][1:4] == ["-m", "pip", "install"] and dev.ran[1][1:] == ["-m", "storagekit.cli", "list"]
 
 
 def test_one_that_does_not_run_is_a_line(dev, monkeypatch):
@@ -141,7 +141,7 @@ def test_a_wheel_has_its_data_and_its_notebooks(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
-    command = [sys.executable, "-m", "storagekit.reproduce", "list", "--json"]
+    command = [sys.executable, "-m", "storagekit.cli", "list", "--json"]
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
     said = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
     sections = json.loads(said.stdout)

@@ -1,4 +1,4 @@
-"""Reproduction runs: notebooks, exhibits as files, the scorecard, the command line.
+"""Reproduction runs: notebooks, exhibits as files, and the scorecard.
 
 ==========================  ==========================================================
 page.Page                   what a notebook calls to show an exhibit and state its claims

@@ -10,7 +10,7 @@ import storagekit
 
 # Exhibits and their charts are called by their notebooks, whose parameters `reproduce -p` checks; commands are attacked
 # by tests/reproduce.
-OUTSIDE = "papers", "reproduce", "core", "component"
+OUTSIDE = "papers", "reproduce", "cli", "core", "component"
 # the lab's too
 DRAWN = ("lab.draw",)
 # modules that their package shows as they are

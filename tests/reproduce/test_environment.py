@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from storagekit.cli import main as cli
 from storagekit.core.errors import InputError
-from storagekit.reproduce import cli, folders, runner
+from storagekit.reproduce import folders, runner
 from storagekit.reproduce.site import Book
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no signals, no /dev/full")
@@ -61,7 +62,7 @@ def test_a_pipe_that_is_closed_ends_it_without_a_word(said, asked, monkeypatch):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_python_has_nothing_to_add_to_the_line():
     """As it ends it would flush what could not be written, once more."""
-    command = [sys.executable, "-m", "storagekit.reproduce", "list"]
+    command = [sys.executable, "-m", "storagekit.cli", "list"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "w") as full:
         ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
@@ -112,7 +113,7 @@ def test_a_run_that_is_stopped_leaves_nothing_and_what_was_there(write, notebook
     (out / "dsptf" / "measurements.json").write_text("of an earlier run")
     (out / "dsptf" / "fingerprint.json").write_text(json.dumps({"fingerprint": "?", "outputs": {"a.csv": "?"}}))
     code = (
-        f"{AS_FROM_A_TERMINAL}import sys; from pathlib import Path; from storagekit.reproduce import cli, runner\n"
+        f"{AS_FROM_A_TERMINAL}import sys; from pathlib import Path; from storagekit.cli import main as cli; from storagekit.reproduce import runner\n"
         "notebooks = Path(sys.argv.pop())\nrunner.reproductions_path = lambda: notebooks\ncli.main()"
     )
     command = [sys.executable, "-c", code, "reproduce", "dsptf", "--out", str(out), str(notebooks)]
@@ -135,7 +136,7 @@ def test_a_run_that_is_stopped_leaves_nothing_and_what_was_there(write, notebook
     assert {path.name for path in (out / "dsptf").iterdir()} == {"measurements.json", "fingerprint.json"}
 
 
-@pytest.mark.parametrize("module", ["typer", "storagekit.reproduce.cli_plan", "storagekit.reproduce.cli"])
+@pytest.mark.parametrize("module", ["typer", "storagekit.cli.plan", "storagekit.cli.main"])
 def test_ctrl_c_during_imports_is_a_line(module):
     code = (
         f"{AS_FROM_A_TERMINAL}import os, sys\n"
@@ -143,7 +144,7 @@ def test_ctrl_c_during_imports_is_a_line(module):
         "    def find_spec(self, name, *given):\n"
         f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Presses())\n"
-        "from storagekit.reproduce.__main__ import main\n"
+        "from storagekit.cli.__main__ import main\n"
         "sys.argv = ['storagekit', 'list']\n"
         "main()"
     )
@@ -234,7 +235,7 @@ def test_what_cannot_be_written_is_named(tmp_path, storagekit, monkeypatch):
     def full(*_given, **_options):
         raise OSError(28, "No space left on device", "/disk/x")
 
-    monkeypatch.setattr("storagekit.reproduce.catalogue.catalogue", full)
+    monkeypatch.setattr("storagekit.cli.catalogue.catalogue", full)
     assert storagekit("list") == (
         1,
         "",

@@ -170,7 +170,7 @@ chart = alt.Chart(pd.DataFrame({"x": [1]})).mark_point().encode(x="x:Q")
 )
 RUNS = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "from pathlib import Path; from storagekit.reproduce import cli, runner\n"
+    "from pathlib import Path; from storagekit.cli import main as cli; from storagekit.reproduce import runner\n"
     "notebooks = Path(sys.argv.pop())\nrunner.reproductions_path = lambda: notebooks\n"
     "runner.reproduce.__kwdefaults__['bind'] = lambda book: runner.Outcome('book', 'ran', 0.0)\ncli.main()"
 )

@@ -14,9 +14,10 @@ import typer
 from helpers import leaves
 
 from storagekit.charts.live import words
+from storagekit.cli import main as cli
 from storagekit.core.errors import InputError, harmless
 from storagekit.core.resources import data_path
-from storagekit.reproduce import cli, printing
+from storagekit.reproduce import printing
 from storagekit.reproduce.notebooks import _what
 from storagekit.reproduce.provenance import in_svg
 from storagekit.reproduce.site import chapter, pages

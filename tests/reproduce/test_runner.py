@@ -26,7 +26,8 @@ page.claim([Measurement("dsptf.table1.gain", 1.41, 1.39, 1.43)])
 TABLE = (
     """
 import altair as alt, xarray as xr
-from storagekit.simulation import interval, with_interval
+from storagekit.papers.measurement import with_interval
+from storagekit.simulation import interval
 from storagekit.reproduce.page import Page
 page = Page(out, "dsptf", profile, seed)
 rates = {"throughput": (("scheme", "seed"), [[180.0, 184.0, 185.0], [130.0, 131.0, 134.0]])}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from storagekit.cli import completion
 from storagekit.core.errors import InputError
-from storagekit.reproduce import completing
 
 if TYPE_CHECKING:
     from storagekit.calibrate.drive_figures import Figures
@@ -20,7 +20,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")
 Charts = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder to write charts to, as PNG and SVG.")]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="Format; recognized by content if not given.", autocompletion=completing.formats),
+    typer.Option("--format", help="Format; recognized by content if not given.", autocompletion=completion.formats),
 ]
 
 drive_app = typer.Typer(help="Look into drives, and check them.", rich_markup_mode=None, no_args_is_help=True)
@@ -93,7 +93,7 @@ def list_(as_json: Json = False) -> None:
 def show(
     drive: Annotated[
         str,
-        typer.Argument(metavar="DRIVE", help="A drive by name, or a drive file.", autocompletion=completing.drives),
+        typer.Argument(metavar="DRIVE", help="A drive by name, or a drive file.", autocompletion=completion.drives),
     ],
     charts: Charts = None,
     as_json: Json = False,
@@ -129,7 +129,7 @@ def check(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Requests with the times that the drive took.")],
     drive: Annotated[
         str,
-        typer.Option(help="The drive that was measured, by name, or a drive file.", autocompletion=completing.drives),
+        typer.Option(help="The drive that was measured, by name, or a drive file.", autocompletion=completion.drives),
     ],
     charts: Charts = None,
     form: Format = None,
@@ -173,7 +173,7 @@ def fit(
     start: Annotated[
         str,
         typer.Option(
-            help="The drive whose geometry it has, by name, or a drive file.", autocompletion=completing.drives
+            help="The drive whose geometry it has, by name, or a drive file.", autocompletion=completion.drives
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="Drive file to write, JSON; --drive takes it.")],

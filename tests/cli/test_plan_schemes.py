@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from storagekit.reproduce.cli_schemes import size_mix
+from storagekit.cli.plan_schemes import size_mix
 
 DRIVE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
 ASKED = [

@@ -38,25 +38,25 @@ def _boards() -> Iterable[str]:
 
 
 def _dispatchers() -> Iterable[str]:
-    from storagekit.reproduce.catalogue import DISPATCHERS
+    from storagekit.cli.catalogue import DISPATCHERS
 
     return DISPATCHERS.members
 
 
 def _schedulers() -> Iterable[str]:
-    from storagekit.reproduce.catalogue import SCHEDULERS
+    from storagekit.cli.catalogue import SCHEDULERS
 
     return SCHEDULERS.members
 
 
 def _writes() -> Iterable[str]:
-    from storagekit.reproduce.catalogue import WRITES
+    from storagekit.cli.catalogue import WRITES
 
     return WRITES.members
 
 
 def _formats() -> Iterable[str]:
-    from storagekit.reproduce.catalogue import trace_formats
+    from storagekit.cli.catalogue import trace_formats
 
     return [form.name for form in trace_formats()]
 

@@ -4,8 +4,8 @@ import pytest
 import typer
 from helpers import leaves
 
+from storagekit.cli import main as cli
 from storagekit.core.resources import data_path
-from storagekit.reproduce import cli
 
 TRACE = str(data_path("samples", "small.spc"))
 # how each command is asked otherwise; those without a number that a user gives are left out

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from storagekit.cli import completion
+from storagekit.cli.trace import File, Format, Json, array_of, chosen, dispatcher_of
 from storagekit.core.errors import InputError
-from storagekit.reproduce import completing
-from storagekit.reproduce.cli_trace import File, Format, Json, array_of, chosen, dispatcher_of
 
 if TYPE_CHECKING:
     from storagekit.simulation.compare import Comparison
@@ -35,7 +35,7 @@ def compare(
             "NAME:SCHEDULE for a schedule of its own.",
         ),
     ] = "hashing,dsptf,jsq2",
-    drive: Annotated[str, typer.Option(help=completing.A_DRIVE, autocompletion=completing.drives)] = "atlas10k",
+    drive: Annotated[str, typer.Option(help=completion.A_DRIVE, autocompletion=completion.drives)] = "atlas10k",
     drives: Annotated[int, typer.Option(help="How many drives (of an SR-Mirror its layout says it).")] = 2,
     copies: Annotated[
         int | None, typer.Option(help="Copies of each block, on neighbours; on all drives if not given.")
@@ -88,8 +88,8 @@ def compare(
 
 def _routing(name: str, arm, drives: int, latency: float, trace):
     """The dispatcher of that name."""
+    from storagekit.cli.trace import service_of
     from storagekit.dispatch import ShortestQueue
-    from storagekit.reproduce.cli_trace import service_of
 
     several = SHORTEST_OF.fullmatch(name)
     if several:
@@ -99,16 +99,16 @@ def _routing(name: str, arm, drives: int, latency: float, trace):
 
 
 def _schedule(name: str):
-    from storagekit.reproduce.catalogue import schedulers
+    from storagekit.cli.catalogue import schedulers
 
     return chosen("schedule", name, schedulers())()
 
 
 def _bricks(arm, dispatch, schedule, write: str, drives: int, copies: int | None):
     """Bricks of one drive each, with copies on all of them or on neighbours."""
+    from storagekit.cli.catalogue import writes
     from storagekit.engine import System
     from storagekit.placement import Declustered, Replicas
-    from storagekit.reproduce.catalogue import writes
 
     placement = Replicas(drives) if copies in (None, drives) else Declustered(drives, copies)
     return System(arm, placement, dispatch, schedule, chosen("write", write, writes())())

@@ -12,9 +12,9 @@ import pytest
 from browsing import running_lab
 
 from storagekit import lab
-from storagekit.core import resources
-from storagekit.reproduce import lab_folder
-from storagekit.reproduce.kernels import ThisInterpreter
+from storagekit.cli import lab_folder
+from storagekit.cli.kernels import ThisInterpreter
+from storagekit.core import optional_packages, resources
 
 
 @pytest.fixture
@@ -118,7 +118,6 @@ def test_bad_input_is_one_line_with_status_2(storagekit, shipped, started, tmp_p
 
 
 def test_without_jupyterlab_it_says_what_to_install(storagekit, tmp_path, monkeypatch):
-
     monkeypatch.setattr(optional_packages, "find_spec", lambda name: None if name == "jupyterlab" else object())
     monkeypatch.chdir(tmp_path)
     status, _, error = storagekit("lab")
@@ -127,7 +126,6 @@ def test_without_jupyterlab_it_says_what_to_install(storagekit, tmp_path, monkey
 
 
 def test_reproduce_without_its_extra_says_what_to_install(storagekit, monkeypatch):
-
     monkeypatch.setattr(optional_packages, "find_spec", lambda name: None if name == "papermill" else object())
     status, _, error = storagekit("reproduce", "swift")
     assert status == 2 and error.count("\n") == 1

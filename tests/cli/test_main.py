@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import typer
 
+from storagekit.cli import catalogue
+from storagekit.cli import main as cli
+from storagekit.cli.docstrings import first_line
 from storagekit.drive import drive_facts, drive_names
-from storagekit.reproduce import catalogue, cli
 from storagekit.reproduce.claims import load_claims
-from storagekit.reproduce.described import first_line
 from storagekit.reproduce.report import write_scorecard
 from storagekit.reproduce.scorecard import Measurement, score
 from storagekit.workload import synthetic
@@ -82,7 +83,7 @@ def test_real_traces_are_handed_to_the_notebook(storagekit, tmp_path, monkeypatc
         return runner.Report(out, (), ())
 
     monkeypatch.setattr(runner, "reproduce", ran)
-    monkeypatch.setattr("storagekit.reproduce.cli._print_scorecard", lambda out: None)
+    monkeypatch.setattr("storagekit.cli.main._print_scorecard", lambda out: None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
     assert storagekit("reproduce", "dsptf", "--traces", "mine")[0] == 0
@@ -126,7 +127,7 @@ def test_the_list_names_what_there_is(storagekit):
 def test_lists_and_help_start_neither_jax_nor_numpy(asked):
     """They answer in a tenth of the seconds that these take to start."""
     code = (
-        "import sys; from storagekit.reproduce import cli\n"
+        "import sys; from storagekit.cli import main as cli\n"
         f"sys.argv = ['storagekit', *{asked.split()!r}]\n"
         "try: cli.main()\n"
         "except SystemExit: pass\n"

@@ -1,4 +1,4 @@
-"""`python -m storagekit.reproduce` is `storagekit`."""
+"""`python -m storagekit.cli` is `storagekit`."""
 
 from storagekit.core.garbage import collect_rarely
 from storagekit.reproduce.processes import leave_at_once, stop_in_order
@@ -9,7 +9,7 @@ def main() -> None:
     stop_in_order()
     collect_rarely()
     try:
-        from storagekit.reproduce.cli import main as run
+        from storagekit.cli.main import main as run
     except KeyboardInterrupt:
         leave_at_once()
     run()

@@ -5,11 +5,11 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from storagekit.cli.catalogue import dispatchers, schedulers, writes
+from storagekit.cli.main import app
 from storagekit.core.errors import InputError
 from storagekit.core.resources import data_path
 from storagekit.drive import load_drive
-from storagekit.reproduce.catalogue import dispatchers, schedulers, writes
-from storagekit.reproduce.cli import app
 
 SAMPLE = str(data_path("samples", "small.spc"))
 

@@ -1,8 +1,7 @@
 """The command line. Imports stay light: a command imports what it runs.
 
-The commands about traces are in `cli_trace` and `cli_compare`, about drives in `cli_drive`, those of a planner in `cli_plan`
-and `cli_schemes`, sweeps in `cli_sweep`, of the lab in `cli_lab` and `cli_export`; a file of further commands joins with
-`app.add_typer` or `app.command()` at the end of this one.
+Each other file of this package holds one command, or one group of commands, and adds it in its function `join`. Add the name
+of a new file to the loop at the end of this one.
 """
 
 import errno
@@ -18,20 +17,10 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from storagekit.cli import compare, completion, drive, export, lab, plan, plan_schemes, sweep, trace
 from storagekit.core.errors import InputError, SimulationError
 from storagekit.core.garbage import leave_to_the_system
 from storagekit.core.optional_packages import require_extra
-from storagekit.reproduce import (
-    cli_compare,
-    cli_drive,
-    cli_export,
-    cli_lab,
-    cli_plan,
-    cli_schemes,
-    cli_sweep,
-    cli_trace,
-    completing,
-)
 from storagekit.reproduce.printing import harmlessly, say
 from storagekit.reproduce.processes import leave_at_once, stop_in_order
 
@@ -69,7 +58,7 @@ def _common(
 def reproduce(
     papers: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PAPER]...", help="Papers; all if none is given.", autocompletion=completing.papers),
+        typer.Argument(metavar="[PAPER]...", help="Papers; all if none is given.", autocompletion=completion.papers),
     ] = None,
     profile: Annotated[str, typer.Option(help="quick or full (tighter intervals).")] = "quick",
     jobs: Annotated[
@@ -143,7 +132,7 @@ def _print_scorecard(out: Path) -> None:
 @app.command("list")
 def list_(as_json: Json = False) -> None:
     """List papers and exhibits, drives, dispatchers, schedulers, placements and trace formats."""
-    from storagekit.reproduce.catalogue import catalogue
+    from storagekit.cli.catalogue import catalogue
 
     sections = catalogue()
     if as_json:
@@ -156,14 +145,8 @@ def list_(as_json: Json = False) -> None:
         print("\n".join([f"{name}:", *lines, ""]))
 
 
-cli_trace.join(app)
-cli_compare.join(app)
-cli_drive.join(app)
-cli_plan.join(app)
-cli_sweep.join(app)
-cli_schemes.join(app)
-cli_lab.join(app)
-cli_export.join(app)
+for command in (trace, compare, drive, plan, sweep, plan_schemes, lab, export):
+    command.join(app)
 
 
 def main() -> None:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
+from storagekit.cli.docstrings import first_line, first_sentence, names_in, value_of
 from storagekit.core.resources import drive_files, reproduction_path
-from storagekit.reproduce.described import first_line, first_sentence, names_in, value_of
 
 
 @dataclass(frozen=True)

@@ -7,25 +7,25 @@ from typing import Annotated
 
 import typer
 
+from storagekit.cli import completion
 from storagekit.core.errors import InputError
-from storagekit.reproduce import completing
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A trace, plain or compressed (gzip, bzip2, xz).")]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="Format; recognized by content if not given.", autocompletion=completing.formats),
+    typer.Option("--format", help="Format; recognized by content if not given.", autocompletion=completion.formats),
 ]
-Drive = Annotated[str, typer.Option(help=completing.A_DRIVE, autocompletion=completing.drives)]
+Drive = Annotated[str, typer.Option(help=completion.A_DRIVE, autocompletion=completion.drives)]
 Dispatch = Annotated[
-    str, typer.Option(help="Which replica reads (see `storagekit list`).", autocompletion=completing.dispatchers)
+    str, typer.Option(help="Which replica reads (see `storagekit list`).", autocompletion=completion.dispatchers)
 ]
 Schedule = Annotated[
-    str, typer.Option(help="Which waiting copy a drive takes next.", autocompletion=completing.schedulers)
+    str, typer.Option(help="Which waiting copy a drive takes next.", autocompletion=completion.schedulers)
 ]
 Write = Annotated[
     str,
-    typer.Option(help="When a write is answered, and how it reaches its copies.", autocompletion=completing.writes),
+    typer.Option(help="When a write is answered, and how it reaches its copies.", autocompletion=completion.writes),
 ]
 
 trace_app = typer.Typer(help="Look into traces.", rich_markup_mode=None, no_args_is_help=True)
@@ -85,11 +85,11 @@ def replay(
     On an SR-Mirror (--layout) reads and first copies go to the nearest idle head, and the rest of a write follows when there
     is time; --replicas, --dispatch, --write, --latency, --cache-mb, --slow and --stop have no say there.
     """
+    from storagekit.cli.catalogue import schedulers, writes
     from storagekit.core.kinds import COUNT
     from storagekit.drive import load_buffered, load_drive
     from storagekit.engine import System
     from storagekit.placement import Replicas
-    from storagekit.reproduce.catalogue import schedulers, writes
     from storagekit.simulation import replay as run
     from storagekit.workload.trace import read
 
@@ -118,7 +118,7 @@ def replay(
 
 def dispatcher_of(name: str, latency: float, speeds: list[float], service: Callable[[], tuple[float, ...]]):
     """The dispatcher of that name, told what it has to know: seconds to clients, the bricks' speeds, their service times."""
-    from storagekit.reproduce.catalogue import dispatchers
+    from storagekit.cli.catalogue import dispatchers
 
     told = {
         "dsptf": lambda: (latency,),

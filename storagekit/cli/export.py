@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from storagekit.cli import completion
 from storagekit.core.errors import InputError
-from storagekit.reproduce import completing
 
 # those of `storagekit.lab.PAGES`, which help does not wait for
 BOARDS = "tour, striping, sessions, array, sr_array, protocol, adaptive, trace, own_drive, fair or bound"
@@ -20,7 +20,7 @@ def join(app: typer.Typer) -> None:
 
 def export(
     page: Annotated[
-        str, typer.Argument(metavar="PAGE", help=f"Which board: {BOARDS}.", autocompletion=completing.boards)
+        str, typer.Argument(metavar="PAGE", help=f"Which board: {BOARDS}.", autocompletion=completion.boards)
     ],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to; PAGE.html if not given.")] = None,
 ) -> None:

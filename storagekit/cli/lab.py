@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from storagekit.cli import completion
 from storagekit.core.errors import InputError
 from storagekit.core.optional_packages import require_extra
-from storagekit.reproduce import completing
 
 FOLDER = Path("storagekit-lab")
 CONFIGURED = Path(__file__).with_name("jupyter")
@@ -27,7 +27,7 @@ def lab(
         typer.Argument(
             metavar="[PAGE]",
             help="The page to open, as tour, or one of its boards, as array.",
-            autocompletion=completing.pages,
+            autocompletion=completion.pages,
         ),
     ] = None,
     folder: Annotated[Path, typer.Option(metavar="DIR", help="Where your copies of the pages are.")] = FOLDER,
@@ -39,7 +39,7 @@ def lab(
 
     A page that you have changed is never overwritten.
     """
-    from storagekit.reproduce.lab_folder import fill, find
+    from storagekit.cli.lab_folder import fill, find
 
     if port is not None and not 0 < port <= HIGHEST_PORT:
         raise InputError(f"port {port}: give 1 to {HIGHEST_PORT}")
@@ -55,7 +55,7 @@ def lab(
     options = [
         f"--ServerApp.root_dir={folder.resolve()}",
         f"--LabApp.default_url={opened}",
-        "--ServerApp.kernel_spec_manager_class=storagekit.reproduce.kernels.ThisInterpreter",
+        "--ServerApp.kernel_spec_manager_class=storagekit.cli.kernels.ThisInterpreter",
     ]
     options += ["--no-browser"] if no_browser else []
     options += [f"--ServerApp.port={port}"] if port else []

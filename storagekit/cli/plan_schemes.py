@@ -7,8 +7,8 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from storagekit.cli.plan import Drive, Json, plan_app
 from storagekit.core.errors import InputError
-from storagekit.reproduce.cli_plan import Drive, Json, plan_app
 
 _TB, _KB, _MS = 1e12, 1024, 1e-3
 

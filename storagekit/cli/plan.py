@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
+from storagekit.cli import completion
 from storagekit.core.errors import InputError
-from storagekit.reproduce import completing
 
 Check = Annotated[bool, typer.Option("--check", help="Simulate what is recommended, too.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
-Drive = Annotated[str, typer.Option(help=completing.A_DRIVE, autocompletion=completing.drives)]
+Drive = Annotated[str, typer.Option(help=completion.A_DRIVE, autocompletion=completion.drives)]
 ReadShare = Annotated[float, typer.Option(help="Reads among requests, 0 to 1.")]
 Locality = Annotated[float, typer.Option(help="Seek locality, by which distances are divided.")]
 Background = Annotated[float, typer.Option(help="Share of the writes whose copies are propagated in idle time.")]

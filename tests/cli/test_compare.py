@@ -5,9 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from storagekit.cli.main import app
 from storagekit.core.errors import InputError
 from storagekit.core.resources import data_path
-from storagekit.reproduce.cli import app
 
 SAMPLE = str(data_path("samples", "small.spc"))
 
