@@ -113,7 +113,8 @@ def test_a_run_that_is_stopped_leaves_nothing_and_what_was_there(write, notebook
     (out / "dsptf" / "measurements.json").write_text("of an earlier run")
     (out / "dsptf" / "fingerprint.json").write_text(json.dumps({"fingerprint": "?", "outputs": {"a.csv": "?"}}))
     code = (
-        f"{AS_FROM_A_TERMINAL}import sys; from pathlib import Path; from storagekit.cli import main as cli; from storagekit.reproduce import runner\n"
+        f"{AS_FROM_A_TERMINAL}import sys; from pathlib import Path\n"
+        "from storagekit.cli import main as cli; from storagekit.reproduce import runner\n"
         "notebooks = Path(sys.argv.pop())\nrunner.reproductions_path = lambda: notebooks\ncli.main()"
     )
     command = [sys.executable, "-c", code, "reproduce", "dsptf", "--out", str(out), str(notebooks)]
