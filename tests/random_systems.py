@@ -32,8 +32,9 @@ from storagekit.dispatch import (
     DSPTF,
     LARD,
     AbstractDispatch,
+    Broadcast,
     Central,
-    Everyone,
+    DispatchSwitch,
     Hashing,
     Hedged,
     NearestIdle,
@@ -43,7 +44,6 @@ from storagekit.dispatch import (
     ShortestQueue,
     WeightedHashing,
 )
-from storagekit.dispatch import ByNumber as DispatchByNumber
 from storagekit.drive import AbstractDrive, Flash, Mixed, RateServer, ideal_drive, load_buffered
 from storagekit.engine import AbstractLog, Record, Runner, Scenario, System, stack
 from storagekit.engine.batch import lanes_of, steps
@@ -64,9 +64,8 @@ from storagekit.placement import (
     Volume,
     Volumes,
 )
-from storagekit.queue import AbstractQueue, Depth, Everything, FairQueue
-from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, AbstractSchedule
-from storagekit.schedule import ByNumber as ScheduleByNumber
+from storagekit.queue import AbstractQueue, Depth, FairQueue, Unlimited
+from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, AbstractSchedule, ScheduleSwitch
 from storagekit.workload import (
     AbstractArrivals,
     ClosedLoop,
@@ -82,8 +81,17 @@ from storagekit.workload import (
     recorded,
 )
 from storagekit.workload.trace import request_trace
-from storagekit.write import AbstractWrite, AllCopies, AtOnce, Background, Claimed, Committed, FirstCopy, ReceivingBrick
-from storagekit.write import ByNumber as WriteByNumber
+from storagekit.write import (
+    AbstractWrite,
+    AllCopies,
+    Background,
+    Claimed,
+    Committed,
+    FirstCopy,
+    Immediate,
+    ReceivingBrick,
+    WriteSwitch,
+)
 
 LANES, WANTED = 12, 300
 RECORDED = 4000
@@ -126,18 +134,18 @@ def _segments(draws: Draws) -> AbstractPlacement:
     return Segments(nodes, [Volume(SECTORS, 2**12, needed + draws.form.randint(0, 1), needed)])
 
 
-def _dispatch_by_number(draws: Draws) -> AbstractDispatch:
-    names = draws.form.sample([name for name in MAKERS[AbstractDispatch] if name != "ByNumber"], 3)
+def _dispatch_switch(draws: Draws) -> AbstractDispatch:
+    names = draws.form.sample([name for name in MAKERS[AbstractDispatch] if name != "DispatchSwitch"], 3)
     members = tuple(MAKERS[AbstractDispatch][name](draws) for name in names)
-    return DispatchByNumber(members, draws.number.randrange(3))
+    return DispatchSwitch(members, draws.number.randrange(3))
 
 
-def _schedule_by_number(draws: Draws) -> AbstractSchedule:
-    return ScheduleByNumber((FCFS(), SSTF(), LOOK(), CLOOK(), SATF()), draws.number.randrange(5))
+def _schedule_switch(draws: Draws) -> AbstractSchedule:
+    return ScheduleSwitch((FCFS(), SSTF(), LOOK(), CLOOK(), SATF()), draws.number.randrange(5))
 
 
-def _write_by_number(draws: Draws) -> AbstractWrite:
-    return WriteByNumber((AllCopies(), AtOnce(), FirstCopy(), ReceivingBrick()), draws.number.randrange(4))
+def _write_switch(draws: Draws) -> AbstractWrite:
+    return WriteSwitch((AllCopies(), Immediate(), FirstCopy(), ReceivingBrick()), draws.number.randrange(4))
 
 
 def _requests(draws: Draws) -> RandomRequests:
@@ -199,7 +207,7 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
             draws.number.choice([0.0, 50e-6, 2e-3]), delivery=Lossy(draws.number.choice([0.0, 0.05, 0.5]))
         ),
         "Preselection": lambda draws: Preselection(draws.number.choice([0.1e-3, 1e-3])),
-        "Everyone": lambda draws: Everyone(),
+        "Broadcast": lambda draws: Broadcast(),
         "Hashing": lambda draws: Hashing(),
         "WeightedHashing": lambda draws: WeightedHashing([draws.form.randint(1, 2) for _ in range(draws.drives)]),
         "LARD": lambda draws: LARD(draws.number.choice([1.0, 4.0]), draws.number.choice([5.0, 50.0])),
@@ -210,21 +218,21 @@ MAKERS: dict[type, dict[str, Callable[[Draws], Any]]] = {
         "ShortestQueue": lambda draws: ShortestQueue(draws.form.randint(1, 3)),
         "Redundant": lambda draws: Redundant(draws.form.randint(1, 3), finishing=draws.form.random() < 0.5),
         "Hedged": lambda draws: Hedged(draws.number.uniform(1e-3, 0.1)),
-        "ByNumber": _dispatch_by_number,
+        "DispatchSwitch": _dispatch_switch,
     },
     AbstractSchedule: {
         **{one.__name__: lambda draws, one=one: one() for one in (FCFS, SSTF, LOOK, CLOOK, SATF)},
-        "ByNumber": _schedule_by_number,
+        "ScheduleSwitch": _schedule_switch,
     },
     AbstractWrite: {
-        **{one.__name__: lambda draws, one=one: one() for one in (AllCopies, AtOnce, FirstCopy, ReceivingBrick)},
-        "ByNumber": _write_by_number,
+        **{one.__name__: lambda draws, one=one: one() for one in (AllCopies, Immediate, FirstCopy, ReceivingBrick)},
+        "WriteSwitch": _write_switch,
         "Background": lambda draws: Background(draws.number.choice([1, 4, 60]), draws.number.randrange(2), most=64),
         "Committed": lambda draws: Committed(draws.number.choice([0.0, 1e5, 1e7]), most=64),
         "Claimed": lambda draws: Claimed(),
     },
     AbstractQueue: {
-        "Everything": lambda draws: Everything(),
+        "Unlimited": lambda draws: Unlimited(),
         "Depth": lambda draws: Depth(draws.number.choice([1, 2, 8])),
         "FairQueue": lambda draws: FairQueue(
             draws.number.choice([1, 3]), tuple(draws.number.uniform(0.5, 2) for _ in range(2))

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
-from storagekit.component.events import Member
+from storagekit.component.events import Component
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, real, rows
 
 
-class Claim(NamedTuple):
+class Bid(NamedTuple):
     """A claim of a drive on a part.
 
     slot, part: the request and its part. made: whether there is a claim. bid: predicted positioning time, seconds. start:
@@ -27,7 +27,7 @@ class Claim(NamedTuple):
     takes: Float[Array, "1 *lanes"]
 
 
-class Verdict(NamedTuple):
+class Decision(NamedTuple):
     """Result of a claim.
 
     kept: whether the drive serves the part. retry: time at which the drive chooses again if it does not, seconds from now.
@@ -48,7 +48,7 @@ class Verdict(NamedTuple):
     answer: Float[Array, "1 *lanes"]
 
 
-class AbstractClaims(Member):
+class AbstractArbitration(Component):
     """Decides which drive serves a request that was sent to several."""
 
     def check(self, needed: int) -> None:
@@ -101,7 +101,7 @@ class AbstractClaims(Member):
         """
 
     @abstractmethod
-    def claim(self, private: Any, claim: Claim) -> tuple[Verdict, Any]:
+    def claim(self, private: Any, claim: Bid) -> tuple[Decision, Any]:
         """Return the result of a claim, and the private state after it."""
 
     @abstractmethod
@@ -109,7 +109,7 @@ class AbstractClaims(Member):
         """Return the mask of the parts of completed requests that still wait because no claim has reached them."""
 
 
-class NoClaims(AbstractClaims):
+class NoArbitration(AbstractArbitration):
     """The drive that chooses a request serves it, and all other drives learn it at once."""
 
     @property
@@ -131,7 +131,7 @@ class NoClaims(AbstractClaims):
         never, time = jnp.zeros_like(claim.made), jnp.zeros_like(claim.bid)
         everybody = jnp.full(claim.part.shape, 0xFFFFFFFF, jnp.uint32)
         unknown = jnp.full_like(time, jnp.inf)
-        return Verdict(claim.made, time, everybody, never, never, claim.part, never, time, unknown), private
+        return Decision(claim.made, time, everybody, never, never, claim.part, never, time, unknown), private
 
     def left_behind(self, private, waiting):
         return jnp.zeros_like(waiting)

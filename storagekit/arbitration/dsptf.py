@@ -18,8 +18,8 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arbitration.base import AbstractClaims, Claim, Verdict, better_bid, slot_mask
-from storagekit.component.events import Entered, Sizes, Stopped
+from storagekit.arbitration.base import AbstractArbitration, Bid, Decision, better_bid, slot_mask
+from storagekit.component.events import BrickStopped, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, bit, held, named, pick, whole
 from storagekit.core.checks import require, require_kind, require_seconds
@@ -81,7 +81,7 @@ class Claims(NamedTuple):
     contested: Bool[Array, "slot *lanes"]
 
 
-class DSPTF(AbstractClaims):
+class DSPTFClaims(AbstractArbitration):
     """Distributed shortest positioning time first.
 
     Parameters
@@ -131,7 +131,7 @@ class DSPTF(AbstractClaims):
     def check(self, needed):
         if needed > 1:
             raise InputError(
-                f"claims on requests that need {needed} parts: D-SPTF settles who serves the one; use NoClaims()"
+                f"claims on requests that need {needed} parts: D-SPTF settles who serves the one; use NoArbitration()"
             )
 
     @property
@@ -149,14 +149,14 @@ class DSPTF(AbstractClaims):
     def issues(self, begins, rotation):
         return jnp.maximum(begins, jnp.minimum(self.lead, begins + rotation))
 
-    def init(self, sizes: Sizes) -> Claims:
+    def init(self, sizes: StateSizes) -> Claims:
         def full(value, kind=jnp.float32):
             return jnp.full((sizes.slots, *sizes.lanes), value, kind)
 
         never, nobody = full(jnp.inf), full(0, jnp.int32)
         return Claims(never, nobody, never, nobody, never, never, never, full(0, jnp.uint32), full(False, bool))
 
-    def entered(self, private: Claims, moment: Entered) -> Claims:
+    def entered(self, private: Claims, moment: RequestAdmitted) -> Claims:
         into = moment.into
         return private._replace(
             first=jnp.where(into, jnp.inf, private.first),
@@ -173,7 +173,7 @@ class DSPTF(AbstractClaims):
         heard = (private.first + self.latency < -rounding) & hears
         return jnp.where(heard, jnp.inf, forwarded)
 
-    def claim(self, private: Claims, claim: Claim) -> tuple[Verdict, Claims]:
+    def claim(self, private: Claims, claim: Bid) -> tuple[Decision, Claims]:
         before = Claims(*(pick(field, claim.slot) for field in private))
         rival, rival_bid, rival_start, deaf = before.owner, before.bid, before.start, before.deaf
         contested = claim.made & jnp.isfinite(rival_bid)
@@ -185,7 +185,7 @@ class DSPTF(AbstractClaims):
         by_first = better_bid(before.first_bid, before.first_owner, claim.bid, claim.part) & (first_arrives <= latest)
         rival_hears = (self.latency <= rival_start + INSTANT) & ~held(deaf, rival)
         rival_yields = contested & better & rival_hears
-        verdict = Verdict(
+        verdict = Decision(
             kept=claim.made & ~(contested & (by_best | by_first)),
             retry=jnp.maximum(jnp.where(by_first, first_arrives, arrives), 0.0),
             # whoever loses has heard that the read is taken, so that it leaves the loser's queue
@@ -211,7 +211,7 @@ class DSPTF(AbstractClaims):
             contested=private.contested | (at & contested),
         )
 
-    def stopped(self, private: Claims, moment: Stopped) -> Claims:
+    def stopped(self, private: Claims, moment: BrickStopped) -> Claims:
         first, bid = (jnp.where(moment.lost, jnp.inf, field) for field in (private.first, private.bid))
         return private._replace(first=first, bid=bid)
 

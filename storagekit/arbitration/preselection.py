@@ -3,7 +3,7 @@
 
 A client sends a request to all nodes that hold it. A drive chooses its next part before it falls free and at once sends a
 claim with its bid, the duration of the access, to the others. It serves the part unless as many better bids as the data
-needs parts have reached it when it falls free. What an idle drive does the paper does not say; see `Preselection.waits`.
+needs parts have reached it when it falls free. What an idle drive does the paper does not say; see `PreselectionBids.waits`.
 """
 
 from typing import NamedTuple
@@ -13,8 +13,8 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arbitration.base import AbstractClaims, Claim, Verdict, better_bid
-from storagekit.component.events import Entered, Sizes, Stopped
+from storagekit.arbitration.base import AbstractArbitration, Bid, Decision, better_bid
+from storagekit.component.events import BrickStopped, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, bit, count, held, least, named, nth_least, pick, real, rows, whole
 from storagekit.core.checks import require, require_seconds, traced
@@ -51,7 +51,7 @@ class Bids(NamedTuple):
         return Bids(bid, made, start, self.needed)
 
 
-class Preselection(AbstractClaims):
+class PreselectionBids(AbstractArbitration):
     """Claims of which a drive gives up a part when as many better ones have reached it as the data needs parts.
 
     The bid is the duration of the access. A claim that arrives after its receiver has begun is too late: the part is served
@@ -111,11 +111,11 @@ class Preselection(AbstractClaims):
     def issues(self, begins, rotation):
         return jnp.where(self.waits == 2, jnp.maximum(begins, jnp.minimum(self.ahead, begins + rotation)), begins)
 
-    def init(self, sizes: Sizes) -> Bids:
+    def init(self, sizes: StateSizes) -> Bids:
         never = jnp.full((sizes.parts, sizes.slots, *sizes.lanes), jnp.inf, jnp.float32)
         return Bids(never, never, never, jnp.ones((sizes.slots, *sizes.lanes), jnp.int32))
 
-    def entered(self, private: Bids, moment: Entered) -> Bids:
+    def entered(self, private: Bids, moment: RequestAdmitted) -> Bids:
         into, needed = moment.into, moment.placement.needed_of(moment.place)
         return private.forgotten(into[None])._replace(needed=jnp.where(into, needed, private.needed))
 
@@ -124,7 +124,7 @@ class Preselection(AbstractClaims):
         heard = [(made + self.latency < -INSTANT).astype(jnp.int32) for made in private.made]
         return jnp.where(sum(heard[1:], start=heard[0]) >= private.needed, jnp.inf, asked)
 
-    def claim(self, private: Bids, claim: Claim) -> tuple[Verdict, Bids]:
+    def claim(self, private: Bids, claim: Bid) -> tuple[Decision, Bids]:
         bids = tuple(_of_slot(field, claim.slot) for field in private[:3])
         claimed, made, start = bids
         needed = pick(private.needed, claim.slot)
@@ -146,7 +146,7 @@ class Preselection(AbstractClaims):
         ends = jnp.where(jnp.isfinite(start), start + bid, jnp.inf)
         others = count(jnp.isfinite(claimed))
         contested = claim.made & (others >= needed)
-        return Verdict(
+        return Decision(
             kept=kept,
             retry=jnp.where(jnp.isfinite(enough), enough, 0.0),
             withdrawn=bit(claim.part),
@@ -177,7 +177,7 @@ class Preselection(AbstractClaims):
         ahead = count(better_bid(claimed, part, pick(claimed, worst), worst)) + 1
         return worst, jnp.isfinite(highest) & (ahead >= needed)
 
-    def stopped(self, private: Bids, moment: Stopped) -> Bids:
+    def stopped(self, private: Bids, moment: BrickStopped) -> Bids:
         # claims on requests that are sent again, and claims that come to nothing, do not count any more
         every = jnp.where(moment.lost, jnp.uint32(0xFFFFFFFF), moment.aborted)
         return private.forgotten(jnp.stack([held(every, jnp.int32(part)) for part in range(private.bid.shape[0])]))

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.component.events import Member
+from storagekit.component.events import Component
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named
 from storagekit.core.kinds import SPAN
@@ -35,7 +35,7 @@ class Found(NamedTuple):
     part: Int[Array, "1 *lanes"]
 
 
-class AbstractCache(Member):
+class AbstractCache(Component):
     """Memory in front of a system's disks. What it holds is private state that the event loop carries."""
 
     @property

@@ -25,7 +25,7 @@ from storagekit.cache.sets import (
     touched,
     touched_in,
 )
-from storagekit.component.events import Entered, Sizes, Stopped, Taken
+from storagekit.component.events import AccessStarted, BrickStopped, RequestAdmitted, StateSizes
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, index_of, lowest, named, pick, whole
@@ -143,7 +143,7 @@ class BrickLRU(AbstractCache):
         if drives > self.bricks:
             raise InputError(f"{drives} bricks, of which {self.bricks} have a cache: raise BrickLRU.bricks")
 
-    def init(self, sizes: Sizes) -> Contents:
+    def init(self, sizes: StateSizes) -> Contents:
         table = jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, int)
         first, count = (jnp.zeros((sizes.slots, *sizes.lanes), kind) for kind in (int, jnp.int32))
         lost = jnp.zeros((sizes.drives, *sizes.lanes), jnp.int32) if sizes.stops else None
@@ -178,7 +178,7 @@ class BrickLRU(AbstractCache):
         part = jnp.where(here, sought.receiving, index_of(held))
         return Found(reads & (held != 0), part), private._replace(table=table)
 
-    def entered(self, private: Contents, moment: Entered) -> Contents:
+    def entered(self, private: Contents, moment: RequestAdmitted) -> Contents:
         first, count = blocks_of(moment.request, self.sectors)
         return private._replace(
             first=jnp.where(moment.into, first, private.first), count=jnp.where(moment.into, count, private.count)
@@ -190,7 +190,7 @@ class BrickLRU(AbstractCache):
     def same_data_as(self, private: Contents, slot):
         return _overlap(private, pick(private.first, slot), pick(private.count, slot))
 
-    def taken(self, private: Contents, moment: Taken) -> Contents:
+    def taken(self, private: Contents, moment: AccessStarted) -> Contents:
         """What the disk is to read goes to its brick's memory, and out of the others'."""
         served = bit(moment.part)
         none = jnp.zeros_like(served)
@@ -203,7 +203,7 @@ class BrickLRU(AbstractCache):
         _, table = self._visit(private, first, count, sought, none, kept, dropped)
         return private._replace(table=table)
 
-    def stopped(self, private: Contents, moment: Stopped) -> Contents:
+    def stopped(self, private: Contents, moment: BrickStopped) -> Contents:
         assert private.lost is not None
         return private._replace(lost=private.lost + moment.bricks)
 

@@ -22,7 +22,7 @@ from storagekit.cache.sets import (
     sets_for,
     touched,
 )
-from storagekit.component.events import Sizes
+from storagekit.component.events import StateSizes
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named
@@ -80,7 +80,7 @@ class LRU(AbstractCache):
         """Bytes of a block."""
         return self.sectors * units.SECTOR
 
-    def init(self, sizes: Sizes) -> Int[Array, "row *lanes"]:
+    def init(self, sizes: StateSizes) -> Int[Array, "row *lanes"]:
         return jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, int)
 
     def look_up(self, private, request: Requests, entering: Bool[Array, "1 *lanes"], sought):

@@ -89,7 +89,7 @@ CACHES = Room("cache", {"none": "NoCache", "lru": "LRU", "brick-lru": "BrickLRU"
 WRITES = Room(
     "write",
     {
-        "at-once": "AtOnce",
+        "immediate": "Immediate",
         "first-copy": "FirstCopy",
         "receiving-brick": "ReceivingBrick",
         "all-copies": "AllCopies",
@@ -99,7 +99,7 @@ WRITES = Room(
     },
 )
 # what a brick hands to its drives, and what a fair queue puts a request off for
-QUEUES = Room("queue", {"everything": "Everything", "depth": "Depth", "fair": "FairQueue"})
+QUEUES = Room("queue", {"unlimited": "Unlimited", "depth": "Depth", "fair": "FairQueue"})
 DELAYS = Room("queue", {"single": "Single", "total": "Total", "hybrid": "Hybrid", "minimum-only": "MinimumOnly"})
 STAND_INS = ("CELLO_BASE", "CELLO_DISK6", "TPCC", "SAP", "CELLO2002", "WEBSEARCH", "FINANCIAL")
 

@@ -26,7 +26,7 @@ from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 
 
-class Sizes(NamedTuple):
+class StateSizes(NamedTuple):
     """Sizes of the arrays of private state.
 
     slots: requests in the system. drives: drives. lanes: the axes of the batch, `()` for a single run. stops: whether bricks
@@ -44,14 +44,14 @@ class Sizes(NamedTuple):
     parts: int = 0
 
 
-class Rule(NamedTuple):
+class CompletionRule(NamedTuple):
     """When a request completes: when `needed` of its parts in the mask `counted` have ended."""
 
     counted: UInt32[Array, "*row"]
     needed: Int[Array, "*row"]
 
 
-class Entered(NamedTuple):
+class RequestAdmitted(NamedTuple):
     """A request enters the system.
 
     into: its slot; only where `admitted` is true. request, place: the request and its location. asked: mask of the parts that
@@ -69,7 +69,7 @@ class Entered(NamedTuple):
     at: Float[Array, "1 *lanes"]
 
 
-class Taken(NamedTuple):
+class AccessStarted(NamedTuple):
     """A drive starts to serve one part of the request in `slot`. Valid only where `kept` is true.
 
     part, place: the part, and the location of the request. drive: mask of the drive. distance: cylinders by which its arm
@@ -89,7 +89,7 @@ class Taken(NamedTuple):
     delayed: Int[Array, "1 *lanes"] | None = None
 
 
-class Ended(NamedTuple):
+class AccessEnded(NamedTuple):
     """An access of drive `which` ends. Valid only where `made` is true.
 
     number, replica: its request, and the replica that it accessed. written: whether it is a write whose request is still in
@@ -116,7 +116,7 @@ class Ended(NamedTuple):
     since: Float[Array, "1 *lanes"]
 
 
-class Answered(NamedTuple):
+class RequestCompleted(NamedTuple):
     """A request completes.
 
     number: its number, NOBODY for none. response: its response time. read: whether it is a read. asynchronous: whether no
@@ -134,7 +134,7 @@ class Answered(NamedTuple):
     sectors: Int[Array, "1 *lanes"] | None
 
 
-class Stopped(NamedTuple):
+class BrickStopped(NamedTuple):
     """A brick stops, if `bricks` marks one.
 
     bricks: mask of its drives. lost: reads that no brick serves any more, which are sent again. aborted: mask of the parts of
@@ -146,30 +146,30 @@ class Stopped(NamedTuple):
     aborted: UInt32[Array, "slot *lanes"]
 
 
-class Member(eqx.Module):
+class Component(eqx.Module):
     """Base class of all components, which may have private state and hooks for events."""
 
-    def init(self, sizes: Sizes) -> Any:
+    def init(self, sizes: StateSizes) -> Any:
         """Return the private state at the start of a run, arrays `[..., *lanes]`."""
         return None
 
-    def entered(self, private: Any, moment: Entered) -> Any:
+    def entered(self, private: Any, moment: RequestAdmitted) -> Any:
         """Return the private state after a request has entered."""
         return private
 
-    def taken(self, private: Any, moment: Taken) -> Any:
+    def taken(self, private: Any, moment: AccessStarted) -> Any:
         """Return the private state after a drive has started to serve a part."""
         return private
 
-    def ended(self, private: Any, moment: Ended) -> Any:
+    def ended(self, private: Any, moment: AccessEnded) -> Any:
         """Return the private state after an access has ended."""
         return private
 
-    def answered(self, private: Any, moment: Answered) -> Any:
+    def answered(self, private: Any, moment: RequestCompleted) -> Any:
         """Return the private state after a request has completed, before another one uses its slot."""
         return private
 
-    def stopped(self, private: Any, moment: Stopped) -> Any:
+    def stopped(self, private: Any, moment: BrickStopped) -> Any:
         """Return the private state after a brick has stopped."""
         return private
 
@@ -178,7 +178,7 @@ class Member(eqx.Module):
         return private
 
 
-class OneOf(Member):
+class Switch(Component):
     """The component `members[index]`.
 
     The index is a number of a run, so that a sweep over components compiles once. All components are computed in every run:
@@ -201,7 +201,7 @@ class OneOf(Member):
     index: Int[AnyArray, "..."] = eqx.field(converter=named("index", whole), default=0)
     # name and base class of the components
     called: ClassVar[str] = "member"
-    kind: ClassVar[type] = Member
+    kind: ClassVar[type] = Component
 
     def __check_init__(self):
         for member in self.members:

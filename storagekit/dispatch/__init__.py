@@ -4,9 +4,8 @@ from storagekit.dispatch.ars import ARS as ARS
 from storagekit.dispatch.base import AbstractDispatch as AbstractDispatch
 from storagekit.dispatch.base import AsManyAsNeeded as AsManyAsNeeded
 from storagekit.dispatch.base import View as View
-from storagekit.dispatch.by_number import ByNumber as ByNumber
 from storagekit.dispatch.everyone import DSPTF as DSPTF
-from storagekit.dispatch.everyone import Everyone as Everyone
+from storagekit.dispatch.everyone import Broadcast as Broadcast
 from storagekit.dispatch.everyone import Preselection as Preselection
 from storagekit.dispatch.everyone import central as central
 from storagekit.dispatch.hashing import Hashing as Hashing
@@ -18,3 +17,4 @@ from storagekit.dispatch.nodes import Central as Central
 from storagekit.dispatch.nodes import Randomized as Randomized
 from storagekit.dispatch.sampled import Redundant as Redundant
 from storagekit.dispatch.sampled import ShortestQueue as ShortestQueue
+from storagekit.dispatch.switch import DispatchSwitch as DispatchSwitch

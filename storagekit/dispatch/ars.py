@@ -10,7 +10,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.component.events import Answered, Ended, Entered, Sizes
+from storagekit.component.events import AccessEnded, RequestAdmitted, RequestCompleted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, named, rows, some, union, where_tree
 from storagekit.core.checks import require, require_each_positive, require_seconds
@@ -128,7 +128,7 @@ class ARS(AsManyAsNeeded):
         rest = alive & ~asked
         return jnp.where(rest != 0, rest, alive)
 
-    def init(self, sizes: Sizes) -> Clients:
+    def init(self, sizes: StateSizes) -> Clients:
         views, nodes, lanes = self.clients, sizes.bricks, sizes.lanes
         none = jnp.zeros((1, *lanes), jnp.int32)
         return Clients(
@@ -158,14 +158,14 @@ class ARS(AsManyAsNeeded):
             private = private._replace(silence=private.silence.sent(sent_to, entering))
         return union(jnp.where(asked, bit(part), jnp.uint32(0))), private
 
-    def entered(self, private: Clients, moment: Entered):
+    def entered(self, private: Clients, moment: RequestAdmitted):
         if private.silence is None:
             return private
         request = moment.request
         client = self._view_of(request.client)
         return private._replace(silence=private.silence.entered(moment.into, request.number, client))
 
-    def ended(self, private: Clients, moment: Ended):
+    def ended(self, private: Clients, moment: AccessEnded):
         nodes = private.observed.metric.shape[0] // (OPERATIONS * self.clients)
         client = self._view_of(jnp.zeros_like(moment.brick) if moment.client is None else moment.client)
         of_node = client * nodes + moment.brick
@@ -177,7 +177,7 @@ class ARS(AsManyAsNeeded):
         heard = private.silence.heard(moment.slot, moment.brick, of_node, moment.awaited)
         return private._replace(silence=heard)
 
-    def answered(self, private: Clients, moment: Answered):
+    def answered(self, private: Clients, moment: RequestCompleted):
         if private.silence is None:
             return private
         nodes = private.silence.quiet.shape[0] // self.clients

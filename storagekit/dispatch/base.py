@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.arbitration import AbstractClaims, NoClaims
-from storagekit.component.events import Member
+from storagekit.arbitration import AbstractArbitration, NoArbitration
+from storagekit.component.events import Component
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import count, held, index_of, least, lowest, rows
 from storagekit.placement import MOST_PARTS, AbstractPlacement, Grouping
@@ -84,16 +84,16 @@ class View(NamedTuple):
         return jax.vmap(at)(drive[:, None])[:, 0]
 
 
-class AbstractDispatch(Member):
+class AbstractDispatch(Component):
     """Decides to which parts a request is sent, and whether parts that are not needed are withdrawn."""
 
     def check(self, drives: int, placement: AbstractPlacement) -> None:
         """Raise InputError if the dispatcher does not work with so many drives or with the placement."""
 
     @property
-    def claims(self) -> AbstractClaims:
+    def claims(self) -> AbstractArbitration:
         """The component that decides which of several drives serves a request."""
-        return NoClaims()
+        return NoArbitration()
 
     @property
     def withdraws(self) -> bool | Bool[AnyArray, "..."]:

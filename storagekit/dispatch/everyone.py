@@ -9,17 +9,17 @@ from storagekit.core.arrays import AnyArray
 from storagekit.dispatch.base import AbstractDispatch
 
 
-class Everyone(AbstractDispatch):
+class Broadcast(AbstractDispatch):
     """A request waits at every drive that holds a part of it; the first to choose one takes it from the others."""
 
     def route(self, private, request, entering, view):
         return view.placement.parts_of(view.place), private
 
 
-class DSPTF(Everyone):
-    """Everyone is asked, and claims are settled by messages: see `arbitration.DSPTF`, which takes the same."""
+class DSPTF(Broadcast):
+    """Send a request to all replicas; their bricks settle by messages which of them serves it (`arbitration.DSPTFClaims`)."""
 
-    settled: arbitration.DSPTF
+    settled: arbitration.DSPTFClaims
 
     def __init__(
         self,
@@ -29,10 +29,10 @@ class DSPTF(Everyone):
         waits: ArrayLike = 0,
         delivery: AbstractDelivery | None = None,
     ):
-        self.settled = arbitration.DSPTF(latency, bound=bound, waits=waits, delivery=delivery)
+        self.settled = arbitration.DSPTFClaims(latency, bound=bound, waits=waits, delivery=delivery)
 
     @property
-    def claims(self) -> arbitration.DSPTF:
+    def claims(self) -> arbitration.DSPTFClaims:
         return self.settled
 
     @property
@@ -41,19 +41,19 @@ class DSPTF(Everyone):
         return self.settled.latency
 
 
-class Preselection(Everyone):
+class Preselection(Broadcast):
     """Send a request to all replicas; a node drops a part once enough other nodes have made better bids on it.
 
-    It takes the parameters of `arbitration.Preselection`.
+    It takes the parameters of `arbitration.PreselectionBids`.
     """
 
-    settled: arbitration.Preselection
+    settled: arbitration.PreselectionBids
 
     def __init__(self, latency: ArrayLike = 0.1e-3, *, ahead: ArrayLike | None = None, waits: ArrayLike = 0):
-        self.settled = arbitration.Preselection(latency, ahead=ahead, waits=waits)
+        self.settled = arbitration.PreselectionBids(latency, ahead=ahead, waits=waits)
 
     @property
-    def claims(self) -> arbitration.Preselection:
+    def claims(self) -> arbitration.PreselectionBids:
         return self.settled
 
 

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from storagekit.component.events import Entered, Sizes, Stopped
+from storagekit.component.events import BrickStopped, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, index_of, named
 from storagekit.core.errors import InputError
@@ -35,14 +35,14 @@ class Hedged(AbstractDispatch):
     def withdraws(self):
         return False
 
-    def init(self, sizes: Sizes):
+    def init(self, sizes: StateSizes):
         return jnp.zeros((sizes.slots, *sizes.lanes), jnp.int32)
 
     def route(self, private, request, entering, view: View):
         first = self._first(request, view.parts)
         return bit(first) | bit((first + 1) % view.parts), private
 
-    def entered(self, private: Int[Array, "slot *lanes"], moment: Entered):
+    def entered(self, private: Int[Array, "slot *lanes"], moment: RequestAdmitted):
         return jnp.where(moment.into, self._first(moment.request, jnp.asarray(moment.placement.parts)), private)
 
     def asked_from(self, private, sent, part):
@@ -51,7 +51,7 @@ class Hedged(AbstractDispatch):
     def entrance(self, routed, receiving):
         return index_of(routed)
 
-    def stopped(self, private, moment: Stopped):
+    def stopped(self, private, moment: BrickStopped):
         return jnp.where(moment.lost, -1, private)
 
     def _first(self, request: Requests, parts: Int[AnyArray, "..."]) -> Int[Array, "1 *lanes"]:

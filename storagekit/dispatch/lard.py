@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.component.events import Sizes
+from storagekit.component.events import StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, first_min, named, pick, put
 from storagekit.core.checks import traced, written
@@ -83,7 +83,7 @@ class LARD(AsManyAsNeeded):
         SHARE.each("LARD targets allocated", self.allocated)
         SPAN.each("LARD window", self.window)
 
-    def init(self, sizes: Sizes) -> Table:
+    def init(self, sizes: StateSizes) -> Table:
         def none(count):
             return jnp.zeros((count, *sizes.lanes), jnp.float32)
 

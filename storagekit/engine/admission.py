@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.cache import Sought
-from storagekit.component.events import Entered, Rule
+from storagekit.component.events import CompletionRule, RequestAdmitted
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import (
     INSTANT,
@@ -85,7 +85,7 @@ def admit(
         dispatch=dispatch,
         cache=cache,
     )
-    entered = Entered(into, admitted, request, placement, place, waits, usable, inside)
+    entered = RequestAdmitted(into, admitted, request, placement, place, waits, usable, inside)
     state = tell(scenario, state, "entered", entered)
     state = hand_over(scenario, state, held(waits, part) & admitted, drives.planned)
     return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
@@ -137,7 +137,7 @@ def _answer(
     scenario: Scenario,
     state: State,
     request: Requests,
-    rule: Rule,
+    rule: CompletionRule,
     inside: Float[Array, "1 *lanes"],
     hit: Bool[Array, "1 *lanes"],
     elsewhere: Bool[Array, "1 *lanes"],
@@ -159,7 +159,7 @@ def _seated(
     sending: Sending,
     arrival: Float[Array, "1 *lanes"],
     waits: UInt32[Array, "1 *lanes"],
-    rule: Rule,
+    rule: CompletionRule,
     answer: Float[Array, "1 *lanes"],
 ) -> Slots:
     """Return the slots with the request in the one marked in `into`. waits: mask of its waiting parts. answer:

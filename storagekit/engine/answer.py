@@ -2,7 +2,7 @@
 
 The completion time is known in advance if no other access can change it. If all parts are needed, or the rest is withdrawn,
 it is the end of the last part; if one of several is needed, the end of the first. If more parts may be in service than the
-several that are needed, ends are counted, unless claims give the time (`Verdict.answer`).
+several that are needed, ends are counted, unless claims give the time (`Decision.answer`).
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.component.events import Rule
+from storagekit.component.events import CompletionRule
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, count, held, least, lowest, mask_of, nth_least, pick, pick_tree, rows
 from storagekit.engine.state import State
@@ -41,12 +41,12 @@ def rule_of(
     place: Any,
     asked: UInt32[Array, "1 *lanes"],
     receiving: Int[Array, "1 *lanes"],
-) -> Rule:
+) -> CompletionRule:
     """Return when a request whose parts `asked` wait completes."""
     readable = scenario.system.placement.needed_of(place)
     written = scenario.system.write.rule(asked, receiving, readable)
     read = request.read
-    return Rule(jnp.where(read, asked, written.counted), jnp.where(read, readable, written.needed))
+    return CompletionRule(jnp.where(read, asked, written.counted), jnp.where(read, readable, written.needed))
 
 
 def enough_of(
@@ -66,7 +66,7 @@ def enough_of(
     return some
 
 
-def overtaken(scenario: Scenario, rule: Rule, read: Bool[Array, "*row"]) -> Bool[Array, "*row"]:
+def overtaken(scenario: Scenario, rule: CompletionRule, read: Bool[Array, "*row"]) -> Bool[Array, "*row"]:
     """Return whether more parts may be in service than the several that are needed, so that it is unknown which end first."""
     if not scenario.system.placement.needs_several:
         return jnp.zeros_like(read)
@@ -84,7 +84,7 @@ class Part(NamedTuple):
     have ended. others: time at which the first of the other drives that serve the request ends, inf for none.
     """
 
-    rule: Rule
+    rule: CompletionRule
     read: Bool[Array, "1 *lanes"]
     waiting: UInt32[Array, "1 *lanes"]
     last: Float[Array, "1 *lanes"]
@@ -174,7 +174,7 @@ def _end_of_enough(
 def when_stopped(
     scenario: Scenario,
     state: State,
-    rule: Rule,
+    rule: CompletionRule,
     waiting: UInt32[Array, "slot *lanes"],
     answer: Float[Array, "slot *lanes"],
     others: Underway,

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.component.events import Answered
+from storagekit.component.events import RequestCompleted
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, first_min, first_true, least, pick, pick_tree, rows
 from storagekit.engine.admission import Admission, admit
@@ -48,7 +48,7 @@ class Passage(NamedTuple):
     before another event.
     """
 
-    answered: Answered
+    answered: RequestCompleted
     admitted: Bool[Array, "1 *lanes"]
     entered: Float[Array, "1 *lanes"]
     held_up: Bool[Array, "1 *lanes"]
@@ -108,10 +108,10 @@ def _opening(
     return jnp.where(ready, slot, next_slot), jnp.where(ready, arrival, next_free)
 
 
-def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> Answered:
+def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> RequestCompleted:
     """Return the request with the earliest completion, in runs in which it `leaves`."""
     whose = (slots.stream, slots.client, slots.sectors)
-    return Answered(
+    return RequestCompleted(
         jnp.where(leaves, pick(slots.number, coming.leaving), NOBODY),
         coming.answer - pick(slots.born, coming.leaving),
         pick(slots.read, coming.leaving),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
-from storagekit.component.events import Answered
+from storagekit.component.events import RequestCompleted
 from storagekit.core.batching import first_min, least, pick, pick_tree, rows, some
 from storagekit.engine.admission import Admission
 from storagekit.engine.arrival import Incoming, admissible, enter
@@ -38,7 +38,7 @@ class Report(NamedTuple):
     """
 
     elapsed: Float[Array, "1 *lanes"]
-    answered: Answered
+    answered: RequestCompleted
     admitted: Bool[Array, "1 *lanes"]
     entered: Float[Array, "1 *lanes"]
     held_up: Bool[Array, "1 *lanes"]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.component.events import Rule, Stopped
+from storagekit.component.events import BrickStopped, CompletionRule
 from storagekit.core.batching import INSTANT, bit, count, first_true, held, index_of, pick, rows, union
 from storagekit.engine.answer import Underway, enough_of, size, when_stopped
 from storagekit.engine.state import NOBODY, Drives, State, tell
@@ -112,7 +112,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
     again = enough_of(scenario, system.dispatch.again(alive, slots.rule.counted), alive, rule.needed)
     slots = slots._replace(
         waiting=jnp.where(lost, again, waiting),
-        rule=Rule(jnp.where(lost, again, rule.counted), rule.needed),
+        rule=CompletionRule(jnp.where(lost, again, rule.counted), rule.needed),
         ended=None if slots.ended is None else jnp.where(lost, 0, slots.ended),
         answer=jnp.where(lost, jnp.inf, jnp.where(there & ~slots.read, written, answer)),
         latest=jnp.where(aborted & there, others.last, slots.latest),
@@ -122,7 +122,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
     # a claim on what was aborted keeps nobody away any more
     drives = _woken(state.drives, down, before & ~stopped, count(lost | aborted) > 0, now)
     state = state._replace(slots=slots, drives=drives, condition=state.condition._replace(down=down))
-    return tell(scenario, state, "stopped", Stopped(brick, lost, dropped)), count(lost)
+    return tell(scenario, state, "stopped", BrickStopped(brick, lost, dropped)), count(lost)
 
 
 def _parts_on(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"]) -> UInt32[Array, "slot *lanes"]:
@@ -135,11 +135,11 @@ def _parts_on(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"]) -
 
 def _without(
     state: State,
-    rule: Rule,
+    rule: CompletionRule,
     gone: UInt32[Array, "slot *lanes"],
     aborted: Bool[Array, "slot *lanes"],
     fails: Bool[Array, "1 *lanes"],
-) -> Rule:
+) -> CompletionRule:
     """Return the rules without the parts that are gone, for reads that need several parts and waited or were served there."""
     slots = state.slots
     misses = slots.read & (rule.needed > 1) & fails & (aborted | (slots.waiting & gone != 0))
@@ -148,7 +148,7 @@ def _without(
 
 def _too_few(
     state: State,
-    rule: Rule,
+    rule: CompletionRule,
     waiting: UInt32[Array, "slot *lanes"],
     aborted: Bool[Array, "slot *lanes"],
     others: Underway,
@@ -167,12 +167,12 @@ def _rule(
     alive: UInt32[Array, "slot *lanes"],
     receiving: Int[Array, "slot *lanes"],
     fails: Bool[Array, "1 *lanes"],
-) -> Rule:
+) -> CompletionRule:
     """Return the rules after a brick has stopped: those of writes count only parts that are up."""
     slots, rule = state.slots, state.slots.rule
     written = scenario.system.write.rule(alive, receiving, scenario.system.placement.needed_of(slots.place))
     changed = fails & ~slots.read
-    return Rule(
+    return CompletionRule(
         jnp.where(changed, written.counted, rule.counted),
         jnp.where(changed, jnp.minimum(written.needed, rule.needed), rule.needed),
     )

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
-from storagekit.component.events import Answered
+from storagekit.component.events import RequestCompleted
 from storagekit.core.batching import WORD, first_true
 from storagekit.core.checks import require_takes
 from storagekit.core.errors import InputError
@@ -156,7 +156,7 @@ class Accesses(NamedTuple):
     drive: Int[Array, "1 *lanes"]
     replica: Int[Array, "1 *lanes"]
     admitted: Bool[Array, "1 *lanes"]
-    answered: Answered
+    answered: RequestCompleted
 
 
 class AccessLog(AbstractLog):
@@ -187,7 +187,7 @@ class Services(NamedTuple):
     brick: Int[Array, "1 *lanes"]
     stream: Int[Array, "1 *lanes"]
     sectors: Int[Array, "1 *lanes"]
-    answered: Answered
+    answered: RequestCompleted
     waited: UInt32[Array, "brick *lanes"] | None
     waits: UInt32[Array, "brick *lanes"] | None
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
-from storagekit.arbitration import Claim, Verdict
-from storagekit.component.events import Ended, Taken
+from storagekit.arbitration import Bid, Decision
+from storagekit.component.events import AccessEnded, AccessStarted
 from storagekit.core.batching import INSTANT, bit, cheapest, count, held, least, pick, pick_tree, rows, some, where_tree
 from storagekit.drive import HostAccess, Positioning, Target
 from storagekit.engine.answer import Part, count_end, size, still_serving, when_taken
@@ -41,7 +41,7 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], cert
     delayed = system.write.ends_delayed(state.write, which)
     written = written if delayed is None else written & ~delayed
     told = _of_access(scenario, state, which, slot, certain if delayed is None else certain & ~delayed)
-    ended = Ended(which, slot, number, replica, place, born, placement, certain, written, *told)
+    ended = AccessEnded(which, slot, number, replica, place, born, placement, certain, written, *told)
     state = count_end(scenario, tell(scenario, state, "ended", ended), which, certain)
     if not system.write.leaves:
         return state
@@ -63,7 +63,7 @@ def _of_access(
     slot: Int[Array, "1 *lanes"],
     certain: Bool[Array, "1 *lanes"],
 ) -> tuple[Any, ...]:
-    """Return the last fields of `Ended`, from `awaited`, for the access of drive `which`. Valid only where `certain` is true.
+    """Return the last fields of `AccessEnded`, from `awaited`, for drive `which`. Valid only where `certain` is true.
 
     slot: the slot in which its request is, or was.
     """
@@ -145,7 +145,7 @@ def choose(
     chosen = best.chosen
     shared = chosen.read | system.write.settles & ~chosen.late
     made = best.found & shared
-    claim = Claim(best.slot, chosen.part, made, best.positioning.total, best.start, best.takes)
+    claim = Bid(best.slot, chosen.part, made, best.positioning.total, best.start, best.takes)
     verdict, claims = system.claims.claim(state.claims, claim)
     kept = best.found & (verdict.kept | ~shared)
     gives_up = best.found & ~kept
@@ -173,12 +173,12 @@ def choose(
     )
     given_up = jnp.where(verdict.rival_yields, bit(verdict.rival), jnp.uint32(0))
     where = (best.slot, chosen.part, chosen.place, system.placement)
-    taken = Taken(*where, chosen.read, kept, planner, distance, given_up, chosen.delayed)
+    taken = AccessStarted(*where, chosen.read, kept, planner, distance, given_up, chosen.delayed)
     return tell(scenario, state, "taken", taken), _told(scenario, slots, best, claim, verdict)
 
 
 def _told(
-    scenario: Scenario, slots: Slots, best: Best, claim: Claim, verdict: Verdict
+    scenario: Scenario, slots: Slots, best: Best, claim: Bid, verdict: Decision
 ) -> dict[str, Bool[Array, "1 *lanes"] | Int[Array, "1 *lanes"]]:
     """Return the fields of the report on a choice. slots: before it."""
     twice = verdict.contested & verdict.kept & ~verdict.rival_yields
@@ -344,7 +344,7 @@ def serve(
     best: Best,
     kept: Bool[Array, "1 *lanes"],
     claimed: Bool[Array, "1 *lanes"],
-    verdict: Verdict,
+    verdict: Decision,
 ) -> Slots:
     """Return the slots after a part is chosen, or given up: it leaves its queues, and the completion time may be known.
 

@@ -8,8 +8,8 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
-from storagekit.arbitration import NoClaims
-from storagekit.component.events import Rule, Sizes
+from storagekit.arbitration import NoArbitration
+from storagekit.component.events import CompletionRule, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import WORD, bit, held, rows, union
 from storagekit.drive import AbstractMechanics, Arm, Target
@@ -44,7 +44,7 @@ class Slots(NamedTuple):
     born: Float[Array, "slot *lanes"]
     sent: Float[Array, "slot *lanes"]
     waiting: UInt32[Array, "slot *lanes"]
-    rule: Rule
+    rule: CompletionRule
     ended: Int[Array, "slot *lanes"] | None
     answer: Float[Array, "slot *lanes"]
     answered: Bool[Array, "slot *lanes"]
@@ -204,7 +204,9 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"], key: UInt32[A
     # the placement defines the structure of a location
     place = system.placement.locate(system.drive, nothing_asked(lanes))
     bricks, parts = system.bricks.count, system.placement.most_parts or system.drives
-    sizes = Sizes(system.slots, system.drives, lanes, system.condition.stops, place, system.placement, bricks, parts)
+    sizes = StateSizes(
+        system.slots, system.drives, lanes, system.condition.stops, place, system.placement, bricks, parts
+    )
     return State(
         slots=_empty_slots(scenario, phase, place),
         drives=_sleeping_drives(scenario, phase),
@@ -236,7 +238,7 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"], somewh
         born=slot(0),
         sent=slot(0),
         waiting=slot(0, jnp.uint32),
-        rule=Rule(slot(0, jnp.uint32), slot(0, jnp.int32)),
+        rule=CompletionRule(slot(0, jnp.uint32), slot(0, jnp.int32)),
         ended=slot(0, jnp.int32) if system.placement.needs_several else None,
         answer=jnp.where(opening, slot(0), slot(jnp.inf)),
         answered=~opening & slot(True, bool),
@@ -260,7 +262,7 @@ def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *lanes"]) ->
         plan=Plan(time, time, time, time, arm, drive(NOBODY, jnp.int32), nothing, nothing, whose, whose),
         planned=drive(False, bool),
         idle=drive(True, bool),
-        last=drive(NOBODY, jnp.int32) if several and not isinstance(claims, NoClaims) else None,
+        last=drive(NOBODY, jnp.int32) if several and not isinstance(claims, NoArbitration) else None,
         buffer=scenario.system.drive.buffer.init(phase.shape[0], phase.shape[1:]),
     )
 

@@ -5,7 +5,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Int
 
-from storagekit.arbitration import AbstractClaims, NoClaims
+from storagekit.arbitration import AbstractArbitration, NoArbitration
 from storagekit.cache import AbstractCache, NoCache
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import MOST_ADDRESS, named, whole
@@ -16,7 +16,7 @@ from storagekit.dispatch import AbstractDispatch
 from storagekit.drive import AbstractDrive
 from storagekit.faults.schedule import FaultSchedule
 from storagekit.placement import MOST_PARTS, AbstractPlacement, Grouping
-from storagekit.queue import AbstractQueue, Everything
+from storagekit.queue import AbstractQueue, Unlimited
 from storagekit.schedule import AbstractSchedule
 from storagekit.workload import AbstractArrivals
 from storagekit.write import AbstractWrite, AllCopies
@@ -54,7 +54,7 @@ class System(eqx.Module):
     dispatch: AbstractDispatch
     schedule: AbstractSchedule
     write: AbstractWrite
-    claims: AbstractClaims
+    claims: AbstractArbitration
     queue: AbstractQueue
     cache: AbstractCache
     condition: FaultSchedule
@@ -70,7 +70,7 @@ class System(eqx.Module):
         schedule: AbstractSchedule,
         write: AbstractWrite | None = None,
         *,
-        claims: AbstractClaims | None = None,
+        claims: AbstractArbitration | None = None,
         queue: AbstractQueue | None = None,
         cache: AbstractCache | None = None,
         condition: FaultSchedule | None = None,
@@ -85,7 +85,7 @@ class System(eqx.Module):
         self.dispatch = dispatch
         self.schedule = schedule
         self.claims = dispatch.claims if claims is None else claims
-        self.queue = Everything() if queue is None else queue
+        self.queue = Unlimited() if queue is None else queue
         self.cache = NoCache() if cache is None else cache
         self.condition = FaultSchedule() if condition is None else condition
         _require_members(write=self.write, claims=self.claims, queue=self.queue, cache=self.cache)
@@ -152,7 +152,7 @@ class System(eqx.Module):
             )
         late = self.dispatch.withdraws_late or self.write.leaves
         withdraws = self.placement.most_spare > 0 and self.dispatch.asks_more
-        self.queue.check(isinstance(self.claims, NoClaims), withdraws, late, self.condition.stops)
+        self.queue.check(isinstance(self.claims, NoArbitration), withdraws, late, self.condition.stops)
         replicas = int(np.max(self.placement.replicas))
         self.write.check(float(np.max(self.claims.lead)), parts, replicas)
 
@@ -162,7 +162,7 @@ class System(eqx.Module):
             return
         sweep = self.placement.sweep(self.drive.mechanics_of(whole(0)), whole(0))
         refused = {
-            f"{type(self.claims).__name__} claims": not isinstance(self.claims, NoClaims),
+            f"{type(self.claims).__name__} claims": not isinstance(self.claims, NoArbitration),
             "bricks that stop or are slower": self.condition.varies,
             "writes that are delayed": self.write.leaves,
             "several replicas on a drive": np.any(self.placement.replicas > 1),
@@ -180,8 +180,8 @@ _MEMBERS: dict[str, tuple[type, str]] = {
     "dispatch": (AbstractDispatch, "a dispatcher, as sk.dispatch.Hashing()"),
     "schedule": (AbstractSchedule, "a scheduler, as sk.schedule.SATF()"),
     "write": (AbstractWrite, "a policy for writes, as sk.write.AllCopies()"),
-    "claims": (AbstractClaims, "claims, as sk.arbitration.NoClaims()"),
-    "queue": (AbstractQueue, "a queue, as sk.queue.Everything()"),
+    "claims": (AbstractArbitration, "claims, as sk.arbitration.NoArbitration()"),
+    "queue": (AbstractQueue, "a queue, as sk.queue.Unlimited()"),
     "cache": (AbstractCache, "memory, as sk.cache.NoCache()"),
     "condition": (FaultSchedule, "a condition, as sk.faults.FaultSchedule(...)"),
 }

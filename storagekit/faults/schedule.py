@@ -8,7 +8,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.component.events import Entered, Member, Sizes
+from storagekit.component.events import Component, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import named, whole
 from storagekit.core.checks import require, require_each_positive, require_kind, require_seconds, traced
@@ -72,7 +72,7 @@ def outage(brick: ArrayLike, begins: ArrayLike = 0, ends: ArrayLike = NEVER) -> 
     return Slowdown(brick, 0.0, begins, ends)
 
 
-class Bricks(NamedTuple):
+class FaultState(NamedTuple):
     """Private state. latest: number of the request that arrived last. down: mask of the drives whose outage has been
     processed.
     """
@@ -81,7 +81,7 @@ class Bricks(NamedTuple):
     down: Bool[Array, "drive *lanes"]
 
 
-class FaultSchedule(Member):
+class FaultSchedule(Component):
     """Speed of each brick during a run.
 
     Parameters
@@ -148,22 +148,26 @@ class FaultSchedule(Member):
         """Whether any brick ever stops."""
         return any(spell.stops for spell in self.spells)
 
-    def init(self, sizes: Sizes) -> Bricks | None:
+    def init(self, sizes: StateSizes) -> FaultState | None:
         if not self.varies:
             return None
         down = jnp.zeros((sizes.drives, *sizes.lanes), bool)
-        return Bricks(jnp.full((1, *sizes.lanes), -1, jnp.int32), down)
+        return FaultState(jnp.full((1, *sizes.lanes), -1, jnp.int32), down)
 
-    def entered(self, private: Bricks | None, moment: Entered) -> Bricks | None:
+    def entered(self, private: FaultState | None, moment: RequestAdmitted) -> FaultState | None:
         return self.after(private, moment.request, moment.admitted)
 
-    def after(self, private: Bricks | None, request: Requests, admitted: Bool[Array, "1 *lanes"]) -> Bricks | None:
+    def after(
+        self, private: FaultState | None, request: Requests, admitted: Bool[Array, "1 *lanes"]
+    ) -> FaultState | None:
         """Private state once a request has arrived, in lanes in which it is `admitted`."""
         if private is None:
             return None
         return private._replace(latest=jnp.where(admitted, request.number, private.latest))
 
-    def now(self, private: Bricks | None, mechanics: AbstractMechanics, brick: Int[Array, "*row"]) -> AbstractMechanics:
+    def now(
+        self, private: FaultState | None, mechanics: AbstractMechanics, brick: Int[Array, "*row"]
+    ) -> AbstractMechanics:
         """Return the mechanics of a drive of each `brick` (`[1, *lanes]`, or one row for each) at its present speed."""
         if private is None:
             return mechanics

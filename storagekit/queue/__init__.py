@@ -1,8 +1,8 @@
 """Which waiting parts a brick hands to its drives."""
 
 from storagekit.queue.base import AbstractQueue as AbstractQueue
-from storagekit.queue.base import Everything as Everything
 from storagekit.queue.base import Queued as Queued
+from storagekit.queue.base import Unlimited as Unlimited
 from storagekit.queue.coordinators import AbstractCoordinators as AbstractCoordinators
 from storagekit.queue.coordinators import AtRandom as AtRandom
 from storagekit.queue.coordinators import ByBrick as ByBrick

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.component.events import Member
+from storagekit.component.events import Component
 from storagekit.placement import AbstractPlacement
 
 
@@ -30,7 +30,7 @@ class Queued(NamedTuple):
     placement: AbstractPlacement
 
 
-class AbstractQueue(Member):
+class AbstractQueue(Component):
     """Decides which waiting parts a brick issues to its drives."""
 
     def check(self, settled_at_once: bool, withdraws: bool, delays: bool, stops: bool) -> None:
@@ -80,7 +80,7 @@ class AbstractQueue(Member):
         return waiting & ~self.handed(private, waiting, brick)
 
 
-class Everything(AbstractQueue):
+class Unlimited(AbstractQueue):
     """All waiting parts are issued at once."""
 
     @property

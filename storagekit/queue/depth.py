@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt32
 
-from storagekit.component.events import Entered, Sizes
+from storagekit.component.events import RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, held, named, rows, whole
 from storagekit.core.checks import require
@@ -35,10 +35,10 @@ class Depth(AbstractQueue):
                 "modelled; hand over everything"
             )
 
-    def init(self, sizes: Sizes):
+    def init(self, sizes: StateSizes):
         return jnp.zeros((sizes.slots, *sizes.lanes), jnp.uint32)
 
-    def entered(self, private: UInt32[Array, "slot *lanes"], moment: Entered):
+    def entered(self, private: UInt32[Array, "slot *lanes"], moment: RequestAdmitted):
         return jnp.where(moment.into, jnp.uint32(0), private)
 
     def handed(self, private, waiting, brick):

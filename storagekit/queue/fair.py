@@ -16,7 +16,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
-from storagekit.component.events import Ended, Entered, Sizes
+from storagekit.component.events import AccessEnded, RequestAdmitted, StateSizes
 from storagekit.core import int64_pair
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import (
@@ -176,7 +176,7 @@ class FairQueue(AbstractQueue):
                 "send each request to those that serve it, or hand over everything"
             )
 
-    def init(self, sizes: Sizes) -> Tags:
+    def init(self, sizes: StateSizes) -> Tags:
         assert sizes.placement is not None
         bricks, streams = sizes.bricks, len(self.weights)
         if bricks > MOST_BRICKS:
@@ -194,7 +194,7 @@ class FairQueue(AbstractQueue):
             self.coordinators.init(streams, lanes),
         )
 
-    def entered(self, private: Tags, moment: Entered) -> Tags:
+    def entered(self, private: Tags, moment: RequestAdmitted) -> Tags:
         private, came = self._tagged(private, moment)
         # where there is room nothing else waits, so that what comes is next
         now = came.there & (private.at_work < self.depth)
@@ -216,7 +216,7 @@ class FairQueue(AbstractQueue):
             at_work=private.at_work + jnp.where(now, came.parts, 0),
         )
 
-    def ended(self, private: Tags, moment: Ended) -> Tags:
+    def ended(self, private: Tags, moment: AccessEnded) -> Tags:
         brick = moment.placement.brick_of(moment.which)
         left = (rows(private.at_work.shape[0], private.at_work) == brick) & moment.made
         return private._replace(at_work=private.at_work - left)
@@ -250,7 +250,7 @@ class FairQueue(AbstractQueue):
         )
         return after, given
 
-    def _tagged(self, private: Tags, moment: Entered) -> tuple[Tags, Arrival]:
+    def _tagged(self, private: Tags, moment: RequestAdmitted) -> tuple[Tags, Arrival]:
         """Return the state after a request has received its tags."""
         request, stream = moment.request, moment.request.stream
         parts, sectors = _parts(moment, private.given.shape[0])
@@ -284,7 +284,7 @@ class FairQueue(AbstractQueue):
         return prices(self.weights, self.delay, like)
 
 
-def _parts(moment: Entered, bricks: int) -> tuple[Int[Array, "brick *lanes"], Int[Array, "brick *lanes"]]:
+def _parts(moment: RequestAdmitted, bricks: int) -> tuple[Int[Array, "brick *lanes"], Int[Array, "brick *lanes"]]:
     """Return the number of parts of a request at each brick, and their sectors."""
     placement, lanes, sizes = moment.placement, moment.asked.shape[1:], moment.placement.brick_sizes
     drives = bricks * placement.drives_a_brick if sizes is None else sum(sizes)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.component.events import Member
+from storagekit.component.events import Component
 from storagekit.drive import AbstractLayout, AbstractMechanics, Arm, Target
 from storagekit.placement import AbstractPlacement, Reach, nearest_replica
 
@@ -46,7 +46,7 @@ class Choice(NamedTuple):
         )
 
 
-class AbstractSchedule(Member):
+class AbstractSchedule(Component):
     """Decides which waiting part a drive serves next. The private state has one row for each drive."""
 
     @abstractmethod

@@ -7,7 +7,7 @@ Whatever is chosen is served at its nearest rotational replica: on a layout that
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from storagekit.component.events import Sizes, Taken
+from storagekit.component.events import AccessStarted, StateSizes
 from storagekit.core.batching import INSTANT, real
 from storagekit.drive import AbstractLayout
 from storagekit.schedule.base import AbstractSchedule, Choice
@@ -49,7 +49,7 @@ class LOOK(AbstractSchedule):
     Private state: each drive's direction, +1 up, -1 down.
     """
 
-    def init(self, sizes: Sizes):
+    def init(self, sizes: StateSizes):
         return jnp.ones((sizes.drives, *sizes.lanes), jnp.int32)
 
     def cost(self, private, choice: Choice):
@@ -57,7 +57,7 @@ class LOOK(AbstractSchedule):
         ahead = (direction * (choice.target.cylinder - choice.arm.cylinder)).astype(jnp.float32)
         return jnp.where(ahead >= 0, ahead, span(choice.layout) - ahead) + _within_cylinder(choice)
 
-    def taken(self, private, moment: Taken):
+    def taken(self, private, moment: AccessStarted):
         return jnp.where(moment.drive & (moment.distance != 0), jnp.sign(moment.distance), private)
 
 

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.component.events import Ended, Entered, Rule, Sizes, Taken
+from storagekit.component.events import AccessEnded, AccessStarted, CompletionRule, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, held, least, mask_of, named, pick, rows, some, union, where_tree, whole
 from storagekit.core.checks import traced
@@ -124,13 +124,13 @@ class Background(AbstractWrite):
             )
 
     def rule(self, parts, receiving, readable):
-        return Rule(parts, jnp.zeros_like(receiving) + jnp.where(self.nvram != 0, 0, 1))
+        return CompletionRule(parts, jnp.zeros_like(receiving) + jnp.where(self.nvram != 0, 0, 1))
 
     @property
     def delays(self):
         return True
 
-    def init(self, sizes: Sizes) -> Delayed:
+    def init(self, sizes: StateSizes) -> Delayed:
         slot = numbers(sizes.slots, sizes, 0, int)
         # whatever is in a slot may still come to be a row
         left = backlog(Copies, self.most + sizes.slots, sizes)
@@ -156,7 +156,7 @@ class Background(AbstractWrite):
     def asked(self, private, routed, read, place, placement):
         return routed
 
-    def entered(self, private: Delayed, moment: Entered) -> Delayed:
+    def entered(self, private: Delayed, moment: RequestAdmitted) -> Delayed:
         into, request = moment.into, moment.request
         assert moment.usable is not None
         return private._replace(
@@ -199,13 +199,13 @@ class Background(AbstractWrite):
     ) -> Float[AnyArray, "..."]:
         return jnp.float32(0)
 
-    def taken(self, private: Delayed, moment: Taken) -> Delayed:
+    def taken(self, private: Delayed, moment: AccessStarted) -> Delayed:
         return private._replace(backlog=private.backlog.taken(moment))
 
     def ends_delayed(self, private: Delayed, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
         return ~pick(private.backlog.of_slot, which)
 
-    def ended(self, private: Delayed, moment: Ended) -> Delayed:
+    def ended(self, private: Delayed, moment: AccessEnded) -> Delayed:
         # a drive that did not hear of a claim may write another one
         first = moment.written & (pick(private.replicas, moment.slot) != 0)
         start, stop = pick(private.start, moment.slot), pick(private.stop, moment.slot)

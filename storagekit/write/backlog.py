@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
-from storagekit.component.events import Sizes, Taken
+from storagekit.component.events import AccessStarted, StateSizes
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, MOST_WHOLE, cheapest, count, first_min, pick
 from storagekit.placement import AbstractPlacement, of_part
@@ -116,7 +116,7 @@ class Backlog(NamedTuple):
         usable = of_part(row.left, placement.part_on(which, row.place), placement)
         return Later(at, at >= 0, row.number, row.place, usable, candidates)
 
-    def taken(self, moment: Taken) -> "Backlog":
+    def taken(self, moment: AccessStarted) -> "Backlog":
         """Return the backlog after a drive has chosen its next access."""
         assert moment.delayed is not None
         row = jnp.where(moment.delayed >= 0, moment.delayed, FIRST)
@@ -131,7 +131,7 @@ class Backlog(NamedTuple):
         return self._replace(now=self.now.after(time))
 
 
-def backlog(kind: type, length: int, sizes: Sizes) -> Backlog:
+def backlog(kind: type, length: int, sizes: StateSizes) -> Backlog:
     """Return an empty backlog of at least `length` rows of this kind.
 
     Fields of its own are whole numbers, `start` and `stop` addresses.
@@ -145,6 +145,6 @@ def backlog(kind: type, length: int, sizes: Sizes) -> Backlog:
     return Backlog(empty(row, length, sizes.lanes), numbers(sizes.drives, sizes, FIRST), start)
 
 
-def numbers(length: int, sizes: Sizes, value: int = 0, kind: DTypeLike = jnp.int32) -> Shaped[Array, "row *lanes"]:
+def numbers(length: int, sizes: StateSizes, value: int = 0, kind: DTypeLike = jnp.int32) -> Shaped[Array, "row *lanes"]:
     """Return an array of `length` equal numbers in every run."""
     return jnp.full((length, *sizes.lanes), value, kind)

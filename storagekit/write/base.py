@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.component.events import Member, Rule
+from storagekit.component.events import CompletionRule, Component
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import held
 from storagekit.drive import AbstractMechanics
@@ -50,7 +50,7 @@ Price = Callable[
 ]
 
 
-class AbstractWrite(Member):
+class AbstractWrite(Component):
     """Decides when a write completes, and how it reaches its parts.
 
     By default it waits at every drive that holds a part. Each drive writes all its replicas in one sweep, which takes
@@ -65,7 +65,9 @@ class AbstractWrite(Member):
         """
 
     @abstractmethod
-    def rule(self, parts: UInt32[Array, "*row"], receiving: Int[Array, "*row"], readable: Int[AnyArray, "..."]) -> Rule:
+    def rule(
+        self, parts: UInt32[Array, "*row"], receiving: Int[Array, "*row"], readable: Int[AnyArray, "..."]
+    ) -> CompletionRule:
         """Return when a write of these parts completes.
 
         parts: mask of the parts that are written. receiving: part on the brick to which the client sent the write. readable:

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.component.events import Ended, Entered, Rule, Sizes, Taken
+from storagekit.component.events import AccessEnded, AccessStarted, CompletionRule, RequestAdmitted, StateSizes
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import bit, by_row, held, named, pick, rows, union
@@ -131,7 +131,7 @@ class Committed(AbstractWrite):
         return True
 
     def rule(self, parts, receiving, readable):
-        return Rule(parts, jax.lax.population_count(parts).astype(jnp.int32))
+        return CompletionRule(parts, jax.lax.population_count(parts).astype(jnp.int32))
 
     def asked(self, private: Buffers, routed, read, place, placement):
         parts = placement.parts_of(place)
@@ -144,7 +144,7 @@ class Committed(AbstractWrite):
     def buffered(self, asked, parts, read):
         return jnp.where(read, jnp.uint32(0), parts & ~asked)
 
-    def init(self, sizes: Sizes) -> Buffers:
+    def init(self, sizes: StateSizes) -> Buffers:
         if len(self.buffer) not in (1, sizes.bricks):
             raise InputError(f"{len(self.buffer)} sizes of buffers for {sizes.bricks} nodes: give one, or one for each")
         # a request in any slot may still become a row
@@ -157,7 +157,7 @@ class Committed(AbstractWrite):
         """Return whether the buffer of each node is full, given the sectors in it."""
         return (filled > 0) & (filled * float(units.SECTOR) >= by_row(self.buffer, filled))
 
-    def entered(self, private: Buffers, moment: Entered) -> Buffers:
+    def entered(self, private: Buffers, moment: RequestAdmitted) -> Buffers:
         request, placement = moment.request, moment.placement
         left = placement.parts_of(moment.place) & ~moment.asked
         row = Row(request.number, moment.place, request.sectors, private.backlog.now.after(moment.at), left)
@@ -179,13 +179,13 @@ class Committed(AbstractWrite):
             which, needed, bound, price, placement, foreground=lambda row: full, rank=lambda row: row.number
         )
 
-    def taken(self, private: Buffers, moment: Taken) -> Buffers:
+    def taken(self, private: Buffers, moment: AccessStarted) -> Buffers:
         return private._replace(backlog=private.backlog.taken(moment))
 
     def ends_delayed(self, private: Buffers, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
         return ~pick(private.backlog.of_slot, which)
 
-    def ended(self, private: Buffers, moment: Ended) -> Buffers:
+    def ended(self, private: Buffers, moment: AccessEnded) -> Buffers:
         return private.written(moment.which, moment.made, moment.placement)
 
     def elapse(self, private: Buffers, time: Float[Array, "1 *lanes"]) -> Buffers:
@@ -212,7 +212,7 @@ class Claimed(AbstractWrite):
         return True
 
     def rule(self, parts, receiving, readable):
-        return Rule(parts, jnp.zeros_like(receiving) + readable)
+        return CompletionRule(parts, jnp.zeros_like(receiving) + readable)
 
     def asked(self, private, routed, read, place, placement):
         return routed & ~placement.companions(routed, place)

@@ -3,23 +3,23 @@
 import jax
 import jax.numpy as jnp
 
-from storagekit.component.events import Rule
+from storagekit.component.events import CompletionRule
 from storagekit.core.batching import bit
 from storagekit.write.base import AbstractWrite
 
 
-class AtOnce(AbstractWrite):
+class Immediate(AbstractWrite):
     """Answered as it arrives: it is safe in NVRAM and goes to disk through the same queues later (dsptf, section 3)."""
 
     def rule(self, parts, receiving, readable):
-        return Rule(jnp.zeros_like(parts), jnp.zeros_like(receiving))
+        return CompletionRule(jnp.zeros_like(parts), jnp.zeros_like(receiving))
 
 
 class FirstCopy(AbstractWrite):
     """Answered when the data could be read back: the first copy is on disk, or as many fragments as make the data."""
 
     def rule(self, parts, receiving, readable):
-        return Rule(parts, jnp.zeros_like(receiving) + readable)
+        return CompletionRule(parts, jnp.zeros_like(receiving) + readable)
 
 
 class ReceivingBrick(AbstractWrite):
@@ -30,11 +30,11 @@ class ReceivingBrick(AbstractWrite):
         return True
 
     def rule(self, parts, receiving, readable):
-        return Rule(bit(receiving), jnp.ones_like(receiving))
+        return CompletionRule(bit(receiving), jnp.ones_like(receiving))
 
 
 class AllCopies(AbstractWrite):
     """Answered when every part is on disk."""
 
     def rule(self, parts, receiving, readable):
-        return Rule(parts, jax.lax.population_count(parts).astype(jnp.int32))
+        return CompletionRule(parts, jax.lax.population_count(parts).astype(jnp.int32))

@@ -16,13 +16,13 @@ from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.simulation import sweep
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
-from storagekit.write import AllCopies, AtOnce, FirstCopy, ReceivingBrick
+from storagekit.write import AllCopies, FirstCopy, Immediate, ReceivingBrick
 
 pytestmark = pytest.mark.optimized
 
 # the control's number of the reading, and ours; slots in which its queues stay at 90% and at 67% reads
 READINGS = {
-    "at once": (0, AtOnce()),
+    "at once": (0, Immediate()),
     "first": (1, FirstCopy()),
     "receiving": (2, ReceivingBrick()),
     "all": (3, AllCopies()),

@@ -7,7 +7,7 @@ from storagekit.analytic.array.loaded import Sizes, loaded
 from storagekit.analytic.array.positioning import Linear
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.units import KB, MS
-from storagekit.dispatch import Everyone
+from storagekit.dispatch import Broadcast
 from storagekit.drive import ideal_drive
 from storagekit.engine import Scenario, System
 from storagekit.placement import ParityGroups
@@ -52,7 +52,7 @@ def test_engine_formulas_and_a_scalar_program_agree(parities):
     program = np.array([scalar(parities, RATE[parities], seed, 6000) for seed in range(6)])
     drive = ideal_drive(full_seek=SEEK, revolution=TURN, cylinders=CYLINDERS, sectors_per_track=TRACK)
     system = System(
-        drive, ParityGroups(DISKS, parities, 1, 16), Everyone(), FCFS(), AllCopies(), drives=DISKS, slots=128
+        drive, ParityGroups(DISKS, parities, 1, 16), Broadcast(), FCFS(), AllCopies(), drives=DISKS, slots=128
     )
     requests = RandomRequests(FixedSize(SIZE), READS, alignment=16)
     found = replicate(Scenario(system, PoissonArrivals(requests, RATE[parities])), seeds=6, requests=6000, warm_up=1500)
@@ -69,7 +69,7 @@ def test_reads_alone_are_pollaczek_and_khinchines():
     """No write: each disk is a queue M/G/1, whose mean is exact."""
     sizes = Sizes(np.array([SIZE / 512 / TRACK * TURN]), np.ones(1))
     drive = ideal_drive(full_seek=SEEK, revolution=TURN, cylinders=CYLINDERS, sectors_per_track=TRACK)
-    system = System(drive, ParityGroups(DISKS, 1, 1, 16), Everyone(), FCFS(), AllCopies(), drives=DISKS, slots=128)
+    system = System(drive, ParityGroups(DISKS, 1, 1, 16), Broadcast(), FCFS(), AllCopies(), drives=DISKS, slots=128)
     arrivals = PoissonArrivals(RandomRequests(FixedSize(SIZE), 1.0, alignment=16), 300.0)
     response = replicate(Scenario(system, arrivals), seeds=6, requests=6000, warm_up=1500).response.values
     said = loaded(Linear(SEEK, TURN, 0.0), Shape(), 1.0, sizes, disks=DISKS, rate=300.0, reads=1.0)

@@ -15,7 +15,7 @@ from scipy.sparse.linalg import spsolve
 
 from storagekit.analytic.forkjoin import Stream, completion_times
 from storagekit.core.units import KB, MS
-from storagekit.dispatch import Everyone, Hedged, Redundant, ShortestQueue
+from storagekit.dispatch import Broadcast, Hedged, Redundant, ShortestQueue
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Record, ResponseLog, Scenario, System, keys
 from storagekit.placement import Coded, Replicas, Striped
@@ -89,7 +89,7 @@ def test_any_m_of_n_fragments(recorded, write, early, code, share, seed):
     draw, count = np.random.default_rng(seed), 60
     times = np.cumsum(draw.exponential(0.8e-3, count))
     sizes, reads = draw.integers(1, 400, count), draw.random(count) < share
-    dispatch = Everyone() if early else Redundant(5, finishing=True)
+    dispatch = Broadcast() if early else Redundant(5, finishing=True)
     system = System(RateServer(RATE), Coded(data, fragments), dispatch, FCFS(), write, drives=5, slots=64)
     # numbers as the engine has them
     arrivals = recorded(times, sectors=sizes, read=reads)
@@ -113,7 +113,7 @@ def test_striped_reads_are_the_fork_join_recursion(recorded, disks):
     )
     seconds = (share / RATE).astype(np.float32)
     arrivals = recorded(np.cumsum(gap.astype(float)), sector=begin, sectors=sectors)
-    system = System(RateServer(RATE), Striped(disks, unit), Everyone(), FCFS(), slots=64)
+    system = System(RateServer(RATE), Striped(disks, unit), Broadcast(), FCFS(), slots=64)
     outcome = run(Scenario(system, arrivals), keys([0])[:, 0], count, Record(log=ResponseLog()))
     stream = Stream(gap, np.ones(gap.shape, bool), seconds, np.ones_like(seconds))
     np.testing.assert_allclose(_by_request(outcome.log, count)[0], completion_times(stream), rtol=1e-5, atol=3e-6)
@@ -197,7 +197,7 @@ def test_redundancy_d_cancelled_at_the_start(choices):
 
 
 def test_all_of_them_is_everyone():
-    assert simulated(Redundant(SERVERS))[0] == pytest.approx(simulated(Everyone())[0], rel=1e-6)
+    assert simulated(Redundant(SERVERS))[0] == pytest.approx(simulated(Broadcast())[0], rel=1e-6)
 
 
 TURN = 10 * MS

@@ -9,10 +9,10 @@ import jax
 import numpy as np
 import pytest
 
-from storagekit.arbitration import Preselection
+from storagekit.arbitration import PreselectionBids
 from storagekit.core.batching import INSTANT
 from storagekit.core.units import MS
-from storagekit.dispatch import Everyone
+from storagekit.dispatch import Broadcast
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, ResponseLog, Scenario, System, execute, keys, stack
 from storagekit.engine.state import random_phases
@@ -218,7 +218,12 @@ class Program:
 SPINDLE = ideal_drive(full_seek=0.0, revolution=TURN, cylinders=20, sectors_per_track=TRACK)
 REQUESTS = RandomRequests(ExponentialSize(2048), 0.6)
 CODES = ((1, 3), (2, 4), (2, 3), (3, 4))
-PROTOCOLS = (Preselection(0.0), Preselection(0.1 * MS), Preselection(1 * MS), Preselection(1 * MS, ahead=4 * MS))
+PROTOCOLS = (
+    PreselectionBids(0.0),
+    PreselectionBids(0.1 * MS),
+    PreselectionBids(1 * MS),
+    PreselectionBids(1 * MS, ahead=4 * MS),
+)
 DRIVES, OUTSTANDING, WANTED, MOST, SEED = 4, 7, 160, 1500, 11
 LOOP, STREAM = ClosedLoop(REQUESTS, OUTSTANDING), PoissonArrivals(REQUESTS, 120.0)
 
@@ -227,7 +232,7 @@ def answers(cases, arrivals) -> list[dict[int, float]]:
     """Seconds until each request was answered, case by case, side by side."""
 
     def scenario(write, protocol, code) -> Scenario:
-        dispatch, layout = Everyone(), Coded(*code)
+        dispatch, layout = Broadcast(), Coded(*code)
         system = System(SPINDLE, layout, dispatch, FCFS(), write, claims=protocol, drives=DRIVES, slots=64)
         return Scenario(system, arrivals)
 
@@ -239,7 +244,7 @@ def answers(cases, arrivals) -> list[dict[int, float]]:
     ]
 
 
-def expected(arrivals, write, protocol: Preselection, code: tuple[int, int], count: int) -> dict[int, float]:
+def expected(arrivals, write, protocol: PreselectionBids, code: tuple[int, int], count: int) -> dict[int, float]:
     """What the program says of the same requests, until so many are answered."""
     key = keys([SEED])[:, 0]
     window = arrivals.window(Coded(*code).capacity(SPINDLE), key, np.zeros(1, np.int32), MOST)

@@ -1,13 +1,13 @@
-"""Claims, one at a time: `DSPTF.claim` and what a brick may choose, worked by hand. Times from now, in seconds."""
+"""Claims, one at a time: `DSPTFClaims.claim` and what a brick may choose, worked by hand. Times from now, in seconds."""
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.arbitration import DSPTF, Claim, Lossy
+from storagekit.arbitration import Bid, DSPTFClaims, Lossy
 from storagekit.arbitration.dsptf import Claims
-from storagekit.component.events import Sizes
+from storagekit.component.events import StateSizes
 
 MS = 1e-3
 
@@ -16,17 +16,15 @@ def one(value, kind=np.float32):
     return jnp.asarray([value], kind)
 
 
-def claim(drive, bid, start, made=True) -> Claim:
-    return Claim(
-        one(0, np.int32), one(drive, np.int32), one(made, bool), one(bid * MS), one(start * MS), one(start * MS)
-    )
+def claim(drive, bid, start, made=True) -> Bid:
+    return Bid(one(0, np.int32), one(drive, np.int32), one(made, bool), one(bid * MS), one(start * MS), one(start * MS))
 
 
 def held(owner, bid, made, start, first=None, deaf=0) -> Claims:
     """The read in slot 0 is claimed by `owner`; nobody has claimed the one in slot 1. first: when, by whom and with what bid
     it was claimed first, if that was another."""
     never = np.inf
-    nobody = DSPTF().init(Sizes(2, 4, ()))
+    nobody = DSPTFClaims().init(StateSizes(2, 4, ()))
     at, by, offered = (made, owner, bid) if first is None else first
     return nobody._replace(
         first=jnp.asarray([at * MS, never], jnp.float32),
@@ -42,8 +40,8 @@ def held(owner, bid, made, start, first=None, deaf=0) -> Claims:
 
 
 def test_the_first_to_claim_keeps_the_read():
-    protocol = DSPTF(1 * MS)
-    verdict, after = protocol.claim(protocol.init(Sizes(2, 4, ())), claim(drive=3, bid=5, start=2))
+    protocol = DSPTFClaims(1 * MS)
+    verdict, after = protocol.claim(protocol.init(StateSizes(2, 4, ())), claim(drive=3, bid=5, start=2))
     assert bool(verdict.kept[0]) and not bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
     assert (int(after.owner[0]), float(after.first[0])) == (3, 0.0)
     np.testing.assert_allclose([after.bid[0], after.start[0]], [5 * MS, 2 * MS])
@@ -52,7 +50,9 @@ def test_the_first_to_claim_keeps_the_read():
 
 def test_the_higher_bid_yields_when_the_better_claim_arrives():
     """Brick 1 claimed 0.4 ms ago and bid 3 ms; we bid 5 and hear of it in 0.6 ms, before our access starts."""
-    verdict, after = DSPTF(1 * MS).claim(held(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=2, bid=5, start=2))
+    verdict, after = DSPTFClaims(1 * MS).claim(
+        held(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=2, bid=5, start=2)
+    )
     assert not bool(verdict.kept[0]) and bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
     np.testing.assert_allclose(verdict.retry, [0.6 * MS], rtol=1e-5)
     assert int(after.owner[0]) == 1
@@ -60,7 +60,9 @@ def test_the_higher_bid_yields_when_the_better_claim_arrives():
 
 def test_the_lower_bid_takes_the_read_over():
     """We bid 2 against its 3: it hears in 1 ms, before its access starts in 1.6, and chooses again then."""
-    verdict, after = DSPTF(1 * MS).claim(held(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=2, bid=2, start=2))
+    verdict, after = DSPTFClaims(1 * MS).claim(
+        held(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=2, bid=2, start=2)
+    )
     assert bool(verdict.kept[0]) and bool(verdict.rival_yields[0])
     assert int(verdict.rival[0]) == 1
     np.testing.assert_allclose(verdict.rival_retry, [1 * MS])
@@ -72,13 +74,15 @@ def test_the_lower_bid_takes_the_read_over():
 @pytest.mark.parametrize(("drive", "keeps"), [(0, True), (2, False)])
 def test_of_equal_bids_the_lower_brick_serves(drive, keeps, bid):
     """However they were rounded: drives that end the same write bid the same for the next part."""
-    verdict, _ = DSPTF(1 * MS).claim(held(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=drive, bid=bid, start=2))
+    verdict, _ = DSPTFClaims(1 * MS).claim(
+        held(owner=1, bid=3, made=-0.4, start=1.6), claim(drive=drive, bid=bid, start=2)
+    )
     assert bool(verdict.kept[0]) == keeps and bool(verdict.rival_yields[0]) == keeps
 
 
 def test_a_claim_that_comes_after_the_access_began_costs_a_second_service():
     """The bricks reckon with 0.2 ms, the message takes 1: neither hears in time, both serve."""
-    verdict, _ = DSPTF(1 * MS, bound=0.2 * MS).claim(
+    verdict, _ = DSPTFClaims(1 * MS, bound=0.2 * MS).claim(
         held(owner=1, bid=3, made=-0.3, start=0.1), claim(drive=2, bid=5, start=0.4)
     )
     assert bool(verdict.kept[0]) and bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
@@ -88,7 +92,7 @@ def test_a_claim_that_comes_after_the_access_began_costs_a_second_service():
 def test_a_brick_yields_to_the_first_claim_where_the_best_comes_too_late(bid, keeps):
     """Brick 1 bid 4 at -0.8, which arrives in 0.2 ms, brick 3 bid 2 at -0.1: in 0.9. We issue in 0.5."""
     before = held(owner=3, bid=2, made=-0.1, start=1.9, first=(-0.8, 1, 4))
-    verdict, after = DSPTF(1 * MS).claim(before, claim(drive=2, bid=bid, start=0.5))
+    verdict, after = DSPTFClaims(1 * MS).claim(before, claim(drive=2, bid=bid, start=0.5))
     assert bool(verdict.kept[0]) == keeps and bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
     if not keeps:
         np.testing.assert_allclose(verdict.retry, [0.2 * MS], rtol=1e-5)
@@ -98,20 +102,22 @@ def test_a_brick_yields_to_the_first_claim_where_the_best_comes_too_late(bid, ke
 
 def test_a_deaf_brick_does_not_hear_the_first_claim_either():
     before = held(owner=3, bid=2, made=-0.1, start=1.9, first=(-0.8, 1, 4), deaf=0b0100)
-    verdict, _ = DSPTF(1 * MS).claim(before, claim(drive=2, bid=5, start=2))
+    verdict, _ = DSPTFClaims(1 * MS).claim(before, claim(drive=2, bid=5, start=2))
     assert bool(verdict.kept[0])
 
 
 @pytest.mark.parametrize("deaf", [0b0010, 0b0100])
 def test_a_brick_that_hears_nothing_does_not_yield(deaf):
     bid = 2 if deaf == 0b0010 else 5
-    verdict, _ = DSPTF(1 * MS).claim(held(1, 3, made=-0.4, start=1.6, deaf=deaf), claim(drive=2, bid=bid, start=2))
+    verdict, _ = DSPTFClaims(1 * MS).claim(
+        held(1, 3, made=-0.4, start=1.6, deaf=deaf), claim(drive=2, bid=bid, start=2)
+    )
     assert bool(verdict.kept[0]) and not bool(verdict.rival_yields[0])
 
 
 def test_nothing_changes_where_no_claim_is_made():
     before = held(owner=1, bid=3, made=-0.4, start=1.6)
-    verdict, after = DSPTF(1 * MS).claim(before, claim(drive=2, bid=1, start=2, made=False))
+    verdict, after = DSPTFClaims(1 * MS).claim(before, claim(drive=2, bid=1, start=2, made=False))
     assert not bool(verdict.kept[0]) and not bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
     assert all(np.array_equal(ours, theirs) for ours, theirs in zip(before, after, strict=True))
 
@@ -121,7 +127,7 @@ def test_a_brick_may_choose_what_has_reached_it_and_is_not_known_to_be_taken():
 
     A read that brick 1 received 0.3 ms ago reaches brick 2 in 0.7 ms.
     """
-    protocol = DSPTF(1 * MS)
+    protocol = DSPTFClaims(1 * MS)
     born = jnp.asarray([-3 * MS, -0.3 * MS], jnp.float32)
     receiving = jnp.asarray([1, 1], jnp.int32)
 
@@ -138,9 +144,9 @@ def test_a_brick_may_choose_what_has_reached_it_and_is_not_known_to_be_taken():
 
 
 def test_a_brick_chooses_two_bounds_early_and_the_ideal_not_at_all():
-    assert float(DSPTF(1 * MS).lead) == pytest.approx(2 * MS)
-    assert float(DSPTF(1 * MS, bound=3 * MS).lead) == pytest.approx(6 * MS)
-    assert float(DSPTF(0.0).lead) == 0
+    assert float(DSPTFClaims(1 * MS).lead) == pytest.approx(2 * MS)
+    assert float(DSPTFClaims(1 * MS, bound=3 * MS).lead) == pytest.approx(6 * MS)
+    assert float(DSPTFClaims(0.0).lead) == 0
 
 
 @pytest.mark.parametrize(
@@ -154,31 +160,31 @@ def test_a_brick_chooses_two_bounds_early_and_the_ideal_not_at_all():
 )
 def test_a_choice_waits_for_claims_only_while_its_platter_turns(begins, rotation, issued):
     times = one(begins * MS), one(rotation * MS)
-    np.testing.assert_allclose(DSPTF(1 * MS).issues(*times), [issued * MS], rtol=1e-6)
-    np.testing.assert_array_equal(DSPTF(0.0).issues(*times), times[0])
+    np.testing.assert_allclose(DSPTFClaims(1 * MS).issues(*times), [issued * MS], rtol=1e-6)
+    np.testing.assert_array_equal(DSPTFClaims(0.0).issues(*times), times[0])
 
 
 def test_an_access_is_predicted_for_when_the_disk_is_free_or_the_claims_are_in():
     free = one([-1 * MS, 0.5 * MS, 3 * MS])[0]
     # idle, its disk waits for its platter alone; the next falls free too soon for the claims
-    begins = DSPTF(1 * MS).begins(free)
+    begins = DSPTFClaims(1 * MS).begins(free)
     np.testing.assert_allclose(begins, [0, 2 * MS, 3 * MS], rtol=1e-6)
     # and with hardly any rotation to wait for
-    issued = DSPTF(1 * MS).issues(begins, jnp.full_like(begins, 0.2 * MS))
+    issued = DSPTFClaims(1 * MS).issues(begins, jnp.full_like(begins, 0.2 * MS))
     np.testing.assert_allclose(issued, [0.2 * MS, 2 * MS, 3 * MS], rtol=1e-6)
-    np.testing.assert_allclose(DSPTF(1 * MS, waits=1).begins(free), [2 * MS, 2 * MS, 3 * MS], rtol=1e-6)
-    waited = DSPTF(1 * MS, waits=1).begins(free)
-    np.testing.assert_array_equal(DSPTF(1 * MS, waits=1).issues(waited, jnp.zeros_like(free)), waited)
+    np.testing.assert_allclose(DSPTFClaims(1 * MS, waits=1).begins(free), [2 * MS, 2 * MS, 3 * MS], rtol=1e-6)
+    waited = DSPTFClaims(1 * MS, waits=1).begins(free)
+    np.testing.assert_array_equal(DSPTFClaims(1 * MS, waits=1).issues(waited, jnp.zeros_like(free)), waited)
 
 
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
-        (lambda: DSPTF(-50e-6), "network latency -5e-05 s: it must be 0 or more"),
-        (lambda: DSPTF(float("nan")), "network latency nan is not a number"),
-        (lambda: DSPTF(float("inf")), "network latency inf s"),
-        (lambda: DSPTF(1e-3, bound=-1e-3), "latency bound -0.001 s: it must be 0 or more"),
-        (lambda: DSPTF(waits=2), "waits 2: it must be 0 or 1"),
+        (lambda: DSPTFClaims(-50e-6), "network latency -5e-05 s: it must be 0 or more"),
+        (lambda: DSPTFClaims(float("nan")), "network latency nan is not a number"),
+        (lambda: DSPTFClaims(float("inf")), "network latency inf s"),
+        (lambda: DSPTFClaims(1e-3, bound=-1e-3), "latency bound -0.001 s: it must be 0 or more"),
+        (lambda: DSPTFClaims(waits=2), "waits 2: it must be 0 or 1"),
         (lambda: Lossy(1.5), "claim loss 1.5: it must be between 0 and 1"),
         (lambda: Lossy(-0.5), "claim loss -0.5: it must be between 0 and 1"),
         (lambda: Lossy(float("nan")), "claim loss nan is not a number"),

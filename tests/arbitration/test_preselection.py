@@ -13,9 +13,9 @@ from helpers import assert_refused, responses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit.arbitration import Claim, Preselection, Verdict
+from storagekit.arbitration import Bid, Decision, PreselectionBids
 from storagekit.arbitration.preselection import Bids
-from storagekit.component.events import Sizes
+from storagekit.component.events import StateSizes
 from storagekit.core.units import MS
 from storagekit.dispatch import Preselection as EveryonePreselects
 from storagekit.drive import Mixed, RateServer
@@ -30,15 +30,15 @@ def one(value, kind=np.float32):
     return jnp.asarray([value], kind)
 
 
-def claim(part, takes, start, made=True) -> Claim:
+def claim(part, takes, start, made=True) -> Bid:
     """What positions is a part of what the access takes, and does not count."""
     choice = one(0, np.int32), one(part, np.int32), one(made, bool)
-    return Claim(*choice, one(1e-6), one(start * MS), one(takes * MS))
+    return Bid(*choice, one(1e-6), one(start * MS), one(takes * MS))
 
 
 def nobody(needed=1) -> Bids:
     """The request in slot 0 needs so many parts, that in slot 1 needs one; nobody has claimed anything."""
-    blank = Preselection().init(Sizes(2, PARTS, (), parts=PARTS))
+    blank = PreselectionBids().init(StateSizes(2, PARTS, (), parts=PARTS))
     return blank._replace(needed=jnp.asarray([needed, 1], jnp.int32))
 
 
@@ -55,7 +55,7 @@ def starts(private: Bids) -> list[float]:
 
 def test_the_first_claims_are_kept_as_many_as_are_needed_and_one_more_that_is_better():
     """Latency 1 ms, 2 parts needed. Bids of 5 and 4; then one of 3 that both hear of: the 5 is given up."""
-    protocol, private = Preselection(1 * MS), nobody(2)
+    protocol, private = PreselectionBids(1 * MS), nobody(2)
     verdict, private = protocol.claim(private, claim(0, takes=5, start=2))
     assert bool(verdict.kept[0]) and not bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
     verdict, private = protocol.claim(private, claim(2, takes=4, start=2))
@@ -71,7 +71,7 @@ def test_the_first_claims_are_kept_as_many_as_are_needed_and_one_more_that_is_be
 def test_the_worst_bid_hears_of_enough_and_chooses_again_when_the_last_of_them_arrives():
     """Latency 1 ms, 2 parts needed: bids of 3, made 0.9 ms ago, and 4, made 0.4 ms ago; ours of 5 hears of both by 0.6."""
     private = after(after(nobody(2), 0, 3, made=-0.9, start=1.1), 3, 4, made=-0.4, start=1.6)
-    verdict, private = Preselection(1 * MS).claim(private, claim(1, takes=5, start=2))
+    verdict, private = PreselectionBids(1 * MS).claim(private, claim(1, takes=5, start=2))
     assert not bool(verdict.kept[0]) and not bool(verdict.rival_yields[0]) and bool(verdict.contested[0])
     np.testing.assert_allclose(verdict.retry, [0.6 * MS], rtol=1e-5)
     assert starts(private) == [1.1, -np.inf, np.inf, 1.6]
@@ -82,14 +82,14 @@ def test_of_three_better_ones_the_second_to_arrive_decides_when_to_choose_again(
     private = nobody(2)
     for part, made in ((0, -0.9), (1, -0.7), (3, -0.4)):
         private = after(private, part, 3, made, start=0.0)
-    verdict, _ = Preselection(1 * MS).claim(private, claim(2, takes=5, start=2))
+    verdict, _ = PreselectionBids(1 * MS).claim(private, claim(2, takes=5, start=2))
     assert not bool(verdict.kept[0])
     np.testing.assert_allclose(verdict.retry, [0.3 * MS], rtol=1e-5)
 
 
 def test_one_better_claim_is_not_enough_where_two_parts_are_needed():
     private = after(after(nobody(2), 0, 3, made=-0.9, start=1.1), 3, 6, made=-0.4, start=0.5)
-    verdict, private = Preselection(1 * MS).claim(private, claim(1, takes=5, start=2))
+    verdict, private = PreselectionBids(1 * MS).claim(private, claim(1, takes=5, start=2))
     # the 6 begins before it hears
     assert bool(verdict.kept[0]) and bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
     assert starts(private) == [1.1, 2, np.inf, 0.5]
@@ -97,9 +97,11 @@ def test_one_better_claim_is_not_enough_where_two_parts_are_needed():
 
 def test_an_idle_drive_begins_at_once_and_hears_too_late():
     """It begins now; the better claim of 0.4 ms ago reaches it in 0.6. And a worse one that has begun goes on."""
-    verdict, _ = Preselection(1 * MS).claim(after(nobody(), 0, 3, made=-0.4, start=1.6), claim(1, takes=5, start=0))
+    verdict, _ = PreselectionBids(1 * MS).claim(after(nobody(), 0, 3, made=-0.4, start=1.6), claim(1, takes=5, start=0))
     assert bool(verdict.kept[0]) and bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
-    verdict, _ = Preselection(1 * MS).claim(after(nobody(), 0, 5, made=-0.4, start=-0.4), claim(1, takes=3, start=1))
+    verdict, _ = PreselectionBids(1 * MS).claim(
+        after(nobody(), 0, 5, made=-0.4, start=-0.4), claim(1, takes=3, start=1)
+    )
     assert bool(verdict.kept[0]) and not bool(verdict.rival_yields[0])
 
 
@@ -107,28 +109,28 @@ def test_an_idle_drive_begins_at_once_and_hears_too_late():
 def test_a_claim_that_arrives_as_the_access_starts_comes_in_time(late):
     """The better claim arrives in 0.6 ms, our access starts then, or 10 us before."""
     private = after(nobody(), 0, 3, made=-0.4, start=1.6)
-    verdict, _ = Preselection(1 * MS).claim(private, claim(1, takes=5, start=0.6 - late))
+    verdict, _ = PreselectionBids(1 * MS).claim(private, claim(1, takes=5, start=0.6 - late))
     assert bool(verdict.kept[0]) == (late > 0)
 
 
 @pytest.mark.parametrize(("part", "keeps"), [(0, True), (3, False)])
 def test_of_equal_bids_the_lower_part_is_the_better_one(part, keeps):
     private = after(nobody(), 1, 3, made=-0.4, start=1.6)
-    verdict, _ = Preselection(1 * MS).claim(private, claim(part, takes=3, start=2))
+    verdict, _ = PreselectionBids(1 * MS).claim(private, claim(part, takes=3, start=2))
     assert bool(verdict.kept[0]) == keeps and bool(verdict.rival_yields[0]) == keeps
 
 
 def test_of_equal_bids_that_stand_the_higher_part_is_given_up():
     """2 parts needed, bids of 3 on parts 1 and 3; ours of 2 leaves room for one of them."""
     private = after(after(nobody(2), 1, 3, made=-0.4, start=1.6), 3, 3, made=-0.2, start=1.8)
-    verdict, private = Preselection(1 * MS).claim(private, claim(2, takes=2, start=2))
+    verdict, private = PreselectionBids(1 * MS).claim(private, claim(2, takes=2, start=2))
     assert bool(verdict.rival_yields[0]) and int(verdict.rival[0]) == 3
     assert starts(private) == [np.inf, 1.6, 2, -np.inf]
 
 
 def test_a_claim_that_was_given_up_has_been_heard_all_the_same():
     """Bids of 4, which was given up, and 3, which has not arrived: the hearer of the 4 leaves the request alone."""
-    protocol = Preselection(1 * MS)
+    protocol = PreselectionBids(1 * MS)
     private = after(after(nobody(), 0, 4, made=-1.2, start=-np.inf), 1, 3, made=-0.4, start=1.6)
     asked = one([-3 * MS, -3 * MS])[0]
     np.testing.assert_allclose(protocol.choosable_from(private, asked, asked, asked), [np.inf, -3 * MS])
@@ -141,29 +143,29 @@ def test_a_drive_leaves_alone_what_enough_claims_on_have_reached_it(needed, made
     private = after(nobody(needed), 0, 3, made=made, start=made + 2)
     asked = one([-3 * MS, -3 * MS])[0]
     expected = [np.inf if alone else -3 * MS, -3 * MS]
-    np.testing.assert_allclose(Preselection(1 * MS).choosable_from(private, asked, asked, asked), expected)
+    np.testing.assert_allclose(PreselectionBids(1 * MS).choosable_from(private, asked, asked, asked), expected)
 
 
 def test_nothing_changes_where_no_claim_is_made():
     before = after(nobody(), 1, 3, made=-0.4, start=1.6)
-    verdict, later = Preselection(1 * MS).claim(before, claim(2, takes=1, start=2, made=False))
+    verdict, later = PreselectionBids(1 * MS).claim(before, claim(2, takes=1, start=2, made=False))
     assert not bool(verdict.kept[0]) and not bool(verdict.contested[0]) and not bool(verdict.rival_yields[0])
     assert all(np.array_equal(ours, theirs) for ours, theirs in zip(before, later, strict=True))
 
 
 def test_a_drive_chooses_two_latencies_early_unless_told_otherwise():
-    assert float(Preselection(1 * MS).lead) == pytest.approx(2 * MS)
-    assert float(Preselection(1 * MS, ahead=5 * MS).lead) == pytest.approx(5 * MS)
-    np.testing.assert_allclose(Preselection(1 * MS).begins(one([-1.0, 0.5])[0]), [0, 0.5])
+    assert float(PreselectionBids(1 * MS).lead) == pytest.approx(2 * MS)
+    assert float(PreselectionBids(1 * MS, ahead=5 * MS).lead) == pytest.approx(5 * MS)
+    np.testing.assert_allclose(PreselectionBids(1 * MS).begins(one([-1.0, 0.5])[0]), [0, 0.5])
 
 
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
-        (lambda: Preselection(-50e-6), "network latency -5e-05 s: it must be 0 or more"),
-        (lambda: Preselection(float("nan")), "network latency nan is not a number"),
-        (lambda: Preselection(1e-3, ahead=-1e-3), "time to choose ahead -0.001 s: it must be 0 or more"),
-        (lambda: Preselection(1e-3, ahead=float("inf")), "time to choose ahead inf s"),
+        (lambda: PreselectionBids(-50e-6), "network latency -5e-05 s: it must be 0 or more"),
+        (lambda: PreselectionBids(float("nan")), "network latency nan is not a number"),
+        (lambda: PreselectionBids(1e-3, ahead=-1e-3), "time to choose ahead -0.001 s: it must be 0 or more"),
+        (lambda: PreselectionBids(1e-3, ahead=float("inf")), "time to choose ahead inf s"),
     ],
 )
 def test_impossible_settings_are_refused(make, complaint):
@@ -208,7 +210,7 @@ def made_in_turn(draw) -> list[Made]:
 
 
 @jax.jit
-def claimed(protocol: Preselection, private: Bids, later, choice: Claim) -> tuple[Verdict, Bids]:
+def claimed(protocol: PreselectionBids, private: Bids, later, choice: Bid) -> tuple[Decision, Bids]:
     return protocol.claim(protocol.elapse(private, later), choice)
 
 
@@ -217,7 +219,7 @@ def served(claims: list[Made], needed: int, latency: float) -> tuple[set[int], d
     private, kept, last, retries = nobody(needed), set[int](), 0, {}
     for made in claims:
         choice = claim(made.part, made.takes, made.start - made.at)
-        verdict, private = claimed(Preselection(latency * MS), private, one((made.at - last) * MS), choice)
+        verdict, private = claimed(PreselectionBids(latency * MS), private, one((made.at - last) * MS), choice)
         last = made.at
         if verdict.kept[0]:
             kept.add(made.part)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from storagekit.cache import Sought
-from storagekit.component.events import Sizes
+from storagekit.component.events import StateSizes
 from storagekit.placement import Location, Replicas
 from storagekit.workload import Requests
 
@@ -23,7 +23,7 @@ def all_of_them(cache, requests, entering):
         found, private = cache.look_up(private, *row, sought(row[1]))
         return private, found.hit
 
-    return jax.lax.scan(one, cache.init(Sizes(1, 1, entering.shape[2:])), (requests, entering))[1]
+    return jax.lax.scan(one, cache.init(StateSizes(1, 1, entering.shape[2:])), (requests, entering))[1]
 
 
 @pytest.fixture(scope="session")

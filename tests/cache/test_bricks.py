@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from storagekit.cache import BrickLRU, Sought, bricks
 from storagekit.cache.bricks import BLOCK_BITS, blocks_held
 from storagekit.cache.sets import EMPTY
-from storagekit.component.events import Entered, Sizes, Stopped, Taken
+from storagekit.component.events import AccessStarted, BrickStopped, RequestAdmitted, StateSizes
 from storagekit.core import units
 from storagekit.core.batching import rows
 from storagekit.core.errors import InputError
@@ -57,16 +57,18 @@ def driven(cache, placement, sent: Sent):
         request = row.request
         if row.generation is not None:
             nothing = jnp.zeros((SLOTS, 1), bool), jnp.zeros((SLOTS, 1), jnp.uint32)
-            private = cache.stopped(private, Stopped(row.generation - private.lost, *nothing))
+            private = cache.stopped(private, BrickStopped(row.generation - private.lost, *nothing))
         place, always = placement.locate(SERVER, request), jnp.ones_like(request.read)
         found, private = cache.look_up(private, request, always, Sought(placement, row.routed, row.receiving, place))
         slot = request.number % SLOTS
         private = cache.entered(
             private,
-            Entered(rows(SLOTS, slot) == slot, always, request, placement, place, row.routed, None, jnp.zeros(1)),
+            RequestAdmitted(
+                rows(SLOTS, slot) == slot, always, request, placement, place, row.routed, None, jnp.zeros(1)
+            ),
         )
         drive = jnp.zeros((BRICKS, *always.shape[1:]), bool)
-        taken = Taken(
+        taken = AccessStarted(
             slot,
             row.server,
             place,
@@ -80,7 +82,7 @@ def driven(cache, placement, sent: Sent):
         private = cache.taken(private, taken)
         return private, (found, private.table)
 
-    first = cache.init(Sizes(SLOTS, BRICKS, sent.routed.shape[2:], sent.generation is not None))
+    first = cache.init(StateSizes(SLOTS, BRICKS, sent.routed.shape[2:], sent.generation is not None))
     last, (found, tables) = jax.lax.scan(one, first, sent)
     return last, found, tables
 
@@ -350,7 +352,7 @@ def test_whoever_does_not_enter_changes_nothing():
         np.testing.assert_array_equal(after.table, contents.table)
         never, drive = jnp.zeros(1, bool), jnp.zeros(BRICKS, bool)
         after = cache.taken(
-            contents, Taken(one, one, place, placement, ~never, never, drive, one, one.astype(jnp.uint32))
+            contents, AccessStarted(one, one, place, placement, ~never, never, drive, one, one.astype(jnp.uint32))
         )
         np.testing.assert_array_equal(after.table, contents.table)
 
@@ -358,13 +360,13 @@ def test_whoever_does_not_enter_changes_nothing():
 def test_a_read_waits_for_reads_that_share_a_block():
     """Slots 0 and 1 want blocks 2 to 4 and block 7; slot 2 has never been used."""
     cache = cache_of(3)
-    private = cache.init(Sizes(SLOTS, BRICKS, ()))
+    private = cache.init(StateSizes(SLOTS, BRICKS, ()))
     for slot, (sector, sectors) in enumerate([(2 * SECTORS + 1, 2 * SECTORS), (7 * SECTORS, 1)]):
         request = jax.tree.map(lambda column: jnp.asarray(column[0]), requests([sector], sectors))
         into, place = jnp.arange(SLOTS) == slot, Replicas(BRICKS).locate(SERVER, request)
         always, asked = jnp.ones(1, bool), jnp.ones(1, jnp.uint32)
         private = cache.entered(
-            private, Entered(into, always, request, Replicas(BRICKS), place, asked, None, jnp.zeros(1))
+            private, RequestAdmitted(into, always, request, Replicas(BRICKS), place, asked, None, jnp.zeros(1))
         )
     shares = {
         (1, 1): [False, False],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from storagekit.cache import LRU, AbstractCache, NoCache, RecordedLRU, sets_for
 from storagekit.cache.sets import Touch, one_by_one, side_by_side
-from storagekit.component.events import Sizes
+from storagekit.component.events import StateSizes
 from storagekit.workload import recorded
 from storagekit.workload.reuse import hit_rates, read_distances
 from storagekit.workload.trace import read, request_trace
@@ -117,7 +117,7 @@ def test_less_than_a_block_never_hits(hits, capacity):
 
 def test_no_cache_never_hits(hits):
     assert not hits(NoCache(), np.zeros(20, int)).any()
-    assert jax.tree.leaves(NoCache().init(Sizes(1, 1, (3,)))) == [] and float(NoCache().hit_time) == 0
+    assert jax.tree.leaves(NoCache().init(StateSizes(1, 1, (3,)))) == [] and float(NoCache().hit_time) == 0
 
 
 @pytest.mark.parametrize(

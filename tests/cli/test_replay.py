@@ -40,7 +40,7 @@ def test_a_layout_that_is_none_is_refused(layout, complaint):
 
 
 def told(*arguments) -> dict:
-    return json.loads(run("--write", "at-once", "--json", *arguments).stdout)
+    return json.loads(run("--write", "immediate", "--json", *arguments).stdout)
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """What holds whoever dispatches, schedules and answers. A new member gets a row here.
 
 Dispatchers and schedulers are chosen by a number, so that all of them are lanes of one batch and compile once. That a
-number gives the member itself is held in their rooms (dispatch/test_by_number.py, schedule/test_disciplines.py).
+number gives the member itself is held in their rooms (dispatch/test_switch.py, schedule/test_disciplines.py).
 """
 
 from collections import namedtuple
@@ -22,8 +22,9 @@ from storagekit.dispatch import (
     DSPTF,
     LARD,
     AbstractDispatch,
+    Broadcast,
     Central,
-    Everyone,
+    DispatchSwitch,
     Hashing,
     NearestIdle,
     Randomized,
@@ -32,17 +33,15 @@ from storagekit.dispatch import (
     WeightedHashing,
     central,
 )
-from storagekit.dispatch import ByNumber as DispatchByNumber
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, execute, keys, stack
 from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.placement import Declustered, Replicas, SRMirror
-from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF
-from storagekit.schedule import ByNumber as ScheduleByNumber
+from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, ScheduleSwitch
 from storagekit.simulation import STANDARD
 from storagekit.simulation.measures import sums_of
 from storagekit.workload import AbstractArrivals, ClosedLoop, ExponentialSize, PoissonArrivals, RandomRequests
-from storagekit.write import AllCopies, AtOnce, Background, FirstCopy, ReceivingBrick
+from storagekit.write import AllCopies, Background, FirstCopy, Immediate, ReceivingBrick
 
 
 def dispatchers(bricks: int) -> tuple[AbstractDispatch, ...]:
@@ -50,12 +49,12 @@ def dispatchers(bricks: int) -> tuple[AbstractDispatch, ...]:
     one_serves = DSPTF(1e-3), central(), Hashing(), WeightedHashing(weights), LARD(2.0, 4.0), NearestIdle()
     adaptive = ARS(window=0.1), Randomized(), Central((5e-3,) * bricks), Central((5e-3,) * bricks, exact=True)
     # the last: a user's own, from outside the package
-    return *one_serves, ShortestQueue(2), Redundant(2), Everyone(), *adaptive, RandomOfTwo()
+    return *one_serves, ShortestQueue(2), Redundant(2), Broadcast(), *adaptive, RandomOfTwo()
 
 
 DISPATCHERS = dispatchers(3)
 SCHEDULES = (FCFS(), SSTF(), LOOK(), CLOOK(), SATF())
-WRITES = (AtOnce(), FirstCopy(), ReceivingBrick(), AllCopies())
+WRITES = (Immediate(), FirstCopy(), ReceivingBrick(), AllCopies())
 # delayed writes need a dispatcher that chooses when a drive falls free, and not before
 WITHOUT_LEAD = (central(), Hashing(), LARD(2.0, 4.0), NearestIdle())
 DELAYING = (Background(4, most=64), Background(4, nvram=1, most=64))
@@ -88,7 +87,7 @@ def scenario(dispatch, schedule, completion, copies=COPIES) -> Scenario:
 
 
 def member(dispatch: int, schedule: int, completion) -> Scenario:
-    return scenario(DispatchByNumber(DISPATCHERS, dispatch), ScheduleByNumber(SCHEDULES, schedule), completion)
+    return scenario(DispatchSwitch(DISPATCHERS, dispatch), ScheduleSwitch(SCHEDULES, schedule), completion)
 
 
 def array(dispatch, schedule, write) -> Scenario:
@@ -99,7 +98,7 @@ def array(dispatch, schedule, write) -> Scenario:
 
 
 def replicating(dispatch: int, schedule: int, write) -> Scenario:
-    return array(DispatchByNumber(WITHOUT_LEAD, dispatch), ScheduleByNumber(SCHEDULES, schedule), write)
+    return array(DispatchSwitch(WITHOUT_LEAD, dispatch), ScheduleSwitch(SCHEDULES, schedule), write)
 
 
 def bricks_with_memory(dispatch, arrivals: AbstractArrivals, condition: FaultSchedule | None = None) -> Scenario:
@@ -219,7 +218,7 @@ def test_dispatchers_schedules_and_completions_conserve(conserving, dispatch, sc
 @pytest.fixture(scope="module")
 def remembering(event_log):
     def build(dispatch):
-        return bricks_with_memory(DispatchByNumber(dispatchers(6), dispatch), LOOP)
+        return bricks_with_memory(DispatchSwitch(dispatchers(6), dispatch), LOOP)
 
     return together(build, event_log, range(len(DISPATCHERS)))
 
@@ -248,7 +247,7 @@ def open_loop(event_log):
 
     def build(dispatch, rate):
         slow = FaultSchedule(Slowdown(1, 0.5, 100, 400), turning=0.0)
-        return bricks_with_memory(DispatchByNumber(dispatchers(6), dispatch), PoissonArrivals(REQUESTS, rate), slow)
+        return bricks_with_memory(DispatchSwitch(dispatchers(6), dispatch), PoissonArrivals(REQUESTS, rate), slow)
 
     return together(build, event_log, range(len(DISPATCHERS)), (LIGHT, FLOOD))
 
@@ -298,7 +297,7 @@ SINGLE = (DSPTF(40e-6), central(), Hashing(), LARD(2.0, 4.0), NearestIdle())
 @pytest.fixture(scope="module")
 def one_copy(event_log):
     def build(dispatch):
-        return scenario(DispatchByNumber(SINGLE, dispatch), SATF(), AllCopies(), copies=1)
+        return scenario(DispatchSwitch(SINGLE, dispatch), SATF(), AllCopies(), copies=1)
 
     return together(build, event_log, range(len(SINGLE)))
 

@@ -23,7 +23,7 @@ from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.placement import Declustered
 from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
-from storagekit.write import AllCopies, AtOnce, FirstCopy, ReceivingBrick
+from storagekit.write import AllCopies, FirstCopy, Immediate, ReceivingBrick
 
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3)
 BRICKS, BLOCK, EVENTS, CHUNK = 4, 4096, 900, 128
@@ -127,7 +127,7 @@ def failing(stop, slow) -> FaultSchedule:
 def test_dsptf_with_lost_claims(copies, read_share, capacity, stop, slow, seed, latency, loss, rate):
     protocol = DSPTF(latency, delivery=Lossy(loss))
     arrivals = PoissonArrivals(RandomRequests(FixedSize(BLOCK), read_share), rate)
-    assert_kept(Scenario(system(protocol, AtOnce(), failing(stop, slow), capacity, copies), arrivals), seed)
+    assert_kept(Scenario(system(protocol, Immediate(), failing(stop, slow), capacity, copies), arrivals), seed)
 
 
 @pytest.mark.parametrize("dispatch", [Hashing(), LARD(2.0, 4.0), NearestIdle()], ids=lambda one: type(one).__name__)
@@ -135,7 +135,7 @@ def test_dsptf_with_lost_claims(copies, read_share, capacity, stop, slow, seed, 
 @given(**SETTINGS, rate=st.floats(20, 250))
 def test_other_dispatchers(dispatch, copies, read_share, capacity, stop, slow, seed, rate):
     arrivals = PoissonArrivals(RandomRequests(FixedSize(BLOCK), read_share), rate)
-    assert_kept(Scenario(system(dispatch, AtOnce(), failing(stop, slow), capacity, copies), arrivals), seed)
+    assert_kept(Scenario(system(dispatch, Immediate(), failing(stop, slow), capacity, copies), arrivals), seed)
 
 
 @pytest.mark.parametrize("completion", [FirstCopy(), ReceivingBrick(), AllCopies()], ids=lambda one: type(one).__name__)
@@ -154,6 +154,6 @@ def test_writes_in_a_closed_loop(completion, copies, read_share, capacity, stop,
 def test_memory_is_used():
     """The checks above look at something: reads hit, in several bricks."""
     arrivals = PoissonArrivals(RandomRequests(FixedSize(BLOCK), 0.8), 100.0)
-    whole = Scenario(system(DSPTF(50e-6), AtOnce(), failing((0, 50, 50), 0.5), 8 * BLOCK, 4), arrivals)
+    whole = Scenario(system(DSPTF(50e-6), Immediate(), failing((0, 50, 50), 0.5), 8 * BLOCK, 4), arrivals)
     answered, hits = assert_kept(whole, 1)
     assert answered > 80 and hits > 10

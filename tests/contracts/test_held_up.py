@@ -10,8 +10,7 @@ from helpers import slow_but
 from jaxtyping import Array
 
 from storagekit.arbitration import Lossy
-from storagekit.dispatch import DSPTF, LARD, Hashing, NearestIdle
-from storagekit.dispatch import ByNumber as DispatchByNumber
+from storagekit.dispatch import DSPTF, LARD, DispatchSwitch, Hashing, NearestIdle
 from storagekit.drive import ideal_drive
 from storagekit.engine import NOBODY, AbstractLog, Record, Runner, Scenario, System, execute, stack
 from storagekit.faults import FaultSchedule, outage
@@ -20,7 +19,7 @@ from storagekit.placement import Replicas, SRMirror
 from storagekit.schedule import FCFS, SATF
 from storagekit.simulation import replicate, sweep
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
-from storagekit.write import AllCopies, AtOnce, Background, FirstCopy, ReceivingBrick
+from storagekit.write import AllCopies, Background, FirstCopy, Immediate, ReceivingBrick
 
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3)
 MIXED = RandomRequests(FixedSize(4096), 0.7)
@@ -53,7 +52,7 @@ def told_by(scenarios: list[Scenario], requests: int = WANTED) -> Told:
 def flooded(dispatch: int, completion, begins=0, ends=NEVER, copies: int = 2) -> Scenario:
     """Two bricks that cannot keep up; the first is down from one request to another."""
     condition = FaultSchedule(outage(0, begins, ends), timeout=0.05)
-    chosen = DispatchByNumber(DISPATCHERS, dispatch)
+    chosen = DispatchSwitch(DISPATCHERS, dispatch)
     system = System(DRIVE, Replicas(copies), chosen, SATF(), completion, condition=condition, slots=SLOTS)
     return Scenario(system, FLOOD)
 
@@ -75,7 +74,7 @@ def test_a_stop_that_never_comes_holds_nobody_up():
 
 @pytest.mark.parametrize(
     "completion",
-    slow_but([AllCopies()], [AtOnce(), FirstCopy(), ReceivingBrick(), AllCopies()]),
+    slow_but([AllCopies()], [Immediate(), FirstCopy(), ReceivingBrick(), AllCopies()]),
     ids=lambda c: type(c).__name__,
 )
 def test_time_goes_forward_around_stops(completion):

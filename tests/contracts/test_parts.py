@@ -7,8 +7,8 @@ import pytest
 
 from storagekit.dispatch import (
     ARS,
-    ByNumber,
-    Everyone,
+    Broadcast,
+    DispatchSwitch,
     Hashing,
     Hedged,
     NearestIdle,
@@ -37,11 +37,11 @@ from storagekit.schedule import SATF
 from storagekit.simulation import STANDARD
 from storagekit.simulation.measures import sums_of
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
-from storagekit.write import AllCopies, AtOnce, Claimed, Committed, FirstCopy
+from storagekit.write import AllCopies, Claimed, Committed, FirstCopy, Immediate
 
 DRIVE = ideal_drive(full_seek=8e-3, revolution=6e-3, overhead=0.1e-3)
 DISPATCHERS = (
-    Everyone(),
+    Broadcast(),
     Hashing(),
     NearestIdle(),
     ShortestQueue(2),
@@ -53,7 +53,7 @@ DISPATCHERS = (
 )
 # of copies one may stand for another
 OF_COPIES = (*DISPATCHERS, Hedged(2e-3))
-WRITES = (AtOnce(), FirstCopy(), AllCopies())
+WRITES = (Immediate(), FirstCopy(), AllCopies())
 # what is left for later does not grow for ever
 APART = (Committed(buffer=8192.0, most=24), Claimed())
 # what any one of the drives may be lost from, and what needs them all
@@ -102,7 +102,7 @@ def told_by(placement, write, log, *conditions):
             System(
                 DRIVE,
                 placement,
-                ByNumber(dispatchers, number),
+                DispatchSwitch(dispatchers, number),
                 SATF(),
                 write,
                 condition=condition,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from storagekit.arbitration import Preselection
+from storagekit.arbitration import PreselectionBids
 from storagekit.core.batching import nth_least, real
 from storagekit.dispatch import ARS
 
@@ -33,8 +33,8 @@ def test_nth_least_is_where_sorting_puts_it_ties_and_all(column: np.ndarray, num
         (lambda: real(np.full(100, "a")), "is not a number"),
         (lambda: real(object()), "is not a number"),
         (lambda: ARS(window="abc"), "'abc' is not a number"),
-        (lambda: Preselection(latency="x"), "'x' is not a number"),
-        (lambda: Preselection(ahead="x"), "'x' is not a number"),
+        (lambda: PreselectionBids(latency="x"), "'x' is not a number"),
+        (lambda: PreselectionBids(ahead="x"), "'x' is not a number"),
     ],
 )
 def test_what_is_no_number_is_refused(unchecked, build, says):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.component.events import Answered, Ended, Entered, Sizes
+from storagekit.component.events import AccessEnded, RequestAdmitted, RequestCompleted, StateSizes
 from storagekit.dispatch import ARS, Central, Randomized, View, WeightedHashing
 from storagekit.dispatch.unit_interval import FREE, HALF, inclusion, lengths
 from storagekit.drive import ideal_drive
@@ -61,7 +61,7 @@ def seen(placement: AbstractPlacement, nodes: int, *, first=0, lanes=1, waiting=
 
 
 def begun(dispatch: ARS, nodes: int, lanes: int = 1):
-    return dispatch.init(Sizes(SLOTS, nodes, (lanes,), bricks=nodes))
+    return dispatch.init(StateSizes(SLOTS, nodes, (lanes,), bricks=nodes))
 
 
 def knowing(dispatch: ARS, metrics, lanes: int, operation: int = 0):
@@ -83,12 +83,12 @@ def parts_of(mask) -> list[int]:
     return [part for part in range(32) if int(np.ravel(mask)[0]) >> part & 1]
 
 
-def ended(node, seconds, *, sectors=8, read=True, client=0, awaited=True, slot=0, number=0) -> Ended:
+def ended(node, seconds, *, sectors=8, read=True, client=0, awaited=True, slot=0, number=0) -> AccessEnded:
     def row(value, kind=jnp.int32):
         return jnp.full((1, 1), value, kind)
 
     none = row(0)
-    return Ended(
+    return AccessEnded(
         row(node),
         row(slot),
         row(number),
@@ -287,13 +287,15 @@ def entering(dispatch, private, request: Requests, view: View, slot: int):
     """Its state once a request is routed and in a slot, and the parts that it asks."""
     mask, private = routed(dispatch, private, request, view)
     into = jnp.arange(SLOTS)[:, None] == slot
-    moment = Entered(into, jnp.ones((1, 1), bool), request, view.placement, view.place, mask, None, jnp.zeros((1, 1)))
+    moment = RequestAdmitted(
+        into, jnp.ones((1, 1), bool), request, view.placement, view.place, mask, None, jnp.zeros((1, 1))
+    )
     return parts_of(mask), dispatch.entered(private, moment)
 
 
 def answered(dispatch, private, number: int):
     none = jnp.zeros((1, 1), jnp.int32)
-    said = Answered(none + number, jnp.zeros((1, 1)), none == 0, none == 1, jnp.zeros((1, 1)), none, none, none)
+    said = RequestCompleted(none + number, jnp.zeros((1, 1)), none == 0, none == 1, jnp.zeros((1, 1)), none, none, none)
     return dispatch.answered(private, said)
 
 
@@ -341,7 +343,7 @@ def test_no_more_are_asked_than_extra_and_than_there_are():
 
 @pytest.mark.parametrize(("extra", "slots", "expected"), [(0, 64, 3864), (2, 64, 3864 + 1128)])
 def test_bytes_of_a_lane_are_as_documented(extra, slots, expected):
-    private = ARS(extra=extra).init(Sizes(slots, 4, (10,), bricks=4))
+    private = ARS(extra=extra).init(StateSizes(slots, 4, (10,), bricks=4))
     assert sum(leaf.nbytes for leaf in jax.tree.leaves(private)) == 10 * expected
 
 

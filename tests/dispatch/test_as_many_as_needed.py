@@ -8,9 +8,9 @@ from storagekit.dispatch import (
     ARS,
     DSPTF,
     LARD,
-    ByNumber,
+    Broadcast,
     Central,
-    Everyone,
+    DispatchSwitch,
     Hashing,
     Hedged,
     NearestIdle,
@@ -28,7 +28,7 @@ from storagekit.schedule import FCFS
 
 CENTRAL = Central((1e-3,) * 3)
 NO_MORE = (Hashing(), WeightedHashing((1, 1, 1)), LARD(), ShortestQueue(), Randomized(), CENTRAL, ARS())
-MORE = (Everyone(), NearestIdle(), Redundant(), Hedged(), DSPTF(), Preselection(), ARS(extra=1))
+MORE = (Broadcast(), NearestIdle(), Redundant(), Hedged(), DSPTF(), Preselection(), ARS(extra=1))
 
 
 def named(dispatch) -> str:
@@ -56,7 +56,9 @@ def mask(bits: int):
 def test_a_read_is_sent_again_where_too_few_of_those_asked_are_alive(dispatch, routed, alive, needed, fails):
     count = jnp.full((1, 1), needed, jnp.int32)
     assert dispatch.fails(mask(routed), count * 0, mask(alive), count).tolist() == [[fails]]
-    assert ByNumber((Everyone(), dispatch), 1).fails(mask(routed), count * 0, mask(alive), count).tolist() == [[fails]]
+    assert DispatchSwitch((Broadcast(), dispatch), 1).fails(mask(routed), count * 0, mask(alive), count).tolist() == [
+        [fails]
+    ]
 
 
 @pytest.mark.parametrize("dispatch", NO_MORE, ids=named)
@@ -73,13 +75,13 @@ def fair(dispatch, placement) -> System:
 @pytest.mark.parametrize("placement", [Replicas(3), Coded(2, 3)], ids=["copies", "fragments"])
 @pytest.mark.parametrize("dispatch", NO_MORE, ids=named)
 def test_of_as_many_as_are_needed_none_is_withdrawn(dispatch, placement):
-    assert not dispatch.asks_more and not ByNumber((Hashing(), dispatch)).asks_more
+    assert not dispatch.asks_more and not DispatchSwitch((Hashing(), dispatch)).asks_more
     assert fair(dispatch, placement).dispatch is dispatch
 
 
 @pytest.mark.parametrize("dispatch", MORE, ids=named)
 def test_of_more_some_may_be(dispatch):
-    assert dispatch.asks_more and ByNumber((Hashing(), dispatch)).asks_more
+    assert dispatch.asks_more and DispatchSwitch((Hashing(), dispatch)).asks_more
     assert_refused(lambda: fair(dispatch, Replicas(3)), "a fair queue with claims, parts that are withdrawn")
 
 
@@ -91,4 +93,4 @@ def test_a_volume_of_copies_beside_one_of_which_all_parts_are_needed_has_some_to
     volumes = Volume(1024, 512, parts=2), Volume(1024, 512, parts=2, needed=2, block=512)
     layout = Segments([Node(1)] * 3, volumes)
     assert layout.most_spare == 1 and int(layout.spare) == 0
-    assert_refused(lambda: fair(Everyone(), layout), "a fair queue with claims, parts that are withdrawn")
+    assert_refused(lambda: fair(Broadcast(), layout), "a fair queue with claims, parts that are withdrawn")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.component.events import Sizes
+from storagekit.component.events import StateSizes
 from storagekit.dispatch import LARD, Hashing, View, WeightedHashing
 from storagekit.placement import Grouping, Location, Replicas
 from storagekit.workload import Requests
@@ -78,7 +78,7 @@ def test_lard_chooses_among_the_holders_alone():
     """Drives 2 and 3 hold the block; drive 3, its copy 1, is the idler of the two."""
     view = seen([0b1, 0b1, 0b1], [False] * 4, home=[2, 2, 3], first=2, copies=2)
     lard = LARD()
-    copy, _ = drive_of(lard, lard.init(Sizes(1, 4, ())), read(7), view, copies=2)
+    copy, _ = drive_of(lard, lard.init(StateSizes(1, 4, ())), read(7), view, copies=2)
     assert copy == 1
 
 
@@ -127,7 +127,7 @@ def test_no_rounding_takes_an_address_to_a_drive_without_weight(summed, monkeypa
 def test_lard_remembers_unless_the_brick_is_overloaded():
     """Pai et al., T_low 25, T_high 65: first the idlest, then the same; away when over 65 and another below 25."""
     lard = LARD()
-    table = lard.init(Sizes(1, 3, ()))
+    table = lard.init(StateSizes(1, 3, ()))
     drive, table = drive_of(lard, table, read(7), loads(2, 0, 1))
     assert drive == 1
     drive, table = drive_of(lard, table, read(7), loads(0, 65, 9))
@@ -144,7 +144,7 @@ def test_lard_remembers_unless_the_brick_is_overloaded():
 
 def test_lard_learns_nothing_from_writes_or_from_nobody():
     lard = LARD()
-    empty = lard.init(Sizes(1, 3, ()))
+    empty = lard.init(StateSizes(1, 3, ()))
     _, after_write = drive_of(lard, empty, read(7, is_read=False), loads(1, 0, 1))
     _, after_nobody = lard.route(empty, read(7), jnp.zeros(1, bool), loads(1, 0, 1))
     assert np.all(np.asarray(after_write.replica) == -1) and np.all(np.asarray(after_nobody.replica) == -1)
@@ -153,7 +153,7 @@ def test_lard_learns_nothing_from_writes_or_from_nobody():
 def test_lard_with_a_window_heeds_what_lasted():
     """Windows of 10 s, T_low 2, T_high 5: a load of 8 counts from the first arrival after a window in which it lasted."""
     lard = LARD(2.0, 5.0, window=10.0)
-    drive, table = drive_of(lard, lard.init(Sizes(1, 3, ())), read(7), loads(0, 1, 1))
+    drive, table = drive_of(lard, lard.init(StateSizes(1, 3, ())), read(7), loads(0, 1, 1))
     assert drive == 0
     for _ in range(3):
         drive, table = drive_of(lard, lard.elapse(table, jnp.float32(3.0)), read(7), loads(8, 1, 2))

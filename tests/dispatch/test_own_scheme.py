@@ -12,9 +12,9 @@ from helpers import recorded_requests
 from own_scheme import RandomOfTwo
 from scipy import stats
 
-from storagekit.component.events import Sizes
+from storagekit.component.events import StateSizes
 from storagekit.core.batching import bit, rows
-from storagekit.dispatch import AsManyAsNeeded, ByNumber, Everyone, Hashing, ShortestQueue
+from storagekit.dispatch import AsManyAsNeeded, Broadcast, DispatchSwitch, Hashing, ShortestQueue
 from storagekit.drive import RateServer
 from storagekit.engine import Record, Runner, Scenario, System, keys
 from storagekit.engine import run as engine_run
@@ -35,7 +35,7 @@ class Told(AsManyAsNeeded):
 
     of: Any
 
-    def init(self, sizes: Sizes):
+    def init(self, sizes: StateSizes):
         return jnp.zeros((HEARD, *sizes.lanes), jnp.uint32)
 
     def route(self, private, request, entering, view):
@@ -75,7 +75,7 @@ def batched(scenario: Scenario) -> tuple[Scenario, np.ndarray]:
 def words(request) -> tuple[np.ndarray, np.ndarray]:
     """Of a scheme that asks one, and of one that asks all: other requests wait, in another order."""
     arrivals = ARRIVALS[request.param]
-    return told(arrivals, Hashing()), told(arrivals, Everyone())
+    return told(arrivals, Hashing()), told(arrivals, Broadcast())
 
 
 def test_a_request_has_the_same_word_under_every_scheme(words):
@@ -134,7 +134,7 @@ def test_random_of_two_shortens_queues_as_sampling_two_does():
     names, schemes = ["one", "two", "library"], (AtRandom(), RandomOfTwo(), ShortestQueue(2))
 
     def build(scheme):
-        dispatch = ByNumber(schemes, names.index(scheme))
+        dispatch = DispatchSwitch(schemes, names.index(scheme))
         return Scenario(System(SERVER, Replicas(4), dispatch, FCFS(), slots=64), PoissonArrivals(READS, 3200.0))
 
     found = sweep(build, {"scheme": names}, seeds=16, requests=4000)

@@ -7,7 +7,7 @@ from helpers import assert_refused
 from storagekit.arbitration import Lossy
 from storagekit.cache import LRU
 from storagekit.core.errors import InputError
-from storagekit.dispatch import ARS, DSPTF, ByNumber, Hashing, Preselection, WeightedHashing, central
+from storagekit.dispatch import ARS, DSPTF, DispatchSwitch, Hashing, Preselection, WeightedHashing, central
 from storagekit.drive import Drive, RateServer, ideal_drive
 from storagekit.engine import Scenario, System, stack
 from storagekit.faults import FaultSchedule, Slowdown
@@ -24,7 +24,7 @@ from storagekit.workload import (
     Threads,
 )
 from storagekit.workload.trace import request_trace
-from storagekit.write import AtOnce
+from storagekit.write import Immediate
 
 SERVER = RateServer(1000.0)
 READS, PAIR = RandomRequests(FixedSize(512), 1.0), Replicas(2)
@@ -125,7 +125,10 @@ WORDS, SECONDS = "; System takes drive, placement, dispatch, schedule, write in 
         ),
         (lambda: Threads(4, READS), "a group of threads: given 4; give a Group"),
         (lambda: Group(FixedSize(512), 4), "requests of a group: given FixedSize of storagekit.workload; give a model"),
-        (lambda: ByNumber((Hashing(), FCFS())), "a dispatcher of several: given FCFS of storagekit.schedule; give"),
+        (
+            lambda: DispatchSwitch((Hashing(), FCFS())),
+            "a dispatcher of several: given FCFS of storagekit.schedule; give",
+        ),
         (lambda: DSPTF(delivery=Lossy), "delivery: given the class Lossy; give one that it makes"),
     ],
 )
@@ -179,6 +182,6 @@ def test_arrivals_that_wait_outside_are_refused_with_a_remedy():
 
 def test_a_loop_that_outruns_its_disks_is_refused_with_a_remedy():
     """Writes answered at once pile up; the loop's next request then waits outside."""
-    busy = Scenario(system(copies=2, drives=2, write=AtOnce()), ClosedLoop(RandomRequests(FixedSize(512), 0.5), 4))
+    busy = Scenario(system(copies=2, drives=2, write=Immediate()), ClosedLoop(RandomRequests(FixedSize(512), 0.5), 4))
     with pytest.raises(InputError, match="arrivals waited outside"):
         simulate(busy, requests=500)

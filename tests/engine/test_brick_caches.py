@@ -10,7 +10,7 @@ from storagekit.drive import RateServer
 from storagekit.engine import Scenario, System
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
-from storagekit.write import AtOnce
+from storagekit.write import Immediate
 
 MS = 1e-3
 SERVER = RateServer(1000)
@@ -18,7 +18,7 @@ BLOCK = 8 * 512.0
 
 
 def two_bricks(dispatch, cache) -> System:
-    return System(SERVER, Replicas(2), dispatch, FCFS(), AtOnce(), cache=cache, drives=2, slots=8)
+    return System(SERVER, Replicas(2), dispatch, FCFS(), Immediate(), cache=cache, drives=2, slots=8)
 
 
 def memory(**options) -> BrickLRU:

@@ -11,11 +11,11 @@ from storagekit.placement import Replicas
 from storagekit.schedule import FCFS
 from storagekit.simulation import simulate
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
-from storagekit.write import AllCopies, AtOnce
+from storagekit.write import AllCopies, Immediate
 
 
 @pytest.mark.parametrize(
-    ("write", "read_share", "share"), [(AllCopies(), 0.5, 1.0), (AtOnce(), 1.0, 1.0), (AtOnce(), 0.0, 0.0)]
+    ("write", "read_share", "share"), [(AllCopies(), 0.5, 1.0), (Immediate(), 1.0, 1.0), (Immediate(), 0.0, 0.0)]
 )
 def test_completed_writes_and_the_chosen_request_do_not_count_in_the_queue(write, read_share, share):
     """One brick, one copy: every request beside the chosen one counts, unless writes complete as they come."""

@@ -14,7 +14,7 @@ from storagekit.faults import FaultSchedule, Slowdown, outage
 from storagekit.placement import Coded, Replicas
 from storagekit.schedule import FCFS, SATF
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
-from storagekit.write import AllCopies, AtOnce, Background, FirstCopy, ReceivingBrick
+from storagekit.write import AllCopies, Background, FirstCopy, Immediate, ReceivingBrick
 
 MS = 1e-3
 SERVER = RateServer(1000)  # a sector takes 1 ms
@@ -24,7 +24,7 @@ SPINDLE = ideal_drive(full_seek=2 * MS, revolution=10 * MS, cylinders=2, sectors
 
 def pair(dispatch, condition, completion=None, drive=SERVER, **more) -> System:
     return System(
-        drive, Replicas(2), dispatch, FCFS(), completion or AtOnce(), condition=condition, drives=2, slots=8, **more
+        drive, Replicas(2), dispatch, FCFS(), completion or Immediate(), condition=condition, drives=2, slots=8, **more
     )
 
 
@@ -122,7 +122,11 @@ def test_what_several_are_asked_for_is_sent_again_if_any_of_them_is_down(unfold,
 
 @pytest.mark.parametrize(
     ("completion", "answers"),
-    [(AllCopies(), {0: 10, 1: 16, 2: 25}), (ReceivingBrick(), {0: 10, 1: 16, 2: 25}), (AtOnce(), {0: 0, 1: 0, 2: 0})],
+    [
+        (AllCopies(), {0: 10, 1: 16, 2: 25}),
+        (ReceivingBrick(), {0: 10, 1: 16, 2: 25}),
+        (Immediate(), {0: 0, 1: 0, 2: 0}),
+    ],
     ids=["all copies", "receiving brick", "at once"],
 )
 def test_writes_do_without_the_copy_of_a_brick_that_stops(unfold, recorded, completion, answers):
@@ -146,7 +150,7 @@ def test_writes_do_without_the_copy_of_a_brick_that_stops(unfold, recorded, comp
         (ReceivingBrick(), (1, 0), 10),
         (FirstCopy(), (1, 0), 10),
         (AllCopies(), (1, 0), 10),
-        (AtOnce(), (0, 1), 0),
+        (Immediate(), (0, 1), 0),
     ],
     ids=lambda one: type(one).__name__ if not isinstance(one, tuple | int) else str(one),
 )

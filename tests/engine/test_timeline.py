@@ -12,7 +12,7 @@ from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Scenario, System
 from storagekit.placement import Replicas
 from storagekit.schedule import FCFS, SATF
-from storagekit.write import AllCopies, AtOnce, FirstCopy, ReceivingBrick
+from storagekit.write import AllCopies, FirstCopy, Immediate, ReceivingBrick
 
 MS = 1e-3
 SERVER = RateServer(1000)  # a sector takes 1 ms
@@ -48,7 +48,7 @@ def test_two_bricks_first_come_first_served(unfold, recorded):
         (FirstCopy(), 0, 5),
         (ReceivingBrick(), 0, 13),
         (ReceivingBrick(), 1, 5),
-        (AtOnce(), 0, 0),
+        (Immediate(), 0, 0),
     ],
 )
 def test_when_a_write_is_answered(unfold, recorded, completion, receiving, response):

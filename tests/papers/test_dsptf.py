@@ -8,7 +8,7 @@ from helpers import rows as drawn_rows
 from own_scheme import RandomOfTwo
 
 from storagekit.core.units import KB, MS
-from storagekit.dispatch import DSPTF, ByNumber
+from storagekit.dispatch import DSPTF, DispatchSwitch
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
 from storagekit.papers import dsptf
@@ -462,7 +462,7 @@ def test_settings_share_a_structure_and_know_their_schemes():
     system, given = Bricks(), source("websearch", 2048)
     arrivals = system.arrivals(given)
     dispatchers = [system.scenario(run, given, arrivals).system.dispatch for run in runs.values()]
-    assert all(isinstance(one, ByNumber) for one in dispatchers)
+    assert all(isinstance(one, DispatchSwitch) for one in dispatchers)
     assert [NAMES[int(one.index)] for one in dispatchers] == [run.scheme for run in runs.values()]
 
 

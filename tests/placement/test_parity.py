@@ -6,7 +6,7 @@ from helpers import asking, assert_refused, responses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit.dispatch import Everyone
+from storagekit.dispatch import Broadcast
 from storagekit.drive import ideal_drive
 from storagekit.engine import Scenario, System
 from storagekit.placement import RAID5, ParityGroups
@@ -64,7 +64,7 @@ def test_one_group_with_one_parity_is_raid_5(disks, unit, sector, read):
 def test_a_small_write_takes_a_revolution_more_on_every_drive_that_it_needs(unfold, recorded):
     """Platters at 0, sector 1000: the drives wait 100 ms for it, read it in 0.1 and come by again 409.6 ms later."""
     for parities in (1, 2, 3):
-        system = System(DRIVE, ParityGroups(6, parities, 2, 2000), Everyone(), FCFS(), slots=4)
+        system = System(DRIVE, ParityGroups(6, parities, 2, 2000), Broadcast(), FCFS(), slots=4)
         for read, response, served in ((True, 100.1, 1), (False, 509.7, 1 + parities)):
             tally, reports = unfold(Scenario(system, recorded([0.0], sector=1000, read=read)), phase=np.zeros(12))
             assert responses(reports) == pytest.approx({0: response}, rel=1e-4)

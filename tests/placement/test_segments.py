@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from storagekit.core.errors import InputError
 from storagekit.core.units import MB, SECTOR
-from storagekit.dispatch import Everyone
+from storagekit.dispatch import Broadcast
 from storagekit.drive import Mixed, ideal_drive, load_drive
 from storagekit.engine import Record, Scenario, System, execute, stack
 from storagekit.placement import RAID5, Node, Segments, Volume, cut, laid_out
@@ -391,7 +391,7 @@ def test_a_serial_node_takes_as_long_as_its_disks_one_at_a_time():
     means = {}
     for serial in (False, True):
         layout = Segments([Node(3, serial=serial)], [volume], spread=True)
-        system = System(DRIVE, layout, Everyone(), FCFS(), slots=1)
+        system = System(DRIVE, layout, Broadcast(), FCFS(), slots=1)
         loop = ClosedLoop(RandomRequests(FixedSize(512), 1.0), 1)
         runs = [simulate(Scenario(system, loop), requests=2000, seed=seed).service_time for seed in range(8)]
         means[serial] = xr.concat(runs, "seed")
@@ -443,7 +443,7 @@ def test_in_the_engine_a_raid_5_of_a_node_answers_as_one(unfold, recorded):
     for arrival in arrivals.values():
         told = []
         for layout in layouts:
-            system = System(DRIVE, layout, Everyone(), FCFS(), slots=4)
+            system = System(DRIVE, layout, Broadcast(), FCFS(), slots=4)
             tally, reports = unfold(Scenario(system, arrival), phase=np.zeros(4))
             told.append((responses(reports), tally.served.ravel().tolist()))
         assert told[0] == told[1] and len(told[0][0]) == 2
@@ -456,7 +456,7 @@ def test_nodes_of_unequal_drives_serve_them(read):
     each part, parity included. Four standard errors, and what is still under way."""
     layout = Segments(NODES, of_table_ii(), wraps=True)
     loop = ClosedLoop(RandomRequests(FixedSize(8 * SECTOR), float(read)), 8)
-    system = System(PAPER, layout, Everyone(), SATF(), slots=16)
+    system = System(PAPER, layout, Broadcast(), SATF(), slots=16)
     tally = execute(*stack([Scenario(system, loop)], [3]), 1500, Record(sums_of(STANDARD))).tally
     sums = {name: values.sum(axis=0, dtype=float)[..., 0] for name, values in tally.items()}
     requests = float((sums["reads"] + sums["writes"]).sum())
@@ -545,7 +545,7 @@ def test_impossible_segments_are_refused(unchecked, build, says):
 
 
 def fitted(nodes, **more) -> System:
-    return System(DRIVE, Segments(nodes, [Volume(1280, 128, 1)]), Everyone(), FCFS(), slots=4, **more)
+    return System(DRIVE, Segments(nodes, [Volume(1280, 128, 1)]), Broadcast(), FCFS(), slots=4, **more)
 
 
 def test_a_node_too_large_for_an_address_is_refused():

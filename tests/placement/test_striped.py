@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit.core.units import MS
-from storagekit.dispatch import DSPTF, Everyone, Hashing, Hedged
+from storagekit.dispatch import DSPTF, Broadcast, Hashing, Hedged
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Scenario, System
 from storagekit.faults import FaultSchedule, outage
@@ -57,7 +57,7 @@ def test_parity_goes_round_and_never_shares_a_drive_with_its_data(disks, unit, s
 def test_a_small_write_takes_a_revolution_more_on_two_drives(unfold, recorded):
     """Platters at 0, sector 1000: both drives wait 100 ms for it, read it in 0.1 and come by again 409.6 ms later; a read
     waits and reads."""
-    system = System(DRIVE, RAID5(4, 2000), Everyone(), FCFS(), slots=4)
+    system = System(DRIVE, RAID5(4, 2000), Broadcast(), FCFS(), slots=4)
     for read, response, served in ((True, 100.1, 1), (False, 509.7, 2)):
         tally, reports = unfold(Scenario(system, recorded([0.0], sector=1000, read=read)), phase=np.zeros(4))
         assert responses(reports) == pytest.approx({0: response}, rel=1e-4)
@@ -74,7 +74,7 @@ def test_a_read_goes_to_its_data_whatever_its_hash(unfold, recorded, address_has
 
 def test_a_fragment_is_a_part_of_the_request(unfold, recorded):
     """400 sectors at 100 a ms, any two of three: a read takes two fragments of 2 ms, a write three."""
-    system = System(RateServer(1e5), Coded(2, 3), Everyone(), FCFS(), slots=4)
+    system = System(RateServer(1e5), Coded(2, 3), Broadcast(), FCFS(), slots=4)
     for read, served in ((True, 2), (False, 3)):
         tally, reports = unfold(Scenario(system, recorded([0.0], sectors=400, read=read)))
         assert responses(reports) == pytest.approx({0: 2.0}, rel=1e-4)
@@ -82,7 +82,7 @@ def test_a_fragment_is_a_part_of_the_request(unfold, recorded):
 
 
 def on(placement, write=None, dispatch=None, **more) -> System:
-    return System(DRIVE, placement, dispatch or Everyone(), FCFS(), write, slots=4, **more)
+    return System(DRIVE, placement, dispatch or Broadcast(), FCFS(), write, slots=4, **more)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import storagekit as sk
-from storagekit.dispatch import Everyone, Hashing
+from storagekit.dispatch import Broadcast, Hashing
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, execute, stack
 from storagekit.placement import Bricks, SplitVolumes, Volumes
@@ -120,7 +120,7 @@ REQUESTS = RandomRequests(FixedSize(8 * 512), 0.5, alignment=1)
 
 def served_and_ran(layout, arrivals, seeds=(3,)):
     """Sums of a run of each seed, `[drive, seed]`, and what was answered."""
-    system = System(sk.load_drive("atlas10k"), layout, Hashing() if layout.alike else Everyone(), SATF(), slots=16)
+    system = System(sk.load_drive("atlas10k"), layout, Hashing() if layout.alike else Broadcast(), SATF(), slots=16)
     outcome = execute(*stack([Scenario(system, arrivals)], seeds), 2000, Record(sums_of(STANDARD)))
     return {name: sums.sum(axis=0, dtype=float) for name, sums in outcome.tally.items()}
 
@@ -190,7 +190,7 @@ def test_sectors_of_bricks_of_several_disks_are_apart():
 
 
 def fitted(layout) -> System:
-    return System(DRIVE, layout, Hashing() if layout.alike else Everyone(), FCFS(), slots=4)
+    return System(DRIVE, layout, Hashing() if layout.alike else Broadcast(), FCFS(), slots=4)
 
 
 @pytest.mark.parametrize("layout", [Volumes, SplitVolumes])

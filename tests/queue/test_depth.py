@@ -5,7 +5,7 @@ import pytest
 from helpers import assert_refused
 
 from storagekit.core.units import MS
-from storagekit.dispatch import DSPTF, Everyone, Hashing, Hedged, Redundant, ShortestQueue
+from storagekit.dispatch import DSPTF, Broadcast, Hashing, Hedged, Redundant, ShortestQueue
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import Record, ResponseLog, Scenario, System, execute, keys
 from storagekit.faults import FaultSchedule, Slowdown, outage
@@ -75,7 +75,7 @@ def test_a_slow_brick_is_slow_in_all_its_drives(event_log):
     server = RateServer(1e5)
     placement = Bricks(Replicas(2), 2, 8)
     system = System(
-        server, placement, Everyone(), FCFS(), condition=FaultSchedule(Slowdown(1, 0.5)), drives=4, slots=16
+        server, placement, Broadcast(), FCFS(), condition=FaultSchedule(Slowdown(1, 0.5)), drives=4, slots=16
     )
     reads = ClosedLoop(RandomRequests(ExponentialSize(8192), 1.0), 8)
     data = execute(Scenario(system, reads), keys([2])[:, 0], 600, Record(sums_of(STANDARD))).tally
@@ -89,7 +89,7 @@ def test_all_drives_of_a_brick_stop_together():
     system = System(
         DRIVE,
         placement,
-        Everyone(),
+        Broadcast(),
         SATF(),
         condition=FaultSchedule(outage(0, 50), timeout=0.02),
         drives=4,
@@ -117,7 +117,7 @@ def holding_back(dispatch, **more) -> System:
             "bricks of 2 drives in a system of 5",
         ),
         (
-            lambda: holding_back(Everyone(), condition=FaultSchedule(outage(0, 5))),
+            lambda: holding_back(Broadcast(), condition=FaultSchedule(outage(0, 5))),
             "a queue of limited depth with claims",
         ),
         (lambda: holding_back(DSPTF()), "a queue of limited depth with claims"),

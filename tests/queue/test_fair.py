@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit.core.batching import held
-from storagekit.dispatch import ARS, DSPTF, Everyone, Hashing, Hedged
+from storagekit.dispatch import ARS, DSPTF, Broadcast, Hashing, Hedged
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import AbstractLog, AccessLog, Record, Scenario, System, execute, keys, stack
 from storagekit.engine.run import Runner
@@ -426,7 +426,7 @@ def system(queue=None, *, dispatch=None, placement=None, **more) -> System:
         (lambda: ByTime(5e-3, 0.0), "a rate of 0 bytes a second"),
         (lambda: ByTime(-1.0, 1e6), "an access of -1 s"),
         (lambda: system(dispatch=DSPTF(), placement=Replicas(2)), "a fair queue with claims"),
-        (lambda: system(dispatch=Everyone(), placement=Replicas(2)), "parts that are withdrawn"),
+        (lambda: system(dispatch=Broadcast(), placement=Replicas(2)), "parts that are withdrawn"),
         (lambda: system(dispatch=Hedged(0.01), placement=Replicas(2)), "a fair queue with"),
         (lambda: system(placement=Replicas(2), condition=FaultSchedule(outage(1))), "bricks that stop"),
     ],

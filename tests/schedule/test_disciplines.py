@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from helpers import assert_refused
 
-from storagekit.component.events import Sizes, Taken
+from storagekit.component.events import AccessStarted, StateSizes
 from storagekit.drive import Arm, RateServer, Target, ideal_drive
 from storagekit.placement import Replicas
-from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, ByNumber, Choice
+from storagekit.schedule import CLOOK, FCFS, LOOK, SATF, SSTF, Choice, ScheduleSwitch
 
 CYLINDERS = np.array([52, 40, 90, 49])
 # turns after the platter's; the arm needs 0.2, 1.0, 4.0 and 0.1 ms, 1/50 to 2/5 of a turn
@@ -88,17 +88,17 @@ def test_a_drive_without_rotation_serves_in_order_of_slots(schedule):
     assert np.isfinite(cost).all() and np.ptp(cost) == 0
 
 
-def moved(drive, distance) -> Taken:
+def moved(drive, distance) -> AccessStarted:
     """The drives marked have chosen something that many cylinders away."""
     one, always = jnp.zeros(1, jnp.int32), jnp.ones(1, bool)
-    return Taken(
+    return AccessStarted(
         one, one, None, Replicas(1), always, always, drive, jnp.asarray([distance], jnp.int32), jnp.zeros(1, jnp.uint32)
     )
 
 
 def test_look_remembers_where_it_went():
     look = LOOK()
-    private = look.init(Sizes(1, 2, ()))
+    private = look.init(StateSizes(1, 2, ()))
     chooser = jnp.asarray([True, False])
     private = look.taken(private, moved(chooser, -10))
     assert private.tolist() == [-1, 1]
@@ -111,8 +111,8 @@ def test_one_of_several_is_that_one(drive):
     members = (FCFS(), SSTF(), LOOK(), CLOOK(), SATF())
     orders = []
     for index, member in enumerate(members):
-        one = ByNumber(members, index)
-        ours, alone = (one_or_other.init(Sizes(1, 1, ())) for one_or_other in (one, member))
+        one = ScheduleSwitch(members, index)
+        ours, alone = (one_or_other.init(StateSizes(1, 1, ())) for one_or_other in (one, member))
         for distance in (-10, 5):
             gone = moved(jnp.ones(1, bool), distance)
             ours, alone = one.taken(ours, gone), member.taken(alone, gone)
@@ -131,4 +131,4 @@ def test_one_of_several_is_that_one(drive):
     ],
 )
 def test_a_number_without_a_scheduler_is_refused(members, index, says):
-    assert_refused(lambda: ByNumber(members, index), says)
+    assert_refused(lambda: ScheduleSwitch(members, index), says)

@@ -18,7 +18,7 @@ from storagekit.schedule import FCFS
 from storagekit.simulation import STANDARD, history, interval, ratio, replicate, simulate, sweep
 from storagekit.simulation.measures import counted, measured, sums_of
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, RandomRequests
-from storagekit.write import AllCopies, AtOnce
+from storagekit.write import AllCopies, Immediate
 
 SERVER = RateServer(1000.0)
 
@@ -128,7 +128,7 @@ def test_a_sweep_puts_every_point_in_its_place():
     def build(dispatch, depth, completion):
         return scenario(depth, dispatch=dispatch, completion=completion)
 
-    axes = {"dispatch": [Hashing(), central()], "depth": [1, 4], "completion": [AllCopies(), AtOnce()]}
+    axes = {"dispatch": [Hashing(), central()], "depth": [1, 4], "completion": [AllCopies(), Immediate()]}
     effort = {"seeds": 2, "requests": 300, "allow_held_up": True}
     data = sweep(build, axes, **effort)
     assert data.response.dims == ("dispatch", "depth", "completion", "seed")

@@ -15,7 +15,7 @@ from storagekit.simulation.provisioning import FEWEST, fewest, groups
 from storagekit.simulation.run_length import extent
 from storagekit.simulation.shards import Asked, finished, grouped
 from storagekit.workload import ClosedLoop, ExponentialSize, FixedSize, PoissonArrivals, RandomRequests
-from storagekit.write import AtOnce, ReceivingBrick
+from storagekit.write import Immediate, ReceivingBrick
 
 SMALL = RandomRequests(ExponentialSize(4096), read_share=0.9)
 
@@ -54,9 +54,9 @@ def test_a_sweep_over_numbers_of_drives_is_one_batch():
 @pytest.mark.slow
 def test_slots_grow_until_no_arrival_waits_outside():
     """At once answered writes leave the loop and keep their slots: 40% writes to 8 copies need more than are tried first."""
-    system = System(load_drive("atlas10k"), Replicas(8), Hashing(), SATF(), AtOnce())
+    system = System(load_drive("atlas10k"), Replicas(8), Hashing(), SATF(), Immediate())
     scenario = Scenario(system, ClosedLoop(RandomRequests(FixedSize(4096), read_share=0.6), 16))
-    tight = System(load_drive("atlas10k"), Replicas(8), Hashing(), SATF(), AtOnce(), slots=fewest([scenario]))
+    tight = System(load_drive("atlas10k"), Replicas(8), Hashing(), SATF(), Immediate(), slots=fewest([scenario]))
     with pytest.raises(InputError, match=f"waited outside: {FEWEST} slots"):
         replicate(Scenario(tight, scenario.arrivals), seeds=2, requests=2000)
     assert not replicate(scenario, seeds=2, requests=2000).held_up.any()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from storagekit.arbitration import Lossy
 from storagekit.core import units
 from storagekit.core.units import MS
-from storagekit.dispatch import DSPTF, Central, Everyone, Hashing, Preselection, Redundant
+from storagekit.dispatch import DSPTF, Broadcast, Central, Hashing, Preselection, Redundant
 from storagekit.drive import Mixed, RateServer
 from storagekit.engine import Record, Scenario, System, keys
 from storagekit.engine.event import Report, event
@@ -189,7 +189,7 @@ def test_a_claimed_write_is_on_one_disk_alone(recorded):
     6.5: B, a read of 3     brick 1 until 9.5
     """
     arrivals = asked(recorded, [0, 1, 6.5], [7, 5, 3], {1})
-    run = past(Scenario(System(SERVER, Replicas(3), Everyone(), FCFS(), Claimed(), slots=4), arrivals))
+    run = past(Scenario(System(SERVER, Replicas(3), Broadcast(), FCFS(), Claimed(), slots=4), arrivals))
     assert ended(run) == [(6, 1, 1), (7, 0, 0), (9.5, 2, 1)]
     assert run.answers() == pytest.approx({0: 7, 1: 6, 2: 9.5}, abs=1e-3)
 
@@ -243,7 +243,7 @@ CASES = {
     "hashing": Case(Hashing(), False, FRAGMENTS),
     "two copies at once": Case(Redundant(2), False, COPIES, commits=2),
     "few slots and rows": Case(Redundant(1), False, FRAGMENTS, slots=3, most=2),
-    "who is first": Case(Everyone(), True, FRAGMENTS),
+    "who is first": Case(Broadcast(), True, FRAGMENTS),
     "preselection": Case(Preselection(2 * MS), True, FRAGMENTS),
     "preselection of copies, few slots": Case(Preselection(2 * MS), True, COPIES, slots=3, most=2),
     "lost claims": Case(DSPTF(1 * MS, delivery=Lossy(0.3)), True, COPIES),

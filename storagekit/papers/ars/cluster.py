@@ -17,7 +17,7 @@ from storagekit.papers.effort import Effort, of_profile
 from storagekit.papers.rows import Row, chosen
 from storagekit.placement import Node, Segments, Volume, laid_out
 from storagekit.schedule import FCFS, SATF, AbstractSchedule
-from storagekit.schedule import ByNumber as ScheduleByNumber
+from storagekit.schedule import ScheduleSwitch as ScheduleSwitch
 from storagekit.workload import AbstractArrivals, ClosedOrOpen, ExponentialSize, VolumeRequests
 from storagekit.write import AbstractWrite, Claimed, Committed
 
@@ -58,9 +58,7 @@ SETTINGS: dict[str, tuple[float, float]] = {
 OUTSTANDING = 50
 # The order in which disks serve waiting requests. The order and the kind of arrivals are numbers, so that all exhibits of a
 # protocol share a program. Serving in order costs 5% more this way.
-ORDERS = {
-    name: ScheduleByNumber((FCFS(), SATF()), number) for number, name in enumerate(("in order", "shortest first"))
-}
+ORDERS = {name: ScheduleSwitch((FCFS(), SATF()), number) for number, name in enumerate(("in order", "shortest first"))}
 # requests held at once, everywhere alike, so that exhibits share compilations
 SLOTS = 64
 

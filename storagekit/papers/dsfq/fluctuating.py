@@ -10,7 +10,7 @@ from storagekit.engine import Scenario
 from storagekit.papers.dsfq.bricks import DEPTH, NAMES, QUICK, Asking, ShareEffort, shared_bricks
 from storagekit.papers.dsfq.sharing import EQUAL, MINIMUM
 from storagekit.papers.measurement import Measurement, with_interval
-from storagekit.queue import AbstractDelay, Everything, Hybrid
+from storagekit.queue import AbstractDelay, Hybrid, Unlimited
 from storagekit.simulation import interval, windows
 from storagekit.workload import AbstractCount, OnOff, Sinusoid
 
@@ -286,7 +286,7 @@ def _sinusoids(policy: str) -> Scenario:
         for stream, bricks in PERIODS.items()
         for brick in bricks
     ]
-    return shared_bricks(asking, weights=(1, 1), delay=delay, queue=Everything() if delay is None else None)
+    return shared_bricks(asking, weights=(1, 1), delay=delay, queue=Unlimited() if delay is None else None)
 
 
 def _count(stream: int, brick: int) -> AbstractCount:

@@ -9,7 +9,7 @@ import xarray as xr
 from storagekit.arbitration import Lossy
 from storagekit.core.errors import InputError
 from storagekit.core.units import KB, US
-from storagekit.dispatch import DSPTF, LARD, AbstractDispatch, ByNumber, Hashing
+from storagekit.dispatch import DSPTF, LARD, AbstractDispatch, DispatchSwitch, Hashing
 from storagekit.drive import load_drive
 from storagekit.engine import CHOICES, Scenario, Sum, System
 from storagekit.papers.effort import Effort, of_profile
@@ -17,8 +17,7 @@ from storagekit.placement import Replicas
 from storagekit.schedule import SATF, AbstractSchedule
 from storagekit.simulation import Measure, sweep
 from storagekit.workload import AbstractSize, ClosedLoop, ExponentialSize, RandomRequests
-from storagekit.write import AbstractWrite, AllCopies, AtOnce, FirstCopy, ReceivingBrick
-from storagekit.write import ByNumber as WriteByNumber
+from storagekit.write import AbstractWrite, AllCopies, FirstCopy, Immediate, ReceivingBrick, WriteSwitch
 
 LATENCY = 50 * US
 
@@ -38,7 +37,7 @@ SCHEMES: dict[str, AbstractDispatch] = {
 # that the loops have as numbers; LARD looks at every queue at every arrival, which would cost the others a quarter
 KINDS: tuple[AbstractDispatch, ...] = (SCHEMES["D-SPTF"], SCHEMES["Hashing"])
 READINGS: dict[str, AbstractWrite] = {
-    "at once": AtOnce(),
+    "at once": Immediate(),
     "first copy": FirstCopy(),
     "receiving brick": ReceivingBrick(),
     "all copies": AllCopies(),
@@ -114,7 +113,7 @@ def numbered(dispatch: AbstractDispatch) -> AbstractDispatch:
     if not alike:
         return dispatch
     number = alike[0]
-    return ByNumber((*KINDS[:number], dispatch, *KINDS[number + 1 :]), number)
+    return DispatchSwitch((*KINDS[:number], dispatch, *KINDS[number + 1 :]), number)
 
 
 def group(
@@ -148,7 +147,7 @@ def group(
         Replicas(replicas),
         numbered(dispatch),
         SATF() if schedule is None else schedule,
-        WriteByNumber(writes, together.index(reading)) if among else writes[0],
+        WriteSwitch(writes, together.index(reading)) if among else writes[0],
         drives=max(8, replicas),
         slots=max(held, 2 ** math.ceil(math.log2(outstanding))),
         synchronized=synchronized,

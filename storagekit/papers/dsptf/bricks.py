@@ -11,7 +11,7 @@ from storagekit.cache import BrickLRU
 from storagekit.core.errors import InputError
 from storagekit.core.resources import real_traces
 from storagekit.core.units import KB, MB, SECTOR
-from storagekit.dispatch import DSPTF, LARD, ByNumber, Hashing, WeightedHashing, central
+from storagekit.dispatch import DSPTF, LARD, DispatchSwitch, Hashing, WeightedHashing, central
 from storagekit.drive import load_drive
 from storagekit.engine import Scenario, System
 from storagekit.faults import FaultSchedule, Slowdown
@@ -22,7 +22,7 @@ from storagekit.schedule import SATF
 from storagekit.workload import RecordedArrivals, recorded
 from storagekit.workload.synthetic import CELLO2002, FINANCIAL, SAP, WEBSEARCH, PopularStandIn, generate
 from storagekit.workload.trace import RequestTrace, read
-from storagekit.write import ByNumber as WriteByNumber
+from storagekit.write import WriteSwitch
 
 # Table 2 prints a read share of 85% for Financial. Its number of requests and its 12 hours are those of the public
 # Financial1, of which 23% are reads. Section 5.2.1 speaks of its long queues, and 85% leaves queues short. So the share of
@@ -176,7 +176,7 @@ def stand_in(name: str, requests: int, seed: int, together: bool) -> tuple[Reque
     return generate(model, seed=seed).concatenated(model.capacity), model.scale
 
 
-def dispatcher(setting: Setting, bricks: int, speed: float = HALF, own: Own = NONE_OWN) -> ByNumber:
+def dispatcher(setting: Setting, bricks: int, speed: float = HALF, own: Own = NONE_OWN) -> DispatchSwitch:
     """The schemes as one dispatcher that is a number. own: further ones by name.
 
     speed: what the slow one of two bricks is said to have of the other's. Weighted hashing sends to the two in proportion to
@@ -189,7 +189,7 @@ def dispatcher(setting: Setting, bricks: int, speed: float = HALF, own: Own = NO
     weighted = WeightedHashing([1 / pace(setting.slowness, speed), 1.0] if bricks == 2 else [1.0] * bricks)
     lard = LARD(setting.low, setting.high, setting.allocated, setting.window, targets=TARGETS)
     papers = (central(), DSPTF(LATENCY), Hashing(), lard, weighted)
-    return ByNumber((*papers, *own.values()), names.index(setting.scheme))
+    return DispatchSwitch((*papers, *own.values()), names.index(setting.scheme))
 
 
 class Bricks(NamedTuple):
@@ -218,7 +218,7 @@ class Bricks(NamedTuple):
             Declustered(self.bricks, self.replicas, data=self._sectors(given)),
             dispatcher(setting, self.bricks, own=self.own),
             SATF(),
-            WriteByNumber([READINGS[one] for one in COMPLETIONS], COMPLETIONS.index(setting.completion)),
+            WriteSwitch([READINGS[one] for one in COMPLETIONS], COMPLETIONS.index(setting.completion)),
             cache=self.cache(setting.scheme, given),
             condition=FaultSchedule(*setting.spells, **SLOWNESS[setting.slowness]),
             drives=self.bricks,

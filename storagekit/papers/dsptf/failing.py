@@ -16,7 +16,7 @@ from storagekit.placement import Declustered
 from storagekit.schedule import SATF
 from storagekit.simulation import sweep
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests
-from storagekit.write import AtOnce
+from storagekit.write import Immediate
 
 BRICKS, COPIES, OUTSTANDING = 8, 2, 32
 # of the requests: when the brick stops, and when it is back
@@ -45,7 +45,7 @@ def failing(
             Declustered(BRICKS, COPIES),
             DSPTF(LATENCY, delivery=Lossy(loss)),
             SATF(),
-            AtOnce(),
+            Immediate(),
             condition=FaultSchedule(stops, timeout=timeout),
             drives=BRICKS,
             slots=SLOTS,

@@ -26,7 +26,7 @@ from storagekit.papers.dsptf.brick_group import (
 )
 from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.rows import Row, dispatchers, judging
-from storagekit.schedule import FCFS, SATF, ByNumber
+from storagekit.schedule import FCFS, SATF, ScheduleSwitch
 from storagekit.simulation import interval, ratio
 from storagekit.workload import FixedSize
 
@@ -55,7 +55,7 @@ def fig1(
             read_share=1.0,
             size=FixedSize(4 * KB),
             reading="all copies",
-            schedule=ByNumber((FCFS(), SATF()), SCHEDULERS.index(scheduler)),
+            schedule=ScheduleSwitch((FCFS(), SATF()), SCHEDULERS.index(scheduler)),
             drive=drive,
             slots=max(depths),
         )

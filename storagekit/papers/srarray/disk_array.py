@@ -22,7 +22,7 @@ from storagekit.engine import Scenario, System
 from storagekit.papers.srarray.disk import FILE_SYSTEM_BLOCK, PAPERS_TABLE, ArrayEffort, paper_drive
 from storagekit.placement import SRMirror
 from storagekit.plan import Layout
-from storagekit.schedule import RLOOK, RSATF, ByNumber
+from storagekit.schedule import RLOOK, RSATF, ScheduleSwitch
 from storagekit.simulation import sweep
 from storagekit.workload import RecordedArrivals, recorded
 from storagekit.workload.reuse import read_distances
@@ -118,7 +118,7 @@ class DiskArray(NamedTuple):
             self.drive,
             placed(Layout.parse(run.layout), self.drive, data),
             NearestIdle(),
-            ByNumber((RSATF(), RLOOK()), run.look),
+            ScheduleSwitch((RSATF(), RLOOK()), run.look),
             Background(self.table),
             cache=RecordedLRU(cast(Array, distances), run.memory, self.drive.overhead, self.block // SECTOR),
             drives=self.drives,

@@ -18,7 +18,7 @@ from storagekit.papers.measurement import Measurement
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort, paper_drive
 from storagekit.papers.srarray.loops import loop
 from storagekit.placement import Replicas
-from storagekit.schedule import FCFS, LOOK, SATF, ByNumber
+from storagekit.schedule import FCFS, LOOK, SATF, ScheduleSwitch
 from storagekit.simulation import interval, sweep
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 from storagekit.workload.trace import read
@@ -100,7 +100,7 @@ def _disk(effort: ArrayEffort, depths: Sequence[int]) -> xr.Dataset:
     drive = load_drive("atlas10k")
 
     def disk(policy: int, depth: int) -> Scenario:
-        schedule = ByNumber((FCFS(), LOOK(), SATF()), policy)
+        schedule = ScheduleSwitch((FCFS(), LOOK(), SATF()), policy)
         return Scenario(
             System(drive, Replicas(1), Hashing(), schedule, drives=1, slots=16), ClosedLoop(requests, depth)
         )

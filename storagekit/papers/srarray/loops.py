@@ -16,7 +16,7 @@ from storagekit.papers.srarray.disk import FORMULAS_DRIVE, QUICK, ArrayEffort, l
 from storagekit.placement import SRMirror
 from storagekit.plan import Layout, Throughput
 from storagekit.plan.sr_array import best_sr_array
-from storagekit.schedule import RLOOK, RSATF, ByNumber
+from storagekit.schedule import RLOOK, RSATF, ScheduleSwitch
 from storagekit.simulation import interval, sweep
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
@@ -48,7 +48,7 @@ def loop(
     """
     shape = Layout.parse(name)
     placement = SRMirror(shape.striping, shape.replicas, shape.mirrors)
-    schedule = ByNumber((RSATF(), RLOOK()), SCHEDULERS.index(scheduler))
+    schedule = ScheduleSwitch((RSATF(), RLOOK()), SCHEDULERS.index(scheduler))
     system = System(drive or paper_drive(), placement, NearestIdle(), schedule, drives=drives, slots=slots)
     return Scenario(system, ClosedLoop(RandomRequests(FixedSize(SECTOR), 1 - write_share, LOCALITY), queue))
 

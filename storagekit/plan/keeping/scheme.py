@@ -212,9 +212,9 @@ class Parity(Scheme):
         return ParityGroups(self.group, self.parities, self.groups, unit=unit)
 
     def dispatch(self):
-        from storagekit.dispatch import Everyone
+        from storagekit.dispatch import Broadcast
 
-        return Everyone()
+        return Broadcast()
 
 
 @dataclass(frozen=True)

@@ -105,9 +105,9 @@ class SplitRequests(Unformulated):
         return Striped(self.count, unit // self.ways)
 
     def dispatch(self):
-        from storagekit.dispatch import Everyone
+        from storagekit.dispatch import Broadcast
 
-        return Everyone()
+        return Broadcast()
 
 
 def _dispatchers() -> tuple[tuple[str, AbstractDispatch], ...]:

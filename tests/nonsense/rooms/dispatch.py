@@ -3,7 +3,7 @@
 from nonsense.attack import Face
 
 from storagekit.arbitration import Reliable
-from storagekit.dispatch import Everyone, Hashing
+from storagekit.dispatch import Broadcast, Hashing
 
 FACES = {
     "dispatch.ARS": Face(
@@ -17,10 +17,10 @@ FACES = {
             "extra": 1,
         }
     ),
-    "dispatch.ByNumber": Face(lambda: {"members": (Everyone(), Hashing()), "index": 1}),
+    "dispatch.DispatchSwitch": Face(lambda: {"members": (Broadcast(), Hashing()), "index": 1}),
     "dispatch.Central": Face(lambda: {"service": (0.01, 0.01), "write_service": (0.01, 0.01), "exact": False}),
     "dispatch.DSPTF": Face(lambda: {"latency": 1e-4, "bound": 1e-4, "waits": 0, "delivery": Reliable()}),
-    "dispatch.Everyone": Face(),
+    "dispatch.Broadcast": Face(),
     "dispatch.Hashing": Face(),
     "dispatch.Hedged": Face(lambda: {"delay": 0.01}),
     "dispatch.LARD": Face(lambda: {"low": 25.0, "high": 65.0, "allocated": 0.5, "window": 1.0, "targets": 4096}),

@@ -25,7 +25,7 @@ FACES = {
     "queue.ByRequests": Face(),
     "queue.ByTime": Face(lambda: {"access": 0.005, "rate": 1e8}),
     "queue.Depth": Face(lambda: {"depth": 4}),
-    "queue.Everything": Face(),
+    "queue.Unlimited": Face(),
     "queue.FairQueue": Face(
         lambda: {
             "depth": 8,

@@ -5,7 +5,7 @@ from nonsense.attack import Face
 from storagekit.schedule import FCFS, SATF
 
 FACES = {
-    "schedule.ByNumber": Face(lambda: {"members": (FCFS(), SATF()), "index": 1}),
+    "schedule.ScheduleSwitch": Face(lambda: {"members": (FCFS(), SATF()), "index": 1}),
     "schedule.CLOOK": Face(),
     "schedule.FCFS": Face(),
     "schedule.LOOK": Face(),

@@ -3,7 +3,7 @@
 import numpy as np
 from nonsense.attack import Face
 
-from storagekit.write import AllCopies, AtOnce, Pending
+from storagekit.write import AllCopies, Immediate, Pending
 
 LOOP = "of the event loop: arrays that it has made"
 
@@ -16,9 +16,9 @@ def table():
 
 FACES = {
     "write.AllCopies": Face(),
-    "write.AtOnce": Face(),
+    "write.Immediate": Face(),
     "write.Background": Face(lambda: {"table": 100, "nvram": 0, "most": 200}),
-    "write.ByNumber": Face(lambda: {"members": (AllCopies(), AtOnce()), "index": 1}),
+    "write.WriteSwitch": Face(lambda: {"members": (AllCopies(), Immediate()), "index": 1}),
     "write.Claimed": Face(lambda: {}),
     "write.Committed": Face(lambda: {"buffer": 1e6, "most": 64}),
     "write.FirstCopy": Face(),

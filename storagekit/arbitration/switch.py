@@ -4,15 +4,15 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from storagekit.arbitration.base import AbstractClaims
-from storagekit.component.events import OneOf
+from storagekit.arbitration.base import AbstractArbitration
+from storagekit.component.events import Switch
 
 
-class ByNumber(OneOf, AbstractClaims):
-    """The protocol `members[index]`, see `OneOf`."""
+class ArbitrationSwitch(Switch, AbstractArbitration):
+    """The protocol `members[index]`, see `Switch`."""
 
     called: ClassVar[str] = "claims"
-    kind: ClassVar[type] = AbstractClaims
+    kind: ClassVar[type] = AbstractArbitration
 
     def check(self, needed):
         for member in self.members:

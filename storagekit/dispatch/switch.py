@@ -4,14 +4,13 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from storagekit.arbitration import AbstractClaims
-from storagekit.arbitration import ByNumber as ClaimsByNumber
-from storagekit.component.events import OneOf
+from storagekit.arbitration import AbstractArbitration, ArbitrationSwitch
+from storagekit.component.events import Switch
 from storagekit.dispatch.base import AbstractDispatch
 
 
-class ByNumber(OneOf, AbstractDispatch):
-    """The dispatcher `members[index]`, with its claims, see `OneOf`."""
+class DispatchSwitch(Switch, AbstractDispatch):
+    """The dispatcher `members[index]`, with its claims, see `Switch`."""
 
     called: ClassVar[str] = "dispatcher"
     kind: ClassVar[type] = AbstractDispatch
@@ -21,8 +20,8 @@ class ByNumber(OneOf, AbstractDispatch):
             member.check(drives, placement)
 
     @property
-    def claims(self) -> AbstractClaims:
-        return ClaimsByNumber(tuple(member.claims for member in self.members), self.index)
+    def claims(self) -> AbstractArbitration:
+        return ArbitrationSwitch(tuple(member.claims for member in self.members), self.index)
 
     @property
     def withdraws(self):

@@ -5,7 +5,7 @@ import pytest
 from helpers import assert_refused
 
 from storagekit.arbitration import Lossy
-from storagekit.dispatch import DSPTF, LARD, ByNumber, Hashing, NearestIdle, WeightedHashing, central
+from storagekit.dispatch import DSPTF, LARD, DispatchSwitch, Hashing, NearestIdle, WeightedHashing, central
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, ResponseLog, Scenario, System, execute, keys
 from storagekit.faults import FaultSchedule, outage
@@ -42,7 +42,7 @@ def answers(dispatch, condition, outstanding) -> dict[int, float]:
 )
 def test_one_of_several_is_that_one(members, condition, outstanding):
     """The structure compiles once; the number alone decides. Of two requests at a time, so that a brick may be idle."""
-    chosen = [answers(ByNumber(members, index), condition, outstanding) for index in range(len(members))]
+    chosen = [answers(DispatchSwitch(members, index), condition, outstanding) for index in range(len(members))]
     for index, member in enumerate(members):
         alone = answers(member, condition, outstanding)
         assert len(alone) >= 400
@@ -56,19 +56,19 @@ def test_one_of_several_is_that_one(members, condition, outstanding):
 
 def test_lead_and_hop_are_those_of_the_chosen():
     for index, (lead, hop) in enumerate([(2e-3, 1e-3), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0)]):
-        one = ByNumber(MEMBERS, index)
+        one = DispatchSwitch(MEMBERS, index)
         assert (float(one.claims.lead), float(one.claims.hop)) == pytest.approx((lead, hop))
 
 
 @pytest.mark.parametrize(
     ("build", "says"),
     [
-        (lambda: ByNumber(MEMBERS, 6), "dispatcher number 6 of 6: they count from 0"),
-        (lambda: ByNumber(MEMBERS, -1), "dispatcher number -1 of 6: they count from 0"),
-        (lambda: ByNumber(()), "dispatcher number 0 of 0: they count from 0"),
-        (lambda: ByNumber(MEMBERS, 0.5), "0.5 is not a whole number"),
+        (lambda: DispatchSwitch(MEMBERS, 6), "dispatcher number 6 of 6: they count from 0"),
+        (lambda: DispatchSwitch(MEMBERS, -1), "dispatcher number -1 of 6: they count from 0"),
+        (lambda: DispatchSwitch(()), "dispatcher number 0 of 0: they count from 0"),
+        (lambda: DispatchSwitch(MEMBERS, 0.5), "0.5 is not a whole number"),
         (
-            lambda: System(DRIVE, Replicas(2), ByNumber(MEMBERS), SATF(), drives=2, slots=4),
+            lambda: System(DRIVE, Replicas(2), DispatchSwitch(MEMBERS), SATF(), drives=2, slots=4),
             "3 hash weights for 2 bricks: give one for each",
         ),
     ],

@@ -4,12 +4,12 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from storagekit.component.events import OneOf
+from storagekit.component.events import Switch
 from storagekit.schedule.base import AbstractSchedule, Choice
 
 
-class ByNumber(OneOf, AbstractSchedule):
-    """The discipline `members[index]`, see `OneOf`."""
+class ScheduleSwitch(Switch, AbstractSchedule):
+    """The discipline `members[index]`, see `Switch`."""
 
     called: ClassVar[str] = "scheduler"
     kind: ClassVar[type] = AbstractSchedule

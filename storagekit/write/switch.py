@@ -2,13 +2,13 @@
 
 from typing import ClassVar
 
-from storagekit.component.events import OneOf
+from storagekit.component.events import Switch
 from storagekit.core.errors import InputError
 from storagekit.write.base import AbstractWrite
 
 
-class ByNumber(OneOf, AbstractWrite):
-    """The policy `members[index]`, see `OneOf`; of policies that write every part at once and differ in when they answer."""
+class WriteSwitch(Switch, AbstractWrite):
+    """The policy `members[index]`, see `Switch`; of policies that write every part at once and differ in when they answer."""
 
     called: ClassVar[str] = "policy for writes"
     kind: ClassVar[type] = AbstractWrite
