@@ -9,7 +9,7 @@ import resource
 import sys
 import time
 
-from storagekit.papers.dsptf.bricks import Bricks, Setting, settings, source
+from storagekit.papers.dsptf.bricks import Setting, TraceSystem, settings, source
 from storagekit.papers.dsptf.replays import missed, through
 
 
@@ -26,7 +26,7 @@ def main(which: str = "one", name: str = "financial", requests: int = 0) -> None
         runs = {run: setting for run, setting in runs.items() if "," not in run}
     print(f"trace: {len(given.trace)} requests, {time.perf_counter() - began:.1f} s, {memory():.2f} GB")
     began = time.perf_counter()
-    data = through(given, Bricks(), runs, name, [0]).whole
+    data = through(given, TraceSystem(), runs, name, [0]).whole
     seconds = time.perf_counter() - began
     print(f"{len(runs)} runs, compilation included: {seconds:.1f} s, {memory():.2f} GB at the peak")
     print(

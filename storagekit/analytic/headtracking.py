@@ -28,8 +28,19 @@ from storagekit.drive import Drive
 from storagekit.drive.seek import mean_seek
 
 __all__ = [
-    "Access", "Accesses", "Accuracy", "HeadTracking", "Slack", "Tracked",
-    "accesses", "accuracy", "adjust_slack", "calibrate", "confidence", "misses", "prediction_error",
+    "Accuracy",
+    "HeadTracking",
+    "Slack",
+    "Tracked",
+    "TrackedAccess",
+    "TrackedAccesses",
+    "accesses",
+    "accuracy",
+    "adjust_slack",
+    "calibrate",
+    "confidence",
+    "misses",
+    "prediction_error",
 ]  # fmt: skip
 
 # reads of a baseline, and numbers that are drawn at once: a GB or so
@@ -109,7 +120,7 @@ class HeadTracking:
 
 
 @dataclass(frozen=True)
-class Access:
+class TrackedAccess:
     """What one access to a drive of the array is, and how well its seek is known.
 
     sectors_per_track: what a slack of k sectors is measured in. seek_mean: s, exponential; `like` takes both from a drive.
@@ -135,7 +146,7 @@ class Access:
 
     @classmethod
     @takes(drive=_DRIVE, striping=_DIVISOR, locality=_DIVISOR)
-    def like(cls, drive: Drive, striping: float = 1.0, locality: float = 1.0) -> Access:
+    def like(cls, drive: Drive, striping: float = 1.0, locality: float = 1.0) -> TrackedAccess:
         """To a drive with its mean track, and the mean of its seeks within a D_s L-th of its cylinders, all else by default.
 
         striping, locality: D_s and L (srarray, section 2.3), each 1 or more.
@@ -158,7 +169,7 @@ class Tracked(NamedTuple):
     lost: NDArray
 
 
-class Accesses(NamedTuple):
+class TrackedAccesses(NamedTuple):
     """Single accesses, [request]: predicted and measured access time, s, and whether the target was missed."""
 
     predicted: NDArray
@@ -185,7 +196,7 @@ class Accuracy(NamedTuple):
 _TRACKING = a(HeadTracking, "HeadTracking.like(load_drive(name))")
 _DRIVES = {"tracking": _TRACKING, "drives": _COUNTED, "seed": SEED}
 _REQUESTS = {
-    "tracking": _TRACKING, "access": a(Access, "Access.like(load_drive(name))"), "slack": _SLACK, "requests": _COUNTED,
+    "tracking": _TRACKING, "access": a(TrackedAccess, "Access.like(load_drive(name))"), "slack": _SLACK, "requests": _COUNTED,
     "seed": SEED,
 }  # fmt: skip
 
@@ -219,7 +230,9 @@ def confidence(error: ArrayLike, within: float = 0.01) -> float:
 
 
 @takes(**_REQUESTS)
-def accesses(tracking: HeadTracking, access: Access, slack: float, requests: int, *, seed: int) -> Accesses:
+def accesses(
+    tracking: HeadTracking, access: TrackedAccess, slack: float, requests: int, *, seed: int
+) -> TrackedAccesses:
     """Accesses by a driver that passes over a replica which it predicts to be less than `slack` sectors away.
 
     The arm is predicted to be there a gap before the target, uniform from the slack on, over the distance of replicas. It
@@ -233,7 +246,7 @@ def accesses(tracking: HeadTracking, access: Access, slack: float, requests: int
 
 
 @takes(**_REQUESTS)
-def misses(tracking: HeadTracking, access: Access, slack: float, requests: int, *, seed: int) -> float:
+def misses(tracking: HeadTracking, access: TrackedAccess, slack: float, requests: int, *, seed: int) -> float:
     """Share of `accesses` that miss their targets."""
     return float(accesses(tracking, access, slack, requests, seed=seed).missed.mean())
 
@@ -243,7 +256,7 @@ def misses(tracking: HeadTracking, access: Access, slack: float, requests: int, 
     goal=REAL, rounds=_COUNTED, batch=_COUNTED, gain=AMOUNT,
 )  # fmt: skip
 def adjust_slack(
-    tracking: HeadTracking, access: Access, start: float, *, seed: int,
+    tracking: HeadTracking, access: TrackedAccess, start: float, *, seed: int,
     goal: float = 0.99, rounds: int = 600, batch: int = 1000, gain: float = 0.2,
 ) -> Slack:  # fmt: skip
     """The slack under feedback, from `start` sectors on, so that more than `goal` of the requests are on target.
@@ -269,8 +282,8 @@ def adjust_slack(
     return Slack(np.array(history), np.array(on_target))
 
 
-@takes(seen=a(Accesses, "accesses(...)"))
-def accuracy(seen: Accesses) -> Accuracy:
+@takes(seen=a(TrackedAccesses, "accesses(...)"))
+def accuracy(seen: TrackedAccesses) -> Accuracy:
     """What (srarray, Table 2) tabulates of accesses, but for the demerit. Raises InputError where none is on target."""
     error = (seen.measured - seen.predicted)[~seen.missed]
     if not len(error):
@@ -339,8 +352,8 @@ def _prediction_error(tracking: HeadTracking, drives: int, draw: np.random.Gener
 
 
 def _accesses(
-    tracking: HeadTracking, access: Access, slack: float, requests: int, draw: np.random.Generator
-) -> Accesses:
+    tracking: HeadTracking, access: TrackedAccess, slack: float, requests: int, draw: np.random.Generator
+) -> TrackedAccesses:
     require_not_negative("slack", slack, "sectors")
     drawn = requests * access.candidates
     require(drawn <= _MOST_DRAWN, "candidates of all requests", drawn, f"at most {_MOST_DRAWN}: give fewer requests")
@@ -357,4 +370,4 @@ def _accesses(
     wait = actual_gap - turns * tracking.revolution
     delay = _delay(tracking, draw, requests)
     transfer = access.sectors * sector + tracking.delay_mean
-    return Accesses(seek + gap + transfer, seek + late + wait + transfer + delay, turns < 0)
+    return TrackedAccesses(seek + gap + transfer, seek + late + wait + transfer + delay, turns < 0)

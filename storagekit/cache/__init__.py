@@ -1,7 +1,7 @@
 """Memory in front of the disks: which requests never reach one."""
 
 from storagekit.cache.base import AbstractCache as AbstractCache
-from storagekit.cache.base import Found as Found
+from storagekit.cache.base import LookUp as LookUp
 from storagekit.cache.base import NoCache as NoCache
 from storagekit.cache.base import Sought as Sought
 from storagekit.cache.bricks import BrickLRU as BrickLRU

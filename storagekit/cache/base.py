@@ -28,7 +28,7 @@ class Sought(NamedTuple):
     place: Any
 
 
-class Found(NamedTuple):
+class LookUp(NamedTuple):
     """Whether a read finds all its data in the memory of one brick, and of which part that is."""
 
     hit: Bool[Array, "1 *lanes"]
@@ -49,7 +49,7 @@ class AbstractCache(Component):
     @abstractmethod
     def look_up(
         self, private: Any, request: Requests, entering: Bool[Array, "1 *lanes"], sought: Sought
-    ) -> tuple[Found, Any]:
+    ) -> tuple[LookUp, Any]:
         """What happens when a request enters the system: whether it is answered from memory, and the private state after it.
 
         request: one for each lane, arrays of `[1, *lanes]`. entering: the lanes in which it enters; in the others nothing
@@ -75,4 +75,4 @@ class NoCache(AbstractCache):
         SPAN.each("cache hit time", self.hit_time)
 
     def look_up(self, private, request, entering, sought):
-        return Found(jnp.zeros_like(entering), jnp.zeros(entering.shape, jnp.int32)), None
+        return LookUp(jnp.zeros_like(entering), jnp.zeros(entering.shape, jnp.int32)), None

@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from storagekit.cache.base import AbstractCache, Found, Sought
+from storagekit.cache.base import AbstractCache, LookUp, Sought
 from storagekit.cache.sets import (
     BLOCK,
     BLOCKS,
     EMPTY,
     MOST_BLOCKS,
-    Memory,
+    CacheSets,
     Touch,
     blocks_of,
     check_capacity,
@@ -50,7 +50,7 @@ def _capacities(given) -> Any:
     return tuple(each(one) for one in given) if isinstance(given, tuple | list) else each(given)
 
 
-class Contents(NamedTuple):
+class CacheContents(NamedTuple):
     """Private state: the blocks of each set from the most recent to the least, and those that each slot's request wants.
 
     lost: how often each brick has lost its memory; None where none ever does.
@@ -143,27 +143,27 @@ class BrickLRU(AbstractCache):
         if drives > self.bricks:
             raise InputError(f"{drives} bricks, of which {self.bricks} have a cache: raise BrickLRU.bricks")
 
-    def init(self, sizes: StateSizes) -> Contents:
+    def init(self, sizes: StateSizes) -> CacheContents:
         table = jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, int)
         first, count = (jnp.zeros((sizes.slots, *sizes.lanes), kind) for kind in (int, jnp.int32))
         lost = jnp.zeros((sizes.drives, *sizes.lanes), jnp.int32) if sizes.stops else None
-        return Contents(table, first + EMPTY, count, lost)
+        return CacheContents(table, first + EMPTY, count, lost)
 
-    def memory(self, brick: Int[Array, "1 *lanes"]) -> Memory:
+    def memory(self, brick: Int[Array, "1 *lanes"]) -> CacheSets:
         """How many blocks a brick's memory holds, and its first set; of all together if there is a central one."""
         blocks = [jnp.floor(one / self.block).astype(jnp.int32) for one in self._each()]
         if isinstance(self.capacity, tuple):
             own, first, before = jnp.int32(0), jnp.int32(0), jnp.int32(0)
             for number, held in enumerate(blocks):
                 own, first = jnp.where(brick == number, held, own), jnp.where(brick == number, before, first)
-                before = before + Memory(held, jnp.int32(0)).sets(self.ways)
+                before = before + CacheSets(held, jnp.int32(0)).sets(self.ways)
         else:
             own = blocks[0]
-            first = brick * Memory(own, jnp.int32(0)).sets(self.ways)
+            first = brick * CacheSets(own, jnp.int32(0)).sets(self.ways)
         central = self.central != 0
-        return Memory(jnp.where(central, sum(blocks), own), jnp.where(central, 0, first))
+        return CacheSets(jnp.where(central, sum(blocks), own), jnp.where(central, 0, first))
 
-    def look_up(self, private: Contents, request: Requests, entering: Bool[Array, "1 *lanes"], sought: Sought):
+    def look_up(self, private: CacheContents, request: Requests, entering: Bool[Array, "1 *lanes"], sought: Sought):
         """A read is looked up at the bricks it is sent to; a write goes to its keeper and drops out of the others."""
         first, count = blocks_of(request, self.sectors)
         none = jnp.zeros_like(sought.asked)
@@ -176,21 +176,21 @@ class BrickLRU(AbstractCache):
         held, table = self._visit(private, first, count, sought, wanted, kept, dropped)
         here = (self.central != 0) | (held & bit(sought.receiving) != 0)
         part = jnp.where(here, sought.receiving, index_of(held))
-        return Found(reads & (held != 0), part), private._replace(table=table)
+        return LookUp(reads & (held != 0), part), private._replace(table=table)
 
-    def entered(self, private: Contents, moment: RequestAdmitted) -> Contents:
+    def entered(self, private: CacheContents, moment: RequestAdmitted) -> CacheContents:
         first, count = blocks_of(moment.request, self.sectors)
         return private._replace(
             first=jnp.where(moment.into, first, private.first), count=jnp.where(moment.into, count, private.count)
         )
 
-    def same_data(self, private: Contents, request: Requests):
+    def same_data(self, private: CacheContents, request: Requests):
         return _overlap(private, *blocks_of(request, self.sectors))
 
-    def same_data_as(self, private: Contents, slot):
+    def same_data_as(self, private: CacheContents, slot):
         return _overlap(private, pick(private.first, slot), pick(private.count, slot))
 
-    def taken(self, private: Contents, moment: AccessStarted) -> Contents:
+    def taken(self, private: CacheContents, moment: AccessStarted) -> CacheContents:
         """What the disk is to read goes to its brick's memory, and out of the others'."""
         served = bit(moment.part)
         none = jnp.zeros_like(served)
@@ -203,7 +203,7 @@ class BrickLRU(AbstractCache):
         _, table = self._visit(private, first, count, sought, none, kept, dropped)
         return private._replace(table=table)
 
-    def stopped(self, private: Contents, moment: BrickStopped) -> Contents:
+    def stopped(self, private: CacheContents, moment: BrickStopped) -> CacheContents:
         assert private.lost is not None
         return private._replace(lost=private.lost + moment.bricks)
 
@@ -213,7 +213,7 @@ class BrickLRU(AbstractCache):
         return jnp.where(sought.asked & bit(hashed) != 0, hashed, index_of(sought.asked))
 
     def _visit(
-        self, private: Contents, first, count, sought: Sought, wanted, kept, dropped
+        self, private: CacheContents, first, count, sought: Sought, wanted, kept, dropped
     ) -> tuple[UInt32[Array, "1 *lanes"], Int[Array, "row *lanes"]]:
         """Blocks touched in the memories of some parts' bricks, one bit each: brought to the front where they are held and
         `wanted`, put there where they are `kept`, taken out where they are `dropped`.
@@ -311,12 +311,12 @@ def _block_bits(table: Any) -> int:
 
 
 def _overlap(
-    private: Contents, first: Int[Array, "1 *lanes"], count: Int[Array, "1 *lanes"]
+    private: CacheContents, first: Int[Array, "1 *lanes"], count: Int[Array, "1 *lanes"]
 ) -> Bool[Array, "slot *lanes"]:
     return (private.first < first + count) & (first < private.first + private.count)
 
 
-def blocks_held(cache: BrickLRU, private: Contents, lane: int = 0) -> list[np.ndarray]:
+def blocks_held(cache: BrickLRU, private: CacheContents, lane: int = 0) -> list[np.ndarray]:
     """The blocks in the memory of each brick (of a central one: all in the first) of one lane, as NumPy arrays."""
     table = np.asarray(private.table).reshape(cache.sets, cache.ways, -1)[:, :, lane]
     bits = _block_bits(table)

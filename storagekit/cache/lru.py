@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.cache.base import AbstractCache, Found
+from storagekit.cache.base import AbstractCache, LookUp
 from storagekit.cache.sets import (
     BLOCK,
     BLOCKS,
     EMPTY,
     MOST_BLOCKS,
-    Memory,
+    CacheSets,
     Touch,
     blocks_of,
     check_capacity,
@@ -88,7 +88,7 @@ class LRU(AbstractCache):
         # a lane without memory looks nothing up, so that a batch of them costs nothing
         looks = entering & (self.capacity >= self.block)
         count = jnp.where(looks, count, 0)
-        memory = Memory(jnp.floor(self.capacity / self.block).astype(jnp.int32), jnp.int32(0))
+        memory = CacheSets(jnp.floor(self.capacity / self.block).astype(jnp.int32), jnp.int32(0))
         never = jnp.zeros_like(looks)
 
         def touch(ahead, carry):
@@ -99,4 +99,4 @@ class LRU(AbstractCache):
 
         # as many look-ups as the longest of the lanes' requests has blocks, none at all where nothing enters
         private, hit = jax.lax.fori_loop(0, jnp.max(count), touch, (private, looks & request.read))
-        return Found(hit, jnp.zeros_like(count)), private
+        return LookUp(hit, jnp.zeros_like(count)), private

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.cache.base import AbstractCache, Found
+from storagekit.cache.base import AbstractCache, LookUp
 from storagekit.cache.sets import BLOCK, check_capacity, check_hit_time
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray
@@ -53,4 +53,4 @@ class RecordedLRU(AbstractCache):
     def look_up(self, private, request: Requests, entering: Bool[Array, "1 *lanes"], sought):
         needed = jnp.take(self.distances, request.number, mode="clip")
         held = jnp.floor(self.capacity / (self.sectors * units.SECTOR)).astype(jnp.int32)
-        return Found(entering & request.read & (needed <= held), jnp.zeros(entering.shape, jnp.int32)), private
+        return LookUp(entering & request.read & (needed <= held), jnp.zeros(entering.shape, jnp.int32)), private

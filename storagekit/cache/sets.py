@@ -38,7 +38,7 @@ class Touch(NamedTuple):
     drops: Bool[Array, "1 *lanes"]
 
 
-class Memory(NamedTuple):
+class CacheSets(NamedTuple):
     """A cache of `held` blocks in the sets from number `first` on."""
 
     held: Int[AnyArray, "..."]

@@ -20,7 +20,7 @@ NEAR, SHORT, EVENLY = 256, 0.05, 512
 DRIVE = a(Drive, 'a drive, as sk.load_drive("atlas10k")')
 
 
-class Figures(NamedTuple):
+class DatasheetFigures(NamedTuple):
     """A drive in a data sheet's terms: bytes, seconds, bytes a second.
 
     average_seek: over all pairs of cylinders, the same cylinder twice included; all seeks are a read's. Rates of the first
@@ -47,12 +47,12 @@ class Figures(NamedTuple):
 
 
 @takes(drive=DRIVE)
-def figures(drive: Drive) -> Figures:
+def figures(drive: Drive) -> DatasheetFigures:
     """The figures of a drive."""
     shape, zones = drive.geometry, zone_map(drive)
     revolution = float(drive.revolution)
     near, far = _seeks(drive, np.array([1, drive.cylinders - 1]))
-    return Figures(
+    return DatasheetFigures(
         capacity=drive.capacity * units.SECTOR,
         sector_bytes=drive.grain * units.SECTOR,
         cylinders=drive.cylinders,
@@ -108,7 +108,7 @@ def zone_map(drive: Drive) -> xr.Dataset:
 @takes(drive=DRIVE)
 def seek_curve(drive: Drive) -> xr.Dataset:
     """Seconds of arm movement by `distance` in cylinders, from 1 to the longest: of a `read`, and of a `write`, settling
-    included. Attribute `average_seek`: see `Figures`."""
+    included. Attribute `average_seek`: see `DatasheetFigures`."""
     longest = drive.cylinders - 1
     evenly = [np.linspace(1, max(last, 1), EVENLY).round().astype(int) for last in (SHORT * longest, longest)]
     distance = np.unique(np.concatenate([np.arange(1, min(NEAR, longest) + 1), *evenly]))

@@ -8,7 +8,7 @@ from jaxtyping import Array
 
 from storagekit.calibrate.arm_fit import SAMPLES, ArmFit, Estimate, Knots, Moves, fit_arm
 from storagekit.calibrate.measured_drive import Controller, lies_apart, measured_service, thinks
-from storagekit.calibrate.spindle_fit import SEARCHED, Completions, Spindle, fit_spindle
+from storagekit.calibrate.spindle_fit import SEARCHED, Completions, FittedSpindle, fit_spindle
 from storagekit.core import units
 from storagekit.core.errors import InputError
 from storagekit.core.provenance import made_by
@@ -146,7 +146,7 @@ def _seek(curve: Knots, overhead: float, guess: np.ndarray) -> np.ndarray:
     return np.append(0.0, time)
 
 
-def _parameters(drive: Drive, spindle: Spindle | None, arm: ArmFit, bus: float) -> list[tuple]:
+def _parameters(drive: Drive, spindle: FittedSpindle | None, arm: ArmFit, bus: float) -> list[tuple]:
     """Name, value, standard error, whether identified, and a note of each."""
     kept = "not identified, kept as it was: "
     untied = f"completions are tied to no angle of this geometry within {SEARCHED:.0%} of the start's revolution"
@@ -182,7 +182,7 @@ def _parameters(drive: Drive, spindle: Spindle | None, arm: ArmFit, bus: float) 
 
 
 def _table(
-    trace: RequestTrace, start: Drive, drive: Drive, spindle: Spindle | None, arm: ArmFit, bus: float
+    trace: RequestTrace, start: Drive, drive: Drive, spindle: FittedSpindle | None, arm: ArmFit, bus: float
 ) -> xr.Dataset:
     rows = _parameters(drive, spindle, arm, bus)
     names, values, errors, identified, notes = zip(*rows, strict=True)

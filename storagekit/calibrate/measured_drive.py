@@ -14,7 +14,7 @@ from storagekit.core import units
 from storagekit.core.errors import InputError
 from storagekit.core.provenance import made_by
 from storagekit.drive import Arm, Drive, Electronics, OneKind, Target
-from storagekit.drive.buffer import Memory, Request, Segments, serve
+from storagekit.drive.buffer import BufferMemory, BufferRequest, BufferSegments, serve
 from storagekit.workload.trace import RequestTrace
 
 # a read is taken to need the arm if it lies more than REACH sectors from all of the RECENT requests before it
@@ -52,7 +52,7 @@ class Controller(NamedTuple):
         return cls(electronics.bus.read, overheads.read_miss_after_read, overheads.read_miss_after_write)
 
 
-class Access(NamedTuple):
+class MeasuredAccess(NamedTuple):
     """One request of the stream: where it lies and what precedes and follows its way from arm to platter."""
 
     target: Target
@@ -114,7 +114,9 @@ def buffered_service(trace: RequestTrace, drive: Drive, electronics: Electronics
     buffer = electronics.buffer._replace(most_ahead=np.asarray(electronics.buffer.most_ahead, np.int32))
     electronics = jax.tree.map(_single, electronics._replace(buffer=buffer))
     _, *lanes = np.broadcast_shapes((1, 1), *(leaf.shape for leaf in jax.tree.leaves(electronics) if np.ndim(leaf)))
-    taken = _through_buffer(Segments(drive, electronics), _requests(trace, drive), _narrow(thinks(trace)), tuple(lanes))
+    taken = _through_buffer(
+        BufferSegments(drive, electronics), _requests(trace, drive), _narrow(thinks(trace)), tuple(lanes)
+    )
     return np.asarray(taken, float)
 
 
@@ -191,14 +193,14 @@ def measured_service(trace: RequestTrace, drive: OneKind) -> Float[np.ndarray, "
     return trace.measured_response
 
 
-def _accesses(trace: RequestTrace, drive: OneKind, controller: Controller) -> Access:
+def _accesses(trace: RequestTrace, drive: OneKind, controller: Controller) -> MeasuredAccess:
     sector, count = _sectors(trace)
     target = drive.locate(cast(Array, sector), cast(Array, count))
     off_platter = np.asarray(target.transfer)
     on_bus = bus_follows(off_platter, count, controller.sector)
     after_read = np.append(True, trace.read[:-1])
     before_read = np.where(after_read, controller.read_after_read, controller.read_after_write)
-    return Access(
+    return MeasuredAccess(
         target=jax.tree.map(_narrow, target),
         read=_narrow(trace.read),
         before=_narrow(np.where(trace.read, before_read, controller.write)),
@@ -223,10 +225,10 @@ def _narrow(column) -> Array:
 
 
 @jax.jit
-def _through(drive: OneKind, accesses: Access) -> tuple[Array, Array, Array]:
+def _through(drive: OneKind, accesses: MeasuredAccess) -> tuple[Array, Array, Array]:
     """Seek, rotation and transfer of each request, seconds."""
 
-    def serve(state: tuple[Arm, Array], access: Access):
+    def serve(state: tuple[Arm, Array], access: MeasuredAccess):
         arm, phase = state
         at = phase + drive.turns(access.before)
         positioning = drive.positioning(arm, at, access.target, access.read)
@@ -246,18 +248,18 @@ def _sectors(trace: RequestTrace) -> tuple[Int[np.ndarray, "request"], Int[np.nd
     return trace.offset // units.SECTOR, -(-trace.size // units.SECTOR)
 
 
-def _requests(trace: RequestTrace, drive: Drive) -> Request:
+def _requests(trace: RequestTrace, drive: Drive) -> BufferRequest:
     read, sector, count = (cast(Array, column) for column in (trace.read, *_sectors(trace)))
-    return jax.tree.map(_narrow, Request(read, sector, count, drive.locate(sector, count)))
+    return jax.tree.map(_narrow, BufferRequest(read, sector, count, drive.locate(sector, count)))
 
 
 @eqx.filter_jit
 def _through_buffer(
-    segments: Segments, requests: Request, think: Float[Array, "request"], lanes: tuple[int, ...]
+    segments: BufferSegments, requests: BufferRequest, think: Float[Array, "request"], lanes: tuple[int, ...]
 ) -> Float[Array, "request *lanes"]:
     """Seconds that each request takes."""
 
-    def serve_next(state: tuple[Memory, Array], asked: tuple[Request, Array]):
+    def serve_next(state: tuple[BufferMemory, Array], asked: tuple[BufferRequest, Array]):
         (memory, angle), (request, pause) = state, asked
         request, pause = jax.tree.map(lambda column: jnp.broadcast_to(column, (1, *lanes)), (request, pause))
         taken, memory = serve(segments, memory, angle, request)

@@ -45,7 +45,7 @@ class Completions(NamedTuple):
         return Completions(*(column[which] for column in self))
 
 
-class Spindle(NamedTuple):
+class FittedSpindle(NamedTuple):
     """revolution and bus (of a sector), seconds, each with its standard error (of the bus nan where it was not fitted);
     noise: standard deviation of the completions about the platter, seconds. wait: seconds from each arrival until the first
     sector was under the head, by the platter and not by the noisy completion. tied: which requests waited for the platter."""
@@ -59,7 +59,7 @@ class Spindle(NamedTuple):
     tied: Bool[ndarray, "request"]
 
 
-def fit_spindle(log: Completions, revolution: float) -> Spindle | None:
+def fit_spindle(log: Completions, revolution: float) -> FittedSpindle | None:
     """The spindle behind a log, given its revolution to within SEARCHED; None where completions are tied to no angle."""
     # instants about their mean, so that revolution and phase are almost uncorrelated
     origin = log.end.mean()
@@ -94,7 +94,7 @@ def fit_spindle(log: Completions, revolution: float) -> Spindle | None:
     wait = log.end - off - log.crossing(best[0], best[3]) - log.arrival
     errors = _standard_errors(lambda given: late(given, log.some(tied)), fit.x, noise) * scale[free]
     bus_error = float(errors[3]) if fits_bus else np.nan
-    return Spindle(float(best[0]), float(errors[0]), float(best[3]), bus_error, noise, wait, tied)
+    return FittedSpindle(float(best[0]), float(errors[0]), float(best[3]), bus_error, noise, wait, tied)
 
 
 def _beyond(log: Completions, revolution: float, bus: float) -> ndarray:

@@ -1,15 +1,15 @@
 """Datasets to Altair charts. Knows neither JAX nor the engine; aggregates before it draws."""
 
 from storagekit.charts.live import Board as Board
-from storagekit.charts.live import Choice as Choice
+from storagekit.charts.live import ChoiceControl as ChoiceControl
 from storagekit.charts.live import Said as Said
 from storagekit.charts.live import Slider as Slider
-from storagekit.charts.live import Steps as Steps
+from storagekit.charts.live import StepsControl as StepsControl
 from storagekit.charts.live import Template as Template
 from storagekit.charts.live import export as export
 from storagekit.charts.live import live as live
 from storagekit.charts.live import offline as offline
-from storagekit.charts.marks import Side as Side
+from storagekit.charts.marks import AxisStyle as AxisStyle
 from storagekit.charts.marks import bars as bars
 from storagekit.charts.marks import curves as curves
 from storagekit.charts.marks import level as level

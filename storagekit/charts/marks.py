@@ -30,8 +30,8 @@ def _summary(label: str, value: Any) -> xr.DataArray:
     return array
 
 
-def _side(label: str, value: Any) -> "Side":
-    side = require_kind(label, value, Side, "an axis, as Side('Time (s)')")
+def _side(label: str, value: Any) -> "AxisStyle":
+    side = require_kind(label, value, AxisStyle, "an axis, as Side('Time (s)')")
     TITLE("title of a side", side.title)
     POSITIVE("factor of a side", side.factor)
     return side
@@ -96,7 +96,7 @@ def curves(
     return alt.layer(whisker, line, point).properties(width=WIDTH, height=HEIGHT)
 
 
-class Side(NamedTuple):
+class AxisStyle(NamedTuple):
     """An axis: its title, unit included, what turns SI into that unit, and how it is scaled and ticked."""
 
     title: str
@@ -111,7 +111,7 @@ def lines(
     x: str,
     colour: str,
     palette: Mapping[str, str],
-    sides: tuple[Side, Side],
+    sides: tuple[AxisStyle, AxisStyle],
     legend: str | None,
     *,
     model: xr.DataArray | None = None,
@@ -144,7 +144,7 @@ def points(
     x: str,
     colour: str,
     palette: Mapping[str, str],
-    sides: tuple[Side, Side],
+    sides: tuple[AxisStyle, AxisStyle],
     legend: str | None,
 ) -> Layered:
     """What `lines` draws without the lines: points of different shapes, with whiskers."""
@@ -157,7 +157,7 @@ def _whiskers_and_points(
     x: str,
     colour: str,
     palette: Mapping[str, str],
-    sides: tuple[Side, Side],
+    sides: tuple[AxisStyle, AxisStyle],
     legend: str | None,
 ) -> tuple[alt.Chart, alt.Chart]:
     base, present = _base(summary, x, colour, palette, sides, legend)
@@ -172,7 +172,7 @@ def _base(
     x: str,
     colour: str,
     palette: Mapping[str, str],
-    sides: tuple[Side, Side],
+    sides: tuple[AxisStyle, AxisStyle],
     legend: str | None,
 ) -> tuple[alt.Chart, list[str]]:
     """A chart of the summary with what its marks share, and the series that are there, in the legend's order."""
@@ -194,7 +194,7 @@ def _coloured(
     colour: str,
     palette: Mapping[str, str],
     present: Sequence[str],
-    side: Side,
+    side: AxisStyle,
     legend: str | None,
 ) -> alt.Chart:
     """A chart of rows with the encodings that its marks share."""
@@ -210,7 +210,7 @@ def _coloured(
     return alt.Chart(rows).encode(x=place, color=shade)
 
 
-def _height(side: Side, field: str = "mean") -> alt.Y:
+def _height(side: AxisStyle, field: str = "mean") -> alt.Y:
     axis = side.axis or alt.Axis()
     words = cut(side.title, side.scale)
     return alt.Y(field, type="quantitative", title=words, scale=side.scale or alt.Scale(zero=True), axis=axis)
@@ -239,7 +239,7 @@ def ribbons(
     x: str,
     colour: str,
     palette: Mapping[str, str],
-    sides: tuple[Side, Side],
+    sides: tuple[AxisStyle, AxisStyle],
     legend: str | None,
 ) -> Layered:
     """A line for each series in the band of its interval: what `lines` draws where points are many."""

@@ -14,7 +14,7 @@ from storagekit.core.resources import drive_files, reproduction_path
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """Something to choose: the name to give, and what it is in a line."""
 
     name: str
@@ -33,9 +33,9 @@ class Room:
         room = import_module(f"storagekit.{self.name}")
         return {name: getattr(room, theirs) for name, theirs in self.members.items()}
 
-    def described(self) -> list[Entry]:
+    def described(self) -> list[CatalogueEntry]:
         """The members, none of them imported."""
-        return [Entry(name, first_line(self.name, theirs)) for name, theirs in self.members.items()]
+        return [CatalogueEntry(name, first_line(self.name, theirs)) for name, theirs in self.members.items()]
 
 
 SCHEDULERS = Room(
@@ -119,14 +119,14 @@ def writes() -> dict[str, Callable]:
     return WRITES.made()
 
 
-def catalogue() -> dict[str, list[Entry]]:
+def catalogue() -> dict[str, list[CatalogueEntry]]:
     """Everything `storagekit list` shows, by section. Nothing that needs JAX is imported."""
     from storagekit.reproduce.claims import load_exhibits, papers
 
     exhibits = {paper: load_exhibits(paper) for paper in papers()}
     return {
         "papers": [_paper(paper, sum(len(one.claims) for one in shown)) for paper, shown in exhibits.items()],
-        "exhibits": [Entry(one.id, one.shows) for shown in exhibits.values() for one in shown],
+        "exhibits": [CatalogueEntry(one.id, one.shows) for shown in exhibits.values() for one in shown],
         "drives": _drives(),
         "dispatchers": DISPATCHERS.described(),
         "schedulers": SCHEDULERS.described(),
@@ -140,30 +140,30 @@ def catalogue() -> dict[str, list[Entry]]:
     }
 
 
-def trace_formats() -> list[Entry]:
+def trace_formats() -> list[CatalogueEntry]:
     """The formats in which traces are read."""
     room = "workload.trace"
-    return [Entry(value_of(room, form, "name"), first_line(room, form)) for form in names_in(room, "FORMATS")]
+    return [CatalogueEntry(value_of(room, form, "name"), first_line(room, form)) for form in names_in(room, "FORMATS")]
 
 
-def _paper(paper: str, claims: int) -> Entry:
+def _paper(paper: str, claims: int) -> CatalogueEntry:
     notebook = "a notebook" if reproduction_path(paper).exists() else "no notebook yet"
-    return Entry(paper, f"{claims} claims, {notebook}")
+    return CatalogueEntry(paper, f"{claims} claims, {notebook}")
 
 
-def _drives() -> list[Entry]:
+def _drives() -> list[CatalogueEntry]:
     found = []
     for name, path in sorted(drive_files().items()):
         text = path.read_text(encoding="utf-8")
         facts = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-        found.append(Entry(name, f"{facts['name']}, {facts['rpm']} rpm"))
+        found.append(CatalogueEntry(name, f"{facts['name']}, {facts['rpm']} rpm"))
     return found
 
 
-def _stand_ins() -> list[Entry]:
+def _stand_ins() -> list[CatalogueEntry]:
     room = "workload.synthetic"
     return [
-        Entry(
+        CatalogueEntry(
             value_of(room, one, "name"),
             f"{int(value_of(room, one, 'requests')):,} requests: {first_sentence(room, one)}",
         )

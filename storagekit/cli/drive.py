@@ -13,7 +13,7 @@ from storagekit.cli import completion
 from storagekit.core.errors import InputError
 
 if TYPE_CHECKING:
-    from storagekit.calibrate.drive_figures import Figures
+    from storagekit.calibrate.drive_figures import DatasheetFigures
     from storagekit.drive import Drive, Electronics
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for a program.")]
@@ -227,7 +227,7 @@ def _known(drive: str) -> "tuple[Drive, Electronics | None, dict[str, str]]":
     return model, known_electronics(drive), {name: str(facts[name]) for name in ("source", "assumed") if name in facts}
 
 
-def _plain(found: "Figures") -> dict[str, float]:
+def _plain(found: "DatasheetFigures") -> dict[str, float]:
     """Figures under names that say their units."""
     ms = {"revolution", "track_seek", "average_seek", "full_seek", "head_switch", "write_settle", "overhead"}
     told = {}
@@ -241,7 +241,7 @@ def _plain(found: "Figures") -> dict[str, float]:
     return told
 
 
-def _lines(found: "Figures") -> list[str]:
+def _lines(found: "DatasheetFigures") -> list[str]:
     return [
         f"  {label:<22}{format(getattr(found, name) * factor, form):>14}  {unit}".rstrip()
         for label, name, factor, form, unit in _LINES

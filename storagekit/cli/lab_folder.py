@@ -15,7 +15,7 @@ RECORD = ".storagekit-lab.json"
 PAPERS = "papers"
 
 
-class Filled(NamedTuple):
+class FolderReport(NamedTuple):
     """What a folder holds now: every page, and of the package's those kept as their user has changed them. Paths from the
     folder, without .ipynb."""
 
@@ -23,7 +23,7 @@ class Filled(NamedTuple):
     kept: list[str]
 
 
-def fill(folder: Path) -> Filled:
+def fill(folder: Path) -> FolderReport:
     """Copy the package's notebooks into `folder`: the pages, and the papers' own into papers/ of it.
 
     A page that was only run there counts as unchanged: outputs are not compared. Raises InputError where nothing can be
@@ -37,7 +37,7 @@ def fill(folder: Path) -> Filled:
     except OSError as fault:
         reason = fault.strerror or fault
         raise InputError(f"folder {str(folder)!r}: {reason}; give one that you may write, --folder DIR") from fault
-    return Filled(_pages(folder), kept)
+    return FolderReport(_pages(folder), kept)
 
 
 def find(page: str, folder: Path, pages: list[str]) -> str:

@@ -13,7 +13,7 @@ SHIFT = 24
 NEVER = -1
 
 
-class Entry(NamedTuple):
+class PooledInterval(NamedTuple):
     """Entry of a pool for a key.
 
     at: its row. found: whether it exists. tuned: when it was tuned, a number that increases with time. interval: the
@@ -37,7 +37,7 @@ class Pool(NamedTuple):
     tuned: Int[Array, "row *lanes"]
     mapped: Int[Array, "subregion row *lanes"]
 
-    def entry(self, key: UInt32[Array, "1 *lanes"], client: Int[Array, "1 *lanes"], each: int) -> Entry:
+    def entry(self, key: UInt32[Array, "1 *lanes"], client: Int[Array, "1 *lanes"], each: int) -> PooledInterval:
         """Return the entry of a key in the pool of a client with `each` rows.
 
         If it does not exist, it is the row of the interval that was tuned first, or a free row.
@@ -48,11 +48,11 @@ class Pool(NamedTuple):
         oldest, _ = first_min(jnp.where(its, self.tuned, jnp.iinfo(jnp.int32).max))
         at = jnp.where(found, at, oldest)
         words = jnp.take_along_axis(self.mapped, at[None], axis=1)[:, 0]
-        return Entry(at, found, pick(self.tuned, at), _unpacked(words))
+        return PooledInterval(at, found, pick(self.tuned, at), _unpacked(words))
 
     def tuned_anew(
         self,
-        entry: Entry,
+        entry: PooledInterval,
         key: UInt32[Array, "1 *lanes"],
         interval: UnitInterval,
         when: Int[Array, "1 *lanes"],

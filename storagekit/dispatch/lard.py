@@ -29,7 +29,7 @@ THRESHOLD = Kind(least=0, endless=True)
 TARGETS = COUNT.up_to(2**24)
 
 
-class Table(NamedTuple):
+class LARDTable(NamedTuple):
     """Private state.
 
     replica: of each target, -1 before its first request. load: mean load of each drive in the last window. total, arrivals:
@@ -83,14 +83,14 @@ class LARD(AsManyAsNeeded):
         SHARE.each("LARD targets allocated", self.allocated)
         SPAN.each("LARD window", self.window)
 
-    def init(self, sizes: StateSizes) -> Table:
+    def init(self, sizes: StateSizes) -> LARDTable:
         def none(count):
             return jnp.zeros((count, *sizes.lanes), jnp.float32)
 
         replica = jnp.full((self.targets, *sizes.lanes), -1, jnp.int32)
-        return Table(replica, none(sizes.drives), none(sizes.drives), none(1), none(1))
+        return LARDTable(replica, none(sizes.drives), none(sizes.drives), none(1), none(1))
 
-    def route(self, private: Table, request, entering, view):
+    def route(self, private: LARDTable, request, entering, view):
         target = (request.address_hash % jnp.uint32(self.targets)).astype(jnp.int32)
         now = view.load().astype(jnp.float32)
         private = self._watched(private, now, entering)
@@ -109,10 +109,12 @@ class LARD(AsManyAsNeeded):
         kept = jnp.where(entering & request.read, chosen, known)
         return bit(chosen), private._replace(replica=put(private.replica, target, kept))
 
-    def elapse(self, private: Table, time):
+    def elapse(self, private: LARDTable, time):
         return private._replace(left=private.left - time)
 
-    def _watched(self, private: Table, load: Float[Array, "drive *lanes"], entering: Bool[Array, "1 *lanes"]) -> Table:
+    def _watched(
+        self, private: LARDTable, load: Float[Array, "drive *lanes"], entering: Bool[Array, "1 *lanes"]
+    ) -> LARDTable:
         """Return the table after the loads at an arrival are counted, and a window that is over has become the last one."""
         total = private.total + jnp.where(entering, load, 0.0)
         arrivals = private.arrivals + entering

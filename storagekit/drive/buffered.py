@@ -22,7 +22,7 @@ from storagekit.drive.base import (
     Target,
     Through,
 )
-from storagekit.drive.buffer import Faster, Memory, Request, Segments, Stopped, faster, served
+from storagekit.drive.buffer import BufferMemory, BufferRequest, BufferSegments, Faster, ReadAheadStop, faster, served
 from storagekit.drive.electronics import Electronics, load_electronics
 from storagekit.drive.library import drive_name, load_drive
 from storagekit.drive.mechanical import Drive
@@ -60,7 +60,7 @@ class Buffered(AbstractDrive):
 
     @property
     def buffer(self) -> "SegmentBuffer":
-        return SegmentBuffer(Segments(self.drive, self.electronics, self.faster))
+        return SegmentBuffer(BufferSegments(self.drive, self.electronics, self.faster))
 
     @property
     def capacity(self) -> int:
@@ -92,17 +92,17 @@ def load_buffered(name: str | Path) -> Buffered:
 
 
 class SegmentBuffer(AbstractBuffer):
-    """A buffer in segments. Private: a `Memory` for each drive, `[segment, drive, *lanes]` and `[1, drive, *lanes]`."""
+    """A buffer in segments. Private: a `BufferMemory` for each drive, `[segment, drive, *lanes]` and `[1, drive, *lanes]`."""
 
-    segments: Segments
+    segments: BufferSegments
 
-    def init(self, drives: int, lanes: tuple[int, ...]) -> Memory:
+    def init(self, drives: int, lanes: tuple[int, ...]) -> BufferMemory:
         return self.segments.init((drives, *lanes))
 
-    def elapse(self, private: Memory, time: Float[Array, "1 *lanes"]) -> Memory:
+    def elapse(self, private: BufferMemory, time: Float[Array, "1 *lanes"]) -> BufferMemory:
         return private.elapse(time[None])
 
-    def of(self, private: Memory, which: Int[Array, "1 *lanes"]) -> Stopped:
+    def of(self, private: BufferMemory, which: Int[Array, "1 *lanes"]) -> ReadAheadStop:
         def own(leaf: Shaped[Array, "segment drive *lanes"]) -> Shaped[Array, "segment *lanes"]:
             # by comparing: a CPU looks up one lane after the other
             return reduce(
@@ -113,12 +113,12 @@ class SegmentBuffer(AbstractBuffer):
 
         return self.segments.now(jax.tree.map(own, private))
 
-    def seen(self, own: Stopped, mechanics: AbstractMechanics) -> "Seen":
+    def seen(self, own: ReadAheadStop, mechanics: AbstractMechanics) -> "Seen":
         return Seen(mechanics, self.segments, own)
 
     def access(
         self,
-        own: Stopped,
+        own: ReadAheadStop,
         angle: Float[Array, "1 *lanes"],
         target: Target,
         read: Bool[Array, "1 *lanes"],
@@ -126,13 +126,13 @@ class SegmentBuffer(AbstractBuffer):
         transfer: Float[Array, "1 *lanes"],
     ) -> HostAccess:
         assert target.sector is not None and target.count is not None
-        answer, after = served(self.segments, own, angle, Request(read, target.sector, target.count, target))
+        answer, after = served(self.segments, own, angle, BufferRequest(read, target.sector, target.count, target))
         # of what is answered from the buffer the host waits for neither arm nor platter
         seek = jnp.minimum(positioning.seek, answer)
         rotation = jnp.minimum(positioning.rotation, answer - seek)
         return HostAccess(Positioning(seek, rotation), answer - seek - rotation, after)
 
-    def keep(self, private: Memory, where: Bool[Array, "drive *lanes"], after: Memory) -> Memory:
+    def keep(self, private: BufferMemory, where: Bool[Array, "drive *lanes"], after: BufferMemory) -> BufferMemory:
         return jax.tree.map(lambda old, new: jnp.where(where[None], new[:, None], old), private, stored(after))
 
 
@@ -140,8 +140,8 @@ class Seen(Through):
     """Arm and platter as a scheduler sees them that knows the buffer: what a segment holds needs neither."""
 
     mechanics: AbstractMechanics
-    segments: Segments
-    stopped: Stopped
+    segments: BufferSegments
+    stopped: ReadAheadStop
 
     def positioning(
         self, arm: Arm, angle: Float[AnyArray, "*#row"], target: Target, read: Bool[AnyArray, "*#row"]

@@ -12,8 +12,8 @@ from typing import Any
 
 from storagekit.core.errors import InputError
 from storagekit.drive.facts import FIELDS, ZONE_FIELDS
-from storagekit.drive.fields import Rule, checked, field
-from storagekit.drive.parv import Block, Value, read_blocks
+from storagekit.drive.fields import FieldRule, checked, field
+from storagekit.drive.parv import ParameterBlock, Value, read_blocks
 
 SUFFIXES = (".parv", ".diskspecs", ".model")
 
@@ -82,7 +82,7 @@ _ZONE = {
     "spares": "Number of spares",
 }
 _SCHEMES = (0, 1, 2, 3, 7, 8, 9)
-_TIME, _SWITCH = Rule(float, 0, 1e4), Rule(int, -1, 9)
+_TIME, _SWITCH = FieldRule(float, 0, 1e4), FieldRule(int, -1, 9)
 
 
 def is_disksim(path: Path) -> bool:
@@ -143,7 +143,7 @@ def disksim_electronics(path: Path) -> dict[str, Any] | None:
     return found
 
 
-def _bus(disk: Block, buses: list[Block]) -> dict[str, Any]:
+def _bus(disk: ParameterBlock, buses: list[ParameterBlock]) -> dict[str, Any]:
     own = _number(disk, "Bulk sector transfer time", _TIME, 0.0)
     slowest = {
         f"{way}_ms": max([own, *(_number(bus, f"{way.title()} block transfer time", _TIME, 0.0) for bus in buses)])
@@ -153,31 +153,31 @@ def _bus(disk: Block, buses: list[Block]) -> dict[str, Any]:
     return slowest | {"held": held, "never_given_up": _number(disk, "Never disconnect", _SWITCH, 0) != 0}
 
 
-def _buffer(disk: Block) -> dict[str, Any]:
+def _buffer(disk: ParameterBlock) -> dict[str, Any]:
     buffer: dict[str, Any] = {
         name: _number(disk, label, _SWITCH) != 0 for name, label in _SWITCHES.items() if label in disk.values
     }
     for label, known in _ONE_WAY.items():
         _chosen(disk, label, known, known[0])
     caching = _number(disk, "Enable caching in buffer", _SWITCH, 1) != 0
-    ahead = _number(disk, "Buffer continuous read", Rule(int, 0, 4), 0)
-    high_water = _number(disk, "High (read) water mark", Rule(float, 0, 1), 0.0)
+    ahead = _number(disk, "Buffer continuous read", FieldRule(int, 0, 4), 0)
+    high_water = _number(disk, "High (read) water mark", FieldRule(float, 0, 1), 0.0)
     if high_water:
         _chosen(disk, "Set watermark by reqsize", (1,))
     return buffer | {
-        "segments": _number(disk, "Number of buffer segments", Rule(int, 1)),
-        "sectors": _number(disk, "Segment size (in blks)", Rule(int, 1)),
+        "segments": _number(disk, "Number of buffer segments", FieldRule(int, 1)),
+        "sectors": _number(disk, "Segment size (in blks)", FieldRule(int, 1)),
         "keeps": caching,
         "discards_read": _number(disk, "Read-ahead over requested", _SWITCH, 0) < 0,
         # what nobody may have is not read
         "read_ahead": ahead if caching else 0,
         "hits_written": _number(disk, "Allow read hits on write data", _SWITCH, 1) != 0,
-        "most_ahead": _number(disk, "Maximum read-ahead (blks)", Rule(int), 0),
+        "most_ahead": _number(disk, "Maximum read-ahead (blks)", FieldRule(int), 0),
         "high_water": high_water,
     }
 
 
-def _zones(layout: Block) -> list[dict[str, Any]]:
+def _zones(layout: ParameterBlock) -> list[dict[str, Any]]:
     listed = field(layout.values, "Zones", layout.where)
     if not isinstance(listed, list) or not listed:
         raise InputError(f"{layout.where}: field 'Zones' must be a list of at least one dm_layout_g1_zone")
@@ -188,10 +188,10 @@ def _zones(layout: Block) -> list[dict[str, Any]]:
     return [_zone(zone._replace(name=str(number)), scheme, group) for number, zone in enumerate(zones)]
 
 
-def _zone(zone: Block, scheme: int, group: int) -> dict[str, Any]:
+def _zone(zone: ParameterBlock, scheme: int, group: int) -> dict[str, Any]:
     found = {name: _number(zone, label, ZONE_FIELDS[name]) for name, label in _ZONE.items()}
     first = found["first_cylinder"]
-    last = _number(zone, "Last cylinder number", Rule(int, first, ZONE_FIELDS["cylinders"].most))
+    last = _number(zone, "Last cylinder number", FieldRule(int, first, ZONE_FIELDS["cylinders"].most))
     cylinders, spares = last - first + 1, found["spares"]
     # how many spare sectors at the end of how many cylinders; scheme 7 has them behind the last zone, out of sight
     at_the_end = {
@@ -205,7 +205,7 @@ def _zone(zone: Block, scheme: int, group: int) -> dict[str, Any]:
     return found | {"cylinders": cylinders} | sparing
 
 
-def _seek(mechanics: Block, cylinders: int) -> list[list[float]]:
+def _seek(mechanics: ParameterBlock, cylinders: int) -> list[list[float]]:
     if _chosen(mechanics, "Seek type", ("extracted", "hplplus10")) == "extracted":
         named = field(mechanics.values, "Full seek curve", mechanics.where)
         if not isinstance(named, str):
@@ -220,7 +220,7 @@ def _seek(mechanics: Block, cylinders: int) -> list[list[float]]:
     return [[d, near[d - 1] if d <= 10 else far(d)] for d in range(1, max(cylinders, 3))]
 
 
-def _curve(path: Path, mechanics: Block) -> list[list[float]]:
+def _curve(path: Path, mechanics: ParameterBlock) -> list[list[float]]:
     """A seek curve file: `Seek distances measured: N`, then N lines of a distance in cylinders, a comma, a time in ms."""
     try:
         lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
@@ -244,7 +244,7 @@ def _curve(path: Path, mechanics: Block) -> list[list[float]]:
     return points
 
 
-def _single(blocks: list[Block], kind: str, path: Path) -> Block | None:
+def _single(blocks: list[ParameterBlock], kind: str, path: Path) -> ParameterBlock | None:
     found = [block for block in blocks if block.kind == kind]
     if len(found) > 1:
         names = ", ".join(block.name for block in found[:4])
@@ -252,18 +252,18 @@ def _single(blocks: list[Block], kind: str, path: Path) -> Block | None:
     return found[0] if found else None
 
 
-def _inner(block: Block, label: str, kind: str) -> Block:
+def _inner(block: ParameterBlock, label: str, kind: str) -> ParameterBlock:
     return _of_kind(field(block.values, label, block.where), kind, block, label)
 
 
-def _of_kind(value: Value, kind: str, block: Block, label: str) -> Block:
-    if not isinstance(value, Block) or value.kind != kind:
-        is_now = value.kind if isinstance(value, Block) else repr(value)[:40]
+def _of_kind(value: Value, kind: str, block: ParameterBlock, label: str) -> ParameterBlock:
+    if not isinstance(value, ParameterBlock) or value.kind != kind:
+        is_now = value.kind if isinstance(value, ParameterBlock) else repr(value)[:40]
         raise InputError(f"{block.where}: field {label!r} is {is_now}; it must be a {kind} block")
     return value
 
 
-def _number(block: Block, label: str, rule: Rule, otherwise: Any = None) -> Any:
+def _number(block: ParameterBlock, label: str, rule: FieldRule, otherwise: Any = None) -> Any:
     """A parameter held against its rule; `otherwise` where it is left out, if that may be."""
     return (
         otherwise
@@ -272,22 +272,22 @@ def _number(block: Block, label: str, rule: Rule, otherwise: Any = None) -> Any:
     )
 
 
-def _numbers(block: Block, label: str, count: int) -> list[float]:
+def _numbers(block: ParameterBlock, label: str, count: int) -> list[float]:
     values = field(block.values, label, block.where)
     if not isinstance(values, list) or len(values) != count or not all(isinstance(one, int | float) for one in values):
         raise InputError(f"{block.where}: field {label!r} must be a list of {count} numbers")
     return [float(one) for one in values if isinstance(one, int | float)]
 
 
-def _chosen(block: Block, label: str, known: tuple, otherwise: Any = None) -> Any:
+def _chosen(block: ParameterBlock, label: str, known: tuple, otherwise: Any = None) -> Any:
     value = (
         otherwise if label not in block.values and otherwise is not None else field(block.values, label, block.where)
     )
-    if isinstance(value, Block | list) or value not in known:
-        shown = f"a {value.kind} block" if isinstance(value, Block) else repr(value)[:40]
+    if isinstance(value, ParameterBlock | list) or value not in known:
+        shown = f"a {value.kind} block" if isinstance(value, ParameterBlock) else repr(value)[:40]
         raise InputError(f"{block.where}: field {label!r} is {shown}; known are {', '.join(map(str, known))}")
     return value
 
 
-def _scale(disk: Block) -> float:
-    return _number(disk, "Time scale for overheads", Rule(float, 0, 1e3), 1.0)
+def _scale(disk: ParameterBlock) -> float:
+    return _number(disk, "Time scale for overheads", FieldRule(float, 0, 1e3), 1.0)

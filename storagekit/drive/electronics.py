@@ -12,7 +12,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.kinds import Kind, flag, takes
 from storagekit.core.units import MS
 from storagekit.drive.disksim_file import disksim_electronics, is_disksim
-from storagekit.drive.fields import Rule, checked, field
+from storagekit.drive.fields import FieldRule, checked, field
 from storagekit.drive.library import drive_name, drive_path, file_facts
 
 
@@ -212,11 +212,11 @@ def electronics_facts(known: Electronics) -> dict[str, Any]:
 # of a buffer: counts with the most that any drive comes near (4,096 segments, 8 GB), the highest of DiskSim's modes, and a
 # share; times are at most 10 s, as in DiskSim's files
 _RULES = {
-    "segments": Rule(int, 1, 4096),
-    "sectors": Rule(int, 1, 2**24),
-    "most_ahead": Rule(int, 0, 2**24),
-    "read_ahead": Rule(int, 0, 4),
-    "high_water": Rule(float, 0, 1),
+    "segments": FieldRule(int, 1, 4096),
+    "sectors": FieldRule(int, 1, 2**24),
+    "most_ahead": FieldRule(int, 0, 2**24),
+    "read_ahead": FieldRule(int, 0, 4),
+    "high_water": FieldRule(float, 0, 1),
 }
 _LONGEST = 1e4
 
@@ -230,5 +230,5 @@ def _written(name: str, kind: type) -> str:
     return f"{name}_ms" if _timed(name, kind) else name
 
 
-def _rule(name: str, kind: type) -> Rule:
-    return _RULES.get(name, Rule(kind, most=_LONGEST) if _timed(name, kind) else Rule(kind))
+def _rule(name: str, kind: type) -> FieldRule:
+    return _RULES.get(name, FieldRule(kind, most=_LONGEST) if _timed(name, kind) else FieldRule(kind))

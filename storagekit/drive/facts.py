@@ -10,7 +10,7 @@ from jaxtyping import Array
 from storagekit.core import units
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import REAL, a, takes, text
-from storagekit.drive.fields import Rule, checked, field
+from storagekit.drive.fields import FieldRule, checked, field
 from storagekit.drive.geometry import Geometry, geometry
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import SeekTable, seek_table
@@ -18,27 +18,27 @@ from storagekit.drive.seek import SeekTable, seek_table
 FACTS = a(Mapping, "the fields of a file, as sk.drive.drive_facts has them")
 # times in ms
 FIELDS = {
-    "rpm": Rule(float, 60.0, 1e6),
-    "cylinders": Rule(int, 2, 10**7),
-    "heads": Rule(int, 1, 1000),
-    "head_switch_ms": Rule(float, 0.0, 1e3),
+    "rpm": FieldRule(float, 60.0, 1e6),
+    "cylinders": FieldRule(int, 2, 10**7),
+    "heads": FieldRule(int, 1, 1000),
+    "head_switch_ms": FieldRule(float, 0.0, 1e3),
     # below 0 where a drive writes before it has settled as it must for reading
-    "write_settle_ms": Rule(float, -1e3, 1e3),
-    "overhead_ms": Rule(float, 0.0, 1e4),
+    "write_settle_ms": FieldRule(float, -1e3, 1e3),
+    "overhead_ms": FieldRule(float, 0.0, 1e4),
 }
 ZONE_FIELDS = {
-    "first_cylinder": Rule(int, 0, 10**8),
-    "cylinders": Rule(int, 1, 10**8),
-    "sectors_per_track": Rule(int, 1, 10**7),
-    "track_skew": Rule(int, 0, 10**7),
-    "cylinder_skew": Rule(int, 0, 10**7),
-    "first_offset": Rule(int, -(10**7), 10**7),
-    "reserved": Rule(int, 0, 10**9),
-    "spares": Rule(int, 0, 10**9),
-    "sparing_cylinders": Rule(int, 1, 10**8),
+    "first_cylinder": FieldRule(int, 0, 10**8),
+    "cylinders": FieldRule(int, 1, 10**8),
+    "sectors_per_track": FieldRule(int, 1, 10**7),
+    "track_skew": FieldRule(int, 0, 10**7),
+    "cylinder_skew": FieldRule(int, 0, 10**7),
+    "first_offset": FieldRule(int, -(10**7), 10**7),
+    "reserved": FieldRule(int, 0, 10**9),
+    "spares": FieldRule(int, 0, 10**9),
+    "sparing_cylinders": FieldRule(int, 1, 10**8),
 }
 # those that most drives have none of, and files may leave out
-_ZONE_EXTRAS = {"track_spares": Rule(int, 0, 10**7)}
+_ZONE_EXTRAS = {"track_spares": FieldRule(int, 0, 10**7)}
 
 
 @takes(facts=FACTS, source=text)
@@ -66,7 +66,7 @@ def drive_from_facts(facts: dict[str, Any], source: str) -> Drive:
         write_settle=value["write_settle_ms"] * units.MS,
         overhead=value["overhead_ms"] * units.MS,
         settles_on_switch=int(_settles_on_switch(facts, source)),
-        name=checked(facts, "name", Rule(str), f"drive file {source}") if "name" in facts else source,
+        name=checked(facts, "name", FieldRule(str), f"drive file {source}") if "name" in facts else source,
     )
 
 
@@ -98,7 +98,7 @@ def _settles_on_switch(facts: dict[str, Any], source: str) -> bool:
     """Return whether a write settles after a head switch, as in DiskSim unless a file denies it."""
     if "settles_on_switch" not in facts:
         return True
-    return checked(facts, "settles_on_switch", Rule(bool), f"drive file {source}")
+    return checked(facts, "settles_on_switch", FieldRule(bool), f"drive file {source}")
 
 
 def _facts_of_zones(shape: Geometry) -> list[dict[str, int]]:
@@ -118,7 +118,7 @@ def _quickest(seek: SeekTable, value: dict) -> float:
 
 
 def _geometry(facts: dict, zones: list[dict], heads: int, source: str) -> Geometry:
-    serpentine = "serpentine" in facts and checked(facts, "serpentine", Rule(bool), f"drive file {source}")
+    serpentine = "serpentine" in facts and checked(facts, "serpentine", FieldRule(bool), f"drive file {source}")
     shape = geometry(zones, heads, serpentine)
     ends = [*shape.first_sector[1:], shape.capacity]
     if any(end <= first for first, end in zip(shape.first_sector, ends, strict=True)):

@@ -9,7 +9,7 @@ from storagekit.core.errors import InputError
 _MOST = 1e300
 
 
-class Rule(NamedTuple):
+class FieldRule(NamedTuple):
     """What a field may hold: a `float`, or an `int` for whole numbers only, from `least` to `most`; a `bool`; or a `str`."""
 
     kind: type
@@ -24,7 +24,7 @@ def field(facts: dict[str, Any], name: str, where: str) -> Any:
     return facts[name]
 
 
-def checked(facts: dict[str, Any], name: str, rule: Rule, where: str) -> Any:
+def checked(facts: dict[str, Any], name: str, rule: FieldRule, where: str) -> Any:
     """The value of a field, as the kind that its rule asks for. Raises InputError where it is missing or breaks the rule."""
     value = field(facts, name, where)
     if rule.kind is str:

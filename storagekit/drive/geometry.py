@@ -27,7 +27,7 @@ from storagekit.drive.base import Arm, Target
 SLACK = 1e-5
 
 
-class Place(NamedTuple):
+class SectorLocation(NamedTuple):
     """The position of a sector.
 
     passed: sectors by which the platter turns from the zone's first sector to this one, with skews and spares. angle: where
@@ -85,7 +85,7 @@ class Zone(NamedTuple):
         cylinder, head = place.cylinder.astype(np.int32), place.head.astype(np.int32)
         return Target(cylinder[0], head[0], place.angle[0], swept * revolution, Arm(cylinder[1], head[1]))
 
-    def place(self, sector: Int[AnyArray, "*#row"]) -> Place:
+    def place(self, sector: Int[AnyArray, "*#row"]) -> SectorLocation:
         """Return the position of a sector. Spares at the end of each track and of each group of cylinders are skipped."""
         length = self.sectors_per_track
         offset = sector - self.origin
@@ -100,7 +100,7 @@ class Zone(NamedTuple):
         angle = ahead.astype(np.float32) / length.astype(np.float32)
         spared = track * self.track_spares + group * self.group_spares
         # may wrap on a drive near 2^31 sectors; callers use differences, which stay right
-        return Place(self.first_cylinder + cylinder, head, offset + skew + spared, angle)
+        return SectorLocation(self.first_cylinder + cylinder, head, offset + skew + spared, angle)
 
 
 # fields with one number for each zone
@@ -120,7 +120,7 @@ class Geometry(eqx.Module):
 
     track_spares: sectors at the end of each track that hold no data. group_tracks, group_sectors: tracks of a group of
     cylinders that shares spares, and its sectors that hold data; group_spares: its spares on a track with data, which the
-    platter has to turn past. begin, close: how far the platter turns (`Place.passed`) to the
+    platter has to turn past. begin, close: how far the platter turns (`SectorLocation.passed`) to the
     zone's first data and to the end of its last; onward: cylinders from there to the next zone's data, past spare ones.
     """
 

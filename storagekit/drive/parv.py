@@ -22,7 +22,7 @@ _REAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
 _MARKS = frozenset("{}[],=;:?")
 
 
-class Block(NamedTuple):
+class ParameterBlock(NamedTuple):
     """A block: its type, its name or "" where it has none, its parameters in order, and the file that it stands in."""
 
     kind: str
@@ -36,7 +36,7 @@ class Block(NamedTuple):
         return f"drive file {self.file}: {f'{self.kind} {self.name}'.strip()}"
 
 
-Value: TypeAlias = int | float | str | Block | list[Any]
+Value: TypeAlias = int | float | str | ParameterBlock | list[Any]
 
 
 class _Token(NamedTuple):
@@ -45,7 +45,7 @@ class _Token(NamedTuple):
     line: int
 
 
-def read_blocks(path: Path) -> list[Block]:
+def read_blocks(path: Path) -> list[ParameterBlock]:
     """The blocks of a file and of those that it names, outermost only. What is instantiated, and how things are connected, is
     passed over. Raises InputError where a file is unreadable or not written so, naming file and line."""
     return _Parser(list(_tokens(path, ()))).file()
@@ -124,7 +124,7 @@ class _Parser:
             raise self.stray(wanted)
         return self.tokens[first : self.at]
 
-    def file(self) -> list[Block]:
+    def file(self) -> list[ParameterBlock]:
         blocks = []
         while self.next:
             words = self.words("a block")
@@ -149,7 +149,7 @@ class _Parser:
                 raise _fault(opened, "a list that is never closed", "add ']'")
             depth += {"[": 1, "]": -1}.get(self.take().text, 0)
 
-    def block(self, words: list[_Token], depth: int) -> Block:
+    def block(self, words: list[_Token], depth: int) -> ParameterBlock:
         opened = words[0]
         kind, name = opened.text, " ".join(word.text for word in words[1:])
         self.deeper(opened, depth)
@@ -167,7 +167,7 @@ class _Parser:
             if self.next != "}":
                 self.expect(",")
         self.take()
-        return Block(kind, name, values, opened.file)
+        return ParameterBlock(kind, name, values, opened.file)
 
     def list(self, depth: int) -> list[Value]:
         opened = self.take()

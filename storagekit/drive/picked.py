@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float, Int, Num
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import whole
 from storagekit.drive.base import AbstractMechanics, Arm, Positioning, Target
-from storagekit.drive.geometry import Place, first_and_last, zone_number, zones_numbered
+from storagekit.drive.geometry import SectorLocation, first_and_last, zone_number, zones_numbered
 from storagekit.drive.mechanical import Drive
 from storagekit.drive.seek import AbstractSeek, SeekTable
 from storagekit.drive.slowed import Slowed
@@ -70,7 +70,7 @@ def start_on_one(
     return Starts(sector, count, (Start(_packed(start, drives), start.angle),))
 
 
-def _packed(start: Place, drives: Sequence[Drive]) -> Int[Array, "*row"]:
+def _packed(start: SectorLocation, drives: Sequence[Drive]) -> Int[Array, "*row"]:
     return ((start.cylinder << head_bits(drives)) | start.head).astype(jnp.int32)
 
 

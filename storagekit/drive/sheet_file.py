@@ -7,28 +7,28 @@ from storagekit.core.checks import MOST_SECONDS, shown
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import takes, text
 from storagekit.drive.facts import FACTS
-from storagekit.drive.fields import Rule, checked
+from storagekit.drive.fields import FieldRule, checked
 from storagekit.drive.mechanical import Drive
 
 _MB, _GB, _TB = 1e6, 1e9, 1e12
-_RATE = Rule(float, 0, 1e5)
+_RATE = FieldRule(float, 0, 1e5)
 
 
-def _time(meaning: str) -> Rule:
+def _time(meaning: str) -> FieldRule:
     """What a time in ms of that meaning may be."""
-    return Rule(float, 0, MOST_SECONDS[meaning] / units.MS)
+    return FieldRule(float, 0, MOST_SECONDS[meaning] / units.MS)
 
 
 # field: what it is of a drive, in which unit, and what it may be
 _NEEDED = {
-    "rpm": ("rpm", 1, Rule(float, 60, 1e6)),
+    "rpm": ("rpm", 1, FieldRule(float, 60, 1e6)),
     "track_seek_ms": ("track_seek", units.MS, _time("track seek")),
     "average_seek_ms": ("average_seek", units.MS, _time("seek")),
     "full_seek_ms": ("full_seek", units.MS, _time("seek")),
 }
 _CAPACITIES = {
-    "capacity_tb": ("capacity", _TB, Rule(float, 0, 1000)),
-    "capacity_gb": ("capacity", _GB, Rule(float, 0, 1e6)),
+    "capacity_tb": ("capacity", _TB, FieldRule(float, 0, 1000)),
+    "capacity_gb": ("capacity", _GB, FieldRule(float, 0, 1e6)),
 }
 _RATES = {
     "media_rate_mb_s": ("media_rate", _MB, _RATE),
@@ -39,8 +39,8 @@ _OPTIONAL = {
     "head_switch_ms": ("head_switch", units.MS, _time("head switch")),
     "write_settle_ms": ("write_settle", units.MS, _time("settling")),
     "overhead_ms": ("overhead", units.MS, _time("overhead")),
-    "heads": ("heads", 1, Rule(int, 1, 1000)),
-    "sector_bytes": ("sector_bytes", 1, Rule(int, 1)),
+    "heads": ("heads", 1, FieldRule(int, 1, 1000)),
+    "sector_bytes": ("sector_bytes", 1, FieldRule(int, 1)),
 }
 _WORDS = ("name", "source", "assumed")
 
@@ -70,7 +70,7 @@ def drive_from_sheet(facts: dict[str, Any], source: str) -> Drive:
     figures = {known[name][0]: checked(facts, name, known[name][2], where) * known[name][1] for name in asked}
     try:
         return Drive.from_datasheet(
-            **figures, name=checked(facts, "name", Rule(str), where) if "name" in facts else source
+            **figures, name=checked(facts, "name", FieldRule(str), where) if "name" in facts else source
         )
     except InputError as fault:
         raise InputError(f"{where}: {fault}") from fault

@@ -19,7 +19,7 @@ from warnings import catch_warnings, simplefilter
 from storagekit.core.checks import shown as _shown
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import called as _called
-from storagekit.lab.page import Page as Page
+from storagekit.lab.page import LabPage as LabPage
 
 if TYPE_CHECKING:
     from ipywidgets import Box
@@ -42,7 +42,7 @@ PAGES: dict[str, str] = {
 }
 
 
-def page(name: str) -> Page:
+def page(name: str) -> LabPage:
     """The page of this name, one of `PAGES`; raises InputError for others."""
     if not isinstance(name, str) or name not in PAGES:
         raise InputError(f"page {_shown(name)}: none of that name; there are {', '.join(PAGES)}")

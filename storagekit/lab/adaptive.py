@@ -3,9 +3,9 @@
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts import Board, Said, Slider, Steps
+from storagekit.charts import Board, Said, Slider, StepsControl
 from storagekit.core.units import MS
-from storagekit.lab.page import Page
+from storagekit.lab.page import LabPage
 from storagekit.papers.ars import draw
 from storagekit.papers.ars.what_if import what_if
 
@@ -48,13 +48,13 @@ def board() -> Board:
     controls = speeds | {
         "needed": Slider("m of 4 fragments", 1, 1, 4, few=[1, 2, 4]),
         "rate": Slider("Reads a second", 150, 10, 400, 10, few=[50, 150, 300]),
-        "window": Steps("ARS looks every (s)", 1, [0.1, 0.2, 0.5, 1, 2, 5, 10], few=[0.1, 1, 10]),
+        "window": StepsControl("ARS looks every (s)", 1, [0.1, 0.2, 0.5, 1, 2, 5, 10], few=[0.1, 1, 10]),
     }
     waiting = "Compiling the three simulations: up to half a minute the first time, seconds after that."
     return Board(answer, draw.what_if, controls, words, waiting)
 
 
-PAGE = Page(
+PAGE = LabPage(
     "Nodes of several speeds",
     "Four nodes of one disk hold the same data, whole or in fragments. Clients of ARS tune their shares by how fast nodes "
     "have answered.",

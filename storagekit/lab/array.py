@@ -4,23 +4,23 @@ import math
 
 import pandas as pd
 
-from storagekit.charts import Board, Choice, Said, Slider, Steps
-from storagekit.charts.live import Filled
+from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
+from storagekit.charts.live import FilledBoard
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB, MS, SECTOR
 from storagekit.lab.draw.ranked import Bars, Span, ranked, ranking, spanned
 from storagekit.lab.drives import KNOWN, drive_of
-from storagekit.lab.page import Page
-from storagekit.plan import LeastCost, MostSpace, MostThroughput, SchemesAnswer, ShortestMean, ShortestTail, schemes
+from storagekit.lab.page import LabPage
+from storagekit.plan import MaxCapacity, MaxThroughput, MinCost, MinMean, MinP99, SchemesAnswer, schemes
 
 _TB = 1e12
 _RATE, _OUTSTANDING = "comes at a rate", "is kept outstanding"
 _GOALS = {
-    "shortest mean": ShortestMean(),
-    "shortest 99%": ShortestTail(),
-    "most requests/s": MostThroughput(),
-    "fewest drives": LeastCost(),
-    "most space": MostSpace(),
+    "shortest mean": MinMean(),
+    "shortest 99%": MinP99(),
+    "most requests/s": MaxThroughput(),
+    "fewest drives": MinCost(),
+    "most space": MaxCapacity(),
 }
 _CHART = ranking(
     (
@@ -94,7 +94,7 @@ def _table(found: SchemesAnswer) -> pd.DataFrame:
     )
 
 
-def draw(found: SchemesAnswer) -> Filled:
+def draw(found: SchemesAnswer) -> FilledBoard:
     """The ranking: response, throughput."""
     every = found.ranking
     columns = spanned([one.mean / MS for one in every], [one.p99 / MS for one in every]) | {
@@ -106,21 +106,21 @@ def draw(found: SchemesAnswer) -> Filled:
 
 def board() -> Board:
     controls = {
-        "drive": Choice("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
+        "drive": ChoiceControl("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
         "disks": Slider("Drives", 12, 2, 60, few=[6, 12, 24]),
         "data": Slider("Data (% of raw space)", 25, 1, 80, few=[25, 45]),
-        "size": Steps("Request size (KB)", 64, [4, 8, 16, 32, 64, 128, 256, 512, 1024], few=[4, 64]),
+        "size": StepsControl("Request size (KB)", 64, [4, 8, 16, 32, 64, 128, 256, 512, 1024], few=[4, 64]),
         "read_share": Slider("Reads (%)", 70, 0, 100, 5, few=[30, 70]),
-        "load": Choice("Load", {_RATE: _RATE, _OUTSTANDING: _OUTSTANDING}, few=[_RATE]),
+        "load": ChoiceControl("Load", {_RATE: _RATE, _OUTSTANDING: _OUTSTANDING}, few=[_RATE]),
         "rate": Slider("Requests/s, if at a rate", 500, 20, 5000, 20, few=[200, 500, 1000]),
         "outstanding": Slider("Outstanding, if kept", 32, 1, 512, few=[32]),
         "survive": Slider("Drives that may fail", 1, 0, 3, few=[0, 1, 2]),
-        "goal": Choice("Wanted most", {name: name for name in _GOALS}, few=["shortest mean"]),
+        "goal": ChoiceControl("Wanted most", {name: name for name in _GOALS}, few=["shortest mean"]),
     }
     return Board(answer, draw, controls, words)
 
 
-PAGE = Page(
+PAGE = LabPage(
     "Lay out an array",
     "Some drives, some data, requests that come by themselves: RAID 10, 5, 6, a code, or rotational replicas? Every answer "
     "here was computed from formulas when this page was written.",

@@ -5,9 +5,9 @@ import math
 import xarray as xr
 
 from storagekit.charts import Board, Said, Slider
-from storagekit.charts.live import Filled
+from storagekit.charts.live import FilledBoard
 from storagekit.lab.draw.shared import WAYS, sharing
-from storagekit.lab.page import Page
+from storagekit.lab.page import LabPage
 from storagekit.papers.dsfq.what_if import what_if
 
 _MB = 1e6
@@ -46,7 +46,7 @@ def words(found: xr.Dataset) -> Said:
     )
 
 
-def draw(found: xr.Dataset) -> Filled:
+def draw(found: xr.Dataset) -> FilledBoard:
     """Rates by stream and brick, shared in the one way and the other."""
     rows = (found.rate / _MB).to_dataframe().dropna().reset_index()
     return _CHART.filled(rows=rows.assign(way=[WAYS[policy] for policy in rows.policy]))
@@ -67,7 +67,7 @@ def board() -> Board:
     return Board(answer, draw, controls, words)
 
 
-PAGE = Page(
+PAGE = LabPage(
     "How unfair may it be?",
     "Stream f is on brick A, g on A and B. Rates are of the long run; meanwhile their service may drift apart, up to a "
     "bound.",

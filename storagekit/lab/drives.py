@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import cache
 
-from storagekit.charts import Choice
+from storagekit.charts import ChoiceControl
 from storagekit.core.errors import InputError
 from storagekit.drive import Drive, load_drive
 
@@ -33,10 +33,10 @@ def drive_of(name: str) -> Drive:
     return replace(mechanical(KNOWN[name]), name=name)
 
 
-def drive_choice(drive: str = NEARLINE) -> Choice:
+def drive_choice(drive: str = NEARLINE) -> ChoiceControl:
     """The disks to choose from; `drive`, by name, file or data-sheet line, is where it begins, and among them if it was
     not."""
     names = {given: name for name, given in KNOWN.items()}
     first = names.get(drive, drive)
     options = {name: mechanical(given) for name, given in (KNOWN | {first: drive}).items()}
-    return Choice("Drive", options, value=first)
+    return ChoiceControl("Drive", options, value=first)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from storagekit.charts import Board, Said, Slider
-from storagekit.charts.live import Filled
+from storagekit.charts.live import FilledBoard
 from storagekit.core.units import KB, MS
 from storagekit.lab.draw.shared import WAYS, sharing
-from storagekit.lab.page import Page
+from storagekit.lab.page import LabPage
 from storagekit.plan import SharesAnswer, Stream, shares
 from storagekit.plan.sharing_question import Policy
 
@@ -22,7 +22,7 @@ SIZE = 64 * KB
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedBricks:
     """The same streams, shared over both bricks together and each brick by itself; waiting: the requests of 64 KB that each
     keeps outstanding at each of its bricks."""
 
@@ -49,7 +49,7 @@ def answer(
     rate_a: float,
     rate_b: float,
     waiting: int,
-) -> Shared:
+) -> SharedBricks:
     """`sk.plan.shares` of mail on brick A, archive on B, and a backup on both. minimum: least percent of every brick for
     each, as far as its weight goes; rates in MB/s."""
     weights = {"mail": weight_mail, "backup": weight_backup, "archive": weight_archive}
@@ -59,10 +59,10 @@ def answer(
         for name, weight in weights.items()
     }
     rates = rate_a * _MB, rate_b * _MB
-    return Shared({policy: shares(rates, streams, policy=policy) for policy in _POLICIES}, int(waiting))
+    return SharedBricks({policy: shares(rates, streams, policy=policy) for policy in _POLICIES}, int(waiting))
 
 
-def words(found: Shared) -> Said:
+def words(found: SharedBricks) -> Said:
     """What each stream gets, what sharing over both bricks changes, and what holds each back."""
     total, single = (found.answers[policy] for policy in _POLICIES)
     gets = ", ".join(f"{name} {rate / _MB:.0f}" for name, rate in total.rates.items())
@@ -83,7 +83,7 @@ def _named(constraint: str) -> str:
     return constraint.replace("0", BRICKS[0]).replace("1", BRICKS[1])
 
 
-def _delays(found: Shared) -> str:
+def _delays(found: SharedBricks) -> str:
     here, there = (found.delay("backup", brick) for brick in (0, 1))
     for set_back, other in ((here, "B"), (there, "A")):
         if set_back == float("inf"):
@@ -94,7 +94,7 @@ def _delays(found: Shared) -> str:
     )
 
 
-def _table(found: Shared) -> pd.DataFrame:
+def _table(found: SharedBricks) -> pd.DataFrame:
     columns = {}
     for policy in _POLICIES:
         told = found.answers[policy]
@@ -103,7 +103,7 @@ def _table(found: Shared) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index(list(STREAMS), name="stream"))
 
 
-def draw(found: Shared) -> Filled:
+def draw(found: SharedBricks) -> FilledBoard:
     """Rates by stream and brick, shared in the one way and the other."""
     rows = [
         (WAYS[policy], name, BRICKS[brick], rate / _MB)
@@ -128,7 +128,7 @@ def board() -> Board:
     return Board(answer, draw, controls, words)
 
 
-PAGE = Page(
+PAGE = LabPage(
     "Share fairly",
     "Mail reads brick A, an archive brick B, a backup both. Shared over both bricks together, what the backup is served at B "
     "counts against it at A. Weights, minimums and the bricks' rates are yours to choose.",

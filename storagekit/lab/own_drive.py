@@ -12,7 +12,7 @@ import xarray as xr
 
 from storagekit.calibrate import figures, seek_curve, zone_map
 from storagekit.calibrate.drive_check import demerit_by_class
-from storagekit.calibrate.drive_figures import Figures
+from storagekit.calibrate.drive_figures import DatasheetFigures
 from storagekit.calibrate.drive_fit import FittedDrive, fit_drive
 from storagekit.calibrate.measured_drive import measured_stream
 from storagekit.charts import Board, Said
@@ -24,7 +24,7 @@ from storagekit.drive import Drive
 from storagekit.drive.seek import ScaledSeek
 from storagekit.lab.draw import own_drive as draw
 from storagekit.lab.drives import KNOWN, NEARLINE, drive_choice, mechanical
-from storagekit.lab.page import Page
+from storagekit.lab.page import LabPage
 from storagekit.lab.progress import plain
 from storagekit.plan import RLOOK, RSATF, Throughput, array
 from storagekit.workload.trace import RequestTrace, read, request_trace
@@ -66,7 +66,7 @@ class Amounts:
     """What a drive amounts to. figures: as a data sheet has them; curve, zones: `calibrate.seek_curve`, `zone_map`; reads: by
     scheduler, random reads of 4 KB a second at each of `DEPTHS`, by the planner's formulas."""
 
-    figures: Figures
+    figures: DatasheetFigures
     curve: xr.Dataset
     zones: xr.Dataset
     reads: dict[str, list[float]]
@@ -140,7 +140,7 @@ def _in_a_row(zones: xr.Dataset) -> float:
 
 
 def _table(answer: Beside) -> pd.DataFrame:
-    def column(found: Figures) -> list[float]:
+    def column(found: DatasheetFigures) -> list[float]:
         return [
             found.capacity / 1e12,
             found.rpm,
@@ -172,7 +172,7 @@ def board(drive: str = NEARLINE, other: str = "atlas10k") -> Board:
     return Board(beside, lambda answer: draw.beside(answer.drawn(), DEPTHS), controls, told)
 
 
-PAGE = Page(
+PAGE = LabPage(
     "Your own drive",
     "A drive by its data sheet, beside another: seek curve, zones, and what it does at random as requests wait.",
     board,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Page:
+class LabPage:
     """title and lead: what stands above the board in an exported page, plain text; board: makes it, controls at their
     beginnings or where it is told to begin."""
 

@@ -6,15 +6,15 @@ from functools import lru_cache
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts import Board, Choice, Said, Slider, Steps
-from storagekit.charts.live import Filled
+from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
+from storagekit.charts.live import FilledBoard
 from storagekit.core.units import KB, MS
 from storagekit.dispatch import DSPTF, LARD, Hashing, ShortestQueue
 from storagekit.engine import Scenario, System
 from storagekit.faults import FaultSchedule, Slowdown
 from storagekit.lab.draw.protocols import PROTOCOLS, curves
 from storagekit.lab.drives import drive_of
-from storagekit.lab.page import Page
+from storagekit.lab.page import LabPage
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.simulation import interval, sweep
@@ -30,7 +30,7 @@ MOST_BRICKS, _SLOTS = 8, max(LOADS)
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedProtocols:
     """Means and intervals over `scheme` and `load`, and what they are asked for."""
 
     data: xr.Dataset
@@ -76,13 +76,13 @@ def over_load(drive: str, replicas: int, reads: float, latency: float, speed: fl
     return interval(found[["request_rate", "response"]].assign(tail=tail))
 
 
-def answer(drive: str, replicas: int, load: int, reads: float, latency: float, speed: float) -> Compared:
+def answer(drive: str, replicas: int, load: int, reads: float, latency: float, speed: float) -> ComparedProtocols:
     """The four protocols compared; reads and speed in percent, latency one way in ms."""
     found = over_load(drive, int(replicas), reads / 100, latency * MS, speed / 100)
-    return Compared(found, int(load), int(replicas), speed / 100)
+    return ComparedProtocols(found, int(load), int(replicas), speed / 100)
 
 
-def words(found: Compared) -> Said:
+def words(found: ComparedProtocols) -> Said:
     """Who is best at this load, by how much, and whether that is certain."""
     here = found.data.sel(load=found.load)
     rate, response, tail = (here[name] for name in ("request_rate", "response", "tail"))
@@ -111,16 +111,16 @@ def _half(summary: xr.DataArray) -> float:
     return float(summary.sel(statistic="high") - summary.sel(statistic="low")) / 2
 
 
-def draw(found: Compared) -> Filled:
+def draw(found: ComparedProtocols) -> FilledBoard:
     """Throughput and the 99% response time over load."""
     return curves(found.data, found.load)
 
 
 def board() -> Board:
     controls = {
-        "drive": Choice("Drive", {name: name for name in _DRIVES}, few=_DRIVES[:1]),
+        "drive": ChoiceControl("Drive", {name: name for name in _DRIVES}, few=_DRIVES[:1]),
         "replicas": Slider("Replicas, a brick each", 4, 2, MOST_BRICKS, few=[2, 4, 8]),
-        "load": Steps("Requests outstanding", 8, LOADS),
+        "load": StepsControl("Requests outstanding", 8, LOADS),
         "reads": Slider("Reads (%)", 90, 0, 100, 5, few=[50, 90]),
         "latency": Slider("Latency, one way (ms)", 0.05, 0, 3, 0.05, few=[0.05, 3]),
         "speed": Slider("Speed of one brick (%)", 100, 20, 100, 5, few=[50, 100]),
@@ -129,7 +129,7 @@ def board() -> Board:
     return Board(answer, draw, controls, words, waiting)
 
 
-PAGE = Page(
+PAGE = LabPage(
     "Choose a protocol",
     "Every brick has a copy of everything. Who serves a read? An address decides (hashing), a list that follows the load "
     "(LARD), the shortest queue, or the disk that gets there first (D-SPTF). Each answer is 12 simulated runs.",

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from storagekit.analytic.forkjoin import Disk, Host, Network
-from storagekit.charts import Board, Choice, Said, Slider, Steps
+from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
 from storagekit.core.checks import require_positive, require_whole
 from storagekit.core.units import MB, MINUTE
 from storagekit.lab.draw import sessions as draw
 from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
-from storagekit.lab.page import Page
+from storagekit.lab.page import LabPage
 from storagekit.lab.progress import plain
 from storagekit.mediator import Cluster, Even, Rehearsal, Request, evenly, fill
 
@@ -150,16 +150,16 @@ def board(
     disks = drive_choice(drive)
     likes = {name: Disk.like(found) for name, found in disks.options.items()}
     controls = {
-        "disk": Choice("Drive", likes, value=disks.value),
-        "agents": Steps("Agents", agents, sorted({*AGENTS, agents}), few=sorted({4, 16, 64, agents})),
-        "rate_mb": Steps("Session, MB/s", rate_mb, sorted({*RATES, rate_mb}), few=sorted({1, 5, 20, rate_mb})),
-        "parity": Choice("Parity blocks", GROUPS, value=parity, few=("none", "1 for 4")),
-        "buffer_mb": Steps(
+        "disk": ChoiceControl("Drive", likes, value=disks.value),
+        "agents": StepsControl("Agents", agents, sorted({*AGENTS, agents}), few=sorted({4, 16, 64, agents})),
+        "rate_mb": StepsControl("Session, MB/s", rate_mb, sorted({*RATES, rate_mb}), few=sorted({1, 5, 20, rate_mb})),
+        "parity": ChoiceControl("Parity blocks", GROUPS, value=parity, few=("none", "1 for 4")),
+        "buffer_mb": StepsControl(
             "Client's buffer, MB", buffer_mb, sorted({*BUFFERS, buffer_mb}), few=sorted({1, 4, 16, buffer_mb})
         ),
-        "link": Choice("Links", LINKS, value=link, few=[link]),
+        "link": ChoiceControl("Links", LINKS, value=link, few=[link]),
         "minutes": Slider("Minutes", minutes, 1, max(240, minutes), few=[minutes]),
-        "kind": Choice("Sessions", {"read": False, "write": True}, value=kind, few=[kind]),
+        "kind": ChoiceControl("Sessions", {"read": False, "write": True}, value=kind, few=[kind]),
     }
     return Board(_asked, lambda answer: draw.by_shape(answer.rows()), controls, told)
 
@@ -177,7 +177,7 @@ def _asked(
     return promised(disk, int(agents), rate_mb * 1e6, link, parity, round(buffer_mb * MB), minutes, kind)
 
 
-PAGE = Page(
+PAGE = LabPage(
     "Promised sessions",
     "Storage agents, each with a disk, behind a switch; clients that want a data-rate without a break. How many can be "
     "promised, over how many agents should an object be striped, and in which unit?",

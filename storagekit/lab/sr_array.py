@@ -2,13 +2,13 @@
 
 import pandas as pd
 
-from storagekit.charts import Board, Choice, Said, Slider
-from storagekit.charts.live import Filled
+from storagekit.charts import Board, ChoiceControl, Said, Slider
+from storagekit.charts.live import FilledBoard
 from storagekit.core.errors import InputError
 from storagekit.core.units import MS
 from storagekit.lab.draw.ranked import Bars, ranked, ranking
 from storagekit.lab.drives import KNOWN, drive_of
-from storagekit.lab.page import Page
+from storagekit.lab.page import LabPage
 from storagekit.plan import Latency, LayoutAnswer, Throughput, array
 
 _GOALS = {"most requests/s": Throughput(), "shortest alone": Latency()}
@@ -63,7 +63,7 @@ def words(found: LayoutAnswer) -> Said:
     return Said(f"{layout}", lines, table)
 
 
-def draw(found: LayoutAnswer) -> Filled:
+def draw(found: LayoutAnswer) -> FilledBoard:
     """The ranking: a request alone, throughput."""
     every = found.ranking
     columns = {
@@ -76,18 +76,18 @@ def draw(found: LayoutAnswer) -> Filled:
 
 def board() -> Board:
     controls = {
-        "drive": Choice("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
+        "drive": ChoiceControl("Drive", {name: name for name in KNOWN}, few=list(KNOWN)[:1]),
         "disks": Slider("Drives", 12, 1, 48, few=[6, 12, 24]),
         "read_share": Slider("Reads (%)", 70, 0, 100, 5, few=[50, 70, 90, 100]),
         "queue": Slider("Requests waiting, each drive", 2, 0.5, 32, 0.5, few=[1, 2, 8]),
         "locality": Slider("Locality of seeks", 3, 1, 20, 0.5, few=[1, 3]),
         "data": Slider("Data (% of raw space)", 10, 1, 60, few=[10, 30]),
-        "goal": Choice("Best at", {name: name for name in _GOALS}),
+        "goal": ChoiceControl("Best at", {name: name for name in _GOALS}),
     }
     return Board(answer, draw, controls, words)
 
 
-PAGE = Page(
+PAGE = LabPage(
     "Rotational replicas",
     "Space that is left can buy speed: wider striping shortens seeks, copies at even angles of one disk shorten the turn, "
     "mirrors do both for reads. What is best depends on reads, queue and room.",

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from storagekit.analytic.forkjoin import Disk, completion_bounds
-from storagekit.charts import Board, Choice, Said, Slider, Steps
+from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
 from storagekit.core.checks import require_positive, require_whole
 from storagekit.core.errors import InputError
 from storagekit.core.units import MB, MS
 from storagekit.lab.draw import striping as draw
 from storagekit.lab.drives import NEARLINE, drive_choice
-from storagekit.lab.page import Page
+from storagekit.lab.page import LabPage
 
 AGENTS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64)
 SIZES = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128)
@@ -33,7 +33,7 @@ class Width:
 
 
 @dataclass(frozen=True)
-class Striped:
+class StripingTimes:
     """What a request of `size` bytes takes at `rate` requests a second, for each width."""
 
     disk: Disk
@@ -48,7 +48,7 @@ class Striped:
         return min(self.widths, key=lambda one: one.high)
 
 
-def striped(disk: Disk, agents: int = 16, size: float = 8 * MB, rate: float = 50.0) -> Striped:
+def striped(disk: Disk, agents: int = 16, size: float = 8 * MB, rate: float = 50.0) -> StripingTimes:
     """Reads of `size` bytes at random, `rate` a second in all, striped over 1, 2, 4, .. of the agents, other ones each time.
 
     A request over k agents has a block of size / k at each, which sees rate k / agents of them: the queue at a disk is M/G/1,
@@ -65,7 +65,7 @@ def striped(disk: Disk, agents: int = 16, size: float = 8 * MB, rate: float = 50
         raise InputError(
             f"rate {rate:g}/s: these disks bear {most:.4g} at most, not striped; give less, or more agents"
         )
-    return Striped(disk, agents, size, rate, widths)
+    return StripingTimes(disk, agents, size, rate, widths)
 
 
 def _width(disk: Disk, agents: int, size: float, rate: float, count: int) -> Width:
@@ -77,7 +77,7 @@ def _width(disk: Disk, agents: int, size: float, rate: float, count: int) -> Wid
     return Width(count, limit, float(low[-1]), float(high[-1]), rates[:-1], low[:-1], high[:-1])
 
 
-def told(answer: Striped) -> Said:
+def told(answer: StripingTimes) -> Said:
     """Stripe or not, how long it takes, and what striping costs."""
     best, alone, widest = answer.best, answer.widths[0], answer.widths[-1]
     rate = f"{answer.rate:g} requests/s"
@@ -109,19 +109,21 @@ def board(drive: str = NEARLINE, agents: int = 16, size_mb: float = 8, rate: flo
     disks = drive_choice(drive)
     likes = {name: Disk.like(found) for name, found in disks.options.items()}
     controls = {
-        "disk": Choice("Drive", likes, value=disks.value),
-        "agents": Steps("Agents", agents, sorted({*AGENTS, agents}), few=sorted({4, 16, 64, agents})),
-        "size_mb": Steps("Request (MB)", size_mb, sorted({*SIZES, size_mb}), few=sorted({0.5, 2, 8, 32, size_mb})),
+        "disk": ChoiceControl("Drive", likes, value=disks.value),
+        "agents": StepsControl("Agents", agents, sorted({*AGENTS, agents}), few=sorted({4, 16, 64, agents})),
+        "size_mb": StepsControl(
+            "Request (MB)", size_mb, sorted({*SIZES, size_mb}), few=sorted({0.5, 2, 8, 32, size_mb})
+        ),
         "rate": Slider("Requests/s", rate, 1, max(1000, rate), few=sorted({10, 50, 100, 200, 400, rate})),
     }
     return Board(_asked, lambda answer: draw.against_load(answer.rate, _rows(answer)), controls, told)
 
 
-def _asked(disk: Disk, agents: float, size_mb: float, rate: float) -> Striped:
+def _asked(disk: Disk, agents: float, size_mb: float, rate: float) -> StripingTimes:
     return striped(disk, int(agents), size_mb * MB, float(rate))
 
 
-def _rows(answer: Striped) -> list[dict[str, object]]:
+def _rows(answer: StripingTimes) -> list[dict[str, object]]:
     return [
         {"agents": one.agents, "rate": float(rate), "low": float(low) / MS, "high": float(high) / MS}
         for one in answer.widths
@@ -129,7 +131,7 @@ def _rows(answer: Striped) -> list[dict[str, object]]:
     ]
 
 
-PAGE = Page(
+PAGE = LabPage(
     "Stripe or not",
     "Large requests to storage agents with a disk each: one agent for a request, or a part of it on each of several? "
     "Striping makes the transfer short and every disk seek; which counts for more depends on the load.",

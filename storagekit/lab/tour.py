@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array
 
-from storagekit.charts import Board, Choice, Said, Slider, Steps
+from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl
 from storagekit.core.arrays import AnyArray
 from storagekit.core.checks import require, require_positive, require_share, require_whole
 from storagekit.core.errors import InputError
@@ -16,7 +16,7 @@ from storagekit.core.units import KB, MS, SECTOR
 from storagekit.drive import Arm, Drive, Target
 from storagekit.lab.draw import tour as draw
 from storagekit.lab.drives import NEARLINE, drive_choice
-from storagekit.lab.page import Page
+from storagekit.lab.page import LabPage
 from storagekit.placement import SRMirror, nearest_replica
 from storagekit.workload import Requests
 
@@ -50,8 +50,8 @@ def board(
         "arm": Slider("Arm, % inward", arm, 0, 100, few=sorted({0, 50, arm})),
         "address": Slider("Address, % of data", address, 0, 100, few=sorted({5, 90, address})),
         "platter": Slider("Platter, % of a turn", platter, 0, 100, few=sorted({0, 50, platter})),
-        "size_kb": Steps("Size, KB", size_kb, sorted({4, 16, 64, 256, 1024, size_kb}), few=[size_kb]),
-        "kind": Choice("Request", {"read": True, "write": False}, value=kind, few=[kind]),
+        "size_kb": StepsControl("Size, KB", size_kb, sorted({4, 16, 64, 256, 1024, size_kb}), few=[size_kb]),
+        "kind": ChoiceControl("Request", {"read": True, "write": False}, value=kind, few=[kind]),
     }
     return Board(_asked, draw.request_way, controls, told)
 
@@ -61,7 +61,7 @@ def _asked(drive: Drive, arm: float, address: float, platter: float, size_kb: fl
     return request_way(drive, int(replicas), *shares, size=size_kb * KB, read=kind)
 
 
-PAGE = Page(
+PAGE = LabPage(
     "One request's way",
     "A disk of an array that keeps several copies of each block on it, at even angles of one cylinder. Choose where the arm "
     "rests and where the data lie, and go through the time that the request takes.",

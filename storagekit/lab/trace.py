@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from storagekit.charts import Board, Said, Slider, Steps
+from storagekit.charts import Board, Said, Slider, StepsControl
 from storagekit.charts.live import Control
 from storagekit.core.checks import require_share, require_whole
 from storagekit.core.errors import InputError
@@ -23,7 +23,7 @@ from storagekit.drive import Drive
 from storagekit.engine import System
 from storagekit.lab.draw import trace as draw
 from storagekit.lab.drives import NEARLINE, drive_choice, mechanical
-from storagekit.lab.page import Page
+from storagekit.lab.page import LabPage
 from storagekit.lab.progress import plain
 from storagekit.placement import Declustered, Replicas
 from storagekit.plan import SchemesAnswer, schemes
@@ -278,7 +278,7 @@ def board(trace: str = "", drive: str = NEARLINE, disks: int = 12, data: float =
         "drive": drive_choice(drive),
         "disks": Slider("Drives", disks, 2, 60, few=sorted({4, 12, 24, disks})),
         "data": Slider("Data (% of raw space)", data, 1, 80, few=sorted({25, 60, data})),
-        "scale": Steps("Rate, times its own", scale, sorted({*SCALES, scale}), few=sorted({1, 5, 10, scale})),
+        "scale": StepsControl("Rate, times its own", scale, sorted({*SCALES, scale}), few=sorted({1, 5, 10, scale})),
         "survive": Slider("Drives that may fail", 1, 0, 3, few=[1, 2]),
     }
     return Board(_asked, lambda answer: draw.character(rows(answer.trace)), controls, told)
@@ -288,7 +288,7 @@ def _asked(asked: Path | File, drive: Drive, disks: int, data: float, scale: flo
     return advised(asked, drive, disks, data / 100, float(scale), survive)
 
 
-PAGE = Page(
+PAGE = LabPage(
     "Your own trace",
     "What a trace asks for, and which scheme would serve requests like its own. Here with the sample that comes with the "
     "package; in JupyterLab a file of your own can be dropped.",

@@ -10,12 +10,12 @@ in swift, sections 2 and 6.1, and not built there: how a session is tested is th
 
 from storagekit.mediator.answer import Admitted as Admitted
 from storagekit.mediator.answer import Proposal as Proposal
-from storagekit.mediator.answer import Refused as Refused
+from storagekit.mediator.answer import Rejected as Rejected
 from storagekit.mediator.answer import Utilization as Utilization
 from storagekit.mediator.cluster import Cluster as Cluster
 from storagekit.mediator.evenly import Even as Even
 from storagekit.mediator.evenly import evenly as evenly
-from storagekit.mediator.filling import Filled as Filled
+from storagekit.mediator.filling import FilledCluster as FilledCluster
 from storagekit.mediator.filling import fill as fill
 from storagekit.mediator.ledger import Ledger as Ledger
 from storagekit.mediator.load import Interval as Interval
@@ -27,8 +27,8 @@ from storagekit.mediator.mediator import Mediator as Mediator
 from storagekit.mediator.policy import Economical as Economical
 from storagekit.mediator.policy import FirstFit as FirstFit
 from storagekit.mediator.policy import Policy as Policy
-from storagekit.mediator.policy import Shapes as Shapes
 from storagekit.mediator.policy import SmallUnits as SmallUnits
+from storagekit.mediator.policy import StripeShapes as StripeShapes
 from storagekit.mediator.policy import Widest as Widest
 from storagekit.mediator.rebuilding import Rebuild as Rebuild
 from storagekit.mediator.redundancy import RedundancyCost as RedundancyCost

@@ -131,7 +131,7 @@ class Admitted:
 
 
 @dataclass(frozen=True)
-class Refused:
+class Rejected:
     """No layout fits: the constraint of the one that came nearest."""
 
     request: Request

@@ -52,7 +52,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Table:
+class BookTable:
     """A row for each session: its agents, `[row, agent]`, period, tau less the undivided part of its way, budget, client's
     number and that client's seconds. A row without agents is free."""
 
@@ -64,15 +64,15 @@ class Table:
     reception: NDArray
 
     @classmethod
-    def of(cls, rows: int, agents: int) -> "Table":
+    def of(cls, rows: int, agents: int) -> "BookTable":
         """Free rows."""
         period, slack, budget, reception = np.zeros((4, rows))
         return cls(np.zeros((rows, agents), bool), period, slack, budget, np.zeros(rows, int), reception)
 
-    def copied(self) -> "Table":
+    def copied(self) -> "BookTable":
         """One to write in, with a free row at least."""
         full = self.on.any(axis=1).all()
-        return Table(
+        return BookTable(
             *(
                 np.concatenate([column, np.zeros_like(column)]) if full else column.copy()
                 for column in vars(self).values()
@@ -127,7 +127,7 @@ class Book:
     many have ever been admitted."""
 
     sums: Sums
-    table: Table
+    table: BookTable
     held: Mapping[int, Held] = field(default_factory=lambda: MappingProxyType({}))
     clients: Mapping[str, Client] = field(default_factory=lambda: MappingProxyType({}))
     version: int = 0
@@ -136,7 +136,7 @@ class Book:
     @classmethod
     def of(cls, cluster: Cluster) -> "Book":
         """Without any session."""
-        return cls(Sums.none(cluster.agents), Table.of(_ROWS, cluster.agents))
+        return cls(Sums.none(cluster.agents), BookTable.of(_ROWS, cluster.agents))
 
     def added(self, cluster: Cluster, proposal: Proposal) -> "Book":
         """With the session of a proposal, whose number is the new `numbered`."""
@@ -159,7 +159,7 @@ class Book:
         held = {number: one for number, one in self.held.items() if number != session}
         return self._with(table, gone, -1, held, self.numbered)
 
-    def _with(self, table: Table, changed: Held, sign: int, held: dict[int, Held], numbered: int) -> "Book":
+    def _with(self, table: BookTable, changed: Held, sign: int, held: dict[int, Held], numbered: int) -> "Book":
         """With sums, and what a client's sessions have in common, as they are after a change; `table` is written in."""
         name = changed.proposal.request.client
         client = self.clients.get(name, Client(numbered)).changed(changed.asked, sign)

@@ -9,7 +9,7 @@ from storagekit.analytic.forkjoin.parts import Host, Network
 from storagekit.core.arrays import Figures
 from storagekit.core.kinds import unchecked
 from storagekit.mediator.cluster import Cluster
-from storagekit.mediator.policy import Shapes
+from storagekit.mediator.policy import StripeShapes
 from storagekit.mediator.request import Request
 from storagekit.mediator.stripe_layout import StripeLayout
 
@@ -27,7 +27,7 @@ class Demand:
     links leave undivided, as a packet takes one of them; budget: the probability with which a block may be late.
     """
 
-    shapes: Shapes
+    shapes: StripeShapes
     period: NDArray
     transfer: NDArray
     processor: NDArray
@@ -57,7 +57,7 @@ class Demand:
 _carried, _handled, _checked = unchecked(Network.seconds), unchecked(Host.seconds), unchecked(Host.check_seconds)
 
 
-def demand(cluster: Cluster, request: Request, shapes: Shapes) -> Demand:
+def demand(cluster: Cluster, request: Request, shapes: StripeShapes) -> Demand:
     """Of a request, for each shape.
 
     A write sends every block and computes check data; a read sends the data blocks, with one parity block in the place of
@@ -86,18 +86,18 @@ def demand(cluster: Cluster, request: Request, shapes: Shapes) -> Demand:
     )
 
 
-def shape_of(layout: StripeLayout) -> Shapes:
+def shape_of(layout: StripeLayout) -> StripeShapes:
     """The one shape of a layout that is known."""
-    return Shapes(np.array([len(layout.agents)]), np.array([layout.data]), np.array([layout.unit]))
+    return StripeShapes(np.array([len(layout.agents)]), np.array([layout.data]), np.array([layout.unit]))
 
 
-def shapes_for(cluster: Cluster, request: Request, units: NDArray) -> Shapes:
+def shapes_for(cluster: Cluster, request: Request, units: NDArray) -> StripeShapes:
     """Every shape that the client's buffer has room for and the object fills: no agent without a part of it."""
     data = np.arange(1, cluster.agents + 1)
     agents = data if request.group is None else data + -(-data // request.group)
     data, agents = data[agents <= cluster.agents], agents[agents <= cluster.agents]
     pairs = [column.ravel() for column in np.meshgrid(np.arange(data.size), units, indexing="ij")]
-    every = Shapes(agents[pairs[0]], data[pairs[0]], pairs[1])
+    every = StripeShapes(agents[pairs[0]], data[pairs[0]], pairs[1])
     return every.where((every.data * every.unit <= request.buffer) & ((every.data - 1) * every.unit < request.size))
 
 

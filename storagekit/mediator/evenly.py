@@ -11,9 +11,9 @@ from storagekit.core.errors import InputError
 from storagekit.core.kinds import a, takes
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.demand import Demand, demand, shapes_for
-from storagekit.mediator.examine import Examined, State, examine, fits
+from storagekit.mediator.examine import AdmissionState, Examined, examine, fits
 from storagekit.mediator.mediator import UNITS, units_of
-from storagekit.mediator.policy import Shapes
+from storagekit.mediator.policy import StripeShapes
 from storagekit.mediator.request import Request
 
 # more are not told apart
@@ -29,7 +29,7 @@ class Even:
     time that a disk works on average when so many run, positioning by its mean.
     """
 
-    shapes: Shapes
+    shapes: StripeShapes
     sessions: NDArray
     disk: NDArray
     network: NDArray
@@ -83,14 +83,14 @@ def met(found: Examined) -> NDArray:
     return np.asarray(fits(np.maximum(found.shared, found.agent.max(axis=1))))
 
 
-def among_others(tail: Tail, asked: Demand, sessions: NDArray, agents: int) -> State:
+def among_others(tail: Tail, asked: Demand, sessions: NDArray, agents: int) -> AdmissionState:
     """What the last of so many `sessions` of each shape meets, `[shape]`, spread evenly over `agents` agents, each session of
     a client of its own: sessions alike wait alike, so that it is the test of each. Every field is `[shape, 1]`."""
     others = (-(-sessions * asked.shapes.agents // agents) - 1)[:, None]
     period, path = asked.period[:, None], asked.path[:, None]
     there = others > 0
     slack = period - (asked.pooled + asked.reception)[:, None]
-    return State(
+    return AdmissionState(
         tail,
         count=others.astype(float),
         transfer=others * asked.transfer,

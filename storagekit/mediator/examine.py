@@ -46,7 +46,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class State:
+class AdmissionState:
     """What is reserved, as a client's next session sees it.
 
     `[agent]`: count of sessions; transfer, path: their seconds in sum; period: the shortest; budget: the least; of the
@@ -93,18 +93,18 @@ def fits(ratio: NDArray | np.floating) -> NDArray | np.bool_:
     return ratio <= 1 + TOLERANCE
 
 
-def examine(state: State, asked: Demand) -> Examined:
+def examine(state: AdmissionState, asked: Demand) -> Examined:
     """The test of every shape at every agent."""
     ways, shared = network_ways(state, asked)
     return Examined(_disks(state, asked), ways.max(axis=0), shared.max(axis=(0, 2)))
 
 
-def disk_limit(state: State, asked: Demand) -> NDArray:
+def disk_limit(state: AdmissionState, asked: Demand) -> NDArray:
     """The shortest period at each disk, seconds, `[shape, agent]`."""
     return np.minimum(state.period, asked.period[:, None])
 
 
-def network_limit(state: State, asked: Demand) -> NDArray:
+def network_limit(state: AdmissionState, asked: Demand) -> NDArray:
     """The periods that the ways of `network_ways` are over, `[way, shape, agent]`; of `shared`, the first two."""
     shape = asked.transfer.shape
     return np.stack(
@@ -112,7 +112,7 @@ def network_limit(state: State, asked: Demand) -> NDArray:
     )
 
 
-def network_ways(state: State, asked: Demand) -> tuple[NDArray, NDArray]:
+def network_ways(state: AdmissionState, asked: Demand) -> tuple[NDArray, NDArray]:
     """Time on the network over the period, `[way, shape, agent]`: if an agent is chosen, and if it is not.
 
     Ways: of sessions of other clients at the agent, of this client's sessions there, and of the session itself if chosen.
@@ -128,7 +128,7 @@ def network_ways(state: State, asked: Demand) -> tuple[NDArray, NDArray]:
     return ways, np.stack([other, same])
 
 
-def _disks(state: State, asked: Demand) -> NDArray:
+def _disks(state: AdmissionState, asked: Demand) -> NDArray:
     count = state.count + 1
     budget = np.minimum(state.budget, asked.budget[:, None])
     # log 1/e for e/(1 - e) = budget/count

@@ -10,7 +10,7 @@ from storagekit.analytic.forkjoin.tail import Tail
 from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import a, takes
-from storagekit.mediator.answer import Admitted, Refused
+from storagekit.mediator.answer import Admitted, Rejected
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.demand import demand, shape_of
 from storagekit.mediator.evenly import among_others, met
@@ -25,7 +25,7 @@ MOST = 2_000
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledCluster:
     """A cluster full of sessions of one kind.
 
     admitted: the sessions, in order, each of a client of its own; refused: the next one; `binding` says what it met.
@@ -33,7 +33,7 @@ class Filled:
 
     cluster: Cluster
     admitted: tuple[Admitted, ...]
-    refused: Refused
+    refused: Rejected
 
     @property
     def feasible(self) -> bool:
@@ -88,7 +88,7 @@ class Filled:
 
 
 @takes(cluster=a(Cluster), request=a(Request), policy=POLICY)
-def fill(cluster: Cluster, request: Request, policy: Policy | None = None) -> Filled:
+def fill(cluster: Cluster, request: Request, policy: Policy | None = None) -> FilledCluster:
     """Sessions like `request`, each of another client, until one is refused.
 
     Raises InputError as `Mediator.propose`, and for a kind of which more than 2,000 fit; before any is counted where that
@@ -99,8 +99,8 @@ def fill(cluster: Cluster, request: Request, policy: Policy | None = None) -> Fi
     with tqdm(desc="filling", unit="session", delay=2, leave=False) as bar:
         while len(admitted) <= MOST:
             answer = mediator.request(replace(request, client=f"{request.client} {len(admitted)}"))
-            if isinstance(answer, Refused):
-                return Filled(cluster, tuple(admitted), answer)
+            if isinstance(answer, Rejected):
+                return FilledCluster(cluster, tuple(admitted), answer)
             if not admitted and _fit_evenly(mediator.ledger.tail, cluster, answer, MOST + 1):
                 break
             admitted.append(answer)

@@ -11,10 +11,10 @@ from storagekit.core.binding import Binding
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import ADDRESS, a, takes, text
 from storagekit.mediator.answer import Proposal, Utilization
-from storagekit.mediator.book import Book, Table
+from storagekit.mediator.book import Book, BookTable
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.demand import Demand, demand, shape_of
-from storagekit.mediator.examine import Examined, State, examine, fits
+from storagekit.mediator.examine import AdmissionState, Examined, examine, fits
 from storagekit.mediator.refusal import binding
 
 _PROPOSAL = a(Proposal, "what Mediator.propose returns")
@@ -60,7 +60,7 @@ class Ledger:
         return float(sums.link.mean()) if self.cluster.network.switched else sums.ring_busy
 
     @takes(client=text)
-    def state(self, client: str) -> State:
+    def state(self, client: str) -> AdmissionState:
         """What the next session of a client finds."""
         return _state(self._book, self.tail, client)
 
@@ -100,11 +100,11 @@ class Ledger:
         )
 
     @takes(proposal=_PROPOSAL)
-    def examined(self, proposal: Proposal) -> tuple[State, Demand, Examined]:
+    def examined(self, proposal: Proposal) -> tuple[AdmissionState, Demand, Examined]:
         """The test of a proposal, see `examine`, at all agents."""
         return self._examined(self._book, proposal)
 
-    def _examined(self, book: Book, proposal: Proposal) -> tuple[State, Demand, Examined]:
+    def _examined(self, book: Book, proposal: Proposal) -> tuple[AdmissionState, Demand, Examined]:
         state = _state(book, self.tail, proposal.request.client)
         asked = demand(self.cluster, proposal.request, shape_of(proposal.layout))
         return state, asked, examine(state, asked)
@@ -118,7 +118,7 @@ class Ledger:
         return None if fits(worst) else binding(proposal.request, state, asked, found, 0, agents)
 
 
-def _state(book: Book, tail: Tail, client: str) -> State:
+def _state(book: Book, tail: Tail, client: str) -> AdmissionState:
     table, sums, held = book.table, book.sums, book.clients.get(client)
     # most sessions are at few of the agents
     rows, agents = np.nonzero(table.on)
@@ -128,17 +128,17 @@ def _state(book: Book, tail: Tail, client: str) -> State:
     others, mine = (_least(table, slack, rows[whose], agents[whose]) for whose in (~own, own))
     seconds = held.seconds if held else 0.0
     reserved = sums.count.copy(), sums.transfer.copy(), sums.path.copy(), period, budget
-    return State(tail, *reserved, *others, *mine, sums.ring, seconds)
+    return AdmissionState(tail, *reserved, *others, *mine, sums.ring, seconds)
 
 
-def _lowest(table: Table, column: NDArray, rows: NDArray, agents: NDArray) -> NDArray:
+def _lowest(table: BookTable, column: NDArray, rows: NDArray, agents: NDArray) -> NDArray:
     """The least of a column at each agent, over the pairs of a session's row and an agent; infinite where none is."""
     least = np.full(table.on.shape[1], np.inf)
     np.minimum.at(least, agents, column[rows])
     return least
 
 
-def _least(table: Table, slack: NDArray, rows: NDArray, agents: NDArray) -> tuple[NDArray, NDArray]:
+def _least(table: BookTable, slack: NDArray, rows: NDArray, agents: NDArray) -> tuple[NDArray, NDArray]:
     """The least slack of sessions at each agent, infinite where there is none, and the period of the first of these."""
     least = _lowest(table, slack, rows, agents)
     reached = np.flatnonzero(slack[rows] == least[agents])

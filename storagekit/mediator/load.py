@@ -14,7 +14,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT, NUMBER, Kind, a, hold, optional, several, takes, text
 from storagekit.core.student_t import half_width
 from storagekit.core.units import MB
-from storagekit.mediator.answer import Admitted, Refused
+from storagekit.mediator.answer import Admitted, Rejected
 from storagekit.mediator.cluster import Cluster
 from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.mediator import Mediator
@@ -208,6 +208,6 @@ def _require_served(cluster: Cluster, policy: Policy | None, classes: tuple[Sess
     mediator = Mediator(Ledger(cluster), policy)
     for number, one in enumerate(classes):
         answer = mediator.propose(one.request("client"))
-        if isinstance(answer, Refused):
+        if isinstance(answer, Rejected):
             named = f" {one.name!r}" if one.name else ""
             raise InputError(f"class {number}{named}: the cluster cannot serve it even when empty, {answer.binding}")

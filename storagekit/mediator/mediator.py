@@ -11,9 +11,9 @@ from storagekit.core.checks import require_kind
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import a, several, takes
 from storagekit.core.units import KB
-from storagekit.mediator.answer import Admitted, Proposal, Refused
+from storagekit.mediator.answer import Admitted, Proposal, Rejected
 from storagekit.mediator.demand import Demand, demand, shape_of, shapes_for
-from storagekit.mediator.examine import Examined, State, examine, fits
+from storagekit.mediator.examine import AdmissionState, Examined, examine, fits
 from storagekit.mediator.ledger import Ledger
 from storagekit.mediator.policy import POLICY, Economical, Policy
 from storagekit.mediator.refusal import binding
@@ -50,7 +50,7 @@ class Mediator:
         self.policy = Economical() if policy is None else policy
         self.units = units_of(units)
 
-    def propose(self, request: Request) -> Proposal | Refused:
+    def propose(self, request: Request) -> Proposal | Rejected:
         """A layout that fits the ledger as it is, or the constraint of the one that came nearest.
 
         It refuses only if no set of agents and no unit fits; a layout that is given is taken or refused as it is. Raises
@@ -81,20 +81,20 @@ class Mediator:
             if nearest is None or near[best] < nearest[0]:
                 nearest = float(near[best]), asked, found, best
         assert nearest is not None
-        return Refused(request, binding(request, state, *nearest[1:]))
+        return Rejected(request, binding(request, state, *nearest[1:]))
 
-    def request(self, request: Request) -> Admitted | Refused:
+    def request(self, request: Request) -> Admitted | Rejected:
         """Proposes and commits, again if another mediator was quicker; refused where the ledger is the same and the commit
         says no. Errors as in `propose`."""
         while True:
             proposal = self.propose(request)
-            if isinstance(proposal, Refused):
+            if isinstance(proposal, Rejected):
                 return proposal
             session = self.ledger.commit(proposal)
             if not isinstance(session, Binding):
                 return Admitted(session, proposal, self.ledger.utilization())
             if self.ledger.version == proposal.version:
-                return Refused(request, session)
+                return Rejected(request, session)
 
     def highest_rate(self, request: Request) -> float:
         """The highest rate, bytes a second, at which the request would be admitted now, 0 if at none.
@@ -114,7 +114,9 @@ class Mediator:
                 break
         return low
 
-    def _given(self, request: Request, layout: StripeLayout, state: State, version: int) -> Proposal | Refused:
+    def _given(
+        self, request: Request, layout: StripeLayout, state: AdmissionState, version: int
+    ) -> Proposal | Rejected:
         """The layout of an object that exists."""
         agents = np.array(layout.agents)
         if agents.max() >= self.ledger.cluster.agents:
@@ -125,7 +127,7 @@ class Mediator:
         found = examine(state, asked)
         if fits(max(found.shared[0], found.agent[0, agents].max())):
             return Proposal(request, layout, version)
-        return Refused(request, binding(request, state, asked, found, 0, agents))
+        return Rejected(request, binding(request, state, asked, found, 0, agents))
 
     def _layout(self, request: Request, asked: Demand, found: Examined, shape: int) -> StripeLayout:
         count, unit = int(asked.shapes.agents[shape]), int(asked.shapes.unit[shape])

@@ -11,7 +11,7 @@ from storagekit.core.units import KB
 
 
 @dataclass(frozen=True)
-class Shapes:
+class StripeShapes:
     """Layouts without their agents, `[shape]`: agents, data blocks in a stripe, unit in bytes."""
 
     agents: NDArray
@@ -22,15 +22,15 @@ class Shapes:
     def count(self) -> int:
         return self.unit.size
 
-    def where(self, chosen: NDArray) -> "Shapes":
-        return Shapes(self.agents[chosen], self.data[chosen], self.unit[chosen])
+    def where(self, chosen: NDArray) -> "StripeShapes":
+        return StripeShapes(self.agents[chosen], self.data[chosen], self.unit[chosen])
 
 
 class Policy(ABC):
     """An order of shapes and an order of agents. Whatever it says, a mediator refuses only if nothing fits."""
 
     @abstractmethod
-    def order(self, shapes: Shapes) -> NDArray:
+    def order(self, shapes: StripeShapes) -> NDArray:
         """Numbers of all shapes, the first to be tried first."""
 
     def agents(self, fitting: NDArray, busy: NDArray) -> NDArray:
@@ -46,7 +46,7 @@ class Economical(Policy):
     """The least check data, then the fewest agents, then the largest unit: a low rate gets large units on few agents, a high
     one small units on many, as far as the client's buffer has them smaller (swift, section 2)."""
 
-    def order(self, shapes: Shapes) -> NDArray:
+    def order(self, shapes: StripeShapes) -> NDArray:
         return np.lexsort((-shapes.unit, shapes.agents, shapes.agents / shapes.data))
 
 
@@ -54,7 +54,7 @@ class Economical(Policy):
 class Widest(Policy):
     """The most agents, then the largest unit: every session uses all the parallelism there is."""
 
-    def order(self, shapes: Shapes) -> NDArray:
+    def order(self, shapes: StripeShapes) -> NDArray:
         return np.lexsort((-shapes.unit, -shapes.agents))
 
 
@@ -77,7 +77,7 @@ class SmallUnits(Economical):
     def __post_init__(self):
         hold(self, limit=SECTORS)
 
-    def order(self, shapes: Shapes) -> NDArray:
+    def order(self, shapes: StripeShapes) -> NDArray:
         usual = super().order(shapes)
         return usual[np.argsort(shapes.unit[usual] > self.limit, kind="stable")]
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from storagekit.core.binding import Binding
 from storagekit.mediator.demand import Demand
-from storagekit.mediator.examine import Examined, State, disk_limit, fits, network_limit, network_ways
+from storagekit.mediator.examine import AdmissionState, Examined, disk_limit, fits, network_limit, network_ways
 from storagekit.mediator.request import Request
 
 # of the remedies, what each part of the network's way is called, and what lifts it
@@ -20,7 +20,7 @@ _PARTS = {
 
 def binding(
     request: Request,
-    state: State,
+    state: AdmissionState,
     asked: Demand,
     found: Examined,
     shape: int,
@@ -40,7 +40,7 @@ def binding(
     return _network(request, state, asked, shape, agent, bool(found.shared[shape] > each[agent]))
 
 
-def _disk(request: Request, state: State, asked: Demand, found: Examined, shape: int, agent: int) -> Binding:
+def _disk(request: Request, state: AdmissionState, asked: Demand, found: Examined, shape: int, agent: int) -> Binding:
     others, unit, count = int(state.count[agent]), int(asked.shapes.unit[shape]), int(asked.shapes.agents[shape])
     limit = float(disk_limit(state, asked)[shape, agent])
     fitting = int(fits(found.agent[shape]).sum())
@@ -59,7 +59,7 @@ def _disk(request: Request, state: State, asked: Demand, found: Examined, shape:
     return Binding(where, float(found.disk[shape, agent]) * limit, limit, remedy)
 
 
-def _network(request: Request, state: State, asked: Demand, shape: int, agent: int, shared: bool) -> Binding:
+def _network(request: Request, state: AdmissionState, asked: Demand, shape: int, agent: int, shared: bool) -> Binding:
     """shared: whether it is the way of sessions already admitted that is too long, by agents that need not be chosen."""
     ways, others = network_ways(state, asked)
     limits, asking = network_limit(state, asked), float(asked.path[shape])

@@ -16,7 +16,7 @@ from storagekit.placement.striped import UNIT, WithParity
 from storagekit.workload import Requests
 
 
-class Row(NamedTuple):
+class ParityRow(NamedTuple):
     """Where requests lie whose row of stripe units has parity, all at one address: that, the first drive of their group,
     which of the group's drives has the first unit of parity and which the data, and the parts that each request has."""
 
@@ -59,7 +59,7 @@ class ParityGroups(WithParity):
     def parts(self):
         return self.parities + 1
 
-    def part_on(self, drive: Int[AnyArray, "*#row"], place: Row):
+    def part_on(self, drive: Int[AnyArray, "*#row"], place: ParityRow):
         inside = drive - place.first
         turned = inside - place.parity
         turned = jnp.where(turned < 0, turned + self.disks, turned)
@@ -67,7 +67,7 @@ class ParityGroups(WithParity):
         holds = jnp.where(inside == place.data, 0, jnp.where(turned < self.parities, turned + 1, -1))
         return jnp.where(own, holds, -1)
 
-    def drive_of(self, part: Int[AnyArray, "*#row"], place: Row):
+    def drive_of(self, part: Int[AnyArray, "*#row"], place: ParityRow):
         turned = place.parity + part - 1
         turned = jnp.where(turned >= self.disks, turned - self.disks, turned)
         return place.first + jnp.where(part == 0, place.data, turned)
@@ -78,7 +78,7 @@ class ParityGroups(WithParity):
         kind = np.int64 if isinstance(self.disks, np.ndarray) else int
         return ((self.disks - self.parities) * self.groups).astype(kind) * (rows * self.unit)
 
-    def locate(self, drive: AbstractLayout, requests: Requests) -> Row:
+    def locate(self, drive: AbstractLayout, requests: Requests) -> ParityRow:
         number, data = requests.sector // self.unit, self.disks - self.parities
         turn, group = number // self.groups, number % self.groups
         row, column = turn // data, turn % data
@@ -88,4 +88,4 @@ class ParityGroups(WithParity):
             one.astype(np.int32) for one in (group * self.disks, parity, (parity + self.parities + column) % self.disks)
         )
         every = jnp.broadcast_to(mask_of(self.parts), first.shape)
-        return Row(target, first, parity, holder, jnp.where(requests.read, jnp.uint32(1), every))
+        return ParityRow(target, first, parity, holder, jnp.where(requests.read, jnp.uint32(1), every))

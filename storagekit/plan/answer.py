@@ -50,7 +50,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Row:
+class LayoutRow:
     """A layout's predicted figure, its simulated mean, and low and high, the mean's 95% interval.
 
     Seconds or requests a second.
@@ -77,7 +77,7 @@ class Check:
 
     measure: str
     scheduler: str
-    rows: tuple[Row, ...]
+    rows: tuple[LayoutRow, ...]
     attrs: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from storagekit.analytic.array.aspect import Layout
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT, Kind, optional
 from storagekit.core.student_t import half_width
-from storagekit.plan.answer import Check, LayoutAnswer, Row, SizeAnswer
+from storagekit.plan.answer import Check, LayoutAnswer, LayoutRow, SizeAnswer
 from storagekit.plan.goal import ResponseGoal
 from storagekit.plan.objective import Latency, Objective
 from storagekit.plan.question import Question
 
 if TYPE_CHECKING:
-    from storagekit.plan.simulating import Asked
+    from storagekit.plan.simulating import LayoutRun
 
 
 # independent runs, of which an interval needs two
@@ -57,9 +57,9 @@ def outstanding(question: Question[Objective]) -> int:
 
 def asked_of(
     question: Question, layouts: Sequence[Layout], outstanding: int | None, rate: float = 0.0
-) -> list["Asked"]:
+) -> list["LayoutRun"]:
     """The question's layouts as they are simulated, with so many requests outstanding or, for None, `rate` a second."""
-    from storagekit.plan.simulating import Asked, simulated_drive
+    from storagekit.plan.simulating import LayoutRun, simulated_drive
 
     if isinstance(question.drive, tuple):
         raise InputError("drives of several kinds: the simulation has one kind; check an array of each kind")
@@ -69,7 +69,7 @@ def asked_of(
             f"background {background:g}: the simulation propagates all writes in idle time (1) or none (0)"
         )
     one = simulated_drive(question.drive, question.overhead)
-    return [Asked(one, layout, question.load, question.scheduler, outstanding, rate) for layout in layouts]
+    return [LayoutRun(one, layout, question.load, question.scheduler, outstanding, rate) for layout in layouts]
 
 
 def enough(outstanding: int | None) -> int:
@@ -80,7 +80,7 @@ def enough(outstanding: int | None) -> int:
 def _checked(
     measure: str,
     scheduler: str,
-    asked: list["Asked"],
+    asked: list["LayoutRun"],
     predicted: list[float],
     seeds: int,
     requests: int | None,
@@ -92,7 +92,7 @@ def _checked(
     mean = values.mean(axis=1)
     half = half_width(seeds) * values.std(axis=1, ddof=1) / np.sqrt(seeds)
     rows = tuple(
-        Row(one.layout, *(float(figure) for figure in figures))
+        LayoutRow(one.layout, *(float(figure) for figure in figures))
         for one, *figures in zip(asked, predicted, mean, mean - half, mean + half, strict=True)
     )
     return Check(measure, scheduler, rows, found.attrs)

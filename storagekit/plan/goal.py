@@ -16,7 +16,7 @@ from storagekit.core.checks import require_positive, require_seconds
 
 
 @dataclass(frozen=True)
-class Reached:
+class GoalReached:
     """For each layout: response, seconds; throughput, requests a second; utilization of a disk; `figure` is the goal's."""
 
     response: NDArray
@@ -37,7 +37,7 @@ class Goal(ABC):
         """Requests for each disk with which the goal is reached; 1 where they come when they come."""
 
     @abstractmethod
-    def reached(self, spindle: Spindle, load: Load, layouts: Layouts, disks: int) -> Reached: ...
+    def reached(self, spindle: Spindle, load: Load, layouts: Layouts, disks: int) -> GoalReached: ...
 
     @abstractmethod
     def lack(self, figure: NDArray) -> NDArray:
@@ -83,7 +83,7 @@ class ResponseGoal(Goal):
 
     def reached(self, spindle, load, layouts, disks):
         response, utilization = loaded_response(spindle, load, layouts, disks, self.rate)
-        return Reached(response, self.rate / utilization, utilization, response)
+        return GoalReached(response, self.rate / utilization, utilization, response)
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class ThroughputGoal(Goal):
     def reached(self, spindle, load, layouts, disks):
         found = costs(spindle, load, layouts, disks, used_share(load, layouts, disks), RLOOK())
         rate = found.throughput(disks)
-        return Reached(disks * self.queue / rate, rate, found.busy, rate)
+        return GoalReached(disks * self.queue / rate, rate, found.busy, rate)
 
 
 def loaded_response(spindle: Spindle, load: Load, layouts: Layouts, disks: int, rate: float) -> tuple[NDArray, NDArray]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from storagekit.analytic.fairness import MaxMin, WithMinimums, hybrid_rates, max_min_rates
 from storagekit.core.binding import Binding
-from storagekit.plan.sharing_answer import Share, SharesAnswer
+from storagekit.plan.sharing_answer import SharesAnswer, StreamShare
 from storagekit.plan.sharing_checked import check_shares
 from storagekit.plan.sharing_question import Numbers, Policy, SharesQuestion, Stream, asked_for, numbers
 
@@ -35,7 +35,7 @@ def share_bricks(bricks: Sequence[float], streams: Mapping[str, Stream], *, poli
     chosen = found[policy]
     other = found["single" if policy == "total" else "total"].rates.rates
     listed = {
-        name: Share(
+        name: StreamShare(
             rate=float(rate := chosen.rates.rates[place]),
             normalized=float(rate / stream.weight),
             by_brick={brick: float(chosen.rates.allocation[place, brick]) for brick in sorted(stream.bricks)},

@@ -9,7 +9,7 @@ from storagekit.plan.sharing_question import WORDS, SharesQuestion, Stream
 
 
 @dataclass(frozen=True)
-class Share:
+class StreamShare:
     """What a stream gets: bytes a second in all, over its weight, and from each brick; what holds it back; and `otherwise`,
     what it would get in all if bricks were shared in the other way."""
 
@@ -92,7 +92,7 @@ class SharesAnswer:
     used. checker: what `check` calls with the answer.
     """
 
-    shares: dict[str, Share]
+    shares: dict[str, StreamShare]
     utilization: tuple[float, ...]
     assumptions: tuple[str, ...]
     question: SharesQuestion

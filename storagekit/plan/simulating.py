@@ -40,7 +40,7 @@ _SLOTS = (1, 64, 512, 2048, 8192)
 
 
 @dataclass(frozen=True)
-class Asked:
+class LayoutRun:
     """What a lane simulates: a layout, and who asks: `outstanding` at a time or, where that is None, `rate` a second."""
 
     drive: Drive
@@ -75,7 +75,7 @@ def simulated_drive(drive: Drive | DriveFigures, overhead: float | None) -> Driv
     return eqx.tree_at(lambda one: one.overhead, drive, np.float32(overhead))
 
 
-def simulate(asked: Sequence[Asked], seeds: Sequence[int], requests: int) -> Simulated:
+def simulate(asked: Sequence[LayoutRun], seeds: Sequence[int], requests: int) -> Simulated:
     """Every lane with every seed, the same requests for all; measured after a fifth of `requests`.
 
     Raises InputError for more than the engine addresses.
@@ -94,7 +94,7 @@ def simulate(asked: Sequence[Asked], seeds: Sequence[int], requests: int) -> Sim
     return Simulated(data.response.values, data.request_rate.values, attrs)
 
 
-def _scenario(asked: Asked) -> Scenario:
+def _scenario(asked: LayoutRun) -> Scenario:
     load, layout = asked.load, asked.layout
     delayed = float(np.asarray(load.background)) > 0 and float(np.asarray(load.read_share)) < 1
     room = slots(asked.outstanding, delayed)

@@ -9,7 +9,7 @@ from storagekit.analytic.array.aspect import Layout
 from storagekit.analytic.array.costs import single_load, used_share
 from storagekit.analytic.array.elevator import RLOOK
 from storagekit.analytic.array.equations import MOST_REPLICAS
-from storagekit.analytic.array.kinds import Kind, Population
+from storagekit.analytic.array.kinds import DiskKind, Population
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
 from storagekit.core.binding import Binding
 from storagekit.core.checks import require_positive
@@ -82,7 +82,7 @@ def size_array(
     question = Question(drive, most_disks, load, goal, scheduler, mirrors, most_replicas, overhead)
     affordable = most_disks if budget is None or price is None else min(most_disks, math.floor(budget / price))
     best, binding = _answer(question, timing, affordable, price, budget)
-    array = Population((Kind(timing, question.disks, 1.0),))
+    array = Population((DiskKind(timing, question.disks, 1.0),))
     assumed = (
         *common_assumptions(array, load),
         f"each block is on exactly {mirrors} disk{'s' if mirrors > 1 else ''}",

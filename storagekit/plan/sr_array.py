@@ -9,7 +9,7 @@ from storagekit.analytic.array import equations
 from storagekit.analytic.array.aspect import Layout, Layouts
 from storagekit.analytic.array.costs import Load, single_load
 from storagekit.analytic.array.elevator import RLOOK, Scheduler
-from storagekit.analytic.array.kinds import Population, Shared, population, shared_costs
+from storagekit.analytic.array.kinds import Population, SharedCosts, population, shared_costs
 from storagekit.analytic.array.positioning import DriveFigures
 from storagekit.core.binding import Binding
 from storagekit.core.kinds import COUNT, unchecked
@@ -112,7 +112,7 @@ def _order(score: NDArray, mirrors: NDArray) -> NDArray:
     return np.lexsort((mirrors, np.round(score, digits)))
 
 
-def _candidates(array: Population, load: Load, every: Layouts, found: Shared) -> list[Candidate]:
+def _candidates(array: Population, load: Load, every: Layouts, found: SharedCosts) -> list[Candidate]:
     rate = found.costs.throughput(array.disks)
     response = array.disks * np.asarray(load.queue) / rate
     paper_latency = _by_the_paper(array, load, every, found, Latency())
@@ -126,7 +126,7 @@ def _candidates(array: Population, load: Load, every: Layouts, found: Shared) ->
     ]
 
 
-def _by_the_paper(array: Population, load: Load, every: Layouts, found: Shared, objective: Objective) -> NDArray:
+def _by_the_paper(array: Population, load: Load, every: Layouts, found: SharedCosts, objective: Objective) -> NDArray:
     """T_o and equation 9 or 12 with D_r D_m in the place of D_r, the mean over disks by their share of requests."""
     return sum(
         (

@@ -24,7 +24,7 @@ from storagekit.plan.sr_array import best_sr_array
 if TYPE_CHECKING:
     import xarray as xr
 
-    from storagekit.plan.simulating import Asked
+    from storagekit.plan.simulating import LayoutRun
 
 # the cases of a comparison: what is sought, and under which scheduler
 CASES: dict[str, tuple[Objective, Scheduler]] = {
@@ -170,12 +170,12 @@ def _answer(question: RandomQuestion, case: str, mirrors: int) -> LayoutAnswer:
     )
 
 
-def _every(answer: LayoutAnswer) -> list["Asked"]:
+def _every(answer: LayoutAnswer) -> list["LayoutRun"]:
     """All layouts of an answer's ranking."""
     return asked_of(answer.question, [one.layout for one in answer.ranking], outstanding(answer.question))
 
 
-def _alike(asked: Sequence["Asked"]) -> list[list[int]]:
+def _alike(asked: Sequence["LayoutRun"]) -> list[list[int]]:
     """Numbers of the lanes that run as long as one another: those with the same slots."""
     from storagekit.plan.simulating import slots
 

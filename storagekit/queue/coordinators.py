@@ -26,7 +26,7 @@ from storagekit.workload import Requests, below, scramble
 MOST = np.uint32(0xFFFFFFFF)
 
 
-class Ledger(NamedTuple):
+class ServiceLedger(NamedTuple):
     """What coordinators remember: the cost of what each sent for each stream, `[row]`, row coordinator * streams + stream,
     and how much that was when it last sent to each brick, `[brick, row]`."""
 
@@ -34,17 +34,17 @@ class Ledger(NamedTuple):
     then: int64_pair.Wide
 
 
-def ledger(rows: int, bricks: int, lanes: tuple[int, ...]) -> Ledger:
+def ledger(rows: int, bricks: int, lanes: tuple[int, ...]) -> ServiceLedger:
     """Nothing sent yet."""
-    return Ledger(int64_pair.zeros(rows, *lanes), int64_pair.zeros(bricks, rows, *lanes))
+    return ServiceLedger(int64_pair.zeros(rows, *lanes), int64_pair.zeros(bricks, rows, *lanes))
 
 
 def account(
-    book: Ledger,
+    book: ServiceLedger,
     row: Int[Array, "row_of_brick *lanes"],
     cost: UInt32[Array, "brick *lanes"],
     there: Bool[Array, "brick *lanes"],
-) -> tuple[Ledger, UInt32[Array, "brick *lanes"]]:
+) -> tuple[ServiceLedger, UInt32[Array, "brick *lanes"]]:
     """A request is sent to the bricks `there`, one after the other, at its cost at each. row: of the coordinator that does
     so, for all bricks or for each. Returns the ledger, and what went elsewhere since it last sent to each brick, 2^32 - 1
     units of cost where it is more."""
@@ -61,12 +61,12 @@ def account(
         after = int64_pair.add(so_far, _small(sent))
         then = (put(word, row, new[:, None], axis=1) for word, new in zip(book.then, now, strict=True))
         sums = (put(word, row, new) for word, new in zip(book.sent, after, strict=True))
-        return Ledger(int64_pair.Wide(*sums), int64_pair.Wide(*then)), elsewhere
+        return ServiceLedger(int64_pair.Wide(*sums), int64_pair.Wide(*then)), elsewhere
     every = rows(book.sent.low.shape[0], row)
     mine = row[:, None] == every[None]
     added = jnp.sum(jnp.where(mine, cost[:, None], jnp.uint32(0)), axis=0, dtype=jnp.uint32)
     then = int64_pair.pick(mine, int64_pair.Wide(now.high[:, None], now.low[:, None]), book.then)
-    return Ledger(int64_pair.add(book.sent, _small(added)), then), elsewhere
+    return ServiceLedger(int64_pair.add(book.sent, _small(added)), then), elsewhere
 
 
 def _small(count: UInt32[Array, "*row"]) -> int64_pair.Wide:

@@ -40,7 +40,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.kinds import a, hold
 from storagekit.placement import MOST_PARTS, AbstractPlacement
 from storagekit.queue.base import AbstractQueue, Queued
-from storagekit.queue.coordinators import AbstractCoordinators, Ledger, OneCoordinator, account, ledger
+from storagekit.queue.coordinators import AbstractCoordinators, OneCoordinator, ServiceLedger, account, ledger
 from storagekit.queue.cost import AbstractCost, ByBytes
 from storagekit.queue.delay import AbstractDelay, Prices, Total, prices
 
@@ -69,11 +69,11 @@ class Tags(NamedTuple):
     order: Int[Array, "row slot *lanes"]
     given: Int[Array, "brick *lanes"]
     at_work: Int[Array, "brick *lanes"]
-    book: Ledger
+    book: ServiceLedger
     turn: Any
 
 
-class Arrival(NamedTuple):
+class TaggedArrival(NamedTuple):
     """A request at the bricks. parts: parts at each. stream: its stream. start: its start tags."""
 
     parts: Int[Array, "brick *lanes"]
@@ -250,7 +250,7 @@ class FairQueue(AbstractQueue):
         )
         return after, given
 
-    def _tagged(self, private: Tags, moment: RequestAdmitted) -> tuple[Tags, Arrival]:
+    def _tagged(self, private: Tags, moment: RequestAdmitted) -> tuple[Tags, TaggedArrival]:
         """Return the state after a request has received its tags."""
         request, stream = moment.request, moment.request.stream
         parts, sectors = _parts(moment, private.given.shape[0])
@@ -268,7 +268,7 @@ class FairQueue(AbstractQueue):
         )
         finishes = (put(word, stream, new[:, None], axis=1) for word, new in zip(private.finish, finish, strict=True))
         private = private._replace(finish=int64_pair.Wide(*finishes), book=book, turn=turn)
-        return private, Arrival(parts, stream, start)
+        return private, TaggedArrival(parts, stream, start)
 
     @property
     def _bits(self) -> int:

@@ -1,7 +1,7 @@
 """Reproduction runs: notebooks, exhibits as files, and the scorecard.
 
 ==========================  ==========================================================
-page.Page                   what a notebook calls to show an exhibit and state its claims
+page.LabPage                   what a notebook calls to show an exhibit and state its claims
 runner.reproduce            run notebooks, then write the scorecard
 claims.load_exhibits        what a paper is held against
 ==========================  ==========================================================

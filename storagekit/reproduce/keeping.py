@@ -65,7 +65,7 @@ def _forget_old() -> None:
                 forget(folder)
 
 
-class Kept:
+class KeptModule:
     """Stands for a module. What its functions return is kept, and found by the same call of a later run."""
 
     def __init__(self, module: ModuleType, folder: Path):
@@ -100,9 +100,9 @@ class Kept:
 
 
 def kept(module: ModuleType) -> Any:
-    """Return `module`, in a run of the runner as `Kept`."""
+    """Return `module`, in a run of the runner as `KeptModule`."""
     folder = os.environ.get(VARIABLE)
-    return Kept(module, Path(folder)) if folder else module
+    return KeptModule(module, Path(folder)) if folder else module
 
 
 def _write(path: Path, result: Dataset) -> None:

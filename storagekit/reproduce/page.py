@@ -24,7 +24,7 @@ from storagekit.reproduce import provenance
 from storagekit.reproduce.claims import load_claims, load_exhibits, numbers
 from storagekit.reproduce.files import as_svg
 from storagekit.reproduce.report import html_table, summary
-from storagekit.reproduce.scorecard import Measurement, Row, score
+from storagekit.reproduce.scorecard import Measurement, ScorecardRow, score
 from storagekit.reproduce.summaries import is_of, placed
 from storagekit.reproduce.summaries import summary as summarized
 from storagekit.reproduce.tables import folded
@@ -252,6 +252,6 @@ def load_measurements(out: Path, paper: str) -> list[Measurement]:
         raise InputError(f"{path}: {fault}; remove it and run `storagekit reproduce`") from fault
 
 
-def score_paper(out: Path, paper: str) -> list[Row]:
+def score_paper(out: Path, paper: str) -> list[ScorecardRow]:
     """The scorecard rows of `paper` from what its run in `out` measured."""
     return score(load_claims(paper), load_measurements(out, paper))

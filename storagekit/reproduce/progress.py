@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from storagekit.reproduce import parameters
 from storagekit.reproduce.printing import say
-from storagekit.reproduce.scorecard import Row
+from storagekit.reproduce.scorecard import ScorecardRow
 from storagekit.reproduce.site.growing import Growing
 
 # the tag of the cell after which a paper's first result is shown
@@ -77,7 +77,7 @@ class Progress:
 
 
 @contextmanager
-def showing(out: Path, papers: Mapping[str, int], others: Sequence[Row], boards: int) -> Iterator[Progress]:
+def showing(out: Path, papers: Mapping[str, int], others: Sequence[ScorecardRow], boards: int) -> Iterator[Progress]:
     """Show the progress of a run until the block ends; where it is stopped, say where its results so far are.
 
     papers: how many exhibits each paper that runs has. others: rows of the scorecard of papers that do not run. boards: of

@@ -12,7 +12,7 @@ from storagekit.core.atomic_files import write_text
 from storagekit.core.errors import InputError
 from storagekit.reproduce.claims import RESTS
 from storagekit.reproduce.digits import beside, fixed, printed
-from storagekit.reproduce.scorecard import COLUMNS, Row, Share, count, shares
+from storagekit.reproduce.scorecard import COLUMNS, ClaimsMet, ScorecardRow, count, shares
 
 SCORECARD = "scorecard.csv"
 # of the numbers in scorecard.csv
@@ -48,12 +48,12 @@ RULES = (
 )
 
 
-def write_scorecard(rows: Sequence[Row], out: Path) -> None:
+def write_scorecard(rows: Sequence[ScorecardRow], out: Path) -> None:
     """Write OUT/scorecard.csv, sorted by paper; whole or not at all."""
     write_text(out / SCORECARD, csv_text(sorted(rows, key=lambda row: row.paper)))
 
 
-def csv_text(rows: Iterable[Row]) -> str:
+def csv_text(rows: Iterable[ScorecardRow]) -> str:
     """The rows as CSV with a header line."""
     sheet = io.StringIO()
     writer = csv.writer(sheet, lineterminator="\n")
@@ -108,7 +108,7 @@ def summary(rows: Iterable[tuple[str, str]]) -> str:
     return "; ".join(parts)
 
 
-def share_table(rows: Sequence[Row], shown: Mapping[str, str] = NOTHING) -> str:
+def share_table(rows: Sequence[ScorecardRow], shown: Mapping[str, str] = NOTHING) -> str:
     """How many claims of each paper are met, as an HTML table: of those that rest on the paper alone, and of the others.
 
     shown: what stands for a paper, in HTML, in place of its key.
@@ -126,15 +126,15 @@ def share_table(rows: Sequence[Row], shown: Mapping[str, str] = NOTHING) -> str:
     return f'<table class="scorecard"><thead><tr>{head}</tr></thead>\n<tbody>{"".join(lines)}</tbody></table>'
 
 
-def _of(share: Share | None) -> str:
+def _of(share: ClaimsMet | None) -> str:
     return "" if share is None else f"{share.met} of {share.judged}"
 
 
-def _part(share: Share | None) -> str:
+def _part(share: ClaimsMet | None) -> str:
     return _of(share) + (f", {share.part:.0%}" if share is not None and share.judged else "")
 
 
-def html_table(rows: Sequence[Row], says: Mapping[str, str], links: Mapping[str, str] = NOTHING) -> str:
+def html_table(rows: Sequence[ScorecardRow], says: Mapping[str, str], links: Mapping[str, str] = NOTHING) -> str:
     """The rows as an HTML table, coloured by verdict, below each claim's id its statement.
 
     links: by claim id, in HTML, what stands below that. A row's id is its claim's; paper, exhibit, verdict and what it rests
@@ -149,7 +149,7 @@ def html_table(rows: Sequence[Row], says: Mapping[str, str], links: Mapping[str,
     )
 
 
-def _html_row(row: Row, says: str, links: str) -> str:
+def _html_row(row: ScorecardRow, says: str, links: str) -> str:
     note = f"{row.note} Tried: {row.tried}" if row.tried else row.note
     cells_of = _cells(row) | {"note": note}
     told = {name: escape(_in_words(cells_of, name)) for name in cells_of}
@@ -196,7 +196,7 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _cells(row: Row) -> dict[str, str]:
+def _cells(row: ScorecardRow) -> dict[str, str]:
     """A row as scorecard.csv has it, by column."""
     return {name: _plain(value, _DIGITS) for name, value in row._asdict().items()} | {"expected": printed(row.expected)}
 

@@ -22,9 +22,9 @@ from storagekit.reproduce.page import MEASUREMENTS, PROFILES, score_paper
 from storagekit.reproduce.processes import end_children
 from storagekit.reproduce.progress import Progress, exhibits, has_headline, is_headline, showing
 from storagekit.reproduce.report import SCORECARD, write_scorecard
-from storagekit.reproduce.scorecard import Row, score
-from storagekit.reproduce.site import Book, BookError, boards
-from storagekit.reproduce.turns import Stopped, Turns
+from storagekit.reproduce.scorecard import ScorecardRow, score
+from storagekit.reproduce.site import Site, SiteError, boards
+from storagekit.reproduce.turns import RunStopped, Turns
 
 # ranks of turns: until a paper's headline is shown, after that, and the lab's boards
 _FIRST, _FURTHER, _LAST = 0, 1, (2, 0)
@@ -34,7 +34,7 @@ MOST_SEED = 2**31
 
 
 @dataclass(frozen=True)
-class Outcome:
+class NotebookOutcome:
     """How a paper's notebook, the lab's boards or the book fared: "ran", "cached" (nothing changed since) or "failed"."""
 
     paper: str
@@ -44,16 +44,16 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Report:
+class RunReport:
     """Outcomes in the order asked, the scorecard of all that `out` now holds, which papers took each parameter given, and how
     the book fared."""
 
     out: Path
-    outcomes: tuple[Outcome, ...]
-    rows: tuple[Row, ...]
+    outcomes: tuple[NotebookOutcome, ...]
+    rows: tuple[ScorecardRow, ...]
     took: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    book: Outcome = Outcome("book", "cached", 0.0)
-    lab: Outcome = Outcome("lab", "cached", 0.0)
+    book: NotebookOutcome = NotebookOutcome("book", "cached", 0.0)
+    lab: NotebookOutcome = NotebookOutcome("lab", "cached", 0.0)
 
     @property
     def failed(self) -> bool:
@@ -99,16 +99,16 @@ def available(folder: Path | None = None) -> list[str]:
     return sorted(path.stem for path in (folder or reproductions_path()).glob("*.ipynb"))
 
 
-def bind(book: Book) -> Outcome:
+def bind(book: Site) -> NotebookOutcome:
     """Make the book where it is not there, or not of these results."""
     if book.is_current():
-        return Outcome("book", "cached", 0.0)
+        return NotebookOutcome("book", "cached", 0.0)
     begin = time.monotonic()
     try:
         book.write()
-    except BookError as fault:
-        return Outcome("book", "failed", time.monotonic() - begin, str(fault))
-    return Outcome("book", "ran", time.monotonic() - begin)
+    except SiteError as fault:
+        return NotebookOutcome("book", "failed", time.monotonic() - begin, str(fault))
+    return NotebookOutcome("book", "ran", time.monotonic() - begin)
 
 
 def reproduce(
@@ -120,8 +120,8 @@ def reproduce(
     given: Mapping[str, str] | None = None,
     jobs: int | None = None,
     notebooks: Path | None = None,
-    bind: Callable[[Book], Outcome] = bind,
-) -> Report:
+    bind: Callable[[Site], NotebookOutcome] = bind,
+) -> RunReport:
     """Run the notebooks of `papers` (all there are, if none is named), then write the scorecard and the book, OUT/index.html.
 
     out: folder of the results, one folder per paper. profile: "quick" or "full". given: texts for further parameters, for
@@ -164,25 +164,25 @@ def reproduce(
                 # beside the last notebook, which leaves a core idle
                 drawing = pool.submit(_export, out, among, turns.ask(_LAST)) if drawn else None
                 ran = {outcome.paper: outcome for outcome in running}
-                lab = drawing.result() if drawing else Report.lab
-            outcomes = tuple(ran.get(plan.paper, Outcome(plan.paper, "cached", 0.0)) for plan in plans)
+                lab = drawing.result() if drawing else RunReport.lab
+            outcomes = tuple(ran.get(plan.paper, NotebookOutcome(plan.paper, "cached", 0.0)) for plan in plans)
             rows = tuple(_score_all(out, outcomes))
             write_scorecard(rows, room)
             os.replace(room / SCORECARD, out / SCORECARD)
             failures = {one.paper: one.message.partition(";")[0] for one in outcomes if one.state == "failed"}
-            return Report(out, outcomes, rows, took, bind(Book(out, rows, failures)), lab)
+            return RunReport(out, outcomes, rows, took, bind(Site(out, rows, failures)), lab)
 
 
 def _boards_to_make(out: Path) -> int:
     return 0 if boards.are_current(out) else len(boards.BOARDS)
 
 
-def _export(out: Path, among: _Among, turn: AbstractContextManager[None]) -> Outcome:
+def _export(out: Path, among: _Among, turn: AbstractContextManager[None]) -> NotebookOutcome:
     """Make the lab's boards."""
     with turn:
         begin = time.monotonic()
         why = boards.export(out, among.environment, among.progress.board)
-    return Outcome("lab", "failed" if why else "ran", time.monotonic() - begin, why)
+    return NotebookOutcome("lab", "failed" if why else "ran", time.monotonic() - begin, why)
 
 
 def _output_folder(out: str | Path) -> Path:
@@ -259,18 +259,18 @@ def _pool(threads: int, jobs: int) -> Iterator[tuple[ThreadPoolExecutor, Turns, 
     pool.shutdown()
 
 
-def _run(among: _Among, number: int, plan: _Plan, turn: AbstractContextManager[None]) -> Outcome:
+def _run(among: _Among, number: int, plan: _Plan, turn: AbstractContextManager[None]) -> NotebookOutcome:
     """Run a paper in its turn in the private folder, and bring what it made into its place."""
-    with suppress(Stopped), turn:
+    with suppress(RunStopped), turn:
         among.progress.starts(plan.paper)
         outcome = _run_now(among, number, plan)
         if not among.stopped.is_set():
             among.progress.ends(plan.paper, outcome.state == "failed")
         return outcome
-    return Outcome(plan.paper, "failed", 0.0, "stopped")
+    return NotebookOutcome(plan.paper, "failed", 0.0, "stopped")
 
 
-def _run_now(among: _Among, number: int, plan: _Plan) -> Outcome:
+def _run_now(among: _Among, number: int, plan: _Plan) -> NotebookOutcome:
     from storagekit.reproduce.notebooks import NotebookError, run_notebook
 
     begin = time.monotonic()
@@ -288,8 +288,8 @@ def _run_now(among: _Among, number: int, plan: _Plan) -> Outcome:
     except (NotebookError, OSError) as fault:
         remains = "" if among.stopped.is_set() else _failed(plan, made)
         why = str(fault) if isinstance(fault, NotebookError) else f"{fault.filename}: {fault.strerror}"
-        return Outcome(plan.paper, "failed", time.monotonic() - begin, f"{why}; {remains}")
-    return Outcome(plan.paper, "ran", time.monotonic() - begin)
+        return NotebookOutcome(plan.paper, "failed", time.monotonic() - begin, f"{why}; {remains}")
+    return NotebookOutcome(plan.paper, "ran", time.monotonic() - begin)
 
 
 def _after_cells(among: _Among, number: int, plan: _Plan) -> Callable[[NotebookNode], None]:
@@ -323,7 +323,7 @@ def _failed(plan: _Plan, made: Path) -> str:
     return f"as far as it ran: {plan.folder / name}"
 
 
-def _score_all(out: Path, outcomes: Sequence[Outcome], without: Collection[str] = ()) -> Iterator[Row]:
+def _score_all(out: Path, outcomes: Sequence[NotebookOutcome], without: Collection[str] = ()) -> Iterator[ScorecardRow]:
     """Rows of every paper with a finished run in `out`, and of those whose notebook just failed, but for `without`."""
     failed = {o.paper: o.message for o in outcomes if o.state == "failed"}
     for paper in [paper for paper in claims.papers() if paper not in without]:

@@ -20,7 +20,7 @@ MET = ("match", "holds")
 """Verdicts of claims that are met."""
 
 
-class Row(NamedTuple):
+class ScorecardRow(NamedTuple):
     """One row of the scorecard; `error` is signed: relative, absolute where the paper says 0. rests: see `Claim`. tried: what
     else was tried, and what came of it, of a claim that is judged and not met."""
 
@@ -41,10 +41,10 @@ class Row(NamedTuple):
     tried: str
 
 
-COLUMNS = Row._fields
+COLUMNS = ScorecardRow._fields
 
 
-class Share(NamedTuple):
+class ClaimsMet(NamedTuple):
     """How many claims are met of those that are judged, the others not having been run."""
 
     met: int
@@ -56,7 +56,7 @@ class Share(NamedTuple):
         return self.met / self.judged if self.judged else 0.0
 
 
-def score(claims: Sequence[Claim], measurements: Iterable[Measurement], unmeasured: str = "") -> list[Row]:
+def score(claims: Sequence[Claim], measurements: Iterable[Measurement], unmeasured: str = "") -> list[ScorecardRow]:
     """One row per claim, in the order of `claims`.
 
     unmeasured: the note of rows that were not measured and need nothing special; by default that
@@ -81,7 +81,7 @@ def count(verdicts: Iterable[str]) -> dict[str, int]:
     return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
 
-def shares(rows: Iterable[tuple[str, str]]) -> dict[str, Share]:
+def shares(rows: Iterable[tuple[str, str]]) -> dict[str, ClaimsMet]:
     """By what rows rest on, in the order of `RESTS` and those of which there are any, how many of their claims are met.
 
     rows: for each what it rests on and its verdict. Only "paper" says how well a paper is reproduced.
@@ -91,7 +91,7 @@ def shares(rows: Iterable[tuple[str, str]]) -> dict[str, Share]:
     for rests in RESTS:
         verdicts = [verdict for its, verdict in told if its == rests]
         if verdicts:
-            found[rests] = Share(sum(one in MET for one in verdicts), sum(one != "not-run" for one in verdicts))
+            found[rests] = ClaimsMet(sum(one in MET for one in verdicts), sum(one != "not-run" for one in verdicts))
     return found
 
 
@@ -103,7 +103,7 @@ def _closest(name: str, known: set[str]) -> str:
     return f"there are {', '.join(near)}" if near else "see data/claims"
 
 
-def _row(claim: Claim, found: Measurement | None, unmeasured: str) -> Row:
+def _row(claim: Claim, found: Measurement | None, unmeasured: str) -> ScorecardRow:
     if found is None or found.measured is None:
         cause = found.note if found else _missing(claim, unmeasured)
         return _fill(claim, None, None, "not-run", _sentences(_reported(claim), cause, _doubt(claim)))
@@ -112,8 +112,8 @@ def _row(claim: Claim, found: Measurement | None, unmeasured: str) -> Row:
     return _fill(claim, found, error, verdict, note)
 
 
-def _fill(claim: Claim, found: Measurement | None, error: float | None, verdict: str, note: str) -> Row:
-    return Row(
+def _fill(claim: Claim, found: Measurement | None, error: float | None, verdict: str, note: str) -> ScorecardRow:
+    return ScorecardRow(
         id=claim.id,
         paper=claim.paper,
         exhibit=claim.exhibit,

@@ -9,7 +9,7 @@ from threading import Condition
 Rank = tuple[int, int]
 
 
-class Stopped(Exception):
+class RunStopped(Exception):
     """Raised in a thread that waits for its turn when the run ends."""
 
 
@@ -44,12 +44,12 @@ class Turns:
             self._leave()
             try:
                 self._take(self._queue(rank))
-            except Stopped:
+            except RunStopped:
                 self._free -= 1  # the block that ends now leaves once more
                 raise
 
     def stop(self) -> None:
-        """Raise `Stopped` in every thread that waits, now or later."""
+        """Raise `RunStopped` in every thread that waits, now or later."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
@@ -62,7 +62,7 @@ class Turns:
     def _take(self, mine: tuple[Rank, int]) -> None:
         self._changed.wait_for(lambda: self._stopped or (self._free > 0 and self._waiting[0] == mine))
         if self._stopped:
-            raise Stopped
+            raise RunStopped
         heapq.heappop(self._waiting)
         self._free -= 1
         self._changed.notify_all()

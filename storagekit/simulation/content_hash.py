@@ -69,7 +69,7 @@ class _Plain:
     """What is larger than this has memory beside its attributes."""
 
 
-class Contents:
+class ContentHash:
     """Digests of objects. What scenarios share is read once: of what it has read it holds on to, so that no identity of an
     object is given to another."""
 

@@ -19,7 +19,7 @@ from storagekit.simulation.measures import Measure, several_measures, sums_of
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import TRIED
 from storagekit.simulation.run_length import BUDGET, extent, precise
-from storagekit.simulation.shards import Asked
+from storagekit.simulation.shards import SweepSettings
 from storagekit.simulation.store import NoStore, Store
 from storagekit.simulation.sweeping import simulated
 from storagekit.simulation.time_series import stopped_by
@@ -229,7 +229,7 @@ def sweep(
         )
     require_kind("axes", axes, Mapping, "a mapping of build's parameters to values, as {'replicas': [2, 4]}")
     measured_for = extent(requests, seconds, warm_up, precise(precision, budget, allow_held_up))
-    asked = Asked(tuple(listed(seeds)), measured_for, several_measures("measures", measures), slots)
+    asked = SweepSettings(tuple(listed(seeds)), measured_for, several_measures("measures", measures), slots)
     check_axes(axes, asked.measures)
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     if not points:

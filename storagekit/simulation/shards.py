@@ -27,7 +27,7 @@ LEAST = 512
 
 
 @dataclass(frozen=True)
-class Asked:
+class SweepSettings:
     """The settings of a sweep that all points share.
 
     seeds: one for each independent run. extent: the length of a run. own: the user's measures. slots: numbers of slots to
@@ -46,7 +46,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Group:
+class ShardGroup:
     """Points of a sweep that can share a batch: all points of a structure, or a shard of them.
 
     structure: its number in the sweep. members: the numbers of the points. scenarios: theirs, all with the same number of
@@ -74,15 +74,15 @@ class Done:
     seconds: float = 0.0
 
 
-def grouped(scenarios: Sequence[Scenario], seeds: int, slots: Sequence[int] = ()) -> list[Group]:
-    """Return the points of a sweep grouped by structure. slots: see `Asked`."""
+def grouped(scenarios: Sequence[Scenario], seeds: int, slots: Sequence[int] = ()) -> list[ShardGroup]:
+    """Return the points of a sweep grouped by structure. slots: see `SweepSettings`."""
     return [
-        Group(structure, tuple(members), tuple(alike), rungs(alike, slots), len(members) * seeds)
+        ShardGroup(structure, tuple(members), tuple(alike), rungs(alike, slots), len(members) * seeds)
         for structure, (members, alike) in enumerate(groups(scenarios))
     ]
 
 
-def pieces(group: Group, wanted: Set[int], seeds: int) -> Iterator[Group]:
+def pieces(group: ShardGroup, wanted: Set[int], seeds: int) -> Iterator[ShardGroup]:
     """Return the points of a group that are wanted, in shards."""
     each = max(1, max(LEAST, width(group.lanes)) // seeds)
     places = [place for place, member in enumerate(group.members) if member in wanted]
@@ -114,7 +114,7 @@ def run(
         )
 
 
-def finished(piece: Group, asked: Asked, quiet: bool = False) -> Done:
+def finished(piece: ShardGroup, asked: SweepSettings, quiet: bool = False) -> Done:
     """Run the points of a shard with increasing numbers of slots until no arrival waits for one.
 
     quiet: without a progress bar.
@@ -135,7 +135,7 @@ def finished(piece: Group, asked: Asked, quiet: bool = False) -> Done:
     return Done(whole.isel(point=order), slots, waits, time.perf_counter() - began)
 
 
-def _batch(scenarios: list[Scenario], lanes: int, asked: Asked, quiet: bool) -> Roomed:
+def _batch(scenarios: list[Scenario], lanes: int, asked: SweepSettings, quiet: bool) -> Roomed:
     seeds, points = asked.seeds, len(scenarios)
     data, waited = measured_lanes(scenarios, seeds, asked.extent, asked.measures, among=lanes, quiet=quiet)
     folded = data.assign_coords(

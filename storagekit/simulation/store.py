@@ -21,8 +21,8 @@ import xarray as xr
 from storagekit.core.errors import InputError, harmless
 from storagekit.core.provenance import storable
 from storagekit.engine import Scenario
-from storagekit.simulation.content_hash import Contents, made_with
-from storagekit.simulation.shards import Asked, Done, Group
+from storagekit.simulation.content_hash import ContentHash, made_with
+from storagekit.simulation.shards import Done, ShardGroup, SweepSettings
 
 # of the files' contents; another way to write them is another number
 FORM = 1
@@ -37,7 +37,7 @@ class NoStore:
 
     told: ClassVar[dict[str, Any]] = {}
 
-    def keys(self, group: Group, scenarios: Sequence[Scenario], asked: Asked) -> dict[int, str]:
+    def keys(self, group: ShardGroup, scenarios: Sequence[Scenario], asked: SweepSettings) -> dict[int, str]:
         return {}
 
     def find(self, wanted: Mapping[int, str], most: Mapping[int, int]) -> Iterator[tuple[list[int], Done]]:
@@ -59,11 +59,11 @@ class Store:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as fault:
             raise InputError(f"store {str(folder)!r}: {fault.strerror}; give a folder") from fault
-        self._contents = Contents()
+        self._contents = ContentHash()
         # for a result's provenance
         self.told: dict[str, Any] = {}
 
-    def keys(self, group: Group, scenarios: Sequence[Scenario], asked: Asked) -> dict[int, str]:
+    def keys(self, group: ShardGroup, scenarios: Sequence[Scenario], asked: SweepSettings) -> dict[int, str]:
         """Digests of a group's points, by their number in the sweep."""
         common = self._contents.of((FORM, made_with(), asked.seeds, asked.extent, asked.measures, group.lanes == 1))
         return {

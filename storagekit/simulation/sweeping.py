@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from storagekit.engine import Scenario
 from storagekit.simulation.provenance import provenance
-from storagekit.simulation.shards import Asked, Done, Group, finished, grouped, pieces
+from storagekit.simulation.shards import Done, ShardGroup, SweepSettings, finished, grouped, pieces
 from storagekit.simulation.store import NoStore, Store
 from storagekit.simulation.workers import spread
 
@@ -18,7 +18,7 @@ from storagekit.simulation.workers import spread
 def simulated(
     scenarios: Sequence[Scenario],
     points: Sequence[Mapping[str, Any]],
-    asked: Asked,
+    asked: SweepSettings,
     store: Store | NoStore,
     client: Any = None,
 ) -> Iterator[tuple[Sequence[int], Done]]:
@@ -45,7 +45,7 @@ def simulated(
             yield piece.members, done
 
 
-def _here(todo: Sequence[Group], asked: Asked) -> Iterator[tuple[Group, Done]]:
+def _here(todo: Sequence[ShardGroup], asked: SweepSettings) -> Iterator[tuple[ShardGroup, Done]]:
     return ((piece, finished(piece, asked)) for piece in todo)
 
 

@@ -14,9 +14,9 @@ from storagekit.core.devices import cores
 from storagekit.core.errors import InputError, SimulationError
 from storagekit.core.kinds import COUNT, MOST_COUNTED, takes
 from storagekit.engine import Record
-from storagekit.simulation.content_hash import Contents, made_with
+from storagekit.simulation.content_hash import ContentHash, made_with
 from storagekit.simulation.measures import Measure, sums_of
-from storagekit.simulation.shards import Asked, Done, Group, finished
+from storagekit.simulation.shards import Done, ShardGroup, SweepSettings, finished
 from storagekit.simulation.standard_measures import beside
 from storagekit.simulation.store import say
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 AHEAD = 2
 LOST = "the cluster was closed, or its scheduler lost: what ended before is in the store, if there is one"
 # on a worker: what sweeps asked, by its digest, so that a measure of one's own is compiled once
-_heard: dict[str, Asked] = {}
+_heard: dict[str, SweepSettings] = {}
 
 
-def spread(client: Any, todo: Sequence[Group], asked: Asked) -> Iterator[tuple[Group, Done]]:
+def spread(client: Any, todo: Sequence[ShardGroup], asked: SweepSettings) -> Iterator[tuple[ShardGroup, Done]]:
     """The pieces, each run by one of a client's workers, in the order in which they end.
 
     Of each structure one goes first and alone, so that workers which share a machine find it compiled. Pieces of a worker
@@ -40,12 +40,12 @@ def spread(client: Any, todo: Sequence[Group], asked: Asked) -> Iterator[tuple[G
     """
     completed = _completed(client)
     Record(sums_of(asked.measures))  # refuses two sums of one name here, for workers go by the names
-    called, made = Contents().of(asked), made_with()
-    behind: dict[int, deque[Group]] = {}
+    called, made = ContentHash().of(asked), made_with()
+    behind: dict[int, deque[ShardGroup]] = {}
     for piece in todo:
         behind.setdefault(piece.structure, deque()).append(piece)
     ready = deque(others.popleft() for others in behind.values())
-    running: dict[Any, Group] = {}
+    running: dict[Any, ShardGroup] = {}
     try:
         while ready or running:
             while ready and len(running) < _room(client):
@@ -63,7 +63,7 @@ def spread(client: Any, todo: Sequence[Group], asked: Asked) -> Iterator[tuple[G
             client.cancel(list(running))
 
 
-def _packed(work: tuple[Group, Asked, str]) -> bytes:
+def _packed(work: tuple[ShardGroup, SweepSettings, str]) -> bytes:
     """As it travels. Packed here and not by Dask, which would send a user's classes by names that workers may not know, and
     wait for ever where they do not; from here they go whole if `__main__` or a file of the command line defines them."""
     import cloudpickle

@@ -23,28 +23,28 @@ from storagekit.core.errors import InputError
 MOST_THREADS = 2**24
 
 
-class Clock(NamedTuple):
+class CountClock(NamedTuple):
     """A time in two float32, `time` + `rest`, so that millions of short steps do not round it away: seconds."""
 
     time: Float[Array, "1 *lanes"]
     rest: Float[Array, "1 *lanes"]
 
-    def later(self, step: Float[Array, "1 *lanes"]) -> "Clock":
+    def later(self, step: Float[Array, "1 *lanes"]) -> "CountClock":
         """The clock `step` seconds later: the error of each sum is kept (Knuth's TwoSum)."""
         total = self.time + step
         added = total - self.time
         rest = self.rest + ((self.time - (total - added)) + (step - added))
         time = total + rest
-        return Clock(time, rest - (time - total))
+        return CountClock(time, rest - (time - total))
 
     def until(self, moment: Float[AnyArray, "..."], delay: Float[Array, "row *lanes"]) -> Float[Array, "row *lanes"]:
         """Seconds from `delay` from now to a moment of this clock; below 0 where it is past."""
         return (moment - self.time) - (self.rest + delay)
 
 
-def _zero(lanes: tuple[int, ...]) -> Clock:
+def _zero(lanes: tuple[int, ...]) -> CountClock:
     nothing = jnp.zeros((1, *lanes), jnp.float32)
-    return Clock(nothing, nothing)
+    return CountClock(nothing, nothing)
 
 
 class AbstractCount(eqx.Module):
@@ -242,7 +242,7 @@ class Steps(AbstractCount):
         clock, last = clock.later(time), self.times[-1]
         # it stops at the last change, whence all is the same
         past = clock.time >= last
-        return Clock(jnp.where(past, last, clock.time), jnp.where(past, 0.0, clock.rest))
+        return CountClock(jnp.where(past, last, clock.time), jnp.where(past, 0.0, clock.rest))
 
     def resumes(self, clock, delay, index):
         left = [clock.until(time, delay) for time in self.times]

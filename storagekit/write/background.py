@@ -29,12 +29,12 @@ from storagekit.core.kinds import COUNT
 from storagekit.drive import AbstractMechanics
 from storagekit.placement import AbstractPlacement, of_part
 from storagekit.workload import Requests
-from storagekit.write.backlog import COVERED, FIRST, Backlog, Clock, backlog, numbers
+from storagekit.write.backlog import COVERED, FIRST, Backlog, BacklogClock, backlog, numbers
 from storagekit.write.base import AbstractWrite, Later, Offer, Price
-from storagekit.write.table import Table
+from storagekit.write.table import DelayedWriteTable
 
 
-class Copies(NamedTuple):
+class FirstCopies(NamedTuple):
     """Row of the table: a write whose first copy is on disk.
 
     number: its request. start, stop: its sectors, without stop. place: its location. born: its arrival. left: mask of the
@@ -45,7 +45,7 @@ class Copies(NamedTuple):
     start: Int[Array, "1 *lanes"]
     stop: Int[Array, "1 *lanes"]
     place: Any
-    born: Clock
+    born: BacklogClock
     left: UInt32[Array, "1 *lanes"]
     order: Int[Array, "1 *lanes"]
 
@@ -53,10 +53,10 @@ class Copies(NamedTuple):
 class Delayed(NamedTuple):
     """Private state.
 
-    replicas: of the request in each slot the mask of the replicas that may serve a read, or the first copy of a write; 0
-    once that is on disk. start, stop: its sectors, without stop. backlog: rows are `Copies`. begun: writes whose first copy
-    has been on disk. moved: rank of the last write that has moved to the foreground queues, 0 for none. forced: number of
-    rows up to that rank.
+    replicas: for the request in each slot, the mask of the replicas that may serve a read, or the first copy of a write; 0
+    once that copy is on disk. start, stop: its sectors, without stop. backlog: rows are `FirstCopies`. begun: number of
+    writes whose first copy has been on disk. moved: rank of the last write that has moved to the foreground queues, 0 for
+    none. forced: number of rows up to that rank.
     """
 
     replicas: UInt32[Array, "slot *lanes"]
@@ -68,7 +68,7 @@ class Delayed(NamedTuple):
     forced: Int[Array, "1 *lanes"]
 
     @property
-    def table(self) -> Table:
+    def table(self) -> DelayedWriteTable:
         """Table of the delayed writes."""
         return self.backlog.table
 
@@ -133,7 +133,7 @@ class Background(AbstractWrite):
     def init(self, sizes: StateSizes) -> Delayed:
         slot = numbers(sizes.slots, sizes, 0, int)
         # whatever is in a slot may still come to be a row
-        left = backlog(Copies, self.most + sizes.slots, sizes)
+        left = backlog(FirstCopies, self.most + sizes.slots, sizes)
         none = numbers(1, sizes)
         return Delayed(numbers(sizes.slots, sizes, 0, jnp.uint32), slot, slot, left, none, none, none)
 
@@ -186,10 +186,10 @@ class Background(AbstractWrite):
     ) -> Later:
         needed = chooses & (jnp.isinf(bound) | (private.forced > 0))
 
-        def moved(copies: Copies) -> Bool[Array, "row *lanes"]:
+        def moved(copies: FirstCopies) -> Bool[Array, "row *lanes"]:
             return copies.order <= private.moved
 
-        def order(copies: Copies) -> Int[Array, "row *lanes"]:
+        def order(copies: FirstCopies) -> Int[Array, "row *lanes"]:
             return copies.order
 
         return private.backlog.later(which, needed, bound, price, placement, foreground=moved, rank=order)
@@ -219,7 +219,7 @@ class Background(AbstractWrite):
         every = mask_of(placement.parts * placement.replicas)
         left = jnp.where(again, old.left, every) & ~written
         born = left_over.now.after(moment.born)
-        fresh = Copies(moment.number, start, stop, place, born, left, private.begun + 1)
+        fresh = FirstCopies(moment.number, start, stop, place, born, left, private.begun + 1)
         row = where_tree(again, old._replace(left=left), fresh)
         table = table.put(jnp.where(first, table.size, at), row, (first | again) & (left != 0))
         over = again & (left == 0)
@@ -256,7 +256,7 @@ def _without_covered(
     first: whether the first copy of a newer write has reached the disk.
     """
 
-    def covered(table: Table, needed: Bool[Array, "1 *lanes"]) -> tuple[Array, Array]:
+    def covered(table: DelayedWriteTable, needed: Bool[Array, "1 *lanes"]) -> tuple[Array, Array]:
         """Return the last covered row, and whether it had moved."""
 
         def look(best, copies, number, there):

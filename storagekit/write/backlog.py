@@ -12,7 +12,7 @@ from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import INSTANT, MOST_WHOLE, cheapest, count, first_min, pick
 from storagekit.placement import AbstractPlacement, of_part
 from storagekit.write.base import Later, Price
-from storagekit.write.table import Table, empty
+from storagekit.write.table import DelayedWriteTable, empty
 
 # a drive writes nothing of the table, or a row that was removed meanwhile
 FIRST, COVERED = -1, -2
@@ -20,7 +20,7 @@ FIRST, COVERED = -1, -2
 TICK = 2.0**-10
 
 
-class Clock(NamedTuple):
+class BacklogClock(NamedTuple):
     """Time since the start of the run: whole ticks, and the rest in seconds.
 
     The age of a row is therefore not updated at every event. Ages are exact to some ns, so that rounding does not decide
@@ -30,12 +30,12 @@ class Clock(NamedTuple):
     whole: Int[Array, "*row"]
     rest: Float[Array, "*row"]
 
-    def after(self, time: Float[Array, "*row"]) -> "Clock":
+    def after(self, time: Float[Array, "*row"]) -> "BacklogClock":
         rest = self.rest + time
         whole = jnp.floor(rest / TICK)
-        return Clock(self.whole + whole.astype(jnp.int32), rest - whole * TICK)
+        return BacklogClock(self.whole + whole.astype(jnp.int32), rest - whole * TICK)
 
-    def since(self, other: "Clock") -> Float[Array, "*row"]:
+    def since(self, other: "BacklogClock") -> Float[Array, "*row"]:
         """Return the seconds from the other time to this one."""
         return (self.whole - other.whole).astype(jnp.float32) * TICK + (self.rest - other.rest)
 
@@ -48,9 +48,9 @@ class Backlog(NamedTuple):
     COVERED. now: time since the start of the run.
     """
 
-    table: Table
+    table: DelayedWriteTable
     writes: Int[Array, "drive *lanes"]
-    now: Clock
+    now: BacklogClock
 
     @property
     def of_slot(self) -> Bool[AnyArray, "drive *lanes"]:
@@ -137,7 +137,7 @@ def backlog(kind: type, length: int, sizes: StateSizes) -> Backlog:
     Fields of its own are whole numbers, `start` and `stop` addresses.
     """
     one = numbers(1, sizes)
-    start = Clock(one, numbers(1, sizes, 0, jnp.float32))
+    start = BacklogClock(one, numbers(1, sizes, 0, jnp.float32))
     address = numbers(1, sizes, 0, int)
     common = {"place": sizes.place, "born": start, "left": numbers(1, sizes, 0, jnp.uint32)}
     common |= {"start": address, "stop": address}

@@ -19,11 +19,11 @@ from storagekit.core.batching import bit, by_row, held, named, pick, rows, union
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT, SPACE
 from storagekit.placement import AbstractPlacement
-from storagekit.write.backlog import FIRST, Backlog, Clock, backlog, numbers
+from storagekit.write.backlog import FIRST, Backlog, BacklogClock, backlog, numbers
 from storagekit.write.base import AbstractWrite, Later, Price
 
 
-class Row(NamedTuple):
+class CommittedRow(NamedTuple):
     """Buffered parts of a write.
 
     number: its request. place: its location. sectors: its length. born: time at which it was buffered. left: mask of the
@@ -33,17 +33,17 @@ class Row(NamedTuple):
     number: Int[Array, "1 *lanes"]
     place: Any
     sectors: Int[Array, "1 *lanes"]
-    born: Clock
+    born: BacklogClock
     left: UInt32[Array, "1 *lanes"]
 
 
 class Buffers(NamedTuple):
-    """Private state. backlog: rows are `Row`. filled: sectors in the buffer of each brick."""
+    """Private state. backlog: rows are `CommittedRow`. filled: sectors in the buffer of each brick."""
 
     backlog: Backlog
     filled: Int[Array, "brick *lanes"]
 
-    def with_row(self, row: Row, where: Bool[Array, "1 *lanes"], placement: AbstractPlacement) -> "Buffers":
+    def with_row(self, row: CommittedRow, where: Bool[Array, "1 *lanes"], placement: AbstractPlacement) -> "Buffers":
         """Return the buffers with a row, in the runs marked in `where` in which any part of it is left."""
         where = where & (row.left != 0)
         left_over = self.backlog
@@ -148,7 +148,7 @@ class Committed(AbstractWrite):
         if len(self.buffer) not in (1, sizes.bricks):
             raise InputError(f"{len(self.buffer)} sizes of buffers for {sizes.bricks} nodes: give one, or one for each")
         # a request in any slot may still become a row
-        return Buffers(backlog(Row, self.most + sizes.slots, sizes), numbers(sizes.bricks, sizes))
+        return Buffers(backlog(CommittedRow, self.most + sizes.slots, sizes), numbers(sizes.bricks, sizes))
 
     def has_room(self, private: Buffers) -> Bool[Array, "1 *lanes"]:
         return private.backlog.table.size < self.most
@@ -160,7 +160,7 @@ class Committed(AbstractWrite):
     def entered(self, private: Buffers, moment: RequestAdmitted) -> Buffers:
         request, placement = moment.request, moment.placement
         left = placement.parts_of(moment.place) & ~moment.asked
-        row = Row(request.number, moment.place, request.sectors, private.backlog.now.after(moment.at), left)
+        row = CommittedRow(request.number, moment.place, request.sectors, private.backlog.now.after(moment.at), left)
         return private.with_row(row, moment.admitted & ~request.read, placement)
 
     def later(

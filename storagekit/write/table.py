@@ -39,7 +39,7 @@ class Form(NamedTuple):
         return tuple(kind.itemsize // WORD for kind in self.kinds)
 
 
-class Table(eqx.Module):
+class DelayedWriteTable(eqx.Module):
     """Rows that are pytrees of `[1, *lanes]`.
 
     words: `[word of a row, row]` in one axis, because the arrays of the engine have one axis before the batch. size: rows in
@@ -54,7 +54,7 @@ class Table(eqx.Module):
         """Return row `at`, or the nearest one in use."""
         return self._unpacked(self._column(at))
 
-    def put(self, at: Int[Array, "1 *lanes"], row: Any, where: Bool[Array, "1 *lanes"]) -> "Table":
+    def put(self, at: Int[Array, "1 *lanes"], row: Any, where: Bool[Array, "1 *lanes"]) -> "DelayedWriteTable":
         """Return the table with `row` as row `at`, in the runs marked in `where`; `at` may be the first row that is not
         in use.
         """
@@ -67,7 +67,7 @@ class Table(eqx.Module):
             (put(self._box, at, column, 1).reshape(self.words.shape), grown),
         )
 
-    def without(self, at: Int[Array, "1 *lanes"], where: Bool[Array, "1 *lanes"]) -> "Table":
+    def without(self, at: Int[Array, "1 *lanes"], where: Bool[Array, "1 *lanes"]) -> "DelayedWriteTable":
         """Return the table without row `at`, in the runs marked in `where`. The last row replaces it, see `renumbered`."""
         shorter = self.put(at, self.row(self.size - 1), where)
         return eqx.tree_at(lambda table: table.size, shorter, self.size - where)
@@ -133,13 +133,13 @@ class Table(eqx.Module):
         return jax.tree.unflatten(self.form.tree, leaves)
 
 
-def empty(row: PyTree, length: int, lanes: tuple[int, ...]) -> Table:
+def empty(row: PyTree, length: int, lanes: tuple[int, ...]) -> DelayedWriteTable:
     """Return an empty table for at least `length` rows of this structure."""
     leaves, tree = jax.tree.flatten(row)
     length = math.ceil(length / BLOCK) * BLOCK
     form = Form(tree, tuple(leaf.dtype for leaf in leaves))
     words = jnp.zeros((sum(form.widths) * length, *lanes), jnp.int32)
-    return Table(words, jnp.zeros((1, *lanes), jnp.int32), form)
+    return DelayedWriteTable(words, jnp.zeros((1, *lanes), jnp.int32), form)
 
 
 def _words(leaf: Shaped[Array, "1 *lanes"]) -> Int[Array, "half 1 *lanes"]:

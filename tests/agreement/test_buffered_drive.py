@@ -13,7 +13,7 @@ from storagekit.calibrate.drive_check import demerit_by_class
 from storagekit.calibrate.measured_drive import buffered_stream
 from storagekit.core.units import MS, US
 from storagekit.drive import drive_names, known_electronics, load_drive, load_electronics
-from storagekit.drive.buffer import Request, Segments, serve
+from storagekit.drive.buffer import BufferRequest, BufferSegments, serve
 from storagekit.workload.trace import RequestTrace, read, request_trace
 
 pytestmark = pytest.mark.optimized
@@ -116,13 +116,13 @@ def test_random_reads_as_shipped_come_out_as_in_disksim():
 
 def test_the_packages_buffer_serves_random_reads_as_shipped():
     """The same of the package, in 64 lanes."""
-    segments, count = Segments(load_drive("atlas10k"), load_electronics("atlas10k")), 500
+    segments, count = BufferSegments(load_drive("atlas10k"), load_electronics("atlas10k")), 500
     places = np.random.default_rng(1).integers(0, segments.drive.capacity // 8 - 1, (count, 1, 64)) * 8
 
     def step(state, place):
         memory, angle = state
         ends = place, jnp.full_like(place, 8)
-        taken, memory = serve(segments, memory, angle, Request(place >= 0, *ends, segments.drive.locate(*ends)))
+        taken, memory = serve(segments, memory, angle, BufferRequest(place >= 0, *ends, segments.drive.locate(*ends)))
         angle = angle + segments.drive.drift(taken)
         return (memory.elapse(taken), angle - jnp.floor(angle)), taken
 

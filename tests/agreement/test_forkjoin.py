@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from storagekit.analytic import response_mg1
-from storagekit.analytic.forkjoin import Disk, Stream, completion_times
+from storagekit.analytic.forkjoin import Disk, RequestStream, completion_times
 from storagekit.analytic.forkjoin.random_requests import draw, work
 from storagekit.analytic.forkjoin.striping import Striping
 from storagekit.core.units import KB, MB, MS
@@ -49,7 +49,7 @@ class Table(eqx.Module):
 
 
 def recursion(gap, seconds):
-    stream = Stream(jnp.asarray(gap), jnp.ones(gap.shape, bool), jnp.asarray(seconds), jnp.ones_like(seconds))
+    stream = RequestStream(jnp.asarray(gap), jnp.ones(gap.shape, bool), jnp.asarray(seconds), jnp.ones_like(seconds))
     return np.asarray(completion_times(stream))
 
 

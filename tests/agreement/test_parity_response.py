@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from storagekit.analytic.array.loaded import Sizes, loaded
+from storagekit.analytic.array.loaded import TransferSizes, loaded
 from storagekit.analytic.array.positioning import Linear
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.units import KB, MS
@@ -59,7 +59,7 @@ def test_engine_formulas_and_a_scalar_program_agree(parities):
     engine = found.response.values
     spread = np.sqrt((program.var(ddof=1) + engine.var(ddof=1)) / 6)
     assert abs(program.mean() - engine.mean()) < 4 * spread
-    sizes = Sizes(np.array([SIZE / 512 / TRACK * TURN]), np.ones(1))
+    sizes = TransferSizes(np.array([SIZE / 512 / TRACK * TURN]), np.ones(1))
     shape = Shape(written=1 + parities, turned=1.0, group=DISKS)
     said = loaded(Linear(SEEK, TURN, 0.0), shape, 1.0, sizes, disks=DISKS, rate=RATE[parities], reads=READS)
     assert said.mean == pytest.approx((program.mean() + engine.mean()) / 2, rel=0.04)
@@ -67,7 +67,7 @@ def test_engine_formulas_and_a_scalar_program_agree(parities):
 
 def test_reads_alone_are_pollaczek_and_khinchines():
     """No write: each disk is a queue M/G/1, whose mean is exact."""
-    sizes = Sizes(np.array([SIZE / 512 / TRACK * TURN]), np.ones(1))
+    sizes = TransferSizes(np.array([SIZE / 512 / TRACK * TURN]), np.ones(1))
     drive = ideal_drive(full_seek=SEEK, revolution=TURN, cylinders=CYLINDERS, sectors_per_track=TRACK)
     system = System(drive, ParityGroups(DISKS, 1, 1, 16), Broadcast(), FCFS(), AllCopies(), drives=DISKS, slots=128)
     arrivals = PoissonArrivals(RandomRequests(FixedSize(SIZE), 1.0, alignment=16), 300.0)

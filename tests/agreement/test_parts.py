@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import lil_matrix
 from scipy.sparse.linalg import spsolve
 
-from storagekit.analytic.forkjoin import Stream, completion_times
+from storagekit.analytic.forkjoin import RequestStream, completion_times
 from storagekit.core.units import KB, MS
 from storagekit.dispatch import Broadcast, Hedged, Redundant, ShortestQueue
 from storagekit.drive import RateServer, ideal_drive
@@ -115,7 +115,7 @@ def test_striped_reads_are_the_fork_join_recursion(recorded, disks):
     arrivals = recorded(np.cumsum(gap.astype(float)), sector=begin, sectors=sectors)
     system = System(RateServer(RATE), Striped(disks, unit), Broadcast(), FCFS(), slots=64)
     outcome = run(Scenario(system, arrivals), keys([0])[:, 0], count, Record(log=ResponseLog()))
-    stream = Stream(gap, np.ones(gap.shape, bool), seconds, np.ones_like(seconds))
+    stream = RequestStream(gap, np.ones(gap.shape, bool), seconds, np.ones_like(seconds))
     np.testing.assert_allclose(_by_request(outcome.log, count)[0], completion_times(stream), rtol=1e-5, atol=3e-6)
 
 

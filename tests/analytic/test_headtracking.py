@@ -9,8 +9,8 @@ import pytest
 from helpers import assert_refused
 
 from storagekit.analytic.headtracking import (
-    Access,
     HeadTracking,
+    TrackedAccess,
     accesses,
     accuracy,
     adjust_slack,
@@ -24,7 +24,7 @@ from storagekit.drive import ideal_drive, load_drive
 
 # 10,000 rpm; the drive of srarray's table 2 has about such tracks and seeks
 TRACKING = HeadTracking(6 * MS)
-ACCESS = Access(300, 0.63 * MS)
+ACCESS = TrackedAccess(300, 0.63 * MS)
 SILENT = replace(TRACKING, wander=0.0, delay_mean=0.0)
 DRIVES = 20_000
 
@@ -83,13 +83,13 @@ def test_the_default_baseline_has_the_least_error(wander):
 def test_like_a_drive():
     """Of a linear seek S the mean is S/3, over D_s L of it S / (3 D_s L)."""
     drive = ideal_drive(full_seek=9 * MS, revolution=8 * MS, cylinders=3_000, sectors_per_track=100)
-    tracking, access = HeadTracking.like(drive), Access.like(drive, striping=2, locality=3)
+    tracking, access = HeadTracking.like(drive), TrackedAccess.like(drive, striping=2, locality=3)
     assert tracking.revolution == pytest.approx(8 * MS)
     assert access.sectors_per_track == 100 and access.seek_mean == pytest.approx(0.5 * MS, rel=1e-3)
     # a drive of zones has a track of their mean length
     atlas = load_drive("atlas10k")
     lengths = atlas.geometry.sectors_per_track
-    assert lengths.min() < Access.like(atlas).sectors_per_track < lengths.max()
+    assert lengths.min() < TrackedAccess.like(atlas).sectors_per_track < lengths.max()
 
 
 def test_turns_are_never_miscounted_while_intervals_grow():

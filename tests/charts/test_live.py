@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from storagekit.charts import Board, Choice, Said, Slider, Steps, Template, export, live, offline
+from storagekit.charts import Board, ChoiceControl, Said, Slider, StepsControl, Template, export, live, offline
 from storagekit.charts.live.board import taken_apart
 from storagekit.core.errors import InputError
 
@@ -35,7 +35,7 @@ def counted(asked: list) -> Board:
             raise InputError("number 3: of all numbers not this one")
         return number * sign
 
-    controls = {"number": Slider("Number", 2, 1, 5), "sign": Choice("Sign", {"plus": 1, "minus": -1})}
+    controls = {"number": Slider("Number", 2, 1, 5), "sign": ChoiceControl("Sign", {"plus": 1, "minus": -1})}
     return Board(answer, lambda found: bars(abs(found)), controls, lambda found: Said(f"it is {found}"))
 
 
@@ -152,9 +152,9 @@ def test_words_are_escaped_and_a_table_has_its_figures():
     [
         (Slider("n", 3, 1, 9), [1, 3, 5, 7, 9], 1),
         (Slider("x", 0.5, 0, 1, 0.25, few=[0, 1]), [0, 0.5, 1], 1),
-        (Steps("n", 4, [1, 2, 4]), [1, 2, 4], 2),
-        (Steps("n", 4, [1, 2, 4], few=[1]), [1, 4], 1),
-        (Choice("c", {"a": 1, "b": 2, "c": 3}, "b", few=["c"]), [2, 3], 0),
+        (StepsControl("n", 4, [1, 2, 4]), [1, 2, 4], 2),
+        (StepsControl("n", 4, [1, 2, 4], few=[1]), [1, 4], 1),
+        (ChoiceControl("c", {"a": 1, "b": 2, "c": 3}, "b", few=["c"]), [2, 3], 0),
     ],
 )  # fmt: skip
 def test_an_exported_page_has_some_values_and_where_it_begins(control, stops, first):
@@ -170,9 +170,9 @@ def test_a_slider_of_whole_numbers_gives_whole_numbers():
     "made",
     [
         lambda: Slider("n", 10, 1, 9),
-        lambda: Steps("n", 3, [1, 2]),
-        lambda: Choice("c", {}),
-        lambda: Choice("c", {"a": 1}, "b"),
+        lambda: StepsControl("n", 3, [1, 2]),
+        lambda: ChoiceControl("c", {}),
+        lambda: ChoiceControl("c", {"a": 1}, "b"),
     ],
 )
 def test_a_control_that_begins_nowhere_is_refused(made):

@@ -80,7 +80,7 @@ def test_real_traces_are_handed_to_the_notebook(storagekit, tmp_path, monkeypatc
 
     def ran(papers, *, given, out, **rest):
         seen.append(given)
-        return runner.Report(out, (), ())
+        return runner.RunReport(out, (), ())
 
     monkeypatch.setattr(runner, "reproduce", ran)
     monkeypatch.setattr("storagekit.cli.main._print_scorecard", lambda out: None)
@@ -95,8 +95,8 @@ def test_real_traces_are_handed_to_the_notebook(storagekit, tmp_path, monkeypatc
 def test_a_book_that_fails_is_one_line_and_status_1(storagekit, monkeypatch, scored, state, status):
     from storagekit.reproduce import runner
 
-    book = runner.Outcome("book", state, 1.0, "the book was not made: no room")
-    monkeypatch.setattr(runner, "reproduce", lambda papers, **rest: runner.Report(scored, (), (), book=book))
+    book = runner.NotebookOutcome("book", state, 1.0, "the book was not made: no room")
+    monkeypatch.setattr(runner, "reproduce", lambda papers, **rest: runner.RunReport(scored, (), (), book=book))
     left, text, error = storagekit("reproduce")
     assert left == status and "dsptf.table1.gain" in text
     assert error == ("storagekit: the book was not made: no room\n" if status else "")
@@ -163,7 +163,7 @@ def test_formats_stand_ins_and_drives_are_all_listed_by_their_own_names():
     sections = {name: {one.name: one.what for one in part} for name, part in catalogue.catalogue().items()}
     formats = {form.name: (type(form).__doc__ or "").strip().partition("\n")[0] for form in FORMATS}
     assert sections["trace formats"] == formats
-    models = [one for one in vars(synthetic).values() if isinstance(one, synthetic.StandIn)]
+    models = [one for one in vars(synthetic).values() if isinstance(one, synthetic.TraceModel)]
     assert sections["stand-ins"].keys() == {one.name for one in models}
     assert all(sections["stand-ins"][one.name].startswith(f"{one.requests:,} requests: ") for one in models)
     facts = {name: drive_facts(name) for name in drive_names()}

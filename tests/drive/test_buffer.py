@@ -14,7 +14,7 @@ from jaxtyping import Array
 
 from storagekit.core.units import MS
 from storagekit.drive import Drive, drive_names, load_drive, load_electronics
-from storagekit.drive.buffer import Request, Segments, serve
+from storagekit.drive.buffer import BufferRequest, BufferSegments, serve
 from storagekit.drive.buffer.stretch import stretch
 
 NARROW = [name for name in drive_names() if load_drive(name).capacity < 2**31]
@@ -49,7 +49,7 @@ class Served:
     def __init__(self, name: str, **buffer):
         """buffer: what is otherwise with its buffer."""
         known = load_electronics(name)
-        self.segments = Segments(load_drive(name), known._replace(buffer=known.buffer._replace(**buffer)))
+        self.segments = BufferSegments(load_drive(name), known._replace(buffer=known.buffer._replace(**buffer)))
         self.memory, self.now = self.segments.init(()), 0.0
         self.step = eqx.filter_jit(serve)
 
@@ -58,7 +58,7 @@ class Served:
         self.pass_until(at)
         angle = jnp.asarray([at * MS / float(self.segments.drive.revolution) % 1], jnp.float32)
         ends = jnp.array([sector], jnp.int32), jnp.array([count], jnp.int32)
-        request = Request(jnp.array([read]), *ends, self.segments.drive.locate(*ends))
+        request = BufferRequest(jnp.array([read]), *ends, self.segments.drive.locate(*ends))
         taken, self.memory = self.step(self.segments, self.memory, angle, request)
         return float(taken[0]) / MS
 
@@ -194,7 +194,7 @@ def test_what_a_read_was_given_may_be_discarded():
 
 def test_lanes_are_runs_of_their_own():
     """Three streams side by side take what each takes alone."""
-    segments = Segments(load_drive("cheetah9lp"), load_electronics("cheetah9lp"))
+    segments = BufferSegments(load_drive("cheetah9lp"), load_electronics("cheetah9lp"))
     random = np.random.default_rng(5)
     reads = random.random((40, 1, 3)) < 0.6
     sectors, counts = random.integers(0, 3000, (40, 1, 3)), random.integers(1, 40, (40, 1, 3))
@@ -204,7 +204,7 @@ def test_lanes_are_runs_of_their_own():
         def step(state, asked):
             (memory, angle), (*request, pause) = state, asked
             target = segments.drive.locate(*request[1:])
-            taken, memory = serve(segments, memory, angle, Request(*request, target))
+            taken, memory = serve(segments, memory, angle, BufferRequest(*request, target))
             angle = angle + segments.drive.drift(taken) + segments.drive.drift(pause)
             return (memory.elapse(taken).elapse(pause), angle - jnp.floor(angle)), taken
 
@@ -221,7 +221,9 @@ def test_lanes_are_runs_of_their_own():
 
 def test_drives_that_are_not_modelled_are_refused():
     electronics = load_electronics("atlas10k")
-    assert_refused(lambda: Segments(load_drive("wd_hc570"), electronics), "modelled are drives of up to 2147483647")
+    assert_refused(
+        lambda: BufferSegments(load_drive("wd_hc570"), electronics), "modelled are drives of up to 2147483647"
+    )
     small = Drive.from_datasheet(
         rpm=7200,
         track_seek=1e-3,
@@ -231,4 +233,4 @@ def test_drives_that_are_not_modelled_are_refused():
         media_rate=2e8,
         sector_bytes=4096,
     )
-    assert_refused(lambda: Segments(small, electronics), "sectors of 4096 bytes: modelled are those of 512")
+    assert_refused(lambda: BufferSegments(small, electronics), "sectors of 4096 bytes: modelled are those of 512")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit.core.errors import InputError
-from storagekit.drive.parv import DEEPEST, Block, read_blocks
+from storagekit.drive.parv import DEEPEST, ParameterBlock, read_blocks
 
 NUMBER = re.compile(r"[+-]?[\d.]+([eE][+-]?\d+)?|-?0[xX][\da-fA-F]+")
 BETWEEN = (" ", "\n", "\t ", "\r\n", "  # a note {, = ]\n", " #\n")
@@ -25,7 +25,9 @@ FILE = Path("blocks.parv")
 
 def blocks(values) -> st.SearchStrategy:
     named = st.dictionaries(words, values, max_size=4)
-    return st.builds(lambda kind, name, inside: Block(kind, name, inside, FILE), word, st.just("") | words, named)
+    return st.builds(
+        lambda kind, name, inside: ParameterBlock(kind, name, inside, FILE), word, st.just("") | words, named
+    )
 
 
 value = st.recursive(plain, lambda inner: st.lists(inner, max_size=4) | blocks(inner), max_leaves=12)
@@ -33,7 +35,7 @@ value = st.recursive(plain, lambda inner: st.lists(inner, max_size=4) | blocks(i
 
 def tokens(one) -> list[str]:
     """A value as it is written, token by token; a comma may follow the last of a list or block."""
-    if isinstance(one, Block):
+    if isinstance(one, ParameterBlock):
         inside = [token for name, held in one.values.items() for token in (*name.split(), "=", *tokens(held), ",")]
         return [one.kind, *one.name.split(), "{", *inside, "}"]
     if isinstance(one, list):
@@ -47,7 +49,7 @@ def folder(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("parv")
 
 
-def read(folder: Path, text: str, name: str = "blocks.parv") -> list[Block]:
+def read(folder: Path, text: str, name: str = "blocks.parv") -> list[ParameterBlock]:
     path = folder / name
     path.write_text(text, newline="")
     return read_blocks(path)
@@ -55,14 +57,16 @@ def read(folder: Path, text: str, name: str = "blocks.parv") -> list[Block]:
 
 def without_files(one):
     """The same with every block in FILE."""
-    if isinstance(one, Block):
+    if isinstance(one, ParameterBlock):
         return one._replace(values={name: without_files(held) for name, held in one.values.items()}, file=FILE)
     return [without_files(held) for held in one] if isinstance(one, list) else one
 
 
 @settings(max_examples=30)
 @given(
-    st.lists(st.builds(lambda kind, values: Block(kind, "", values, FILE), word, st.dictionaries(words, value))),
+    st.lists(
+        st.builds(lambda kind, values: ParameterBlock(kind, "", values, FILE), word, st.dictionaries(words, value))
+    ),
     st.randoms(),
 )
 def test_what_is_written_comes_back(folder, written, random):
@@ -115,7 +119,7 @@ def test_a_file_may_name_another(folder):
     [first, second] = read(folder, "first { n = 1 }\nsource inner/other.diskspecs")
     assert (first.kind, second.values["n"]) == ("first", 3)
     leaf = second.values["Model"]
-    assert isinstance(leaf, Block) and leaf.values == {"n": 2} and leaf.file.name == "leaf.model"
+    assert isinstance(leaf, ParameterBlock) and leaf.values == {"n": 2} and leaf.file.name == "leaf.model"
     assert leaf.where == f"drive file {folder / 'inner' / 'leaf.model'}: leaf L"
 
 

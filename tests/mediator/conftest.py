@@ -8,7 +8,7 @@ import pytest
 
 from storagekit.analytic.forkjoin.parts import Disk, Host, Network
 from storagekit.core.units import MS
-from storagekit.mediator import Cluster, Economical, Ledger, Mediator, Refused, Request, StripeLayout
+from storagekit.mediator import Cluster, Economical, Ledger, Mediator, Rejected, Request, StripeLayout
 
 
 def cluster_of(agents=4, disk=None, network=None, client=None):
@@ -125,7 +125,7 @@ class Oracle:
                     start=float(draw.random() * 5),
                 )
             )
-            if isinstance(answer, Refused):
+            if isinstance(answer, Rejected):
                 refused += 1
             else:
                 admitted.append(answer)

@@ -20,7 +20,7 @@ from storagekit.mediator import (
     Ledger,
     Mediator,
     Proposal,
-    Refused,
+    Rejected,
     Request,
     StripeLayout,
     Widest,
@@ -85,7 +85,7 @@ def test_an_object_that_exists_is_read_where_it_is(oracle, cluster, asked):
     mediator = Mediator(Ledger(cluster), Widest(), SOME_UNITS)
     asked = [replace(one, group=None) for one in asked]
     first = mediator.request(asked[0])
-    if isinstance(first, Refused):
+    if isinstance(first, Rejected):
         return
     for one in asked[1:]:
         held = oracle.sessions_of(mediator.ledger)
@@ -106,7 +106,7 @@ def test_a_commit_that_says_no_to_the_same_ledger_is_a_refusal(monkeypatch):
     no = Binding("disk of agent 0", 1.0, 1.0, "wait")
     monkeypatch.setattr(ledger, "commit", lambda proposal: no)
     asked = Request("a", 1e5, 10**6)
-    assert Mediator(ledger).request(asked) == Refused(asked, no)
+    assert Mediator(ledger).request(asked) == Rejected(asked, no)
     tries = []
 
     def changed(proposal):
@@ -115,7 +115,7 @@ def test_a_commit_that_says_no_to_the_same_ledger_is_a_refusal(monkeypatch):
         return no
 
     monkeypatch.setattr(ledger, "commit", changed)
-    assert Mediator(ledger).request(asked) == Refused(asked, no) and len(tries) == 3
+    assert Mediator(ledger).request(asked) == Rejected(asked, no) and len(tries) == 3
 
 
 def test_certain_times_are_filled_to_the_brim():
@@ -146,7 +146,7 @@ def test_a_refusal_names_the_resource_in_the_way(network, client, agent, clients
     mediator = Mediator(Ledger(cluster))
     assert isinstance(mediator.request(Request(clients[0], 0.6e6, 10**7)), Admitted)
     refused = mediator.request(Request(clients[1], 0.6e6, 10**7))
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, Rejected)
     assert named in refused.binding.constraint
 
 
@@ -178,7 +178,7 @@ def test_the_highest_rate_is_where_admission_ends(oracle):
     asked = Request("a", 1.0, 10**7, group=2)
     rate = mediator.highest_rate(asked)
     assert isinstance(mediator.propose(replace(asked, rate=rate)), Proposal)
-    assert isinstance(mediator.propose(replace(asked, rate=rate * (1 + 1e-5))), Refused)
+    assert isinstance(mediator.propose(replace(asked, rate=rate * (1 + 1e-5))), Rejected)
     assert 1e6 < rate < 6 * 2.5e6
 
 
@@ -189,7 +189,7 @@ def test_the_highest_rate_is_where_admission_ends(oracle):
 def test_any_rate_and_size_has_an_answer(rate, size):
     cluster = Cluster((SLOW, FLASH), Host(), Host(), Network(125e6))
     answer = Mediator(Ledger(cluster)).request(Request("a", rate, size))
-    assert isinstance(answer, Admitted | Refused) and str(answer) and answer.to_dict()
+    assert isinstance(answer, Admitted | Rejected) and str(answer) and answer.to_dict()
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -32,7 +32,7 @@ from storagekit.mediator import (
     Ledger,
     Mediator,
     Proposal,
-    Refused,
+    Rejected,
     Request,
     Widest,
 )
@@ -139,7 +139,7 @@ def test_the_slower_of_two_mediators_looks_again():
     session = ledger.commit(early)
     told = ledger.commit(late)
     assert isinstance(told, Binding) and "disk of agent 0" in told.constraint
-    assert isinstance(second.request(late.request), Refused)
+    assert isinstance(second.request(late.request), Rejected)
     ledger.release(session)
     assert isinstance(ledger.commit(late), int)
     with pytest.raises(InputError, match=f"session {session}: it holds no reservation"):

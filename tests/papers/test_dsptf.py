@@ -20,8 +20,8 @@ from storagekit.papers.dsptf.bricks import (
     LARD_WINDOWS,
     MEANINGS,
     NAMES,
-    Bricks,
     Setting,
+    TraceSystem,
     dispatcher,
     pace,
     settings,
@@ -160,7 +160,7 @@ def test_writes_complete_in_the_traces_as_in_the_loops_and_financial_has_the_pub
     assert {name.split(": ")[0] for name in at_once} == {"equal, at once", "slow, at once", "changing, at once"}
     assert {run.completion for name, run in runs.items() if name not in at_once} == {JUDGED}
     given = source("sap", 2048)
-    written = Bricks().scenario(runs["equal: D-SPTF"], given, Bricks().arrivals(given)).system.write
+    written = TraceSystem().scenario(runs["equal: D-SPTF"], given, TraceSystem().arrivals(given)).system.write
     assert isinstance(written.members[int(written.index)], ReceivingBrick)
     shares = [float(source(name, 2**14).trace.read.mean()) for name in ("financial", AS_PRINTED)]
     assert shares == pytest.approx([0.23, 0.85], abs=0.02)
@@ -304,7 +304,7 @@ def test_a_small_replay_has_every_run_and_no_block_twice(sap):
 def test_hashed_memories_hit_as_exact_caches_would(sap):
     """Hashing on two bricks: each brick's reads and writes through an exact LRU of its own, half a point (section 5.1.2)."""
     given = source("sap", TINY.requests)
-    arrivals = Bricks().arrivals(given)
+    arrivals = TraceSystem().arrivals(given)
     brick = np.asarray(arrivals.requests.address_hash) % 2
     rates, reads = [], []
     for number in range(2):
@@ -459,7 +459,7 @@ def test_half_the_speed_is_one_thing_in_every_run_and_to_weighted_hashing(slowne
 def test_settings_share_a_structure_and_know_their_schemes():
     runs = settings(4000, 100.0)
     assert len({type(run) for run in runs.values()}) == 1
-    system, given = Bricks(), source("websearch", 2048)
+    system, given = TraceSystem(), source("websearch", 2048)
     arrivals = system.arrivals(given)
     dispatchers = [system.scenario(run, given, arrivals).system.dispatch for run in runs.values()]
     assert all(isinstance(one, DispatchSwitch) for one in dispatchers)
@@ -471,7 +471,7 @@ def test_settings_share_a_structure_and_know_their_schemes():
     [
         (lambda: source("oltp", 100), "trace 'oltp': unknown"),
         (
-            lambda: through(source("sap", 512), Bricks(), {"a": Setting("SPTF")}, "sap", [0], 1),
+            lambda: through(source("sap", 512), TraceSystem(), {"a": Setting("SPTF")}, "sap", [0], 1),
             "scheme 'SPTF': unknown",
         ),
         (lambda: dsptf.table1(schemes=["SPTF"]), "scheme 'SPTF': unknown; give one of Central SPTF"),

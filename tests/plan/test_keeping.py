@@ -17,17 +17,17 @@ from storagekit.drive import load_drive
 from storagekit.plan import (
     DSPTFCopies,
     Hashed,
-    LeastCost,
+    MaxCapacity,
+    MaxThroughput,
+    MinCost,
+    MinMean,
+    MinP95,
+    MinP99,
     Mirrored,
-    MostSpace,
-    MostThroughput,
     Parity,
-    ParityRows,
+    ParityRAID,
     Protocols,
     ReplicatedBricks,
-    ShortestMean,
-    ShortestP95,
-    ShortestTail,
     SplitTransfers,
     SRArrays,
     schemes,
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.optimized
 TB = 1e12
 DRIVE = load_drive("toshiba_mg10_20tb")
 SCENARIO = {"data": 60 * TB, "size": 64 * KB, "read_share": 0.7}
-AIMS = [MostThroughput(), ShortestMean(), ShortestP95(), ShortestTail(), LeastCost(), MostSpace()]
+AIMS = [MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost(), MaxCapacity()]
 
 
 def names(answer) -> list[str]:
@@ -146,7 +146,7 @@ def test_a_simulated_scheme_that_cannot_keep_up_is_refused_as_its_formula_is():
 
 
 def test_the_95_percent_response_is_checked_and_drawn_where_it_is_the_goal():
-    answer = schemes(DRIVE, 4, **(SCENARIO | {"data": 20 * TB}), rate=100.0, survive=1, goal=ShortestP95())
+    answer = schemes(DRIVE, 4, **(SCENARIO | {"data": 20 * TB}), rate=100.0, survive=1, goal=MinP95())
     check = answer.check(schemes=1, seeds=2, requests=2000)
     assert list(check.rows[0].measures) == ["mean", "p95", "p99"]
     spec = answer.chart(check).to_dict()
@@ -175,7 +175,7 @@ def test_impossible_families_are_refused_in_a_line():
 
 
 def test_least_cost_takes_the_fewest_disks_that_do():
-    answer = schemes(DRIVE, 40, **SCENARIO, rate=600.0, survive=1, mean=0.02, goal=LeastCost())
+    answer = schemes(DRIVE, 40, **SCENARIO, rate=600.0, survive=1, mean=0.02, goal=MinCost())
     assert answer.recommended is not None
     fewest = answer.recommended.scheme.disks
     less = schemes(DRIVE, fewest - 1, **SCENARIO, rate=600.0, survive=1, mean=0.02)
@@ -186,22 +186,22 @@ def test_least_cost_takes_the_fewest_disks_that_do():
 def test_least_cost_leaves_disks_some_time():
     """A fifth of it, unless another share is asked for."""
 
-    def fewest(goal: LeastCost) -> int:
+    def fewest(goal: MinCost) -> int:
         best = schemes(DRIVE, 40, **SCENARIO, rate=900.0, survive=1, goal=goal).recommended
         assert best is not None and best.utilization <= goal.busiest
         return best.scheme.disks
 
-    asked = fewest(LeastCost())
+    asked = fewest(MinCost())
     found = schemes(DRIVE, asked - 1, **SCENARIO, rate=900.0, survive=1).ranking
     assert found and min(one.utilization for one in found) > 0.8
-    assert fewest(LeastCost(0.5)) > asked > fewest(LeastCost(0.99))
+    assert fewest(MinCost(0.5)) > asked > fewest(MinCost(0.99))
 
 
 @pytest.mark.parametrize(("drives", "most"), [(146, 200), (22.4, 60)])
 def test_the_fewest_disks_are_those_of_every_number_tried(drives, most):
     """Where room decides: 154 disks in groups of 22 have it, 156 in groups of 13 have not."""
     asked = {"data": drives * DRIVE.capacity * 512.0, "rate": 10.0, "survive": 1, "read_share": 0.7}
-    answer = schemes(DRIVE, most, **asked, goal=LeastCost())
+    answer = schemes(DRIVE, most, **asked, goal=MinCost())
     assert answer.recommended is not None
     tried = [disks for disks in range(int(drives), most) if schemes(DRIVE, disks, **asked).feasible]
     assert answer.recommended.scheme.disks == min(tried)
@@ -250,7 +250,7 @@ def test_partly_written_sectors_and_mixed_sizes_are_as_simulated():
         ),
         ({"rate": 300.0, "p99": 5 * MS, "mean": 0.1}, "is the quickest .2[0-9.]* against 5"),
         ({"rate": 9000.0, "p99": 5 * MS}, "80% busy, or ask for less; the goal `cost` finds the fewest of more disks"),
-        ({"rate": 900.0, "goal": LeastCost(0.3)}, "busy, %: .* is the least .[3-9][0-9.]* against 30"),
+        ({"rate": 900.0, "goal": MinCost(0.3)}, "busy, %: .* is the least .[3-9][0-9.]* against 30"),
         ({"rate": 300.0, "price": 400.0, "budget": 100.0}, "no disk can be bought"),
     ],
 )
@@ -276,7 +276,7 @@ def test_a_question_without_an_answer_says_why_and_what_would_help(asked, says):
         ({"rate": 10.0, "survive": -1}, "survive -1"),
         ({"rate": 10.0, "mean": 20.0}, "mean 20 s: it must be at most 5; times are in seconds"),
         ({"rate": 10.0, "budget": 100.0}, "give the price of a disk"),
-        ({"rate": 10.0, "goal": "speed"}, "goal: given 'speed'; give MostThroughput"),
+        ({"rate": 10.0, "goal": "speed"}, "goal: given 'speed'; give MaxThroughput"),
         ({"rate": 10.0, "families": ["RAID 5"]}, "families: given 'RAID 5'"),
         ({"outstanding": 8, "scheduler": "SATF"}, "scheduler: given 'SATF'"),
         ({"outstanding": 8, "p99": 0.1}, "p99 with outstanding: no formula says that"),
@@ -345,7 +345,7 @@ def test_a_check_simulates_the_first_and_says_where_it_differs():
 def test_parity_in_a_closed_loop_is_as_simulated(outstanding):
     """With few outstanding an access of a write, a revolution longer than a read's, waits for hardly anything."""
     asked = {"data": 60 * TB, "size": 16 * KB, "read_share": 0.7, "outstanding": outstanding}
-    answer = schemes(DRIVE, 12, **asked, survive=2, families=ParityRows(parities=2, group=12))
+    answer = schemes(DRIVE, 12, **asked, survive=2, families=ParityRAID(parities=2, group=12))
     check = answer.check(schemes=1, seeds=3, requests=4000)
     assert check.rows[0].scheme == "RAID 6, 10+2"
     assert abs(check.rows[0].measures["throughput"].difference) < 0.05

@@ -15,7 +15,7 @@ from storagekit.reproduce import cache
 from storagekit.reproduce.claims import load_claims, papers
 from storagekit.reproduce.report import html_table, write_scorecard
 from storagekit.reproduce.scorecard import Measurement, score
-from storagekit.reproduce.site import Book, BookError, site
+from storagekit.reproduce.site import Site, SiteError, site
 from storagekit.reproduce.site.chapter import chapter, places
 from storagekit.reproduce.site.docstrings import literal
 
@@ -59,7 +59,7 @@ def executed():
 
 
 @pytest.fixture(scope="module")
-def book(tmp_path_factory) -> Book:
+def book(tmp_path_factory) -> Site:
     """The book of one finished paper, one that failed and three that have not run."""
     out = tmp_path_factory.mktemp("out")
     folder = out / "dsptf"
@@ -70,7 +70,7 @@ def book(tmp_path_factory) -> Book:
     cache.place(made, folder, "made up")
     write_scorecard(ROWS, out)
     write_text(out / "mine" / "index.html", "the reader's own")
-    made = Book(out, ROWS, {"swift": "swift.ipynb, cell [4]: ValueError: no"}, ROOMS)
+    made = Site(out, ROWS, {"swift": "swift.ipynb, cell [4]: ValueError: no"}, ROOMS)
     assert made.write() == ""
     return made
 
@@ -196,14 +196,14 @@ def test_a_second_book_is_made_only_of_something_else(book, tmp_path):
 
 
 @pytest.fixture
-def small(tmp_path) -> Book:
+def small(tmp_path) -> Site:
     write_text(tmp_path / "scorecard.csv", "results")
     write_text(tmp_path / "api" / "mine.html", "the reader's own")
     write_text(tmp_path / "api" / "old.html", "of an earlier book")
     write_text(tmp_path / "old" / "old.html", "of an earlier book")
     write_text(tmp_path / "index.html", "an earlier book")
     write_text(tmp_path / site.RECORD, '{"fingerprint": "", "files": ["api/old.html", "old/old.html", "index.html"]}')
-    return Book(tmp_path, ROWS, rooms=ROOMS)
+    return Site(tmp_path, ROWS, rooms=ROOMS)
 
 
 def left(out: Path) -> set[str]:
@@ -220,7 +220,7 @@ def left(out: Path) -> set[str]:
 def test_where_it_fails_one_line_says_why_and_the_results_stay(small, monkeypatch, command, message):
     popen = site.subprocess.Popen
     monkeypatch.setattr(site.subprocess, "Popen", lambda _, **how: popen([site.sys.executable, "-c", command], **how))
-    with pytest.raises(BookError) as caught:
+    with pytest.raises(SiteError) as caught:
         small.write()
     assert message in str(caught.value) and "\n" not in str(caught.value) and str(small.out) in str(caught.value)
     assert left(small.out) == {"scorecard.csv", "api/mine.html"}
@@ -228,7 +228,7 @@ def test_where_it_fails_one_line_says_why_and_the_results_stay(small, monkeypatc
 
 
 def test_what_stands_in_its_place_is_an_error_too(small):
-    with pytest.raises(BookError, match=r"the book was not made: .*name a folder you can write"):
+    with pytest.raises(SiteError, match=r"the book was not made: .*name a folder you can write"):
         replace(small, out=small.out / "scorecard.csv").write()
     assert "scorecard.csv" in left(small.out)
 
@@ -262,7 +262,7 @@ def test_what_is_indented_in_a_docstring_stands_as_typed():
 @pytest.mark.slow
 def test_every_docstring_and_every_document_reads_without_a_warning(tmp_path):
     write_scorecard((), tmp_path)
-    assert Book(tmp_path, ()).write() == ""
+    assert Site(tmp_path, ()).write() == ""
     assert (tmp_path / "api" / "storagekit.placement.html").exists() and (tmp_path / "_modules" / "storagekit").is_dir()
     pages = {page: Links(page) for page in tmp_path.rglob("*.html")}
     inside = [(page, link) for page, its in pages.items() for link in its.leads if not urlsplit(link).scheme]

@@ -4,7 +4,7 @@ import pytest
 
 from storagekit.reproduce.digits import beside, decimals_of, fixed, printed, significant, sure
 from storagekit.reproduce.report import html_table, text_table
-from storagekit.reproduce.scorecard import COLUMNS, Row
+from storagekit.reproduce.scorecard import COLUMNS, ScorecardRow
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_the_scorecard_has_no_powers_of_ten():
         assert "-0.000" not in page
 
 
-def _row(name, expected, measured, error) -> Row:
-    return Row(
+def _row(name, expected, measured, error) -> ScorecardRow:
+    return ScorecardRow(
         name, "p", "p.e", "value", expected, measured, measured, measured, "", error, "match", "simulated", "paper", "", ""
     )  # fmt: skip
 

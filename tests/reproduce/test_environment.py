@@ -16,7 +16,7 @@ import pytest
 from storagekit.cli import main as cli
 from storagekit.core.errors import InputError
 from storagekit.reproduce import folders, runner
-from storagekit.reproduce.site import Book
+from storagekit.reproduce.site import Site
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no signals, no /dev/full")
 
@@ -199,7 +199,7 @@ def test_a_full_disk_is_a_line(write, notebooks, mounted, storagekit, monkeypatc
     """The notebook says so where it is the first to meet it; what it wrote goes, and a second attempt meets no fuller one."""
     write("dsptf", "from pathlib import Path\n(Path(out) / 'dsptf' / 'big').write_bytes(bytes(10**6))")
     monkeypatch.setattr(runner, "reproductions_path", lambda: notebooks)
-    monkeypatch.setattr(Book, "write", lambda _book: "")
+    monkeypatch.setattr(Site, "write", lambda _book: "")
     out = mounted("size=300k")
     status, _, told = storagekit("reproduce", "dsptf", "--out", str(out))
     begins, *last = [line for line in told.splitlines() if line.startswith("storagekit: ")]
@@ -219,7 +219,7 @@ def test_a_folder_that_may_only_be_read_is_a_line_even_when_all_is_there(
 ):
     write("dsptf", "x = 1")
     monkeypatch.setattr(runner, "reproductions_path", lambda: notebooks)
-    monkeypatch.setattr(Book, "write", lambda _book: "")
+    monkeypatch.setattr(Site, "write", lambda _book: "")
     out = mounted("size=9m")
     assert storagekit("reproduce", "dsptf", "--out", str(out))[0] in (0, 1)
     subprocess.run(["mount", "-o", "remount,ro", str(out)], check=True)

@@ -264,7 +264,11 @@ def test_what_changes_while_it_runs_is_not_taken_for_what_it_was_made_from(write
     from storagekit.reproduce import notebooks as kernels
 
     monkeypatch.setattr(kernels, "run_notebook", edits)
-    given = {"out": tmp_path / "out", "notebooks": notebooks, "bind": lambda _book: runner.Outcome("book", "ran", 0.0)}
+    given = {
+        "out": tmp_path / "out",
+        "notebooks": notebooks,
+        "bind": lambda _book: runner.NotebookOutcome("book", "ran", 0.0),
+    }
     assert [runner.reproduce(["dsptf"], **given).outcomes[0].state for _ in range(3)] == ["ran", "ran", "cached"]
 
 

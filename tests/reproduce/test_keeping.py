@@ -27,9 +27,9 @@ def paper(monkeypatch):
 
 
 def test_the_same_call_of_a_later_run_finds_the_result(paper, tmp_path):
-    first = keeping.Kept(paper, tmp_path)
+    first = keeping.KeptModule(paper, tmp_path)
     one, other = first.figure(1.5), first.figure(2.5)
-    again = keeping.Kept(paper, tmp_path)
+    again = keeping.KeptModule(paper, tmp_path)
     xr.testing.assert_identical(again.figure(1.5), one)
     xr.testing.assert_identical(again.figure(2.5), other)
     assert paper.calls == [1.5, 2.5] and again.DEPTH == 4
@@ -38,20 +38,20 @@ def test_the_same_call_of_a_later_run_finds_the_result(paper, tmp_path):
 
 
 def test_what_is_damaged_or_half_written_is_computed_again_and_only_datasets_are_kept(paper, tmp_path):
-    keeping.Kept(paper, tmp_path).figure(1.5)
+    keeping.KeptModule(paper, tmp_path).figure(1.5)
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()
     for damaged in (b"", whole[:20], whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1])):
         path.write_bytes(damaged)
-        assert keeping.Kept(paper, tmp_path).figure(1.5).response[0] == 1.5
+        assert keeping.KeptModule(paper, tmp_path).figure(1.5).response[0] == 1.5
     assert paper.calls == [1.5] * 5
-    assert keeping.Kept(paper, tmp_path).number() == 4
+    assert keeping.KeptModule(paper, tmp_path).number() == 4
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_quick_call_is_not_kept(paper, tmp_path, monkeypatch):
     monkeypatch.setattr(keeping, "WORTH", 60.0)
-    keeping.Kept(paper, tmp_path).figure(1.5)
+    keeping.KeptModule(paper, tmp_path).figure(1.5)
     assert not list(tmp_path.iterdir())
 
 
@@ -59,7 +59,7 @@ def test_without_a_runner_nothing_is_kept(paper, tmp_path, monkeypatch):
     monkeypatch.delenv(keeping.VARIABLE, raising=False)
     assert keeping.kept(paper) is paper
     monkeypatch.setenv(keeping.VARIABLE, str(tmp_path))
-    assert isinstance(keeping.kept(paper), keeping.Kept)
+    assert isinstance(keeping.kept(paper), keeping.KeptModule)
 
 
 def test_an_input_that_was_written_since_the_run_began_empties_the_folder(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from storagekit.core import devices
 from storagekit.core.errors import InputError
 from storagekit.reproduce import cache, folders, runner
 from storagekit.reproduce.report import read_scorecard
-from storagekit.reproduce.site import Book, BookError
+from storagekit.reproduce.site import Site, SiteError
 
 WRITES = "from pathlib import Path\n(Path(out) / 'dsptf' / 'made.txt').write_text(f'{seed} {runs}')"
 CLAIMS = """
@@ -47,9 +47,9 @@ def out(tmp_path) -> Path:
     return tmp_path / "out"
 
 
-def unbound(book: Book) -> runner.Outcome:
+def unbound(book: Site) -> runner.NotebookOutcome:
     """In place of what makes the book, which takes seconds."""
-    return runner.Outcome("book", "ran", 0.0)
+    return runner.NotebookOutcome("book", "ran", 0.0)
 
 
 @pytest.fixture
@@ -205,11 +205,11 @@ def test_the_book_is_bound_of_what_there_is_and_where_it_fails_the_results_stay(
     write("swift", "raise ValueError('no')")
     bound = []
 
-    def fails(book: Book) -> str:
+    def fails(book: Site) -> str:
         bound.append(book)
-        raise BookError("the book was not made: sphinx said so")
+        raise SiteError("the book was not made: sphinx said so")
 
-    monkeypatch.setattr(Book, "write", fails)
+    monkeypatch.setattr(Site, "write", fails)
     report = run(bind=runner.bind)
     assert report.failed and (report.book.state, report.book.message) == (
         "failed",
@@ -222,9 +222,9 @@ def test_the_book_is_bound_of_what_there_is_and_where_it_fails_the_results_stay(
 
     write("swift", "x = 1")
     assert run(bind=runner.bind).failed
-    monkeypatch.setattr(Book, "write", lambda book: "")
+    monkeypatch.setattr(Site, "write", lambda book: "")
     assert not run(bind=runner.bind).failed
-    monkeypatch.setattr(Book, "is_current", lambda book: True)
+    monkeypatch.setattr(Site, "is_current", lambda book: True)
     assert run(bind=runner.bind).book.state == "cached"
 
 

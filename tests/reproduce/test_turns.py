@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from storagekit.reproduce.turns import Stopped, Turns
+from storagekit.reproduce.turns import RunStopped, Turns
 
 
 def papers(places: int, names: str, cells: int = 3) -> list[str]:
@@ -62,10 +62,10 @@ def test_a_stop_ends_every_wait_and_frees_no_place_twice():
         try:
             with turns.ask((0, 1)):
                 return "had a turn"
-        except Stopped:
+        except RunStopped:
             return "stopped"
 
-    with ThreadPoolExecutor(1) as pool, pytest.raises(Stopped), turns.ask((0, 0)):
+    with ThreadPoolExecutor(1) as pool, pytest.raises(RunStopped), turns.ask((0, 0)):
         waiting = pool.submit(waits)
         while not turns._waiting:
             pass

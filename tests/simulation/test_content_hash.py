@@ -16,7 +16,7 @@ from storagekit.engine import ANSWERED, Scenario, Sum, System, answered
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.simulation import STANDARD, Measure
-from storagekit.simulation.content_hash import Contents, made_with
+from storagekit.simulation.content_hash import ContentHash, made_with
 from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
 PROGRAM = """
@@ -34,7 +34,7 @@ print(Contents().of((sk.Scenario(system, sk.workload.ClosedLoop(requests, 8)), l
 
 
 def digest(one) -> str:
-    return Contents().of(one)
+    return ContentHash().of(one)
 
 
 def loop(read_share=0.9, depth=8, drive="atlas10k", dispatch=None, **more) -> Scenario:

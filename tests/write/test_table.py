@@ -22,7 +22,7 @@ from storagekit.schedule import FCFS, SATF
 from storagekit.simulation import replicate, simulate
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import Background
-from storagekit.write.table import BLOCK, Table, empty
+from storagekit.write.table import BLOCK, DelayedWriteTable, empty
 
 LENGTH = 2 * BLOCK
 
@@ -39,7 +39,7 @@ def row(number, lanes=()):
     return Row(number, number / jnp.float32(8), (number * 3).astype(jnp.uint32))
 
 
-def contents(table: Table) -> list[int]:
+def contents(table: DelayedWriteTable) -> list[int]:
     rows = table.in_use()
     np.testing.assert_array_equal(rows.share, rows.number / np.float32(8))
     np.testing.assert_array_equal(rows.mask, rows.number.astype(np.uint32) * 3)
@@ -47,7 +47,7 @@ def contents(table: Table) -> list[int]:
 
 
 @jax.jit
-def changed(table: Table, at, number, puts, takes):
+def changed(table: DelayedWriteTable, at, number, puts, takes):
     lanes = table.size.shape[1:]
     followed = table.renumbered(
         jnp.broadcast_to(jnp.arange(LENGTH).reshape(-1, *(1,) * len(lanes)), (LENGTH, *lanes)), at, takes, -7

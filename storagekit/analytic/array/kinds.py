@@ -22,7 +22,7 @@ _SLACK = 1 + 1e-9
 
 
 @dataclass(frozen=True)
-class Kind:
+class DiskKind:
     """Disks of one kind: their timing, how many, and the capacity of one in capacities of the array's mean disk."""
 
     spindle: Linear | Curve
@@ -37,10 +37,10 @@ class Kind:
 class Population:
     """All disks of an array."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[DiskKind, ...]
 
     def __post_init__(self):
-        hold(self, kinds=several(a(Kind), 1, "kinds of disks"))
+        hold(self, kinds=several(a(DiskKind), 1, "kinds of disks"))
 
     @property
     def disks(self) -> int:
@@ -59,7 +59,7 @@ def population(drive: Drive | DriveFigures | Sequence, disks: int, overhead: flo
     """One drive for all disks, or a sequence with one drive for each. Raises InputError for a bad drive or count."""
     require_whole("disks", disks)
     if isinstance(drive, Drive | DriveFigures):
-        return Population((Kind(spindle(drive, overhead), int(disks), 1.0),))
+        return Population((DiskKind(spindle(drive, overhead), int(disks), 1.0),))
     if not isinstance(drive, Sequence) or isinstance(drive, str):
         raise InputError(
             f"drive {drive!r}: give a drive, as load_drive(name) does, DriveFigures, or a sequence with one for each disk"
@@ -77,7 +77,7 @@ def population(drive: Drive | DriveFigures | Sequence, disks: int, overhead: flo
     views = [spindle(one, overhead) for one, _ in different]
     mean = sum(one.capacity * count for one, count in different) / disks
     found = zip(views, different, strict=True)
-    return Population(tuple(Kind(view, count, one.capacity / mean) for view, (one, count) in found))
+    return Population(tuple(DiskKind(view, count, one.capacity / mean) for view, (one, count) in found))
 
 
 def _alike(one, other) -> bool:
@@ -85,7 +85,7 @@ def _alike(one, other) -> bool:
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedCosts:
     """Costs of each layout and how its disks share them.
 
     used: cylinders in use, kind by layout; requests: share of the requests that one disk of a kind gets, alike.
@@ -101,7 +101,7 @@ class Shared:
 
 
 @takes(disks=a(Population), load=a(Load), layouts=a(Layouts), scheduler=a(Scheduler))
-def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Scheduler) -> Shared:
+def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Scheduler) -> SharedCosts:
     """Costs where every disk is equally busy: one disk's share of the data is inverse to the time its requests take.
 
     That time grows with the share, so that shares are found by iteration (damped: it converges because seeks grow no
@@ -130,7 +130,7 @@ def shared_costs(disks: Population, load: Load, layouts: Layouts, scheduler: Sch
     latency = (weight * np.array([one.latency for one in found])).sum(axis=0)
     disk_time = disks.disks * (requests * np.array([one.disk_time for one in found])).max(axis=0)
     busy = (counts * np.array([one.busy for one in found])).sum(axis=0) / disks.disks
-    return Shared(Costs(latency, disk_time, busy), _used(disks, load, layouts, requests), requests)
+    return SharedCosts(Costs(latency, disk_time, busy), _used(disks, load, layouts, requests), requests)
 
 
 def _used(disks: Population, load: Load, layouts: Layouts, requests: NDArray) -> NDArray:

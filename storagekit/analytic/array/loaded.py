@@ -40,7 +40,7 @@ _SPANS, _SHARES = SPAN.each, SHARE.each
 
 
 @dataclass(frozen=True)
-class Sizes:
+class TransferSizes:
     """What transfers and overheads take, seconds, and how often each: both `[size]`, shares adding up to 1. again: seconds
     that a write takes besides, where it has to read what it does not cover; 0 by default. Raises InputError for others."""
 
@@ -94,7 +94,7 @@ class _Services:
 
     seeks: NDArray
     arc: float
-    sizes: Sizes
+    sizes: TransferSizes
     turn: float
     settle: float
 
@@ -145,11 +145,11 @@ class _Served:
 
 
 @takes(
-    spindle=a(Spindle, "the view of a drive, spindle(load_drive(name))"), shape=a(Shape), reach=SHARE, sizes=a(Sizes),
+    spindle=a(Spindle, "the view of a drive, spindle(load_drive(name))"), shape=a(Shape), reach=SHARE, sizes=a(TransferSizes),
     disks=DISKS, rate=POSITIVE, reads=SHARE,
 )  # fmt: skip
 def loaded(
-    spindle: Spindle, shape: Shape, reach: float, sizes: Sizes, *, disks: int, rate: float, reads: float
+    spindle: Spindle, shape: Shape, reach: float, sizes: TransferSizes, *, disks: int, rate: float, reads: float
 ) -> Loaded:
     """The response times of `rate` requests a second to an array, a share `reads` of them reads, the rest written at once.
 

@@ -18,7 +18,7 @@ from storagekit.analytic.forkjoin.parts import Host as Host
 from storagekit.analytic.forkjoin.parts import Network as Network
 from storagekit.analytic.forkjoin.recursion import Path as Path
 from storagekit.analytic.forkjoin.recursion import Paths as Paths
-from storagekit.analytic.forkjoin.recursion import Stream as Stream
+from storagekit.analytic.forkjoin.recursion import RequestStream as RequestStream
 from storagekit.analytic.forkjoin.recursion import completion_times as completion_times
 from storagekit.analytic.forkjoin.striped_system import StripedSystem as StripedSystem
 from storagekit.analytic.forkjoin.striping import Striping as Striping

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
 from storagekit.analytic.forkjoin.random_requests import draw, most_blocks, work
-from storagekit.analytic.forkjoin.recursion import Paths, Stream, completion_times
+from storagekit.analytic.forkjoin.recursion import Paths, RequestStream, completion_times
 from storagekit.analytic.forkjoin.striped_system import StripedSystem
 from storagekit.core.checks import numbers, require
 from storagekit.core.kinds import COUNT, SEED, a, several
@@ -56,7 +56,7 @@ class Simulation:
         require((rates > 0) & (rates < np.inf), "rates", rates, "above 0 and finite")
         gap = jnp.asarray(self.draws.gap[:, None, None, :] / rates, jnp.float32)
         read = jnp.broadcast_to(self._read, gap.shape)
-        taken = _mean_completion(Stream(gap, read, self._work, self._blocks), self._paths, self._warm_up)
+        taken = _mean_completion(RequestStream(gap, read, self._work, self._blocks), self._paths, self._warm_up)
         return np.where(rates < self._limits, np.asarray(taken, float), np.inf)
 
     def sustainable(self) -> Float[np.ndarray, "system seed"]:
@@ -89,7 +89,7 @@ class Simulation:
 
 
 @jax.jit
-def _mean_completion(stream: Stream, paths: Paths, warm_up: int) -> Array:
+def _mean_completion(stream: RequestStream, paths: Paths, warm_up: int) -> Array:
     taken = completion_times(stream, paths)
     counted = jnp.arange(taken.shape[0])[(...,) + (None,) * (taken.ndim - 1)] >= warm_up
     return jnp.mean(taken, axis=0, where=counted)

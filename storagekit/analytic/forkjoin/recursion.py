@@ -21,7 +21,7 @@ from storagekit.core.kinds import SPAN, Kind, a
 _SPANS, _TRANSIT = SPAN.up_to(1e9).each, Kind(least=-1e9, most=1e9, unit="s").each
 
 
-class Stream(NamedTuple):
+class RequestStream(NamedTuple):
     """Requests in the order in which they come, and what they ask of each disk.
 
     gap: seconds since the request before. read: whether it is a read. work: seconds of service, 0 of a disk that is not
@@ -76,7 +76,7 @@ class _Busy(NamedTuple):
         return _Busy(disk, port, sending, receiving)
 
 
-def completion_times(stream: Stream, paths: Paths | None = None) -> Float[Array, "request *lanes"]:
+def completion_times(stream: RequestStream, paths: Paths | None = None) -> Float[Array, "request *lanes"]:
     """Seconds from each request's arrival to its completion: the client has the last of its blocks, or, of a write, the last
     acknowledgement.
 
@@ -97,23 +97,23 @@ def completion_times(stream: Stream, paths: Paths | None = None) -> Float[Array,
 
 
 @jax.jit
-def _completion_times(stream: Stream, paths: Paths | None) -> Float[Array, "request *lanes"]:
+def _completion_times(stream: RequestStream, paths: Paths | None) -> Float[Array, "request *lanes"]:
     if paths is None:
         nothing = path(0.0, np.zeros(stream.work.shape[-1]), 0.0, 0.0, 0.0)
         paths = Paths(nothing, nothing)
     lanes = jnp.broadcast_shapes(stream.gap.shape[1:], stream.work.shape[1:-1], *(way.out.shape for way in paths))
     alone, each = jnp.zeros(lanes, jnp.float32), jnp.zeros((*lanes, stream.work.shape[-1]), jnp.float32)
 
-    def step(busy: _Busy, request: Stream):
+    def step(busy: _Busy, request: RequestStream):
         return _pass(busy.after(request.gap), request, _way(paths, request.read))
 
     _, taken = jax.lax.scan(step, _Busy(each, each, alone, alone), stream)
     return taken
 
 
-def _stream(given: Stream) -> Stream:
+def _stream(given: RequestStream) -> RequestStream:
     """The stream, in arrays. Raises InputError where it is none."""
-    gap, read, work, blocks = a(Stream, "Stream(gap, read, work, blocks)")("stream", given)
+    gap, read, work, blocks = a(RequestStream, "Stream(gap, read, work, blocks)")("stream", given)
     gap, work, blocks = (_SPANS(label, part) for label, part in (("gap", gap), ("work", work), ("blocks", blocks)))
     if not traced(read) and np.asarray(read).dtype.kind != "b":
         raise InputError(f"read {shown(read)}: give True or False for each request")
@@ -124,10 +124,10 @@ def _stream(given: Stream) -> Stream:
     require(fits, "shapes", shapes, "[request, *lanes] and [request, *lanes, disk], of as many requests")
     require_broadcast(gap=gap, read=read, work=work[..., 0], blocks=blocks[..., 0])
     require_broadcast(work=work, blocks=blocks)
-    return Stream(gap, read, work, blocks)
+    return RequestStream(gap, read, work, blocks)
 
 
-def _paths(given: Paths, stream: Stream) -> Paths:
+def _paths(given: Paths, stream: RequestStream) -> Paths:
     """The ways, in arrays. Raises InputError where they are none, or not those of the stream's disks."""
     ways = []
     for name, way in zip(Paths._fields, a(Paths, "Paths(read, write)")("paths", given), strict=True):
@@ -165,7 +165,7 @@ def _way(paths: Paths, read: Array) -> Path:
     )
 
 
-def _pass(busy: _Busy, request: Stream, path: Path) -> tuple[_Busy, Array]:
+def _pass(busy: _Busy, request: RequestStream, path: Path) -> tuple[_Busy, Array]:
     """A request through all servers, which are busy so long when it comes; then they are, and it takes so long."""
     asked = request.blocks > 0
     answers = jnp.where(request.read[..., None], request.blocks, asked)

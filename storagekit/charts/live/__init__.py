@@ -6,13 +6,13 @@ combination of some values has been asked beforehand, alive without a kernel or 
 """
 
 from storagekit.charts.live.board import Board as Board
-from storagekit.charts.live.board import Filled as Filled
+from storagekit.charts.live.board import FilledBoard as FilledBoard
 from storagekit.charts.live.board import Shown as Shown
 from storagekit.charts.live.board import Template as Template
-from storagekit.charts.live.controls import Choice as Choice
+from storagekit.charts.live.controls import ChoiceControl as ChoiceControl
 from storagekit.charts.live.controls import Control as Control
 from storagekit.charts.live.controls import Slider as Slider
-from storagekit.charts.live.controls import Steps as Steps
+from storagekit.charts.live.controls import StepsControl as StepsControl
 from storagekit.charts.live.exported import export as export
 from storagekit.charts.live.kernel import live as live
 from storagekit.charts.live.offline import offline as offline

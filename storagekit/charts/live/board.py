@@ -80,7 +80,7 @@ class Board:
                 # validating takes longer than drawing, and says nothing new of the next answer
                 with debug_mode(False):
                     drawn = self.draw(answer)
-                    spec, data = drawn if isinstance(drawn, Filled) else taken_apart(drawn)
+                    spec, data = drawn if isinstance(drawn, FilledBoard) else taken_apart(drawn)
             except InputError as fault:
                 return Shown(wording.impossible(fault), None, {}, possible=False)
             except Exception as fault:  # whatever it is, its place is the page and not the server's log
@@ -88,7 +88,7 @@ class Board:
         return Shown(said + wording.noted(sorted({str(one.message) for one in noted})), spec, data)
 
 
-class Filled(NamedTuple):
+class FilledBoard(NamedTuple):
     """A chart in Vega-Lite without its rows, and these by name."""
 
     spec: dict[str, Any]
@@ -108,12 +108,14 @@ class Template:
     def spec(self) -> dict[str, Any]:
         return self._make().to_dict()
 
-    def filled(self, **rows: pd.DataFrame) -> Filled:
+    def filled(self, **rows: pd.DataFrame) -> FilledBoard:
         """The chart of these rows, by the names that it has for them."""
-        return Filled(self.spec, {name: json.loads(str(some.to_json(orient="records"))) for name, some in rows.items()})
+        return FilledBoard(
+            self.spec, {name: json.loads(str(some.to_json(orient="records"))) for name, some in rows.items()}
+        )
 
 
-def taken_apart(chart: alt.TopLevelMixin) -> Filled:
+def taken_apart(chart: alt.TopLevelMixin) -> FilledBoard:
     """A chart in Vega-Lite without its rows, and these by the names that it has for them.
 
     Altair names rows by what is in them, so that every answer would be another chart: here they are numbered.
@@ -136,4 +138,4 @@ def taken_apart(chart: alt.TopLevelMixin) -> Filled:
                 made[key] = renamed(value)
         return made
 
-    return Filled(renamed(spec), data)
+    return FilledBoard(renamed(spec), data)

@@ -82,7 +82,7 @@ class Slider(Control):
 
 
 @dataclass(frozen=True)
-class Steps(Control):
+class StepsControl(Control):
     """A number among some that are far apart, as 1, 2, 4, 8: a slider over them. few: those an exported page has, by default
     all."""
 
@@ -110,7 +110,7 @@ class Steps(Control):
 
 
 @dataclass(frozen=True)
-class Choice(Control):
+class ChoiceControl(Control):
     """One of some named things; value: the name at which it begins, by default the first. few: the names that an exported
     page has, by default all."""
 

@@ -14,7 +14,7 @@ import vl_convert
 from tqdm import tqdm
 
 from storagekit.charts.live.board import Board, Shown
-from storagekit.charts.live.controls import Choice, Control
+from storagekit.charts.live.controls import ChoiceControl, Control
 from storagekit.core.atomic_files import write_text
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import a, takes, text
@@ -101,7 +101,12 @@ def _rounded(value: Any) -> Any:
 
 def _told(control: Control) -> dict[str, Any]:
     words = [words for words, _ in control.stops()]
-    return {"label": control.label, "stops": words, "first": control.first(), "named": isinstance(control, Choice)}
+    return {
+        "label": control.label,
+        "stops": words,
+        "first": control.first(),
+        "named": isinstance(control, ChoiceControl),
+    }
 
 
 def _version() -> str:

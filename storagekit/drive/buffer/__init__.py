@@ -1,32 +1,32 @@
-"""Between platter and host: a controller, a bus and a buffer in segments (`Segments`), one request at a time."""
+"""Between platter and host: a controller, a bus and a buffer in segments (`BufferSegments`), one request at a time."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from storagekit.core.batching import where_tree
 from storagekit.drive.buffer.reads import find, read
+from storagekit.drive.buffer.segments import BufferMemory as BufferMemory
+from storagekit.drive.buffer.segments import BufferRequest as BufferRequest
+from storagekit.drive.buffer.segments import BufferSegments as BufferSegments
 from storagekit.drive.buffer.segments import Faster as Faster
-from storagekit.drive.buffer.segments import Memory as Memory
-from storagekit.drive.buffer.segments import Request as Request
-from storagekit.drive.buffer.segments import Segments as Segments
-from storagekit.drive.buffer.segments import Stopped as Stopped
+from storagekit.drive.buffer.segments import ReadAheadStop as ReadAheadStop
 from storagekit.drive.buffer.segments import faster as faster
 from storagekit.drive.buffer.stretch import stretch
 from storagekit.drive.buffer.writes import take, ways_of, write
 
 
 def serve(
-    segments: Segments, memory: Memory, angle: Float[Array, "1 *lanes"], request: Request
-) -> tuple[Float[Array, "1 *lanes"], Memory]:
+    segments: BufferSegments, memory: BufferMemory, angle: Float[Array, "1 *lanes"], request: BufferRequest
+) -> tuple[Float[Array, "1 *lanes"], BufferMemory]:
     """Seconds until a request that arrives now is answered, and the buffer from then on, its times from now. The platter
     stands at `angle` now, turns."""
     return served(segments, segments.now(memory), angle, request)
 
 
 def served(
-    segments: Segments, stopped: Stopped, angle: Float[Array, "1 *lanes"], request: Request
-) -> tuple[Float[Array, "1 *lanes"], Memory]:
-    """As `serve`, of a buffer as it is now (`Segments.now`)."""
+    segments: BufferSegments, stopped: ReadAheadStop, angle: Float[Array, "1 *lanes"], request: BufferRequest
+) -> tuple[Float[Array, "1 *lanes"], BufferMemory]:
+    """As `serve`, of a buffer as it is now (`BufferSegments.now`)."""
     memory, read_begins = stopped.memory, segments.begins_read(stopped)
     found, taken = find(segments, memory, request), take(segments, memory, request)
     ways = ways_of(segments, stopped, taken)

@@ -10,16 +10,16 @@ from storagekit.drive.buffer.segments import (
     LONG_AGO,
     NEVER,
     NOBODY,
+    BufferMemory,
+    BufferReach,
+    BufferRequest,
+    BufferSegments,
     Faster,
-    Memory,
-    Reached,
-    Request,
-    Segments,
 )
 from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
 
 
-class Found(NamedTuple):
+class BufferHit(NamedTuple):
     """Where a read's data is: all of it (`hit`) or its beginning (`part`) in `segment`, or nowhere, and then that is the
     segment it takes. start, end: what that holds of use; there: how many of the request's sectors are in it. runs: it is
     being read ahead."""
@@ -54,7 +54,7 @@ class Media(NamedTuple):
     most: Int[Array, "1 *lanes"]
 
 
-def find(segments: Segments, memory: Memory, request: Request) -> Found:
+def find(segments: BufferSegments, memory: BufferMemory, request: BufferRequest) -> BufferHit:
     """The segment that a read is served from."""
     there = segments.readable(memory) & (memory.start <= request.sector) & (request.sector < memory.end)
     whole = there & (request.end <= memory.end)
@@ -68,10 +68,10 @@ def find(segments: Segments, memory: Memory, request: Request) -> Found:
     start = jnp.where(begun, pick(memory.start, segment), request.sector)
     end = jnp.where(begun, pick(memory.end, segment), request.sector)
     in_it = jnp.clip(end - request.sector, 0, request.count)
-    return Found(hit, begun & ~hit, segment, start, end, in_it, begun & (memory.ahead == segment))
+    return BufferHit(hit, begun & ~hit, segment, start, end, in_it, begun & (memory.ahead == segment))
 
 
-def limit_ahead(segments: Segments, found: Found, request: Request) -> Int[Array, "1 *lanes"]:
+def limit_ahead(segments: BufferSegments, found: BufferHit, request: BufferRequest) -> Int[Array, "1 *lanes"]:
     """How far the drive reads on after a read."""
     buffer, geometry = segments.electronics.buffer, segments.drive.geometry
     if buffer.read_ahead == 0:
@@ -92,8 +92,13 @@ def limit_ahead(segments: Segments, found: Found, request: Request) -> Int[Array
 
 
 def read(
-    segments: Segments, memory: Memory, request: Request, found: Found, piece: Stretch, reached: Reached
-) -> tuple[Float[Array, "1 *lanes"], Memory]:
+    segments: BufferSegments,
+    memory: BufferMemory,
+    request: BufferRequest,
+    found: BufferHit,
+    piece: Stretch,
+    reached: BufferReach,
+) -> tuple[Float[Array, "1 *lanes"], BufferMemory]:
     """When a read that arrives now is answered, and the buffer from then on. The arm reaches a stretch of what it needs."""
     buffer = segments.electronics.buffer
     media = _media(segments, memory, request, found, piece, reached)
@@ -128,7 +133,7 @@ def read(
 
 
 def _starts(
-    segments: Segments, memory: Memory, piece: Stretch, further: Bool[Array, "1 *lanes"]
+    segments: BufferSegments, memory: BufferMemory, piece: Stretch, further: Bool[Array, "1 *lanes"]
 ) -> Bool[Array, "1 *lanes"]:
     """Whether a hit has the drive read on, where there is `further` to go, from the beginning of `piece`."""
     buffer, place = segments.electronics.buffer, piece.place(piece.sector)
@@ -143,7 +148,12 @@ def _starts(
 
 
 def _media(
-    segments: Segments, memory: Memory, request: Request, found: Found, piece: Stretch, reached: Reached
+    segments: BufferSegments,
+    memory: BufferMemory,
+    request: BufferRequest,
+    found: BufferHit,
+    piece: Stretch,
+    reached: BufferReach,
 ) -> Media:
     """What the head reads: what it is reading ahead, or from where the segment ends on."""
     most = jnp.minimum(piece.track(piece.sector)[1] - piece.sector, request.count)
@@ -152,14 +162,14 @@ def _media(
         behind = segments.behind(piece, reached)
         skipped = jnp.maximum(jnp.ceil(behind - HAIR), 1.0).astype(jnp.int32)
         first = jnp.where(found.miss & (behind > 0) & (skipped < most), skipped, most)
-    kept = Reached(memory.landing, memory.since)
+    kept = BufferReach(memory.landing, memory.since)
     landing, since = where_tree(found.runs, kept, reached)
     ends = since + request.target.transfer
     return Media(piece, since, landing, ends, first, most)
 
 
 def _there_at(
-    segments: Segments, request: Request, found: Found, media: Media, number: Int[Array, "1 *lanes"]
+    segments: BufferSegments, request: BufferRequest, found: BufferHit, media: Media, number: Int[Array, "1 *lanes"]
 ) -> Float[Array, "1 *lanes"]:
     """When the request's sector of that number, from 1 on, is in the buffer; long ago if it was before."""
     number = jnp.where((number > media.first) & (number <= media.most) & found.miss, media.first, number)
@@ -172,7 +182,7 @@ def _there_at(
 
 
 def _answer(
-    segments: Segments, memory: Memory, request: Request, found: Found, media: Media
+    segments: BufferSegments, memory: BufferMemory, request: BufferRequest, found: BufferHit, media: Media
 ) -> Float[Array, "1 *lanes"]:
     """When a read is answered: each sector crosses the bus once it is there, the bus is had, and those before it are over."""
     overheads, bus, buffer = segments.electronics.overheads, segments.electronics.bus, segments.electronics.buffer
@@ -197,7 +207,9 @@ def _answer(
     return crossed + overheads.read_completion
 
 
-def _deciding(segments: Segments, request: Request, found: Found, media: Media) -> list[Int[Array, "1 *lanes"]]:
+def _deciding(
+    segments: BufferSegments, request: BufferRequest, found: BufferHit, media: Media
+) -> list[Int[Array, "1 *lanes"]]:
     """The sectors, by number, one of which is the last to have crossed the bus with all behind it.
 
     Of sectors that follow one another on a track that is the first or the last, and of tracks it is the first or the last.

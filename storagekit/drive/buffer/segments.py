@@ -49,7 +49,7 @@ class Faster(StrEnum):
     EITHER = "either"
 
 
-class Request(NamedTuple):
+class BufferRequest(NamedTuple):
     """What the host asks for: `count` sectors from `sector` on, which lie at `target`."""
 
     read: Bool[Array, "1 *lanes"]
@@ -62,7 +62,7 @@ class Request(NamedTuple):
         return self.sector + self.count
 
 
-class Memory(NamedTuple):
+class BufferMemory(NamedTuple):
     """The buffer, and what the drive does of its own accord; times are seconds from now.
 
     start, end: what each segment holds, nothing where they are equal. limit: how far it is to be read ahead. used: when it
@@ -92,7 +92,7 @@ class Memory(NamedTuple):
         """The segments' numbers."""
         return rows(self.start.shape[0], self.start)
 
-    def elapse(self, time: Float[Array, "1 *lanes"]) -> "Memory":
+    def elapse(self, time: Float[Array, "1 *lanes"]) -> "BufferMemory":
         later = (jnp.maximum(one - time, LONG_AGO) for one in (self.since, self.landing, self.settled))
         since, landing, settled = later
         return self._replace(since=since, landing=landing, settled=settled)
@@ -102,21 +102,21 @@ class Memory(NamedTuple):
         return self.ahead != NOBODY
 
 
-class Stopped(NamedTuple):
+class ReadAheadStop(NamedTuple):
     """A buffer at this moment, and seconds until the arm may move for a request that stops reading ahead."""
 
-    memory: Memory
+    memory: BufferMemory
     residue: Float[Array, "1 *lanes"]
 
 
-class Reached(NamedTuple):
+class BufferReach(NamedTuple):
     """When the arm is on the track of a sector, and when that begins to pass."""
 
     landing: Float[Array, "1 *lanes"]
     begins: Float[Array, "1 *lanes"]
 
 
-class Segments(eqx.Module):
+class BufferSegments(eqx.Module):
     """The buffer of a drive, with its controller and its bus; `electronics` are the drive's (`load_electronics`). Its times,
     and `most_ahead`, may be arrays `[1, *lanes]`; everything else is a Python number and known when this is
     compiled, so that who compiles it does so with `equinox.filter_jit`. faster: what is
@@ -137,13 +137,13 @@ class Segments(eqx.Module):
         if self.drive.grain != 1:
             raise InputError(f"a buffer for sectors of {self.drive.grain * 512} bytes: modelled are those of 512")
 
-    def init(self, lanes: tuple[int, ...]) -> Memory:
+    def init(self, lanes: tuple[int, ...]) -> BufferMemory:
         """Empty, the arm on cylinder 0, before any request."""
         size = self.electronics.buffer.segments
         nothing, nobody = jnp.zeros((size, *lanes), jnp.int32), jnp.full((1, *lanes), NOBODY, jnp.int32)
         first = jnp.zeros((1, *lanes), jnp.int32)
         long_ago = jnp.full((1, *lanes), LONG_AGO, jnp.float32)
-        return Memory(
+        return BufferMemory(
             *[nothing] * 4,
             ahead=nobody,
             base=first,
@@ -162,29 +162,29 @@ class Segments(eqx.Module):
         """Whether one segment is for writes alone, the first, and others are for reads."""
         return self.electronics.buffer.write_segment and self.electronics.buffer.segments > 1
 
-    def after(self, what: str, memory: Memory) -> Float[Array, "1 *lanes"]:
+    def after(self, what: str, memory: BufferMemory) -> Float[Array, "1 *lanes"]:
         """An overhead that depends on whether the request before was a read."""
         overheads = self.electronics.overheads
         return jnp.where(
             memory.after_read, getattr(overheads, f"{what}_after_read"), getattr(overheads, f"{what}_after_write")
         )
 
-    def begins_read(self, stopped: Stopped) -> Float[Array, "1 *lanes"]:
+    def begins_read(self, stopped: ReadAheadStop) -> Float[Array, "1 *lanes"]:
         """When the arm may move for a read that arrives now."""
         memory = stopped.memory
         return jnp.maximum(self.after("read_miss", memory) + stopped.residue, memory.settled)
 
-    def begins_write(self, stopped: Stopped) -> Float[Array, "1 *lanes"]:
+    def begins_write(self, stopped: ReadAheadStop) -> Float[Array, "1 *lanes"]:
         """When the arm may move for a write that arrives now and neither joins the one before nor disconnects twice."""
         overhead = self.after("write_hit" if self.electronics.buffer.writes_behind else "write_miss", stopped.memory)
         settled = stopped.memory.settled
         return jnp.where(settled > 0, jnp.maximum(settled, overhead), overhead + stopped.residue)
 
-    def free(self, memory: Memory) -> Bool[Array, "segment *lanes"]:
+    def free(self, memory: BufferMemory) -> Bool[Array, "segment *lanes"]:
         """The segments that a read may take."""
         return (memory.number >= int(self.apart)) & (memory.number != memory.dirty)
 
-    def readable(self, memory: Memory) -> Bool[Array, "segment *lanes"]:
+    def readable(self, memory: BufferMemory) -> Bool[Array, "segment *lanes"]:
         """The segments from which reads may be answered: that which is written behind too, if what writes left is."""
         if not self.electronics.buffer.keeps:
             return jnp.zeros_like(memory.number, bool)
@@ -192,7 +192,7 @@ class Segments(eqx.Module):
             return self.free(memory)
         return memory.number >= int(self.apart)
 
-    def holds(self, memory: Memory, sector: Int[Array, "row *lanes"]) -> Bool[Array, "row *lanes"]:
+    def holds(self, memory: BufferMemory, sector: Int[Array, "row *lanes"]) -> Bool[Array, "row *lanes"]:
         """Whether reads that begin at these sectors find the first in a segment."""
         usable, held = self.readable(memory), jnp.zeros(sector.shape, bool)
         for number in range(self.electronics.buffer.segments):
@@ -208,7 +208,7 @@ class Segments(eqx.Module):
         piece: Stretch,
         read: Bool[Array, "1 *lanes"],
         least: float | Float[Array, "1 *lanes"] = 0.0,
-    ) -> Reached:
+    ) -> BufferReach:
         """From `arm` to the beginning of a stretch, for an arm that may move from `at` on and moves for at least `least`
         seconds; the platter stands at `angle` now."""
         drive, place = self.drive, piece.place(piece.sector)
@@ -219,14 +219,14 @@ class Segments(eqx.Module):
         # the head lands later: what it had to wait for may have passed
         missed = jnp.ceil(jnp.maximum(drive.turns(late - way.rotation), 0.0))
         landing = at + way.seek + late
-        return Reached(landing, landing + way.rotation - late + drive.seconds(missed))
+        return BufferReach(landing, landing + way.rotation - late + drive.seconds(missed))
 
-    def behind(self, piece: Stretch, reached: Reached) -> Float[Array, "1 *lanes"]:
+    def behind(self, piece: Stretch, reached: BufferReach) -> Float[Array, "1 *lanes"]:
         """Sectors that a head that has landed stands behind the beginning of a stretch; 0 if it is just there."""
         wait = self.drive.turns(reached.begins - reached.landing)
         return jnp.where(wait > 0, (1.0 - wait) * piece.length, 0.0)
 
-    def now(self, memory: Memory) -> Stopped:
+    def now(self, memory: BufferMemory) -> ReadAheadStop:
         """The buffer with what has been read ahead and written behind by now."""
         drive, buffer = self.drive, self.electronics.buffer
         piece, runs = stretch(drive.geometry, memory.base), memory.reads_on()
@@ -248,9 +248,9 @@ class Segments(eqx.Module):
             dirty=jnp.where(written, NOBODY, memory.dirty),
             arm=where_tree(runs, Arm(place.cylinder, place.head), memory.arm),
         )
-        return Stopped(stopped, jnp.where(runs & ~over, self._residue(memory, piece, came), 0.0))
+        return ReadAheadStop(stopped, jnp.where(runs & ~over, self._residue(memory, piece, came), 0.0))
 
-    def _residue(self, memory: Memory, piece: Stretch, came: Int[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
+    def _residue(self, memory: BufferMemory, piece: Stretch, came: Int[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
         """Seconds to the end of what the drive is at as it reads ahead: a move of the arm, and unless it stops in the sector,
         the wait for the next one or that sector."""
         drive, next_ = self.drive, memory.base + came

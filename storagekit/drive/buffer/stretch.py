@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from storagekit.core.arrays import AnyArray
-from storagekit.drive.geometry import Geometry, Place, Zone, divided
+from storagekit.drive.geometry import Geometry, SectorLocation, Zone, divided
 
 # sectors; what rounding may take from a whole one, or put a head behind its beginning that is just there
 HAIR = 1e-3
@@ -15,7 +15,7 @@ HAIR = 1e-3
 
 class Stretch(NamedTuple):
     """The sectors from `sector` to the end of its zone, `limit`, as a head passes over them that is at the beginning of the
-    first at angle `angle` and follows the skews: `passed` is that one's `Place.passed`."""
+    first at angle `angle` and follows the skews: `passed` is that one's `SectorLocation.passed`."""
 
     zone: Zone
     sector: Int[AnyArray, "*#row"]
@@ -56,7 +56,7 @@ class Stretch(NamedTuple):
         within = jnp.minimum((cylinder * zone.heads + order) * data + on_track, zone.group_sectors)
         return jnp.clip(zone.origin + group * zone.group_sectors + within - self.sector, 0, self.room)
 
-    def place(self, sector: Int[AnyArray, "*#row"]) -> Place:
+    def place(self, sector: Int[AnyArray, "*#row"]) -> SectorLocation:
         """Where one of them lies."""
         return self.zone.place(jnp.clip(sector, self.sector, self.limit - 1))
 

@@ -10,12 +10,12 @@ from storagekit.core.batching import first_min, pick, real
 from storagekit.drive.buffer.segments import (
     NEVER,
     NOBODY,
+    BufferMemory,
+    BufferReach,
+    BufferRequest,
+    BufferSegments,
     Faster,
-    Memory,
-    Reached,
-    Request,
-    Segments,
-    Stopped,
+    ReadAheadStop,
     whole_turns,
 )
 from storagekit.drive.buffer.stretch import HAIR, Stretch
@@ -24,7 +24,7 @@ from storagekit.drive.buffer.stretch import HAIR, Stretch
 FEW, LONG, MANY = 10, 45, 15
 
 
-class Taken(NamedTuple):
+class BufferedWrite(NamedTuple):
     """The segment that a write takes. joins: it goes on from a write that is not on the platter yet. again: it follows a
     write there without going on from it."""
 
@@ -43,7 +43,7 @@ class Ways(NamedTuple):
     reselect: Float[Array, "1 *lanes"] | float
 
 
-def take(segments: Segments, memory: Memory, request: Request) -> Taken:
+def take(segments: BufferSegments, memory: BufferMemory, request: BufferRequest) -> BufferedWrite:
     """The segment for a write."""
     buffer, number = segments.electronics.buffer, memory.number
     joins = (memory.dirty != NOBODY) & (memory.settled > 0) & (pick(memory.end, memory.dirty) == request.sector)
@@ -54,11 +54,11 @@ def take(segments: Segments, memory: Memory, request: Request) -> Taken:
     free, _ = first_min(jnp.where(usable, age, NEVER))
     segment = jnp.where(joins, memory.dirty, free)
     follows = ~memory.after_read & (segment == memory.last) & (request.sector != pick(memory.end, segment))
-    return Taken(segment, joins, follows)
+    return BufferedWrite(segment, joins, follows)
 
 
 def _overlaps(
-    segments: Segments, memory: Memory, request: Request
+    segments: BufferSegments, memory: BufferMemory, request: BufferRequest
 ) -> tuple[Bool[Array, "segment *lanes"], Bool[Array, "segment *lanes"]]:
     """Which segments hold some of a request's sectors, and which hold anything."""
     holds = memory.end > memory.start
@@ -68,8 +68,14 @@ def _overlaps(
 
 
 def write(
-    segments: Segments, memory: Memory, request: Request, taken: Taken, ways: Ways, piece: Stretch, reached: Reached
-) -> tuple[Float[Array, "1 *lanes"], Memory]:
+    segments: BufferSegments,
+    memory: BufferMemory,
+    request: BufferRequest,
+    taken: BufferedWrite,
+    ways: Ways,
+    piece: Stretch,
+    reached: BufferReach,
+) -> tuple[Float[Array, "1 *lanes"], BufferMemory]:
     """When a write that arrives now is answered, and the buffer from then on. The arm reaches its beginning."""
     overheads, buffer = segments.electronics.overheads, segments.electronics.buffer
     crosses = request.count * real(segments.electronics.bus.write)
@@ -103,7 +109,7 @@ def write(
     )
 
 
-def ways_of(segments: Segments, stopped: Stopped, taken: Taken) -> Ways:
+def ways_of(segments: BufferSegments, stopped: ReadAheadStop, taken: BufferedWrite) -> Ways:
     """What precedes a write on the arm and on the bus."""
     memory, overheads, extra = stopped.memory, segments.electronics.overheads, segments.electronics.extra
     busy = memory.settled > 0
@@ -126,7 +132,12 @@ def ways_of(segments: Segments, stopped: Stopped, taken: Taken) -> Ways:
 
 
 def _under(
-    segments: Segments, request: Request, taken: Taken, ways: Ways, piece: Stretch, reached: Reached
+    segments: BufferSegments,
+    request: BufferRequest,
+    taken: BufferedWrite,
+    ways: Ways,
+    piece: Stretch,
+    reached: BufferReach,
 ) -> Float[Array, "1 *lanes"]:
     """When a write is on the platter.
 
@@ -153,7 +164,7 @@ def _under(
 
 
 def _crossed(
-    segments: Segments, request: Request, taken: Taken, ways: Ways, number: Int[Array, "1 *lanes"]
+    segments: BufferSegments, request: BufferRequest, taken: BufferedWrite, ways: Ways, number: Int[Array, "1 *lanes"]
 ) -> Float[Array, "1 *lanes"]:
     """When the request's sector of that number, from 1 on, has crossed the bus, and may go to the platter."""
     if segments.electronics.extra is not None:
@@ -163,10 +174,10 @@ def _crossed(
 
 
 def _in_any_order(
-    segments: Segments,
-    request: Request,
+    segments: BufferSegments,
+    request: BufferRequest,
     piece: Stretch,
-    reached: Reached,
+    reached: BufferReach,
     there: Float[Array, "1 *lanes"],
     otherwise: tuple[Float[Array, "1 *lanes"], ...],
 ) -> Float[Array, "1 *lanes"]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.live import Filled, Template
+from storagekit.charts.live import FilledBoard, Template
 from storagekit.charts.marks import Layered
 from storagekit.charts.panels import headed
 from storagekit.charts.theme import COLOURS, HEIGHT, WIDTH, finished
@@ -27,7 +27,7 @@ class Drawn(NamedTuple):
     reads: Mapping[str, Sequence[float]]
 
 
-def beside(drives: Mapping[str, Drawn], depths: Sequence[int]) -> Filled:
+def beside(drives: Mapping[str, Drawn], depths: Sequence[int]) -> FilledBoard:
     """Seek curves, rates by place, and random reads by how many wait, of yours and of another drive, in this order."""
     named = dict(zip(_SHADES, drives.values(), strict=True))
     rows: dict[str, list[dict[str, Any]]] = {"seeks": [], "zones": [], "reads": []}
@@ -39,7 +39,7 @@ def beside(drives: Mapping[str, Drawn], depths: Sequence[int]) -> Filled:
             for scheduler, rates in one.reads.items()
             for depth, rate in zip(depths, rates, strict=True)
         ]
-    return Filled(_BESIDE.spec, rows)
+    return FilledBoard(_BESIDE.spec, rows)
 
 
 def _curve(curve: xr.Dataset, name: str) -> list[dict[str, Any]]:

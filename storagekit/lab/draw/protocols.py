@@ -5,7 +5,7 @@ import pandas as pd
 import xarray as xr
 
 from storagekit.charts import Template
-from storagekit.charts.live import Filled
+from storagekit.charts.live import FilledBoard
 from storagekit.charts.marks import Layered, table
 from storagekit.charts.theme import COLOURS, PAPER, THEME
 
@@ -14,7 +14,7 @@ _MS = 1e3
 _PANELS = {"request_rate": "Requests answered a second", "tail": "99% answered within (ms, logarithmic)"}
 
 
-def curves(data: xr.Dataset, load: int) -> Filled:
+def curves(data: xr.Dataset, load: int) -> FilledBoard:
     """data: means and intervals of `request_rate` and `tail` (seconds) over `scheme` and `load`; load: where the line is."""
     parts = [table(data[name], _MS if name == "tail" else 1.0).assign(panel=name) for name in _PANELS]
     return _CHART.filled(rows=pd.concat(parts, ignore_index=True), here=pd.DataFrame({"load": [load]}))

@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from storagekit.charts.live import Filled, Template
+from storagekit.charts.live import FilledBoard, Template
 from storagekit.charts.marks import Layered
 from storagekit.charts.theme import COLOURS, WIDTH, finished
 from storagekit.core.units import KB, MB
@@ -15,12 +15,12 @@ UNITS = tuple(4 * KB << power for power in range(9))
 _SHADES = ["#c6dbef", "#9ecae1", "#7fb6da", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b", "#041f4a"]
 
 
-def by_shape(rows: Sequence[Mapping[str, Any]]) -> Filled:
+def by_shape(rows: Sequence[Mapping[str, Any]]) -> FilledBoard:
     """Sessions against the agents of an object, a line for each unit; the most is marked. rows: of
     `lab.sessions.Promised`."""
     named = [{**row, "named": in_words(row["unit"])} for row in rows]
     most = [row | {"says": f"{row['sessions']:,}"} for row in named if row["best"]]
-    return Filled(_CHART.spec, {"shapes": named, "best": most})
+    return FilledBoard(_CHART.spec, {"shapes": named, "best": most})
 
 
 def in_words(unit: float) -> str:

@@ -5,15 +5,15 @@ from typing import Any
 
 import altair as alt
 
-from storagekit.charts.live import Filled, Template
+from storagekit.charts.live import FilledBoard, Template
 from storagekit.charts.theme import COLOURS, WIDTH, finished
 
 
-def against_load(rate: float, rows: Sequence[Mapping[str, Any]]) -> Filled:
+def against_load(rate: float, rows: Sequence[Mapping[str, Any]]) -> FilledBoard:
     """Between which bounds the mean time lies, a band for each number of agents of a request; a line at the load asked for.
     rows: agents, rate (requests a second), low and high (ms)."""
     named = [{**row, "named": str(row["agents"])} for row in rows]
-    return Filled(_CHART.spec, {"bands": named, "asked": [{"rate": rate}]})
+    return FilledBoard(_CHART.spec, {"bands": named, "asked": [{"rate": rate}]})
 
 
 def _drawing() -> alt.TopLevelMixin:

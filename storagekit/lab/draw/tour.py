@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.live import Filled, Template
+from storagekit.charts.live import FilledBoard, Template
 from storagekit.charts.marks import Layered
 from storagekit.charts.theme import COLOURS, WIDTH, finished
 
@@ -35,7 +35,7 @@ _NOW = "datum.total * way / 100"
 _TURNED = f"(datum.platter + {_NOW} / datum.revolution)"
 
 
-def request_way(way: xr.Dataset) -> Filled:
+def request_way(way: xr.Dataset) -> FilledBoard:
     """The disk from above with its arm and the replicas of a request, and under it the parts of the way to each; a slider
     goes through time. way: of `lab.tour.request_way`."""
     common = _common(way)
@@ -49,7 +49,7 @@ def request_way(way: xr.Dataset) -> Filled:
         "saying": _saying(way),
         "bars": list(_bars(way)),
     }
-    return Filled(_CHART.spec, {name: [one | common for one in some] for name, some in rows.items()})
+    return FilledBoard(_CHART.spec, {name: [one | common for one in some] for name, some in rows.items()})
 
 
 def radius(cylinder: np.ndarray | float, cylinders: int) -> np.ndarray:

@@ -5,17 +5,17 @@ from typing import Any
 
 import altair as alt
 
-from storagekit.charts.live import Filled, Template
+from storagekit.charts.live import FilledBoard, Template
 from storagekit.charts.theme import COLOURS, finished
 
 KINDS = {"reads": COLOURS[0], "writes": COLOURS[1]}
 _WIDE, _HIGH = 460, 110
 
 
-def character(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Filled:
+def character(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> FilledBoard:
     """Arrivals over time, places over time, sizes; reads and writes apart. rows: of `lab.trace.rows`. Times are the trace's
     own."""
-    return Filled(_CHART.spec, {name: [dict(one) for one in some] for name, some in rows.items()})
+    return FilledBoard(_CHART.spec, {name: [dict(one) for one in some] for name, some in rows.items()})
 
 
 def _drawing() -> alt.TopLevelMixin:

@@ -20,7 +20,7 @@ from storagekit.engine import NOBODY, AbstractLog, Record, Report, Runner, Scena
 from storagekit.engine.run import CHUNK
 from storagekit.faults import FaultSchedule, outage
 from storagekit.papers.ars.cluster import CLIENTS, NODES, RATE, cluster, effort, synthetic
-from storagekit.papers.ars.watching import Accesses, Answers, watched
+from storagekit.papers.ars.watching import Answers, WatchedAccesses, watched
 from storagekit.papers.effort import Effort
 from storagekit.papers.measurement import Measurement
 from storagekit.simulation import by_event, described, interval
@@ -105,7 +105,7 @@ def _early(answers: Answers) -> Answers:
     return Answers(*(column[: len(answers.at) * 9 // 10] for column in answers))
 
 
-def _nodes(accesses: Accesses, answers: Answers) -> Int[np.ndarray, " answer"]:
+def _nodes(accesses: WatchedAccesses, answers: Answers) -> Int[np.ndarray, " answer"]:
     """Return the number of nodes that had served each request by its completion."""
     last = np.full(max(accesses.number.max(), answers.number.max()) + 1, -np.inf)
     last[answers.number] = answers.at
@@ -114,7 +114,7 @@ def _nodes(accesses: Accesses, answers: Answers) -> Int[np.ndarray, " answer"]:
     return np.bincount(pairs[0], minlength=len(last))[answers.number]
 
 
-class Asked(NamedTuple):
+class SentAndCompleted(NamedTuple):
     """The nodes that an admitted request was sent to, the number of a completed request, and its response time.
 
     Each is of one event; nodes and number are NOBODY where the event admitted or completed no request.
@@ -125,13 +125,13 @@ class Asked(NamedTuple):
     response: Any
 
 
-class Asking(AbstractLog):
+class SentAndCompletedLog(AbstractLog):
     """Log of the number of nodes that each request is sent to, whether or not they are up, and of its completion."""
 
-    def keep(self, scenario: Scenario, state: State, report: Report) -> Asked:
+    def keep(self, scenario: Scenario, state: State, report: Report) -> SentAndCompleted:
         sent = jax.lax.population_count(state.dispatch.silence.sent_to)
         nodes = jnp.where(report.admitted, sent.astype(jnp.int32), NOBODY)
-        return Asked(nodes, report.answered.number, report.answered.response)
+        return SentAndCompleted(nodes, report.answered.number, report.answered.response)
 
 
 def extra(
@@ -176,7 +176,7 @@ def _asking(
     Values are means over each stretch of requests, up to the first request that is not completed in some run.
     """
     merged, key = stack([_away(most)], seeds)
-    kept = jax.tree.map(by_event, Runner(merged, key, Record(log=Asking())).advance(chunks)[1])
+    kept = jax.tree.map(by_event, Runner(merged, key, Record(log=SentAndCompletedLog())).advance(chunks)[1])
     # requests enter in the order of their numbers
     asked = [nodes[nodes != NOBODY] for nodes in kept.nodes.T]
     taken = [np.full(len(nodes), np.nan) for nodes in asked]

@@ -26,7 +26,7 @@ EXTENT = 16 * MB
 
 
 @dataclass(frozen=True)
-class Source:
+class FinancialSource:
     """Financial as it is run, as many of its requests as a run has. trace: None for the stand-in; else its devices are those
     who ask. basis, name: what it is."""
 
@@ -45,14 +45,14 @@ class Source:
         return ClosedOrOpen(requests, rate=REQUESTS / HOUR)
 
 
-def stand_in() -> Source:
+def stand_in() -> FinancialSource:
     """What the paper says of its hour, and nothing else: 249,496 requests, 15.5 KB on average, 33% reads; independent
     arrivals, exponential sizes and uniform addresses, as in the synthetic traces, because it says no more."""
     name = "stand-in of the paper's figures, independent arrivals"
-    return Source(None, "stand-in", name)
+    return FinancialSource(None, "stand-in", name)
 
 
-def financial(folder: str | Path = "") -> Source:
+def financial(folder: str | Path = "") -> FinancialSource:
     """The hour of the public Financial1 that has about as many requests as the paper's, which it does not name, if `folder`
     (see `resources.real_traces`) has the whole file; else the stand-in."""
     lying = real_traces("ars", folder)
@@ -62,7 +62,7 @@ def financial(folder: str | Path = "") -> Source:
     hours = np.histogram(trace.time, np.arange(0, trace.time[-1] + HOUR, HOUR))[0]
     hour = int(np.argmin(np.abs(hours - REQUESTS)))
     name = f"from the start of hour {hour} of Financial1, which has {hours[hour]} requests"
-    return Source(trace.window(hour * HOUR, (hour + 1) * HOUR), "trace", name)
+    return FinancialSource(trace.window(hour * HOUR, (hour + 1) * HOUR), "trace", name)
 
 
 def _recorded(trace: RequestTrace, layout: Segments) -> RecordedArrivals:

@@ -30,7 +30,7 @@ from storagekit.papers.ars.cluster import (
     synthetic,
 )
 from storagekit.papers.ars.comparing import CLOSE, ahead, beside, close, milliseconds, ranking, shown, swept
-from storagekit.papers.ars.financial import Source, stand_in
+from storagekit.papers.ars.financial import FinancialSource, stand_in
 from storagekit.papers.effort import Effort
 from storagekit.papers.measurement import Measurement
 from storagekit.papers.rows import Row, judging
@@ -121,7 +121,7 @@ def fig5(
     effort: Effort = QUICK,
     *,
     protocols: Sequence[Row] = COMPARED,
-    financial: Source | None = None,
+    financial: FinancialSource | None = None,
     on: str = "scaled",
 ) -> xr.Dataset:
     """Return response times of reads and writes, half each, and of Financial, on both volumes (figure 5).

@@ -27,7 +27,7 @@ from storagekit.papers.ars.cluster import (
     saturating,
     synthetic,
 )
-from storagekit.papers.ars.watching import Accesses, Answers, watched
+from storagekit.papers.ars.watching import Answers, WatchedAccesses, watched
 from storagekit.papers.effort import Effort
 from storagekit.simulation import described
 from storagekit.simulation.windows import windows as over_time
@@ -90,7 +90,7 @@ def equal(
     return data.assign_attrs(made | told, paper="ars", exhibit="ars.equal")
 
 
-def _placed(accesses: Accesses, answers: Answers) -> tuple[Int[np.ndarray, " answer"], Answers]:
+def _placed(accesses: WatchedAccesses, answers: Answers) -> tuple[Int[np.ndarray, " answer"], Answers]:
     """At which node each request was, -1 if the run ended first, and the answers."""
     node = np.full(max(accesses.number.max(), answers.number.max()) + 1, -1)
     node[accesses.number] = accesses.node

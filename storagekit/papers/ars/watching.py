@@ -13,7 +13,7 @@ from storagekit.engine import NOBODY, AbstractLog, Record, Report, Runner, Scena
 from storagekit.simulation import by_event
 
 
-class Kept(NamedTuple):
+class WatchedLog(NamedTuple):
     """Of each event: seconds since the one before, the access that ended (number NOBODY if none did) and its node, the answer
     that left (NOBODY if none did), when, after how long, and whether it was a read's."""
 
@@ -29,9 +29,9 @@ class Kept(NamedTuple):
 class Watch(AbstractLog):
     """Keeps every access and answer with its time."""
 
-    def keep(self, scenario: Scenario, state: State, report: Report) -> Kept:
+    def keep(self, scenario: Scenario, state: State, report: Report) -> WatchedLog:
         drive, certain = first_true(report.served)
-        return Kept(
+        return WatchedLog(
             report.elapsed,
             jnp.where(certain, report.number, NOBODY),
             scenario.system.brick_of(drive),
@@ -42,7 +42,7 @@ class Watch(AbstractLog):
         )
 
 
-class Accesses(NamedTuple):
+class WatchedAccesses(NamedTuple):
     """Accesses of one run: of which request, at which node, and when they ended, seconds from the start."""
 
     number: Int[np.ndarray, " access"]
@@ -59,7 +59,7 @@ class Answers(NamedTuple):
     read: Bool[np.ndarray, " answer"]
 
 
-def watched(scenarios: Sequence[Scenario], seeds: Sequence[int], chunks: int) -> list[tuple[Accesses, Answers]]:
+def watched(scenarios: Sequence[Scenario], seeds: Sequence[int], chunks: int) -> list[tuple[WatchedAccesses, Answers]]:
     """So many chunks of events of scenarios of one structure, run by run: the seeds of one after those of another."""
     merged, key = stack(scenarios, seeds)
     kept = jax.tree.map(by_event, Runner(merged, key, Record(log=Watch())).advance(chunks)[1])
@@ -68,7 +68,7 @@ def watched(scenarios: Sequence[Scenario], seeds: Sequence[int], chunks: int) ->
     runs = []
     for lane in range(key.shape[1]):
         served, answered = kept.number[:, lane] != NOBODY, kept.answered[:, lane] != NOBODY
-        accesses = Accesses(*(column[:, lane][served] for column in (kept.number, kept.node, end)))
+        accesses = WatchedAccesses(*(column[:, lane][served] for column in (kept.number, kept.node, end)))
         when = (begin + kept.at)[:, lane][answered]
         answers = Answers(
             kept.answered[:, lane][answered], when, kept.response[:, lane][answered], kept.read[:, lane][answered]

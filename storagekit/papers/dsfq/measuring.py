@@ -16,7 +16,7 @@ PAIRS = np.array(list(combinations(range(STREAMS), 2)))
 _BITS = (1 << PAIRS).sum(axis=1).astype(np.uint32)
 
 
-class Asked(NamedTuple):
+class ObservedRequests(NamedTuple):
     """What the bounds need to know of a run. largest: the largest cost of a stream's requests to each brick, 0 where it sent
     none. batch: the largest batchcost, that of a batch still open included. waiting: the most requests of a stream that
     waited at a brick."""
@@ -60,7 +60,7 @@ def batch_costs(sent: Sent, streams: int = STREAMS, bricks: int = BRICKS) -> Flo
     return largest
 
 
-def asked(log: Watched) -> Asked:
+def asked(log: Watched) -> ObservedRequests:
     """The parameters of a run whose coordinators are noted."""
     assert log.sent is not None
     event, lane = np.nonzero(log.sent.stream != NOBODY)
@@ -72,7 +72,7 @@ def asked(log: Watched) -> Asked:
     held = (log.waited[event, where[1], lane] >> where[0].astype(np.uint32) & 1).astype(int)
     before = np.concatenate([np.zeros_like(log.waiting[:1]), log.waiting[:-1]])
     np.maximum.at(most, where, before[event, where[1] * STREAMS + where[0], lane] + held)
-    return Asked(largest, batch_costs(log.sent), most)
+    return ObservedRequests(largest, batch_costs(log.sent), most)
 
 
 def unfairness(log: Watched, weights: Float[np.ndarray, "stream lane"]) -> Unfair:
@@ -98,7 +98,7 @@ def backlogged(log: Watched, streams: UInt32[np.ndarray, " row"]) -> tuple[Any, 
     return lasting(waited, waits, log.entered[:, None, None], log.elapsed[:, None, None])
 
 
-def sides(of: Settings, run: Asked) -> tuple[Side, Side]:
+def sides(of: Settings, run: ObservedRequests) -> tuple[Side, Side]:
     """The two streams of each pair at each brick, `[pair, brick, lane]`."""
     bricks, anywhere = (run.largest > 0).sum(axis=1), run.largest.max(axis=1)
     found = []
@@ -116,19 +116,19 @@ def sides(of: Settings, run: Asked) -> tuple[Side, Side]:
     return found[0], found[1]
 
 
-def one_server(of: Settings, run: Asked, unfair: Unfair) -> Float[np.ndarray, " lane"]:
+def one_server(of: Settings, run: ObservedRequests, unfair: Unfair) -> Float[np.ndarray, " lane"]:
     """The largest share of theorem 1's bound that any pair takes at any brick, of that brick's service."""
     return share(unfair.here, bound_one_server(*sides(of, run), of.depth)).max(axis=(0, 1))
 
 
-def total_bound(of: Settings, run: Asked, reading: Reading) -> Float[np.ndarray, "pair brick lane"]:
+def total_bound(of: Settings, run: ObservedRequests, reading: Reading) -> Float[np.ndarray, "pair brick lane"]:
     """The bound of theorems 2 and 4. reading: `printed` or `repaired`. D_SFQ is the most requests of either stream of the
     pair that waited at any brick."""
     most = run.waiting.max(axis=1)[PAIRS].max(axis=1)[:, None]
     return bound_total(*sides(of, run), of.depth, most, reading)
 
 
-def total_service(of: Settings, run: Asked, unfair: Unfair, reading: Reading) -> Float[np.ndarray, " lane"]:
+def total_service(of: Settings, run: ObservedRequests, unfair: Unfair, reading: Reading) -> Float[np.ndarray, " lane"]:
     """The largest share of the bound of theorems 2 and 4 that any pair takes."""
     return share(unfair.everywhere, total_bound(of, run, reading)).max(axis=(0, 1))
 

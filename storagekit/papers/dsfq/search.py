@@ -12,7 +12,7 @@ from storagekit.analytic.fairness import printed, repaired
 from storagekit.core.provenance import made_by
 from storagekit.engine import keys
 from storagekit.papers.dsfq.drawing import changed, constructed, drawn
-from storagekit.papers.dsfq.measuring import Asked, asked, one_server, total_service, unfairness
+from storagekit.papers.dsfq.measuring import ObservedRequests, asked, one_server, total_service, unfairness
 from storagekit.papers.dsfq.settings import NAMES, Settings, single, total, unscheduled
 from storagekit.papers.dsfq.watching import watched
 from storagekit.papers.effort import Effort, of_profile
@@ -106,7 +106,11 @@ def held_against(
         note("theorem2.single", lanes, total_service(of, run, unfair, repaired), one)
     for lanes, of, _, unfair in runs(unscheduled, "theorem1.unscheduled"):
         largest = np.where(of.used(), of.high, 0).astype(float)
-        note("theorem1.unscheduled", lanes, one_server(of, Asked(largest, largest, largest.astype(int)), unfair))
+        note(
+            "theorem1.unscheduled",
+            lanes,
+            one_server(of, ObservedRequests(largest, largest, largest.astype(int)), unfair),
+        )
     return found
 
 

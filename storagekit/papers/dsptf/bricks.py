@@ -20,7 +20,7 @@ from storagekit.papers.rows import NONE_OWN, Own
 from storagekit.placement import Declustered
 from storagekit.schedule import SATF
 from storagekit.workload import RecordedArrivals, recorded
-from storagekit.workload.synthetic import CELLO2002, FINANCIAL, SAP, WEBSEARCH, PopularStandIn, generate
+from storagekit.workload.synthetic import CELLO2002, FINANCIAL, SAP, WEBSEARCH, PopularTraceModel, generate
 from storagekit.workload.trace import RequestTrace, read
 from storagekit.write import WriteSwitch
 
@@ -29,7 +29,7 @@ from storagekit.write import WriteSwitch
 # the public trace is judged. WebSearch has the number of requests of the public WebSearch2 (99.98% reads, 90% in table 2);
 # nothing in the paper contradicts its 90%.
 FINANCIAL1_READS = 0.23
-TRACES: dict[str, PopularStandIn] = {
+TRACES: dict[str, PopularTraceModel] = {
     "sap": SAP,
     "cello2002": CELLO2002,
     "websearch": WEBSEARCH,
@@ -163,7 +163,7 @@ def source(name: str, requests: int, seed: int = 0, folder: str | Path = "", tog
     return Source(*stand_in(name, requests, seed, together), "stand-in")
 
 
-def model_of(name: str, requests: int, together: bool = False) -> PopularStandIn:
+def model_of(name: str, requests: int, together: bool = False) -> PopularTraceModel:
     """The stand-in of a trace, scaled to so many requests (0 for its full length)."""
     whole = replace(MODELS[name], together=together)
     return whole.scaled(requests / whole.requests) if requests else whole
@@ -192,7 +192,7 @@ def dispatcher(setting: Setting, bricks: int, speed: float = HALF, own: Own = NO
     return DispatchSwitch((*papers, *own.values()), names.index(setting.scheme))
 
 
-class Bricks(NamedTuple):
+class TraceSystem(NamedTuple):
     """A system for a trace. memory: bytes of each brick at full scale. own: schemes beside the paper's, by name."""
 
     bricks: int = 2

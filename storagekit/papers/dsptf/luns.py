@@ -17,19 +17,19 @@ from scipy.optimize import root_scalar
 
 from storagekit.core.provenance import made_by
 from storagekit.core.units import SECTOR
-from storagekit.papers.dsptf.bricks import NAMES, TRACES, Bricks, Setting, Source, model_of
+from storagekit.papers.dsptf.bricks import NAMES, TRACES, Setting, Source, TraceSystem, model_of
 from storagekit.papers.dsptf.replays import QUICK, TraceEffort, through
 from storagekit.papers.dsptf.samples import KIN, lun_shares
 from storagekit.placement import Declustered
 from storagekit.workload.reuse import hit_rates
-from storagekit.workload.synthetic import Popularity, PopularStandIn
+from storagekit.workload.synthetic import Popularity, PopularTraceModel
 from storagekit.workload.synthetic.popular import generate
 from storagekit.workload.synthetic.popular.model import BLOCK
 from storagekit.workload.synthetic.popular.popularity import STEEPEST, expected_hit_rate
 from storagekit.workload.trace import RequestTrace
 
 EXTENT = Declustered.extent * SECTOR
-WIDE = Bricks(32, 8)
+WIDE = TraceSystem(32, 8)
 # drawn orders in which LUNs are dealt to groups, of which the first is simulated
 LAYOUTS = 8
 # the least even of all orders: the busiest LUNs share a group
@@ -70,10 +70,10 @@ def table3_luns(
     return data.assign_attrs(made, paper="dsptf", exhibit="dsptf.table3")
 
 
-def popularity_within(model: PopularStandIn, shares: NDArray[np.float64]) -> Popularity:
+def popularity_within(model: PopularTraceModel, shares: NDArray[np.float64]) -> Popularity:
     """The popularity that all LUNs have within themselves, so that one memory for all has the model's hit rate.
 
-    shares: of the requests, to each LUN. Supposes a memory that never fills, as in all four traces (`PopularStandIn`).
+    shares: of the requests, to each LUN. Supposes a memory that never fills, as in all four traces (`PopularTraceModel`).
     """
     busy = shares[shares > 0]
     each = model.requests / model.chunks * len(shares) * busy
@@ -86,7 +86,7 @@ def popularity_within(model: PopularStandIn, shares: NDArray[np.float64]) -> Pop
     return Popularity(float(root_scalar(excess, bracket=(0.0, STEEPEST), xtol=1e-9).root), model.head)
 
 
-def on_groups(name: str, requests: int, seed: int, layout: int, system: Bricks = WIDE) -> Source:
+def on_groups(name: str, requests: int, seed: int, layout: int, system: TraceSystem = WIDE) -> Source:
     """A stand-in whose LUNs are unlike, each on one replica group of the system (a named assumption beside `source`).
 
     The paper has 50 LUNs and does not say where they lie, nor how the load is divided among them. Here each is as popular as
@@ -103,7 +103,7 @@ def on_groups(name: str, requests: int, seed: int, layout: int, system: Bricks =
 
 
 @lru_cache(maxsize=2)
-def _undealt(name: str, requests: int, seed: int) -> tuple[PopularStandIn, RequestTrace, NDArray[np.int64]]:
+def _undealt(name: str, requests: int, seed: int) -> tuple[PopularTraceModel, RequestTrace, NDArray[np.int64]]:
     """A stand-in, its requests with addresses within their LUNs, and which of the LUNs, the busiest first, each is to."""
     model = model_of(name, requests)
     shares = lun_shares(KIN[name], model.luns)
@@ -121,18 +121,18 @@ def _dealt(luns: int, groups: int, layout: int) -> tuple[NDArray[np.int64], NDAr
     return group, row
 
 
-def groups_of(given: Source, system: Bricks = WIDE) -> NDArray[np.int64]:
+def groups_of(given: Source, system: TraceSystem = WIDE) -> NDArray[np.int64]:
     """The group that each request of `on_groups` goes to, [request]."""
     return given.trace.offset // EXTENT % system.bricks // system.replicas
 
 
-def group_shares(given: Source, system: Bricks = WIDE) -> NDArray[np.float64]:
+def group_shares(given: Source, system: TraceSystem = WIDE) -> NDArray[np.float64]:
     """The share of the requests that goes to each group, [group]."""
     each = np.bincount(groups_of(given, system), minlength=system.bricks // system.replicas)
     return each / each.sum()
 
 
-def hashed_hit_rate(given: Source, system: Bricks = WIDE) -> float:
+def hashed_hit_rate(given: Source, system: TraceSystem = WIDE) -> float:
     """Reads that hashing answers from memory / reads, by an exact LRU cache for the requests of each brick of `on_groups`."""
     hashed = np.asarray(system.arrivals(given).requests.address_hash) % system.replicas
     brick = groups_of(given, system) * system.replicas + hashed
@@ -145,7 +145,7 @@ def hashed_hit_rate(given: Source, system: Bricks = WIDE) -> float:
     return hits / int(given.trace.read.sum())
 
 
-def share_needed(name: str, hit_rate: float, system: Bricks = WIDE) -> float:
+def share_needed(name: str, hit_rate: float, system: TraceSystem = WIDE) -> float:
     """The share of all requests that one group would have to have, and of the data, for hit rates to fall so far.
 
     The other groups share the rest alike, and a byte is as popular on one as on another, so that a group's memory is to its

@@ -15,9 +15,9 @@ from storagekit.papers.dsptf.bricks import (
     NAMES,
     SLOTS,
     SYSTEMS,
-    Bricks,
     Setting,
     Source,
+    TraceSystem,
     settings,
     source,
 )
@@ -28,7 +28,7 @@ from storagekit.papers.rows import Row, chosen
 from storagekit.simulation import History, history, ratio
 
 PIECES = 40
-PAIR = Bricks()
+PAIR = TraceSystem()
 LOCAL, REST = ("sap", "financial"), ("websearch", "cello2002")
 STAND_IN = (
     "synthetic trace: matched to table 2 (Financial: 23% reads) and to the Central column of table 3, Poisson arrivals "
@@ -71,7 +71,7 @@ def replays(
     *,
     trace: str = "sap",
     folder: str | Path = "",
-    system: Bricks = PAIR,
+    system: TraceSystem = PAIR,
     pieces: int = PIECES,
     together: bool = False,
     gaps: str | None = None,
@@ -123,7 +123,7 @@ def replays(
 
 
 def through(
-    given: Source, system: Bricks, runs: dict[str, Setting], name: str, seeds: Sequence[int], pieces: int = PIECES
+    given: Source, system: TraceSystem, runs: dict[str, Setting], name: str, seeds: Sequence[int], pieces: int = PIECES
 ) -> History:
     """A trace through a system under each of the settings, side by side; see `replays`."""
     arrivals = system.arrivals(given)

@@ -10,7 +10,7 @@ from storagekit.core.provenance import ALONE, made_by
 from storagekit.core.resources import real_traces
 from storagekit.core.units import HOUR, KB, MS
 from storagekit.papers.dsptf.brick_group import KEYS
-from storagekit.papers.dsptf.bricks import NAMES, TRACES, Bricks, Setting, Source, model_of, source
+from storagekit.papers.dsptf.bricks import NAMES, TRACES, Setting, Source, TraceSystem, model_of, source
 from storagekit.papers.dsptf.replays import (
     PAIR,
     QUICK,
@@ -79,7 +79,7 @@ def table3(
     Memories are empty at first, as in the paper's runs. schemes and the attribute `duplicates` as in `replays`.
     """
     names, own = chosen(schemes, NAMES)
-    system = Bricks(bricks, 8, own=own)
+    system = TraceSystem(bricks, 8, own=own)
     runs = {scheme: Setting(scheme, allocated=1.0) for scheme in names}
     found, twice, basis = [], 0, []
     for name in traces:

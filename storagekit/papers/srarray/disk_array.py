@@ -26,11 +26,11 @@ from storagekit.schedule import RLOOK, RSATF, ScheduleSwitch
 from storagekit.simulation import sweep
 from storagekit.workload import RecordedArrivals, recorded
 from storagekit.workload.reuse import read_distances
-from storagekit.workload.synthetic import CELLO_BASE, CELLO_DISK6, TPCC, SeekingStandIn, generate
+from storagekit.workload.synthetic import CELLO_BASE, CELLO_DISK6, TPCC, SeekingTraceModel, generate
 from storagekit.workload.trace import RequestTrace
 from storagekit.write import Background
 
-WORKLOADS: dict[str, SeekingStandIn] = {model.name: model for model in (CELLO_BASE, CELLO_DISK6, TPCC)}
+WORKLOADS: dict[str, SeekingTraceModel] = {model.name: model for model in (CELLO_BASE, CELLO_DISK6, TPCC)}
 NEVER = np.iinfo(np.int32).max
 
 
@@ -81,7 +81,7 @@ def _all_of(workload: str, number: int) -> RequestTrace:
     return generate(WORKLOADS[workload], seed=number)
 
 
-class Run(NamedTuple):
+class ArrayRun(NamedTuple):
     """One run of an exhibit. All fields are numbers to the engine, so a figure is one batch.
 
     layout: D_s x D_r x D_m. scale: rate of the requests over that of the trace. look: 1 for RLOOK, 0 for RSATF. memory: size
@@ -109,7 +109,7 @@ class DiskArray(NamedTuple):
     longest: int
     block: int = FILE_SYSTEM_BLOCK
 
-    def system(self, run: Run, data: float, distances: np.ndarray) -> System:
+    def system(self, run: ArrayRun, data: float, distances: np.ndarray) -> System:
         """Return the array of a run, for a data set of `data` bytes. Writes propagate in the background.
 
         distances: see `RecordedLRU`. A hit takes the processing time that precedes every access.
@@ -126,7 +126,7 @@ class DiskArray(NamedTuple):
 
     def replays(
         self, trace: RequestTrace, data: float, distances: np.ndarray | None = None
-    ) -> Callable[[Run], Scenario]:
+    ) -> Callable[[ArrayRun], Scenario]:
         """Return a function that returns the scenario of a run: the trace, on its array with `data` bytes of data.
 
         distances: the smallest cache in which each request hits (`remembered`), `[request]`. By default none hits.
@@ -137,7 +137,7 @@ class DiskArray(NamedTuple):
             known[: len(trace)] = distances
         arrivals = padded(recorded(trace, self._sectors(data)), count)
 
-        def of(run: Run) -> Scenario:
+        def of(run: ArrayRun) -> Scenario:
             return Scenario(
                 self.system(run, data, known), eqx.tree_at(lambda one: one.scale, arrivals, real(run.scale))
             )
@@ -172,7 +172,7 @@ def padded(arrivals: RecordedArrivals, count: int) -> RecordedArrivals:
 
 
 def over_windows(
-    effort: ArrayEffort, workload: str, array: DiskArray, runs: Sequence[Run], warm_up: float = 0.0
+    effort: ArrayEffort, workload: str, array: DiskArray, runs: Sequence[ArrayRun], warm_up: float = 0.0
 ) -> xr.Dataset:
     """Simulate every run on every window of a synthetic trace. Dimensions: `run` and `seed`, the number of the window.
 

@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 
 from storagekit.analytic.headtracking import (
-    Access,
     HeadTracking,
+    TrackedAccess,
     accesses,
     accuracy,
     adjust_slack,
@@ -21,7 +21,7 @@ from storagekit.core.provenance import made_by
 from storagekit.core.units import US
 from storagekit.papers.measurement import Measurement
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort, paper_drive
-from storagekit.papers.srarray.disk_array import Run, on_axes, over_windows, small
+from storagekit.papers.srarray.disk_array import ArrayRun, on_axes, over_windows, small
 
 ARRAY = "2x3x1"
 TRACKING = (
@@ -50,11 +50,13 @@ def table2(
     seed, count = effort.first_seed, 40 * effort.loop_requests
     drive = paper_drive()
     runs = (
-        on_axes(over_windows(effort, "Cello base", small(effort), [Run(ARRAY)]), ["layout"]) if base is None else base
+        on_axes(over_windows(effort, "Cello base", small(effort), [ArrayRun(ARRAY)]), ["layout"])
+        if base is None
+        else base
     )
     array = runs.sel(layout=ARRAY).mean("seed")
     before = float(drive.overhead)
-    default, access = HeadTracking.like(drive), replace(Access.like(drive), seek_mean=float(array.seek) - before)
+    default, access = HeadTracking.like(drive), replace(TrackedAccess.like(drive), seek_mean=float(array.seek) - before)
     tracked = [replace(default, interval=seconds) for seconds in intervals]
     within = [float(confidence(prediction_error(model, count, seed=seed))) for model in tracked]
     seen = [accesses(default, access, slack, count, seed=seed) for slack in slacks]

@@ -10,7 +10,7 @@ from storagekit.core.units import MB
 from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
-from storagekit.papers.srarray.disk_array import WORKLOADS, Run, large, on_axes, over_windows, small
+from storagekit.papers.srarray.disk_array import WORKLOADS, ArrayRun, large, on_axes, over_windows, small
 from storagekit.papers.srarray.replays import recommended, stand_in
 from storagekit.plan.memory_or_disks import memory_or_disks
 
@@ -48,8 +48,8 @@ def fig11(
     disks = CELLO_DISKS if cello else TPCC_DISKS
     sizes = [size * MB for size in (CELLO_MEMORY if cello else TPCC_MEMORY)] if memory is None else list(memory)
     shapes = [str(recommended(workload, count)) for count in disks]
-    more_disks = [Run(shape, scale) for shape in shapes[1:] for scale in RATES]
-    more_memory = [Run(shapes[0], scale, memory=size) for size in sizes for scale in RATES]
+    more_disks = [ArrayRun(shape, scale) for shape in shapes[1:] for scale in RATES]
+    more_memory = [ArrayRun(shapes[0], scale, memory=size) for size in sizes for scale in RATES]
     data = on_axes(over_windows(effort, workload, array, more_disks + more_memory), ("layout", "scale", "memory"))
     found = xr.Dataset(
         {

@@ -11,7 +11,7 @@ from storagekit.core.units import MS
 from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
-from storagekit.papers.srarray.disk_array import DiskArray, Run, large, on_axes, over_windows, small
+from storagekit.papers.srarray.disk_array import ArrayRun, DiskArray, large, on_axes, over_windows, small
 from storagekit.papers.srarray.replays import stand_in
 
 CELLO_LAYOUTS = ("2x3x1", "3x2x1", "1x6x1", "3x1x2", "1x1x6", "6x1x1")
@@ -33,8 +33,8 @@ def fig10(
     array, names, rates = _family(effort, workload)
     pair = [names[0], names[-1]]
     points = [(name, float(scale)) for name in names for scale in scales or rates]
-    runs = [Run(name, scale, look=0) for name, scale in points]
-    runs += [Run(name, scale, look=1) for name, scale in points if name in pair]
+    runs = [ArrayRun(name, scale, look=0) for name, scale in points]
+    runs += [ArrayRun(name, scale, look=1) for name, scale in points if name in pair]
     found = over_windows(effort, workload, array, runs, warm_up=0.2)
     named = found.assign_coords(scheduler=("run", [("SATF", "LOOK")[run.look] for run in runs]))
     return on_axes(named, ("layout", "scale", "scheduler")).assign_attrs(exhibit="srarray.fig10")

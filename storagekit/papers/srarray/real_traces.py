@@ -12,7 +12,7 @@ from storagekit.core.units import SECTOR
 from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired
 from storagekit.papers.srarray.disk import QUICK, ArrayEffort
-from storagekit.papers.srarray.disk_array import Run, cut, small
+from storagekit.papers.srarray.disk_array import ArrayRun, cut, small
 from storagekit.papers.srarray.rates import CELLO_LAYOUTS
 from storagekit.papers.srarray.replays import rule
 from storagekit.simulation import sweep
@@ -44,7 +44,7 @@ def traces(effort: ArrayEffort = QUICK, folder: str | Path = "", *, scales: Sequ
         part = cut(whole, slice(first, first + effort.requests))
         replay = array.replays(part, size)
         data = sweep(
-            lambda layout, scale, replay=replay: replay(Run(layout, scale)),
+            lambda layout, scale, replay=replay: replay(ArrayRun(layout, scale)),
             {"layout": list(CELLO_LAYOUTS), "scale": list(scales)},
             seeds=effort.successive(4),
             requests=len(part),

@@ -10,7 +10,7 @@ from storagekit.analytic.array import equations
 from storagekit.papers.measurement import Measurement, with_interval
 from storagekit.papers.srarray.agreement import paired, tracks
 from storagekit.papers.srarray.disk import FORMULAS_DRIVE, PAPERS_TABLE, QUICK, ArrayEffort
-from storagekit.papers.srarray.disk_array import WORKLOADS, Run, large, on_axes, over_windows, small
+from storagekit.papers.srarray.disk_array import WORKLOADS, ArrayRun, large, on_axes, over_windows, small
 from storagekit.papers.srarray.equations import worked_values
 from storagekit.plan import Layout
 from storagekit.plan.sr_array import best_sr_array
@@ -75,14 +75,14 @@ def fig6(effort: ArrayEffort = QUICK, *, workload: str = "Cello base", disks: Se
     names += [f"{count // 2}x1x2" for count in disks if count % 2 == 0] + [
         f"1x1x{count}" for count in disks if count > 1
     ]
-    data = over_windows(effort, workload, small(effort), [Run(name) for name in dict.fromkeys(names)])
+    data = over_windows(effort, workload, small(effort), [ArrayRun(name) for name in dict.fromkeys(names)])
     return on_axes(data, ("layout",)).assign_attrs(exhibit="srarray.fig6")
 
 
 def fig8(effort: ArrayEffort = QUICK, *, disks: Sequence[int] = TPCC_DISKS) -> xr.Dataset:
     """Response time of TPC-C at its own speed from 12 to 36 disks (figure 8)."""
     names = [name for count in disks for name in aspects(count)] + [f"{count // 2}x1x2" for count in disks]
-    data = over_windows(effort, "TPC-C", large(effort), [Run(name) for name in names])
+    data = over_windows(effort, "TPC-C", large(effort), [ArrayRun(name) for name in names])
     return on_axes(data, ("layout",)).assign_attrs(exhibit="srarray.fig8")
 
 

@@ -42,7 +42,7 @@ def reads(other_load: float = OTHERS, transfers: int = TRANSFERS, seed: int = 0)
     began = time.perf_counter()
     two = Prototype((3, 3), other_load=other_load)
     target = float(calibration_rates(seed).sel(operation="read", statistic="mean"))
-    draws = Draws(ONE.packet, transfers, seed)
+    draws = TransferDraws(ONE.packet, transfers, seed)
     found = {name: _calibrated(target, draws, *what) for name, what in RANDOM.items()}
     rates = [[target, draws.rate(two, found[name], *what)] for name, what in RANDOM.items()]
     unknown = np.array(list(found.values()))
@@ -65,7 +65,7 @@ def reads(other_load: float = OTHERS, transfers: int = TRANSFERS, seed: int = 0)
     return data.assign_attrs(made | told, paper="swift", exhibit="swift.table4", unit="KB/s", transfers=transfers)
 
 
-class Draws:
+class TransferDraws:
     """Times of many transfers in multiples of their means, exponential ones, the same for every reading."""
 
     def __init__(self, packet: float, transfers: int, seed: int):
@@ -85,7 +85,7 @@ class Draws:
         return float(np.mean(rates))
 
 
-def _calibrated(target: float, draws: Draws, wire_random: bool, client_random: bool) -> float:
+def _calibrated(target: float, draws: TransferDraws, wire_random: bool, client_random: bool) -> float:
     """Seconds of the client for a packet with which one Ethernet has the rate of table 1."""
 
     def excess(client: float) -> float:

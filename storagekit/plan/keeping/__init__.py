@@ -2,17 +2,17 @@
 
 from storagekit.plan.keeping.aims import AIMS as AIMS
 from storagekit.plan.keeping.aims import Aim as Aim
-from storagekit.plan.keeping.aims import LeastCost as LeastCost
-from storagekit.plan.keeping.aims import MostSpace as MostSpace
-from storagekit.plan.keeping.aims import MostThroughput as MostThroughput
-from storagekit.plan.keeping.aims import ShortestMean as ShortestMean
-from storagekit.plan.keeping.aims import ShortestP95 as ShortestP95
-from storagekit.plan.keeping.aims import ShortestTail as ShortestTail
+from storagekit.plan.keeping.aims import MaxCapacity as MaxCapacity
+from storagekit.plan.keeping.aims import MaxThroughput as MaxThroughput
+from storagekit.plan.keeping.aims import MinCost as MinCost
+from storagekit.plan.keeping.aims import MinMean as MinMean
+from storagekit.plan.keeping.aims import MinP95 as MinP95
+from storagekit.plan.keeping.aims import MinP99 as MinP99
 from storagekit.plan.keeping.answer import SchemesAnswer as SchemesAnswer
 from storagekit.plan.keeping.asking import schemes as schemes
 from storagekit.plan.keeping.checked import SchemesCheck as SchemesCheck
 from storagekit.plan.keeping.families import ARRAYS as ARRAYS
-from storagekit.plan.keeping.families import ParityRows as ParityRows
+from storagekit.plan.keeping.families import ParityRAID as ParityRAID
 from storagekit.plan.keeping.families import ReplicatedBricks as ReplicatedBricks
 from storagekit.plan.keeping.families import SRArrays as SRArrays
 from storagekit.plan.keeping.predicting import Prediction as Prediction

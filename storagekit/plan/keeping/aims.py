@@ -36,7 +36,7 @@ class Aim(ABC):
 
 
 @dataclass(frozen=True)
-class MostThroughput(Aim):
+class MaxThroughput(Aim):
     """The most requests a second: with the outstanding ones, or before the disks are overloaded."""
 
     name = "throughput"
@@ -46,7 +46,7 @@ class MostThroughput(Aim):
 
 
 @dataclass(frozen=True)
-class ShortestMean(Aim):
+class MinMean(Aim):
     """The least mean response time."""
 
     name = "mean"
@@ -56,7 +56,7 @@ class ShortestMean(Aim):
 
 
 @dataclass(frozen=True)
-class ShortestTail(Aim):
+class MinP99(Aim):
     """The least time that 99% of the requests keep within; where a number of requests is kept outstanding, for which no
     formula says that, the least mean."""
 
@@ -67,7 +67,7 @@ class ShortestTail(Aim):
 
 
 @dataclass(frozen=True)
-class ShortestP95(Aim):
+class MinP95(Aim):
     """The same of 95% of the requests."""
 
     name = "p95"
@@ -77,7 +77,7 @@ class ShortestP95(Aim):
 
 
 @dataclass(frozen=True)
-class LeastCost(Aim):
+class MinCost(Aim):
     """The fewest disks that requests which come at a rate keep busy at most 80% of the time, then the least mean response.
 
     busiest: another share than that. Fewer disks would do the work as well, with waits that nobody wants and nothing left for
@@ -103,7 +103,7 @@ class LeastCost(Aim):
 
 
 @dataclass(frozen=True)
-class MostSpace(Aim):
+class MaxCapacity(Aim):
     """The most room for data, then the least mean response time."""
 
     name = "space"
@@ -116,5 +116,5 @@ class MostSpace(Aim):
 
 
 AIMS: dict[str, Aim] = {
-    one.name: one for one in (MostThroughput(), ShortestMean(), ShortestP95(), ShortestTail(), LeastCost(), MostSpace())
+    one.name: one for one in (MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost(), MaxCapacity())
 }

@@ -12,7 +12,7 @@ from storagekit.core.kinds import a, optional, takes
 from storagekit.core.units import HOUR, KB, MS
 from storagekit.plan.keeping.aims import Aim
 from storagekit.plan.keeping.checked import SchemesCheck, finite
-from storagekit.plan.keeping.needs import Needs
+from storagekit.plan.keeping.needs import Requirements
 from storagekit.plan.keeping.predicting import Prediction
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class SchemesAnswer:
     have to, and are too slow, or busier than the goal allows; `small` survive and have no room for it. binding: why there is
     none, where `feasible` is False."""
 
-    needs: Needs
+    needs: Requirements
     goal: Aim
     scheduler: Scheduler
     ranking: tuple[Prediction, ...]

@@ -14,11 +14,11 @@ from storagekit.core.errors import InputError
 from storagekit.core.kinds import a, several
 from storagekit.core.units import KB, MS
 from storagekit.drive import Drive
-from storagekit.plan.keeping.aims import BUSIEST, Aim, MostThroughput, ShortestMean
+from storagekit.plan.keeping.aims import BUSIEST, Aim, MaxThroughput, MinMean
 from storagekit.plan.keeping.answer import SchemesAnswer
 from storagekit.plan.keeping.checking import check_schemes
 from storagekit.plan.keeping.families import ARRAYS, Family
-from storagekit.plan.keeping.needs import Needs, sizes_of
+from storagekit.plan.keeping.needs import Requirements, sizes_of
 from storagekit.plan.keeping.predicting import SLACK, Prediction, fits, predict
 from storagekit.plan.keeping.scheme import Scheme
 
@@ -26,7 +26,7 @@ from storagekit.plan.keeping.scheme import Scheme
 _DIVIDES = 12
 # disks that may be left over where they do not divide
 _SPARES = 3
-_FAMILIES = "SRArrays(), ParityRows(), ReplicatedBricks(), Protocols() or SplitTransfers()"
+_FAMILIES = "SRArrays(), ParityRAID(), ReplicatedBricks(), Protocols() or SplitTransfers()"
 
 
 def schemes(
@@ -51,8 +51,8 @@ def schemes(
 
     drive: as `load_drive` makes it. size: bytes of a request, or a mapping of sizes to their shares. read_share: reads
     among requests. rate: requests a second that come by themselves, or outstanding: requests that are kept at the disks.
-    goal: what is wanted most, by default `MostThroughput()` where a number is kept outstanding and `ShortestMean()` at a
-    rate; else `ShortestTail()`, `ShortestP95()`, `LeastCost()`, `MostSpace()`. survive: how many disks may be lost. mean,
+    goal: what is wanted most, by default `MaxThroughput()` where a number is kept outstanding and `MinMean()` at a
+    rate; else `MinP99()`, `MinP95()`, `MinCost()`, `MaxCapacity()`. survive: how many disks may be lost. mean,
     p99: what the response time must keep within, seconds. price: of a disk; budget: most to spend. families: of schemes
     to choose from. scheduler: of the disks where a number is kept outstanding, `RLOOK()` (default) or `RSATF()`; requests
     that come at a rate are served in their order.
@@ -67,9 +67,11 @@ def schemes(
     >>> str(answer.recommended.scheme)
     'RAID 10'
     """
-    needs = Needs(drive, disks, data, sizes_of(size), read_share, rate, outstanding, survive, mean, p99, price, budget)
+    needs = Requirements(
+        drive, disks, data, sizes_of(size), read_share, rate, outstanding, survive, mean, p99, price, budget
+    )
     if goal is None:
-        goal = ShortestMean() if outstanding is None else MostThroughput()
+        goal = MinMean() if outstanding is None else MaxThroughput()
     if scheduler is not None and outstanding is None:
         raise InputError(
             "scheduler with rate: requests that come by themselves are served in their order; leave it out"
@@ -93,16 +95,14 @@ def schemes(
 
 
 def _check(goal: Aim, families: Sequence[Family], scheduler: Scheduler) -> None:
-    require_kind(
-        "goal", goal, Aim, "MostThroughput(), ShortestMean(), ShortestP95(), ShortestTail(), LeastCost() or MostSpace()"
-    )
+    require_kind("goal", goal, Aim, "MaxThroughput(), MinMean(), MinP95(), MinP99(), MinCost() or MaxCapacity()")
     if not several(a(Family, _FAMILIES), of="families")("families", families):
         raise InputError(f"families: none; give {_FAMILIES}")
     require_kind("scheduler", scheduler, Scheduler, "RLOOK() or RSATF()")
 
 
 def _found(
-    needs: Needs, goal: Aim, families: Sequence[Family], scheduler: Scheduler
+    needs: Requirements, goal: Aim, families: Sequence[Family], scheduler: Scheduler
 ) -> tuple[list[Prediction], list[Prediction]]:
     """The schemes that meet what is needed, and those with room for the data that do not; of a goal that may leave disks,
     those of the fewest with which any does."""
@@ -128,11 +128,11 @@ def _found(
     return of(next((disks for disks in range(slow + 1, last + 1) if of(disks)[0]), last))
 
 
-def _least(needs: Needs) -> int:
+def _least(needs: Requirements) -> int:
     return max(1, int(np.ceil(needs.data / needs.capacity / SLACK)))
 
 
-def candidates(needs: Needs, disks: int, families: Sequence[Family]) -> list[Scheme]:
+def candidates(needs: Requirements, disks: int, families: Sequence[Family]) -> list[Scheme]:
     """The schemes of so many disks that have room for the data and survive what they have to; of those that so many do not
     divide into, the ones of a few less, which leave spares."""
     every: list[Scheme] = []
@@ -143,13 +143,13 @@ def candidates(needs: Needs, disks: int, families: Sequence[Family]) -> list[Sch
     return every
 
 
-def _surviving(needs: Needs, disks: int, families: Sequence[Family]) -> Iterator[list[Scheme]]:
+def _surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> Iterator[list[Scheme]]:
     """Those that survive what they have to, of so many disks, and then of one less each time, as spares allow."""
     for count in range(disks, max(0, disks - 1 - _SPARES), -1):
         yield [one for family in families for one in family.of(count) if one.survives >= needs.survive]
 
 
-def meets(needs: Needs, one: Prediction) -> bool:
+def meets(needs: Requirements, one: Prediction) -> bool:
     """Whether a scheme keeps up, and within the limits of response times."""
     within = np.isfinite(one.mean) and (needs.mean is None or one.mean <= needs.mean)
     # where no formula tells the quantile nothing is refused for it
@@ -157,7 +157,11 @@ def meets(needs: Needs, one: Prediction) -> bool:
 
 
 def _binding(
-    needs: Needs, goal: Aim, found: Sequence[Prediction], refused: Sequence[Prediction], families: Sequence[Family]
+    needs: Requirements,
+    goal: Aim,
+    found: Sequence[Prediction],
+    refused: Sequence[Prediction],
+    families: Sequence[Family],
 ) -> Binding:
     """What keeps the best from being better, or why there is none."""
     if found:
@@ -184,7 +188,7 @@ def _nearness(goal: Aim, one: Prediction) -> tuple[float, ...]:
     return (0.0, *goal.key(one)) if np.isfinite(one.mean) else (1.0, -one.throughput)
 
 
-def _too_slow(needs: Needs, goal: Aim, refused: Sequence[Prediction]) -> Binding:
+def _too_slow(needs: Requirements, goal: Aim, refused: Sequence[Prediction]) -> Binding:
     """What keeps schemes that have room from being fast enough."""
     fewest = "the goal `cost` finds the fewest of more disks"
     best = max(refused, key=lambda one: one.throughput)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT, Kind
 from storagekit.plan.checking import RUNS
-from storagekit.plan.keeping.aims import ShortestP95
+from storagekit.plan.keeping.aims import MinP95
 from storagekit.plan.keeping.answer import SchemesAnswer
 from storagekit.plan.keeping.checked import Checked, SchemeCheck, SchemesCheck
 
@@ -31,7 +31,7 @@ def check_schemes(answer: SchemesAnswer, *, schemes: int, seeds: int, requests: 
         found = simulate_scheme(needs, one.scheme, scheduler, one.mean, range(seeds), length)
         overloaded = needs.rate is not None and float(found.request_rate.mean()) < OVERLOAD * needs.rate
         told = interval(found)
-        tails = {"p95": (one.p95, 0.95)} if isinstance(answer.goal, ShortestP95) else {}
+        tails = {"p95": (one.p95, 0.95)} if isinstance(answer.goal, MinP95) else {}
         measures = {"mean": _checked(one.mean, told.response)} | {
             name: _checked(predicted, told.response_quantile.sel(quantile=share))
             for name, (predicted, share) in (tails | {"p99": (one.p99, 0.99)}).items()

@@ -9,7 +9,7 @@ from storagekit.charts.schemes import Chart, figure, ranking
 from storagekit.core.units import MS
 from storagekit.plan.keeping.aims import Aim
 from storagekit.plan.keeping.checked import Checked
-from storagekit.plan.keeping.needs import Needs
+from storagekit.plan.keeping.needs import Requirements
 from storagekit.plan.keeping.predicting import Prediction
 
 _DRAWN, _TIMES = 16, 8
@@ -33,7 +33,9 @@ _BEST = {
 }
 
 
-def draw(needs: Needs, ranked: Sequence[Prediction], goal: Aim, seen: Mapping[str, Mapping[str, Checked]]) -> Chart:
+def draw(
+    needs: Requirements, ranked: Sequence[Prediction], goal: Aim, seen: Mapping[str, Mapping[str, Checked]]
+) -> Chart:
     """See `SchemesAnswer.chart`. seen: what was simulated of some, by scheme and measure."""
     measure, factor, title = _SHOWN[goal.name]
     if math.isnan(getattr(ranked[0], measure)):

@@ -37,7 +37,7 @@ class SRArrays(Family):
 
 
 @dataclass(frozen=True)
-class ParityRows(Family):
+class ParityRAID(Family):
     """RAID 5 and 6 and codes of m + p, up to `parities` disks of parity, in equal groups of up to `group` disks."""
 
     parities: int = 3
@@ -73,4 +73,4 @@ class ReplicatedBricks(Family):
         ]
 
 
-ARRAYS: tuple[Family, ...] = (SRArrays(), ParityRows())
+ARRAYS: tuple[Family, ...] = (SRArrays(), ParityRAID())

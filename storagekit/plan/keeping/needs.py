@@ -32,7 +32,7 @@ _MOST_OUTSTANDING = 1_000_000
 
 
 @dataclass(frozen=True)
-class Needs:
+class Requirements:
     """disks: how many there are; data: bytes; sizes: of requests, bytes, to the share of each; read_share: reads among
     requests; rate: requests a second, or None where `outstanding` of them are kept outstanding; survive: disks that may be
     lost; mean, tail: most seconds of the mean response time, and of that which 99% keep within; price: of a disk; budget:

@@ -8,11 +8,11 @@ import numpy as np
 
 from storagekit.analytic.array.costs import Load, costs
 from storagekit.analytic.array.elevator import Scheduler
-from storagekit.analytic.array.loaded import Sizes, loaded
+from storagekit.analytic.array.loaded import TransferSizes, loaded
 from storagekit.analytic.array.positioning import Curve, Linear
 from storagekit.analytic.array.shapes import Columns
-from storagekit.plan.keeping.needs import Needs
-from storagekit.plan.keeping.scheme import Figures, Scheme
+from storagekit.plan.keeping.needs import Requirements
+from storagekit.plan.keeping.scheme import Scheme, SchemeFigures
 from storagekit.plan.keeping.unformulated import Unformulated
 
 # what a measure may be out by and still be told without a word
@@ -64,7 +64,7 @@ class Prediction:
         return f"{what}, {shares[what] / sum(shares.values()):.0%}"
 
 
-def fits(needs: Needs, scheme: Scheme) -> bool:
+def fits(needs: Requirements, scheme: Scheme) -> bool:
     """Whether the data fits, and what is written on one disk can follow itself there: replicas pass one after another, an arc
     for each, and parity comes by a revolution after it was read."""
     if needs.data > scheme.usable(needs.capacity) * SLACK:
@@ -76,7 +76,7 @@ def fits(needs: Needs, scheme: Scheme) -> bool:
 
 
 def predict(
-    needs: Needs, timing: Curve | Linear, schemes: Sequence[Scheme], scheduler: Scheduler, disks: int
+    needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme], scheduler: Scheduler, disks: int
 ) -> list[Prediction]:
     """Of schemes that fit, of up to so many disks, of which they leave the others as spares; timing: the drive's `spindle`;
     scheduler: of disks, where a number of requests is kept outstanding."""
@@ -98,12 +98,12 @@ def _of(schemes: Sequence[Scheme], disks: int) -> list[Scheme]:
     return [one for one in schemes if one.disks == disks]
 
 
-def used_share(needs: Needs, scheme: Scheme) -> float:
+def used_share(needs: Requirements, scheme: Scheme) -> float:
     """The share of each disk that holds data, copies or parity."""
     return min(1.0, needs.data / scheme.usable(needs.capacity))
 
 
-def _arriving(needs: Needs, timing: Curve | Linear, scheme: Scheme) -> Prediction:
+def _arriving(needs: Requirements, timing: Curve | Linear, scheme: Scheme) -> Prediction:
     assert needs.rate is not None
     used = used_share(needs, scheme)
     times = needs.transfers(used)
@@ -114,18 +114,18 @@ def _arriving(needs: Needs, timing: Curve | Linear, scheme: Scheme) -> Predictio
         timing,
         scheme.shape,
         reach,
-        Sizes(times.ravel(), shares, np.repeat(needs.again, each)),
+        TransferSizes(times.ravel(), shares, np.repeat(needs.again, each)),
         disks=scheme.disks,
         rate=needs.rate,
         reads=needs.read_share,
     )
     quantiles = found.quantile(0.95), found.quantile(0.99)
-    figures = Figures(found.saturation, found.mean, *quantiles, found.utilization)
+    figures = SchemeFigures(found.saturation, found.mean, *quantiles, found.utilization)
     return _prediction(needs, timing, scheme, figures, float((times.ravel() * shares).sum()))
 
 
 def _outstanding(
-    needs: Needs, timing: Curve | Linear, schemes: Sequence[Scheme], scheduler: Scheduler
+    needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme], scheduler: Scheduler
 ) -> list[Prediction]:
     assert needs.outstanding is not None
     disks = schemes[0].disks
@@ -144,14 +144,14 @@ def _outstanding(
             needs,
             timing,
             one,
-            Figures(float(rate), needs.outstanding / float(rate), np.nan, np.nan, min(float(busy), 1 - 1e-9)),
+            SchemeFigures(float(rate), needs.outstanding / float(rate), np.nan, np.nan, min(float(busy), 1 - 1e-9)),
             float(other),
         )
         for one, rate, busy, other in zip(schemes, rates, found.busy, overhead, strict=True)
     ]
 
 
-def _simulated(needs: Needs, timing: Curve | Linear, scheme: Unformulated, scheduler: Scheduler) -> Prediction:
+def _simulated(needs: Requirements, timing: Curve | Linear, scheme: Unformulated, scheduler: Scheduler) -> Prediction:
     # the engine is needed here alone
     from storagekit.plan.keeping.simulating import seen
 
@@ -166,7 +166,9 @@ def _simulated(needs: Needs, timing: Curve | Linear, scheme: Unformulated, sched
     return dataclasses.replace(_prediction(needs, timing, scheme, figures, transfer), basis="simulated")
 
 
-def _prediction(needs: Needs, timing: Curve | Linear, scheme: Scheme, figures: Figures, transfer: float) -> Prediction:
+def _prediction(
+    needs: Requirements, timing: Curve | Linear, scheme: Scheme, figures: SchemeFigures, transfer: float
+) -> Prediction:
     busy = figures.utilization
     shape, reads, used = scheme.shape, needs.read_share, used_share(needs, scheme)
     seek, arc = float(timing.mean_seek(timing.reach(used))), float(needs.drive.revolution) / shape.replicas

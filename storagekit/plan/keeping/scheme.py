@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EXTENT = 2**24
 
 
-class Figures(NamedTuple):
+class SchemeFigures(NamedTuple):
     """What a scheme gives, throughput, requests a second, and times, seconds: see `Prediction`."""
 
     throughput: float
@@ -218,7 +218,7 @@ class Parity(Scheme):
 
 
 @dataclass(frozen=True)
-class Copies(Scheme):
+class CopiesScheme(Scheme):
     """`copies` of everything on bricks of one disk each, around a ring (`placement.Declustered`)."""
 
     bricks: int
@@ -252,7 +252,7 @@ class Copies(Scheme):
 
 
 @dataclass(frozen=True)
-class Hashed(Copies):
+class Hashed(CopiesScheme):
     """Copies of which the address says which is read (dsptf, section 4)."""
 
     @property
@@ -273,7 +273,7 @@ class Hashed(Copies):
 
 
 @dataclass(frozen=True)
-class DSPTFCopies(Copies):
+class DSPTFCopies(CopiesScheme):
     """Copies of which the brick reads that gets there first (dsptf, section 3), with no time for messages."""
 
     @property

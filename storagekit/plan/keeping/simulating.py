@@ -9,8 +9,8 @@ from storagekit.analytic.array.elevator import Scheduler
 from storagekit.core.errors import InputError
 from storagekit.core.units import SECTOR
 from storagekit.engine import Scenario, System
-from storagekit.plan.keeping.needs import Needs
-from storagekit.plan.keeping.scheme import Figures, Scheme
+from storagekit.plan.keeping.needs import Requirements
+from storagekit.plan.keeping.scheme import Scheme, SchemeFigures
 from storagekit.plan.keeping.unformulated import Unformulated
 from storagekit.plan.simulating import discipline
 from storagekit.simulation import replicate
@@ -37,7 +37,7 @@ _HOPELESS = 2.0
 _SEEDS = range(4)
 
 
-def scenario(needs: Needs, scheme: Scheme, scheduler: Scheduler | None, mean: float) -> Scenario:
+def scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, mean: float) -> Scenario:
     """A scheme under what is asked of it. scheduler: of the disks, None for the order of arrival; mean: the response time
     that is expected, seconds."""
     unit = max(_PAGE, -(-needs.largest // _PAGE) * _PAGE)
@@ -63,14 +63,14 @@ def scenario(needs: Needs, scheme: Scheme, scheduler: Scheduler | None, mean: fl
 
 
 def simulate_scheme(
-    needs: Needs, scheme: Scheme, scheduler: Scheduler | None, mean: float, seeds: Sequence[int], requests: int
+    needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, mean: float, seeds: Sequence[int], requests: int
 ) -> "xr.Dataset":
     """The measures of `sk.simulate`, by `seed`; a third of the requests pass before measuring begins."""
     asked = scenario(needs, scheme, scheduler, mean)
     return replicate(asked, seeds=seeds, requests=requests, warm_up=requests // 3, allow_held_up=True)
 
 
-def seen(needs: Needs, scheme: Unformulated, access: float, scheduler: Scheduler | None) -> Figures:
+def seen(needs: Requirements, scheme: Unformulated, access: float, scheduler: Scheduler | None) -> SchemeFigures:
     """What a simulation says of a scheme that has no formula. access: about how long one takes, seconds.
 
     Throughput at a rate is that at which the disks would be busy all the time, were an access to take as long then. What is
@@ -81,7 +81,7 @@ def seen(needs: Needs, scheme: Unformulated, access: float, scheduler: Scheduler
         read, write = scheme.accesses
         busy = needs.rate * (needs.read_share * read + (1 - needs.read_share) * write) * access / scheme.disks
         if busy >= _HOPELESS:
-            return Figures(needs.rate / busy, np.inf, np.inf, np.inf, busy)
+            return SchemeFigures(needs.rate / busy, np.inf, np.inf, np.inf, busy)
         busy = min(busy, _BUSIEST)
     found = simulate_scheme(
         needs, scheme, scheduler, access * scheme.accesses[1] / (1 - busy), _SEEDS, enough(needs, busy)
@@ -90,14 +90,14 @@ def seen(needs: Needs, scheme: Unformulated, access: float, scheduler: Scheduler
     served, mean = float(found.request_rate), float(found.response)
     if needs.rate is None:
         # formulas say no quantile here, and what is ranked by one has to have the same
-        return Figures(served, mean, np.nan, np.nan, min(works, 1 - 1e-9))
+        return SchemeFigures(served, mean, np.nan, np.nan, min(works, 1 - 1e-9))
     if served < OVERLOAD * needs.rate:
-        return Figures(served, np.inf, np.inf, np.inf, 1.0)
+        return SchemeFigures(served, np.inf, np.inf, np.inf, 1.0)
     p95, p99 = (float(found.response_quantile.sel(quantile=share)) for share in (0.95, 0.99))
-    return Figures(needs.rate / works, mean, p95, p99, min(works, 1 - 1e-9))
+    return SchemeFigures(needs.rate / works, mean, p95, p99, min(works, 1 - 1e-9))
 
 
-def enough(needs: Needs, busy: float) -> int:
+def enough(needs: Requirements, busy: float) -> int:
     """Requests of a run that tells the mean of disks so `busy` to some percent: a queue forgets how it began in about
     1/(1 - sqrt(busy))^2 services."""
     if needs.rate is None:

@@ -12,7 +12,7 @@ from storagekit.core.errors import InputError
 from storagekit.core.units import KB, MS
 from storagekit.drive import Drive
 from storagekit.plan.keeping.asking import schemes
-from storagekit.plan.keeping.needs import Needs
+from storagekit.plan.keeping.needs import Requirements
 from storagekit.plan.keeping.predicting import Prediction
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def random_drive(generator: np.random.Generator) -> Drive:
     )
 
 
-def random_needs(count: int, seed: int = 0, *, disks: tuple[int, int] = (8, 200)) -> list[Needs]:
+def random_needs(count: int, seed: int = 0, *, disks: tuple[int, int] = (8, 200)) -> list[Requirements]:
     """Questions drawn evenly: drives of 1 to 20 TB (`random_drive`), 8 to 200 of them, 5 to 45% of their capacity in data,
     requests of 4 KB to 1 MB, any share of reads, 0 to 2 losses to survive; half with up to 500 requests outstanding, 1 to 16
     for each disk, half at a rate that keeps the best scheme's disks 20 to 80% busy."""
@@ -55,7 +55,7 @@ def random_needs(count: int, seed: int = 0, *, disks: tuple[int, int] = (8, 200)
     return [_one(generator, disks) for _ in range(count)]
 
 
-def _one(generator: np.random.Generator, disks: tuple[int, int]) -> Needs:
+def _one(generator: np.random.Generator, disks: tuple[int, int]) -> Requirements:
     drive, number = random_drive(generator), int(generator.integers(disks[0], disks[1] + 1))
     survive = int(generator.integers(0, 3))
     data = generator.uniform(0.05, 0.45 if survive < 2 else 0.3) * number * drive.capacity * 512
@@ -63,7 +63,7 @@ def _one(generator: np.random.Generator, disks: tuple[int, int]) -> Needs:
     given = (drive, number, data, ((size, 1.0),), read_share)
     outstanding = int(min(_OUTSTANDING, number * generator.uniform(1, 16)))
     busy = generator.uniform(0.2, 0.8)
-    asked = Needs(*given, None, outstanding, survive, None, None, None, None)
+    asked = Requirements(*given, None, outstanding, survive, None, None, None, None)
     if generator.random() < 0.5:
         return asked
     trickle = replace(asked, rate=1.0, outstanding=None)
@@ -71,7 +71,7 @@ def _one(generator: np.random.Generator, disks: tuple[int, int]) -> Needs:
     return replace(trickle, rate=busy * most)
 
 
-def answer_to(needs: Needs):
+def answer_to(needs: Requirements):
     """`schemes` for needs."""
     return schemes(
         needs.drive,
@@ -85,7 +85,7 @@ def answer_to(needs: Needs):
     )
 
 
-def ranking_against_simulation(questions: Sequence[Needs], *, seeds: int = 2) -> "xr.Dataset":
+def ranking_against_simulation(questions: Sequence[Requirements], *, seeds: int = 2) -> "xr.Dataset":
     """What is ranked near the best of every question simulated: up to six schemes whose figures are predicted within 40% of
     the best, so that a scheme which the formulas think much worse of is taken to be worse.
 
@@ -130,20 +130,20 @@ def ranking_against_simulation(questions: Sequence[Needs], *, seeds: int = 2) ->
     return data
 
 
-def _figure(needs: Needs, one: Prediction) -> float:
+def _figure(needs: Requirements, one: Prediction) -> float:
     return one.throughput if needs.rate is None else one.mean
 
 
-def _less(needs: Needs, figure: float) -> float:
+def _less(needs: Requirements, figure: float) -> float:
     """A score of a figure: less is better."""
     return 1 / figure if needs.rate is None else figure
 
 
-def _score(needs: Needs, one: Prediction) -> float:
+def _score(needs: Requirements, one: Prediction) -> float:
     return _less(needs, _figure(needs, one))
 
 
-def _simulated(needs: Needs, one: Prediction, seeds: int) -> float:
+def _simulated(needs: Requirements, one: Prediction, seeds: int) -> float:
     from storagekit.plan.keeping.simulating import enough, simulate_scheme
 
     length, scheduler = enough(needs, one.utilization), RLOOK() if needs.rate is None else None

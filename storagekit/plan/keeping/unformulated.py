@@ -14,7 +14,7 @@ from storagekit.dispatch.ars import OF_WRITES
 from storagekit.placement import Striped
 from storagekit.placement.base import MOST_PARTS
 from storagekit.plan.keeping.families import COPIES, Family
-from storagekit.plan.keeping.scheme import Copies, Scheme
+from storagekit.plan.keeping.scheme import CopiesScheme, Scheme
 
 
 class Unformulated(Scheme):
@@ -35,7 +35,7 @@ class Unformulated(Scheme):
 
 
 @dataclass(frozen=True)
-class Dispatched(Unformulated, Copies):
+class Dispatched(Unformulated, CopiesScheme):
     """Copies of which a dispatcher says which is read. title: what it is called."""
 
     title: str

@@ -14,5 +14,5 @@ mathml, docstrings  equations; docstrings, for Sphinx
 ==================  ==========================================================
 """
 
-from storagekit.reproduce.site.site import Book as Book
-from storagekit.reproduce.site.site import BookError as BookError
+from storagekit.reproduce.site.site import Site as Site
+from storagekit.reproduce.site.site import SiteError as SiteError

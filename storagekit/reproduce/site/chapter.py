@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 
 from storagekit.reproduce.files import picture_size
-from storagekit.reproduce.scorecard import Row
+from storagekit.reproduce.scorecard import ScorecardRow
 
 _SVG, _HTML = "image/svg+xml", "text/html"
 # what hides a cell's code behind a word to click on
@@ -21,7 +21,7 @@ _KINDS = {"summary.csv": "means", "csv": "CSV", "nc": "NetCDF"}
 
 
 @dataclass(frozen=True)
-class Place:
+class PageLocation:
     """Where an exhibit stands on its paper's page.
 
     chart: the id of its picture, of its claims where it has none. code, prose: the ids of the cell that makes it and of what
@@ -62,13 +62,13 @@ def title(notebook: NotebookNode, paper: str) -> str:
     return first.lstrip("# ").partition(",")[0] if first.startswith("# ") else paper
 
 
-def places(notebook: NotebookNode, rows: Sequence[Row], files: Collection[str]) -> dict[str, Place]:
+def places(notebook: NotebookNode, rows: Sequence[ScorecardRow], files: Collection[str]) -> dict[str, PageLocation]:
     """The exhibits that an executed notebook shows or states claims of, in its order.
 
     rows: of the scorecard. files: the names of the files that lie beside the notebook.
     """
     exhibits = {row.id: row.exhibit for row in rows}
-    found: dict[str, Place] = {}
+    found: dict[str, PageLocation] = {}
     prose = 0
     for number, cell in enumerate(notebook.cells):
         if cell.cell_type == "markdown":
@@ -77,13 +77,13 @@ def places(notebook: NotebookNode, rows: Sequence[Row], files: Collection[str]) 
         for exhibit, alt, size in exhibits_of(cell):
             paper, _, shown = exhibit.partition(".")
             its = tuple(name for name in files if name.startswith(f"{shown}."))
-            found[exhibit] = Place(paper, exhibit, *anchors, shown, alt, size, its)
+            found[exhibit] = PageLocation(paper, exhibit, *anchors, shown, alt, size, its)
         for exhibit in dict.fromkeys(exhibits[claim] for claim in _claimed(cell)):
-            found.setdefault(exhibit, Place(exhibit.partition(".")[0], exhibit, *anchors, ""))
+            found.setdefault(exhibit, PageLocation(exhibit.partition(".")[0], exhibit, *anchors, ""))
     return found
 
 
-def chapter(notebook: NotebookNode, paper: str, rows: Sequence[Row], files: Collection[str]) -> NotebookNode:
+def chapter(notebook: NotebookNode, paper: str, rows: Sequence[ScorecardRow], files: Collection[str]) -> NotebookNode:
     """The page of `paper` as a notebook for MyST: code folded, progress bars left out, pictures taken from beside the page.
 
     rows, files: as in `places`.
@@ -107,7 +107,7 @@ def unwritten(name: str, why: str) -> NotebookNode:
 
 
 def _code(
-    cell: NotebookNode, number: int, paper: str, stands: Mapping[str, Place], rows: Sequence[Row]
+    cell: NotebookNode, number: int, paper: str, stands: Mapping[str, PageLocation], rows: Sequence[ScorecardRow]
 ) -> Iterator[NotebookNode]:
     claimed = _claimed(cell)
     shown = [exhibit for exhibit, *_ in exhibits_of(cell)]
@@ -122,7 +122,7 @@ def _code(
         yield new_markdown_cell(_below(stands[exhibit], cell.source, number, claims))
 
 
-def _output(output: NotebookNode, stands: Mapping[str, Place], without: Sequence[str]) -> Iterator[NotebookNode]:
+def _output(output: NotebookNode, stands: Mapping[str, PageLocation], without: Sequence[str]) -> Iterator[NotebookNode]:
     """An output as the page has it; what went to stderr, progress bars above all, stays in the notebook.
 
     without: the exhibits whose claims a table of claims holds and that have no picture.
@@ -146,7 +146,7 @@ def _html(text: str) -> NotebookNode:
     return new_output("display_data", {_HTML: text})
 
 
-def _below(place: Place, source: str, number: int, claims: int) -> str:
+def _below(place: PageLocation, source: str, number: int, claims: int) -> str:
     """What stands below a chart: its claims, its data, its code."""
     its = f'<a href="../scorecard.html#exhibit={place.chart}">{claims} claim{"s" * (claims != 1)}</a>'
     parts = [*([its] if claims else []), f"data: {place.links('../')}"]

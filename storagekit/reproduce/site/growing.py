@@ -19,8 +19,8 @@ from storagekit.core.atomic_files import write_text
 from storagekit.reproduce.claims import Claim, load_claims
 from storagekit.reproduce.page import load_measurements
 from storagekit.reproduce.report import html_table, share_table, write_scorecard
-from storagekit.reproduce.scorecard import MET, Row, score
-from storagekit.reproduce.site.chapter import Place, exhibits_of
+from storagekit.reproduce.scorecard import MET, ScorecardRow, score
+from storagekit.reproduce.site.chapter import PageLocation, exhibits_of
 
 PAGE = "progress.html"
 UNFINISHED = ".storagekit-unfinished"
@@ -57,8 +57,8 @@ class _Part:
     total: int
     claims: Sequence[Claim]
     state: str = WAITING
-    places: dict[str, Place] = field(default_factory=dict)
-    rows: Sequence[Row] = ()
+    places: dict[str, PageLocation] = field(default_factory=dict)
+    rows: Sequence[ScorecardRow] = ()
 
     @property
     def met(self) -> int:
@@ -77,7 +77,7 @@ class Growing:
     out: folder of the results. papers: the number of exhibits by paper, of those that run.
     """
 
-    def __init__(self, out: Path, papers: Mapping[str, int], others: Sequence[Row] = ()):
+    def __init__(self, out: Path, papers: Mapping[str, int], others: Sequence[ScorecardRow] = ()):
         self._out, self._others = out, others
         self._parts = {paper: _Part(paper, total, load_claims(paper)) for paper, total in papers.items()}
         self._lock = Lock()
@@ -109,7 +109,7 @@ class Growing:
             for exhibit, alt, size in exhibits_of(cell):
                 name = exhibit.partition(".")[2]
                 its = tuple(file for file in files if file.startswith(f"{name}."))
-                part.places[exhibit] = Place(f"{UNFINISHED}/{paper}", exhibit, "", "", name, alt, size, its)
+                part.places[exhibit] = PageLocation(f"{UNFINISHED}/{paper}", exhibit, "", "", name, alt, size, its)
             self._score_and_write()
 
     def ends(self, paper: str, failed: bool) -> None:
@@ -183,7 +183,7 @@ def _copied(made: Path, folder: Path) -> list[str]:
     return [path.name for path in files]
 
 
-def _page(parts: Sequence[_Part], rows: Sequence[Row]) -> str:
+def _page(parts: Sequence[_Part], rows: Sequence[ScorecardRow]) -> str:
     """The page as HTML: what is done, what is not, the charts and the claims so far."""
     stopped = any(part.state == STOPPED for part in parts)
     under_way = "The run was stopped. The same command goes on." if stopped else "The run is not finished."

@@ -5,8 +5,8 @@ from html import escape
 
 from storagekit.reproduce.claims import RESTS
 from storagekit.reproduce.report import NOTHING, RULES, html_table, share_table, summary
-from storagekit.reproduce.scorecard import VERDICTS, Row
-from storagekit.reproduce.site.chapter import Place
+from storagekit.reproduce.scorecard import VERDICTS, ScorecardRow
+from storagekit.reproduce.site.chapter import PageLocation
 
 # what the start page shows, where the run has it: a protocol, a layout, what can be sustained
 _FIRST = {
@@ -53,7 +53,10 @@ _SECTIONS = {
 
 
 def index(
-    rows: Sequence[Row], titles: Mapping[str, str], places: Mapping[str, Place], lab: Mapping[str, str] = NOTHING
+    rows: Sequence[ScorecardRow],
+    titles: Mapping[str, str],
+    places: Mapping[str, PageLocation],
+    lab: Mapping[str, str] = NOTHING,
 ) -> str:
     """The start page, in MyST. titles: of the papers by their keys; places: of the exhibits that the run has; lab: the
     boards that are there, and what each is about."""
@@ -76,7 +79,7 @@ def _board(name: str, about: str) -> str:
     return f'<a href="lab/{name}.html">{escape(about)}</a>'
 
 
-def gallery(titles: Mapping[str, str], places: Mapping[str, Place]) -> str:
+def gallery(titles: Mapping[str, str], places: Mapping[str, PageLocation]) -> str:
     """Every picture of the run, paper by paper, in MyST; each leads to its place."""
     parts = ["---\nhide-toc: true\n---\n\n# Gallery\n\nEvery chart of this run. A click leads to what it means."]
     for paper, name in titles.items():
@@ -88,7 +91,7 @@ def gallery(titles: Mapping[str, str], places: Mapping[str, Place]) -> str:
 
 
 def scorecard(
-    rows: Sequence[Row], says: Mapping[str, str], titles: Mapping[str, str], places: Mapping[str, Place]
+    rows: Sequence[ScorecardRow], says: Mapping[str, str], titles: Mapping[str, str], places: Mapping[str, PageLocation]
 ) -> str:
     """The scorecard, in MyST: filters, counts, and a row for each claim with links to its chart, data, code and prose.
 
@@ -118,7 +121,7 @@ def _filters(titles: Mapping[str, str]) -> str:
     )
 
 
-def _row_links(row: Row, place: Place | None) -> str:
+def _row_links(row: ScorecardRow, place: PageLocation | None) -> str:
     """Where a claim's row leads: of a paper or an exhibit that did not run, to the paper's page."""
     page = f"papers/{row.paper}.html"
     if place is None:
@@ -129,7 +132,7 @@ def _row_links(row: Row, place: Place | None) -> str:
     return " · ".join(parts)
 
 
-def _picture(exhibit: str, place: Place, name: str, what: str | None = None) -> str:
+def _picture(exhibit: str, place: PageLocation, name: str, what: str | None = None) -> str:
     """A small picture that leads to its place, with a name to click on and what it shows: `what`, or else what is seen."""
     link = f'<a href="papers/{_paper(exhibit)}.html#{exhibit}">'
     seen = what or place.alt

@@ -24,7 +24,7 @@ from storagekit.reproduce import cache, claims
 from storagekit.reproduce.files import digest
 from storagekit.reproduce.folders import private
 from storagekit.reproduce.report import csv_text
-from storagekit.reproduce.scorecard import Row
+from storagekit.reproduce.scorecard import ScorecardRow
 from storagekit.reproduce.site import boards, chapter, growing, pages
 
 RECORD = "book.json"
@@ -35,12 +35,12 @@ _STEP = re.compile(r"(reading sources|writing output|highlighting module code)\W
 _STEPS = ("reading sources", "writing output", "highlighting module code")
 
 
-class BookError(RuntimeError):
+class SiteError(RuntimeError):
     """A book that could not be made: the message says what Sphinx, or the system, said. The results are untouched."""
 
 
 @dataclass(frozen=True)
-class Book:
+class Site:
     """The site of what `out` holds.
 
     rows: the scorecard. failures: by paper, why its notebook failed. rooms: the rooms whose docstrings are the reference, by
@@ -48,7 +48,7 @@ class Book:
     """
 
     out: Path
-    rows: Sequence[Row]
+    rows: Sequence[ScorecardRow]
     failures: Mapping[str, str] = field(default_factory=dict)
     rooms: Sequence[str] = ()
     docs: Path = field(default_factory=docs_path)
@@ -76,7 +76,7 @@ class Book:
         except Exception as fault:  # a notebook of a reader's may hold anything, and the results are worth more
             with suppress(OSError):
                 _clear(self.out)
-            raise BookError(f"the book was not made: {fault}; the results in {self.out} are whole") from fault
+            raise SiteError(f"the book was not made: {fault}; the results in {self.out} are whole") from fault
         return warned
 
     def _fingerprint(self) -> str:
@@ -168,7 +168,7 @@ def _sphinx(workshop: Path, rooms: Sequence[str]) -> str:
         warned = said.read().strip()
     if status:
         last = warned.splitlines()[-1] if warned else f"exit status {status}"
-        raise BookError(f"sphinx: {last}")
+        raise SiteError(f"sphinx: {last}")
     return warned
 
 

@@ -46,7 +46,7 @@ SECONDS = Integer("seconds", 0, 2**63 // 10**9 - 1)
 
 
 @dataclass(slots=True)
-class Queued:
+class QueuedRecord:
     """A request: when it arrived (ns), where it lies (sectors), and the nanoseconds until it was over, once it is."""
 
     clock: int
@@ -64,16 +64,16 @@ class UnderWay:
 
     def __init__(self):
         self._places: list[tuple[int, int]] = []  # stop and start, sorted
-        self._queues: dict[tuple[int, int], deque[Queued]] = {}  # what was queued there, in that order
+        self._queues: dict[tuple[int, int], deque[QueuedRecord]] = {}  # what was queued there, in that order
 
-    def add(self, one: Queued) -> None:
+    def add(self, one: QueuedRecord) -> None:
         place = one.stop, one.start
         if place not in self._queues:
             self._queues[place] = deque()
             insort(self._places, place)
         self._queues[place].append(one)
 
-    def completed(self, by: Queued) -> list[Queued]:
+    def completed(self, by: QueuedRecord) -> list[QueuedRecord]:
         """Take the first queued of exactly that place, or else, where requests were merged or cut, all whose last sector it
         has."""
         place = by.stop, by.start
@@ -99,7 +99,7 @@ class Blkparse(TraceFormat):
         return any(EVENT.fullmatch(line) for line in first_lines(head))
 
     def records(self, stream: ByteStream) -> Iterator[Records]:
-        waiting: deque[Queued] = deque()
+        waiting: deque[QueuedRecord] = deque()
         under_way: dict[tuple[str, bool], UnderWay] = {}
         completions = False
         for line, action, event in self._events(stream):
@@ -121,7 +121,7 @@ class Blkparse(TraceFormat):
         if rest:
             yield _records(rest)
 
-    def _events(self, stream: ByteStream) -> Iterator[tuple[int, str, Queued]]:
+    def _events(self, stream: ByteStream) -> Iterator[tuple[int, str, QueuedRecord]]:
         """The lines of what is queued and completed: their number, which of the two it is, and the request."""
         for block in blocks(stream):
             for number, raw in enumerate(block.data.decode("latin-1").split("\n"), block.first):
@@ -144,7 +144,7 @@ class Blkparse(TraceFormat):
                     if request is not None:
                         yield number, event["action"], request
 
-    def _request(self, name: str, line: int, event: re.Match) -> Queued | None:
+    def _request(self, name: str, line: int, event: re.Match) -> QueuedRecord | None:
         place = PLACE.fullmatch(event["rest"])
         if (
             place is None
@@ -164,7 +164,7 @@ class Blkparse(TraceFormat):
             raise self._fault(name, line, f"has a time of {_told(event['seconds'])} s", "remove it") from None
         read = "R" in place["rwbs"]
         hidden = not read and "S" not in place["rwbs"]
-        return Queued(clock, event["device"], start, start + sectors, read, hidden, line)
+        return QueuedRecord(clock, event["device"], start, start + sectors, read, hidden, line)
 
     def _fault(self, name: str, line: int, what: str, remedy: str) -> InputError:
         return InputError(f"{name} line {line} {what}; {remedy}, or name another format (it was read as {self.name})")
@@ -175,13 +175,13 @@ def _told(digits: str) -> str:
     return digits if len(digits) <= 40 else digits[:37] + "..."
 
 
-def _over(waiting: deque[Queued]) -> Iterator[Queued]:
+def _over(waiting: deque[QueuedRecord]) -> Iterator[QueuedRecord]:
     """Those at its head that are over, taken from it."""
     while waiting and waiting[0].took is not None:
         yield waiting.popleft()
 
 
-def _records(some: Sequence[Queued]) -> Records:
+def _records(some: Sequence[QueuedRecord]) -> Records:
     def column(values, kind) -> np.ndarray:
         return np.array(list(values), kind)
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from storagekit.workload.trace.fields import Choice, Decimal, Hexadecimal, Integer, Word
+from storagekit.workload.trace.fields import Decimal, FieldChoice, Hexadecimal, Integer, Word
 from storagekit.workload.trace.formats import Records, dense
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.streams import ByteStream
@@ -65,7 +65,7 @@ class DisksimValidate(TextFormat):
     separator = None
     ticks_per_second = 1e6
     fields = (
-        Choice("operation", {"R": True, "W": False}),
+        FieldChoice("operation", {"R": True, "W": False}),
         Word("category"),
         Integer("block", 0, MAX_OFFSET // BLOCK),
         Integer("blocks", 1, MAX_SIZE // BLOCK),

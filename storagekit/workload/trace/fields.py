@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-__all__ = ["Choice", "Decimal", "Field", "Fields", "Hexadecimal", "Integer", "Word"]
+__all__ = ["Decimal", "Field", "FieldChoice", "Fields", "Hexadecimal", "Integer", "Word"]
 
 # A run of digits is followed by what cannot be a digit, so that they give up in time linear in the text.
 _INTEGER = re.compile(r"([+-]?)([0-9]+)")
@@ -89,7 +89,7 @@ class Decimal(Field):
         return np.array(values, np.float64)
 
 
-class Choice(Field):
+class FieldChoice(Field):
     """One of a few words, upper or lower case, that mean True or False."""
 
     dtype = "S16"

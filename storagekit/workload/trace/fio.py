@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from storagekit.core.errors import InputError
-from storagekit.workload.trace.fields import Choice, Decimal, Integer, Word
+from storagekit.workload.trace.fields import Decimal, FieldChoice, Integer, Word
 from storagekit.workload.trace.formats import Records
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.streams import ByteStream
@@ -24,7 +24,7 @@ __all__ = ["FIO", "Fio"]
 FIELDS = (
     Integer("time", 0, 2**53),
     Decimal("value", 1e15),
-    Choice("direction", {"0": True, "1": False}),
+    FieldChoice("direction", {"0": True, "1": False}),
     Integer("size", 1, MAX_SIZE),
     Integer("offset", 0, MAX_OFFSET),
     Word("priority"),

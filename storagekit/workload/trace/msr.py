@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storagekit.workload.trace.fields import Choice, Integer, Word
+from storagekit.workload.trace.fields import FieldChoice, Integer, Word
 from storagekit.workload.trace.formats import Records, dense
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.text import TextFormat
@@ -30,7 +30,7 @@ class Msr(TextFormat):
         Integer("Timestamp", 0, MAX_OFFSET),
         Word("Hostname"),
         Integer("DiskNumber", 0, 65_535),
-        Choice("Type", {"Read": True, "Write": False}),
+        FieldChoice("Type", {"Read": True, "Write": False}),
         Integer("Offset", 0, MAX_OFFSET),
         Integer("Size", 1, MAX_SIZE),
         Integer("ResponseTime", 0, MAX_OFFSET),

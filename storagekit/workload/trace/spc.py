@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storagekit.workload.trace.fields import Choice, Decimal, Integer
+from storagekit.workload.trace.fields import Decimal, FieldChoice, Integer
 from storagekit.workload.trace.formats import Records, dense
 from storagekit.workload.trace.records import MAX_OFFSET, MAX_SIZE
 from storagekit.workload.trace.text import TextFormat
@@ -32,7 +32,7 @@ class Spc(TextFormat):
         Integer("ASU", 0, 2**31 - 1),
         Integer("LBA", 0, MAX_OFFSET // BLOCK),
         Integer("size", 1, MAX_SIZE),
-        Choice("opcode", {"r": True, "w": False}),
+        FieldChoice("opcode", {"r": True, "w": False}),
         Decimal("timestamp"),
     )
 

@@ -30,7 +30,7 @@ DEFAULT_SECTOR = 256  # bytes, of the one 1.3 trace at hand
 
 
 @dataclass(frozen=True)
-class Layout:
+class RecordLayout:
     """One version's record: its length in words, its type word, and how a device is named.
 
     address: bytes [record] from (words, sector size); device: a key [record] for `name`.
@@ -44,14 +44,14 @@ class Layout:
 
 
 _LAYOUTS = {
-    b"1.3": Layout(  # shortIO_v4: block in word 7, disk in the second byte of word 8
+    b"1.3": RecordLayout(  # shortIO_v4: block in word 7, disk in the second byte of word 8
         words=14,
         kind=0x0004_0001,
         address=lambda word, sector: word[:, 7] * sector,
         device=lambda word: (word[:, 8] >> 8) & 0xFF,
         name=str,
     ),
-    b"1.7": Layout(  # shortIO_v7: byte address in words 16 and 17, device number in word 8
+    b"1.7": RecordLayout(  # shortIO_v7: byte address in words 16 and 17, device number in word 8
         words=22,
         kind=0x0007_0001,
         address=lambda word, sector: (word[:, 16] << 32) | word[:, 17],
@@ -89,7 +89,7 @@ class Srt(TraceFormat):
             first += len(word)
 
 
-def _convert(layout: Layout, word: np.ndarray, address: np.ndarray, position: np.ndarray) -> Records:
+def _convert(layout: RecordLayout, word: np.ndarray, address: np.ndarray, position: np.ndarray) -> Records:
     device, names = dense(layout.device(word), layout.name)
     return Records(
         clock=word[:, 2] * 1_000_000 + word[:, 3],
@@ -104,7 +104,7 @@ def _convert(layout: Layout, word: np.ndarray, address: np.ndarray, position: np
     )
 
 
-def _header(stream: ByteStream) -> tuple[Layout, int, int]:
+def _header(stream: ByteStream) -> tuple[RecordLayout, int, int]:
     """The layout, the bytes a sector, and where the records begin."""
     head = stream.head
     if not head.startswith(MAGIC):
@@ -135,7 +135,7 @@ def _sector(name: str, header: bytes) -> int:
     return sizes.pop() if sizes else DEFAULT_SECTOR
 
 
-def _check(name: str, layout: Layout, word: np.ndarray, address: np.ndarray, position: np.ndarray) -> None:
+def _check(name: str, layout: RecordLayout, word: np.ndarray, address: np.ndarray, position: np.ndarray) -> None:
     """Raise InputError at the first record with a word that cannot be right."""
     rules = (
         ("length", word[:, 0], word[:, 0] == 4 * layout.words, f"{4 * layout.words} bytes"),

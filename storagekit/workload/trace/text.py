@@ -31,7 +31,7 @@ NEWLINE = ord("\n")
 PLAIN = bytes(range(32, 127)) + b"\t\r\n"  # what the fast pass takes; '#' it leaves alone
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """Whole lines of a file, the first of them line `first` (from 1); `cut` if unterminated."""
 
     first: int
@@ -69,7 +69,7 @@ class TextFormat(TraceFormat):
             if len(position):
                 yield self.convert(columns, position)
 
-    def _fast(self, block: Block) -> tuple[list[np.ndarray], np.ndarray] | None:
+    def _fast(self, block: TextBlock) -> tuple[list[np.ndarray], np.ndarray] | None:
         """Columns and line numbers, or None where the block needs the other pass."""
         if b"#" in block.data or block.data.translate(None, PLAIN):
             return None
@@ -92,7 +92,7 @@ class TextFormat(TraceFormat):
             except (ValueError, OverflowError, Warning):
                 return None
 
-    def _slow(self, block: Block, name: str) -> tuple[list[np.ndarray], np.ndarray]:
+    def _slow(self, block: TextBlock, name: str) -> tuple[list[np.ndarray], np.ndarray]:
         rows: list[list[object]] = []
         position: list[int] = []
         lines = block.data.split(b"\n")
@@ -159,7 +159,7 @@ def clip(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
-def blocks(stream: ByteStream) -> Iterator[Block]:
+def blocks(stream: ByteStream) -> Iterator[TextBlock]:
     """The file in blocks of whole lines, without those that are blank throughout.
 
     A last line without its end, once it was taken, is `stream.unfinished`. Raises InputError at a line too
@@ -174,7 +174,7 @@ def blocks(stream: ByteStream) -> Iterator[Block]:
         lines = int(long[0]) if len(long) else len(ends)
         whole, rest = data[: begins[lines]], data[begins[lines] :]
         if whole.strip(BLANK):
-            yield Block(first, whole, False)
+            yield TextBlock(first, whole, False)
         first += lines
         if len(long):
             raise InputError(
@@ -182,5 +182,5 @@ def blocks(stream: ByteStream) -> Iterator[Block]:
                 "trace, name its format or convert it"
             )
     if rest.strip(BLANK):
-        yield Block(first, rest, True)
+        yield TextBlock(first, rest, True)
         stream.unfinished = first

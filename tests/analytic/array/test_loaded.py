@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit.analytic import response_mg1
-from storagekit.analytic.array.loaded import Loaded, Sizes, loaded
+from storagekit.analytic.array.loaded import Loaded, TransferSizes, loaded
 from storagekit.analytic.array.positioning import Linear
 from storagekit.analytic.array.shapes import Shape
 from storagekit.core.units import MS
@@ -14,7 +14,7 @@ from storagekit.core.units import MS
 S, R = 10 * MS, 6 * MS
 SPINDLE = Linear(S, R, 0.0, 1 * MS)
 REACH = 0.25
-SIZES = Sizes(np.array([1 * MS, 3 * MS]), np.array([0.75, 0.25]))
+SIZES = TransferSizes(np.array([1 * MS, 3 * MS]), np.array([0.75, 0.25]))
 
 
 def asked(shape=None, rate=100.0, reads=1.0, disks=4) -> Loaded:

@@ -6,7 +6,7 @@ import pytest
 
 from storagekit.analytic import response_mm1
 from storagekit.analytic.forkjoin import (
-    Stream,
+    RequestStream,
     completion_times,
     harmonic,
     response_bounds,
@@ -28,7 +28,7 @@ def simulated():
     for queues in (1, 2, 8, 32):
         gap = generator.exponential(size=(12_000, 1, 16)) / LOADS[:, None]
         part = generator.exponential(size=(12_000, 1, 16, queues))
-        stream = Stream(jnp.asarray(gap), jnp.ones(gap.shape, bool), jnp.asarray(part), jnp.ones_like(part))
+        stream = RequestStream(jnp.asarray(gap), jnp.ones(gap.shape, bool), jnp.asarray(part), jnp.ones_like(part))
         mean = np.asarray(completion_times(stream))[2_000:].mean(axis=0)
         found[queues] = mean.mean(-1), mean.std(-1, ddof=1) / 4
     return found

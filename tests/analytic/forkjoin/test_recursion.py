@@ -8,8 +8,8 @@ from storagekit.analytic.forkjoin import (
     Disk,
     Network,
     Paths,
+    RequestStream,
     Simulation,
-    Stream,
     StripedSystem,
     Striping,
     completion_times,
@@ -22,7 +22,7 @@ def stream(gap, work, blocks=None, read=True):
     work = jnp.asarray(work, jnp.float32)
     blocks = (work > 0).astype(jnp.float32) if blocks is None else jnp.asarray(blocks, jnp.float32)
     read = jnp.broadcast_to(jnp.asarray(read), (len(gap),))
-    return Stream(jnp.asarray(gap, jnp.float32), read, work, blocks)
+    return RequestStream(jnp.asarray(gap, jnp.float32), read, work, blocks)
 
 
 def test_two_disks_by_hand():

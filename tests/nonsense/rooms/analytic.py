@@ -10,8 +10,8 @@ from nonsense.faces import asked_of
 from storagekit.analytic.array.aspect import Layouts, layouts
 from storagekit.analytic.array.costs import Costs, Load, costs, single_load
 from storagekit.analytic.array.elevator import RLOOK
-from storagekit.analytic.array.kinds import Kind, Population, population
-from storagekit.analytic.array.loaded import Loaded, Sizes, loaded
+from storagekit.analytic.array.kinds import DiskKind, Population, population
+from storagekit.analytic.array.loaded import Loaded, TransferSizes, loaded
 from storagekit.analytic.array.positioning import Curve, DriveFigures, Linear, spindle
 from storagekit.analytic.array.shapes import Shape
 from storagekit.analytic.fairness import MaxMin, Side, max_min_rates, repaired
@@ -21,13 +21,13 @@ from storagekit.analytic.forkjoin import (
     Network,
     Path,
     Paths,
+    RequestStream,
     Simulation,
-    Stream,
     StripedSystem,
     Striping,
     completion_times,
 )
-from storagekit.analytic.headtracking import Access, Accesses, HeadTracking, accesses
+from storagekit.analytic.headtracking import HeadTracking, TrackedAccess, TrackedAccesses, accesses
 from storagekit.drive import Drive, load_drive
 
 MADE = "made by functions and methods of its module, never by hand"
@@ -57,8 +57,8 @@ def load() -> Load:
 
 
 @cache
-def sizes() -> Sizes:
-    return Sizes(np.array([0.001, 0.003]), np.array([0.75, 0.25]))
+def sizes() -> TransferSizes:
+    return TransferSizes(np.array([0.001, 0.003]), np.array([0.75, 0.25]))
 
 
 @cache
@@ -146,11 +146,11 @@ ARRAY = {
     "equations.unbounded_replicas": Face(lambda: {**ARM, "disks": 24.0, **ASKED}),
     "equations.unpropagated_share": Face(lambda: {"reads": 60.0, "background_writes": 10.0, "foreground_writes": 30.0}),
     "equations.write_latency": Face(lambda: {**ARM, "striping": 2.0, "replicas": 3.0, "locality": 1.5}),
-    "kinds.Kind": Face(lambda: {"spindle": view(), "count": 4, "capacity": 1.0}),
-    "kinds.Population": Face(lambda: {"kinds": (Kind(view(), 4, 1.0),)}),
+    "kinds.DiskKind": Face(lambda: {"spindle": view(), "count": 4, "capacity": 1.0}),
+    "kinds.Population": Face(lambda: {"kinds": (DiskKind(view(), 4, 1.0),)}),
     "kinds.population": Face(lambda: {"drive": [FIGURES] * 4, "disks": 4, "overhead": 0.002}, optional=("overhead",)),
     "kinds.shared_costs": Face(lambda: {"disks": disks(), "load": load(), "layouts": four(), "scheduler": RLOOK()}),
-    "loaded.Sizes": Face(
+    "loaded.TransferSizes": Face(
         lambda: {"seconds": np.array([0.001, 0.003]), "shares": np.array([0.75, 0.25]), "again": 0.001}
     ),
     "loaded.loaded": Face(
@@ -251,7 +251,7 @@ def system() -> StripedSystem:
 
 
 def along(**way: Any) -> Any:
-    return completion_times(Stream(**STREAM), Paths(Path(**way), Path(**WAY)))
+    return completion_times(RequestStream(**STREAM), Paths(Path(**way), Path(**WAY)))
 
 
 @cache
@@ -287,10 +287,10 @@ FORKJOIN = {
     "Path": Face(lambda: WAY, through=along, signed=("transit",)),
     "Paths": Face(
         lambda: {"read": Path(**WAY), "write": Path(**WAY)},
-        through=lambda **ways: completion_times(Stream(**STREAM), Paths(**ways)),
+        through=lambda **ways: completion_times(RequestStream(**STREAM), Paths(**ways)),
     ),
     "Simulation": Face(lambda: {"systems": [system()], "seeds": [0, 1], "requests": 20}),
-    "Stream": Face(lambda: STREAM, through=lambda **parts: completion_times(Stream(**parts))),
+    "RequestStream": Face(lambda: STREAM, through=lambda **parts: completion_times(RequestStream(**parts))),
     "StripedSystem": Face(
         lambda: {
             "disk": DISK,
@@ -305,7 +305,7 @@ FORKJOIN = {
     "Striping": Face(lambda: {"request": 65536.0, "unit": 16384.0, "disks": 5, "groups": 1, "failed": 1}),
     "completion_bounds": Face(lambda: {"disk": DISK, "unit": 16384.0, "blocks": 2, "disks": 4, "rate": 5.0}),
     "completion_times": Face(
-        lambda: {"stream": Stream(**STREAM), "paths": Paths(Path(**WAY), Path(**WAY))}, optional=("paths",)
+        lambda: {"stream": RequestStream(**STREAM), "paths": Paths(Path(**WAY), Path(**WAY))}, optional=("paths",)
     ),
     "harmonic": Face(lambda: {"queues": 4}),
     "lateness_bound": Face(lambda: {"disk": DISK, "units": np.array([16384.0, 32768.0]), "period": 0.05}),
@@ -318,16 +318,22 @@ FORKJOIN = {
 
 
 @cache
-def seen() -> Accesses:
-    return accesses(HeadTracking(0.006), Access(300, 0.003), 10.0, 50, seed=0)
+def seen() -> TrackedAccesses:
+    return accesses(HeadTracking(0.006), TrackedAccess(300, 0.003), 10.0, 50, seed=0)
 
 
 FOLLOWED = {"tracking": HeadTracking(0.006), "drives": 20, "seed": 0}
-REACHED = {"tracking": HeadTracking(0.006), "access": Access(300, 0.003), "slack": 10.0, "requests": 50, "seed": 0}
+REACHED = {
+    "tracking": HeadTracking(0.006),
+    "access": TrackedAccess(300, 0.003),
+    "slack": 10.0,
+    "requests": 50,
+    "seed": 0,
+}
 HEADTRACKING = {
-    "Access.like": Face(lambda: {"drive": drive(), "striping": 2.0, "locality": 1.5}),
+    "TrackedAccess.like": Face(lambda: {"drive": drive(), "striping": 2.0, "locality": 1.5}),
     "HeadTracking.like": Face(lambda: {"drive": drive()}),
-    "Access": Face(
+    "TrackedAccess": Face(
         lambda: {
             "sectors_per_track": 300,
             "seek_mean": 0.003,
@@ -354,7 +360,7 @@ HEADTRACKING = {
     "adjust_slack": Face(
         lambda: {
             "tracking": HeadTracking(0.006),
-            "access": Access(300, 0.003),
+            "access": TrackedAccess(300, 0.003),
             "start": 10.0,
             "seed": 0,
             "goal": 0.99,
@@ -386,7 +392,7 @@ NOT_ASKED = {
     "analytic.array.aspect.Layouts": MADE,
     "analytic.array.costs.Costs": ANSWER,
     "analytic.array.equations.Aspect": ANSWER,
-    "analytic.array.kinds.Shared": ANSWER,
+    "analytic.array.kinds.SharedCosts": ANSWER,
     "analytic.array.loaded.Loaded": ANSWER,
     "analytic.array.positioning.Curve": MADE,
     "analytic.array.shapes.Columns": MADE,
@@ -394,7 +400,7 @@ NOT_ASKED = {
     "analytic.fairness.MaxMin": ANSWER,
     "analytic.fairness.WaterLevel": ANSWER,
     "analytic.fairness.WithMinimums": ANSWER,
-    "analytic.headtracking.Accesses": ANSWER,
+    "analytic.headtracking.TrackedAccesses": ANSWER,
     "analytic.headtracking.Accuracy": ANSWER,
     "analytic.headtracking.Slack": ANSWER,
     "analytic.headtracking.Tracked": ANSWER,

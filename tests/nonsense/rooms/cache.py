@@ -36,4 +36,4 @@ FACES = {
     ),
     "cache.sets_for": Face(lambda: {"capacity": 1e6, "ways": 32, "sectors": 16}),
 }
-NOT_ASKED = {"cache.Found": LOOP, "cache.Sought": LOOP, "cache.blocks_held": "what is in the state of a run"}
+NOT_ASKED = {"cache.LookUp": LOOP, "cache.Sought": LOOP, "cache.blocks_held": "what is in the state of a run"}

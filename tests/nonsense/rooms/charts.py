@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from nonsense.attack import Face
 
-from storagekit.charts import Board, Said, Side, Slider
+from storagekit.charts import AxisStyle, Board, Said, Slider
 
 
 @cache
@@ -46,18 +46,18 @@ FACES = {
             "words": lambda _: Said("one"),
         }
     ),
-    "charts.Choice": Face(lambda: {"label": "Which", "options": {"a": 1}, "value": "a", "few": ("a",)}),
+    "charts.ChoiceControl": Face(lambda: {"label": "Which", "options": {"a": 1}, "value": "a", "few": ("a",)}),
     "charts.Said": Face(lambda: {"headline": "one", "lines": ("two",)}),
-    "charts.Side": Face(
+    "charts.AxisStyle": Face(
         lambda: {"title": "Time (s)", "factor": 1.0},
-        through=lambda **side: _lines(Side(**side)),
+        through=lambda **side: _lines(AxisStyle(**side)),
         optional=("title",),
     ),
     "charts.Slider": Face(
         lambda: {"label": "Load", "value": 1.5, "low": 1.0, "high": 2.0, "step": 0.5, "few": (1.0, 2.0)},
         signed=("value", "low", "high", "few"),
     ),
-    "charts.Steps": Face(
+    "charts.StepsControl": Face(
         lambda: {"label": "Load", "value": 1.0, "values": (1.0, 2.0), "few": (1.0,)},
         signed=("value", "values", "few"),
     ),
@@ -96,7 +96,7 @@ FACES = {
             "x": "load",
             "colour": "scheme",
             "palette": {"a": "blue", "b": "red"},
-            "sides": (Side("Load"), Side("Time (s)")),
+            "sides": (AxisStyle("Load"), AxisStyle("Time (s)")),
             "legend": "Scheme",
         },
         optional=("legend",),
@@ -109,12 +109,12 @@ FACES = {
     "charts.table": Face(lambda: {"summary": summary(), "factor": 1.0}, signed=("factor",)),
 }
 NOT_ASKED: dict[str, str] = {
-    "charts.live.Filled": "what a template makes",
+    "charts.live.FilledBoard": "what a template makes",
     "charts.live.Shown": "what a board makes",
 }
 
 
-def _lines(side: Side):
+def _lines(side: AxisStyle):
     from storagekit.charts import lines
 
-    return lines(summary(), "load", "scheme", {"a": "blue"}, (Side("Load"), side), None)
+    return lines(summary(), "load", "scheme", {"a": "blue"}, (AxisStyle("Load"), side), None)

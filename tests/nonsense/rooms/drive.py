@@ -121,7 +121,7 @@ FACES = {
     "drive.RateServer": Face(lambda: {"rate": 1e5, "capacity": 2**24}),
     "drive.SeekFit": Face(lambda: {"settle": 1e-3, "acceleration": 1e-5, "coast": 1e-6}),
     "drive.SeekTable": Face(lambda: {"times": [0.0, 0.001, 0.002]}),
-    "drive.buffer.Segments": Face(
+    "drive.buffer.BufferSegments": Face(
         lambda: {
             "drive": atlas(),
             "electronics": sk.drive.load_electronics("atlas10k"),
@@ -159,9 +159,9 @@ NOT_ASKED = {
     "drive.Slowed": "made by `at_speed` of what a condition says",
     "drive.Target": ANSWER,
     "drive.buffer.Faster": "an enumeration: Python refuses what is not among its names",
-    "drive.buffer.Memory": BUFFER,
-    "drive.buffer.Request": BUFFER,
-    "drive.buffer.Stopped": BUFFER,
+    "drive.buffer.BufferMemory": BUFFER,
+    "drive.buffer.BufferRequest": BUFFER,
+    "drive.buffer.ReadAheadStop": BUFFER,
     "drive.buffer.find": BUFFER,
     "drive.buffer.read": BUFFER,
     "drive.buffer.serve": BUFFER,

@@ -27,7 +27,7 @@ def _few(board, controls):
 
 
 FACES = {
-    "lab.Page": Face(lambda: {"title": "A page", "lead": "one", "board": board}),
+    "lab.LabPage": Face(lambda: {"title": "A page", "lead": "one", "board": board}),
     "lab.export": Face(lambda: {"name": "bound", "path": "page.html"}, through=_export),
     "lab.open": Face(lambda: {"name": "bound", "weight_f": 2.0}),
     "lab.page": Face(lambda: {"name": "bound"}),

@@ -11,7 +11,7 @@ from storagekit.mediator import (
     Agents,
     Cluster,
     Economical,
-    Filled,
+    FilledCluster,
     Ledger,
     LoadResult,
     Mediator,
@@ -80,7 +80,7 @@ def rebuilt() -> Rebuild:
 
 
 @cache
-def filled() -> Filled:
+def filled() -> FilledCluster:
     return fill(cluster(), ASKED)
 
 
@@ -97,7 +97,7 @@ METHODS = {
         through=asked_of(agents, "retrieve"),
     ),
     "Agents.store": Face(lambda: {"plan": STORED, "data": bytes(range(40))}, through=asked_of(Agents, "store")),
-    "Filled.check": Face(lambda: {"seed": 1}, through=asked_of(filled, "check")),
+    "FilledCluster.check": Face(lambda: {"seed": 1}, through=asked_of(filled, "check")),
     **{
         f"Ledger.{method}": Face(lambda: {"proposal": proposal()}, through=asked_of(ledger, method))
         for method in ("commit", "examined", "fits")
@@ -214,15 +214,15 @@ NOT_ASKED = dict.fromkeys(
             "Admitted",
             "Blocks",
             "Even",
-            "Filled",
+            "FilledCluster",
             "Interval",
             "LoadResult",
             "Proposal",
             "Rebuild",
             "RedundancyCost",
-            "Refused",
+            "Rejected",
             "Rehearsal",
-            "Shapes",
+            "StripeShapes",
             "Transfers",
             "Utilization",
         )
@@ -244,7 +244,7 @@ NOT_ASKED |= dict.fromkeys(
             "Blocks.where",
             "Even.best",
             "Interval.of",
-            "Shapes.where",
+            "StripeShapes.where",
             "Transfers.delayed",
             "Transfers.timed",
             "Transfers.where",

@@ -71,8 +71,8 @@ SEEKING = {
 
 
 @cache
-def model() -> synthetic.SeekingStandIn:
-    return synthetic.SeekingStandIn(**SEEKING)
+def model() -> synthetic.SeekingTraceModel:
+    return synthetic.SeekingTraceModel(**SEEKING)
 
 
 @cache
@@ -81,8 +81,8 @@ def generated() -> trace.RequestTrace:
 
 
 @cache
-def popular() -> synthetic.PopularStandIn:
-    return synthetic.PopularStandIn(**POPULAR)
+def popular() -> synthetic.PopularTraceModel:
+    return synthetic.PopularTraceModel(**POPULAR)
 
 
 def law() -> synthetic.Popularity:
@@ -140,18 +140,18 @@ FACES = {
     ),
     "workload.recorded": Face(lambda: {"trace": small_trace(), "capacity": 100_000, "scale": 1.0, "unit": 8}),
     "workload.wrapped": Face(lambda: {"trace": small_trace(), "capacity": 100_000}),
-    "workload.synthetic.PopularStandIn": Face(lambda: POPULAR),
-    "workload.synthetic.PopularStandIn.cache": Face(lambda: {"size": 2.0**27}, through=asked_of(popular, "cache")),
-    "workload.synthetic.PopularStandIn.expected_hit_rate": Face(
+    "workload.synthetic.PopularTraceModel": Face(lambda: POPULAR),
+    "workload.synthetic.PopularTraceModel.cache": Face(lambda: {"size": 2.0**27}, through=asked_of(popular, "cache")),
+    "workload.synthetic.PopularTraceModel.expected_hit_rate": Face(
         lambda: {"size": 2.0**27}, through=asked_of(popular, "expected_hit_rate")
     ),
-    "workload.synthetic.PopularStandIn.scaled": Face(lambda: {"fraction": 0.5}, through=asked_of(popular, "scaled")),
+    "workload.synthetic.PopularTraceModel.scaled": Face(lambda: {"fraction": 0.5}, through=asked_of(popular, "scaled")),
     "workload.synthetic.Popularity.intensity": Face(
         lambda: {"rank": np.array([0.0, 0.5])}, through=asked_of(law, "intensity")
     ),
     "workload.synthetic.Popularity.rank": Face(lambda: {"share": np.array([0.0, 0.5])}, through=asked_of(law, "rank")),
     "workload.synthetic.Popularity": Face(lambda: {"alpha": 1.0, "head": 1e-4}),
-    "workload.synthetic.SeekingStandIn": Face(lambda: SEEKING),
+    "workload.synthetic.SeekingTraceModel": Face(lambda: SEEKING),
     "workload.synthetic.compare": Face(lambda: {"model": model(), "trace": generated()}),
     "workload.synthetic.generate": Face(lambda: {"model": model(), "seed": 0, "start": 1.0, "stop": 2.0}),
     "workload.trace.RequestTrace.concatenated": Face(

@@ -9,7 +9,7 @@ import pytest
 from storagekit.core.units import HOUR, SECTOR
 from storagekit.papers import ars
 from storagekit.papers.ars.cluster import CLIENTS, layout
-from storagekit.papers.ars.financial import EXTENT, Source
+from storagekit.papers.ars.financial import EXTENT, FinancialSource
 from storagekit.workload import ClosedOrOpen, RecordedArrivals
 
 # requests in each hour
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("wanted", "hour"), [(50, 0), (10_000, 1), (81, 2)])
 def test_the_hour_is_that_with_most_nearly_as_many_requests(folder, monkeypatch, wanted, hour):
     # `papers.ars.financial` is the function
-    monkeypatch.setattr(importlib.import_module(Source.__module__), "REQUESTS", wanted)
+    monkeypatch.setattr(importlib.import_module(FinancialSource.__module__), "REQUESTS", wanted)
     source = ars.financial(folder)
     assert source.trace is not None and source.basis == "trace"
     assert len(source.trace) == HOURS[hour] and source.trace.origin == hour * HOUR and source.trace.time[0] == 0
@@ -68,7 +68,7 @@ def test_a_request_over_the_end_of_a_segment_keeps_its_client(folder):
     over = (2 * (segment // EXTENT) - 1) * EXTENT - 4096
     trace = source.trace.take(np.array([0, 1]))
     trace.offset[:] = [over, 0]
-    arrivals = Source(trace, "trace", "two requests").arrivals(volumes)
+    arrivals = FinancialSource(trace, "trace", "two requests").arrivals(volumes)
     assert isinstance(arrivals, RecordedArrivals)
     np.testing.assert_array_equal(arrivals.requests.client, [0, 0, 1])
 

@@ -19,7 +19,7 @@ from storagekit.workload.synthetic import (
     SAP,
     WEBSEARCH,
     Popularity,
-    PopularStandIn,
+    PopularTraceModel,
     compare,
     generate,
     popular,
@@ -28,7 +28,7 @@ from storagekit.workload.synthetic.popular.generation import REQUESTS
 
 FOUR = pytest.mark.parametrize("model", [SAP, CELLO2002, WEBSEARCH, FINANCIAL], ids=lambda model: model.name)
 HALF_A_POINT = 0.005
-SMALL = PopularStandIn(
+SMALL = PopularTraceModel(
     name="small",
     requests=3 * REQUESTS + 1,
     duration=1000.0,
@@ -177,7 +177,7 @@ def test_arrivals_are_poisson():
 @st.composite
 def models(draw):
     luns = draw(st.integers(1, 9))
-    return PopularStandIn(
+    return PopularTraceModel(
         name="any",
         requests=draw(st.integers(2, 400)),
         duration=draw(st.floats(1e-3, 1e6)),

@@ -10,7 +10,7 @@ from scipy import stats
 
 from storagekit.core.errors import InputError
 from storagekit.core.units import HOUR, KB
-from storagekit.workload.synthetic import CELLO_BASE, CELLO_DISK6, TPCC, SeekingStandIn, compare, generate
+from storagekit.workload.synthetic import CELLO_BASE, CELLO_DISK6, TPCC, SeekingTraceModel, compare, generate
 from storagekit.workload.synthetic.seeking.hot_places import hot_share
 from storagekit.workload.trace import UNITS
 from storagekit.workload.trace.characteristics import interarrival_cov
@@ -21,7 +21,7 @@ TOLERANCE = {"seek_locality": 0.02, "read_after_write_share": 0.03}
 EXACT = 2e-4
 PUBLISHED = pytest.mark.parametrize("model", [CELLO_BASE, CELLO_DISK6, TPCC], ids=lambda model: model.name)
 
-SMALL = SeekingStandIn(
+SMALL = SeekingTraceModel(
     name="small",
     data=100_000_000,
     requests=6_001,
@@ -71,7 +71,7 @@ def striped(trace, disks: int):
 @PUBLISHED
 @pytest.mark.parametrize("disks", [1, 6, 12])
 def test_locality_survives_striping(model, disks):
-    """As that of real disks does: 0.63 to 1.22 of it is left on six (see `SeekingStandIn`). A standard error is below 1%."""
+    """As on real disks: 0.63 to 1.22 of it is left on six (see `SeekingTraceModel`). A standard error is below 1%."""
     trace = generate(model, seed=1, stop=min(model.duration, 250_000 / model.rate))
     each = {str(disk): model.data // disks for disk in range(disks)}
     assert seek_locality(striped(trace, disks), each) == pytest.approx(model.locality, rel=0.05)
@@ -153,7 +153,7 @@ def models(draw):
     reads = draw(st.floats(0, 1))
     asynchronous = draw(st.floats(0, 1)) * (1 - reads)
     waited_for = max(requests * (1 - asynchronous), 1e-9)
-    return SeekingStandIn(
+    return SeekingTraceModel(
         name="any",
         data=draw(st.integers(2 * size, 10**9)),
         requests=requests,

@@ -4,7 +4,7 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, from_zero, ribbons
+from storagekit.charts.marks import AxisStyle, Layered, from_zero, ribbons
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import HEIGHT, finished
 from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, RESPONSE, TO_MS, VERMILION
@@ -57,9 +57,9 @@ def extra(summary: xr.Dataset) -> alt.TopLevelMixin:
     named = summary.assign_coords(extra=names)
     most = float(summary.asked.max())
     panels = [
-        headed(_over_requests(named.asked, summary.attrs, Side(ASKED, scale=from_zero(most))), "Asked at once"),
+        headed(_over_requests(named.asked, summary.attrs, AxisStyle(ASKED, scale=from_zero(most))), "Asked at once"),
         headed(
-            _over_requests(_positive(named.response), summary.attrs, Side(RESPONSE, TO_MS, LOGARITHMIC)),
+            _over_requests(_positive(named.response), summary.attrs, AxisStyle(RESPONSE, TO_MS, LOGARITHMIC)),
             "How long it takes",
         ),
     ]
@@ -83,12 +83,12 @@ def _positive(response: xr.DataArray) -> xr.DataArray:
     return response.clip(min=float(response.sel(statistic="mean").min()) / 2)
 
 
-def _over_requests(values: xr.DataArray, said: dict, side: Side) -> Layered:
+def _over_requests(values: xr.DataArray, said: dict, side: AxisStyle) -> Layered:
     palette = dict(zip(values.extra.values.tolist(), (ORANGE, GREEN, VERMILION), strict=False))
     begins, ends = said["away"]
     away = pd.DataFrame({"from": [begins], "to": [ends]})
     shade = alt.Chart(away).mark_rect(color="#eeeeee").encode(x="from:Q", x2="to:Q")
-    at = Side("Request", scale=alt.Scale(nice=False, zero=False))
+    at = AxisStyle("Request", scale=alt.Scale(nice=False, zero=False))
     return alt.layer(shade, ribbons(values, "number", "extra", palette, (at, side), "Asked besides")).properties(
         height=HEIGHT
     )

@@ -3,7 +3,7 @@
 import altair as alt
 import xarray as xr
 
-from storagekit.charts.marks import Side, from_zero, lines
+from storagekit.charts.marks import AxisStyle, from_zero, lines
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.core.axes import title
@@ -16,7 +16,7 @@ SERIES = {
 
 def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixin:
     """Mean response against latency at the published load and at `load` times it. summary, busy: over `statistic`."""
-    at = Side(f"{title('latency')} (ms)", TO_MS)
+    at = AxisStyle(f"{title('latency')} (ms)", TO_MS)
     top = from_zero(max(float(one.response.max()) for one in (summary, busy)) * TO_MS)
     panels = [
         headed(
@@ -25,7 +25,7 @@ def fig7(summary: xr.Dataset, busy: xr.Dataset, load: float) -> alt.TopLevelMixi
                 "latency",
                 "protocol",
                 with_own(SERIES, one.response),
-                (at, Side(RESPONSE, TO_MS, scale=top)),
+                (at, AxisStyle(RESPONSE, TO_MS, scale=top)),
                 "Protocol",
             ),
             heading,

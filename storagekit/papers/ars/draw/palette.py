@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, table
+from storagekit.charts.marks import AxisStyle, Layered, table
 from storagekit.charts.theme import COLOURS, HEIGHT
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = COLOURS
@@ -70,7 +70,7 @@ def grouped(
     group: str,
     colour: str,
     palette: Mapping[str, str],
-    side: Side,
+    side: AxisStyle,
     legend: str | None,
     *,
     heading: str = "",

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import DASH, Layered, Side
+from storagekit.charts.marks import DASH, AxisStyle, Layered
 from storagekit.charts.panels import headed
 from storagekit.charts.theme import HEIGHT, PAPER, finished
 from storagekit.papers.ars.draw.palette import BLUE, GREEN, ORANGE, PERCENT, PURPLE, grouped
@@ -24,7 +24,7 @@ def moves(seen: xr.Dataset, moved: xr.Dataset, paper: Mapping[str, float]) -> al
     seen: of `histories`; moved: of `moves`, over `statistic` in place of its changes.
     """
     kinds = xr.concat([moved[name] for name in KINDS], xr.Variable("kind", list(KINDS.values())))
-    side = Side("Keys that move (%)", PERCENT)
+    side = AxisStyle("Keys that move (%)", PERCENT)
     bars = grouped(kinds, "nodes", "kind", COLOUR, side, "Interval", heading="Nodes", form=".0f", width=64)
     panels = [
         headed(_probes(seen, paper["ars.algorithm.probes"]), "Hashes to find"),

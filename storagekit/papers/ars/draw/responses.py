@@ -3,12 +3,12 @@
 import altair as alt
 import xarray as xr
 
-from storagekit.charts.marks import Side, lines
+from storagekit.charts.marks import AxisStyle, lines
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.papers.ars.draw.palette import PROTOCOLS, RESPONSE, TO_MS, WHISKERS, grouped, over_central, with_own
 
-IN_MS = Side(RESPONSE, TO_MS)
+IN_MS = AxisStyle(RESPONSE, TO_MS)
 VOLUMES = ("replicated", "erasure-coded", "both")
 # width of the bars of a volume
 GROUP = 115
@@ -51,7 +51,7 @@ def readings(summary: xr.Dataset) -> alt.TopLevelMixin:
 def loads(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Mean response against the load, a panel for each setting. summary: of `loads`, over `statistic`."""
     times = summary["load"].values.tolist()
-    at = Side(
+    at = AxisStyle(
         "Load, times the published one", 1.0, alt.Scale(type="log", nice=False, padding=10), alt.Axis(values=times)
     )
     response = summary.response.sel(statistic=["mean", "low", "high"])

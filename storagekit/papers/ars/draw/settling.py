@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import xarray as xr
 
-from storagekit.charts.marks import Side, from_zero, lines, ribbons, upright
+from storagekit.charts.marks import AxisStyle, from_zero, lines, ribbons, upright
 from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import HEIGHT, finished
 from storagekit.papers.ars.draw.palette import (
@@ -42,7 +42,7 @@ def equal(summary: xr.Dataset) -> alt.TopLevelMixin:
     panels = [
         headed(
             grouped(
-                values, "window", "node", BY_NAME, Side(axis), "Node",
+                values, "window", "node", BY_NAME, AxisStyle(axis), "Node",
                 heading="Window of ARS", words=words, form=form, width=100,
             ),
             heading,
@@ -83,12 +83,12 @@ def swings(summary: xr.Dataset, held: xr.DataArray, compared: Sequence[float] = 
     `statistic`; held: its series; compared: whose windows are drawn."""
     node = int(summary.rate.sel(statistic="mean").isel(views=0, window=0).idxmin("node"))
     named = summary.assign_coords(views=[VIEWS.get(one, one) for one in summary.views.values.tolist()])
-    at = Side(
+    at = AxisStyle(
         "Window of ARS (s)", 1.0, alt.Scale(type="log", nice=False, padding=10),
         alt.Axis(values=summary.window.values.tolist(), format="~g"),
     )  # fmt: skip
     top = from_zero(float(named.swing.sel(node=node).max()) * PERCENT)
-    side = Side("Standard deviation (% of what is outstanding)", PERCENT, top)
+    side = AxisStyle("Standard deviation (% of what is outstanding)", PERCENT, top)
     left = lines(named.swing.sel(node=node), "window", "views", BY_VIEWS, (at, side), "Views of nodes")
     shade = dict(zip([f"{window:g} s" for window in compared], WINDOWS, strict=False))
     rows = held.sel(node=node, views="own", window=list(compared)).rename("requests").reset_coords(drop=True)
@@ -135,8 +135,8 @@ def halved(summary: xr.Dataset, settled: Mapping[str, float]) -> alt.TopLevelMix
     names = summary.protocol.values.tolist()
     adaptive = [name for name in names if not name.startswith("Central")]
     colours = dict(zip(adaptive, LINES, strict=False)) | {"Central, heads known": BLUE}
-    at = Side("Time (s)", scale=alt.Scale(nice=False, zero=False))
-    side = Side("Share of the largest node (%)", PERCENT, from_zero(float(summary.share.max()) * PERCENT))
+    at = AxisStyle("Time (s)", scale=alt.Scale(nice=False, zero=False))
+    side = AxisStyle("Share of the largest node (%)", PERCENT, from_zero(float(summary.share.max()) * PERCENT))
     drawn = ribbons(summary.share, "time", "protocol", colours, (at, side), "Protocol, window")
     rule = upright(summary.attrs["slows"], "half its speed from here", "right", drop=8)
     soon = "; ".join(f"{name}: {settled[name]:g} s" for name in names)

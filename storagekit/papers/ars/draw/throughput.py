@@ -3,7 +3,7 @@
 import altair as alt
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, lines
+from storagekit.charts.marks import AxisStyle, Layered, lines
 from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.core.units import MB
@@ -18,7 +18,7 @@ NAMED = {"own": "each client its own", "shared": "one for all clients"}
 
 def fig6(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Requests a second by mix and protocol. summary: of `fig6`, over `statistic`."""
-    drawn = _bars(summary.request_rate, Side(RATE), width=240)
+    drawn = _bars(summary.request_rate, AxisStyle(RATE), width=240)
     found = over_central(summary.request_rate, "requests a second")
     how = (
         f"both volumes, 50 requests outstanding; mixed requests once the buffer of the slowest node is full; {WHISKERS}"
@@ -35,7 +35,9 @@ def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
         for reading in rate.reading.values.tolist()
     }
     panels = [
-        headed(_bars(its, Side(RATE), GROUP).properties(height=LOW), reading.capitalize(), GROUP * its.sizes["mix"])
+        headed(
+            _bars(its, AxisStyle(RATE), GROUP).properties(height=LOW), reading.capitalize(), GROUP * its.sizes["mix"]
+        )
         for reading, its in present.items()
     ]
     return finished(
@@ -47,7 +49,7 @@ def fig6_readings(summary: xr.Dataset) -> alt.TopLevelMixin:
     )
 
 
-def _bars(rate: xr.DataArray, side: Side, width: int) -> Layered:
+def _bars(rate: xr.DataArray, side: AxisStyle, width: int) -> Layered:
     colours = with_own(PROTOCOLS, rate)
     return grouped(rate, "mix", "protocol", colours, side, "Protocol", words=MIXES, form=",.0f", width=width)
 
@@ -59,7 +61,7 @@ def buffers(summary: xr.Dataset) -> alt.TopLevelMixin:
         for size in summary.buffer.values.tolist()
     }
     drawn = grouped(
-        summary.request_rate, "buffer", "protocol", PROTOCOLS, Side(RATE), "Protocol",
+        summary.request_rate, "buffer", "protocol", PROTOCOLS, AxisStyle(RATE), "Protocol",
         heading="Buffer of each node", words=words, form=",.0f", width=130,
     )  # fmt: skip
     return finished(
@@ -73,7 +75,7 @@ def buffers(summary: xr.Dataset) -> alt.TopLevelMixin:
 def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Requests a second of ARS against its window, a panel for each setting. summary: of `windows`, over `statistic`."""
     named = summary.assign_coords(views=[NAMED.get(one, one) for one in summary.views.values])
-    at = Side(
+    at = AxisStyle(
         "Seconds between computations", 1.0, alt.Scale(type="log", nice=False, padding=10),
         alt.Axis(values=summary.window.values.tolist(), format="~g"),
     )  # fmt: skip
@@ -85,7 +87,7 @@ def windows(summary: xr.Dataset) -> alt.TopLevelMixin:
                 "window",
                 "views",
                 VIEWS,
-                (at, Side(RATE, scale=top)),
+                (at, AxisStyle(RATE, scale=top)),
                 "Views of nodes",
             ),
             volume.capitalize(),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import altair as alt
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, from_zero, lines, ribbons, upright
+from storagekit.charts.marks import AxisStyle, Layered, from_zero, lines, ribbons, upright
 from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.papers.dsfq.draw.palette import RATE, STREAMS, TO_MB
@@ -46,14 +46,16 @@ def fig13_depths(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLeve
     """The time by which f follows g against D. summary: of `fig13_depths`, over `statistic`."""
     said = paper["dsfq.fig13.follows"]
     lag = summary.lag.expand_dims(stream=["f"])
-    at = Side(
+    at = AxisStyle(
         "D, requests in the disks of a brick",
         1.0,
         alt.Scale(type="log", base=2, nice=False, padding=10),
         alt.Axis(values=summary.depth.values.tolist()),
     )
     top = from_zero(max(float(lag.max()), said))
-    drawn = lines(lag, "depth", "stream", {"f": STREAMS["f"]}, (at, Side("f follows g after (s)", scale=top)), "Stream")
+    drawn = lines(
+        lag, "depth", "stream", {"f": STREAMS["f"]}, (at, AxisStyle("f follows g after (s)", scale=top)), "Stream"
+    )
     rule = alt.Chart(alt.Data(values=[{"said": said, "paper": f"paper: {said:g} s"}])).encode(y="said:Q")
     layers = [rule.mark_rule(strokeDash=[2, 3]), rule.mark_text(align="right", dy=-6, x=PANEL).encode(text="paper:N")]
     mean = summary.lag.sel(statistic="mean")
@@ -88,7 +90,7 @@ def fig14(data: xr.Dataset, summary: xr.Dataset) -> alt.TopLevelMixin:
 
 def _over_time(values: xr.DataArray, x: str, most: float, title: str = RATE, factor: float = TO_MB) -> Layered:
     sides = (
-        Side("Time (s)", scale=alt.Scale(nice=False, zero=False)),
-        Side(title, factor, scale=from_zero(most * factor)),
+        AxisStyle("Time (s)", scale=alt.Scale(nice=False, zero=False)),
+        AxisStyle(title, factor, scale=from_zero(most * factor)),
     )
     return ribbons(values, x, "stream", STREAMS, sides, "Stream").properties(height=TALL)

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, from_zero, level, lines, paper_points, upright
+from storagekit.charts.marks import AxisStyle, Layered, from_zero, level, lines, paper_points, upright
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.papers.dsfq.draw.palette import RATE, STREAMS, TO_MB, TO_MS, WHERE
@@ -17,7 +17,7 @@ WHISKERS = "whiskers: 95% intervals over runs, mostly smaller than the marks"
 
 def fig8(summary: xr.Dataset, depth: int, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     """Throughput and response of both streams against the threads of g. summary: of `fig8`, over `statistic`."""
-    one, at = summary.sel(depth=depth), Side("Threads of g")
+    one, at = summary.sel(depth=depth), AxisStyle("Threads of g")
     from_here = paper["dsfq.fig8.share_at"]
     rates = lines(one.throughput, "threads", "stream", STREAMS, (at, _to(one.throughput, RATE, TO_MB)), "Stream")
     waits = lines(one.response, "threads", "stream", STREAMS, (at, _to(one.response, "Response (ms)", TO_MS)), "Stream")
@@ -127,8 +127,8 @@ def _share(summary: xr.Dataset) -> xr.DataArray:
     return total.sel(stream="f", drop=True) / total.sel(stream="g", drop=True)
 
 
-def _to(values: xr.DataArray, words: str, factor: float) -> Side:
-    return Side(words, factor, scale=from_zero(float(values.max()) * factor))
+def _to(values: xr.DataArray, words: str, factor: float) -> AxisStyle:
+    return AxisStyle(words, factor, scale=from_zero(float(values.max()) * factor))
 
 
 def _totals(summary: xr.Dataset, title: str) -> Layered:
@@ -142,4 +142,4 @@ def _totals(summary: xr.Dataset, title: str) -> Layered:
     }
     rows = xr.concat([one.drop_vars(("stream", "brick"), errors="ignore") for one in series.values()], "series")
     rows = rows.assign_coords(series=list(series))
-    return lines(rows, "threads", "series", WHERE, (Side(title), _to(summary.total, RATE, TO_MB)), None)
+    return lines(rows, "threads", "series", WHERE, (AxisStyle(title), _to(summary.total, RATE, TO_MB)), None)

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, curves, paper_points, points
+from storagekit.charts.marks import AxisStyle, Layered, curves, paper_points, points
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import OURS, finished
 from storagekit.charts.words import span
@@ -49,13 +49,13 @@ def _by_bricks(means: xr.DataArray) -> list[float]:
 def _beyond(extra: xr.DataArray, said: Mapping[int, float]) -> Layered:
     """Ours with whiskers and the paper's diamonds over the numbers of bricks, each as far from its double as any other."""
     bricks = extra.bricks.values.tolist()
-    across = Side(
+    across = AxisStyle(
         title("bricks"),
         scale=alt.Scale(type="log", base=2, nice=False, padding=20),
         axis=alt.Axis(values=bricks, format="d"),
     )
     most = 1.1 * max(float(extra.max()), *said.values())
-    up = Side(EXTRA, scale=alt.Scale(domain=[0, most], nice=False), axis=alt.Axis(tickCount=5))
+    up = AxisStyle(EXTRA, scale=alt.Scale(domain=[0, most], nice=False), axis=alt.Axis(tickCount=5))
     ours = points(extra.expand_dims(series=["ours"]), "bricks", "series", {"ours": OURS}, (across, up), None)
     return alt.layer(ours, paper_points(list(said.items()), "bricks", (across.title, up.title))).properties(height=200)
 

@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import LYING, Layered, Side, curves, paper_fill, paper_points
+from storagekit.charts.marks import LYING, AxisStyle, Layered, curves, paper_fill, paper_points
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import PAPER, finished
 from storagekit.charts.words import change, listed
@@ -44,16 +44,18 @@ def table1(summary: xr.Dataset, paper: Mapping[str, float], read_share: float = 
     """Throughput, idle time and service time of the schemes; of a reader's own the paper says nothing."""
     schemes = schemes_in(summary)
 
-    def panel(values: xr.DataArray, quantity: str, side: Side, factor: float, form: str) -> Layered:
+    def panel(values: xr.DataArray, quantity: str, side: AxisStyle, factor: float, form: str) -> Layered:
         keys = {scheme: f"dsptf.table1.{KEYS[scheme]}.{quantity}" for scheme in schemes if scheme in KEYS}
         said = [(scheme, factor * paper[key], factor * paper[key]) for scheme, key in keys.items()]
         return scheme_rows(values, schemes, side, said=said, named=quantity == "throughput", form=form)
 
     panels = [
-        headed(panel(summary.throughput, "throughput", Side(THROUGHPUT), 1.0, ".0f"), "Throughput", 260),
-        headed(panel(summary.idle, "idle", Side("Idle time (%)", PERCENT), PERCENT, ".1f"), "Idle time", 260),
+        headed(panel(summary.throughput, "throughput", AxisStyle(THROUGHPUT), 1.0, ".0f"), "Throughput", 260),
+        headed(panel(summary.idle, "idle", AxisStyle("Idle time (%)", PERCENT), PERCENT, ".1f"), "Idle time", 260),
         headed(
-            panel(summary.service_time, "service", Side("Service time (ms)", TO_MS), 1.0, ".2f"), "Service time", 260
+            panel(summary.service_time, "service", AxisStyle("Service time (ms)", TO_MS), 1.0, ".2f"),
+            "Service time",
+            260,
         ),
     ]
     means = summary.throughput.sel(statistic="mean")
@@ -85,7 +87,7 @@ def readings(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMix
             scheme_rows(
                 rate.sel(scheme=scheme),
                 order,
-                Side(THROUGHPUT, scale=scale),
+                AxisStyle(THROUGHPUT, scale=scale),
                 of="completion",
                 said=[(name, said[scheme], said[scheme]) for name in order if scheme in said],
                 named=number == 0,

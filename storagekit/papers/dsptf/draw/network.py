@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import LYING, Layered, Side, level, lines, paper_fill, table
+from storagekit.charts.marks import LYING, AxisStyle, Layered, level, lines, paper_fill, table
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
 from storagekit.charts.words import listed
@@ -29,8 +29,8 @@ def network(gain: xr.DataArray, read_share: float = 0.9) -> alt.TopLevelMixin:
     ticks = alt.Axis(values=(TO_MS * gain.latency).values.tolist(), format="~g")
     panels = []
     for number, replicas in enumerate(gain.replicas.values.tolist()):
-        up = Side("D-SPTF over hashing (%)" if number == 0 else "", PERCENT, height)
-        across = Side(LATENCY, TO_MS, _square_root(), ticks)
+        up = AxisStyle("D-SPTF over hashing (%)" if number == 0 else "", PERCENT, height)
+        across = AxisStyle(LATENCY, TO_MS, _square_root(), ticks)
         palette = dict(zip(depths, COLOURS, strict=False))
         drawn = lines(more.sel(replicas=replicas), "latency", "depth", palette, (across, up), title("depth"))
         panels.append(headed(alt.layer(level(0, ""), drawn), f"{replicas} replicas", 270))

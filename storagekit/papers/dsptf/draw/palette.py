@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import LYING, STANDING, Layered, Side, paper_fill, table
+from storagekit.charts.marks import LYING, STANDING, AxisStyle, Layered, paper_fill, table
 from storagekit.charts.theme import COLOURS, PAPER, TINT
 from storagekit.charts.words import listed
 
@@ -49,7 +49,7 @@ def colours_of(schemes: Sequence[str]) -> dict[str, str]:
 def scheme_rows(
     summary: xr.DataArray,
     order: Sequence[str],
-    side: Side,
+    side: AxisStyle,
     *,
     of: str = "scheme",
     said: Sequence[tuple[str, float, float]] = (),

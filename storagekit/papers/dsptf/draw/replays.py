@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import LYING, Layered, Side, table
+from storagekit.charts.marks import LYING, AxisStyle, Layered, table
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import COLOURS, HEIGHT, PAPER, finished
 from storagekit.charts.words import listed, span
@@ -48,7 +48,9 @@ def fig6(response: xr.DataArray, basis: xr.DataArray, paper: Mapping[str, float]
     panels = []
     for number, (key, name) in enumerate(trace_names(basis).items()):
         said = _beside(rows.sel(trace=key, statistic="mean"), _ratios(key, paper))
-        drawn = scheme_rows(rows.sel(trace=key), schemes_in(rows), Side(RESPONSE, TO_MS), said=said, named=number == 0)
+        drawn = scheme_rows(
+            rows.sel(trace=key), schemes_in(rows), AxisStyle(RESPONSE, TO_MS), said=said, named=number == 0
+        )
         panels.append(headed(drawn, name, PANEL))
     means = rows.sel(statistic="mean")
     return finished(
@@ -105,7 +107,7 @@ def fig7(response: xr.DataArray, basis: xr.DataArray) -> alt.TopLevelMixin:
     rows = _on(response, "slow")
     order = schemes_in(rows, FIVE)
     panels = [
-        headed(scheme_rows(rows.sel(trace=key), order, Side(RESPONSE, TO_MS), named=number == 0), name, PANEL)
+        headed(scheme_rows(rows.sel(trace=key), order, AxisStyle(RESPONSE, TO_MS), named=number == 0), name, PANEL)
         for number, (key, name) in enumerate(trace_names(basis).items())
     ]
     means = rows.sel(statistic="mean")

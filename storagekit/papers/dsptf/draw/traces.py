@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import STANDING, Layered, Side, cut, paper_fill
+from storagekit.charts.marks import STANDING, AxisStyle, Layered, cut, paper_fill
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.paper import figures
 from storagekit.charts.theme import COLOURS, OURS, PAPER, finished
@@ -170,9 +170,9 @@ def traces(summary: xr.Dataset) -> alt.TopLevelMixin:
     columns, schemes, names = [], schemes_in(summary), summary.trace.values.tolist()
     for number, name in enumerate(names):
         row = summary.sel(trace=name)
-        time = scheme_rows(row.response, schemes, Side(RESPONSE, TO_MS), named=number == 0, form=",.3r")
+        time = scheme_rows(row.response, schemes, AxisStyle(RESPONSE, TO_MS), named=number == 0, form=",.3r")
         most = alt.Scale(domain=[0, 100])
-        hits = scheme_rows(row.hit_rate, schemes, Side(HITS, PERCENT, most), named=number == 0)
+        hits = scheme_rows(row.hit_rate, schemes, AxisStyle(HITS, PERCENT, most), named=number == 0)
         columns.append(alt.vconcat(headed(time, name, PANEL), hits.properties(width=PANEL)))
     ratios = over(summary.response.sel(statistic="mean"), "Hashing")
     longer = [

@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, lines
+from storagekit.charts.marks import AxisStyle, Layered, lines
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import PAPER, finished
 from storagekit.core.axes import title
@@ -23,9 +23,9 @@ def fig5(data: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     from that, and from DiskSim's on one disk by depth and policy. Band: the paper's bound."""
     bound = PERCENT * paper["srarray.fig5.discrepancy"]
     named = data.assign_coords(read_share=[f"{share:.0%}" for share in data.read_share.values])
-    rate = Side("Throughput (IO/s)", scale=alt.Scale(domain=[0, 1.05 * float(data.array.max())]))
+    rate = AxisStyle("Throughput (IO/s)", scale=alt.Scale(domain=[0, 1.05 * float(data.array.max())]))
 
-    def by_queue(values: xr.DataArray, height: Side, model: xr.DataArray | None = None) -> Layered:
+    def by_queue(values: xr.DataArray, height: AxisStyle, model: xr.DataArray | None = None) -> Layered:
         sides = (_doubling(data.queue), height)
         return lines(values, "queue", "read_share", SHARES, sides, title("read_share"), model=model, basis=BASIS)
 
@@ -62,15 +62,15 @@ def _most(ours: xr.DataArray, theirs: xr.DataArray) -> float:
     return PERCENT * float(abs(ours.sel(statistic="mean") / theirs - 1).max())
 
 
-def _doubling(axis: xr.DataArray) -> Side:
+def _doubling(axis: xr.DataArray) -> AxisStyle:
     """Requests outstanding, each value as far from its double as any other."""
     ticks = alt.Axis(values=axis.values.tolist(), format="d")
-    return Side(title(str(axis.name)), scale=alt.Scale(type="log", base=2, nice=False, padding=8), axis=ticks)
+    return AxisStyle(title(str(axis.name)), scale=alt.Scale(type="log", base=2, nice=False, padding=8), axis=ticks)
 
 
-def _difference(whose: str, bound: float) -> Side:
+def _difference(whose: str, bound: float) -> AxisStyle:
     """By how many percent ours differs from somebody's, in a range that shows the bound."""
-    return Side(f"Ours less {whose} (%)", PERCENT, alt.Scale(domain=[-1.5 * bound, 1.5 * bound]))
+    return AxisStyle(f"Ours less {whose} (%)", PERCENT, alt.Scale(domain=[-1.5 * bound, 1.5 * bound]))
 
 
 def _over_band(drawn: Layered, bound: float) -> Layered:

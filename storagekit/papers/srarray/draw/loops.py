@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, lines, upright
+from storagekit.charts.marks import AxisStyle, Layered, lines, upright
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.charts.words import change, listed, span
@@ -20,7 +20,7 @@ BASIS = ("simulated", "equation 16")
 def fig12(summary: xr.Dataset, model: xr.DataArray) -> alt.TopLevelMixin:
     """Throughput against disks by scheme, a panel for each queue. model: equation 16, by disks and queue."""
     said = model.expand_dims(scheme=["SR-Array, RLOOK"])
-    sides = (Side(title("disks")), _rate(summary, model))
+    sides = (AxisStyle(title("disks")), _rate(summary, model))
     panels = []
     for queue in summary.queue.values.tolist():
         rate, formula = summary.request_rate.sel(queue=queue), said.sel(queue=queue)
@@ -59,7 +59,7 @@ def fig13(summary: xr.Dataset, model: xr.DataArray, paper: Mapping[str, float]) 
     """
     mirrored = [name for name in model.layout.values.tolist() if not name.endswith("x1")]
     said = model.drop_sel(layout=mirrored)
-    sides = (Side(f"{title('write_share')} (%)", 100), _rate(summary, model))
+    sides = (AxisStyle(f"{title('write_share')} (%)", 100), _rate(summary, model))
     bound = 100 * paper["srarray.fig13.crossover_rlook"]
 
     def panel(scheduler: str, queue: int) -> Layered:
@@ -107,7 +107,7 @@ def _zero(lead: xr.DataArray) -> float:
     return 100 * float(np.interp(0, -ends.values, ends.write_share.values))
 
 
-def _rate(summary: xr.Dataset, model: xr.DataArray) -> Side:
+def _rate(summary: xr.Dataset, model: xr.DataArray) -> AxisStyle:
     """Throughput from zero to the highest mean of all panels."""
     most = max(float(summary.request_rate.sel(statistic="mean").max()), float(model.max()))
-    return Side("Throughput (IO/s)", scale=alt.Scale(domain=[0, 1.05 * most]))
+    return AxisStyle("Throughput (IO/s)", scale=alt.Scale(domain=[0, 1.05 * most]))

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import xarray as xr
 
-from storagekit.charts.marks import Side
+from storagekit.charts.marks import AxisStyle
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.paper import dropped_points
 from storagekit.charts.theme import finished
@@ -34,10 +34,10 @@ def fig11(summary: xr.Dataset, paper: Mapping[str, float]) -> alt.TopLevelMixin:
     workload = str(summary.attrs["workload"])
     pair = (summary.with_disks, summary.with_memory)
     most = max(float(one.sel(statistic="mean").max()) for one in pair) * TO_MS
-    height = Side(RESPONSE, TO_MS, alt.Scale(domain=[0, 1.1 * most]))
+    height = AxisStyle(RESPONSE, TO_MS, alt.Scale(domain=[0, 1.1 * most]))
     disks = alt.Axis(values=summary.disks.values.tolist(), format="d")
-    left = by_rate(pair[0], "disks", Side(title("disks"), axis=disks), height)
-    right = by_rate(pair[1], "memory", Side(MEMORY, 1e-6, axis=alt.Axis(tickCount=6, format=",d")), height)
+    left = by_rate(pair[0], "disks", AxisStyle(title("disks"), axis=disks), height)
+    right = by_rate(pair[1], "memory", AxisStyle(MEMORY, 1e-6, axis=alt.Axis(tickCount=6, format=",d")), height)
     asked = BREAK_EVEN[workload]
     said = [_same_price(summary, paper, workload, *one) for one in asked]
     right = alt.layer(right, dropped_points(said, "memory", (MEMORY, RESPONSE), steps=3))

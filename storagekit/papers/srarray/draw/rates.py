@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, level, lines
+from storagekit.charts.marks import AxisStyle, Layered, level, lines
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.paper import dropped_points
 from storagekit.charts.theme import finished
@@ -105,15 +105,15 @@ def _against_rate(rows: xr.DataArray, colour: str, legend: str, palette: Mapping
     """Lines over the scale of the rate, cut off at `SHOWN`, with a level at `LIMIT`."""
     ticks = alt.Axis(values=[1, 2, 5, 10, 20, 50, 100, 200], format="d")
     sides = (
-        Side(title("scale"), scale=alt.Scale(type="log", nice=False, padding=8), axis=ticks),
-        Side(RESPONSE, TO_MS, alt.Scale(domain=[0, SHOWN])),
+        AxisStyle(title("scale"), scale=alt.Scale(type="log", nice=False, padding=8), axis=ticks),
+        AxisStyle(RESPONSE, TO_MS, alt.Scale(domain=[0, SHOWN])),
     )
     return alt.layer(
         level(LIMIT, f"{LIMIT * TO_MS:.0f} ms", TO_MS), lines(rows, "scale", colour, palette, sides, legend)
     )
 
 
-def by_rate(rows: xr.DataArray, x: str, across: Side, height: Side) -> Layered:
+def by_rate(rows: xr.DataArray, x: str, across: AxisStyle, height: AxisStyle) -> Layered:
     """Lines for each scale of the rate."""
     names = [f"{scale:g}" for scale in rows.scale.values]
     palette = dict(zip(names, RATES, strict=False))

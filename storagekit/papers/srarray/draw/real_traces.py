@@ -3,7 +3,7 @@
 import altair as alt
 import xarray as xr
 
-from storagekit.charts.marks import Side, points
+from storagekit.charts.marks import AxisStyle, points
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.charts.words import listed
@@ -20,7 +20,7 @@ def traces(response: xr.DataArray) -> alt.TopLevelMixin:
     means = TO_MS * rows.sel(statistic="mean")
     scale = alt.Scale(type="log", domain=[0.8 * float(means.min()), 1.25 * float(means.max())], nice=False)
     ticks = alt.Axis(values=[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000], format="d")
-    sides = (Side(title("layout")), Side(f"{RESPONSE}, logarithmic", TO_MS, scale, ticks))
+    sides = (AxisStyle(title("layout")), AxisStyle(f"{RESPONSE}, logarithmic", TO_MS, scale, ticks))
     panels = [
         headed(points(rows.sel(trace=name), "layout", "scale", palette, sides, title("scale")), str(name), 360)
         for name in response.trace.values.tolist()

@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, cut, lines, named_points, paper_scale, points
+from storagekit.charts.marks import AxisStyle, Layered, cut, lines, named_points, paper_scale, points
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import finished
 from storagekit.charts.words import counted, listed
@@ -127,7 +127,10 @@ def _by_scheme(response: xr.DataArray, said: Said, formula: str | None) -> Layer
     model = None
     if formula is not None:
         model = response.sel(scheme="Model", statistic="mean", drop=True).expand_dims(scheme=["SR-Array"])
-    sides = (_disks(response, said), Side(RESPONSE, TO_MS, _from_zero(response, [height for _, height, _ in said])))
+    sides = (
+        _disks(response, said),
+        AxisStyle(RESPONSE, TO_MS, _from_zero(response, [height for _, height, _ in said])),
+    )
     drawn = lines(
         response.drop_sel(scheme=["Rule", "Model"], errors="ignore"),
         "disks",
@@ -141,13 +144,13 @@ def _by_scheme(response: xr.DataArray, said: Said, formula: str | None) -> Layer
     return marked(drawn, said, "disks") if said else drawn
 
 
-def _disks(response: xr.DataArray, said: Said) -> Side:
+def _disks(response: xr.DataArray, said: Said) -> AxisStyle:
     """Numbers of disks, with room for the names of what is said of the largest."""
     values = response.disks.values.tolist()
     least, most = min(values), max(values)
     room = 0.22 if any(disks == most for disks, _, _ in said) else 0.03
     scale = alt.Scale(domain=[least - 0.03 * (most - least), most + room * (most - least)], nice=False)
-    return Side(title("disks"), scale=scale, axis=alt.Axis(values=values, format="d", labelOverlap="greedy"))
+    return AxisStyle(title("disks"), scale=scale, axis=alt.Axis(values=values, format="d", labelOverlap="greedy"))
 
 
 def _from_zero(response: xr.DataArray, more: Sequence[float]) -> alt.Scale:
@@ -171,12 +174,12 @@ def _by_aspect(aspects: xr.DataArray, response: xr.DataArray) -> Layered:
     return alt.layer(line, shapes)
 
 
-def _around(response: xr.DataArray) -> Side:
+def _around(response: xr.DataArray) -> AxisStyle:
     """Response times over the range of the means, from a whole number of ms, with a little room."""
     means = response.sel(statistic="mean") * TO_MS
     low, high = float(means.min()), float(means.max())
     room = 0.1 * (high - low)
-    return Side(RESPONSE, TO_MS, alt.Scale(domain=[math.floor(low - room), high + room], nice=False))
+    return AxisStyle(RESPONSE, TO_MS, alt.Scale(domain=[math.floor(low - room), high + room], nice=False))
 
 
 def at_disks(response: xr.DataArray, **where) -> float:

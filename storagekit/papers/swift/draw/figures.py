@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import altair as alt
 import xarray as xr
 
-from storagekit.charts.marks import Layered, Side, from_zero, lines, paper_points, table, upright
+from storagekit.charts.marks import AxisStyle, Layered, from_zero, lines, paper_points, table, upright
 from storagekit.charts.panels import headed, side_by_side
 from storagekit.charts.theme import COLOURS, HEIGHT, finished
 from storagekit.core.axes import title
@@ -100,7 +100,7 @@ def _sustained(
 ) -> alt.TopLevelMixin:
     """Data-rate against disks, with what the paper says of 32."""
     top = max(float(summary.max()) / MEGA, said)
-    sides = (Side(title("disks")), Side("Data-rate (MB/s)", 1 / MEGA, scale=from_zero(top)))
+    sides = (AxisStyle(title("disks")), AxisStyle("Data-rate (MB/s)", 1 / MEGA, scale=from_zero(top)))
     drawn = lines(summary, "disks", colour, palette, sides, legend)
     mark = paper_points([(32, said)], "disks", (sides[0].title, sides[1].title))
     return finished(alt.layer(drawn, mark), heading, finding, SUSTAINED)

@@ -3,7 +3,7 @@
 import altair as alt
 import xarray as xr
 
-from storagekit.charts.marks import Side, from_zero, lines
+from storagekit.charts.marks import AxisStyle, from_zero, lines
 from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import COLOURS, finished
 from storagekit.core.units import KB
@@ -39,10 +39,10 @@ def _agents(count: float) -> str:
 def allocation(summary: xr.Dataset) -> alt.TopLevelMixin:
     """Sessions refused and data-rate carried against the data-rate offered, by `policy`; over `statistic` too."""
     palette = dict(zip(summary.policy.values.tolist(), COLOURS, strict=False))
-    x = Side("Data-rate offered (MB/s)", 1 / MEGA)
+    x = AxisStyle("Data-rate offered (MB/s)", 1 / MEGA)
     # whiskers end where shares do, points at the top are whole
-    share = Side("Sessions refused (%)", 100, scale=alt.Scale(domain=[0, 104], nice=False))
-    rate = Side("Data-rate carried (MB/s)", 1 / MEGA, scale=from_zero(float(summary.carried.max()) / MEGA))
+    share = AxisStyle("Sessions refused (%)", 100, scale=alt.Scale(domain=[0, 104], nice=False))
+    rate = AxisStyle("Data-rate carried (MB/s)", 1 / MEGA, scale=from_zero(float(summary.carried.max()) / MEGA))
     refused = summary.refused_kind.clip(0, 1)
     panels = [
         headed(lines(values, "offered", "policy", palette, (x, side), "Policy"), heading).properties(height=190)

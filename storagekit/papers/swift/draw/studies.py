@@ -5,7 +5,7 @@ import math
 import altair as alt
 import xarray as xr
 
-from storagekit.charts.marks import Side, from_zero, lines
+from storagekit.charts.marks import AxisStyle, from_zero, lines
 from storagekit.charts.panels import headed, in_rows, side_by_side
 from storagekit.charts.theme import COLOURS, finished
 from storagekit.core.axes import title
@@ -18,8 +18,8 @@ def redundancy(summary: xr.DataArray) -> alt.TopLevelMixin:
     # from a round number on, which the title of the axis says
     ends = [math.floor(9.8 * float(summary.min()) / MEGA) / 10, 1.01 * float(summary.max()) / MEGA]
     sides = (
-        Side("Groups of agents"),
-        Side("Data-rate (MB/s)", 1 / MEGA, scale=alt.Scale(domain=ends, nice=False)),
+        AxisStyle("Groups of agents"),
+        AxisStyle("Data-rate (MB/s)", 1 / MEGA, scale=alt.Scale(domain=ends, nice=False)),
     )
     panels = [
         headed(
@@ -56,8 +56,8 @@ def check_data(summary: xr.DataArray) -> alt.TopLevelMixin:
     share = summary / summary.sel(instructions=0.0, statistic="mean", drop=True)
     palette = dict(zip(summary.parts.values.tolist(), COLOURS, strict=False))
     sides = (
-        Side("Instructions for a byte of check data"),
-        Side("Data-rate (% of that with free check data)", 100, scale=from_zero(100)),
+        AxisStyle("Instructions for a byte of check data"),
+        AxisStyle("Data-rate (% of that with free check data)", 100, scale=from_zero(100)),
     )
     drawn = lines(share, "instructions", "parts", palette, sides, "Parts").resolve_legend(color="shared")
     one = share.sel(statistic="mean").isel(instructions=1)
@@ -76,8 +76,8 @@ def modern(summary: xr.DataArray) -> alt.TopLevelMixin:
     palette = dict(zip(reversed(named.unit.values.tolist()), COLOURS, strict=False))
     sides = {
         device: (
-            Side(title("disks")),
-            Side("Data-rate (GB/s)", 1 / GIGA, scale=from_zero(float(named.sel(device=device).max()) / GIGA)),
+            AxisStyle(title("disks")),
+            AxisStyle("Data-rate (GB/s)", 1 / GIGA, scale=from_zero(float(named.sel(device=device).max()) / GIGA)),
         )
         for device in named.device.values.tolist()
     }

@@ -5,14 +5,14 @@ from __future__ import annotations
 from storagekit.core.errors import InputError
 from storagekit.workload.reuse import hit_rates
 from storagekit.workload.synthetic.compared import Compared
-from storagekit.workload.synthetic.popular.model import BLOCK, PopularStandIn
+from storagekit.workload.synthetic.popular.model import BLOCK, PopularTraceModel
 from storagekit.workload.trace import RequestTrace
 
 __all__ = ["compare"]
 
 
-def compare(model: PopularStandIn, trace: RequestTrace) -> dict[str, Compared]:
-    """Every published figure by its name in `PopularStandIn.targets`, in SI, beside that of a whole generated trace.
+def compare(model: PopularTraceModel, trace: RequestTrace) -> dict[str, Compared]:
+    """Every published figure by its name in `PopularTraceModel.targets`, in SI, beside that of a whole generated trace.
 
     The hit rate is that of an exact LRU cache, the central one at the model's scale, and knows nothing of the formula
     by which the popularity was fitted. Raises InputError for a trace without reads.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from storagekit.core.kinds import unchecked
-from storagekit.workload.synthetic.popular.model import BLOCK, CHUNK, PopularStandIn
+from storagekit.workload.synthetic.popular.model import BLOCK, CHUNK, PopularTraceModel
 from storagekit.workload.synthetic.popular.popularity import Popularity
 from storagekit.workload.synthetic.popular.scatter import scattered
 from storagekit.workload.synthetic.window import checked_end
@@ -22,7 +22,7 @@ COUNTING = 2**64 - 1
 """The key, in place of a block's number, of how many requests each block has."""
 
 
-class Block(NamedTuple):
+class PopularBlock(NamedTuple):
     """Requests of one block in order of arrival, [request]: s since the start of the trace, chunk among all, whether
     all of it is asked for, which half otherwise, and kind.
     """
@@ -35,7 +35,7 @@ class Block(NamedTuple):
 
 
 def generate(
-    model: PopularStandIn,
+    model: PopularTraceModel,
     *,
     seed: int | np.integer,
     start: float = 0.0,
@@ -60,7 +60,7 @@ def generate(
         _block(model, popularity, _draw(seed, index), borders[index : index + 2], before[index : index + 2])
         for index in range(first, last)
     ]
-    joined = Block(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+    joined = PopularBlock(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
     device, chunk = np.divmod(joined.chunk, model.lun // CHUNK)
     trace = RequestTrace(
         time=joined.time,
@@ -74,7 +74,7 @@ def generate(
     return trace.window(start, math.inf if stop == model.duration else stop)
 
 
-def _borders(model: PopularStandIn, seed: int | np.integer) -> tuple[np.ndarray, np.ndarray]:
+def _borders(model: PopularTraceModel, seed: int | np.integer) -> tuple[np.ndarray, np.ndarray]:
     """[block + 1]: s at which blocks begin and the last ends, and the requests before.
 
     Equal stretches of time share the requests as independent arrivals do: the whole is Poisson, given its number.
@@ -89,8 +89,8 @@ def _draw(seed: int | np.integer, index: int) -> np.random.Generator:
 
 
 def _block(
-    model: PopularStandIn, popularity: Popularity, draw: np.random.Generator, borders: np.ndarray, before: np.ndarray
-) -> Block:
+    model: PopularTraceModel, popularity: Popularity, draw: np.random.Generator, borders: np.ndarray, before: np.ndarray
+) -> PopularBlock:
     """The requests between two borders (s) that have so many `before` them."""
     begin, end = borders
     count = int(before[1] - before[0])
@@ -100,7 +100,7 @@ def _block(
         model.chunks * unchecked(Popularity.rank)(popularity, draw.random(count)), model.chunks - 1
     ).astype(np.int64)
     pair = _marked(draw, model.pairs, before)
-    return Block(
+    return PopularBlock(
         time=np.minimum(time, np.nextafter(end, begin)),
         chunk=rank if model.together else scattered(rank, model.chunks),
         pair=pair,

@@ -18,7 +18,7 @@ NUMERIC, WHOLE = Kind(endless=True), Kind(most=2**60, whole=True)
 MOST_REQUESTS, MOST_SCALE = 10**9, 1e9
 SECONDS = Kind(most=1e9, unit="s", endless=True)
 
-__all__ = ["BLOCK", "CHUNK", "PopularStandIn"]
+__all__ = ["BLOCK", "CHUNK", "PopularTraceModel"]
 
 BLOCK = 8 * KB
 """Bytes: a small request, and what the cache keeps or drops at once."""
@@ -27,7 +27,7 @@ CHUNK = 2 * BLOCK
 
 
 @dataclass(frozen=True)
-class PopularStandIn:
+class PopularTraceModel:
     """A model of a trace that is not public, known by how often a cache answers its reads. Its first fields are
     published and matched; the others are assumptions.
 
@@ -120,7 +120,7 @@ class PopularStandIn:
         """Reads answered / reads of one LRU cache which is to this trace what `size` bytes are to the published one."""
         return expected_hit_rate(self.popularity, *self._load(size))
 
-    def scaled(self, fraction: float) -> PopularStandIn:
+    def scaled(self, fraction: float) -> PopularTraceModel:
         """The same rate of requests for `fraction` of the time to `fraction` of the data on as many LUNs: as many
         requests to each byte, so that `cache` of any size hits as often.
 
@@ -155,7 +155,7 @@ class PopularStandIn:
         return self.requests / self.chunks, self.pairs, self.cache(size) / (self.chunks * CHUNK)
 
 
-def _check_targets(model: PopularStandIn) -> None:
+def _check_targets(model: PopularTraceModel) -> None:
     hold(model, name=text, requests=WHOLE.up_to(MOST_REQUESTS), duration=SECONDS)
     hold(model, read_share=NUMERIC, mean_size=NUMERIC, hit_rate=NUMERIC, central_cache=WHOLE)
     if model.requests < 2:
@@ -168,7 +168,7 @@ def _check_targets(model: PopularStandIn) -> None:
     require(BLOCK <= cache < math.inf, "cache of", cache, f"at least one block of {BLOCK} B, and finite", "B")
 
 
-def _check_assumptions(model: PopularStandIn) -> None:
+def _check_assumptions(model: PopularTraceModel) -> None:
     hold(model, luns=WHOLE.up_to(MOST_COUNTED), data=WHOLE, together=flag, scale=NUMERIC.up_to(MOST_SCALE))
     if model.luns < 1:
         raise InputError(f"{model.luns} LUNs: a stand-in needs at least 1")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from storagekit.workload.synthetic.seeking.model import SeekingStandIn
+from storagekit.workload.synthetic.seeking.model import SeekingTraceModel
 
 __all__ = ["flushed", "shares_of_time", "synchronous"]
 
 
-def shares_of_time(model: SeekingStandIn, seed: int | np.integer) -> np.ndarray:
+def shares_of_time(model: SeekingTraceModel, seed: int | np.integer) -> np.ndarray:
     """[block, stretch]: the share of all requests that arrive in each stretch of each block; they are equally long.
 
     Time is halved again and again down to the stretches; every time one half, whichever is drawn, has the share `busier` of
@@ -23,7 +23,7 @@ def shares_of_time(model: SeekingStandIn, seed: int | np.integer) -> np.ndarray:
     return share.reshape(model.blocks, -1)
 
 
-def synchronous(model: SeekingStandIn, draw: np.random.Generator, count: int, length: float) -> np.ndarray:
+def synchronous(model: SeekingTraceModel, draw: np.random.Generator, count: int, length: float) -> np.ndarray:
     """Arrivals, [count] s within a stretch of `length` s, with hyperexponential gaps scaled to fill it.
 
     With probability p a gap is long, of mean (m - (1-p) s) / p, else of mean s, the burst gap; mean m and CoV c need
@@ -44,7 +44,7 @@ def synchronous(model: SeekingStandIn, draw: np.random.Generator, count: int, le
     return arrival[:-1] / arrival[-1] * length if arrival[-1] > 0 else arrival[:-1]
 
 
-def flushed(model: SeekingStandIn, draw: np.random.Generator, count: int, length: float) -> np.ndarray:
+def flushed(model: SeekingTraceModel, draw: np.random.Generator, count: int, length: float) -> np.ndarray:
     """Arrivals of asynchronous writes, [count] s within a stretch of `length` s: each belongs to a flush drawn at random.
 
     Flushes stand in the middle of their periods, so that none straddles two stretches; where periods do not fill the stretch

@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from storagekit.workload.synthetic.seeking.arrivals import flushed, shares_of_time, synchronous
-from storagekit.workload.synthetic.seeking.model import SeekingStandIn
+from storagekit.workload.synthetic.seeking.model import SeekingTraceModel
 from storagekit.workload.synthetic.window import checked_end
 from storagekit.workload.trace import RequestTrace, TraceSource
 
 __all__ = ["generate"]
 
 
-class Block(NamedTuple):
+class SeekingBlock(NamedTuple):
     """Requests of one block in order of arrival, [request]: s since the start of the trace, kind, byte address."""
 
     time: np.ndarray
@@ -25,7 +25,7 @@ class Block(NamedTuple):
 
 
 def generate(
-    model: SeekingStandIn, *, seed: int | np.integer, start: float = 0.0, stop: float | None = None
+    model: SeekingTraceModel, *, seed: int | np.integer, start: float = 0.0, stop: float | None = None
 ) -> RequestTrace:
     """Requests with start <= time < stop (s, the end by default); their time counts from `start`.
 
@@ -49,7 +49,7 @@ def generate(
         if index >= first:
             blocks.append(_rereading(model, draw, before, block))
         before = block
-    drawn = Block(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+    drawn = SeekingBlock(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
     trace = RequestTrace(
         time=drawn.time,
         device=np.zeros(len(drawn.time), np.int32),
@@ -64,8 +64,8 @@ def generate(
 
 
 def _block(
-    model: SeekingStandIn, draw: np.random.Generator, index: int, border: np.ndarray, arrived: np.ndarray
-) -> Block:
+    model: SeekingTraceModel, draw: np.random.Generator, index: int, border: np.ndarray, arrived: np.ndarray
+) -> SeekingBlock:
     """A block of which no read re-reads."""
     begin, end = border
     stretches = (len(arrived) - 1) // model.blocks
@@ -84,10 +84,10 @@ def _block(
     read = np.concatenate([*read, np.zeros(np.count_nonzero(asynchronous), bool)])
     order = np.argsort(time, kind="stable")
     time = np.minimum(begin + time[order], np.nextafter(end, begin))  # rounding must not carry one into the next block
-    return Block(time, read[order], asynchronous[order], _places(model, draw, read[order]) * model.request_size)
+    return SeekingBlock(time, read[order], asynchronous[order], _places(model, draw, read[order]) * model.request_size)
 
 
-def _counts(model: SeekingStandIn, before: float, after: float) -> tuple[int, int, int]:
+def _counts(model: SeekingTraceModel, before: float, after: float) -> tuple[int, int, int]:
     """Asynchronous writes, reads and synchronous writes between two shares of all requests: exact in their sums."""
     waited_for = 1 - model.asynchronous_share
     of_these = min(1.0, model.read_share / waited_for) if waited_for else 0.0
@@ -102,7 +102,7 @@ def _counts(model: SeekingStandIn, before: float, after: float) -> tuple[int, in
     return asynchronous, reads, synchronous_writes
 
 
-def _places(model: SeekingStandIn, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
+def _places(model: SeekingTraceModel, draw: np.random.Generator, read: np.ndarray) -> np.ndarray:
     """[request] int64: where each request goes, in units of its size.
 
     Places come in pairs, of which reads ask for the first and writes for the second.
@@ -113,10 +113,12 @@ def _places(model: SeekingStandIn, draw: np.random.Generator, read: np.ndarray) 
     return 2 * ((pairs - length) // 2 + (draw.random(count) * length).astype(np.int64)) + ~read
 
 
-def _rereading(model: SeekingStandIn, draw: np.random.Generator, before: Block | None, block: Block) -> Block:
+def _rereading(
+    model: SeekingTraceModel, draw: np.random.Generator, before: SeekingBlock | None, block: SeekingBlock
+) -> SeekingBlock:
     """The block with some of its reads going where something was written, in it or in the one before, as long ago at most as
     a block lasts: the same law at its beginning as at its end."""
-    known = block if before is None else Block(*map(np.concatenate, zip(before, block, strict=True)))
+    known = block if before is None else SeekingBlock(*map(np.concatenate, zip(before, block, strict=True)))
     written, place = known.time[~known.read], known.offset[~known.read]
     reads = np.flatnonzero(block.read)
     again = reads[draw.random(len(reads)) < model.reread]

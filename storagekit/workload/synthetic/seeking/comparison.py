@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from storagekit.core.errors import InputError
 from storagekit.workload.synthetic.compared import Compared
-from storagekit.workload.synthetic.seeking.model import SeekingStandIn
+from storagekit.workload.synthetic.seeking.model import SeekingTraceModel
 from storagekit.workload.trace import RequestTrace, characteristics
 from storagekit.workload.trace.locality import seek_locality
 
 __all__ = ["compare"]
 
 
-def compare(model: SeekingStandIn, trace: RequestTrace) -> dict[str, Compared]:
+def compare(model: SeekingTraceModel, trace: RequestTrace) -> dict[str, Compared]:
     """Every published figure by its name in `TraceCharacteristics`, in SI, beside that of a whole generated trace.
 
     Seek locality is relative to the size of the data set, as in (srarray, Table 3), not to the last byte touched.

@@ -12,7 +12,7 @@ from storagekit.core.kinds import Kind, hold, text
 from storagekit.core.units import HOUR, KB, SECTOR
 from storagekit.workload.synthetic.seeking.hot_places import hot_share
 
-__all__ = ["SeekingStandIn"]
+__all__ = ["SeekingTraceModel"]
 
 STRIPE_UNIT = 64 * KB
 """Bytes; (srarray, 3.1) stripes by it, so no request of a stand-in crosses a multiple of it."""
@@ -25,7 +25,7 @@ STRETCH = 600.0
 
 
 @dataclass(frozen=True)
-class SeekingStandIn:
+class SeekingTraceModel:
     """A model of a trace that is not public, known by its seeks. Its first fields are published and matched; the others
     are assumptions.
 
@@ -142,7 +142,7 @@ class SeekingStandIn:
         }
 
 
-def _check_sizes(model: SeekingStandIn) -> None:
+def _check_sizes(model: SeekingTraceModel) -> None:
     hold(model, name=text, data=WHOLE, requests=WHOLE.up_to(MOST_REQUESTS), request_size=WHOLE)
     hold(model, duration=SECONDS)
     size = model.request_size
@@ -156,7 +156,7 @@ def _check_sizes(model: SeekingStandIn) -> None:
         raise InputError(f"{model.requests} requests in {model.duration:g} s: there must be at least one an hour")
 
 
-def _check_targets(model: SeekingStandIn) -> None:
+def _check_targets(model: SeekingTraceModel) -> None:
     hold(model, locality=NUMERIC, read_stretch=NUMERIC, write_stretch=NUMERIC)
     for name in ("read_share", "asynchronous_share", "read_after_write"):
         require_share(name.replace("_", " "), getattr(model, name))
@@ -181,7 +181,7 @@ def _check_targets(model: SeekingStandIn) -> None:
         )
 
 
-def _check_timing(model: SeekingStandIn) -> None:
+def _check_timing(model: SeekingTraceModel) -> None:
     hold(model, interarrival_cov=NUMERIC, burst_gap=NUMERIC, dispersion=NUMERIC, flush_gap=SECONDS)
     cov = model.interarrival_cov
     require(1 <= cov <= MOST_COV, "interarrival CoV", cov, f"at least 1 (Poisson) and at most {MOST_COV:g}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storagekit.core.units import HOUR, KB
-from storagekit.workload.synthetic.seeking.model import SeekingStandIn
+from storagekit.workload.synthetic.seeking.model import SeekingTraceModel
 
 __all__ = ["CELLO_BASE", "CELLO_DISK6", "TPCC"]
 
@@ -17,7 +17,7 @@ CELLO_BURST_GAP = 0.03
 # variance / mean of the requests in ten minutes: 600 in the workstation trace's week, 850 in the server trace's hour
 CELLO_DISPERSION = 850.0
 
-CELLO_BASE = SeekingStandIn(
+CELLO_BASE = SeekingTraceModel(
     name="Cello base",
     data=8_400_000_000,
     requests=1_717_483,
@@ -34,7 +34,7 @@ CELLO_BASE = SeekingStandIn(
 """A week of an HP Labs server without its news disk. Assumed: requests of one file system block, 8 KB, which six in ten of
 its sibling of 1992 are; burstiness of the two siblings (see the source)."""
 
-CELLO_DISK6 = SeekingStandIn(
+CELLO_DISK6 = SeekingTraceModel(
     name="Cello disk 6",
     data=1_300_000_000,
     requests=1_545_341,
@@ -50,7 +50,7 @@ CELLO_DISK6 = SeekingStandIn(
 )
 """The same server's news disk. Assumed: as `CELLO_BASE`."""
 
-TPCC = SeekingStandIn(
+TPCC = SeekingTraceModel(
     name="TPC-C",
     data=9_000_000_000,
     requests=3_598_422,
