@@ -13,7 +13,7 @@ import numpy as np
 
 AT_ONCE, FIRST, RECEIVING, ALL = range(4)
 NEVER = np.inf
-NOBODY = -1
+NO_REQUEST = -1
 
 
 class Layout(NamedTuple):
@@ -210,7 +210,7 @@ def without_delay(drive, loop, seed, events, warm_up):
     slots = empty(loop.slots)
     free, phase = np.zeros(loop.bricks), np.zeros(loop.bricks)
     cylinder, head = np.zeros(loop.bricks, np.int64), np.zeros(loop.bricks, np.int64)
-    serving = np.full(loop.bricks, NOBODY)
+    serving = np.full(loop.bricks, NO_REQUEST)
     for d in range(loop.bricks):
         phase[d], free[d] = uniform(state), 1e-4 * d
     coming = loop.outstanding
@@ -231,9 +231,9 @@ def without_delay(drive, loop, seed, events, warm_up):
         now = free[k]
         if event == warm_up:
             began = now
-        if serving[k] != NOBODY and finished(loop, slots, serving[k], k):
+        if serving[k] != NO_REQUEST and finished(loop, slots, serving[k], k):
             coming += 1
-        best, chosen, depth = NEVER, NOBODY, 0
+        best, chosen, depth = NEVER, NO_REQUEST, 0
         for s in range(loop.slots):
             if slots.used[s] and (slots.waiting[s] >> k) & 1:
                 depth += 1
@@ -241,7 +241,7 @@ def without_delay(drive, loop, seed, events, warm_up):
                 if cost < best:
                     best, chosen = cost, s
         serving[k] = chosen
-        if chosen == NOBODY:
+        if chosen == NO_REQUEST:
             free[k] = NEVER
             continue
         slots.waiting[chosen] = 0 if slots.read[chosen] else slots.waiting[chosen] & ~(1 << k)
@@ -263,15 +263,15 @@ def with_claims(drive, loop, latency, seed, events, warm_up):
     """
     state = seeded(seed)
     slots = empty(loop.slots)
-    born, first = np.zeros(loop.slots), np.zeros(loop.slots)
+    arrival_time, first = np.zeros(loop.slots), np.zeros(loop.slots)
     # of every brick's claim on the read in each slot when it was made, and its bid; and how many bricks serve that read
     made, bid = np.zeros((loop.slots, loop.bricks)), np.zeros((loop.slots, loop.bricks))
     services = np.zeros(loop.slots, np.int64)
     wake, phase = np.zeros(loop.bricks), np.zeros(loop.bricks)
     # the access under way (or the last), and the one planned after it
-    ends, serving = np.full(loop.bricks, NEVER), np.full(loop.bricks, NOBODY)
+    ends, serving = np.full(loop.bricks, NEVER), np.full(loop.bricks, NO_REQUEST)
     free, cylinder, head = np.zeros(loop.bricks), np.zeros(loop.bricks, np.int64), np.zeros(loop.bricks, np.int64)
-    planned, plan_cost, plan_end = np.full(loop.bricks, NOBODY), np.zeros(loop.bricks), np.zeros(loop.bricks)
+    planned, plan_cost, plan_end = np.full(loop.bricks, NO_REQUEST), np.zeros(loop.bricks), np.zeros(loop.bricks)
     issue, idle = np.zeros(loop.bricks), np.zeros(loop.bricks, np.bool_)
     for d in range(loop.bricks):
         phase[d], wake[d] = uniform(state), 1e-4 * d
@@ -286,7 +286,7 @@ def with_claims(drive, loop, latency, seed, events, warm_up):
             if s == loop.slots:
                 return Sums(-1, now, busy, candidates, contested, twice)
             draw(drive, loop, slots, s, state)
-            born[s], first[s], made[s], services[s] = now, NEVER, NEVER, 0
+            arrival_time[s], first[s], made[s], services[s] = now, NEVER, NEVER, 0
             coming -= 0 if slots.answered[s] else 1
             for d in range(loop.bricks):
                 if idle[d]:
@@ -303,7 +303,7 @@ def with_claims(drive, loop, latency, seed, events, warm_up):
         if event == warm_up:
             began = now
         event += 1
-        if planned[k] != NOBODY:
+        if planned[k] != NO_REQUEST:
             s = planned[k]
             if event > warm_up:
                 busy += plan_cost[k]
@@ -313,15 +313,15 @@ def with_claims(drive, loop, latency, seed, events, warm_up):
                 coming += 1
             serving[k], ends[k], free[k] = s, plan_end[k], plan_end[k]
             cylinder[k], head[k] = slots.end_cylinder[s], slots.end_head[s]
-            planned[k] = NOBODY
+            planned[k] = NO_REQUEST
         start = max(free[k], now) if free[k] <= now + 1e-12 else max(free[k], now + 2 * latency)
-        best, turn, chosen, depth, soonest = NEVER, 0.0, NOBODY, 0, NEVER
+        best, turn, chosen, depth, soonest = NEVER, 0.0, NO_REQUEST, 0, NEVER
         for s in range(loop.slots):
             if not slots.used[s] or not (slots.waiting[s] >> k) & 1:
                 continue
             if slots.read[s] and (slots.answered[s] or first[s] + latency < now - 1e-12):
                 continue
-            reaches = born[s] if slots.receiving[s] == k else born[s] + latency
+            reaches = arrival_time[s] if slots.receiving[s] == k else arrival_time[s] + latency
             if reaches > now:
                 soonest = min(soonest, reaches)
                 continue
@@ -329,7 +329,7 @@ def with_claims(drive, loop, latency, seed, events, warm_up):
             cost, rotation = positioning(drive, slots, s, cylinder[k], head[k], phase[k] + start / drive.revolution)
             if cost < best:
                 best, turn, chosen = cost, rotation, s
-        if chosen == NOBODY:
+        if chosen == NO_REQUEST:
             wake[k], idle[k] = soonest, True
             continue
         idle[k] = False
@@ -350,7 +350,7 @@ def with_claims(drive, loop, latency, seed, events, warm_up):
                     if arrives <= issue[k] + 1e-12:
                         hears = min(hears, arrives)
                 elif planned[other] == s and now + latency <= issue[other] + 1e-12:
-                    planned[other] = NOBODY
+                    planned[other] = NO_REQUEST
                     wake[other] = now + latency
                     replaces = True
             if hears < NEVER:

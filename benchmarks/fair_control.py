@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from benchmarks.control import NEVER, NOBODY, earliest, empty, place, positioning, seeded, uniform
+from benchmarks.control import NEVER, NO_REQUEST, earliest, empty, place, positioning, seeded, uniform
 
 
 class Sharing(NamedTuple):
@@ -104,7 +104,7 @@ def tagged(sharing, thread, cost, virtual, finish, sent, then):
 @numba.njit(inline="always")
 def next_of(waiting, tag, brick, streams):
     """The queue at a brick whose head has the least tag, or nobody's."""
-    best, chosen = NEVER, NOBODY
+    best, chosen = NEVER, NO_REQUEST
     for f in range(streams):
         number = brick * streams + f
         if waiting.held[number] and tag[waiting.who[number, waiting.head[number]]] < best:
@@ -123,17 +123,17 @@ def fair_bricks(drive, sharing, seed, seconds, warm_up):
     virtual, finish = np.zeros(bricks), np.zeros((streams, bricks))
     sent, then = np.zeros(streams), np.zeros((streams, bricks))
     at_work, served = np.zeros(bricks, np.int64), np.zeros((streams, bricks))
-    ends, serving = np.full(drives, NEVER), np.full(drives, NOBODY)
+    ends, serving = np.full(drives, NEVER), np.full(drives, NO_REQUEST)
     cylinder, head = np.zeros(drives, np.int64), np.zeros(drives, np.int64)
     phase = np.array([uniform(state) for _ in range(drives)])
     now, accesses, coming = 0.0, 0, 0
-    ended = NOBODY
+    ended = NO_REQUEST
     while now < seconds:
         # all threads at first, then the one that was answered, once its brick has handed over the next
-        if ended != NOBODY:
+        if ended != NO_REQUEST:
             b = sharing.brick[ended]
             number = next_of(waiting, tag, b, streams)
-            if number != NOBODY:
+            if number != NO_REQUEST:
                 who = take(waiting, number)
                 virtual[b] = tag[who]
                 put(handed, b * sharing.disks + disk[who], who)
@@ -150,7 +150,7 @@ def fair_bricks(drive, sharing, seed, seconds, warm_up):
         else:
             put(waiting, b * streams + sharing.stream[thread], thread)
         for k in range(b * sharing.disks, (b + 1) * sharing.disks):
-            if serving[k] == NOBODY and handed.held[k]:
+            if serving[k] == NO_REQUEST and handed.held[k]:
                 s = take(handed, k)
                 needs, _ = positioning(drive, slots, s, cylinder[k], head[k], phase[k] + now / drive.revolution)
                 serving[k], ends[k] = s, now + needs + slots.transfer[s]
@@ -160,7 +160,7 @@ def fair_bricks(drive, sharing, seed, seconds, warm_up):
         k = earliest(ends)
         now = ends[k]
         ended = serving[k]
-        serving[k], ends[k] = NOBODY, NEVER
+        serving[k], ends[k] = NO_REQUEST, NEVER
         b = sharing.brick[ended]
         at_work[b] -= 1
         if now > warm_up:

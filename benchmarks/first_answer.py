@@ -35,7 +35,7 @@ main()
 """
 PLAN = (
     "plan schemes --drive rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB --disks 12 --data-tb 60 --size-kb 64 "
-    "--read-share 0.7 --rate 500 --survive 1"
+    "--read-share 0.7 --rate 500 --tolerate 1"
 )
 COMPARE = "compare data/samples/small.spc --schemes hashing,dsptf,jsq2,lard,ars --drive cheetah9lp --drives 3"
 SIMULATE = """

@@ -377,7 +377,7 @@ def broken(scenarios: list[Scenario], ran: Ran) -> Iterator[str]:
             yield f"{where}: lost {sorted(came - set(numbers.tolist()) - inside)[:5]}, too many {sorted(inside - came)[:5]}"
         if isinstance(one.arrivals, ClosedLoop | ClosedOrOpen) and int(one.arrivals.outstanding) > 0:
             # Little: each of the places of a closed loop is taken all the time
-            ages = -np.float64(slots.born[open_ones, lane])
+            ages = -np.float64(slots.arrival_time[open_ones, lane])
             total, taken = response.sum(dtype=np.float64) + ages.sum(), told.elapsed[:, lane].sum(dtype=np.float64)
             due = taken * int(one.arrivals.outstanding)
             if abs(total - due) > EXACT * due:

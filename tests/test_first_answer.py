@@ -23,7 +23,7 @@ def test_the_planner_compiles_nothing_and_brings_no_optimizer():
     answer = """
 import sys, storagekit as sk
 drive = sk.load_drive("rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB")
-sk.plan.schemes(drive, 12, data=60e12, size=64 * sk.units.KB, read_share=0.7, rate=500, survive=1)
+sk.plan.schemes(drive, 12, data=60e12, size=64 * sk.units.KB, read_share=0.7, rate=500, tolerate=1)
 print("programs:", *programs, *(name for name in ("scipy", "xarray", "pandas", "altair") if name in sys.modules))
 """
     assert said_by(COUNTED + answer) == ["programs:"]

@@ -75,8 +75,8 @@ def bare(annotation: ast.expr) -> bool:
         ("Array", True),
         ("Array | None", True),
         ("tuple[Array, Array]", True),
-        ('Float[Array, "slot *lanes"]', False),
-        ('tuple[Int[Array, "1 *lanes"], int | None]', False),
+        ('Float[Array, "slot *batch"]', False),
+        ('tuple[Int[Array, "1 *batch"], int | None]', False),
     ],
 )
 def test_what_counts_as_bare(annotation, expected):

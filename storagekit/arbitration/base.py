@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.component.events import Component
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import INSTANT, real, rows
+from storagekit.core.batching import INSTANT, real, row_index
 
 
 class Bid(NamedTuple):
@@ -19,12 +19,12 @@ class Bid(NamedTuple):
     seconds.
     """
 
-    slot: Int[Array, "1 *lanes"]
-    part: Int[Array, "1 *lanes"]
-    made: Bool[Array, "1 *lanes"]
-    bid: Float[Array, "1 *lanes"]
-    start: Float[Array, "1 *lanes"]
-    takes: Float[Array, "1 *lanes"]
+    slot: Int[Array, "1 *batch"]
+    part: Int[Array, "1 *batch"]
+    made: Bool[Array, "1 *batch"]
+    bid: Float[Array, "1 *batch"]
+    start: Float[Array, "1 *batch"]
+    takes: Float[Array, "1 *batch"]
 
 
 class Decision(NamedTuple):
@@ -37,15 +37,15 @@ class Decision(NamedTuple):
     needs; inf if fewer are claimed, or if the time is not known.
     """
 
-    kept: Bool[Array, "1 *lanes"]
-    retry: Float[Array, "1 *lanes"]
-    withdrawn: UInt32[Array, "1 *lanes"]
-    contested: Bool[Array, "1 *lanes"]
-    first_contest: Bool[Array, "1 *lanes"]
-    rival: Int[Array, "1 *lanes"]
-    rival_yields: Bool[Array, "1 *lanes"]
-    rival_retry: Float[Array, "1 *lanes"]
-    answer: Float[Array, "1 *lanes"]
+    kept: Bool[Array, "1 *batch"]
+    retry: Float[Array, "1 *batch"]
+    withdrawn: UInt32[Array, "1 *batch"]
+    contested: Bool[Array, "1 *batch"]
+    first_contest: Bool[Array, "1 *batch"]
+    rival: Int[Array, "1 *batch"]
+    rival_yields: Bool[Array, "1 *batch"]
+    rival_retry: Float[Array, "1 *batch"]
+    answer: Float[Array, "1 *batch"]
 
 
 class AbstractArbitration(Component):
@@ -56,7 +56,7 @@ class AbstractArbitration(Component):
 
     @property
     @abstractmethod
-    def hop(self) -> Float[AnyArray, "..."]:
+    def network_latency(self) -> Float[AnyArray, "..."]:
         """Time that a request takes from the brick that receives it to another one, seconds."""
 
     @property
@@ -69,13 +69,13 @@ class AbstractArbitration(Component):
         """Whether a drive may learn by the completion of a request, and by no claim, that it is over."""
         return False
 
-    def begins(self, free: Float[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
+    def begins(self, free: Float[Array, "1 *batch"]) -> Float[Array, "1 *batch"]:
         """Return the time at which a drive that chooses now, and falls free at `free`, begins the access; seconds from
         now.
         """
         return jnp.maximum(free, 0.0)
 
-    def issues(self, begins: Float[Array, "1 *lanes"], rotation: Float[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
+    def issues(self, begins: Float[Array, "1 *batch"], rotation: Float[Array, "1 *batch"]) -> Float[Array, "1 *batch"]:
         """Return the time at which an access that could begin at `begins` is issued to the disk, seconds from now.
 
         It may be delayed by `rotation`, for which it would wait for the platter, and does not end later.
@@ -84,17 +84,17 @@ class AbstractArbitration(Component):
 
     @property
     @abstractmethod
-    def lead(self) -> Float[AnyArray, "..."]:
+    def lead_time(self) -> Float[AnyArray, "..."]:
         """Time before a drive falls free at which it chooses, seconds."""
 
     @abstractmethod
     def choosable_from(
         self,
         private: Any,
-        asked: Float[Array, "slot *lanes"],
-        receiving: Int[Array, "slot *lanes"],
-        part: Int[Array, "slot *lanes"],
-    ) -> Float[Array, "slot *lanes"]:
+        asked: Float[Array, "slot *batch"],
+        receiving: Int[Array, "slot *batch"],
+        part: Int[Array, "slot *batch"],
+    ) -> Float[Array, "slot *batch"]:
         """Return the time from which the drive of `part` may choose each request, seconds from now; inf for never.
 
         asked: time at which the part was sent. receiving: part on the brick to which the client sent the request.
@@ -105,7 +105,7 @@ class AbstractArbitration(Component):
         """Return the result of a claim, and the private state after it."""
 
     @abstractmethod
-    def left_behind(self, private: Any, waiting: UInt32[Array, "slot *lanes"]) -> UInt32[Array, "slot *lanes"]:
+    def stale_copies(self, private: Any, waiting: UInt32[Array, "slot *batch"]) -> UInt32[Array, "slot *batch"]:
         """Return the mask of the parts of completed requests that still wait because no claim has reached them."""
 
 
@@ -113,7 +113,7 @@ class NoArbitration(AbstractArbitration):
     """The drive that chooses a request serves it, and all other drives learn it at once."""
 
     @property
-    def hop(self):
+    def network_latency(self):
         return real(0)
 
     @property
@@ -121,7 +121,7 @@ class NoArbitration(AbstractArbitration):
         return True
 
     @property
-    def lead(self):
+    def lead_time(self):
         return real(0)
 
     def choosable_from(self, private, asked, receiving, part):
@@ -133,15 +133,15 @@ class NoArbitration(AbstractArbitration):
         unknown = jnp.full_like(time, jnp.inf)
         return Decision(claim.made, time, everybody, never, never, claim.part, never, time, unknown), private
 
-    def left_behind(self, private, waiting):
+    def stale_copies(self, private, waiting):
         return jnp.zeros_like(waiting)
 
 
 def slot_mask(
-    values: Shaped[Array, "slot *lanes"], index: Int[Array, "1 *lanes"], made: Bool[Array, "1 *lanes"]
-) -> Bool[Array, "slot *lanes"]:
+    values: Shaped[Array, "slot *batch"], index: Int[Array, "1 *batch"], made: Bool[Array, "1 *batch"]
+) -> Bool[Array, "slot *batch"]:
     """Return a mask of the slot `index`, in runs in which `made` is true."""
-    return (rows(values.shape[0], values) == index) & made
+    return (row_index(values.shape[0], values) == index) & made
 
 
 def better_bid(

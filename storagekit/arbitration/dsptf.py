@@ -21,7 +21,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.arbitration.base import AbstractArbitration, Bid, Decision, better_bid, slot_mask
 from storagekit.component.events import BrickStopped, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import INSTANT, bit, held, named, pick, whole
+from storagekit.core.batching import INSTANT, bit, bit_is_set, named, pick, whole
 from storagekit.core.checks import require, require_kind, require_seconds
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import SHARE, SPAN
@@ -32,7 +32,7 @@ class AbstractDelivery(eqx.Module):
     """Delivery of claims."""
 
     @abstractmethod
-    def deaf(self, request: Requests) -> UInt32[Array, "1 *lanes"]:
+    def deaf(self, request: Requests) -> UInt32[Array, "1 *batch"]:
         """Return the mask of the parts whose drives receive no claim on this request."""
 
 
@@ -70,15 +70,15 @@ class Claims(NamedTuple):
     parts whose drives receive no claim. contested: whether several have claimed it.
     """
 
-    first: Float[Array, "slot *lanes"]
-    first_owner: Int[Array, "slot *lanes"]
-    first_bid: Float[Array, "slot *lanes"]
-    owner: Int[Array, "slot *lanes"]
-    bid: Float[Array, "slot *lanes"]
-    made: Float[Array, "slot *lanes"]
-    start: Float[Array, "slot *lanes"]
-    deaf: UInt32[Array, "slot *lanes"]
-    contested: Bool[Array, "slot *lanes"]
+    first: Float[Array, "slot *batch"]
+    first_owner: Int[Array, "slot *batch"]
+    first_bid: Float[Array, "slot *batch"]
+    owner: Int[Array, "slot *batch"]
+    bid: Float[Array, "slot *batch"]
+    made: Float[Array, "slot *batch"]
+    start: Float[Array, "slot *batch"]
+    deaf: UInt32[Array, "slot *batch"]
+    contested: Bool[Array, "slot *batch"]
 
 
 class DSPTFClaims(AbstractArbitration):
@@ -135,19 +135,19 @@ class DSPTFClaims(AbstractArbitration):
             )
 
     @property
-    def lead(self):
+    def lead_time(self):
         return 2 * self.bound
 
     @property
-    def hop(self):
+    def network_latency(self):
         return self.latency
 
     def begins(self, free):
         idle = (free <= INSTANT) & (self.waits == 0)
-        return jnp.maximum(free, jnp.where(idle, 0.0, self.lead))
+        return jnp.maximum(free, jnp.where(idle, 0.0, self.lead_time))
 
     def issues(self, begins, rotation):
-        return jnp.maximum(begins, jnp.minimum(self.lead, begins + rotation))
+        return jnp.maximum(begins, jnp.minimum(self.lead_time, begins + rotation))
 
     def init(self, sizes: StateSizes) -> Claims:
         def full(value, kind=jnp.float32):
@@ -167,7 +167,7 @@ class DSPTFClaims(AbstractArbitration):
 
     def choosable_from(self, private: Claims, asked, receiving, part):
         forwarded = asked + jnp.where(receiving == part, 0.0, self.latency)
-        hears = ~held(private.deaf, part)
+        hears = ~bit_is_set(private.deaf, part)
         # a claim that arrives with the read is heard after the choice, however its time was rounded
         rounding = jnp.minimum(self.latency, INSTANT)
         heard = (private.first + self.latency < -rounding) & hears
@@ -180,10 +180,10 @@ class DSPTFClaims(AbstractArbitration):
         better = better_bid(claim.bid, claim.part, rival_bid, rival)
         # a claim that arrives after its hearer's access has gone to the disk comes too late
         arrives, first_arrives = before.made + self.latency, before.first + self.latency
-        latest = jnp.where(held(deaf, claim.part), -jnp.inf, claim.start + INSTANT)
+        latest = jnp.where(bit_is_set(deaf, claim.part), -jnp.inf, claim.start + INSTANT)
         by_best = ~better & (arrives <= latest)
         by_first = better_bid(before.first_bid, before.first_owner, claim.bid, claim.part) & (first_arrives <= latest)
-        rival_hears = (self.latency <= rival_start + INSTANT) & ~held(deaf, rival)
+        rival_hears = (self.latency <= rival_start + INSTANT) & ~bit_is_set(deaf, rival)
         rival_yields = contested & better & rival_hears
         verdict = Decision(
             kept=claim.made & ~(contested & (by_best | by_first)),
@@ -215,7 +215,7 @@ class DSPTFClaims(AbstractArbitration):
         first, bid = (jnp.where(moment.lost, jnp.inf, field) for field in (private.first, private.bid))
         return private._replace(first=first, bid=bid)
 
-    def left_behind(self, private: Claims, waiting):
+    def stale_copies(self, private: Claims, waiting):
         return waiting & private.deaf
 
     def elapse(self, private: Claims, time) -> Claims:

@@ -16,7 +16,19 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.arbitration.base import AbstractArbitration, Bid, Decision, better_bid
 from storagekit.component.events import BrickStopped, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import INSTANT, bit, count, held, least, named, nth_least, pick, real, rows, whole
+from storagekit.core.batching import (
+    INSTANT,
+    bit,
+    bit_is_set,
+    count,
+    min_row,
+    named,
+    nth_least,
+    pick,
+    real,
+    row_index,
+    whole,
+)
 from storagekit.core.checks import require, require_seconds, traced
 from storagekit.core.kinds import SPAN
 
@@ -28,24 +40,24 @@ class Bids(NamedTuple):
     access, -inf if it was given up. Times are seconds from now. needed: parts that each request needs.
     """
 
-    bid: Float[Array, "part slot *lanes"]
-    made: Float[Array, "part slot *lanes"]
-    start: Float[Array, "part slot *lanes"]
-    needed: Int[Array, "slot *lanes"]
+    bid: Float[Array, "part slot *batch"]
+    made: Float[Array, "part slot *batch"]
+    start: Float[Array, "part slot *batch"]
+    needed: Int[Array, "slot *batch"]
 
     def with_claims(
         self,
-        slot: Int[Array, "1 *lanes"],
-        bid: Float[Array, "part *lanes"],
-        made: Float[Array, "part *lanes"],
-        start: Float[Array, "part *lanes"],
+        slot: Int[Array, "1 *batch"],
+        bid: Float[Array, "part *batch"],
+        made: Float[Array, "part *batch"],
+        start: Float[Array, "part *batch"],
     ) -> "Bids":
         """Return the state with these claims on the parts of the request in `slot`."""
-        at = (rows(self.needed.shape[0], self.needed) == slot)[None]
+        at = (row_index(self.needed.shape[0], self.needed) == slot)[None]
         fields = ((bid, self.bid), (made, self.made), (start, self.start))
         return Bids(*(jnp.where(at, new[:, None], old) for new, old in fields), needed=self.needed)
 
-    def forgotten(self, which: Bool[Array, "#part slot *lanes"]) -> "Bids":
+    def forgotten(self, which: Bool[Array, "#part slot *batch"]) -> "Bids":
         """Return the state without some of the claims."""
         bid, made, start = (jnp.where(which, jnp.inf, field) for field in (self.bid, self.made, self.start))
         return Bids(bid, made, start, self.needed)
@@ -94,11 +106,11 @@ class PreselectionBids(AbstractArbitration):
         require((self.waits >= 0) & (self.waits <= 2), "waits", self.waits, "0, 1 or 2")
 
     @property
-    def lead(self):
+    def lead_time(self):
         return self.ahead
 
     @property
-    def hop(self):
+    def network_latency(self):
         return real(0)
 
     @property
@@ -128,7 +140,7 @@ class PreselectionBids(AbstractArbitration):
         bids = tuple(_of_slot(field, claim.slot) for field in private[:3])
         claimed, made, start = bids
         needed = pick(private.needed, claim.slot)
-        part = rows(claimed.shape[0], claimed)
+        part = row_index(claimed.shape[0], claimed)
         better = better_bid(claimed, part, claim.takes, claim.part)
         arrives = made + self.latency
         heard = better & (arrives <= claim.start + INSTANT)
@@ -160,35 +172,37 @@ class PreselectionBids(AbstractArbitration):
 
     def _displaced(
         self,
-        claimed: Float[Array, "part *lanes"],
-        start: Float[Array, "part *lanes"],
-        worse: Bool[Array, "part *lanes"],
-        needed: Int[Array, "1 *lanes"],
-    ) -> tuple[Int[Array, "1 *lanes"], Bool[Array, "1 *lanes"]]:
+        claimed: Float[Array, "part *batch"],
+        start: Float[Array, "part *batch"],
+        worse: Bool[Array, "part *batch"],
+        needed: Int[Array, "1 *batch"],
+    ) -> tuple[Int[Array, "1 *batch"], Bool[Array, "1 *batch"]]:
         """Return the part that has one better claim too many now, and whether there is one.
 
         It is the worst of the claims that can still receive a better one. There is only one: of two that receive the new
         claim, the better claim has reached the other, which therefore has one more.
         """
         hears = worse & jnp.isfinite(claimed) & (self.latency <= start + INSTANT)
-        part = rows(claimed.shape[0], claimed)
-        highest = -least(jnp.where(hears, -claimed, jnp.inf))
-        worst = -least(jnp.where(hears & (claimed >= highest - INSTANT), -part, 0))
+        part = row_index(claimed.shape[0], claimed)
+        highest = -min_row(jnp.where(hears, -claimed, jnp.inf))
+        worst = -min_row(jnp.where(hears & (claimed >= highest - INSTANT), -part, 0))
         ahead = count(better_bid(claimed, part, pick(claimed, worst), worst)) + 1
         return worst, jnp.isfinite(highest) & (ahead >= needed)
 
     def stopped(self, private: Bids, moment: BrickStopped) -> Bids:
         # claims on requests that are sent again, and claims that come to nothing, do not count any more
         every = jnp.where(moment.lost, jnp.uint32(0xFFFFFFFF), moment.aborted)
-        return private.forgotten(jnp.stack([held(every, jnp.int32(part)) for part in range(private.bid.shape[0])]))
+        return private.forgotten(
+            jnp.stack([bit_is_set(every, jnp.int32(part)) for part in range(private.bid.shape[0])])
+        )
 
-    def left_behind(self, private: Bids, waiting: UInt32[Array, "slot *lanes"]):
+    def stale_copies(self, private: Bids, waiting: UInt32[Array, "slot *batch"]):
         return jnp.zeros_like(waiting)
 
     def elapse(self, private: Bids, time) -> Bids:
         return private._replace(made=private.made - time[None], start=private.start - time[None])
 
 
-def _of_slot(field: Float[Array, "part slot *lanes"], slot: Int[Array, "1 *lanes"]) -> Float[Array, "part *lanes"]:
+def _of_slot(field: Float[Array, "part slot *batch"], slot: Int[Array, "1 *batch"]) -> Float[Array, "part *batch"]:
     """Return the field for every part of the request in `slot`."""
     return jnp.take_along_axis(field, slot[None], axis=1, mode="clip")[:, 0]

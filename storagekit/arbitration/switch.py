@@ -19,8 +19,8 @@ class ArbitrationSwitch(Switch, AbstractArbitration):
             member.check(needed)
 
     @property
-    def lead(self):
-        return self.decided(member.lead for member in self.members)
+    def lead_time(self):
+        return self.decided(member.lead_time for member in self.members)
 
     @property
     def certain(self):
@@ -37,8 +37,8 @@ class ArbitrationSwitch(Switch, AbstractArbitration):
         return self.decided(member.issues(begins, rotation) for member in self.members)
 
     @property
-    def hop(self):
-        return self.decided(member.hop for member in self.members)
+    def network_latency(self):
+        return self.decided(member.network_latency for member in self.members)
 
     def choosable_from(self, private, asked, receiving, part):
         return self.decided(
@@ -53,5 +53,5 @@ class ArbitrationSwitch(Switch, AbstractArbitration):
         verdicts, states = zip(*found, strict=True)
         return self.decided(verdicts), states
 
-    def left_behind(self, private, waiting):
-        return self.decided(member.left_behind(state, waiting) for member, state in self.each(private))
+    def stale_copies(self, private, waiting):
+        return self.decided(member.stale_copies(state, waiting) for member, state in self.each(private))

@@ -23,16 +23,16 @@ class Sought(NamedTuple):
     """
 
     placement: AbstractPlacement
-    asked: UInt32[Array, "1 *lanes"]
-    receiving: Int[Array, "1 *lanes"]
+    asked: UInt32[Array, "1 *batch"]
+    receiving: Int[Array, "1 *batch"]
     place: Any
 
 
 class LookUp(NamedTuple):
     """Whether a read finds all its data in the memory of one brick, and of which part that is."""
 
-    hit: Bool[Array, "1 *lanes"]
-    part: Int[Array, "1 *lanes"]
+    hit: Bool[Array, "1 *batch"]
+    part: Int[Array, "1 *batch"]
 
 
 class AbstractCache(Component):
@@ -48,20 +48,20 @@ class AbstractCache(Component):
 
     @abstractmethod
     def look_up(
-        self, private: Any, request: Requests, entering: Bool[Array, "1 *lanes"], sought: Sought
+        self, private: Any, request: Requests, entering: Bool[Array, "1 *batch"], sought: Sought
     ) -> tuple[LookUp, Any]:
         """What happens when a request enters the system: whether it is answered from memory, and the private state after it.
 
-        request: one for each lane, arrays of `[1, *lanes]`. entering: the lanes in which it enters; in the others nothing
+        request: one for each lane, arrays of `[1, *batch]`. entering: the lanes in which it enters; in the others nothing
         hits and nothing changes.
         """
 
-    def same_data(self, private: Any, request: Requests) -> Bool[Array, "slot *lanes"] | None:
+    def same_data(self, private: Any, request: Requests) -> Bool[Array, "slot *batch"] | None:
         """The slots whose requests touch data that an entering one touches; None where memory counts as filled as soon as a
         request enters, so that nobody waits for a read under way."""
         return None
 
-    def same_data_as(self, private: Any, slot: Int[Array, "1 *lanes"]) -> Bool[Array, "slot *lanes"] | None:
+    def same_data_as(self, private: Any, slot: Int[Array, "1 *batch"]) -> Bool[Array, "slot *batch"] | None:
         """The slots, itself included, whose requests touch data that the one in `slot` touches; None as in `same_data`."""
         return None
 

@@ -56,10 +56,10 @@ class CacheContents(NamedTuple):
     lost: how often each brick has lost its memory; None where none ever does.
     """
 
-    table: Int[Array, "row *lanes"]
-    first: Int[Array, "slot *lanes"]
-    count: Int[Array, "slot *lanes"]
-    lost: Int[Array, "drive *lanes"] | None
+    table: Int[Array, "row *batch"]
+    first: Int[Array, "slot *batch"]
+    count: Int[Array, "slot *batch"]
+    lost: Int[Array, "drive *batch"] | None
 
 
 class BrickLRU(AbstractCache):
@@ -149,7 +149,7 @@ class BrickLRU(AbstractCache):
         lost = jnp.zeros((sizes.drives, *sizes.lanes), jnp.int32) if sizes.stops else None
         return CacheContents(table, first + EMPTY, count, lost)
 
-    def memory(self, brick: Int[Array, "1 *lanes"]) -> CacheSets:
+    def memory(self, brick: Int[Array, "1 *batch"]) -> CacheSets:
         """How many blocks a brick's memory holds, and its first set; of all together if there is a central one."""
         blocks = [jnp.floor(one / self.block).astype(jnp.int32) for one in self._each()]
         if isinstance(self.capacity, tuple):
@@ -163,7 +163,7 @@ class BrickLRU(AbstractCache):
         central = self.central != 0
         return CacheSets(jnp.where(central, sum(blocks), own), jnp.where(central, 0, first))
 
-    def look_up(self, private: CacheContents, request: Requests, entering: Bool[Array, "1 *lanes"], sought: Sought):
+    def look_up(self, private: CacheContents, request: Requests, entering: Bool[Array, "1 *batch"], sought: Sought):
         """A read is looked up at the bricks it is sent to; a write goes to its keeper and drops out of the others."""
         first, count = blocks_of(request, self.sectors)
         none = jnp.zeros_like(sought.asked)
@@ -207,14 +207,14 @@ class BrickLRU(AbstractCache):
         assert private.lost is not None
         return private._replace(lost=private.lost + moment.bricks)
 
-    def _keeper(self, request: Requests, sought: Sought) -> Int[Array, "1 *lanes"]:
+    def _keeper(self, request: Requests, sought: Sought) -> Int[Array, "1 *batch"]:
         """The part whose brick keeps a write in memory once it is on disk (dsptf, section 3)."""
         hashed = (request.address_hash % jnp.asarray(sought.placement.parts).astype(jnp.uint32)).astype(jnp.int32)
         return jnp.where(sought.asked & bit(hashed) != 0, hashed, index_of(sought.asked))
 
     def _visit(
         self, private: CacheContents, first, count, sought: Sought, wanted, kept, dropped
-    ) -> tuple[UInt32[Array, "1 *lanes"], Int[Array, "row *lanes"]]:
+    ) -> tuple[UInt32[Array, "1 *batch"], Int[Array, "row *batch"]]:
         """Blocks touched in the memories of some parts' bricks, one bit each: brought to the front where they are held and
         `wanted`, put there where they are `kept`, taken out where they are `dropped`.
 
@@ -241,14 +241,14 @@ class _Visit(NamedTuple):
     cache: BrickLRU
     placement: AbstractPlacement
     place: Any
-    lost: Int[Array, "drive *lanes"] | None
-    first: Int[Array, "1 *lanes"]
-    count: Int[Array, "1 *lanes"]
-    wanted: UInt32[Array, "1 *lanes"]
-    kept: UInt32[Array, "1 *lanes"]
-    dropped: UInt32[Array, "1 *lanes"]
+    lost: Int[Array, "drive *batch"] | None
+    first: Int[Array, "1 *batch"]
+    count: Int[Array, "1 *batch"]
+    wanted: UInt32[Array, "1 *batch"]
+    kept: UInt32[Array, "1 *batch"]
+    dropped: UInt32[Array, "1 *batch"]
 
-    def of(self, table: Int[Array, "row *lanes"], touch: Callable) -> tuple[Any, Any]:
+    def of(self, table: Int[Array, "row *batch"], touch: Callable) -> tuple[Any, Any]:
         """It done with a table, block after block and part after part. touch: how a table is touched in all of its lanes."""
         central, parts = self.cache.central != 0, self.wanted | self.kept | self.dropped
 
@@ -311,8 +311,8 @@ def _block_bits(table: Any) -> int:
 
 
 def _overlap(
-    private: CacheContents, first: Int[Array, "1 *lanes"], count: Int[Array, "1 *lanes"]
-) -> Bool[Array, "slot *lanes"]:
+    private: CacheContents, first: Int[Array, "1 *batch"], count: Int[Array, "1 *batch"]
+) -> Bool[Array, "slot *batch"]:
     return (private.first < first + count) & (first < private.first + private.count)
 
 

@@ -80,10 +80,10 @@ class LRU(AbstractCache):
         """Bytes of a block."""
         return self.sectors * units.SECTOR
 
-    def init(self, sizes: StateSizes) -> Int[Array, "row *lanes"]:
+    def init(self, sizes: StateSizes) -> Int[Array, "row *batch"]:
         return jnp.full((self.sets * self.ways, *sizes.lanes), EMPTY, int)
 
-    def look_up(self, private, request: Requests, entering: Bool[Array, "1 *lanes"], sought):
+    def look_up(self, private, request: Requests, entering: Bool[Array, "1 *batch"], sought):
         first, count = blocks_of(request, self.sectors)
         # a lane without memory looks nothing up, so that a batch of them costs nothing
         looks = entering & (self.capacity >= self.block)

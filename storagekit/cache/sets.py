@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Int
 
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import MOST_WHOLE, least, rows
+from storagekit.core.batching import MOST_WHOLE, min_row, row_index
 from storagekit.core.kinds import SPACE, SPAN, Kind, takes
 from storagekit.workload import Requests, scramble
 
@@ -30,12 +30,12 @@ class Touch(NamedTuple):
     touched: bring it to the front of the set; inserts: also if it is not there; drops: take it out instead.
     """
 
-    block: Int[Array, "1 *lanes"]
-    row: Int[Array, "1 *lanes"]
-    share: Int[Array, "1 *lanes"]
-    touched: Bool[Array, "1 *lanes"]
-    inserts: Bool[Array, "1 *lanes"]
-    drops: Bool[Array, "1 *lanes"]
+    block: Int[Array, "1 *batch"]
+    row: Int[Array, "1 *batch"]
+    share: Int[Array, "1 *batch"]
+    touched: Bool[Array, "1 *batch"]
+    inserts: Bool[Array, "1 *batch"]
+    drops: Bool[Array, "1 *batch"]
 
 
 class CacheSets(NamedTuple):
@@ -48,7 +48,7 @@ class CacheSets(NamedTuple):
         """As few sets as hold its blocks, at least one."""
         return jnp.maximum((self.held + ways - 1) // ways, 1)
 
-    def set_of(self, block: Int[Array, "1 *lanes"], ways: int) -> tuple[Int[Array, "1 *lanes"], Int[Array, "1 *lanes"]]:
+    def set_of(self, block: Int[Array, "1 *batch"], ways: int) -> tuple[Int[Array, "1 *batch"], Int[Array, "1 *batch"]]:
         """The row at which the set of a block begins, and how many blocks that set holds.
 
         Blocks are dealt to sets in turn, each round from a set that a hash names: a run of neighbours fills all sets
@@ -62,16 +62,16 @@ class CacheSets(NamedTuple):
         return (self.first + of_set) * ways, share
 
 
-def blocks_of(request: Requests, sectors: int) -> tuple[Int[Array, "1 *lanes"], Int[Array, "1 *lanes"]]:
+def blocks_of(request: Requests, sectors: int) -> tuple[Int[Array, "1 *batch"], Int[Array, "1 *batch"]]:
     """The first block of `sectors` sectors that a request touches, and how many it touches."""
     first = request.sector // sectors
     return first, ((request.sector + request.sectors - 1) // sectors - first + 1).astype(jnp.int32)
 
 
-def brought_to_front(stored: Int[Array, "way *lanes"], touch: Touch):
+def brought_to_front(stored: Int[Array, "way *batch"], touch: Touch):
     """Whether the set `stored` holds the block, and the set after the touch."""
-    way = rows(stored.shape[0], stored)
-    place = least(jnp.where(stored == touch.block, way, stored.shape[0]))
+    way = row_index(stored.shape[0], stored)
+    place = min_row(jnp.where(stored == touch.block, way, stored.shape[0]))
     found = place < stored.shape[0]
     # what was before it moves one down; what was behind it stays; if it was nowhere, the last one falls out
     front = (way <= jnp.minimum(place, touch.share - 1)) & touch.touched & (found | touch.inserts)
@@ -81,12 +81,12 @@ def brought_to_front(stored: Int[Array, "way *lanes"], touch: Touch):
     return found, jnp.where(behind, jnp.concatenate([stored[1:], jnp.full_like(touch.block, EMPTY)]), after)
 
 
-def touched(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
+def touched(ways: int, table: Int[Array, "row *batch"], touch: Touch):
     """Whether the block is held in each lane that touches one, and the table after the touch."""
     return jax.lax.platform_dependent(table, touch, cpu=partial(one_by_one, ways), default=partial(side_by_side, ways))
 
 
-def one_by_one(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
+def one_by_one(ways: int, table: Int[Array, "row *batch"], touch: Touch):
     """A touch in every lane that has one, lane after lane: slices at one place are what a CPU reads and writes fastest.
 
     A gather of all lanes costs three times as much there, and is handed to other threads once the table is large.
@@ -118,9 +118,9 @@ def touched_in(ways: int, lane: Int[Array, ""], table: Int[Array, "row lane"], t
     return found & changes, jax.lax.dynamic_update_slice(table, after, corner)
 
 
-def side_by_side(ways: int, table: Int[Array, "row *lanes"], touch: Touch):
+def side_by_side(ways: int, table: Int[Array, "row *batch"], touch: Touch):
     """A touch in every lane, all at once: what an accelerator does fastest."""
-    index = touch.row + rows(ways, touch.row)
+    index = touch.row + row_index(ways, touch.row)
     stored = jnp.take_along_axis(table, index, axis=0, mode="promise_in_bounds")
     held, after = brought_to_front(stored, touch)
     held = held & (touch.touched | touch.drops)

@@ -143,7 +143,7 @@ class Distributions(NamedTuple):
         return Distributions.at(members, took)
 
 
-def _at_heights(times: Float[ndarray, "request *lanes"]) -> Float[ndarray, "height *lanes"]:
+def _at_heights(times: Float[ndarray, "request *batch"]) -> Float[ndarray, "height *batch"]:
     return np.quantile(times, HEIGHTS, axis=0, method="inverted_cdf")
 
 

@@ -256,7 +256,7 @@ def _requests(trace: RequestTrace, drive: Drive) -> BufferRequest:
 @eqx.filter_jit
 def _through_buffer(
     segments: BufferSegments, requests: BufferRequest, think: Float[Array, "request"], lanes: tuple[int, ...]
-) -> Float[Array, "request *lanes"]:
+) -> Float[Array, "request *batch"]:
     """Seconds that each request takes."""
 
     def serve_next(state: tuple[BufferMemory, Array], asked: tuple[BufferRequest, Array]):

@@ -176,7 +176,7 @@ def _pair(given: str, option: str, form: str, left: Callable, right: Callable):
 def array_of(drive, name: str, schedule, slots: int | None):
     """An SR-Mirror as the paper runs it; with as many slots as it needs where none are given."""
     from storagekit.dispatch import NearestIdle
-    from storagekit.engine import AS_NEEDED, System
+    from storagekit.engine import AUTO, System
     from storagekit.placement import SRMirror
     from storagekit.plan import Layout
     from storagekit.write import Background
@@ -189,7 +189,7 @@ def array_of(drive, name: str, schedule, slots: int | None):
         schedule,
         Background(),
         drives=shape.disks,
-        slots=AS_NEEDED if slots is None else slots,
+        slots=AUTO if slots is None else slots,
     )
 
 

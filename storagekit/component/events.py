@@ -30,7 +30,7 @@ class StateSizes(NamedTuple):
     """Sizes of the arrays of private state.
 
     slots: requests in the system. drives: drives. lanes: the axes of the batch, `()` for a single run. stops: whether bricks
-    may stop. place: the location of a request, `[1, *lanes]`, as an example of its structure. placement: the placement.
+    may stop. place: the location of a request, `[1, *batch]`, as an example of its structure. placement: the placement.
     bricks: bricks. parts: the largest number of parts of a request.
     """
 
@@ -59,14 +59,14 @@ class RequestAdmitted(NamedTuple):
     have received it.
     """
 
-    into: Bool[Array, "slot *lanes"]
-    admitted: Bool[Array, "1 *lanes"]
+    into: Bool[Array, "slot *batch"]
+    admitted: Bool[Array, "1 *batch"]
     request: Requests
     placement: AbstractPlacement
     place: Any
-    asked: UInt32[Array, "1 *lanes"]
-    usable: UInt32[Array, "1 *lanes"] | None
-    at: Float[Array, "1 *lanes"]
+    asked: UInt32[Array, "1 *batch"]
+    usable: UInt32[Array, "1 *batch"] | None
+    at: Float[Array, "1 *batch"]
 
 
 class AccessStarted(NamedTuple):
@@ -77,43 +77,43 @@ class AccessStarted(NamedTuple):
     of delayed writes, negative for none; None where no write is delayed. If it is not negative, `slot` means nothing.
     """
 
-    slot: Int[Array, "1 *lanes"]
-    part: Int[Array, "1 *lanes"]
+    slot: Int[Array, "1 *batch"]
+    part: Int[Array, "1 *batch"]
     place: Any
     placement: AbstractPlacement
-    read: Bool[Array, "1 *lanes"]
-    kept: Bool[Array, "1 *lanes"]
-    drive: Bool[Array, "drive *lanes"]
-    distance: Int[Array, "1 *lanes"]
-    given_up: UInt32[Array, "1 *lanes"]
-    delayed: Int[Array, "1 *lanes"] | None = None
+    read: Bool[Array, "1 *batch"]
+    kept: Bool[Array, "1 *batch"]
+    drive: Bool[Array, "drive *batch"]
+    distance: Int[Array, "1 *batch"]
+    given_up: UInt32[Array, "1 *batch"]
+    delayed: Int[Array, "1 *batch"] | None = None
 
 
 class AccessEnded(NamedTuple):
     """An access of drive `which` ends. Valid only where `made` is true.
 
     number, replica: its request, and the replica that it accessed. written: whether it is a write whose request is still in
-    `slot`, with location `place` and arrival time `born`. For a delayed write `slot` has no meaning.
+    `slot`, with location `place` and arrival time `arrival_time`. For a delayed write `slot` has no meaning.
     awaited: whether a client waits for this access: its request is still in the system, its completion depends on this part,
     and the brick has nothing else to write for it. Only then valid are: brick; read; client and sectors, None where requests
     have no clients; since, seconds since the request was sent.
     """
 
-    which: Int[Array, "1 *lanes"]
-    slot: Int[Array, "1 *lanes"]
-    number: Int[Array, "1 *lanes"]
-    replica: Int[Array, "1 *lanes"]
+    which: Int[Array, "1 *batch"]
+    slot: Int[Array, "1 *batch"]
+    number: Int[Array, "1 *batch"]
+    replica: Int[Array, "1 *batch"]
     place: Any
-    born: Float[Array, "1 *lanes"]
+    arrival_time: Float[Array, "1 *batch"]
     placement: AbstractPlacement
-    made: Bool[Array, "1 *lanes"]
-    written: Bool[Array, "1 *lanes"]
-    awaited: Bool[Array, "1 *lanes"]
-    brick: Int[Array, "1 *lanes"]
-    read: Bool[Array, "1 *lanes"]
-    client: Int[Array, "1 *lanes"] | None
-    sectors: Int[Array, "1 *lanes"] | None
-    since: Float[Array, "1 *lanes"]
+    made: Bool[Array, "1 *batch"]
+    written: Bool[Array, "1 *batch"]
+    awaited: Bool[Array, "1 *batch"]
+    brick: Int[Array, "1 *batch"]
+    read: Bool[Array, "1 *batch"]
+    client: Int[Array, "1 *batch"] | None
+    sectors: Int[Array, "1 *batch"] | None
+    since: Float[Array, "1 *batch"]
 
 
 class RequestCompleted(NamedTuple):
@@ -124,14 +124,14 @@ class RequestCompleted(NamedTuple):
     where requests have no clients.
     """
 
-    number: Int[Array, "1 *lanes"]
-    response: Float[Array, "1 *lanes"]
-    read: Bool[Array, "1 *lanes"]
-    asynchronous: Bool[Array, "1 *lanes"]
-    at: Float[Array, "1 *lanes"]
-    stream: Int[Array, "1 *lanes"] | None
-    client: Int[Array, "1 *lanes"] | None
-    sectors: Int[Array, "1 *lanes"] | None
+    number: Int[Array, "1 *batch"]
+    response: Float[Array, "1 *batch"]
+    read: Bool[Array, "1 *batch"]
+    asynchronous: Bool[Array, "1 *batch"]
+    at: Float[Array, "1 *batch"]
+    stream: Int[Array, "1 *batch"] | None
+    client: Int[Array, "1 *batch"] | None
+    sectors: Int[Array, "1 *batch"] | None
 
 
 class BrickStopped(NamedTuple):
@@ -141,16 +141,16 @@ class BrickStopped(NamedTuple):
     each request that the brick was serving.
     """
 
-    bricks: Bool[Array, "drive *lanes"]
-    lost: Bool[Array, "slot *lanes"]
-    aborted: UInt32[Array, "slot *lanes"]
+    bricks: Bool[Array, "drive *batch"]
+    lost: Bool[Array, "slot *batch"]
+    aborted: UInt32[Array, "slot *batch"]
 
 
 class Component(eqx.Module):
     """Base class of all components, which may have private state and hooks for events."""
 
     def init(self, sizes: StateSizes) -> Any:
-        """Return the private state at the start of a run, arrays `[..., *lanes]`."""
+        """Return the private state at the start of a run, arrays `[..., *batch]`."""
         return None
 
     def entered(self, private: Any, moment: RequestAdmitted) -> Any:
@@ -173,7 +173,7 @@ class Component(eqx.Module):
         """Return the private state after a brick has stopped."""
         return private
 
-    def elapse(self, private: Any, time: Float[Array, "1 *lanes"]) -> Any:
+    def elapse(self, private: Any, time: Float[Array, "1 *batch"]) -> Any:
         """Return the private state `time` seconds later."""
         return private
 

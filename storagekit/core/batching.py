@@ -1,7 +1,7 @@
 """Operations on arrays whose last axis is the batch.
 
 Each element of the batch is an independent run: one seed at one setting of the parameters. Engine arrays have the shape
-`[slot, *lanes]`, `[drive, *lanes]` or, for one number in each run, `[1, *lanes]`; `lanes` is `()` for a single run and `(n,)`
+`[slot, *batch]`, `[drive, *batch]` or, for one number in each run, `[1, *batch]`; `lanes` is `()` for a single run and `(n,)`
 for a batch. The same code serves both and never promotes a rank silently. Neighbouring runs share a vector register of a CPU:
 on the inner loop this is 2.4 times as fast as `vmap` over the first axis.
 """
@@ -110,21 +110,21 @@ def addresses(value: ArrayLike) -> Int[AnyArray, "..."]:
     return cast(Array, given.astype(np.int64))
 
 
-def rows(count: int, like: Shaped[Array, "..."]) -> Int[Array, "row *ones"]:
+def row_index(count: int, like: Shaped[Array, "..."]) -> Int[Array, "row *ones"]:
     """Return the numbers 0 to count - 1 along the first axis, in a shape that broadcasts with `like`."""
     return jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (like.ndim - 1))
 
 
-def by_row(values: tuple[Num[AnyArray, "..."], ...], like: Shaped[Array, "row *lanes"]) -> Float[Array, "row *lanes"]:
+def by_row(values: tuple[Num[AnyArray, "..."], ...], like: Shaped[Array, "row *batch"]) -> Float[Array, "row *batch"]:
     """Return an array of the shape of `like` whose row k is the kth of the values, or the only value."""
-    number, found = rows(like.shape[0], like), jnp.zeros(like.shape, jnp.float32)
+    number, found = row_index(like.shape[0], like), jnp.zeros(like.shape, jnp.float32)
     for at, value in enumerate(values):
         found = jnp.where((number == at) | (len(values) == 1), value, found)
     return found
 
 
-def fold(combine: Callable, reduce: Callable, values: Shaped[Array, "row *lanes"]) -> Shaped[Array, "1 *lanes"]:
-    """Combine all entries along the first axis: `[1, *lanes]`.
+def fold(combine: Callable, reduce: Callable, values: Shaped[Array, "row *batch"]) -> Shaped[Array, "1 *batch"]:
+    """Combine all entries along the first axis: `[1, *batch]`.
 
     The first halvings are elementwise, with neighbouring runs in the vector registers of a CPU. A plain reduction processes
     one run after the other, with all that was fused into it: it costs 3 to 7% of an event with 16 or 48 rows, and half an
@@ -140,79 +140,79 @@ def fold(combine: Callable, reduce: Callable, values: Shaped[Array, "row *lanes"
     return reduce(values, axis=0, keepdims=True)
 
 
-def least(values: Num[Array, "row *lanes"]) -> Num[Array, "1 *lanes"]:
+def min_row(values: Num[Array, "row *batch"]) -> Num[Array, "1 *batch"]:
     """Return the smallest entry along the first axis."""
     return fold(jnp.minimum, jnp.min, values)
 
 
-def nth_least(values: Float[Array, "row *lanes"], number: Int[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
+def nth_least(values: Float[Array, "row *batch"], number: Int[Array, "1 *batch"]) -> Float[Array, "1 *batch"]:
     """Return the `number`th smallest entry along the first axis, from 1; inf if there are fewer, or `number` is below 1.
 
     Of equal entries the lower row comes first. Ranks are counted, because sorting the rows of every run takes a third of an
     event on a CPU (30 rows).
     """
     rank = jnp.sum(comes_before(values), axis=0, dtype=jnp.int32)
-    return least(jnp.where(rank == number - 1, values, jnp.inf))
+    return min_row(jnp.where(rank == number - 1, values, jnp.inf))
 
 
-def comes_before(values: Num[Array, "row *lanes"]) -> Bool[Array, "row row *lanes"]:
+def comes_before(values: Num[Array, "row *batch"]) -> Bool[Array, "row row *batch"]:
     """Return whether the first row comes before the second in the order of `values`; of equals the lower row first."""
-    row = rows(values.shape[0], values)
+    row = row_index(values.shape[0], values)
     return (values[:, None] < values[None]) | ((values[:, None] == values[None]) & (row[:, None] < row[None]))
 
 
-def count(condition: Bool[Array, "row *lanes"]) -> Int[Array, "1 *lanes"]:
+def count(condition: Bool[Array, "row *batch"]) -> Int[Array, "1 *batch"]:
     """Return the number of true entries along the first axis."""
     return fold(jnp.add, partial(jnp.sum, dtype=jnp.int32), condition.astype(jnp.int32))
 
 
-def some(condition: Bool[Array, "row *lanes"]) -> Bool[Array, "1 *lanes"]:
+def any_row(condition: Bool[Array, "row *batch"]) -> Bool[Array, "1 *batch"]:
     """Return whether any entry along the first axis is true."""
     return fold(jnp.logical_or, jnp.any, condition)
 
 
 def first_min(
-    values: Num[Array, "row *lanes"],
-) -> tuple[Int[Array, "1 *lanes"], Num[Array, "1 *lanes"]]:
+    values: Num[Array, "row *batch"],
+) -> tuple[Int[Array, "1 *batch"], Num[Array, "1 *batch"]]:
     """Return the index of the smallest entry along the first axis, the first of equals, and its value."""
-    smallest = least(values)
-    index = jnp.where(values == smallest, rows(values.shape[0], values), values.shape[0] - 1)
-    return least(index), smallest
+    smallest = min_row(values)
+    index = jnp.where(values == smallest, row_index(values.shape[0], values), values.shape[0] - 1)
+    return min_row(index), smallest
 
 
-def cheapest(cost: Float[Array, "row *lanes"]) -> tuple[Int[Array, "1 *lanes"], Float[Array, "1 *lanes"]]:
+def cheapest(cost: Float[Array, "row *batch"]) -> tuple[Int[Array, "1 *batch"], Float[Array, "1 *batch"]]:
     """Return the index of the first entry of lowest cost, and that cost.
 
     Costs within `INSTANT` count as equal: two requests at one angle have equal costs but for rounding.
     """
-    lowest = least(cost)
+    lowest = min_row(cost)
     index, _ = first_true(cost <= lowest + INSTANT)
     return jnp.minimum(index, cost.shape[0] - 1), lowest
 
 
 def first_true(
-    condition: Bool[Array, "row *lanes"],
-) -> tuple[Int[Array, "1 *lanes"], Bool[Array, "1 *lanes"]]:
+    condition: Bool[Array, "row *batch"],
+) -> tuple[Int[Array, "1 *batch"], Bool[Array, "1 *batch"]]:
     """Return the index of the first true entry along the first axis, and whether there is one."""
     size = condition.shape[0]
-    index = least(jnp.where(condition, rows(size, condition), size))
+    index = min_row(jnp.where(condition, row_index(size, condition), size))
     return index, index < size
 
 
-def pick(values: Shaped[Array, "row *lanes"], index: Int[Array, "entry *lanes"]) -> Shaped[Array, "entry *lanes"]:
+def pick(values: Shaped[Array, "row *batch"], index: Int[Array, "entry *batch"]) -> Shaped[Array, "entry *batch"]:
     """Return the entries at `index` of the first axis, separately for each run."""
     return jnp.take_along_axis(values, index, axis=0, mode="clip")
 
 
 def put(
     values: Shaped[Array, "*rows_and_lanes"],
-    index: Int[Array, "1 *lanes"],
+    index: Int[Array, "1 *batch"],
     new: Shaped[Array, "*row_and_lanes"],
     axis: int = 0,
 ) -> Shaped[Array, "*rows_and_lanes"]:
     """Return `values` with `new` as the entry at `index` of an axis, in every run, in place.
 
-    values: `[row, *lanes]` with axis 0, `[word, row, *lanes]` with axis 1. new: the same with one row. On a CPU one run
+    values: `[row, *batch]` with axis 0, `[word, row, *batch]` with axis 1. new: the same with one row. On a CPU one run
     after the other: a scatter of all runs costs several times as much there, and a mask rewrites everything.
     """
     if values.ndim == axis + 1:
@@ -234,7 +234,7 @@ def put(
     return jax.lax.platform_dependent(values, index, new, cpu=one_by_one, default=side_by_side)
 
 
-def pick_tree(tree: PyTree, index: Int[Array, "entry *lanes"]) -> PyTree:
+def pick_tree(tree: PyTree, index: Int[Array, "entry *batch"]) -> PyTree:
     """Apply `pick` to every array of a pytree."""
     return jax.tree.map(lambda values: pick(values, index), tree)
 
@@ -260,12 +260,12 @@ def stored(tree: PyTree) -> PyTree:
     )
 
 
-def union(masks: UInt32[Array, "row *lanes"]) -> UInt32[Array, "1 *lanes"]:
+def union(masks: UInt32[Array, "row *batch"]) -> UInt32[Array, "1 *batch"]:
     """Return the bits that are set in any entry along the first axis."""
     return fold(jnp.bitwise_or, jnp.bitwise_or.reduce, masks)
 
 
-def held(mask: UInt32[Array, "*#row"], index: Int[Array, "*#row"]) -> Bool[Array, "*#row"]:
+def bit_is_set(mask: UInt32[Array, "*#row"], index: Int[Array, "*#row"]) -> Bool[Array, "*#row"]:
     """Return whether bit `index` is set; false for an index that is negative or beyond the word."""
     return (jnp.right_shift(mask, jnp.asarray(index).astype(jnp.uint32)) & 1) == 1
 

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.component.events import AccessEnded, RequestAdmitted, RequestCompleted, StateSizes
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import bit, named, rows, some, union, where_tree
+from storagekit.core.batching import any_row, bit, named, row_index, union, where_tree
 from storagekit.core.checks import require, require_each_positive, require_seconds
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT, MOST_COUNTED, NUMBER, SECTORS, flag
@@ -43,8 +43,8 @@ class Clients(NamedTuple):
 
     observed: Observed
     pool: Pool
-    left: Float[Array, "view *lanes"]
-    clock: Int[Array, "1 *lanes"]
+    left: Float[Array, "view *batch"]
+    clock: Int[Array, "1 *batch"]
     silence: Silence | None
 
 
@@ -134,7 +134,7 @@ class ARS(AsManyAsNeeded):
         return Clients(
             observed(OPERATIONS * views * nodes, lanes),
             pool(views, self.pool, nodes, lanes),
-            jnp.zeros((views, *lanes), jnp.float32) + self.window * (1 - rows(views, none) / views),
+            jnp.zeros((views, *lanes), jnp.float32) + self.window * (1 - row_index(views, none) / views),
             none,
             silence(sizes.slots, views, nodes, lanes) if self.extra else None,
         )
@@ -151,7 +151,7 @@ class ARS(AsManyAsNeeded):
         key = scramble(request.sector // self.block)
         most = min(nodes, _most_needed(view.placement, nodes) + self.extra)
         chosen, _ = select(interval, key, jnp.where(entering, count, 0), holds, most)
-        row = rows(nodes, holds)
+        row = row_index(nodes, holds)
         asked = sum((row == chosen[number : number + 1] for number in range(most)), jnp.zeros_like(holds))
         if private.silence is not None:
             sent_to = union(jnp.where(asked, bit(row), jnp.uint32(0)))
@@ -183,10 +183,10 @@ class ARS(AsManyAsNeeded):
         nodes = private.silence.quiet.shape[0] // self.clients
         return private._replace(silence=private.silence.settled(moment.number, self.patience, nodes))
 
-    def elapse(self, private: Clients, time: Float[Array, "1 *lanes"]):
+    def elapse(self, private: Clients, time: Float[Array, "1 *batch"]):
         left = private.left - time
         over = left <= 0
-        clock = private.clock + some(over)
+        clock = private.clock + any_row(over)
         nodes = private.observed.metric.shape[0] // (OPERATIONS * self.clients)
         of_rows = jnp.concatenate([jnp.repeat(over, nodes, axis=0)] * OPERATIONS)
         return private._replace(
@@ -196,7 +196,7 @@ class ARS(AsManyAsNeeded):
             silence=None if private.silence is None else private.silence.elapse(time),
         )
 
-    def _view_of(self, client: Int[Array, "1 *lanes"]) -> Int[Array, "1 *lanes"]:
+    def _view_of(self, client: Int[Array, "1 *batch"]) -> Int[Array, "1 *batch"]:
         """Return the number of the view of a client: 0 for all if they share one."""
         return jnp.where(self.shared, 0, client % self.clients)
 
@@ -204,8 +204,8 @@ class ARS(AsManyAsNeeded):
         self,
         private: Clients,
         request: Requests,
-        entering: Bool[Array, "1 *lanes"],
-        holds: Bool[Array, "node *lanes"],
+        entering: Bool[Array, "1 *batch"],
+        holds: Bool[Array, "node *batch"],
     ) -> tuple[Clients, Any]:
         """Return the state and the interval of the nodes that hold the entering request, tuned if necessary."""
         nodes = holds.shape[0]
@@ -223,9 +223,9 @@ class ARS(AsManyAsNeeded):
         return private._replace(pool=kept, clock=clock), interval
 
 
-def _key(holds: Bool[Array, "node *lanes"], read: Bool[Array, "1 *lanes"]) -> UInt32[Array, "1 *lanes"]:
+def _key(holds: Bool[Array, "node *batch"], read: Bool[Array, "1 *batch"]) -> UInt32[Array, "1 *batch"]:
     """Return the key of an interval."""
-    nodes = union(jnp.where(holds, bit(rows(holds.shape[0], holds)), jnp.uint32(0)))
+    nodes = union(jnp.where(holds, bit(row_index(holds.shape[0], holds)), jnp.uint32(0)))
     return jnp.where(read, nodes, nodes | jnp.uint32(1 << OF_WRITES))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import bit, each_named, first_true, pick, rows
+from storagekit.core.batching import bit, each_named, first_true, pick, row_index
 from storagekit.core.checks import traced
 from storagekit.core.errors import InputError
 from storagekit.dispatch.base import AsManyAsNeeded
@@ -40,7 +40,7 @@ class WeightedHashing(AsManyAsNeeded):
             raise InputError(f"{len(self.weights)} hash weights for {drives} bricks: give one for each")
 
     def route(self, private, request, entering, view):
-        drive = rows(view.busy.shape[0], view.busy)
+        drive = row_index(view.busy.shape[0], view.busy)
         weight = sum(jnp.where(drive == number, one, 0.0) for number, one in enumerate(self.weights))
         weight = jnp.where(view.holders(), weight, 0.0)
         # of drives without weight none is better than another

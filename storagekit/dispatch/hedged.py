@@ -42,7 +42,7 @@ class Hedged(AbstractDispatch):
         first = self._first(request, view.parts)
         return bit(first) | bit((first + 1) % view.parts), private
 
-    def entered(self, private: Int[Array, "slot *lanes"], moment: RequestAdmitted):
+    def entered(self, private: Int[Array, "slot *batch"], moment: RequestAdmitted):
         return jnp.where(moment.into, self._first(moment.request, jnp.asarray(moment.placement.parts)), private)
 
     def asked_from(self, private, sent, part):
@@ -54,5 +54,5 @@ class Hedged(AbstractDispatch):
     def stopped(self, private, moment: BrickStopped):
         return jnp.where(moment.lost, -1, private)
 
-    def _first(self, request: Requests, parts: Int[AnyArray, "..."]) -> Int[Array, "1 *lanes"]:
+    def _first(self, request: Requests, parts: Int[AnyArray, "..."]) -> Int[Array, "1 *batch"]:
         return (request.address_hash % parts.astype(jnp.uint32)).astype(jnp.int32)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, UInt32
 
-from storagekit.core.batching import first_min, first_true, pick, put, rows, where_tree
+from storagekit.core.batching import first_min, first_true, pick, put, row_index, where_tree
 from storagekit.dispatch.unit_interval import FREE, UnitInterval, subregions
 
 # where in a word the node stands, above the units that it fills
@@ -20,9 +20,9 @@ class PooledInterval(NamedTuple):
     interval in that row, which belongs to another key if it is not `found`.
     """
 
-    at: Int[Array, "1 *lanes"]
-    found: Bool[Array, "1 *lanes"]
-    tuned: Int[Array, "1 *lanes"]
+    at: Int[Array, "1 *batch"]
+    found: Bool[Array, "1 *batch"]
+    tuned: Int[Array, "1 *batch"]
     interval: UnitInterval
 
 
@@ -33,16 +33,16 @@ class Pool(NamedTuple):
     filled units of each subregion, in a word.
     """
 
-    key: UInt32[Array, "row *lanes"]
-    tuned: Int[Array, "row *lanes"]
-    mapped: Int[Array, "subregion row *lanes"]
+    key: UInt32[Array, "row *batch"]
+    tuned: Int[Array, "row *batch"]
+    mapped: Int[Array, "subregion row *batch"]
 
-    def entry(self, key: UInt32[Array, "1 *lanes"], client: Int[Array, "1 *lanes"], each: int) -> PooledInterval:
+    def entry(self, key: UInt32[Array, "1 *batch"], client: Int[Array, "1 *batch"], each: int) -> PooledInterval:
         """Return the entry of a key in the pool of a client with `each` rows.
 
         If it does not exist, it is the row of the interval that was tuned first, or a free row.
         """
-        row = rows(self.key.shape[0], self.key)
+        row = row_index(self.key.shape[0], self.key)
         its = row // each == client
         at, found = first_true(its & (self.key == key))
         oldest, _ = first_min(jnp.where(its, self.tuned, jnp.iinfo(jnp.int32).max))
@@ -53,10 +53,10 @@ class Pool(NamedTuple):
     def tuned_anew(
         self,
         entry: PooledInterval,
-        key: UInt32[Array, "1 *lanes"],
+        key: UInt32[Array, "1 *batch"],
         interval: UnitInterval,
-        when: Int[Array, "1 *lanes"],
-        where: Bool[Array, "1 *lanes"],
+        when: Int[Array, "1 *batch"],
+        where: Bool[Array, "1 *batch"],
     ) -> "Pool":
         """Return the pool with another interval in the row of an entry, in the runs marked in `where`."""
         interval = where_tree(where, interval, entry.interval)
@@ -74,9 +74,9 @@ def pool(clients: int, each: int, nodes: int, lanes: tuple[int, ...]) -> Pool:
     return Pool(free.astype(jnp.uint32), free + NEVER, jnp.zeros((subregions(nodes), count, *lanes), jnp.int32))
 
 
-def _packed(interval: UnitInterval) -> Int[Array, "subregion *lanes"]:
+def _packed(interval: UnitInterval) -> Int[Array, "subregion *batch"]:
     return jnp.left_shift(interval.owner - FREE, SHIFT) | interval.filled
 
 
-def _unpacked(words: Int[Array, "subregion *lanes"]) -> UnitInterval:
+def _unpacked(words: Int[Array, "subregion *batch"]) -> UnitInterval:
     return UnitInterval(jnp.right_shift(words, SHIFT) + FREE, words & (2**SHIFT - 1))

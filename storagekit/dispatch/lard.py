@@ -36,11 +36,11 @@ class LARDTable(NamedTuple):
     sums of the current window, which lasts for `left` seconds more.
     """
 
-    replica: Int[Array, "target *lanes"]
-    load: Float[Array, "drive *lanes"]
-    total: Float[Array, "drive *lanes"]
-    arrivals: Float[Array, "1 *lanes"]
-    left: Float[Array, "1 *lanes"]
+    replica: Int[Array, "target *batch"]
+    load: Float[Array, "drive *batch"]
+    total: Float[Array, "drive *batch"]
+    arrivals: Float[Array, "1 *batch"]
+    left: Float[Array, "1 *batch"]
 
 
 class LARD(AsManyAsNeeded):
@@ -113,7 +113,7 @@ class LARD(AsManyAsNeeded):
         return private._replace(left=private.left - time)
 
     def _watched(
-        self, private: LARDTable, load: Float[Array, "drive *lanes"], entering: Bool[Array, "1 *lanes"]
+        self, private: LARDTable, load: Float[Array, "drive *batch"], entering: Bool[Array, "1 *batch"]
     ) -> LARDTable:
         """Return the table after the loads at an arrival are counted, and a window that is over has become the last one."""
         total = private.total + jnp.where(entering, load, 0.0)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import bit, by_row, comes_before, held, named, pick, rows, union
+from storagekit.core.batching import bit, bit_is_set, by_row, comes_before, named, pick, row_index, union
 from storagekit.core.checks import require, require_each_positive, shown
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import flag, hold
@@ -27,11 +27,11 @@ def node_count(drives: int, placement: AbstractPlacement) -> int:
 
 
 def least_of(
-    cost: Num[Array, "brick *lanes"],
-    holds: Bool[Array, "brick *lanes"],
-    part: Int[Array, "brick *lanes"],
-    wanted: Int[Array, "1 *lanes"],
-) -> UInt32[Array, "1 *lanes"]:
+    cost: Num[Array, "brick *batch"],
+    holds: Bool[Array, "brick *batch"],
+    part: Int[Array, "brick *batch"],
+    wanted: Int[Array, "1 *batch"],
+) -> UInt32[Array, "1 *batch"]:
     """Return the mask of the parts on the `wanted` nodes of lowest cost among those that hold one; of equals the lowest."""
     ahead = jnp.sum(holds[:, None] & comes_before(cost), axis=0, dtype=jnp.int32)
     return union(jnp.where(holds & (ahead < wanted), bit(part), jnp.uint32(0)))
@@ -45,7 +45,7 @@ class Randomized(AsManyAsNeeded):
 
     def route(self, private, request, entering, view):
         holds, part = view.by_brick()
-        lot = scramble(request.receiving + scramble(rows(holds.shape[0], holds)))
+        lot = scramble(request.receiving + scramble(row_index(holds.shape[0], holds)))
         return least_of(lot, holds, part, view.needed), private
 
 
@@ -102,13 +102,13 @@ class Central(AsManyAsNeeded):
         estimates = self._completion(view, jnp.concatenate([part, beside]), jnp.concatenate([mean, mean]))
         completion, of_sibling = jnp.split(estimates, 2)
         # a write completes when its parity is written too
-        both = ~request.read & held(view.placement.parts_of(view.place), beside)
+        both = ~request.read & bit_is_set(view.placement.parts_of(view.place), beside)
         completion = jnp.where(both, jnp.maximum(completion, of_sibling), completion)
         return least_of(completion, holds, part, view.needed), private
 
     def _completion(
-        self, view: View, part: Int[Array, "row *lanes"], mean: Float[Array, "row *lanes"]
-    ) -> Float[Array, "row *lanes"]:
+        self, view: View, part: Int[Array, "row *batch"], mean: Float[Array, "row *batch"]
+    ) -> Float[Array, "row *batch"]:
         """Return the time until each part of the entering request would complete, seconds.
 
         mean: mean service time at its drive, seconds.

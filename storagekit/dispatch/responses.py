@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import bit, first_true, held, pick, pick_tree, put, rows, some
+from storagekit.core.batching import any_row, bit, bit_is_set, first_true, pick, pick_tree, put, row_index
 
 
 class Observed(NamedTuple):
@@ -16,17 +16,17 @@ class Observed(NamedTuple):
     response. computed: when the present value was computed, a number that increases with time.
     """
 
-    sectors: Float[Array, "row *lanes"]
-    seconds: Float[Array, "row *lanes"]
-    metric: Float[Array, "row *lanes"]
-    computed: Int[Array, "row *lanes"]
+    sectors: Float[Array, "row *batch"]
+    seconds: Float[Array, "row *batch"]
+    metric: Float[Array, "row *batch"]
+    computed: Int[Array, "row *batch"]
 
     def heard(
         self,
-        row: Int[Array, "1 *lanes"],
-        sectors: Float[Array, "1 *lanes"],
-        seconds: Float[Array, "1 *lanes"],
-        made: Bool[Array, "1 *lanes"],
+        row: Int[Array, "1 *batch"],
+        sectors: Float[Array, "1 *batch"],
+        seconds: Float[Array, "1 *batch"],
+        made: Bool[Array, "1 *batch"],
     ) -> "Observed":
         """Return the measurements after a response of so many sectors and seconds, where one is `made`."""
 
@@ -35,7 +35,7 @@ class Observed(NamedTuple):
 
         return self._replace(sectors=added(self.sectors, sectors), seconds=added(self.seconds, seconds))
 
-    def renewed(self, over: Bool[Array, "row *lanes"], when: Int[Array, "1 *lanes"]) -> "Observed":
+    def renewed(self, over: Bool[Array, "row *batch"], when: Int[Array, "1 *batch"]) -> "Observed":
         """Return the measurements after metrics have been computed, where a window is `over`. Rows without a response
         keep theirs.
         """
@@ -49,13 +49,13 @@ class Observed(NamedTuple):
         )
 
     def weights(
-        self, first: Int[Array, "1 *lanes"], holds: Bool[Array, "node *lanes"]
-    ) -> tuple[Float[Array, "node *lanes"], Int[Array, "1 *lanes"]]:
+        self, first: Int[Array, "1 *batch"], holds: Bool[Array, "node *batch"]
+    ) -> tuple[Float[Array, "node *batch"], Int[Array, "1 *batch"]]:
         """Return the metrics of the nodes that hold the data, in the rows from `first` on, and when the latest was computed.
 
         A node without a response has the mean of the others, which is an equal share; all are 0 if there is none.
         """
-        row = first + rows(holds.shape[0], holds)
+        row = first + row_index(holds.shape[0], holds)
         metric = jnp.where(holds, jnp.take_along_axis(self.metric, row, axis=0, mode="clip"), 0.0)
         known = metric > 0
         mean = jnp.sum(metric, axis=0, keepdims=True) / jnp.maximum(jnp.sum(known, axis=0, keepdims=True), 1)
@@ -78,20 +78,20 @@ class Silence(NamedTuple):
     request was answered by others after the patience of the client, and the node has not responded since.
     """
 
-    number: Int[Array, "slot *lanes"]
-    client: Int[Array, "slot *lanes"]
-    nodes: UInt32[Array, "slot *lanes"]
-    age: Float[Array, "slot *lanes"]
-    sent_to: UInt32[Array, "1 *lanes"]
-    quiet: Float[Array, "row *lanes"]
-    missed: Bool[Array, "row *lanes"]
+    number: Int[Array, "slot *batch"]
+    client: Int[Array, "slot *batch"]
+    nodes: UInt32[Array, "slot *batch"]
+    age: Float[Array, "slot *batch"]
+    sent_to: UInt32[Array, "1 *batch"]
+    quiet: Float[Array, "row *batch"]
+    missed: Bool[Array, "row *batch"]
 
-    def sent(self, nodes: UInt32[Array, "1 *lanes"], entering: Bool[Array, "1 *lanes"]) -> "Silence":
+    def sent(self, nodes: UInt32[Array, "1 *batch"], entering: Bool[Array, "1 *batch"]) -> "Silence":
         """Return the state after an `entering` request is routed to these nodes."""
         return self._replace(sent_to=jnp.where(entering, nodes, self.sent_to))
 
     def entered(
-        self, into: Bool[Array, "slot *lanes"], number: Int[Array, "1 *lanes"], client: Int[Array, "1 *lanes"]
+        self, into: Bool[Array, "slot *batch"], number: Int[Array, "1 *batch"], client: Int[Array, "1 *batch"]
     ) -> "Silence":
         """Return the state after the request that was routed last is in the slot marked in `into`."""
         return self._replace(
@@ -103,41 +103,41 @@ class Silence(NamedTuple):
 
     def heard(
         self,
-        slot: Int[Array, "1 *lanes"],
-        node: Int[Array, "1 *lanes"],
-        row: Int[Array, "1 *lanes"],
-        made: Bool[Array, "1 *lanes"],
+        slot: Int[Array, "1 *batch"],
+        node: Int[Array, "1 *batch"],
+        row: Int[Array, "1 *batch"],
+        made: Bool[Array, "1 *batch"],
     ) -> "Silence":
         """Return the state after a node has responded to the request in a slot. row: of its client and node."""
-        its = (rows(self.nodes.shape[0], self.nodes) == slot) & made
-        here = (rows(self.quiet.shape[0], self.quiet) == row) & made
+        its = (row_index(self.nodes.shape[0], self.nodes) == slot) & made
+        here = (row_index(self.quiet.shape[0], self.quiet) == row) & made
         return self._replace(
             nodes=jnp.where(its, self.nodes & ~bit(node), self.nodes),
             quiet=jnp.where(here, 0.0, self.quiet),
             missed=self.missed & ~here,
         )
 
-    def settled(self, number: Int[Array, "1 *lanes"], patience: Float[AnyArray, "..."], nodes: int) -> "Silence":
+    def settled(self, number: Int[Array, "1 *batch"], patience: Float[AnyArray, "..."], nodes: int) -> "Silence":
         """Return the state after a request has completed: nodes that kept it waiting beyond the patience are noted."""
         slot, found = first_true((self.number == number) & (self.nodes != 0) & (number >= 0))
         mask, age, client = pick_tree((self.nodes, self.age, self.client), slot)
-        row = rows(self.quiet.shape[0], self.quiet)
-        late = (row // nodes == client) & held(mask, row % nodes) & (age >= patience) & (self.quiet >= patience)
-        its = (rows(self.nodes.shape[0], self.nodes) == slot) & found
+        row = row_index(self.quiet.shape[0], self.quiet)
+        late = (row // nodes == client) & bit_is_set(mask, row % nodes) & (age >= patience) & (self.quiet >= patience)
+        its = (row_index(self.nodes.shape[0], self.nodes) == slot) & found
         return self._replace(missed=self.missed | (late & found), nodes=jnp.where(its, jnp.uint32(0), self.nodes))
 
-    def elapse(self, time: Float[Array, "1 *lanes"]) -> "Silence":
+    def elapse(self, time: Float[Array, "1 *batch"]) -> "Silence":
         return self._replace(age=self.age + time, quiet=self.quiet + time)
 
     def silent(
-        self, client: Int[Array, "1 *lanes"], patience: Float[AnyArray, "..."], nodes: int
-    ) -> Bool[Array, "node *lanes"]:
+        self, client: Int[Array, "1 *batch"], patience: Float[AnyArray, "..."], nodes: int
+    ) -> Bool[Array, "node *batch"]:
         """Return a mask of the nodes that have not responded to a client for longer than its patience."""
-        row = client * nodes + rows(nodes, self.quiet)
+        row = client * nodes + row_index(nodes, self.quiet)
         missed = jnp.take_along_axis(self.missed, row, axis=0, mode="clip")
         quiet = jnp.take_along_axis(self.quiet, row, axis=0, mode="clip")
         asked = [
-            some((self.client == client) & (self.age >= patience) & held(self.nodes, jnp.int32(node)))
+            any_row((self.client == client) & (self.age >= patience) & bit_is_set(self.nodes, jnp.int32(node)))
             for node in range(nodes)
         ]
         return missed | (jnp.concatenate(asked) & (quiet >= patience))

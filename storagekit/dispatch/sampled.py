@@ -7,17 +7,17 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Int, UInt32
 
-from storagekit.core.batching import bit, first_min, index_of, lowest, pick, rows
+from storagekit.core.batching import bit, first_min, index_of, lowest, pick, row_index
 from storagekit.core.kinds import COUNT, flag, hold
 from storagekit.dispatch.base import AbstractDispatch, AsManyAsNeeded, View
 from storagekit.placement import MOST_PARTS
 from storagekit.workload import scramble
 
 
-def drawn(view: View, count: int) -> Iterator[tuple[Int[Array, "1 *lanes"], UInt32[Array, "1 *lanes"]]]:
+def drawn(view: View, count: int) -> Iterator[tuple[Int[Array, "1 *batch"], UInt32[Array, "1 *batch"]]]:
     """`count` drives that hold the entering request, one after the other and none twice, and the part that each has; fewer
     where fewer hold it (the last again). They are the same under every protocol."""
-    drive = rows(view.busy.shape[0], view.busy)
+    drive = row_index(view.busy.shape[0], view.busy)
     # the word of the request, mixed with the drive's number: the order of the words is a random one of the drives
     lot = scramble(view.word + scramble(drive)).astype(jnp.float32)
     lot = jnp.where(view.holders(), lot, jnp.inf)

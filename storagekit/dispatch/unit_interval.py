@@ -41,8 +41,8 @@ class UnitInterval(NamedTuple):
     least one subregion is free.
     """
 
-    owner: Int[AnyArray, "subregion *lanes"]
-    filled: Int[AnyArray, "subregion *lanes"]
+    owner: Int[AnyArray, "subregion *batch"]
+    filled: Int[AnyArray, "subregion *batch"]
 
 
 def subregions(nodes: int) -> int:
@@ -55,8 +55,8 @@ def subregions(nodes: int) -> int:
 
 
 def lengths_for(
-    weights: Float[AnyArray, "node *lanes"], usable: Bool[AnyArray, "node *lanes"]
-) -> Int[AnyArray, "node *lanes"]:
+    weights: Float[AnyArray, "node *batch"], usable: Bool[AnyArray, "node *batch"]
+) -> Int[AnyArray, "node *batch"]:
     """Return the units of each node in proportion to its weight, HALF in all.
 
     Weights are first rounded to whole parts, of which the largest has at least 2^21 divided by the number of nodes. The
@@ -74,8 +74,8 @@ def lengths_for(
 
 
 def apportioned(
-    weights: Int[AnyArray, "node *lanes"], usable: Bool[AnyArray, "node *lanes"]
-) -> Int[AnyArray, "node *lanes"]:
+    weights: Int[AnyArray, "node *batch"], usable: Bool[AnyArray, "node *batch"]
+) -> Int[AnyArray, "node *batch"]:
     """Return HALF units in proportion to whole weights whose sum is at most HALF, by largest remainders (Hamilton's method).
 
     Of equal remainders the lowest node comes first. If all weights are 0, the `usable` nodes have equal lengths, or all if
@@ -96,8 +96,8 @@ def apportioned(
 
 
 def _divided(
-    dividend: Int[AnyArray, "node *lanes"], divisor: Int[AnyArray, "1 *lanes"]
-) -> tuple[Int[AnyArray, "node *lanes"], Int[AnyArray, "node *lanes"]]:
+    dividend: Int[AnyArray, "node *batch"], divisor: Int[AnyArray, "1 *batch"]
+) -> tuple[Int[AnyArray, "node *batch"], Int[AnyArray, "node *batch"]]:
     """Return quotient and remainder of whole numbers, the quotient below 2^8; that of floats is off by at most 1."""
     xp = dividend.__array_namespace__()
     quotient = (dividend.astype(xp.float32) / divisor.astype(xp.float32)).astype(xp.int32)
@@ -106,7 +106,7 @@ def _divided(
     return quotient + wrong, rest - wrong * divisor
 
 
-def _rank(values: Int[AnyArray, "node *lanes"]) -> Int[AnyArray, "node *lanes"]:
+def _rank(values: Int[AnyArray, "node *batch"]) -> Int[AnyArray, "node *batch"]:
     """Return the number of nodes with a larger value, or an equal one and a lower number."""
     xp = values.__array_namespace__()
     node = _rows(values.shape[0], values)
@@ -117,21 +117,21 @@ def _rank(values: Int[AnyArray, "node *lanes"]) -> Int[AnyArray, "node *lanes"]:
     return ranks
 
 
-def empty(lengths: Int[AnyArray, "node *lanes"]) -> UnitInterval:
+def empty(lengths: Int[AnyArray, "node *batch"]) -> UnitInterval:
     """Return an interval in which no node is mapped; it has to be tuned before it is used."""
     xp = lengths.__array_namespace__()
     owner = xp.full((subregions(lengths.shape[0]), *lengths.shape[1:]), FREE, dtype=xp.int32)
     return UnitInterval(owner, xp.zeros_like(owner))
 
 
-def lengths(interval: UnitInterval, nodes: int) -> Int[AnyArray, "node *lanes"]:
+def lengths(interval: UnitInterval, nodes: int) -> Int[AnyArray, "node *batch"]:
     """Return the units that each node fills."""
     xp = interval.owner.__array_namespace__()
     mine = interval.owner[None] == _rows(nodes, interval.owner)[:, None]
     return xp.sum(xp.where(mine, interval.filled[None], 0), axis=1, dtype=xp.int32)
 
 
-def tune(interval: UnitInterval, lengths: Int[AnyArray, "node *lanes"]) -> UnitInterval:
+def tune(interval: UnitInterval, lengths: Int[AnyArray, "node *batch"]) -> UnitInterval:
     """Return the interval in which each node has its length; lengths sum to HALF.
 
     As little as possible moves. Nodes that shrink give up the subregion that they fill in part, then whole ones, the last
@@ -159,10 +159,10 @@ def tune(interval: UnitInterval, lengths: Int[AnyArray, "node *lanes"]) -> UnitI
 
 def probe(
     interval: UnitInterval,
-    key: UInt32[AnyArray, "1 *lanes"],
+    key: UInt32[AnyArray, "1 *batch"],
     start: Int[ArrayLike, "..."] = 0,
-    wanted: Bool[AnyArray, "1 *lanes"] | None = None,
-) -> tuple[Int[AnyArray, "1 *lanes"], Int[AnyArray, "1 *lanes"]]:
+    wanted: Bool[AnyArray, "1 *batch"] | None = None,
+) -> tuple[Int[AnyArray, "1 *batch"], Int[AnyArray, "1 *batch"]]:
     """Return the node to which a key is hashed, and the number of hash functions that this took: two on average.
 
     key: a random word. start: first function of the family, for each run or for all. wanted: runs in which the node is
@@ -191,11 +191,11 @@ def probe(
 
 def select(
     interval: UnitInterval,
-    key: UInt32[AnyArray, "1 *lanes"],
-    count: Int[AnyArray, "1 *lanes"],
-    usable: Bool[AnyArray, "node *lanes"],
+    key: UInt32[AnyArray, "1 *batch"],
+    count: Int[AnyArray, "1 *batch"],
+    usable: Bool[AnyArray, "node *batch"],
     most: int,
-) -> tuple[Int[AnyArray, "most *lanes"], Int[AnyArray, "1 *lanes"]]:
+) -> tuple[Int[AnyArray, "most *batch"], Int[AnyArray, "1 *batch"]]:
     """Return the nodes chosen in `most` rounds, no two equal, and the number of hash functions (ars, section 4.2).
 
     In each round the key with the number of the round is hashed to a node, whose length becomes 0 while those of the others
@@ -251,7 +251,7 @@ def inclusion(shares: Num[np.ndarray, "node"], count: int) -> Float[np.ndarray, 
     return included(frozenset(range(len(given))), count)
 
 
-def _mapped_at(interval: UnitInterval, offset: UInt32[AnyArray, "1 *lanes"]) -> Int[AnyArray, "1 *lanes"]:
+def _mapped_at(interval: UnitInterval, offset: UInt32[AnyArray, "1 *batch"]) -> Int[AnyArray, "1 *batch"]:
     """Return the node mapped at an offset in units; FREE for none."""
     xp = offset.__array_namespace__()
     unit, offset = ONE // interval.owner.shape[0], offset.astype(xp.int32)
@@ -259,7 +259,7 @@ def _mapped_at(interval: UnitInterval, offset: UInt32[AnyArray, "1 *lanes"]) -> 
     return xp.sum(xp.where(here, interval.owner - FREE, 0), axis=0, keepdims=True, dtype=xp.int32) + FREE
 
 
-def _first_mapped(interval: UnitInterval) -> Int[AnyArray, "1 *lanes"]:
+def _first_mapped(interval: UnitInterval) -> Int[AnyArray, "1 *batch"]:
     """Return the node of the first mapped subregion; FREE for none."""
     xp = interval.owner.__array_namespace__()
     mapped = interval.owner != FREE
@@ -267,7 +267,7 @@ def _first_mapped(interval: UnitInterval) -> Int[AnyArray, "1 *lanes"]:
     return xp.max(xp.where(first, interval.owner, FREE), axis=0, keepdims=True)
 
 
-def _of_round(key: UInt32[AnyArray, "1 *lanes"], number: Int[ArrayLike, ""]) -> UInt32[AnyArray, "1 *lanes"]:
+def _of_round(key: UInt32[AnyArray, "1 *batch"], number: Int[ArrayLike, ""]) -> UInt32[AnyArray, "1 *batch"]:
     """Return the key of a round, nearly independent of those of other rounds."""
     xp = key.__array_namespace__()
     return scramble(key + scramble(xp.full_like(key, number)))

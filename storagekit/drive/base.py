@@ -170,11 +170,11 @@ class AbstractBuffer(eqx.Module):
         """Return the state of the buffers of so many drives before the first request; lanes: `()` for a single run."""
 
     @abstractmethod
-    def elapse(self, private: Any, time: Float[Array, "1 *lanes"]) -> Any:
+    def elapse(self, private: Any, time: Float[Array, "1 *batch"]) -> Any:
         """Return the state `time` seconds later."""
 
     @abstractmethod
-    def of(self, private: Any, which: Int[Array, "1 *lanes"]) -> Any:
+    def of(self, private: Any, which: Int[Array, "1 *batch"]) -> Any:
         """Return the state of drive `which` at present; the argument `own` of the other methods."""
 
     @abstractmethod
@@ -188,11 +188,11 @@ class AbstractBuffer(eqx.Module):
     def access(
         self,
         own: Any,
-        angle: Float[Array, "1 *lanes"],
+        angle: Float[Array, "1 *batch"],
         target: Target,
-        read: Bool[Array, "1 *lanes"],
+        read: Bool[Array, "1 *batch"],
         positioning: Positioning,
-        transfer: Float[Array, "1 *lanes"],
+        transfer: Float[Array, "1 *batch"],
     ) -> HostAccess:
         """Return the access of the drive that begins now.
 
@@ -201,7 +201,7 @@ class AbstractBuffer(eqx.Module):
         """
 
     @abstractmethod
-    def keep(self, private: Any, where: Bool[Array, "drive *lanes"], after: Any) -> Any:
+    def keep(self, private: Any, where: Bool[Array, "drive *batch"], after: Any) -> Any:
         """Return the state after the drive that is marked in `where`, if any, has begun an access."""
 
 
@@ -244,7 +244,7 @@ class AbstractDrive(AbstractLayout):
 
     @abstractmethod
     def mechanics_of(self, which: Int[AnyArray, "*#row"]) -> AbstractMechanics:
-        """Return the mechanics of brick `which`, one number for each run `[1, *lanes]` or for each row."""
+        """Return the mechanics of brick `which`, one number for each run `[1, *batch]` or for each row."""
 
     @abstractmethod
     def seen(self, target: Any, which: Int[AnyArray, "*#row"]) -> Target:

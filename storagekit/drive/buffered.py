@@ -92,18 +92,18 @@ def load_buffered(name: str | Path) -> Buffered:
 
 
 class SegmentBuffer(AbstractBuffer):
-    """A buffer in segments. Private: a `BufferMemory` for each drive, `[segment, drive, *lanes]` and `[1, drive, *lanes]`."""
+    """A buffer in segments. Private: a `BufferMemory` for each drive, `[segment, drive, *batch]` and `[1, drive, *batch]`."""
 
     segments: BufferSegments
 
     def init(self, drives: int, lanes: tuple[int, ...]) -> BufferMemory:
         return self.segments.init((drives, *lanes))
 
-    def elapse(self, private: BufferMemory, time: Float[Array, "1 *lanes"]) -> BufferMemory:
+    def elapse(self, private: BufferMemory, time: Float[Array, "1 *batch"]) -> BufferMemory:
         return private.elapse(time[None])
 
-    def of(self, private: BufferMemory, which: Int[Array, "1 *lanes"]) -> ReadAheadStop:
-        def own(leaf: Shaped[Array, "segment drive *lanes"]) -> Shaped[Array, "segment *lanes"]:
+    def of(self, private: BufferMemory, which: Int[Array, "1 *batch"]) -> ReadAheadStop:
+        def own(leaf: Shaped[Array, "segment drive *batch"]) -> Shaped[Array, "segment *batch"]:
             # by comparing: a CPU looks up one lane after the other
             return reduce(
                 lambda found, drive: jnp.where(which == drive, leaf[:, drive], found),
@@ -119,11 +119,11 @@ class SegmentBuffer(AbstractBuffer):
     def access(
         self,
         own: ReadAheadStop,
-        angle: Float[Array, "1 *lanes"],
+        angle: Float[Array, "1 *batch"],
         target: Target,
-        read: Bool[Array, "1 *lanes"],
+        read: Bool[Array, "1 *batch"],
         positioning: Positioning,
-        transfer: Float[Array, "1 *lanes"],
+        transfer: Float[Array, "1 *batch"],
     ) -> HostAccess:
         assert target.sector is not None and target.count is not None
         answer, after = served(self.segments, own, angle, BufferRequest(read, target.sector, target.count, target))
@@ -132,7 +132,7 @@ class SegmentBuffer(AbstractBuffer):
         rotation = jnp.minimum(positioning.rotation, answer - seek)
         return HostAccess(Positioning(seek, rotation), answer - seek - rotation, after)
 
-    def keep(self, private: BufferMemory, where: Bool[Array, "drive *lanes"], after: BufferMemory) -> BufferMemory:
+    def keep(self, private: BufferMemory, where: Bool[Array, "drive *batch"], after: BufferMemory) -> BufferMemory:
         return jax.tree.map(lambda old, new: jnp.where(where[None], new[:, None], old), private, stored(after))
 
 

@@ -2,7 +2,7 @@
 
 Where to start: `event` processes one event, in the order of its steps; `state` describes what an event changes, `answer` the
 completion of a request, `record` the results. Independent runs form a batch, whose axis is the last of every array: an array
-is `[slot, *lanes]`, `[drive, *lanes]`, or `[1, *lanes]` for one number of each run; `lanes` is `()` for a single run (see
+is `[slot, *batch]`, `[drive, *batch]`, or `[1, *batch]` for one number of each run; `lanes` is `()` for a single run (see
 `storagekit.core.batching`). Decisions for the whole system are made by its components, which receive events and keep private
 state (see `storagekit.component.events`).
 
@@ -38,8 +38,8 @@ from storagekit.engine.record import Tally as Tally
 from storagekit.engine.record import answered as answered
 from storagekit.engine.run import Runner as Runner
 from storagekit.engine.run import keys as keys
-from storagekit.engine.state import NOBODY as NOBODY
+from storagekit.engine.state import NO_REQUEST as NO_REQUEST
 from storagekit.engine.state import State as State
-from storagekit.engine.system import AS_NEEDED as AS_NEEDED
+from storagekit.engine.system import AUTO as AUTO
 from storagekit.engine.system import Scenario as Scenario
 from storagekit.engine.system import System as System

@@ -11,14 +11,14 @@ from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import (
     INSTANT,
     bit,
+    bit_is_set,
     first_true,
-    held,
     index_of,
-    least,
     lowest,
+    min_row,
     pick,
     pick_tree,
-    rows,
+    row_index,
     union,
     where_tree,
 )
@@ -39,9 +39,9 @@ class Admission(NamedTuple):
     received it. resent: whether it was sent again because the brick to which it was sent was down.
     """
 
-    hit: Bool[Array, "1 *lanes"]
-    elsewhere: Bool[Array, "1 *lanes"]
-    resent: Bool[Array, "1 *lanes"]
+    hit: Bool[Array, "1 *batch"]
+    elsewhere: Bool[Array, "1 *batch"]
+    resent: Bool[Array, "1 *batch"]
 
 
 def admit(
@@ -49,11 +49,11 @@ def admit(
     state: State,
     request: Requests,
     place: Any,
-    word: UInt32[Array, "1 *lanes"],
-    arrival: Float[Array, "1 *lanes"],
-    entry: Float[Array, "1 *lanes"],
-    into: Bool[Array, "slot *lanes"],
-    admitted: Bool[Array, "1 *lanes"],
+    word: UInt32[Array, "1 *batch"],
+    arrival: Float[Array, "1 *batch"],
+    entry: Float[Array, "1 *batch"],
+    into: Bool[Array, "slot *batch"],
+    admitted: Bool[Array, "1 *batch"],
 ) -> tuple[State, Admission]:
     """Admit a request to the slot marked in `into`, send it to the drives that may serve it, and wake those that are idle.
 
@@ -61,7 +61,7 @@ def admit(
     if it waits outside for a slot. Return the state, and the result of the admission.
     """
     system, drives, placement = scenario.system, state.drives, scenario.system.placement
-    part = placement.part_on(rows(system.drives, drives.wake), place)
+    part = placement.part_on(row_index(system.drives, drives.wake), place)
     usable = system.write.usable(state.write, request, admitted, placement)
     usable_at = None if usable is None else of_part(usable, part, placement)
     view = view_for(scenario, state, request, place, word, entry, part, usable_at)
@@ -77,7 +77,7 @@ def admit(
     inside = jnp.maximum(jnp.maximum(sending.sent, entry), 0.0)
     answer = _answer(scenario, state, request, rule, inside, hit, elsewhere)
     buffered = system.write.buffered(asked, placement.parts_of(place), request.read)
-    woken = drives.idle & held(asked if buffered is None else asked | buffered, part) & ~hit & admitted
+    woken = drives.idle & bit_is_set(asked if buffered is None else asked | buffered, part) & ~hit & admitted
     when = jnp.minimum(drives.wake, inside)
     state = state._replace(
         slots=_seated(state.slots, into, request, place, sending, arrival, waits, rule, answer),
@@ -87,7 +87,7 @@ def admit(
     )
     entered = RequestAdmitted(into, admitted, request, placement, place, waits, usable, inside)
     state = tell(scenario, state, "entered", entered)
-    state = hand_over(scenario, state, held(waits, part) & admitted, drives.planned)
+    state = hand_over(scenario, state, bit_is_set(waits, part) & admitted, drives.planned)
     return state, Admission(hit, hit & elsewhere, admitted & (sending.sent > arrival))
 
 
@@ -95,8 +95,8 @@ def _wanted(
     scenario: Scenario,
     request: Requests,
     place: Any,
-    routed: UInt32[Array, "1 *lanes"],
-    arrival: Float[Array, "1 *lanes"],
+    routed: UInt32[Array, "1 *batch"],
+    arrival: Float[Array, "1 *batch"],
 ) -> Sending:
     """Return where a request is sent if no brick is down: to the parts that its dispatcher selects, as far as they exist,
     and as many more as it needs."""
@@ -105,7 +105,7 @@ def _wanted(
     named = jnp.where(routed & parts == 0, lowest(parts), routed & parts)
     routed = enough_of(scenario, named, parts, placement.needed_of(place))
     receiving = (request.receiving % most.astype(jnp.uint32)).astype(jnp.int32)
-    receiving = jnp.where(held(parts, receiving), receiving, index_of(parts))
+    receiving = jnp.where(bit_is_set(parts, receiving), receiving, index_of(parts))
     return Sending(routed, receiving, arrival, None)
 
 
@@ -115,9 +115,9 @@ def _asked(
     request: Requests,
     place: Any,
     sending: Sending,
-    part: Int[Array, "drive *lanes"],
-    usable_at: UInt32[Array, "drive *lanes"] | None,
-) -> UInt32[Array, "1 *lanes"]:
+    part: Int[Array, "drive *batch"],
+    usable_at: UInt32[Array, "drive *batch"] | None,
+) -> UInt32[Array, "1 *batch"]:
     """Return the mask of the parts that wait. part: part that each drive holds. usable_at: its replicas that are not stale.
 
     A dispatcher does not know which copies are stale. No request waits at a stale copy. If all selected copies are stale,
@@ -138,29 +138,29 @@ def _answer(
     state: State,
     request: Requests,
     rule: CompletionRule,
-    inside: Float[Array, "1 *lanes"],
-    hit: Bool[Array, "1 *lanes"],
-    elsewhere: Bool[Array, "1 *lanes"],
-) -> Float[Array, "1 *lanes"]:
+    inside: Float[Array, "1 *batch"],
+    hit: Bool[Array, "1 *batch"],
+    elsewhere: Bool[Array, "1 *batch"],
+) -> Float[Array, "1 *batch"]:
     """Return the completion time of a request that enters at `inside` as far as it is known: from memory, or if no part
     is counted.
     """
     system = scenario.system
     answer = jnp.where(rule.needed > 0, jnp.inf, inside)
-    from_memory = inside + system.cache.hit_time + jnp.where(elsewhere, system.claims.hop, 0.0)
+    from_memory = inside + system.cache.hit_time + jnp.where(elsewhere, system.claims.network_latency, 0.0)
     return jnp.where(hit, jnp.maximum(from_memory, under_way(scenario, state, request)), answer)
 
 
 def _seated(
     slots: Slots,
-    into: Bool[Array, "slot *lanes"],
+    into: Bool[Array, "slot *batch"],
     request: Requests,
     place: Any,
     sending: Sending,
-    arrival: Float[Array, "1 *lanes"],
-    waits: UInt32[Array, "1 *lanes"],
+    arrival: Float[Array, "1 *batch"],
+    waits: UInt32[Array, "1 *batch"],
     rule: CompletionRule,
-    answer: Float[Array, "1 *lanes"],
+    answer: Float[Array, "1 *batch"],
 ) -> Slots:
     """Return the slots with the request in the one marked in `into`. waits: mask of its waiting parts. answer:
     completion time, inf if unknown.
@@ -174,7 +174,7 @@ def _seated(
         client=None if slots.client is None else jnp.where(into, request.client, slots.client),
         sectors=None if slots.sectors is None else jnp.where(into, request.sectors, slots.sectors),
         receiving=jnp.where(into, sending.receiving, slots.receiving),
-        born=jnp.where(into, arrival, slots.born),
+        arrival_time=jnp.where(into, arrival, slots.arrival_time),
         sent=jnp.where(into, sending.sent, slots.sent),
         waiting=jnp.where(into, waits, slots.waiting),
         rule=where_tree(into, rule, slots.rule),
@@ -190,20 +190,20 @@ def view_for(
     state: State,
     request: Requests,
     place: Any,
-    word: UInt32[Array, "1 *lanes"],
-    entry: Float[Array, "1 *lanes"],
-    part: Int[Array, "drive *lanes"],
-    usable_at: UInt32[Array, "drive *lanes"] | None,
+    word: UInt32[Array, "1 *batch"],
+    entry: Float[Array, "1 *batch"],
+    part: Int[Array, "drive *batch"],
+    usable_at: UInt32[Array, "drive *batch"] | None,
 ) -> View:
     """Return the view of a dispatcher when a request enters. part: part that each drive holds. usable_at: its replicas
     that are not stale.
     """
     system, drives = scenario.system, state.drives
     start = jnp.maximum(entry, 0.0)
-    number = rows(system.drives, drives.phase)
+    number = row_index(system.drives, drives.phase)
     every = _Heads(number, part, drives.phase, drives.arm, usable_at)
 
-    def nearest(heads: _Heads) -> tuple[Reach, Float[Array, "row *lanes"]]:
+    def nearest(heads: _Heads) -> tuple[Reach, Float[Array, "row *batch"]]:
         """Return the nearest replica of the request for each head, and the transfer time."""
         as_now = mechanics(scenario, state, heads.drive)
         angle = heads.phase + as_now.turns(start)
@@ -212,7 +212,7 @@ def view_for(
         found = nearest_replica(system.placement, system.drive, as_now, *where)
         return found, time_of(scenario, as_now, target, request.read, heads.drive)
 
-    def takes(drive: Int[Array, "row *lanes"]) -> Float[Array, "row *lanes"]:
+    def takes(drive: Int[Array, "row *batch"]) -> Float[Array, "row *batch"]:
         drive = jnp.clip(drive, 0, system.drives - 1)
         found, transfer = nearest(_Heads(drive, *pick_tree(every[1:], drive)))
         return found.positioning.total + transfer
@@ -233,11 +233,11 @@ class _Heads(NamedTuple):
     replicas of the part that are not stale, None for all.
     """
 
-    drive: Int[Array, "row *lanes"]
-    part: Int[Array, "row *lanes"]
-    phase: Float[Array, "row *lanes"]
+    drive: Int[Array, "row *batch"]
+    part: Int[Array, "row *batch"]
+    phase: Float[Array, "row *batch"]
     arm: Arm
-    usable: UInt32[Array, "row *lanes"] | None
+    usable: UInt32[Array, "row *batch"] | None
 
 
 def under_way(scenario: Scenario, state: State, request: Requests) -> Float[AnyArray, "..."]:
@@ -247,4 +247,4 @@ def under_way(scenario: Scenario, state: State, request: Requests) -> Float[AnyA
         return jnp.float32(-jnp.inf)
     slots = state.slots
     served = same & slots.read & ~slots.answered & jnp.isfinite(slots.answer)
-    return -least(jnp.where(served, -slots.answer, jnp.inf))
+    return -min_row(jnp.where(served, -slots.answer, jnp.inf))

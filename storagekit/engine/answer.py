@@ -13,7 +13,18 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.component.events import CompletionRule
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import INSTANT, count, held, least, lowest, mask_of, nth_least, pick, pick_tree, rows
+from storagekit.core.batching import (
+    INSTANT,
+    bit_is_set,
+    count,
+    lowest,
+    mask_of,
+    min_row,
+    nth_least,
+    pick,
+    pick_tree,
+    row_index,
+)
 from storagekit.engine.state import State
 from storagekit.engine.system import Scenario
 from storagekit.workload import Requests
@@ -25,9 +36,9 @@ class Underway(NamedTuple):
     first, last: time until the first and until the last of them ends, inf and -inf for none. count: their number.
     """
 
-    first: Float[Array, "slot *lanes"]
-    last: Float[Array, "slot *lanes"]
-    count: Int[Array, "slot *lanes"]
+    first: Float[Array, "slot *batch"]
+    last: Float[Array, "slot *batch"]
+    count: Int[Array, "slot *batch"]
 
 
 def size(mask: UInt32[Array, "*row"]) -> Int[Array, "*row"]:
@@ -39,8 +50,8 @@ def rule_of(
     scenario: Scenario,
     request: Requests,
     place: Any,
-    asked: UInt32[Array, "1 *lanes"],
-    receiving: Int[Array, "1 *lanes"],
+    asked: UInt32[Array, "1 *batch"],
+    receiving: Int[Array, "1 *batch"],
 ) -> CompletionRule:
     """Return when a request whose parts `asked` wait completes."""
     readable = scenario.system.placement.needed_of(place)
@@ -85,18 +96,18 @@ class Part(NamedTuple):
     """
 
     rule: CompletionRule
-    read: Bool[Array, "1 *lanes"]
-    waiting: UInt32[Array, "1 *lanes"]
-    last: Float[Array, "1 *lanes"]
-    answer: Float[Array, "1 *lanes"]
-    counts: Bool[Array, "1 *lanes"]
-    finish: Float[Array, "1 *lanes"]
-    replaces: Bool[Array, "1 *lanes"]
-    lost: Float[Array, "1 *lanes"]
-    others: Float[Array, "1 *lanes"]
+    read: Bool[Array, "1 *batch"]
+    waiting: UInt32[Array, "1 *batch"]
+    last: Float[Array, "1 *batch"]
+    answer: Float[Array, "1 *batch"]
+    counts: Bool[Array, "1 *batch"]
+    finish: Float[Array, "1 *batch"]
+    replaces: Bool[Array, "1 *batch"]
+    lost: Float[Array, "1 *batch"]
+    others: Float[Array, "1 *batch"]
 
 
-def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *lanes"]:
+def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *batch"]:
     """Return the completion time of a request after a drive has chosen one of its parts; inf while unknown."""
     taken, needed = size(part.rule.counted & ~part.waiting), part.rule.needed
     # of more than are needed the first decide: one is needed, or ends are counted. One that gives up decided nothing if
@@ -108,8 +119,8 @@ def when_taken(scenario: Scenario, part: Part) -> Float[Array, "1 *lanes"]:
 
 
 def still_serving(
-    state: State, slot: Int[Array, "1 *lanes"], gives_up: Int[Array, "1 *lanes"]
-) -> tuple[Float[Array, "1 *lanes"], Float[Array, "1 *lanes"]]:
+    state: State, slot: Int[Array, "1 *batch"], gives_up: Int[Array, "1 *batch"]
+) -> tuple[Float[Array, "1 *batch"], Float[Array, "1 *batch"]]:
     """Return the end of the access that drive `gives_up` has planned, and of the first access of other drives for the
     request in a slot.
 
@@ -119,11 +130,11 @@ def still_serving(
     drives = state.drives
     number = pick(state.slots.number, slot)
     its = drives.planned & (drives.plan.slot == slot) & (drives.plan.number == number)
-    its = its & (rows(its.shape[0], drives.free) != gives_up)
-    return pick(drives.plan.finish, gives_up), least(jnp.where(its, drives.plan.finish, jnp.inf))
+    its = its & (row_index(its.shape[0], drives.free) != gives_up)
+    return pick(drives.plan.finish, gives_up), min_row(jnp.where(its, drives.plan.finish, jnp.inf))
 
 
-def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], made: Bool[Array, "1 *lanes"]) -> State:
+def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], made: Bool[Array, "1 *batch"]) -> State:
     """Count the end of the access of drive `which`, where one is `made`, if ends are counted."""
     slots = state.slots
     if slots.ended is None:
@@ -134,8 +145,8 @@ def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], m
     part = scenario.system.placement.part_on(which, place)
     # a part that waits is asked for again, because a brick had stopped
     counted = rule.counted & ~waiting
-    counts = made & (number == pick(plan.number, which)) & held(counted, part)
-    at = (rows(slots.born.shape[0], slots.born) == slot) & counts
+    counts = made & (number == pick(plan.number, which)) & bit_is_set(counted, part)
+    at = (row_index(slots.arrival_time.shape[0], slots.arrival_time) == slot) & counts
     ended = slots.ended + at
     before = pick(slots.answer, slot)
     if state.drives.last is None:
@@ -150,12 +161,12 @@ def count_end(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], m
 def _end_of_enough(
     scenario: Scenario,
     state: State,
-    number: Int[Array, "1 *lanes"],
+    number: Int[Array, "1 *batch"],
     place: Any,
-    counted: UInt32[Array, "1 *lanes"],
-    needed: Int[Array, "1 *lanes"],
-    ended: Int[Array, "1 *lanes"],
-) -> Float[Array, "1 *lanes"]:
+    counted: UInt32[Array, "1 *batch"],
+    needed: Int[Array, "1 *batch"],
+    ended: Int[Array, "1 *batch"],
+) -> Float[Array, "1 *batch"]:
     """Return the time at which enough parts of request `number` have ended, as far as their drives have reported; inf if
     that is long ago.
 
@@ -163,8 +174,8 @@ def _end_of_enough(
     sooner than that of a short one.
     """
     drives = state.drives
-    drive = rows(scenario.system.drives, drives.free)
-    told = (drives.last == number) & held(counted, scenario.system.placement.part_on(drive, place))
+    drive = row_index(scenario.system.drives, drives.free)
+    told = (drives.last == number) & bit_is_set(counted, scenario.system.placement.part_on(drive, place))
     # the others were over when their drives told of the next
     still = needed - (ended - count(told))
     end = nth_least(jnp.where(told, drives.free, jnp.inf), still)
@@ -175,11 +186,11 @@ def when_stopped(
     scenario: Scenario,
     state: State,
     rule: CompletionRule,
-    waiting: UInt32[Array, "slot *lanes"],
-    answer: Float[Array, "slot *lanes"],
+    waiting: UInt32[Array, "slot *batch"],
+    answer: Float[Array, "slot *batch"],
     others: Underway,
-    now: Float[Array, "1 *lanes"],
-) -> Float[Array, "slot *lanes"]:
+    now: Float[Array, "1 *batch"],
+) -> Float[Array, "slot *batch"]:
     """Return the completion times of writes after a brick has stopped, without its parts.
 
     rule: rules without these parts. waiting: mask of the parts still to be written. answer: completion times known before,

@@ -7,10 +7,10 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.component.events import RequestCompleted
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import INSTANT, first_min, first_true, least, pick, pick_tree, rows
+from storagekit.core.batching import INSTANT, first_min, first_true, min_row, pick, pick_tree, row_index
 from storagekit.engine.admission import Admission, admit
 from storagekit.engine.failure import foreseen
-from storagekit.engine.state import NOBODY, Slots, State, tell
+from storagekit.engine.state import NO_REQUEST, Slots, State, tell
 from storagekit.engine.system import Scenario
 from storagekit.workload import AbstractClients, Requests
 
@@ -23,8 +23,8 @@ class Incoming(NamedTuple):
 
     requests: Requests
     place: Any
-    gap: Float[Array, "row *lanes"]
-    word: UInt32[Array, "row *lanes"]
+    gap: Float[Array, "row *batch"]
+    word: UInt32[Array, "row *batch"]
 
 
 class Next(NamedTuple):
@@ -34,10 +34,10 @@ class Next(NamedTuple):
     request.
     """
 
-    arrival: Float[Array, "1 *lanes"]
-    answer: Float[Array, "1 *lanes"]
-    leaving: Int[Array, "1 *lanes"]
-    vacates: Bool[Array, "1 *lanes"]
+    arrival: Float[Array, "1 *batch"]
+    answer: Float[Array, "1 *batch"]
+    leaving: Int[Array, "1 *batch"]
+    vacates: Bool[Array, "1 *batch"]
 
 
 class Passage(NamedTuple):
@@ -49,20 +49,20 @@ class Passage(NamedTuple):
     """
 
     answered: RequestCompleted
-    admitted: Bool[Array, "1 *lanes"]
-    entered: Float[Array, "1 *lanes"]
-    held_up: Bool[Array, "1 *lanes"]
+    admitted: Bool[Array, "1 *batch"]
+    entered: Float[Array, "1 *batch"]
+    held_up: Bool[Array, "1 *batch"]
     admission: Admission
-    vacant: Float[Array, "1 *lanes"]
+    vacant: Float[Array, "1 *batch"]
 
 
-def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *lanes"]:
+def after_answer(scenario: Scenario, state: State) -> UInt32[Array, "slot *batch"]:
     """Return the parts of each request that still wait after its completion.
 
     A write still waits at all other drives, unless its policy treats writes as reads. A read still waits at drives that no
     claim has reached.
     """
-    behind = scenario.system.claims.left_behind(state.claims, state.slots.waiting)
+    behind = scenario.system.claims.stale_copies(state.claims, state.slots.waiting)
     over = state.slots.read | scenario.system.write.over_when_answered
     return jnp.where(over, behind, state.slots.waiting)
 
@@ -85,8 +85,8 @@ def _has_room(scenario: Scenario, state: State) -> Bool[AnyArray, "..."]:
 
 
 def admissible(
-    scenario: Scenario, state: State, vacant: Float[Array, "1 *lanes"], choice: Float[Array, "1 *lanes"]
-) -> Bool[Array, "1 *lanes"]:
+    scenario: Scenario, state: State, vacant: Float[Array, "1 *batch"], choice: Float[Array, "1 *batch"]
+) -> Bool[Array, "1 *batch"]:
     """Return whether another request enters before a choice at that time.
 
     It needs a slot that is free from `vacant` on, or the one of its predecessor in a closed loop.
@@ -97,8 +97,8 @@ def admissible(
 
 
 def _opening(
-    since: Float[Array, "slot *lanes"], arrival: Float[Array, "1 *lanes"]
-) -> tuple[Int[Array, "1 *lanes"], Float[Array, "1 *lanes"]]:
+    since: Float[Array, "slot *batch"], arrival: Float[Array, "1 *batch"]
+) -> tuple[Int[Array, "1 *batch"], Float[Array, "1 *batch"]]:
     """Return the slot that an arrival enters, and when: a slot that is free, or else the first that will be.
 
     since: time since which each slot is free, inf if unknown.
@@ -108,12 +108,12 @@ def _opening(
     return jnp.where(ready, slot, next_slot), jnp.where(ready, arrival, next_free)
 
 
-def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> RequestCompleted:
+def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *batch"]) -> RequestCompleted:
     """Return the request with the earliest completion, in runs in which it `leaves`."""
     whose = (slots.stream, slots.client, slots.sectors)
     return RequestCompleted(
-        jnp.where(leaves, pick(slots.number, coming.leaving), NOBODY),
-        coming.answer - pick(slots.born, coming.leaving),
+        jnp.where(leaves, pick(slots.number, coming.leaving), NO_REQUEST),
+        coming.answer - pick(slots.arrival_time, coming.leaving),
         pick(slots.read, coming.leaving),
         pick(slots.asynchronous, coming.leaving),
         coming.answer,
@@ -121,7 +121,7 @@ def _answered(slots: Slots, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> Re
     )
 
 
-def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1 *lanes"]) -> State:
+def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1 *batch"]) -> State:
     """Return the state after the arrivals have been notified of the completion, if requests have clients."""
     clients = scenario.arrivals
     if not isinstance(clients, AbstractClients) or state.slots.client is None:
@@ -130,7 +130,7 @@ def _left(scenario: Scenario, state: State, coming: Next, leaves: Bool[Array, "1
     return state._replace(arrivals=clients.answered(state.arrivals, client, coming.answer, leaves))
 
 
-def _sent(scenario: Scenario, state: State, request: Requests, admitted: Bool[Array, "1 *lanes"]) -> State:
+def _sent(scenario: Scenario, state: State, request: Requests, admitted: Bool[Array, "1 *batch"]) -> State:
     """Return the state after clients have been notified that a request of theirs has entered."""
     clients = scenario.arrivals
     if not isinstance(clients, AbstractClients):
@@ -152,14 +152,14 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     """Let the earliest completion take place and the next request enter, each if it is due before a drive chooses."""
     system, arrivals, slots = scenario.system, scenario.arrivals, state.slots
     coming = next_request(scenario, state)
-    row = rows(system.slots, slots.born)
+    row = row_index(system.slots, slots.arrival_time)
     kept = system.write.keeps(state.write, slots.read)
     free = slots.answered & (slots.waiting == 0) & ~kept
     # an answer may leave before its time; its slot is free at that time, and what waits outside enters then
-    since = jnp.where(free & _has_room(scenario, state), slots.born, jnp.inf)
+    since = jnp.where(free & _has_room(scenario, state), slots.arrival_time, jnp.inf)
     since = jnp.where((row == coming.leaving) & coming.vacates, coming.answer, since)
     slot, entry = _opening(since, coming.arrival)
-    horizon = least(state.drives.wake)
+    horizon = min_row(state.drives.wake)
     admitted = arrivals.precedes(entry, horizon) & jnp.isfinite(entry) & jnp.isfinite(coming.arrival)
     due = (coming.answer <= foreseen(scenario, horizon, entry)) & jnp.isfinite(coming.answer)
     leaves = arrivals.leaves(admitted, due)
@@ -170,7 +170,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     emptied = gone & (after == 0) & ~kept
     slots = slots._replace(
         waiting=jnp.where(gone, after, slots.waiting),
-        born=jnp.where(emptied, coming.answer, slots.born),
+        arrival_time=jnp.where(emptied, coming.answer, slots.arrival_time),
         answer=jnp.where(gone, jnp.inf, slots.answer),
         answered=slots.answered | gone,
     )
@@ -179,7 +179,7 @@ def enter(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     # the request that enters may take the slot of the one that leaves
     state = tell(scenario, _left(scenario, state, coming, leaves), "answered", answered)
     taken = (row == slot) & admitted
-    vacant = least(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.answer, since)))
+    vacant = min_row(jnp.where(taken, jnp.inf, jnp.where(emptied, coming.answer, since)))
     state, admission = admit(scenario, state, request, place, word, coming.arrival, entry, taken, admitted)
     state = _sent(scenario, state, request, admitted)._replace(
         arrived=jnp.where(admitted, coming.arrival, state.arrived),

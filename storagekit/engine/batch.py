@@ -198,5 +198,5 @@ def _join(parts: list) -> Any:
 
 
 def _flat(log: Any) -> Any:
-    """The log with chunks laid end to end and the axis of length one gone: `[event, *lanes]`."""
+    """The log with chunks laid end to end and the axis of length one gone: `[event, *batch]`."""
     return jax.tree.map(lambda array: array.reshape(-1, *array.shape[3:]), log)

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.component.events import RequestCompleted
-from storagekit.core.batching import first_min, least, pick, pick_tree, rows, some
+from storagekit.core.batching import any_row, first_min, min_row, pick, pick_tree, row_index
 from storagekit.engine.admission import Admission
 from storagekit.engine.arrival import Incoming, admissible, enter
 from storagekit.engine.failure import fail
 from storagekit.engine.service import choose, finish, settle
-from storagekit.engine.state import MEMBERS, NOBODY, State, hand_over, mechanics, queued_streams
+from storagekit.engine.state import MEMBERS, NO_REQUEST, State, hand_over, mechanics, queued_streams
 from storagekit.engine.system import Scenario
 from storagekit.workload import AbstractClients
 
@@ -37,30 +37,30 @@ class Report(NamedTuple):
     issued, after the admission and at the end of the event; None if requests have no clients.
     """
 
-    elapsed: Float[Array, "1 *lanes"]
+    elapsed: Float[Array, "1 *batch"]
     answered: RequestCompleted
-    admitted: Bool[Array, "1 *lanes"]
-    entered: Float[Array, "1 *lanes"]
-    held_up: Bool[Array, "1 *lanes"]
+    admitted: Bool[Array, "1 *batch"]
+    entered: Float[Array, "1 *batch"]
+    held_up: Bool[Array, "1 *batch"]
     admission: Admission
-    lost: Int[Array, "1 *lanes"]
-    chose: Bool[Array, "1 *lanes"]
-    candidates: Int[Array, "1 *lanes"]
-    unanswered: Int[Array, "1 *lanes"]
-    claimed: Bool[Array, "1 *lanes"]
-    further: Bool[Array, "1 *lanes"]
-    contested: Bool[Array, "1 *lanes"]
-    twice: Bool[Array, "1 *lanes"]
-    served: Bool[Array, "drive *lanes"]
-    seek: Float[Array, "1 *lanes"]
-    rotation: Float[Array, "1 *lanes"]
-    transfer: Float[Array, "1 *lanes"]
-    number: Int[Array, "1 *lanes"]
-    replica: Int[Array, "1 *lanes"]
-    stream: Int[Array, "1 *lanes"] | None
-    sectors: Int[Array, "1 *lanes"] | None
-    waited: UInt32[Array, "brick *lanes"] | None
-    waits: UInt32[Array, "brick *lanes"] | None
+    lost: Int[Array, "1 *batch"]
+    chose: Bool[Array, "1 *batch"]
+    candidates: Int[Array, "1 *batch"]
+    unanswered: Int[Array, "1 *batch"]
+    claimed: Bool[Array, "1 *batch"]
+    further: Bool[Array, "1 *batch"]
+    contested: Bool[Array, "1 *batch"]
+    twice: Bool[Array, "1 *batch"]
+    served: Bool[Array, "drive *batch"]
+    seek: Float[Array, "1 *batch"]
+    rotation: Float[Array, "1 *batch"]
+    transfer: Float[Array, "1 *batch"]
+    number: Int[Array, "1 *batch"]
+    replica: Int[Array, "1 *batch"]
+    stream: Int[Array, "1 *batch"] | None
+    sectors: Int[Array, "1 *batch"] | None
+    waited: UInt32[Array, "brick *batch"] | None
+    waits: UInt32[Array, "brick *batch"] | None
 
 
 def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, Report]:
@@ -80,9 +80,9 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
     chooses = jnp.isfinite(time) & ~first_in_line & ~pause & ~_answer_first(scenario, state, time)
     elapsed = jnp.where(pause, state.arrived, jnp.where(chooses, time, 0.0))
     state = elapse(scenario, state, elapsed)
-    chooser = (rows(scenario.system.drives, time) == which) & chooses
+    chooser = (row_index(scenario.system.drives, time) == which) & chooses
     served = chooser & state.drives.planned
-    certain, access = some(served), _access(state, which, served)
+    certain, access = any_row(served), _access(state, which, served)
     state = finish(scenario, settle(state, served), which, certain)
     state = hand_over(scenario, state, chooser, state.drives.planned & ~chooser, which)
     state, choice = choose(scenario, state, which, chooser)
@@ -103,12 +103,12 @@ def event(scenario: Scenario, incoming: Incoming, state: State) -> tuple[State, 
 
 
 def _access(
-    state: State, which: Int[Array, "1 *lanes"], served: Bool[Array, "drive *lanes"]
-) -> dict[str, Shaped[Array, "1 *lanes"] | None]:
+    state: State, which: Int[Array, "1 *batch"], served: Bool[Array, "drive *batch"]
+) -> dict[str, Shaped[Array, "1 *batch"] | None]:
     """The fields of the report that tell of the access of drive `which`, where it is `served`."""
-    plan, certain = state.drives.plan, some(served)
+    plan, certain = state.drives.plan, any_row(served)
     seek, rotation, transfer = (jnp.where(certain, pick(part, which), 0.0) for part in plan[:3])
-    number = jnp.where(certain, pick(plan.number, which), NOBODY)
+    number = jnp.where(certain, pick(plan.number, which), NO_REQUEST)
     replica, stream, sectors = pick_tree((plan.replica, plan.stream, plan.sectors), which)
     return {
         "seek": seek,
@@ -121,7 +121,7 @@ def _access(
     }
 
 
-def _answer_first(scenario: Scenario, state: State, choice: Float[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
+def _answer_first(scenario: Scenario, state: State, choice: Float[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
     """Return whether a request completes before a choice at that time, if the choice may depend on it."""
     system = scenario.system
     clients = isinstance(scenario.arrivals, AbstractClients)
@@ -129,14 +129,14 @@ def _answer_first(scenario: Scenario, state: State, choice: Float[Array, "1 *lan
         return jnp.zeros(choice.shape, bool)
     # the completions of a closed loop are its arrivals
     never = jnp.zeros(choice.shape, bool)
-    return scenario.arrivals.leaves(never, ~never) & (least(state.slots.answer) <= choice)
+    return scenario.arrivals.leaves(never, ~never) & (min_row(state.slots.answer) <= choice)
 
 
-def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *lanes"]) -> State:
+def elapse(scenario: Scenario, state: State, time: Float[Array, "1 *batch"]) -> State:
     """The state `time` seconds later."""
     drives = state.drives
     system = scenario.system
-    phase = drives.phase + mechanics(scenario, state, rows(system.drives, time)).drift(time)
+    phase = drives.phase + mechanics(scenario, state, row_index(system.drives, time)).drift(time)
     members = {name: getattr(system, name).elapse(getattr(state, name), time) for name in MEMBERS}
     return state._replace(
         slots=state.slots.elapse(time),

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.component.events import BrickStopped, CompletionRule
-from storagekit.core.batching import INSTANT, bit, count, first_true, held, index_of, pick, rows, union
+from storagekit.core.batching import INSTANT, bit, bit_is_set, count, first_true, index_of, pick, row_index, union
 from storagekit.engine.answer import Underway, enough_of, size, when_stopped
-from storagekit.engine.state import NOBODY, Drives, State, tell
+from storagekit.engine.state import NO_REQUEST, Drives, State, tell
 from storagekit.engine.system import Scenario
 from storagekit.workload import Requests
 
@@ -23,17 +23,17 @@ class Sending(NamedTuple):
     does. alive: mask of the parts whose bricks are up, None if all always are.
     """
 
-    routed: UInt32[Array, "1 *lanes"]
-    receiving: Int[Array, "1 *lanes"]
-    sent: Float[Array, "1 *lanes"]
-    alive: UInt32[Array, "1 *lanes"] | None
+    routed: UInt32[Array, "1 *batch"]
+    receiving: Int[Array, "1 *batch"]
+    sent: Float[Array, "1 *batch"]
+    alive: UInt32[Array, "1 *batch"] | None
 
 
 def sending_of(
     scenario: Scenario,
     state: State,
     request: Requests,
-    part: Int[Array, "drive *lanes"],
+    part: Int[Array, "drive *batch"],
     place: Any,
     wanted: Sending,
 ) -> Sending:
@@ -49,23 +49,23 @@ def sending_of(
     # for the request that finds a brick back it is back, for the one with which it stops it is still there
     after = system.condition.after(state.condition, request, jnp.ones_like(request.read))
     down = state.condition.down & system.condition.stopped_now(
-        after, system.brick_of(rows(system.drives, state.drives.wake))
+        after, system.brick_of(row_index(system.drives, state.drives.wake))
     )
-    holds = held(system.placement.parts_of(place), part) & ~down
+    holds = bit_is_set(system.placement.parts_of(place), part) & ~down
     alive = union(jnp.where(holds, bit(part), jnp.uint32(0)))
     needed = system.placement.needed_of(place)
     fails = system.dispatch.fails(wanted.routed, wanted.receiving, alive, needed)
-    late = jnp.where(request.read, fails, ~held(alive, wanted.receiving))
+    late = jnp.where(request.read, fails, ~bit_is_set(alive, wanted.receiving))
     again = enough_of(scenario, system.dispatch.again(alive, wanted.routed), alive, needed)
     kept = enough_of(scenario, wanted.routed & alive, alive, needed)
     routed = jnp.where(late | (wanted.routed & alive == 0), again, kept)
-    receiving = jnp.where(held(alive, wanted.receiving), wanted.receiving, index_of(alive))
+    receiving = jnp.where(bit_is_set(alive, wanted.receiving), wanted.receiving, index_of(alive))
     return Sending(routed, receiving, wanted.sent + jnp.where(late, system.condition.timeout, 0.0), alive)
 
 
 def foreseen(
-    scenario: Scenario, horizon: Float[Array, "1 *lanes"], entry: Float[Array, "1 *lanes"]
-) -> Float[Array, "1 *lanes"]:
+    scenario: Scenario, horizon: Float[Array, "1 *batch"], entry: Float[Array, "1 *batch"]
+) -> Float[Array, "1 *batch"]:
     """Return the time until which requests may complete, seconds from now.
 
     A request that enters may stop the brick that is about to complete another one. A request that enters at the time of the
@@ -76,7 +76,7 @@ def foreseen(
     return jnp.where(scenario.arrivals.precedes(entry, horizon), jnp.minimum(horizon, entry), horizon)
 
 
-def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tuple[State, Int[Array, "1 *lanes"]]:
+def fail(scenario: Scenario, state: State, when: Float[Array, "1 *batch"]) -> tuple[State, Int[Array, "1 *batch"]]:
     """Stop the bricks whose outage begins, one in an event, and let drives wake whose outage ends.
 
     A read that the brick had claimed, that waited at no other brick, or that was to be answered with one of these, is sent
@@ -87,7 +87,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
     system, slots = scenario.system, state.slots
     if not system.condition.stops:
         return state, jnp.zeros_like(state.taken)
-    number, before = system.brick_of(rows(system.drives, state.drives.wake)), state.condition.down
+    number, before = system.brick_of(row_index(system.drives, state.drives.wake)), state.condition.down
     stopped = system.condition.stopped_now(state.condition, number)
     which, fails = first_true(stopped & ~before)
     now = jnp.maximum(when, 0.0)
@@ -96,14 +96,14 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
     gone = _parts_on(scenario, state, which)
     waiting = jnp.where(fails, slots.waiting & ~gone, slots.waiting)
     alive = _alive(scenario, state, down)
-    receiving = jnp.where(fails & ~held(alive, slots.receiving), index_of(alive), slots.receiving)
+    receiving = jnp.where(fails & ~bit_is_set(alive, slots.receiving), index_of(alive), slots.receiving)
     rule = _rule(scenario, state, alive, receiving, fails)
     others = _underway(scenario, state, rule.counted, ~down)
     dropped, fetching = _aborted(scenario, state, which, brick, others)
     aborted = dropped != 0
     rule = _without(state, rule, gone, aborted, fails)
 
-    there = fails & ~slots.answered & (slots.number != NOBODY)
+    there = fails & ~slots.answered & (slots.number != NO_REQUEST)
     single = slots.read & (rule.needed == 1)
     answer = jnp.where(aborted & there, jnp.where(single, others.first, jnp.inf), slots.answer)
     unserved = jnp.where(single, aborted | (waiting == 0), _too_few(state, rule, waiting, aborted, others))
@@ -125,7 +125,7 @@ def fail(scenario: Scenario, state: State, when: Float[Array, "1 *lanes"]) -> tu
     return tell(scenario, state, "stopped", BrickStopped(brick, lost, dropped)), count(lost)
 
 
-def _parts_on(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"]) -> UInt32[Array, "slot *lanes"]:
+def _parts_on(scenario: Scenario, state: State, which: Int[Array, "1 *batch"]) -> UInt32[Array, "slot *batch"]:
     """Return the mask of the parts of each request on the brick of drive `which`."""
     system, places = scenario.system, state.slots.place
     drives = system.bricks.drives_of(system.brick_of(which))
@@ -136,9 +136,9 @@ def _parts_on(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"]) -
 def _without(
     state: State,
     rule: CompletionRule,
-    gone: UInt32[Array, "slot *lanes"],
-    aborted: Bool[Array, "slot *lanes"],
-    fails: Bool[Array, "1 *lanes"],
+    gone: UInt32[Array, "slot *batch"],
+    aborted: Bool[Array, "slot *batch"],
+    fails: Bool[Array, "1 *batch"],
 ) -> CompletionRule:
     """Return the rules without the parts that are gone, for reads that need several parts and waited or were served there."""
     slots = state.slots
@@ -149,10 +149,10 @@ def _without(
 def _too_few(
     state: State,
     rule: CompletionRule,
-    waiting: UInt32[Array, "slot *lanes"],
-    aborted: Bool[Array, "slot *lanes"],
+    waiting: UInt32[Array, "slot *batch"],
+    aborted: Bool[Array, "slot *batch"],
     others: Underway,
-) -> Bool[Array, "slot *lanes"]:
+) -> Bool[Array, "slot *batch"]:
     """Return a mask of the reads of which too few parts have ended, are in service or wait. waiting: mask of the parts
     that wait.
     """
@@ -164,9 +164,9 @@ def _too_few(
 def _rule(
     scenario: Scenario,
     state: State,
-    alive: UInt32[Array, "slot *lanes"],
-    receiving: Int[Array, "slot *lanes"],
-    fails: Bool[Array, "1 *lanes"],
+    alive: UInt32[Array, "slot *batch"],
+    receiving: Int[Array, "slot *batch"],
+    fails: Bool[Array, "1 *batch"],
 ) -> CompletionRule:
     """Return the rules after a brick has stopped: those of writes count only parts that are up."""
     slots, rule = state.slots, state.slots.rule
@@ -180,10 +180,10 @@ def _rule(
 
 def _woken(
     drives: Drives,
-    down: Bool[Array, "drive *lanes"],
-    back: Bool[Array, "drive *lanes"],
-    again: Bool[Array, "1 *lanes"],
-    now: Float[Array, "1 *lanes"],
+    down: Bool[Array, "drive *batch"],
+    back: Bool[Array, "drive *batch"],
+    again: Bool[Array, "1 *batch"],
+    now: Float[Array, "1 *batch"],
 ) -> Drives:
     """Return the drives after some are `down` and some are `back`: these wake, and idle ones with parts to serve `again`."""
     woken = (drives.idle & ~down & again) | back
@@ -198,14 +198,14 @@ def _woken(
 def _aborted(
     scenario: Scenario,
     state: State,
-    which: Int[Array, "1 *lanes"],
-    brick: Bool[Array, "drive *lanes"],
+    which: Int[Array, "1 *batch"],
+    brick: Bool[Array, "drive *batch"],
     others: Underway,
-) -> tuple[UInt32[Array, "slot *lanes"], Bool[Array, "slot *lanes"]]:
+) -> tuple[UInt32[Array, "slot *batch"], Bool[Array, "slot *batch"]]:
     """Return the mask of the parts of each request that the stopping brick had planned or started, and the reads that were
     to be answered with one of them, because their data was on its way into memory."""
     slots, drives, system = state.slots, state.drives, scenario.system
-    row, dropped = rows(system.slots, slots.born), jnp.zeros_like(slots.waiting)
+    row, dropped = row_index(system.slots, slots.arrival_time), jnp.zeros_like(slots.waiting)
     for drive, exists in system.bricks.drives_of(system.brick_of(which)):
         stops = pick(brick & drives.planned, drive) & exists
         plan = drives.plan
@@ -222,18 +222,18 @@ def _aborted(
 
 
 def _underway(
-    scenario: Scenario, state: State, counted: UInt32[Array, "slot *lanes"], running: Bool[Array, "drive *lanes"]
+    scenario: Scenario, state: State, counted: UInt32[Array, "slot *batch"], running: Bool[Array, "drive *batch"]
 ) -> Underway:
     """Return the accesses of the bricks that are `running` for each request. counted: mask of its counted parts."""
     slots, drives, system = state.slots, state.drives, scenario.system
-    row = rows(system.slots, slots.born)
-    never = jnp.full(slots.born.shape, jnp.inf)
-    found = Underway(never, -never, jnp.zeros(slots.born.shape, jnp.int32))
+    row = row_index(system.slots, slots.arrival_time)
+    never = jnp.full(slots.arrival_time.shape, jnp.inf)
+    found = Underway(never, -never, jnp.zeros(slots.arrival_time.shape, jnp.int32))
     for drive in range(system.drives):
         here = jnp.full_like(state.taken, drive)
         plan = tuple(pick(part, here) for part in (drives.plan.slot, drives.plan.number, drives.plan.finish))
         serves = (row == plan[0]) & (slots.number == plan[1]) & pick(drives.planned & running, here)
-        serves = serves & held(counted, system.placement.part_on(here, slots.place))
+        serves = serves & bit_is_set(counted, system.placement.part_on(here, slots.place))
         found = Underway(
             jnp.where(serves, jnp.minimum(found.first, plan[2]), found.first),
             jnp.where(serves, jnp.maximum(found.last, plan[2]), found.last),
@@ -242,7 +242,7 @@ def _underway(
     return found
 
 
-def _alive(scenario: Scenario, state: State, down: Bool[Array, "drive *lanes"]) -> UInt32[Array, "slot *lanes"]:
+def _alive(scenario: Scenario, state: State, down: Bool[Array, "drive *batch"]) -> UInt32[Array, "slot *batch"]:
     """Return the mask of the parts of each request whose bricks are up."""
     placement, places = scenario.system.placement, state.slots.place
     mask = jnp.zeros_like(state.slots.waiting)

@@ -31,7 +31,7 @@ _BLOCK = 2**19
 class ResponseBins(AbstractLog):
     """Which bin the response time of each answer lies in, reads and writes apart; asynchronous writes are left out."""
 
-    def keep(self, scenario: Scenario, state: State, report: Report) -> UInt16[Array, "1 *lanes"]:
+    def keep(self, scenario: Scenario, state: State, report: Report) -> UInt16[Array, "1 *batch"]:
         of = report.answered
         return code(of.response, of.read, answered(report) & ~of.asynchronous)
 

@@ -20,17 +20,17 @@ from storagekit.core.checks import require_takes
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import a, flag, hold, several, text
 from storagekit.engine.event import Report
-from storagekit.engine.state import NOBODY, State
+from storagekit.engine.state import NO_REQUEST, State
 from storagekit.engine.system import Scenario
 
-# the values of sums by name, `[row, *lanes]`; of several chunks, `[chunk, row, *lanes]`
+# the values of sums by name, `[row, *batch]`; of several chunks, `[chunk, row, *batch]`
 Tally = dict[str, Any]
 KINDS = {int: jnp.int32, float: jnp.float32}
 
 
-def answered(report: Report) -> Bool[Array, "1 *lanes"]:
+def answered(report: Report) -> Bool[Array, "1 *batch"]:
     """Return a mask of the runs in which a request completed; in others `report.answered` has no meaning."""
-    return report.answered.number != NOBODY
+    return report.answered.number != NO_REQUEST
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +42,14 @@ class Sum:
     name : str
         Name of its values.
     of : callable
-        Returns what one event adds, given its `Report`: `[1, *lanes]`, or with `by_drive` `[drive, *lanes]`; 0 if nothing
+        Returns what one event adds, given its `Report`: `[1, *batch]`, or with `by_drive` `[drive, *batch]`; 0 if nothing
         happened.
     kind : type
         int for counts, float for measured values; both have 32 bits and are stored after each chunk of events.
     by_drive : bool
         Whether there is one value for each drive.
     along : mapping of str to sequence of float
-        Further dimensions with their labels. `of` receives the labels as columns that broadcast with `[1, *lanes]`. There is
+        Further dimensions with their labels. `of` receives the labels as columns that broadcast with `[1, *batch]`. There is
         one row for each combination; the last dimension varies fastest.
 
     Raises
@@ -95,11 +95,11 @@ class Sum:
         """Return the number of values of each run, in a system of `drives`."""
         return drives if self.by_drive else math.prod(len(labels) for labels in self.along.values())
 
-    def init(self, drives: int, lanes: tuple[int, ...]) -> Num[Array, "row *lanes"]:
+    def init(self, drives: int, lanes: tuple[int, ...]) -> Num[Array, "row *batch"]:
         """Return the sum before the first event."""
         return jnp.zeros((self.rows(drives), *lanes), KINDS[self.kind])
 
-    def add(self, total: Num[Array, "row *lanes"], report: Report) -> Num[Array, "row *lanes"]:
+    def add(self, total: Num[Array, "row *batch"], report: Report) -> Num[Array, "row *batch"]:
         """Return the sum after one more event."""
         added = self.of(report, *self._labels(total.ndim))
         if jnp.shape(added) != total.shape:
@@ -152,10 +152,10 @@ class Accesses(NamedTuple):
     without lead it has just ended. admitted: whether the next request entered. answered: the request that completed.
     """
 
-    number: Int[Array, "1 *lanes"]
-    drive: Int[Array, "1 *lanes"]
-    replica: Int[Array, "1 *lanes"]
-    admitted: Bool[Array, "1 *lanes"]
+    number: Int[Array, "1 *batch"]
+    drive: Int[Array, "1 *batch"]
+    replica: Int[Array, "1 *batch"]
+    admitted: Bool[Array, "1 *batch"]
     answered: RequestCompleted
 
 
@@ -166,8 +166,8 @@ class AccessLog(AbstractLog):
         drive, certain = first_true(report.served)
         return Accesses(
             report.number,
-            jnp.where(certain, drive, NOBODY),
-            jnp.where(certain, report.replica, NOBODY),
+            jnp.where(certain, drive, NO_REQUEST),
+            jnp.where(certain, report.replica, NO_REQUEST),
             report.admitted,
             report.answered,
         )
@@ -182,14 +182,14 @@ class Services(NamedTuple):
     the end of the event; None if they are not stored.
     """
 
-    elapsed: Float[Array, "1 *lanes"]
-    entered: Float[Array, "1 *lanes"]
-    brick: Int[Array, "1 *lanes"]
-    stream: Int[Array, "1 *lanes"]
-    sectors: Int[Array, "1 *lanes"]
+    elapsed: Float[Array, "1 *batch"]
+    entered: Float[Array, "1 *batch"]
+    brick: Int[Array, "1 *batch"]
+    stream: Int[Array, "1 *batch"]
+    sectors: Int[Array, "1 *batch"]
     answered: RequestCompleted
-    waited: UInt32[Array, "brick *lanes"] | None
-    waits: UInt32[Array, "brick *lanes"] | None
+    waited: UInt32[Array, "brick *batch"] | None
+    waits: UInt32[Array, "brick *batch"] | None
 
 
 class ServiceLog(AbstractLog):
@@ -206,7 +206,7 @@ class ServiceLog(AbstractLog):
         return Services(
             report.elapsed,
             jnp.where(report.admitted, report.entered, jnp.inf),
-            jnp.where(certain, scenario.system.brick_of(drive), NOBODY),
+            jnp.where(certain, scenario.system.brick_of(drive), NO_REQUEST),
             report.stream,
             report.sectors,
             report.answered,

@@ -30,7 +30,7 @@ from storagekit.engine.arrival import Incoming
 from storagekit.engine.event import event
 from storagekit.engine.record import NoLog, Record, Tally
 from storagekit.engine.state import State, phases, random_phases, start
-from storagekit.engine.system import AS_NEEDED, Scenario, System
+from storagekit.engine.system import AUTO, Scenario, System
 from storagekit.workload import words
 
 CHUNK = 128
@@ -47,21 +47,21 @@ class Run(NamedTuple):
     """The state of a run, the number of its next request, and its key; of a batch, for each run."""
 
     state: State
-    first: Int[Array, "1 *lanes"]
-    key: UInt32[Array, "2 *lanes"]
+    first: Int[Array, "1 *batch"]
+    key: UInt32[Array, "2 *batch"]
 
 
 def begin(
-    scenario: Scenario, key: UInt32[AnyArray, "2 *lanes"], drawn: Float[AnyArray, "drive *lanes"] | None = None
+    scenario: Scenario, key: UInt32[AnyArray, "2 *batch"], drawn: Float[AnyArray, "drive *batch"] | None = None
 ) -> Run:
-    """Return a run at its start. key: `[2, *lanes]` uint32, see `keys`. drawn: the phases of the platters, in revolutions."""
+    """Return a run at its start. key: `[2, *batch]` uint32, see `keys`. drawn: the phases of the platters, in revolutions."""
     drawn = random_phases(key, scenario.system.drives) if drawn is None else drawn
     state = start(scenario, phases(drawn, scenario.system), jnp.asarray(key))
     return Run(state, jnp.zeros((1, *key.shape[1:]), jnp.int32), key)
 
 
 def incoming(scenario: Scenario, run: Run) -> Incoming:
-    """Return the requests that a chunk may admit, their locations, and a random word for each: `[CHUNK, *lanes]`.
+    """Return the requests that a chunk may admit, their locations, and a random word for each: `[CHUNK, *batch]`.
 
     If the dispatcher does not read the words, XLA removes the code that draws them.
     """
@@ -95,7 +95,7 @@ def chunks(scenario: Scenario, run: Run, record: Record, count: int) -> tuple[Ru
 
 @partial(jax.jit, static_argnums=(1,))
 def _begin(
-    arrays: PyTree, static: "Static", key: UInt32[Array, "2 *lanes"], drawn: Float[Array, "drive *lanes"]
+    arrays: PyTree, static: "Static", key: UInt32[Array, "2 *batch"], drawn: Float[Array, "drive *batch"]
 ) -> Run:
     return begin(eqx.combine(arrays, static.value), key, drawn)
 
@@ -185,7 +185,7 @@ class Runner:
         require_kind("what is run", scenario, Scenario, "a Scenario(system, arrivals)")
         require_kind("what is kept of a run", record, Record, "a record, as sk.engine.Record()")
         run_key("key", key)
-        if scenario.system.slots == AS_NEEDED:
+        if scenario.system.slots == AUTO:
             raise InputError(
                 "System.slots is not given: give it, or call `simulate`, `sweep` or `replay`, which find the number"
             )
@@ -216,7 +216,7 @@ class Runner:
             _advance.lower(self.arrays, self.static, self.record, count, self.devices, self.run).compile()
 
     def advance(self, count: int) -> tuple[Tally, Any]:
-        """Simulate `count` more chunks. Returns sums `[chunk, row, *lanes]` and the log, as NumPy arrays.
+        """Simulate `count` more chunks. Returns sums `[chunk, row, *batch]` and the log, as NumPy arrays.
 
         Raises InputError if the number of a request could exceed 32 bits.
         """

@@ -7,16 +7,28 @@ from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from storagekit.arbitration import Bid, Decision
 from storagekit.component.events import AccessEnded, AccessStarted
-from storagekit.core.batching import INSTANT, bit, cheapest, count, held, least, pick, pick_tree, rows, some, where_tree
+from storagekit.core.batching import (
+    INSTANT,
+    any_row,
+    bit,
+    bit_is_set,
+    cheapest,
+    count,
+    min_row,
+    pick,
+    pick_tree,
+    row_index,
+    where_tree,
+)
 from storagekit.drive import HostAccess, Positioning, Target
 from storagekit.engine.answer import Part, count_end, size, still_serving, when_taken
-from storagekit.engine.state import NOBODY, Plan, Slots, State, mechanics, tell, time_of
+from storagekit.engine.state import NO_REQUEST, Plan, Slots, State, mechanics, tell, time_of
 from storagekit.engine.system import Scenario, System
 from storagekit.schedule import Choice
 from storagekit.write import Offer
 
 
-def settle(state: State, served: Bool[Array, "drive *lanes"]) -> State:
+def settle(state: State, served: Bool[Array, "drive *batch"]) -> State:
     """Make the planned access of the drive marked in `served` final: no claim can take it away any more."""
     drives = state.drives
     return state._replace(
@@ -28,7 +40,7 @@ def settle(state: State, served: Bool[Array, "drive *lanes"]) -> State:
     )
 
 
-def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], certain: Bool[Array, "1 *lanes"]) -> State:
+def finish(scenario: Scenario, state: State, which: Int[Array, "1 *batch"], certain: Bool[Array, "1 *batch"]) -> State:
     """Process the end of the access of drive `which`. A write that has parts left wakes the drives that hold them.
 
     A write that one drive serves for all parts is served once, and leaves all other queues.
@@ -36,22 +48,22 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], cert
     system, slots, drives = scenario.system, state.slots, state.drives
     placement = system.placement
     slot, number, replica = (pick(part, which) for part in (drives.plan.slot, drives.plan.number, drives.plan.replica))
-    place, born = pick_tree((slots.place, slots.born), slot)
+    place, arrival_time = pick_tree((slots.place, slots.arrival_time), slot)
     written = certain & (pick(slots.number, slot) == number) & ~pick(slots.read, slot)
     delayed = system.write.ends_delayed(state.write, which)
     written = written if delayed is None else written & ~delayed
     told = _of_access(scenario, state, which, slot, certain if delayed is None else certain & ~delayed)
-    ended = AccessEnded(which, slot, number, replica, place, born, placement, certain, written, *told)
+    ended = AccessEnded(which, slot, number, replica, place, arrival_time, placement, certain, written, *told)
     state = count_end(scenario, tell(scenario, state, "ended", ended), which, certain)
     if not system.write.leaves:
         return state
-    part = placement.part_on(rows(system.drives, drives.wake), place)
-    to_write = written & held(placement.parts_of(place), part)
+    part = placement.part_on(row_index(system.drives, drives.wake), place)
+    to_write = written & bit_is_set(placement.parts_of(place), part)
     wake = jnp.where(drives.idle & to_write, jnp.minimum(drives.wake, 0.0), drives.wake)
     state = state._replace(drives=drives._replace(wake=wake))
     if not system.write.delays:
         return state
-    taken = (rows(system.slots, slots.born) == slot) & written
+    taken = (row_index(system.slots, slots.arrival_time) == slot) & written
     waiting = jnp.where(taken, jnp.uint32(0), state.slots.waiting)
     return state._replace(slots=state.slots._replace(waiting=waiting))
 
@@ -59,9 +71,9 @@ def finish(scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], cert
 def _of_access(
     scenario: Scenario,
     state: State,
-    which: Int[Array, "1 *lanes"],
-    slot: Int[Array, "1 *lanes"],
-    certain: Bool[Array, "1 *lanes"],
+    which: Int[Array, "1 *batch"],
+    slot: Int[Array, "1 *batch"],
+    certain: Bool[Array, "1 *batch"],
 ) -> tuple[Any, ...]:
     """Return the last fields of `AccessEnded`, from `awaited`, for drive `which`. Valid only where `certain` is true.
 
@@ -73,12 +85,12 @@ def _of_access(
     )
     part = system.placement.part_on(which, place)
     drives, number = state.drives, pick(state.drives.plan.number, which)
-    awaited = certain & (pick(slots.number, slot) == number) & held(rule.counted, part)
+    awaited = certain & (pick(slots.number, slot) == number) & bit_is_set(rule.counted, part)
     # a brick answers when all that it writes is on disk
     sibling = system.placement.sibling(part, place)
     other = system.placement.drive_of(sibling, place)
     runs = pick(drives.planned, other) & (pick(drives.plan.number, other) == number)
-    awaited = awaited & ~((runs | held(pick(slots.waiting, slot), sibling)) & held(rule.counted, sibling))
+    awaited = awaited & ~((runs | bit_is_set(pick(slots.waiting, slot), sibling)) & bit_is_set(rule.counted, sibling))
     much = None if sectors is None else system.placement.sectors_of(part, place, sectors)
     return awaited, system.brick_of(which), read, client, much, -sent
 
@@ -91,15 +103,15 @@ class Chosen(NamedTuple):
     write is ever delayed.
     """
 
-    number: Int[Array, "1 *lanes"]
+    number: Int[Array, "1 *batch"]
     place: Any
-    part: Int[Array, "1 *lanes"]
-    read: Bool[Array, "1 *lanes"]
-    usable: UInt32[Array, "1 *lanes"] | None
-    delayed: Int[Array, "1 *lanes"] | None
+    part: Int[Array, "1 *batch"]
+    read: Bool[Array, "1 *batch"]
+    usable: UInt32[Array, "1 *batch"] | None
+    delayed: Int[Array, "1 *batch"] | None
 
     @property
-    def late(self) -> Bool[Array, "1 *lanes"]:
+    def late(self) -> Bool[Array, "1 *batch"]:
         """Whether the part is of a delayed write."""
         return jnp.zeros_like(self.read) if self.delayed is None else self.delayed >= 0
 
@@ -113,35 +125,35 @@ class Best(NamedTuple):
     requests are not completed. buffer: buffer of the drive from the beginning of the access on.
     """
 
-    found: Bool[Array, "1 *lanes"]
-    slot: Int[Array, "1 *lanes"]
+    found: Bool[Array, "1 *batch"]
+    slot: Int[Array, "1 *batch"]
     chosen: Chosen
     target: Target
-    replica: Int[Array, "1 *lanes"]
+    replica: Int[Array, "1 *batch"]
     positioning: Positioning
-    transfer: Float[Array, "1 *lanes"]
-    start: Float[Array, "1 *lanes"]
-    finish: Float[Array, "1 *lanes"]
-    idle_until: Float[Array, "1 *lanes"]
-    candidates: Int[Array, "1 *lanes"]
-    unanswered: Int[Array, "1 *lanes"]
+    transfer: Float[Array, "1 *batch"]
+    start: Float[Array, "1 *batch"]
+    finish: Float[Array, "1 *batch"]
+    idle_until: Float[Array, "1 *batch"]
+    candidates: Int[Array, "1 *batch"]
+    unanswered: Int[Array, "1 *batch"]
     buffer: Any
 
     @property
-    def takes(self) -> Float[Array, "1 *lanes"]:
+    def takes(self) -> Float[Array, "1 *batch"]:
         """Duration of the access, seconds."""
         return self.positioning.total + self.transfer
 
 
 def choose(
-    scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], chooser: Bool[Array, "drive *lanes"]
-) -> tuple[State, dict[str, Shaped[Array, "1 *lanes"]]]:
+    scenario: Scenario, state: State, which: Int[Array, "1 *batch"], chooser: Bool[Array, "drive *batch"]
+) -> tuple[State, dict[str, Shaped[Array, "1 *batch"]]]:
     """Let drive `which` choose a part, claim it if it is one of several, and plan the access; or let it sleep.
 
     Return the state, and the fields of the report on the choice.
     """
     system, slots, drives = scenario.system, state.slots, state.drives
-    best = best_part(scenario, state, which, some(chooser))
+    best = best_part(scenario, state, which, any_row(chooser))
     chosen = best.chosen
     shared = chosen.read | system.write.settles & ~chosen.late
     made = best.found & shared
@@ -149,10 +161,10 @@ def choose(
     verdict, claims = system.claims.claim(state.claims, claim)
     kept = best.found & (verdict.kept | ~shared)
     gives_up = best.found & ~kept
-    rival = rows(system.drives, best.start) == system.placement.drive_of(verdict.rival, chosen.place)
+    rival = row_index(system.drives, best.start) == system.placement.drive_of(verdict.rival, chosen.place)
     rival = rival & verdict.rival_yields
 
-    again = jnp.maximum(best.finish - system.claims.lead, best.start)
+    again = jnp.maximum(best.finish - system.claims.lead_time, best.start)
     asleep = jnp.where(best.found, jnp.inf, best.idle_until)
     wake = jnp.where(kept, again, jnp.where(gives_up, verdict.retry, asleep))
     planner = chooser & kept
@@ -179,7 +191,7 @@ def choose(
 
 def _told(
     scenario: Scenario, slots: Slots, best: Best, claim: Bid, verdict: Decision
-) -> dict[str, Bool[Array, "1 *lanes"] | Int[Array, "1 *lanes"]]:
+) -> dict[str, Bool[Array, "1 *batch"] | Int[Array, "1 *batch"]]:
     """Return the fields of the report on a choice. slots: before it."""
     twice = verdict.contested & verdict.kept & ~verdict.rival_yields
     if scenario.system.dispatch.withdraws_late:
@@ -197,7 +209,7 @@ def _told(
 
 
 def best_part(
-    scenario: Scenario, state: State, which: Int[Array, "1 *lanes"], chooses: Bool[Array, "1 *lanes"]
+    scenario: Scenario, state: State, which: Int[Array, "1 *batch"], chooses: Bool[Array, "1 *batch"]
 ) -> Best:
     """Return the access that the scheduler of drive `which` selects, in runs in which it `chooses`."""
     system, slots, drives = scenario.system, state.slots, state.drives
@@ -208,11 +220,13 @@ def best_part(
     begins = system.claims.begins(free)
     angle = phase + as_now.turns(begins)
     parts = placement.part_on(which, slots.place)
-    handed, came = _given(system, state, which)
+    handed, enqueue_time = _given(system, state, which)
     offer = system.write.offer(state.write, handed, parts, placement)
     candidate, choosable_from = candidates(scenario, state, offer, parts)
     targets = _on_drive(system, slots.place, parts, which)
-    choice = Choice(system.drive, as_now, placement, which, arm, angle, targets, slots.read, came, parts, offer.usable)
+    choice = Choice(
+        system.drive, as_now, placement, which, arm, angle, targets, slots.read, enqueue_time, parts, offer.usable
+    )
     cost = jnp.where(candidate, system.schedule.cost(state.schedule, choice), jnp.inf)
     slot, lowest = cheapest(cost)
     chosen, later = _or_later(scenario, state, choice, _of_slot(slots, choice, slot), lowest, chooses)
@@ -229,7 +243,7 @@ def best_part(
         transfer=access.transfer,
         start=system.claims.issues(begins, access.positioning.rotation),
         finish=begins + access.positioning.total + access.transfer,
-        idle_until=least(choosable_from),
+        idle_until=min_row(choosable_from),
         candidates=jnp.where(found, count(cost < jnp.inf) + later, 0),
         unanswered=jnp.where(found, count(wanted) - (pick_tree(wanted, slot) & ~chosen.late), 0),
         buffer=access.after,
@@ -238,7 +252,7 @@ def best_part(
 
 def _access(
     scenario: Scenario, choice: Choice, own: Any, chosen: Chosen
-) -> tuple[Target, Int[Array, "1 *lanes"], HostAccess]:
+) -> tuple[Target, Int[Array, "1 *batch"], HostAccess]:
     """Return the location of the chosen part, its nearest replica, and the access. own: buffer of the drive."""
     system, read, part = scenario.system, chosen.read, chosen.part
     # of the one alone, because where it ends may have to be computed
@@ -250,17 +264,17 @@ def _access(
 
 
 def _given(
-    system: System, state: State, which: Int[Array, "1 *lanes"]
-) -> tuple[UInt32[Array, "slot *lanes"], Float[Array, "slot *lanes"]]:
+    system: System, state: State, which: Int[Array, "1 *batch"]
+) -> tuple[UInt32[Array, "slot *batch"], Float[Array, "slot *batch"]]:
     """Return the mask of the parts that the brick has issued to a drive, and when it issued them."""
     slots, brick = state.slots, system.brick_of(which)
     handed = system.queue.handed(state.queue, slots.waiting, brick)
-    return handed, system.queue.came(state.queue, slots.born, brick)
+    return handed, system.queue.enqueue_time(state.queue, slots.arrival_time, brick)
 
 
 def _whose(
     scenario: Scenario, slots: Slots, best: Best
-) -> tuple[Int[Array, "1 *lanes"] | None, Int[Array, "1 *lanes"] | None]:
+) -> tuple[Int[Array, "1 *batch"] | None, Int[Array, "1 *batch"] | None]:
     """Return the stream that a drive serves and the number of sectors, 0 for a delayed part."""
     if slots.stream is None or slots.sectors is None:
         return None, None
@@ -269,12 +283,12 @@ def _whose(
     return pick(slots.stream, best.slot), jnp.where(chosen.late, 0, sectors)
 
 
-def _on_drive(system: System, place: Any, part: Int[Array, "row *lanes"], which: Int[Array, "1 *lanes"]) -> Target:
+def _on_drive(system: System, place: Any, part: Int[Array, "row *batch"], which: Int[Array, "1 *batch"]) -> Target:
     """Return the location of parts of requests at `place` on drive `which`."""
     return system.drive.seen(system.placement.target_on(part, place), which)
 
 
-def _of_slot(slots: Slots, choice: Choice, slot: Int[Array, "1 *lanes"]) -> Chosen:
+def _of_slot(slots: Slots, choice: Choice, slot: Int[Array, "1 *batch"]) -> Chosen:
     """Return the part that the drive that chooses holds of the request in a slot."""
     place = pick_tree(slots.place, slot)
     return Chosen(
@@ -292,9 +306,9 @@ def _or_later(
     state: State,
     choice: Choice,
     chosen: Chosen,
-    lowest: Float[Array, "1 *lanes"],
-    chooses: Bool[Array, "1 *lanes"],
-) -> tuple[Chosen, Int[Array, "1 *lanes"] | int]:
+    lowest: Float[Array, "1 *batch"],
+    chooses: Bool[Array, "1 *batch"],
+) -> tuple[Chosen, Int[Array, "1 *batch"] | int]:
     """Return that part, or a delayed one if it costs less than `lowest`, and the number of delayed parts that were compared.
 
     lowest: lowest cost of the requests in the slots.
@@ -303,14 +317,14 @@ def _or_later(
 
     def price(
         place: Any,
-        born: Float[Array, "row *lanes"],
-        part: Int[Array, "row *lanes"],
-        usable: UInt32[Array, "row *lanes"],
-    ) -> Float[Array, "row *lanes"]:
+        arrival_time: Float[Array, "row *batch"],
+        part: Int[Array, "row *batch"],
+        usable: UInt32[Array, "row *batch"],
+    ) -> Float[Array, "row *batch"]:
         writes = jnp.zeros(part.shape, bool)
         targets = _on_drive(system, place, part, which)
         these = None if choice.usable is None else usable
-        sight = choice._replace(target=targets, read=writes, came=born, part=part, usable=these)
+        sight = choice._replace(target=targets, read=writes, enqueue_time=arrival_time, part=part, usable=these)
         return system.schedule.cost(state.schedule, sight)
 
     later = system.write.later(state.write, which, chooses, lowest, price, placement)
@@ -320,12 +334,12 @@ def _or_later(
     never = jnp.zeros_like(later.found)
     usable = None if choice.usable is None else later.usable
     other = Chosen(later.number, later.place, part, never, usable, later.row)
-    return where_tree(later.found, other, chosen._replace(delayed=jnp.full_like(part, NOBODY))), later.candidates
+    return where_tree(later.found, other, chosen._replace(delayed=jnp.full_like(part, NO_REQUEST))), later.candidates
 
 
 def candidates(
-    scenario: Scenario, state: State, offer: Offer, parts: Int[Array, "slot *lanes"]
-) -> tuple[Bool[Array, "slot *lanes"], Float[Array, "slot *lanes"]]:
+    scenario: Scenario, state: State, offer: Offer, parts: Int[Array, "slot *batch"]
+) -> tuple[Bool[Array, "slot *batch"], Float[Array, "slot *batch"]]:
     """Return a mask of the requests that a drive may choose now, and the time from which it may choose each.
 
     The time is inf for requests that it may not choose before another event.
@@ -342,8 +356,8 @@ def serve(
     scenario: Scenario,
     state: State,
     best: Best,
-    kept: Bool[Array, "1 *lanes"],
-    claimed: Bool[Array, "1 *lanes"],
+    kept: Bool[Array, "1 *batch"],
+    claimed: Bool[Array, "1 *batch"],
     verdict: Decision,
 ) -> Slots:
     """Return the slots after a part is chosen, or given up: it leaves its queues, and the completion time may be known.
@@ -351,14 +365,14 @@ def serve(
     claimed: whether it was claimed, with the result `verdict`.
     """
     slots, slot, chosen = state.slots, best.slot, best.chosen
-    at = (rows(scenario.system.slots, slots.born) == slot) & best.found & ~chosen.late
+    at = (row_index(scenario.system.slots, slots.arrival_time) == slot) & best.found & ~chosen.late
     rule, before, queued = pick_tree((slots.rule, slots.answer, slots.waiting), slot)
     rest = queued & ~bit(chosen.part)
     enough = claimed & (size(rule.counted & ~rest) >= rule.needed)
     if scenario.system.dispatch.withdraws_late:
         enough = enough & (~chosen.read | scenario.system.dispatch.withdraws)
     waiting = jnp.where(enough, rest & ~verdict.withdrawn, rest)
-    counts = kept & held(rule.counted, chosen.part)
+    counts = kept & bit_is_set(rule.counted, chosen.part)
     last = jnp.where(counts, jnp.maximum(pick(slots.latest, slot), best.finish), pick(slots.latest, slot))
     lost, others = still_serving(state, slot, scenario.system.placement.drive_of(verdict.rival, chosen.place))
     part = Part(rule, chosen.read, rest, last, before, counts, best.finish, verdict.rival_yields, lost, others)

@@ -11,14 +11,14 @@ from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 from storagekit.arbitration import NoArbitration
 from storagekit.component.events import CompletionRule, StateSizes
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import WORD, bit, held, rows, union
+from storagekit.core.batching import WORD, bit, bit_is_set, row_index, union
 from storagekit.drive import AbstractMechanics, Arm, Target
 from storagekit.engine.system import Scenario, System
 from storagekit.queue import Queued
 from storagekit.workload import nothing_asked
 from storagekit.workload.randomness import threefry
 
-NOBODY = -1
+NO_REQUEST = -1
 
 
 class Slots(NamedTuple):
@@ -33,26 +33,29 @@ class Slots(NamedTuple):
     unknown. answered: whether it has completed; with no waiting part the slot is free.
     """
 
-    number: Int[Array, "slot *lanes"]
+    number: Int[Array, "slot *batch"]
     place: Any
-    read: Bool[Array, "slot *lanes"]
-    asynchronous: Bool[Array, "slot *lanes"]
-    stream: Int[Array, "slot *lanes"] | None
-    client: Int[Array, "slot *lanes"] | None
-    sectors: Int[Array, "slot *lanes"] | None
-    receiving: Int[Array, "slot *lanes"]
-    born: Float[Array, "slot *lanes"]
-    sent: Float[Array, "slot *lanes"]
-    waiting: UInt32[Array, "slot *lanes"]
+    read: Bool[Array, "slot *batch"]
+    asynchronous: Bool[Array, "slot *batch"]
+    stream: Int[Array, "slot *batch"] | None
+    client: Int[Array, "slot *batch"] | None
+    sectors: Int[Array, "slot *batch"] | None
+    receiving: Int[Array, "slot *batch"]
+    arrival_time: Float[Array, "slot *batch"]
+    sent: Float[Array, "slot *batch"]
+    waiting: UInt32[Array, "slot *batch"]
     rule: CompletionRule
-    ended: Int[Array, "slot *lanes"] | None
-    answer: Float[Array, "slot *lanes"]
-    answered: Bool[Array, "slot *lanes"]
-    latest: Float[Array, "slot *lanes"]
+    ended: Int[Array, "slot *batch"] | None
+    answer: Float[Array, "slot *batch"]
+    answered: Bool[Array, "slot *batch"]
+    latest: Float[Array, "slot *batch"]
 
-    def elapse(self, time: Float[Array, "1 *lanes"]) -> "Slots":
+    def elapse(self, time: Float[Array, "1 *batch"]) -> "Slots":
         return self._replace(
-            born=self.born - time, sent=self.sent - time, answer=self.answer - time, latest=self.latest - time
+            arrival_time=self.arrival_time - time,
+            sent=self.sent - time,
+            answer=self.answer - time,
+            latest=self.latest - time,
         )
 
 
@@ -63,16 +66,16 @@ class Plan(NamedTuple):
     stream and length; None where requests have no clients.
     """
 
-    seek: Float[Array, "drive *lanes"]
-    rotation: Float[Array, "drive *lanes"]
-    transfer: Float[Array, "drive *lanes"]
-    finish: Float[Array, "drive *lanes"]
+    seek: Float[Array, "drive *batch"]
+    rotation: Float[Array, "drive *batch"]
+    transfer: Float[Array, "drive *batch"]
+    finish: Float[Array, "drive *batch"]
     end: Arm
-    number: Int[Array, "drive *lanes"]
-    slot: Int[Array, "drive *lanes"]
-    replica: Int[Array, "drive *lanes"]
-    stream: Int[Array, "drive *lanes"] | None
-    sectors: Int[Array, "drive *lanes"] | None
+    number: Int[Array, "drive *batch"]
+    slot: Int[Array, "drive *batch"]
+    replica: Int[Array, "drive *batch"]
+    stream: Int[Array, "drive *batch"] | None
+    sectors: Int[Array, "drive *batch"] | None
 
 
 class Drives(NamedTuple):
@@ -84,14 +87,14 @@ class Drives(NamedTuple):
     access; None where it is not needed. buffer: state of its buffer.
     """
 
-    wake: Float[Array, "drive *lanes"]
-    phase: Float[Array, "drive *lanes"]
-    free: Float[Array, "drive *lanes"]
+    wake: Float[Array, "drive *batch"]
+    phase: Float[Array, "drive *batch"]
+    free: Float[Array, "drive *batch"]
     arm: Arm
     plan: Plan
-    planned: Bool[Array, "drive *lanes"]
-    idle: Bool[Array, "drive *lanes"]
-    last: Int[Array, "drive *lanes"] | None
+    planned: Bool[Array, "drive *batch"]
+    idle: Bool[Array, "drive *batch"]
+    last: Int[Array, "drive *batch"] | None
     buffer: Any
 
 
@@ -105,9 +108,9 @@ class State(NamedTuple):
 
     slots: Slots
     drives: Drives
-    arrived: Float[Array, "1 *lanes"]
-    gap: Float[Array, "1 *lanes"]
-    taken: Int[Array, "1 *lanes"]
+    arrived: Float[Array, "1 *batch"]
+    gap: Float[Array, "1 *batch"]
+    taken: Int[Array, "1 *batch"]
     arrivals: Any
     dispatch: Any
     claims: Any
@@ -129,7 +132,7 @@ def tell(scenario: Scenario, state: State, heard: str, moment: Any) -> State:
 
 
 def mechanics(scenario: Scenario, state: State, which: Int[Array, "*row"]) -> AbstractMechanics:
-    """Return the mechanics of drive `which` (`[1, *lanes]`, or one row for each drive), as its brick works at present."""
+    """Return the mechanics of drive `which` (`[1, *batch]`, or one row for each drive), as its brick works at present."""
     system = scenario.system
     return system.condition.now(state.condition, system.drive.mechanics_of(which), system.brick_of(which))
 
@@ -149,9 +152,9 @@ def time_of(
 def hand_over(
     scenario: Scenario,
     state: State,
-    acts: Bool[Array, "drive *lanes"],
-    busy: Bool[Array, "drive *lanes"],
-    which: Int[Array, "1 *lanes"] | None = None,
+    acts: Bool[Array, "drive *batch"],
+    busy: Bool[Array, "drive *batch"],
+    which: Int[Array, "1 *batch"] | None = None,
 ) -> State:
     """Return the state after the bricks of the drives in `acts` have issued parts to their drives.
 
@@ -160,7 +163,7 @@ def hand_over(
     system, slots, drives = scenario.system, state.slots, state.drives
     if not system.queue.holds_back:
         return state
-    brick = system.brick_of(rows(system.drives, drives.wake))
+    brick = system.brick_of(row_index(system.drives, drives.wake))
     same = brick[:, None] == brick[None]
     acts = jnp.any(same & acts[None], axis=1)
     queued = Queued(slots.waiting, slots.place, slots.sent, busy, brick, acts, which, system.placement)
@@ -173,7 +176,7 @@ def hand_over(
     )
 
 
-def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *lanes"] | None:
+def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *batch"] | None:
     """Return for each brick a mask of the streams with parts that are not issued; None where there are no streams."""
     system, slots = scenario.system, state.slots
     if slots.stream is None:
@@ -186,15 +189,15 @@ def queued_streams(scenario: Scenario, state: State) -> UInt32[Array, "brick *la
     for number in range(placement.most_parts or system.drives):
         part = jnp.full_like(slots.stream, number)
         brick = system.brick_of(placement.drive_of(part, slots.place))
-        queued = held(system.queue.queued(state.queue, slots.waiting, brick), part) & (slots.stream < streams)
+        queued = bit_is_set(system.queue.queued(state.queue, slots.waiting, brick), part) & (slots.stream < streams)
         mark = jnp.where(queued, bit(slots.stream + brick % each * streams), jnp.uint32(0))
         words = [word | jnp.where(brick // each == index, mark, jnp.uint32(0)) for index, word in enumerate(words)]
-    shift = rows(each, state.taken).astype(jnp.uint32) * np.uint32(streams)
+    shift = row_index(each, state.taken).astype(jnp.uint32) * np.uint32(streams)
     found = [jnp.right_shift(union(word), shift) & np.uint32(2**streams - 1) for word in words]
     return jnp.concatenate(found)[: system.bricks.count]
 
 
-def start(scenario: Scenario, phase: Float[Array, "drive *lanes"], key: UInt32[Array, "2 *lanes"]) -> State:
+def start(scenario: Scenario, phase: Float[Array, "drive *batch"], key: UInt32[Array, "2 *batch"]) -> State:
     """Return the state before the first event: arms at cylinder 0, platters at `phase`, all drives asleep. key: of each run.
 
     In a closed loop the first `outstanding` slots hold requests that complete now, each of which leads to a new request.
@@ -218,16 +221,16 @@ def start(scenario: Scenario, phase: Float[Array, "drive *lanes"], key: UInt32[A
     )
 
 
-def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"], somewhere: Any) -> Slots:
+def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *batch"], somewhere: Any) -> Slots:
     system = scenario.system
 
-    def slot(value: float, kind: DTypeLike = jnp.float32) -> Shaped[Array, "slot *lanes"]:
+    def slot(value: float, kind: DTypeLike = jnp.float32) -> Shaped[Array, "slot *batch"]:
         return jnp.full((system.slots, *phase.shape[1:]), value, kind)
 
-    opening = scenario.arrivals.at_start(rows(system.slots, phase))
+    opening = scenario.arrivals.at_start(row_index(system.slots, phase))
     told_apart = scenario.arrivals.told_apart
     return Slots(
-        number=slot(NOBODY, jnp.int32),
+        number=slot(NO_REQUEST, jnp.int32),
         place=jax.tree.map(lambda leaf: slot(0, leaf.dtype), somewhere),
         read=slot(True, bool),
         asynchronous=slot(False, bool),
@@ -235,7 +238,7 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"], somewh
         client=slot(0, jnp.int32) if told_apart else None,
         sectors=slot(0, jnp.int32) if told_apart else None,
         receiving=slot(0, jnp.int32),
-        born=slot(0),
+        arrival_time=slot(0),
         sent=slot(0),
         waiting=slot(0, jnp.uint32),
         rule=CompletionRule(slot(0, jnp.uint32), slot(0, jnp.int32)),
@@ -246,8 +249,8 @@ def _empty_slots(scenario: Scenario, phase: Float[Array, "drive *lanes"], somewh
     )
 
 
-def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *lanes"]) -> Drives:
-    def drive(value: float, kind: DTypeLike = jnp.float32) -> Shaped[Array, "drive *lanes"]:
+def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *batch"]) -> Drives:
+    def drive(value: float, kind: DTypeLike = jnp.float32) -> Shaped[Array, "drive *batch"]:
         return jnp.full(phase.shape, value, kind)
 
     time, nothing = drive(0), drive(0, jnp.int32)
@@ -259,23 +262,23 @@ def _sleeping_drives(scenario: Scenario, phase: Float[Array, "drive *lanes"]) ->
         phase=phase,
         free=time,
         arm=arm,
-        plan=Plan(time, time, time, time, arm, drive(NOBODY, jnp.int32), nothing, nothing, whose, whose),
+        plan=Plan(time, time, time, time, arm, drive(NO_REQUEST, jnp.int32), nothing, nothing, whose, whose),
         planned=drive(False, bool),
         idle=drive(True, bool),
-        last=drive(NOBODY, jnp.int32) if several and not isinstance(claims, NoArbitration) else None,
+        last=drive(NO_REQUEST, jnp.int32) if several and not isinstance(claims, NoArbitration) else None,
         buffer=scenario.system.drive.buffer.init(phase.shape[0], phase.shape[1:]),
     )
 
 
-def phases(drawn: Float[AnyArray, "drive *lanes"], system: System) -> Float[Array, "drive *lanes"]:
+def phases(drawn: Float[AnyArray, "drive *batch"], system: System) -> Float[Array, "drive *batch"]:
     """Return the angles of the platters at the start: as `drawn`, or all as the first if spindles are synchronized."""
     return jnp.where(system.synchronized, drawn[:1], drawn)
 
 
 def random_phases(
-    key: UInt32[AnyArray, "2 *lanes"] | UInt32[np.ndarray, "2 *lanes"], drives: int
-) -> Float[AnyArray, "drive *lanes"]:
-    """Return a random angle for each drive of each run, key `[2, *lanes]`.
+    key: UInt32[AnyArray, "2 *batch"] | UInt32[np.ndarray, "2 *batch"], drives: int
+) -> Float[AnyArray, "drive *batch"]:
+    """Return a random angle for each drive of each run, key `[2, *batch]`.
 
     The angle of a drive does not depend on the number of drives. The numbers are those of `jax.random.uniform`; for a NumPy
     key they are drawn by NumPy, because a program for them would take longer to compile.

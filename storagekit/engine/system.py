@@ -24,7 +24,7 @@ from storagekit.write import AbstractWrite, AllCopies
 # beyond the largest capacity, and the largest whose addresses 32 bits hold
 MOST_SECTORS, MOST_NARROW = MOST_ADDRESS, 2**31
 # slots: whoever simulates finds out how many
-AS_NEEDED = -1
+AUTO = -1
 # whole numbers at all, before what is said of each; how many slots fit, a run says
 DRIVES, SLOTS = Kind(most=MOST_COUNTED, whole=True), Kind(most=MOST_EXACT, whole=True)
 
@@ -92,7 +92,7 @@ class System(eqx.Module):
         _require_members(condition=self.condition)
         self.synchronized = named("synchronized", whole)(synchronized)
         self.drives = DRIVES("drives in one system", np.max(placement.drives) if drives is None else drives)
-        self.slots = AS_NEEDED if slots is None else SLOTS("request slots", slots)
+        self.slots = AUTO if slots is None else SLOTS("request slots", slots)
 
     @property
     def bricks(self) -> Grouping:
@@ -123,7 +123,7 @@ class System(eqx.Module):
         parts = int(np.max(self.placement.parts))
         if parts > MOST_PARTS:
             raise InputError(f"{parts} copies of a block: at most {MOST_PARTS}; run groups as lanes")
-        if self.slots < 1 and self.slots != AS_NEEDED:
+        if self.slots < 1 and self.slots != AUTO:
             raise InputError(f"{self.slots} request slots: give at least 1")
         if not np.all(np.isin(self.synchronized, (0, 1))):
             raise InputError(f"synchronized {self.synchronized}: give 1, all spindles in step, or 0, each by itself")
@@ -154,7 +154,7 @@ class System(eqx.Module):
         withdraws = self.placement.most_spare > 0 and self.dispatch.asks_more
         self.queue.check(isinstance(self.claims, NoArbitration), withdraws, late, self.condition.stops)
         replicas = int(np.max(self.placement.replicas))
-        self.write.check(float(np.max(self.claims.lead)), parts, replicas)
+        self.write.check(float(np.max(self.claims.lead_time)), parts, replicas)
 
     def _check_buffer(self) -> None:
         """A drive with a buffer has one request at a time, which nobody takes away, at one place."""
@@ -215,7 +215,7 @@ class Scenario(eqx.Module):
         require_kind("a scenario's arrivals", self.arrivals, AbstractArrivals, arrivals + order)
         most = self.arrivals.most_outstanding
         slots = self.system.slots
-        if most is not None and slots != AS_NEEDED and most > slots:
+        if most is not None and slots != AUTO and most > slots:
             raise InputError(f"{most} requests outstanding in {slots} slots: raise System.slots")
         self.arrivals.check(self.system.placement.capacity(self.system.drive))
         self.system.queue.serve(self.arrivals.stream_count)

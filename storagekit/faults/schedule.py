@@ -62,7 +62,7 @@ class Slowdown(eqx.Module):
                 f"a spell from request {int(np.max(self.begins))} to {int(np.min(self.ends))}: it must begin first"
             )
 
-    def lasts(self, number: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
+    def lasts(self, number: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
         """Return whether it lasts when request `number` is the latest that has arrived."""
         return (number >= self.begins) & (number < self.ends)
 
@@ -77,8 +77,8 @@ class FaultState(NamedTuple):
     processed.
     """
 
-    latest: Int[Array, "1 *lanes"]
-    down: Bool[Array, "drive *lanes"]
+    latest: Int[Array, "1 *batch"]
+    down: Bool[Array, "drive *batch"]
 
 
 class FaultSchedule(Component):
@@ -158,7 +158,7 @@ class FaultSchedule(Component):
         return self.after(private, moment.request, moment.admitted)
 
     def after(
-        self, private: FaultState | None, request: Requests, admitted: Bool[Array, "1 *lanes"]
+        self, private: FaultState | None, request: Requests, admitted: Bool[Array, "1 *batch"]
     ) -> FaultState | None:
         """Private state once a request has arrived, in lanes in which it is `admitted`."""
         if private is None:
@@ -168,7 +168,7 @@ class FaultSchedule(Component):
     def now(
         self, private: FaultState | None, mechanics: AbstractMechanics, brick: Int[Array, "*row"]
     ) -> AbstractMechanics:
-        """Return the mechanics of a drive of each `brick` (`[1, *lanes]`, or one row for each) at its present speed."""
+        """Return the mechanics of a drive of each `brick` (`[1, *batch]`, or one row for each) at its present speed."""
         if private is None:
             return mechanics
         speed = jnp.float32(1)
@@ -177,7 +177,7 @@ class FaultSchedule(Component):
             speed = speed * jnp.where(slow, spell.speed, 1.0)
         return mechanics.at_speed(1 + self.seeking * (speed - 1), 1 + self.turning * (speed - 1))
 
-    def stopped_now(self, private: Any, brick: Int[Array, "drive *ones"]) -> Bool[Array, "drive *lanes"]:
+    def stopped_now(self, private: Any, brick: Int[Array, "drive *ones"]) -> Bool[Array, "drive *batch"]:
         """Return a mask of the drives that are stopped now. brick: brick of each drive."""
         down = jnp.zeros_like(private.down)
         for spell in self.spells:

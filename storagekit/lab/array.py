@@ -41,7 +41,7 @@ def answer(
     load: str,
     rate: float,
     outstanding: int,
-    survive: int,
+    tolerate: int,
     goal: str,
 ) -> SchemesAnswer:
     """`sk.plan.schemes` for a drive of `KNOWN` and data in percent of what the drives hold. Raises InputError where no
@@ -55,7 +55,7 @@ def answer(
         read_share=read_share / 100,
         rate=rate if comes else None,
         outstanding=None if comes else outstanding,
-        survive=survive,
+        tolerate=tolerate,
         goal=_GOALS[goal],
     )
     if not found.feasible:
@@ -71,7 +71,7 @@ def words(found: SchemesAnswer) -> Said:
     lines = [
         f"Mean response {best.mean / MS:.1f} ms{tail}, mostly {best.binds}; at most {best.throughput:,.0f} requests/s; disks "
         f"{best.utilization:.0%} busy.",
-        f"Asked: {needs.data / _TB:.3g} TB on {needs.disks} x {needs.drive.name}, {load}, to survive {needs.survive}.",
+        f"Asked: {needs.data / _TB:.3g} TB on {needs.disks} x {needs.drive.name}, {load}, to survive {needs.tolerate}.",
     ]
     if found.refused:
         lines.append(f"Too slow for it: {', '.join(one.name for one in found.refused[:4])}.")
@@ -114,7 +114,7 @@ def board() -> Board:
         "load": ChoiceControl("Load", {_RATE: _RATE, _OUTSTANDING: _OUTSTANDING}, few=[_RATE]),
         "rate": Slider("Requests/s, if at a rate", 500, 20, 5000, 20, few=[200, 500, 1000]),
         "outstanding": Slider("Outstanding, if kept", 32, 1, 512, few=[32]),
-        "survive": Slider("Drives that may fail", 1, 0, 3, few=[0, 1, 2]),
+        "tolerate": Slider("Drives that may fail", 1, 0, 3, few=[0, 1, 2]),
         "goal": ChoiceControl("Wanted most", {name: name for name in _GOALS}, few=["shortest mean"]),
     }
     return Board(answer, draw, controls, words)

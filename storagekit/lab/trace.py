@@ -115,7 +115,7 @@ def figures(asked: Path | File) -> pd.DataFrame:
 
 
 def advised(
-    asked: Path | File, drive: Drive, disks: int = 12, data: float = 0.25, scale: float = 1.0, survive: int = 1
+    asked: Path | File, drive: Drive, disks: int = 12, data: float = 0.25, scale: float = 1.0, tolerate: int = 1
 ) -> Advised:
     """The character of a trace, and ways to keep `data`, a share of what the disks hold, that serve its rate times `scale`,
     reads and sizes, requests as random as the planner has them. Raises InputError for no trace, and out of range."""
@@ -129,7 +129,7 @@ def advised(
         size=sizes_of(trace),
         read_share=found.read_share,
         rate=scale * (found.rate or 1.0),
-        survive=survive,
+        tolerate=tolerate,
     )
     return Advised(trace, found, scale, answer)
 
@@ -279,13 +279,13 @@ def board(trace: str = "", drive: str = NEARLINE, disks: int = 12, data: float =
         "disks": Slider("Drives", disks, 2, 60, few=sorted({4, 12, 24, disks})),
         "data": Slider("Data (% of raw space)", data, 1, 80, few=sorted({25, 60, data})),
         "scale": StepsControl("Rate, times its own", scale, sorted({*SCALES, scale}), few=sorted({1, 5, 10, scale})),
-        "survive": Slider("Drives that may fail", 1, 0, 3, few=[1, 2]),
+        "tolerate": Slider("Drives that may fail", 1, 0, 3, few=[1, 2]),
     }
     return Board(_asked, lambda answer: draw.character(rows(answer.trace)), controls, told)
 
 
-def _asked(asked: Path | File, drive: Drive, disks: int, data: float, scale: float, survive: int) -> Advised:
-    return advised(asked, drive, disks, data / 100, float(scale), survive)
+def _asked(asked: Path | File, drive: Drive, disks: int, data: float, scale: float, tolerate: int) -> Advised:
+    return advised(asked, drive, disks, data / 100, float(scale), tolerate)
 
 
 PAGE = LabPage(

@@ -45,8 +45,8 @@ class Grouping:
         return sum(((drive >= end).astype(np.int32) for end in ends), start=jnp.zeros_like(drive))
 
     def drives_of(
-        self, brick: Int[Array, "1 *lanes"]
-    ) -> Iterator[tuple[Int[Array, "1 *lanes"], Bool[Array, "1 *lanes"] | bool]]:
+        self, brick: Int[Array, "1 *batch"]
+    ) -> Iterator[tuple[Int[Array, "1 *batch"], Bool[Array, "1 *batch"] | bool]]:
         """The drives of a brick one by one, each with whether the brick has that many; if not, the number is another's."""
         if self._alike:
             for disk in range(self.most):

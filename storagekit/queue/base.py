@@ -20,13 +20,13 @@ class Queued(NamedTuple):
     drives of the bricks whose queue acts. which: the drive that has fallen free; None when parts have arrived.
     """
 
-    waiting: UInt32[Array, "slot *lanes"]
+    waiting: UInt32[Array, "slot *batch"]
     places: Any
-    sent: Float[Array, "slot *lanes"]
-    busy: Bool[Array, "drive *lanes"]
+    sent: Float[Array, "slot *batch"]
+    busy: Bool[Array, "drive *batch"]
     brick: Int[Array, "drive *ones"]
-    acts: Bool[Array, "drive *lanes"]
-    which: Int[Array, "1 *lanes"] | None
+    acts: Bool[Array, "drive *batch"]
+    which: Int[Array, "1 *batch"] | None
     placement: AbstractPlacement
 
 
@@ -49,33 +49,33 @@ class AbstractQueue(Component):
         return True
 
     @abstractmethod
-    def hand(self, private: Any, queued: Queued) -> tuple[Any, Bool[Array, "drive *lanes"]]:
+    def hand(self, private: Any, queued: Queued) -> tuple[Any, Bool[Array, "drive *batch"]]:
         """Return the private state after the bricks that act have issued parts, and a mask of the drives that received
         one.
         """
 
     @abstractmethod
     def handed(
-        self, private: Any, waiting: UInt32[Array, "slot *lanes"], brick: Int[Array, "#slot *lanes"]
-    ) -> UInt32[Array, "slot *lanes"]:
+        self, private: Any, waiting: UInt32[Array, "slot *batch"], brick: Int[Array, "#slot *batch"]
+    ) -> UInt32[Array, "slot *batch"]:
         """Return the mask of the waiting parts of each request that the drives of a brick may choose.
 
         brick: the brick, one for all slots or one for each. Bits of parts on other bricks have no meaning.
         """
 
-    def came(
-        self, private: Any, born: Float[Array, "slot *lanes"], brick: Int[Array, "1 *lanes"]
-    ) -> Float[Array, "slot *lanes"]:
+    def enqueue_time(
+        self, private: Any, arrival_time: Float[Array, "slot *batch"], brick: Int[Array, "1 *batch"]
+    ) -> Float[Array, "slot *batch"]:
         """Return when each part was issued to the drives of a brick, in any unit that increases with time.
 
         born: arrival times of the requests, which are the result if no part is delayed. Values of parts on other bricks have
         no meaning.
         """
-        return born
+        return arrival_time
 
     def queued(
-        self, private: Any, waiting: UInt32[Array, "slot *lanes"], brick: Int[Array, "#slot *lanes"]
-    ) -> UInt32[Array, "slot *lanes"]:
+        self, private: Any, waiting: UInt32[Array, "slot *batch"], brick: Int[Array, "#slot *batch"]
+    ) -> UInt32[Array, "slot *batch"]:
         """Return the mask of the waiting parts that a brick has not issued yet; see `handed`."""
         return waiting & ~self.handed(private, waiting, brick)
 

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Int, UInt32
 
 from storagekit.core import int64_pair
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import named, pick, put, rows, whole
+from storagekit.core.batching import named, pick, put, row_index, whole
 from storagekit.core.checks import require, traced
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT
@@ -41,10 +41,10 @@ def ledger(rows: int, bricks: int, lanes: tuple[int, ...]) -> ServiceLedger:
 
 def account(
     book: ServiceLedger,
-    row: Int[Array, "row_of_brick *lanes"],
-    cost: UInt32[Array, "brick *lanes"],
-    there: Bool[Array, "brick *lanes"],
-) -> tuple[ServiceLedger, UInt32[Array, "brick *lanes"]]:
+    row: Int[Array, "row_of_brick *batch"],
+    cost: UInt32[Array, "brick *batch"],
+    there: Bool[Array, "brick *batch"],
+) -> tuple[ServiceLedger, UInt32[Array, "brick *batch"]]:
     """A request is sent to the bricks `there`, one after the other, at its cost at each. row: of the coordinator that does
     so, for all bricks or for each. Returns the ledger, and what went elsewhere since it last sent to each brick, 2^32 - 1
     units of cost where it is more."""
@@ -62,7 +62,7 @@ def account(
         then = (put(word, row, new[:, None], axis=1) for word, new in zip(book.then, now, strict=True))
         sums = (put(word, row, new) for word, new in zip(book.sent, after, strict=True))
         return ServiceLedger(int64_pair.Wide(*sums), int64_pair.Wide(*then)), elsewhere
-    every = rows(book.sent.low.shape[0], row)
+    every = row_index(book.sent.low.shape[0], row)
     mine = row[:, None] == every[None]
     added = jnp.sum(jnp.where(mine, cost[:, None], jnp.uint32(0)), axis=0, dtype=jnp.uint32)
     then = int64_pair.pick(mine, int64_pair.Wide(now.high[:, None], now.low[:, None]), book.then)
@@ -74,13 +74,13 @@ def _small(count: UInt32[Array, "*row"]) -> int64_pair.Wide:
 
 
 def _before(
-    row: Int[Array, "row_of_brick *lanes"], cost: UInt32[Array, "brick *lanes"]
-) -> tuple[UInt32[Array, "brick *lanes"], UInt32[Array, "1 *lanes"]]:
+    row: Int[Array, "row_of_brick *batch"], cost: UInt32[Array, "brick *batch"]
+) -> tuple[UInt32[Array, "brick *batch"], UInt32[Array, "1 *batch"]]:
     """What the same coordinator sends of this request before its part for each brick, and in all."""
     if row.shape[0] == 1:
         until = jnp.cumsum(cost, axis=0, dtype=jnp.uint32)
         return until - cost, until[-1:]
-    brick = rows(cost.shape[0], cost)
+    brick = row_index(cost.shape[0], cost)
     earlier = (row[:, None] == row[None]) & (brick[:, None] > brick[None])
     before = jnp.sum(jnp.where(earlier, cost[None], jnp.uint32(0)), axis=1, dtype=jnp.uint32)
     return before, jnp.zeros_like(cost[:1])
@@ -100,8 +100,8 @@ class AbstractCoordinators(eqx.Module):
 
     @abstractmethod
     def choose(
-        self, private: Any, request: Requests, entering: Bool[Array, "1 *lanes"], bricks: int
-    ) -> tuple[Int[Array, "row_of_brick *lanes"], Any]:
+        self, private: Any, request: Requests, entering: Bool[Array, "1 *batch"], bricks: int
+    ) -> tuple[Int[Array, "row_of_brick *batch"], Any]:
         """The coordinator of a request, for all bricks or for each, and whose turn it is after it."""
 
 
@@ -147,9 +147,9 @@ class InTurn(_Several):
     def init(self, streams, lanes):
         return jnp.zeros((streams, *lanes), jnp.int32)
 
-    def choose(self, private: Int[Array, "stream *lanes"], request, entering, bricks):
+    def choose(self, private: Int[Array, "stream *batch"], request, entering, bricks):
         turn = pick(private, request.stream)
-        its = (rows(private.shape[0], private) == request.stream) & entering
+        its = (row_index(private.shape[0], private) == request.stream) & entering
         after = jnp.where(turn + 1 >= self.count, 0, turn + 1)
         return turn, jnp.where(its, after, private)
 
@@ -173,4 +173,4 @@ class ByBrick(AbstractCoordinators):
         return 0
 
     def choose(self, private, request, entering, bricks):
-        return rows(bricks, request.stream) + jnp.zeros_like(request.stream), private
+        return row_index(bricks, request.stream) + jnp.zeros_like(request.stream), private

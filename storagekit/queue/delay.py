@@ -28,8 +28,8 @@ NO_CAP = np.uint32(0xFFFFFFFF)
 class Prices(NamedTuple):
     """Ticks of a unit of cost of each stream, and the largest delay for each unit (`cap`), NO_CAP for unlimited."""
 
-    unit: UInt32[Array, "stream *lanes"]
-    cap: UInt32[Array, "stream *lanes"]
+    unit: UInt32[Array, "stream *batch"]
+    cap: UInt32[Array, "stream *batch"]
 
 
 class AbstractDelay(eqx.Module):
@@ -38,17 +38,17 @@ class AbstractDelay(eqx.Module):
     def check(self, weights: Sequence[Float[AnyArray, "..."]]) -> None:
         """Raise InputError if it does not work with streams of these weights."""
 
-    def caps(self, weights: Float[Array, "stream *lanes"]) -> Float[Array, "stream *lanes"]:
+    def caps(self, weights: Float[Array, "stream *batch"]) -> Float[Array, "stream *batch"]:
         """Return the largest delay of a request of each stream in units of its own cost; weights sum to 1."""
         return jnp.zeros_like(weights)
 
     @abstractmethod
     def ticks(
         self,
-        elsewhere: UInt32[Array, "brick *lanes"],
-        cost: UInt32[Array, "brick *lanes"],
-        price: UInt32[Array, "1 *lanes"],
-        cap: UInt32[Array, "1 *lanes"],
+        elsewhere: UInt32[Array, "brick *batch"],
+        cost: UInt32[Array, "brick *batch"],
+        price: UInt32[Array, "1 *batch"],
+        cap: UInt32[Array, "1 *batch"],
     ) -> int64_pair.Wide:
         """Return the delay of a request at each brick.
 
@@ -135,7 +135,7 @@ class Hybrid(_Guaranteed):
         return int64_pair.pick(cap == NO_CAP, total, int64_pair.earlier(total, int64_pair.product(cost, cap)))
 
 
-def prices(weights: Sequence[Float[AnyArray, "..."]], delay: AbstractDelay, like: Shaped[Array, "1 *lanes"]) -> Prices:
+def prices(weights: Sequence[Float[AnyArray, "..."]], delay: AbstractDelay, like: Shaped[Array, "1 *batch"]) -> Prices:
     """What a unit of cost takes of each stream: whole ticks, so that tags add up exactly. like: for its lanes."""
     given = jnp.concatenate([jnp.broadcast_to(weight, like.shape) for weight in weights])
     unit = jnp.max(given, axis=0, keepdims=True) / given * TICKS

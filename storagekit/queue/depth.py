@@ -7,7 +7,7 @@ from jaxtyping import Array, Int, UInt32
 
 from storagekit.component.events import RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import bit, held, named, rows, whole
+from storagekit.core.batching import bit, bit_is_set, named, row_index, whole
 from storagekit.core.checks import require
 from storagekit.core.errors import InputError
 from storagekit.queue.base import AbstractQueue, Queued
@@ -38,22 +38,22 @@ class Depth(AbstractQueue):
     def init(self, sizes: StateSizes):
         return jnp.zeros((sizes.slots, *sizes.lanes), jnp.uint32)
 
-    def entered(self, private: UInt32[Array, "slot *lanes"], moment: RequestAdmitted):
+    def entered(self, private: UInt32[Array, "slot *batch"], moment: RequestAdmitted):
         return jnp.where(moment.into, jnp.uint32(0), private)
 
     def handed(self, private, waiting, brick):
         return waiting & private
 
-    def hand(self, private: UInt32[Array, "slot *lanes"], queued: Queued):
-        # [drive, slot, *lanes], and by brick [drive, drive, *ones]
+    def hand(self, private: UInt32[Array, "slot *batch"], queued: Queued):
+        # [drive, slot, *batch], and by brick [drive, drive, *ones]
         drive = jnp.arange(queued.busy.shape[0], dtype=jnp.int32).reshape(-1, *(1,) * private.ndim)
         # a layout's numbers may differ from lane to lane
         part = jax.vmap(queued.placement.part_on, in_axes=(0, None))(drive, queued.places)
-        waits = held(queued.waiting[None], part)
+        waits = bit_is_set(queued.waiting[None], part)
         same = queued.brick[:, None] == queued.brick[None]
-        slot, given = rows(private.shape[0], private)[None], jnp.zeros_like(queued.busy)
+        slot, given = row_index(private.shape[0], private)[None], jnp.zeros_like(queued.busy)
         for _ in range(AT_ONCE):
-            mine = waits & held(private[None], part)
+            mine = waits & bit_is_set(private[None], part)
             at_work = jnp.sum(mine, axis=1) + queued.busy
             room = jnp.sum(jnp.where(same, at_work[None], 0), axis=1) < self.depth
             sent = jnp.where(waits & ~mine, queued.sent[None], jnp.inf)

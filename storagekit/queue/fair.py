@@ -20,18 +20,18 @@ from storagekit.component.events import AccessEnded, RequestAdmitted, StateSizes
 from storagekit.core import int64_pair
 from storagekit.core.arrays import AnyArray
 from storagekit.core.batching import (
+    any_row,
     bit,
+    bit_is_set,
     count,
     each_named,
     first_true,
-    held,
-    least,
+    min_row,
     named,
     pick,
     pick_tree,
     put,
-    rows,
-    some,
+    row_index,
     union,
     whole,
 )
@@ -65,10 +65,10 @@ class Tags(NamedTuple):
     virtual: int64_pair.Wide
     finish: int64_pair.Wide
     start: int64_pair.Wide
-    queued: UInt32[Array, "slot *lanes"]
-    order: Int[Array, "row slot *lanes"]
-    given: Int[Array, "brick *lanes"]
-    at_work: Int[Array, "brick *lanes"]
+    queued: UInt32[Array, "slot *batch"]
+    order: Int[Array, "row slot *batch"]
+    given: Int[Array, "brick *batch"]
+    at_work: Int[Array, "brick *batch"]
     book: ServiceLedger
     turn: Any
 
@@ -76,12 +76,12 @@ class Tags(NamedTuple):
 class TaggedArrival(NamedTuple):
     """A request at the bricks. parts: parts at each. stream: its stream. start: its start tags."""
 
-    parts: Int[Array, "brick *lanes"]
-    stream: Int[Array, "1 *lanes"]
+    parts: Int[Array, "brick *batch"]
+    stream: Int[Array, "1 *batch"]
     start: int64_pair.Wide
 
     @property
-    def there(self) -> Bool[Array, "brick *lanes"]:
+    def there(self) -> Bool[Array, "brick *batch"]:
         """Mask of the bricks at which it has a part."""
         return self.parts > 0
 
@@ -195,36 +195,36 @@ class FairQueue(AbstractQueue):
         )
 
     def entered(self, private: Tags, moment: RequestAdmitted) -> Tags:
-        private, came = self._tagged(private, moment)
+        private, arrival = self._tagged(private, moment)
         # where there is room nothing else waits, so that what comes is next
-        now = came.there & (private.at_work < self.depth)
-        row = rows(now.shape[0], now)
-        waits = union(jnp.where(came.there & ~now, bit(row), jnp.uint32(0)))
-        start, order = _with_stream(came.start, came.stream), private.given
+        now = arrival.there & (private.at_work < self.depth)
+        row = row_index(now.shape[0], now)
+        waits = union(jnp.where(arrival.there & ~now, bit(row), jnp.uint32(0)))
+        start, order = _with_stream(arrival.start, arrival.stream), private.given
         if private.order.shape[0] == 1:
             # that of the only brick that it is at
-            start = int64_pair.Wide(*(union(jnp.where(came.there, word, jnp.uint32(0))) for word in start))
-            order = jnp.sum(jnp.where(came.there, order, 0), axis=0, keepdims=True)
+            start = int64_pair.Wide(*(union(jnp.where(arrival.there, word, jnp.uint32(0))) for word in start))
+            order = jnp.sum(jnp.where(arrival.there, order, 0), axis=0, keepdims=True)
         return private._replace(
-            virtual=int64_pair.pick(now, came.start, private.virtual),
+            virtual=int64_pair.pick(now, arrival.start, private.virtual),
             start=int64_pair.pick(
                 moment.into[None], int64_pair.Wide(start.high[:, None], start.low[:, None]), private.start
             ),
             queued=jnp.where(moment.into, waits, private.queued),
             order=jnp.where(moment.into[None], order[:, None], private.order),
             given=private.given + now,
-            at_work=private.at_work + jnp.where(now, came.parts, 0),
+            at_work=private.at_work + jnp.where(now, arrival.parts, 0),
         )
 
     def ended(self, private: Tags, moment: AccessEnded) -> Tags:
         brick = moment.placement.brick_of(moment.which)
-        left = (rows(private.at_work.shape[0], private.at_work) == brick) & moment.made
+        left = (row_index(private.at_work.shape[0], private.at_work) == brick) & moment.made
         return private._replace(at_work=private.at_work - left)
 
     def handed(self, private: Tags, waiting, brick):
-        return jnp.where(held(private.queued, brick), jnp.uint32(0), waiting)
+        return jnp.where(bit_is_set(private.queued, brick), jnp.uint32(0), waiting)
 
-    def came(self, private: Tags, born, brick):
+    def enqueue_time(self, private: Tags, arrival_time, brick):
         # beside that of those that come next
         return (_of_brick(private.order, brick) - pick(private.given, brick)).astype(jnp.float32)
 
@@ -234,11 +234,11 @@ class FairQueue(AbstractQueue):
             return private, jnp.zeros_like(queued.busy)
         brick = queued.placement.brick_of(queued.which)
         slot, tag, found = _least(private, brick, self._bits)
-        goes = found & some(queued.acts) & (pick(private.at_work, brick) < self.depth)
-        at = (rows(private.given.shape[0], goes) == brick) & goes
-        taken = (rows(private.queued.shape[0], goes) == slot) & goes
+        goes = found & any_row(queued.acts) & (pick(private.at_work, brick) < self.depth)
+        at = (row_index(private.given.shape[0], goes) == brick) & goes
+        taken = (row_index(private.queued.shape[0], goes) == slot) & goes
         mine = taken[None] & (
-            jnp.minimum(brick, private.order.shape[0] - 1)[None] == rows(private.order.shape[0], private.order)
+            jnp.minimum(brick, private.order.shape[0] - 1)[None] == row_index(private.order.shape[0], private.order)
         )
         given = _drives_of(queued, slot, brick) & goes
         after = private._replace(
@@ -280,24 +280,24 @@ class FairQueue(AbstractQueue):
         high = (count.high << self._bits) | (count.low >> (32 - self._bits))
         return int64_pair.Wide(high, count.low << self._bits)
 
-    def _prices(self, like: Int[Array, "1 *lanes"]) -> Prices:
+    def _prices(self, like: Int[Array, "1 *batch"]) -> Prices:
         return prices(self.weights, self.delay, like)
 
 
-def _parts(moment: RequestAdmitted, bricks: int) -> tuple[Int[Array, "brick *lanes"], Int[Array, "brick *lanes"]]:
+def _parts(moment: RequestAdmitted, bricks: int) -> tuple[Int[Array, "brick *batch"], Int[Array, "brick *batch"]]:
     """Return the number of parts of a request at each brick, and their sectors."""
     placement, lanes, sizes = moment.placement, moment.asked.shape[1:], moment.placement.brick_sizes
     drives = bricks * placement.drives_a_brick if sizes is None else sum(sizes)
-    part = jnp.broadcast_to(placement.part_on(rows(drives, moment.asked), moment.place), (drives, *lanes))
-    there = held(moment.asked, part) & moment.admitted
+    part = jnp.broadcast_to(placement.part_on(row_index(drives, moment.asked), moment.place), (drives, *lanes))
+    there = bit_is_set(moment.asked, part) & moment.admitted
     sectors = placement.sectors_of(part, moment.place, moment.request.sectors)
     sectors = jnp.where(there, sectors, 0)
     return _by_brick(there.astype(jnp.int32), placement, bricks), _by_brick(sectors, placement, bricks)
 
 
 def _by_brick(
-    values: Int[Array, "drive *lanes"], placement: AbstractPlacement, bricks: int
-) -> Int[Array, "brick *lanes"]:
+    values: Int[Array, "drive *batch"], placement: AbstractPlacement, bricks: int
+) -> Int[Array, "brick *batch"]:
     """Return the sums over the drives of each brick."""
     sizes = placement.brick_sizes
     if sizes is None:
@@ -306,29 +306,29 @@ def _by_brick(
     return jnp.concatenate([jnp.sum(values[first:end], axis=0, keepdims=True) for first, end in edges])
 
 
-def _with_stream(tag: int64_pair.Wide, stream: Int[Array, "1 *lanes"]) -> int64_pair.Wide:
+def _with_stream(tag: int64_pair.Wide, stream: Int[Array, "1 *batch"]) -> int64_pair.Wide:
     return int64_pair.Wide(tag.high, tag.low | stream.astype(jnp.uint32))
 
 
 def _least(
-    private: Tags, brick: Int[Array, "1 *lanes"], bits: int
-) -> tuple[Int[Array, "1 *lanes"], int64_pair.Wide, Bool[Array, "1 *lanes"]]:
+    private: Tags, brick: Int[Array, "1 *batch"], bits: int
+) -> tuple[Int[Array, "1 *batch"], int64_pair.Wide, Bool[Array, "1 *batch"]]:
     """The slot of what has the least tag at a brick, that tag without the stream in its lowest `bits`, and whether anything
     waits there."""
-    waits = held(private.queued, brick)
+    waits = bit_is_set(private.queued, brick)
     tag = int64_pair.Wide(*(_of_brick(word, brick) for word in private.start))
     virtual = int64_pair.Wide(*(pick(word, brick) for word in private.virtual))
     # no tag that waits is before virtual time
     ahead = int64_pair.subtract(tag, virtual)
-    high = least(jnp.where(waits, ahead.high, NEVER))
+    high = min_row(jnp.where(waits, ahead.high, NEVER))
     first = waits & (ahead.high == high)
-    low = least(jnp.where(first, ahead.low, NEVER))
+    low = min_row(jnp.where(first, ahead.low, NEVER))
     slot, found = first_true(first & (ahead.low == low))
     at = int64_pair.add(virtual, int64_pair.Wide(high, low))
     return slot, int64_pair.Wide(at.high, (at.low >> bits) << bits), found
 
 
-def _of_brick(values: Shaped[Array, "row slot *lanes"], brick: Int[Array, "1 *lanes"]) -> Shaped[Array, "slot *lanes"]:
+def _of_brick(values: Shaped[Array, "row slot *batch"], brick: Int[Array, "1 *batch"]) -> Shaped[Array, "slot *batch"]:
     """The row of a brick, or the only one."""
     if values.shape[0] == 1:
         return values[0]
@@ -336,12 +336,12 @@ def _of_brick(values: Shaped[Array, "row slot *lanes"], brick: Int[Array, "1 *la
 
 
 def _drives_of(
-    queued: Queued, slot: Int[Array, "1 *lanes"], brick: Int[Array, "1 *lanes"]
-) -> Bool[Array, "drive *lanes"]:
+    queued: Queued, slot: Int[Array, "1 *batch"], brick: Int[Array, "1 *batch"]
+) -> Bool[Array, "drive *batch"]:
     """The drives of a brick that have a part of the request in a slot."""
     placement: AbstractPlacement = queued.placement
-    drive = rows(queued.busy.shape[0], slot)
+    drive = row_index(queued.busy.shape[0], slot)
     if placement.brick_sizes is None and placement.drives_a_brick == 1:
         return drive == brick
     place = pick_tree(queued.places, slot)
-    return held(placement.parts_of(place), placement.part_on(drive, place)) & (queued.brick == brick)
+    return bit_is_set(placement.parts_of(place), placement.part_on(drive, place)) & (queued.brick == brick)

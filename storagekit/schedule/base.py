@@ -22,14 +22,14 @@ class Choice(NamedTuple):
     layout: AbstractLayout
     mechanics: AbstractMechanics
     placement: AbstractPlacement
-    which: Int[Array, "1 *lanes"]
+    which: Int[Array, "1 *batch"]
     arm: Arm
-    angle: Float[Array, "1 *lanes"]
+    angle: Float[Array, "1 *batch"]
     target: Target
-    read: Bool[Array, "slot *lanes"]
-    came: Float[Array, "slot *lanes"]
-    part: Int[Array, "slot *lanes"]
-    usable: UInt32[Array, "slot *lanes"] | None
+    read: Bool[Array, "slot *batch"]
+    enqueue_time: Float[Array, "slot *batch"]
+    part: Int[Array, "slot *batch"]
+    usable: UInt32[Array, "slot *batch"] | None
 
     def reach(self) -> Reach:
         """Return the nearest replica of each request, with its positioning time."""
@@ -50,5 +50,5 @@ class AbstractSchedule(Component):
     """Decides which waiting part a drive serves next. The private state has one row for each drive."""
 
     @abstractmethod
-    def cost(self, private: Any, choice: Choice) -> Float[Array, "slot *lanes"]:
+    def cost(self, private: Any, choice: Choice) -> Float[Array, "slot *batch"]:
         """Return the cost of each part. The drive serves the part of lowest cost; of equal costs the lowest slot."""

@@ -17,7 +17,7 @@ class FCFS(AbstractSchedule):
     """First come, first served."""
 
     def cost(self, private, choice: Choice):
-        return choice.came
+        return choice.enqueue_time
 
 
 class SSTF(AbstractSchedule):
@@ -65,7 +65,7 @@ RLOOK = LOOK
 RSATF = SATF
 
 
-def _within_cylinder(choice: Choice) -> Float[Array, "slot *lanes"]:
+def _within_cylinder(choice: Choice) -> Float[Array, "slot *batch"]:
     """Return a number from 0 to 1 that increases with the positioning time of each request.
 
     Costs are in cylinders, so that it decides among the requests of one cylinder alone. A drive without rotation has a

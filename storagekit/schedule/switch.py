@@ -16,4 +16,4 @@ class ScheduleSwitch(Switch, AbstractSchedule):
 
     def cost(self, private, choice: Choice):
         costs = (member.cost(state, choice) for member, state in self.each(private))
-        return self.decided(jnp.broadcast_to(cost, choice.came.shape) for cost in costs)
+        return self.decided(jnp.broadcast_to(cost, choice.enqueue_time.shape) for cost in costs)

@@ -8,15 +8,15 @@ from jaxtyping import Bool, Float
 from storagekit.engine import Tally
 
 
-def before(tally: Tally, by: str) -> Float[np.ndarray, "chunk *lanes"]:
+def before(tally: Tally, by: str) -> Float[np.ndarray, "chunk *batch"]:
     """How much of the sum `by` each lane had when a chunk of events began."""
     done = tally[by][:, 0].astype(np.float64)
     return np.cumsum(done, axis=0) - done
 
 
 def kept(
-    tally: Tally, warm_up: float | Float[np.ndarray, "*lanes"], amount: float | Float[np.ndarray, "*lanes"], by: str
-) -> Bool[np.ndarray, "chunk *lanes"]:
+    tally: Tally, warm_up: float | Float[np.ndarray, "*batch"], amount: float | Float[np.ndarray, "*batch"], by: str
+) -> Bool[np.ndarray, "chunk *batch"]:
     """The chunks that begin once a lane has the `warm_up` of the sum `by` and before it has the `amount`; all of a lane whose
     run is so short that none is left."""
     since = before(tally, by)

@@ -10,7 +10,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from storagekit.core.errors import InputError
-from storagekit.engine import AS_NEEDED, Report, Scenario, Sum, System, answered
+from storagekit.engine import AUTO, Report, Scenario, Sum, System, answered
 from storagekit.engine.batch import signature
 from storagekit.simulation.compile_ahead import compiled_ahead
 from storagekit.simulation.confidence import interval
@@ -125,7 +125,7 @@ def _programs(
 def _rungs(scenario: Scenario) -> list[int]:
     """Numbers of slots to try."""
     given = scenario.system.slots
-    return [given] if given != AS_NEEDED else [max(SLOTS, fewest([scenario])), MOST]
+    return [given] if given != AUTO else [max(SLOTS, fewest([scenario])), MOST]
 
 
 def _together(seeds: Sequence[int]) -> list[list[int]]:

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from storagekit.core.checks import require, require_kind, require_takes
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import takes, text
-from storagekit.engine import AS_NEEDED, Record, Runner, Scenario, State, Tally, lanes_of, stack, steps
+from storagekit.engine import AUTO, Record, Runner, Scenario, State, Tally, lanes_of, stack, steps
 from storagekit.simulation.experiment import built, check_axes, grid, listed
 from storagekit.simulation.measures import Measure, measured, sums_of
 from storagekit.simulation.provenance import provenance
@@ -105,9 +105,7 @@ def _rungs(scenarios: Sequence[Scenario], slots: Sequence[int]) -> list[int]:
     """How many slots to try: what System.slots gives, or these, as far as a closed loop can do with them."""
     given = scenarios[0].system.slots
     least = max(scenario.arrivals.most_outstanding or 0 for scenario in scenarios)
-    return (
-        [given] if given != AS_NEEDED else [max(count, fewest(scenarios) if least else 0) for count in slots or SLOTS]
-    )
+    return [given] if given != AUTO else [max(count, fewest(scenarios) if least else 0) for count in slots or SLOTS]
 
 
 def _few_at_a_time(lanes: np.ndarray, slots: int) -> Iterator[tuple[np.ndarray, int]]:

@@ -97,8 +97,8 @@ def together(measures: Sequence[Measure]) -> tuple[Measure, ...]:
 
 def counted(
     tally: Tally,
-    warm_up: float | Float[np.ndarray, "*lanes"],
-    amount: float | Float[np.ndarray, "*lanes"] = np.inf,
+    warm_up: float | Float[np.ndarray, "*batch"],
+    amount: float | Float[np.ndarray, "*batch"] = np.inf,
     by: str = "answered",
 ) -> Tally:
     """Sums `[row, lane]` over the chunks that begin once a lane has the `warm_up` of the sum `by` and before it has the

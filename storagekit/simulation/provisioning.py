@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.core.kinds import COUNT, MOST_EXACT, several
-from storagekit.engine import AS_NEEDED, Scenario, structure
+from storagekit.engine import AUTO, Scenario, structure
 
 # slots where none are given, at first and in the last attempt; closed loops of hundreds of requests begin with more
 FEWEST, MOST = 64, 1024
@@ -58,10 +58,10 @@ def with_room(
 def rungs(scenarios: Sequence[Scenario], wanted: Sequence[int] = ()) -> tuple[int, ...]:
     """How many slots to try: what System.slots gives, or those that are `wanted`, or from the `fewest` to the most."""
     given = scenarios[0].system.slots
-    if given == AS_NEEDED and wanted:
+    if given == AUTO and wanted:
         return tuple(wanted)
-    tried = [fewest(scenarios) if given == AS_NEEDED else given]
-    while given == AS_NEEDED and tried[-1] < MOST:
+    tried = [fewest(scenarios) if given == AUTO else given]
+    while given == AUTO and tried[-1] < MOST:
         tried.append(tried[-1] * GROWTH)
     return tuple(tried)
 
@@ -75,7 +75,7 @@ def fewest(scenarios: Sequence[Scenario]) -> int:
 
 def provided(scenarios: Sequence[Scenario], slots: int) -> list[Scenario]:
     """The scenarios, with so many slots where System.slots is not given."""
-    return [_with(one, slots=slots) if one.system.slots == AS_NEEDED else one for one in scenarios]
+    return [_with(one, slots=slots) if one.system.slots == AUTO else one for one in scenarios]
 
 
 def _with(scenario: Scenario, **numbers: int) -> Scenario:

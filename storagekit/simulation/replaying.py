@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.core.checks import require_kind
-from storagekit.engine import NOBODY, Record, ResponseLog, Scenario, System, keys
+from storagekit.engine import NO_REQUEST, Record, ResponseLog, Scenario, System, keys
 from storagekit.simulation.measures import Measure, counted, measured, sums_of
 from storagekit.simulation.provenance import provenance
 from storagekit.simulation.provisioning import Roomed, rungs, with_room
@@ -76,7 +76,7 @@ def _once(scenario: Scenario, trace: RequestTrace, seed: int, measures: Sequence
 
 def _by_request(log: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Response times in the order of the requests, and of which of them somebody waited for the answer."""
-    answered = log.number != NOBODY
+    answered = log.number != NO_REQUEST
     response, waited_for = np.full(count, np.nan), np.zeros(count, bool)
     response[log.number[answered]] = log.response[answered]
     waited_for[log.number[answered]] = ~log.asynchronous[answered]

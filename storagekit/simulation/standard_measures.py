@@ -9,24 +9,24 @@ from storagekit.engine import ANSWERED, CHOICES, Report, Sum, answered
 from storagekit.simulation.measures import Measure, several_measures, together
 
 
-def _read(report: Report) -> Bool[Array, "1 *lanes"]:
+def _read(report: Report) -> Bool[Array, "1 *batch"]:
     return answered(report) & report.answered.read
 
 
-def _write(report: Report) -> Bool[Array, "1 *lanes"]:
+def _write(report: Report) -> Bool[Array, "1 *batch"]:
     return answered(report) & ~report.answered.read
 
 
-def _hidden(report: Report) -> Bool[Array, "1 *lanes"]:
+def _hidden(report: Report) -> Bool[Array, "1 *batch"]:
     """A write that nobody waited for."""
     return _write(report) & report.answered.asynchronous
 
 
-def _response(report: Report, whose: Bool[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
+def _response(report: Report, whose: Bool[Array, "1 *batch"]) -> Float[Array, "1 *batch"]:
     return jnp.where(whose, report.answered.response, 0.0)
 
 
-def _busy(report: Report) -> Float[Array, "drive *lanes"]:
+def _busy(report: Report) -> Float[Array, "drive *batch"]:
     return jnp.where(report.served, report.seek + report.rotation + report.transfer, 0.0)
 
 

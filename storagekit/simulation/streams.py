@@ -56,11 +56,11 @@ def by_stream(streams: int) -> tuple[Measure, ...]:
     )
 
 
-def _of(report: Report, stream: Int[Array, "row *ones"]) -> Bool[Array, "row *lanes"]:
+def _of(report: Report, stream: Int[Array, "row *ones"]) -> Bool[Array, "row *batch"]:
     if report.answered.stream is None:
         raise InputError("measures by stream of requests without clients: use workload.Threads")
     return answered(report) & (report.answered.stream == stream)
 
 
-def _sum(report: Report, stream: Int[Array, "row *ones"], value: Num[Array, "1 *lanes"]) -> Num[Array, "row *lanes"]:
+def _sum(report: Report, stream: Int[Array, "row *ones"], value: Num[Array, "1 *batch"]) -> Num[Array, "row *batch"]:
     return _of(report, stream) * value

@@ -14,7 +14,7 @@ from storagekit.core.checks import require, require_kind
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import MOST_COUNTED, flag, several, takes, text
 from storagekit.core.units import SECTOR
-from storagekit.engine import NOBODY, Record, Runner, Scenario, ServiceLog, batches, stack
+from storagekit.engine import NO_REQUEST, Record, Runner, Scenario, ServiceLog, batches, stack
 from storagekit.engine.batch import SCENARIO
 from storagekit.engine.run import SEEDS
 from storagekit.simulation.experiment import built, check_axes, grid, listed
@@ -161,12 +161,12 @@ class _Sums:
     def add(self, timed: Timed) -> None:
         lane = np.broadcast_to(np.arange(timed.lanes.start, timed.lanes.stop), timed.end.shape)
         log, answered = timed.log, timed.log.answered
-        left = answered.number != NOBODY
+        left = answered.number != NO_REQUEST
         at = (lane, timed.begin + answered.at, answered.stream)
         self._put(self.answered, left, at, np.ones(left.shape))
         self._put(self.sectors, left, at, answered.sectors)
         self._put(self.waits, left, at, answered.response)
-        self._put(self.service, log.brick != NOBODY, (lane, timed.end, log.stream, log.brick), log.sectors)
+        self._put(self.service, log.brick != NO_REQUEST, (lane, timed.end, log.stream, log.brick), log.sectors)
         if self.backlog is None:
             return
         for stream, brick in np.ndindex(*self.backlog.shape[2:]):

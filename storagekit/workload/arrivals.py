@@ -29,10 +29,10 @@ GAP = Kind(least=0, unit="s", endless=True).each
 
 
 class Window(NamedTuple):
-    """Successive requests of each run, `[row, *lanes]`, and the gap from each to the next, seconds."""
+    """Successive requests of each run, `[row, *batch]`, and the gap from each to the next, seconds."""
 
     requests: Requests
-    gap: Float[Array, "row *lanes"]
+    gap: Float[Array, "row *batch"]
 
 
 class AbstractArrivals(eqx.Module):
@@ -42,8 +42,8 @@ class AbstractArrivals(eqx.Module):
     def window(
         self,
         capacity: int | Num[AnyArray, "..."],
-        key: UInt32[AnyArray, "2 *lanes"],
-        first: Int[AnyArray, "1 *lanes"],
+        key: UInt32[AnyArray, "2 *batch"],
+        first: Int[AnyArray, "1 *batch"],
         count: int,
     ) -> Window:
         """Return the `count` requests from number `first` on. Their addresses are below `capacity` sectors."""
@@ -87,29 +87,29 @@ class AbstractArrivals(eqx.Module):
 
     @abstractmethod
     def next_arrival(
-        self, private: Any, pending: Float[Array, "1 *lanes"], answer: Float[Array, "1 *lanes"]
-    ) -> Float[Array, "1 *lanes"]:
+        self, private: Any, pending: Float[Array, "1 *batch"], answer: Float[Array, "1 *batch"]
+    ) -> Float[Array, "1 *batch"]:
         """Return the time to the next arrival, seconds.
 
         pending: that of an open stream. answer: the time to the earliest completion, with which a closed loop sends.
         """
 
     @abstractmethod
-    def precedes(self, arrival: Float[Array, "1 *lanes"], choice: Float[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
+    def precedes(self, arrival: Float[Array, "1 *batch"], choice: Float[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
         """Return whether a scheduler that chooses at time `choice` sees an arrival at time `arrival`."""
 
     @abstractmethod
-    def leaves(self, admitted: Bool[Array, "1 *lanes"], due: Bool[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
+    def leaves(self, admitted: Bool[Array, "1 *batch"], due: Bool[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
         """Return whether the earliest completion frees its slot now.
 
         admitted: whether a request was admitted. due: whether the completion is due.
         """
 
-    def init(self, key: UInt32[Array, "2 *lanes"]) -> Any:
+    def init(self, key: UInt32[Array, "2 *batch"]) -> Any:
         """Return the private state at the start of a run."""
         return None
 
-    def elapse(self, private: Any, time: Float[Array, "1 *lanes"]) -> Any:
+    def elapse(self, private: Any, time: Float[Array, "1 *batch"]) -> Any:
         """Return the private state `time` seconds later."""
         return private
 
@@ -125,20 +125,20 @@ class AbstractClients(AbstractArrivals):
         return True
 
     @abstractmethod
-    def request(self, private: Any, capacity: int | Num[AnyArray, "..."], number: Int[Array, "1 *lanes"]) -> Requests:
+    def request(self, private: Any, capacity: int | Num[AnyArray, "..."], number: Int[Array, "1 *batch"]) -> Requests:
         """Return the next request, with this number. Its addresses are below `capacity` sectors."""
 
     @abstractmethod
-    def sent(self, private: Any, request: Requests, admitted: Bool[Array, "1 *lanes"]) -> Any:
+    def sent(self, private: Any, request: Requests, admitted: Bool[Array, "1 *batch"]) -> Any:
         """Return the private state after a request was admitted. Only where `admitted` is true."""
 
     @abstractmethod
     def answered(
         self,
         private: Any,
-        client: Int[Array, "1 *lanes"],
-        at: Float[Array, "1 *lanes"],
-        leaves: Bool[Array, "1 *lanes"],
+        client: Int[Array, "1 *batch"],
+        at: Float[Array, "1 *batch"],
+        leaves: Bool[Array, "1 *batch"],
     ) -> Any:
         """Return the private state after a request of `client` completed, `at` seconds from now.
 

@@ -26,10 +26,10 @@ MOST_THREADS = 2**24
 class CountClock(NamedTuple):
     """A time in two float32, `time` + `rest`, so that millions of short steps do not round it away: seconds."""
 
-    time: Float[Array, "1 *lanes"]
-    rest: Float[Array, "1 *lanes"]
+    time: Float[Array, "1 *batch"]
+    rest: Float[Array, "1 *batch"]
 
-    def later(self, step: Float[Array, "1 *lanes"]) -> "CountClock":
+    def later(self, step: Float[Array, "1 *batch"]) -> "CountClock":
         """The clock `step` seconds later: the error of each sum is kept (Knuth's TwoSum)."""
         total = self.time + step
         added = total - self.time
@@ -37,7 +37,7 @@ class CountClock(NamedTuple):
         time = total + rest
         return CountClock(time, rest - (time - total))
 
-    def until(self, moment: Float[AnyArray, "..."], delay: Float[Array, "row *lanes"]) -> Float[Array, "row *lanes"]:
+    def until(self, moment: Float[AnyArray, "..."], delay: Float[Array, "row *batch"]) -> Float[Array, "row *batch"]:
         """Seconds from `delay` from now to a moment of this clock; below 0 where it is past."""
         return (moment - self.time) - (self.rest + delay)
 
@@ -67,13 +67,13 @@ class AbstractCount(eqx.Module):
         """Private state at the start of a run."""
 
     @abstractmethod
-    def elapse(self, clock: Any, time: Float[Array, "1 *lanes"]) -> Any:
+    def elapse(self, clock: Any, time: Float[Array, "1 *batch"]) -> Any:
         """Private state `time` seconds later."""
 
     @abstractmethod
     def resumes(
-        self, clock: Any, delay: Float[Array, "row *lanes"], index: Int[Array, "row *#lanes"]
-    ) -> Float[Array, "row *lanes"]:
+        self, clock: Any, delay: Float[Array, "row *batch"], index: Int[Array, "row *#lanes"]
+    ) -> Float[Array, "row *batch"]:
         """Seconds that thread `index` is still off `delay` seconds from now: 0 where it is on, inf if it never is again."""
 
 
@@ -112,7 +112,7 @@ class AbstractPeriodic(AbstractCount):
         """Seconds of a period."""
 
     @abstractmethod
-    def turn(self, index: Int[Array, "row *lanes"]) -> tuple[Float[AnyArray, "..."], Float[Array, "row *lanes"]]:
+    def turn(self, index: Int[Array, "row *batch"]) -> tuple[Float[AnyArray, "..."], Float[Array, "row *batch"]]:
         """When in a period, in seconds from its start, thread `index` comes on, and for how long: 0 if it never does."""
 
     def init(self, lanes):

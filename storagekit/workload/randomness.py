@@ -19,9 +19,9 @@ ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
 def words(
-    key: UInt32[AnyArray, "2 *lanes"], first: Int[AnyArray, "1 *lanes"], count: int, block: int | UInt32[Array, ""]
-) -> tuple[UInt32[Array, "count *lanes"], UInt32[Array, "count *lanes"]]:
-    """Two uint32 words for each of the counters first, first+1, ..., lane by lane: two arrays `[count, *lanes]`."""
+    key: UInt32[AnyArray, "2 *batch"], first: Int[AnyArray, "1 *batch"], count: int, block: int | UInt32[Array, ""]
+) -> tuple[UInt32[Array, "count *batch"], UInt32[Array, "count *batch"]]:
+    """Two uint32 words for each of the counters first, first+1, ..., lane by lane: two arrays `[count, *batch]`."""
 
     def one_lane(key, first):
         counter = first.astype(jnp.uint32) + jnp.arange(count, dtype=jnp.uint32)
@@ -35,8 +35,8 @@ def words(
 
 
 def word_at(
-    key: UInt32[AnyArray, "2 *lanes"], counter: Int[AnyArray, "row *lanes"], block: Int[AnyArray, "row *lanes"]
-) -> tuple[UInt32[Array, "row *lanes"], UInt32[Array, "row *lanes"]]:
+    key: UInt32[AnyArray, "2 *batch"], counter: Int[AnyArray, "row *batch"], block: Int[AnyArray, "row *batch"]
+) -> tuple[UInt32[Array, "row *batch"], UInt32[Array, "row *batch"]]:
     """The two words of each counter and block, lane by lane: two arrays like them."""
 
     def one_lane(key, counter, block):
@@ -50,8 +50,8 @@ def word_at(
 
 
 def threefry(
-    key: UInt32[AnyArray, "2 *lanes"], counter: UInt32[AnyArray, "row *#lanes"], block: UInt32[AnyArray, "row *#lanes"]
-) -> tuple[UInt32[AnyArray, "row *lanes"], UInt32[AnyArray, "row *lanes"]]:
+    key: UInt32[AnyArray, "2 *batch"], counter: UInt32[AnyArray, "row *#lanes"], block: UInt32[AnyArray, "row *#lanes"]
+) -> tuple[UInt32[AnyArray, "row *batch"], UInt32[AnyArray, "row *batch"]]:
     """Return what `word_at` returns, in plain arithmetic: NumPy's arrays stay NumPy's, and set-up code needs no program.
 
     References

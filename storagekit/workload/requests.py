@@ -44,7 +44,7 @@ class Requests(NamedTuple):
 
 
 def nothing_asked(lanes: tuple[int, ...]) -> Requests:
-    """Requests `[1, *lanes]` for the first sector, where somebody has to know what a request consists of."""
+    """Requests `[1, *batch]` for the first sector, where somebody has to know what a request consists of."""
     nothing, words = jnp.zeros((1, *lanes), jnp.int32), jnp.zeros((1, *lanes), jnp.uint32)
     return Requests(
         nothing, nothing.astype(int), nothing + 1, nothing == 0, words, words, nothing != 0, nothing, nothing
@@ -96,11 +96,11 @@ class RandomRequests(eqx.Module):
     def draw(
         self,
         capacity: int | Num[AnyArray, "..."],
-        key: UInt32[AnyArray, "2 *lanes"],
-        first: Int[AnyArray, "1 *lanes"],
+        key: UInt32[AnyArray, "2 *batch"],
+        first: Int[AnyArray, "1 *batch"],
         count: int,
     ) -> Requests:
-        """Requests number first to first+count-1 of the stream `key`, within `capacity` sectors: `[count, *lanes]`."""
+        """Requests number first to first+count-1 of the stream `key`, within `capacity` sectors: `[count, *batch]`."""
         counters = jnp.arange(count, dtype=jnp.int32).reshape((count,) + (1,) * (first.ndim - 1))
         return self.drawn(capacity, words(key, first, count, 0), words(key, first, count, 1), first + counters)
 

@@ -17,7 +17,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import INSTANT, first_min, named, pick, rows
+from storagekit.core.batching import INSTANT, first_min, named, pick, row_index
 from storagekit.core.checks import require, require_kind, require_seconds, traced
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import ADDRESS, NUMBER, SECTORS, several
@@ -80,9 +80,9 @@ class Thinking(NamedTuple):
     """Private state. due: seconds until each thread sends its next request, inf while it waits for an answer. issued: how
     many each has sent. clocks: of each group's count, None where it never changes."""
 
-    key: UInt32[Array, "2 *lanes"]
-    due: Float[Array, "thread *lanes"]
-    issued: Int[Array, "thread *lanes"]
+    key: UInt32[Array, "2 *batch"]
+    due: Float[Array, "thread *batch"]
+    issued: Int[Array, "thread *batch"]
     clocks: tuple[Any, ...]
 
 
@@ -190,10 +190,10 @@ class Threads(AbstractClients):
     def at_start(self, slot):
         return slot < 0
 
-    def init(self, key: UInt32[Array, "2 *lanes"]) -> Thinking:
+    def init(self, key: UInt32[Array, "2 *batch"]) -> Thinking:
         lanes = key.shape[1:]
         issued = jnp.zeros((self._provided, *lanes), jnp.int32)
-        thread = rows(self._provided, key) + issued
+        thread = row_index(self._provided, key) + issued
         thought = self._thought(key, thread, issued)
         clocks = tuple(group.threads.init(lanes) for group in self.groups)
         return Thinking(key, thought + self._off(clocks, thread, thought), issued, clocks)
@@ -210,7 +210,7 @@ class Threads(AbstractClients):
         return due
 
     def request(
-        self, private: Thinking, capacity: int | Num[AnyArray, "..."], number: Int[Array, "1 *lanes"]
+        self, private: Thinking, capacity: int | Num[AnyArray, "..."], number: Int[Array, "1 *batch"]
     ) -> Requests:
         thread, _ = first_min(private.due)
         issued = pick(private.issued, thread)
@@ -238,18 +238,18 @@ class Threads(AbstractClients):
         ]
         return jnp.asarray(np.asarray(sum(of_group, ()), np.int64) * volume, int)
 
-    def sent(self, private: Thinking, request: Requests, admitted: Bool[Array, "1 *lanes"]) -> Thinking:
-        its = (rows(self._provided, private.due) == request.client) & admitted
+    def sent(self, private: Thinking, request: Requests, admitted: Bool[Array, "1 *batch"]) -> Thinking:
+        its = (row_index(self._provided, private.due) == request.client) & admitted
         return private._replace(due=jnp.where(its, jnp.inf, private.due), issued=private.issued + its)
 
     def answered(
         self,
         private: Thinking,
-        client: Int[Array, "1 *lanes"],
-        at: Float[Array, "1 *lanes"],
-        leaves: Bool[Array, "1 *lanes"],
+        client: Int[Array, "1 *batch"],
+        at: Float[Array, "1 *batch"],
+        leaves: Bool[Array, "1 *batch"],
     ) -> Thinking:
-        its = (rows(self._provided, private.due) == client) & leaves
+        its = (row_index(self._provided, private.due) == client) & leaves
         ready = at + self._thought(private.key, client, pick(private.issued, client))
         if any(group.threads.varies for group in self.groups):
             ready = ready + self._off(private.clocks, client, ready)
@@ -260,19 +260,19 @@ class Threads(AbstractClients):
         clocks = tuple(group.threads.elapse(clock, time) for group, clock in told)
         return private._replace(due=private.due - time, clocks=clocks)
 
-    def _thought(self, key, thread: Int[Array, "row *lanes"], issued: Int[Array, "row *lanes"]) -> Any:
+    def _thought(self, key, thread: Int[Array, "row *batch"], issued: Int[Array, "row *batch"]) -> Any:
         """Seconds of thought of each of these threads before its request number `issued`."""
         word, _ = word_at(key, issued, thread * WORDS + 2)
         return -jnp.log1p(-fraction(word)) * self._of(thread, [group.think for group in self.groups])
 
     def _off(
-        self, clocks: tuple[Any, ...], thread: Int[Array, "row *lanes"], delay: Float[Array, "row *lanes"]
-    ) -> Float[Array, "row *lanes"]:
+        self, clocks: tuple[Any, ...], thread: Int[Array, "row *batch"], delay: Float[Array, "row *batch"]
+    ) -> Float[Array, "row *batch"]:
         """Seconds that each of these threads is still off `delay` seconds from now, inf if it never is on again."""
         told = zip(self.groups, self._firsts, clocks, strict=True)
         return self._of(thread, [group.threads.resumes(clock, delay, thread - first) for group, first, clock in told])
 
-    def _of(self, thread: Int[Array, "row *lanes"], of_group: Sequence[Any]) -> Any:
+    def _of(self, thread: Int[Array, "row *batch"], of_group: Sequence[Any]) -> Any:
         """Of one result for each group, that of each thread's own: a pytree of arrays."""
 
         def select(*values: Any) -> Any:

@@ -22,7 +22,19 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.component.events import AccessEnded, AccessStarted, CompletionRule, RequestAdmitted, StateSizes
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import bit, held, least, mask_of, named, pick, rows, some, union, where_tree, whole
+from storagekit.core.batching import (
+    any_row,
+    bit,
+    bit_is_set,
+    mask_of,
+    min_row,
+    named,
+    pick,
+    row_index,
+    union,
+    where_tree,
+    whole,
+)
 from storagekit.core.checks import traced
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT
@@ -41,13 +53,13 @@ class FirstCopies(NamedTuple):
     replicas still to be written. order: rank of its first copy among all so far, from 1.
     """
 
-    number: Int[Array, "1 *lanes"]
-    start: Int[Array, "1 *lanes"]
-    stop: Int[Array, "1 *lanes"]
+    number: Int[Array, "1 *batch"]
+    start: Int[Array, "1 *batch"]
+    stop: Int[Array, "1 *batch"]
     place: Any
-    born: BacklogClock
-    left: UInt32[Array, "1 *lanes"]
-    order: Int[Array, "1 *lanes"]
+    arrival_time: BacklogClock
+    left: UInt32[Array, "1 *batch"]
+    order: Int[Array, "1 *batch"]
 
 
 class Delayed(NamedTuple):
@@ -59,13 +71,13 @@ class Delayed(NamedTuple):
     none. forced: number of rows up to that rank.
     """
 
-    replicas: UInt32[Array, "slot *lanes"]
-    start: Int[Array, "slot *lanes"]
-    stop: Int[Array, "slot *lanes"]
+    replicas: UInt32[Array, "slot *batch"]
+    start: Int[Array, "slot *batch"]
+    stop: Int[Array, "slot *batch"]
     backlog: Backlog
-    begun: Int[Array, "1 *lanes"]
-    moved: Int[Array, "1 *lanes"]
-    forced: Int[Array, "1 *lanes"]
+    begun: Int[Array, "1 *batch"]
+    moved: Int[Array, "1 *batch"]
+    forced: Int[Array, "1 *batch"]
 
     @property
     def table(self) -> DelayedWriteTable:
@@ -137,12 +149,12 @@ class Background(AbstractWrite):
         none = numbers(1, sizes)
         return Delayed(numbers(sizes.slots, sizes, 0, jnp.uint32), slot, slot, left, none, none, none)
 
-    def has_room(self, private: Delayed) -> Bool[Array, "1 *lanes"]:
+    def has_room(self, private: Delayed) -> Bool[Array, "1 *batch"]:
         return private.table.size < self.most
 
     def usable(
-        self, private: Delayed, request: Requests, admitted: Bool[Array, "1 *lanes"], placement: AbstractPlacement
-    ) -> UInt32[Array, "1 *lanes"]:
+        self, private: Delayed, request: Requests, admitted: Bool[Array, "1 *batch"], placement: AbstractPlacement
+    ) -> UInt32[Array, "1 *batch"]:
         end = request.sector + request.sectors
 
         def look(stale, copies, number, there):
@@ -168,28 +180,28 @@ class Background(AbstractWrite):
     def offer(
         self,
         private: Delayed,
-        waiting: UInt32[Array, "slot *lanes"],
-        part: Int[Array, "slot *lanes"],
+        waiting: UInt32[Array, "slot *batch"],
+        part: Int[Array, "slot *batch"],
         placement: AbstractPlacement,
     ) -> Offer:
         usable = of_part(private.replicas, part, placement)
-        return Offer(held(waiting, part) & (usable != 0), usable)
+        return Offer(bit_is_set(waiting, part) & (usable != 0), usable)
 
     def later(
         self,
         private: Delayed,
-        which: Int[Array, "1 *lanes"],
-        chooses: Bool[Array, "1 *lanes"],
-        bound: Float[Array, "1 *lanes"],
+        which: Int[Array, "1 *batch"],
+        chooses: Bool[Array, "1 *batch"],
+        bound: Float[Array, "1 *batch"],
         price: Price,
         placement: AbstractPlacement,
     ) -> Later:
         needed = chooses & (jnp.isinf(bound) | (private.forced > 0))
 
-        def moved(copies: FirstCopies) -> Bool[Array, "row *lanes"]:
+        def moved(copies: FirstCopies) -> Bool[Array, "row *batch"]:
             return copies.order <= private.moved
 
-        def order(copies: FirstCopies) -> Int[Array, "row *lanes"]:
+        def order(copies: FirstCopies) -> Int[Array, "row *batch"]:
             return copies.order
 
         return private.backlog.later(which, needed, bound, price, placement, foreground=moved, rank=order)
@@ -202,7 +214,7 @@ class Background(AbstractWrite):
     def taken(self, private: Delayed, moment: AccessStarted) -> Delayed:
         return private._replace(backlog=private.backlog.taken(moment))
 
-    def ends_delayed(self, private: Delayed, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
+    def ends_delayed(self, private: Delayed, which: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
         return ~pick(private.backlog.of_slot, which)
 
     def ended(self, private: Delayed, moment: AccessEnded) -> Delayed:
@@ -218,13 +230,13 @@ class Background(AbstractWrite):
         written = bit(placement.part_on(moment.which, place) * placement.replicas + moment.replica)
         every = mask_of(placement.parts * placement.replicas)
         left = jnp.where(again, old.left, every) & ~written
-        born = left_over.now.after(moment.born)
-        fresh = FirstCopies(moment.number, start, stop, place, born, left, private.begun + 1)
+        arrival_time = left_over.now.after(moment.arrival_time)
+        fresh = FirstCopies(moment.number, start, stop, place, arrival_time, left, private.begun + 1)
         row = where_tree(again, old._replace(left=left), fresh)
         table = table.put(jnp.where(first, table.size, at), row, (first | again) & (left != 0))
         over = again & (left == 0)
         left_over = left_over._replace(table=table).without(at, over, FIRST)
-        slot = rows(private.replicas.shape[0], private.replicas) == moment.slot
+        slot = row_index(private.replicas.shape[0], private.replicas) == moment.slot
         replicas = jnp.where(slot & first, jnp.uint32(0), private.replicas)
         begun, size = private.begun + first, left_over.table.size
         fewer = private.forced - covered - (over & (old.order <= private.moved))
@@ -237,33 +249,33 @@ class Background(AbstractWrite):
             forced=jnp.where(full, size, fewer),
         )
 
-    def keeps(self, private: Delayed, read: Bool[Array, "slot *lanes"]) -> Bool[Array, "slot *lanes"]:
+    def keeps(self, private: Delayed, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
         return ~read & (private.replicas != 0)
 
-    def elapse(self, private: Delayed, time: Float[Array, "1 *lanes"]) -> Delayed:
+    def elapse(self, private: Delayed, time: Float[Array, "1 *batch"]) -> Delayed:
         return private._replace(backlog=private.backlog.elapse(time))
 
 
 def _without_covered(
     left_over: Backlog,
-    start: Int[Array, "1 *lanes"],
-    stop: Int[Array, "1 *lanes"],
-    first: Bool[Array, "1 *lanes"],
-    moved: Int[Array, "1 *lanes"],
-) -> tuple[Backlog, Int[Array, "1 *lanes"]]:
+    start: Int[Array, "1 *batch"],
+    stop: Int[Array, "1 *batch"],
+    first: Bool[Array, "1 *batch"],
+    moved: Int[Array, "1 *batch"],
+) -> tuple[Backlog, Int[Array, "1 *batch"]]:
     """Return the backlog without the older writes between these sectors, and how many of those had `moved`.
 
     first: whether the first copy of a newer write has reached the disk.
     """
 
-    def covered(table: DelayedWriteTable, needed: Bool[Array, "1 *lanes"]) -> tuple[Array, Array]:
+    def covered(table: DelayedWriteTable, needed: Bool[Array, "1 *batch"]) -> tuple[Array, Array]:
         """Return the last covered row, and whether it had moved."""
 
         def look(best, copies, number, there):
             at, had_moved = best
             within = there & (copies.start >= start) & (copies.stop <= stop)
-            here = -least(jnp.where(within, -number, 1))
-            its = some(within & (number == here) & (copies.order <= moved))
+            here = -min_row(jnp.where(within, -number, 1))
+            its = any_row(within & (number == here) & (copies.order <= moved))
             return jnp.maximum(at, here), jnp.where(here > at, its, had_moved)
 
         return table.fold(needed, look, (jnp.full_like(table.size, FIRST), jnp.zeros_like(needed)))

@@ -49,19 +49,19 @@ class Backlog(NamedTuple):
     """
 
     table: DelayedWriteTable
-    writes: Int[Array, "drive *lanes"]
+    writes: Int[Array, "drive *batch"]
     now: BacklogClock
 
     @property
-    def of_slot(self) -> Bool[AnyArray, "drive *lanes"]:
+    def of_slot(self) -> Bool[AnyArray, "drive *batch"]:
         """Mask of the drives whose access is not of the table."""
         return self.writes == FIRST
 
     def later(
         self,
-        which: Int[Array, "1 *lanes"],
-        needed: Bool[Array, "1 *lanes"],
-        bound: Float[Array, "1 *lanes"],
+        which: Int[Array, "1 *batch"],
+        needed: Bool[Array, "1 *batch"],
+        bound: Float[Array, "1 *batch"],
         price: Price,
         placement: AbstractPlacement,
         *,
@@ -72,11 +72,11 @@ class Backlog(NamedTuple):
 
         Parameters
         ----------
-        which : array of int32, shape [1, *lanes]
+        which : array of int32, shape [1, *batch]
             The drive.
-        needed : array of bool, shape [1, *lanes]
+        needed : array of bool, shape [1, *batch]
             Runs in which the table is searched.
-        bound : array of float32, shape [1, *lanes]
+        bound : array of float32, shape [1, *batch]
             The lowest cost of the requests that wait at the drive; inf if none waits.
         price : Price
             Returns the cost of rows.
@@ -94,9 +94,9 @@ class Backlog(NamedTuple):
             part = placement.part_on(which, row.place)
             usable = of_part(row.left, part, placement)
             there = there & (usable != 0)
-            born = row.born.since(self.now)
+            arrival_time = row.arrival_time.since(self.now)
             competes = there & foreground(row)
-            index, lowest = cheapest(jnp.where(competes, price(row.place, born, part, usable), jnp.inf))
+            index, lowest = cheapest(jnp.where(competes, price(row.place, arrival_time, part, usable), jnp.inf))
             eldest, order = first_min(jnp.where(there, rank(row), MOST_WHOLE))
             numbers = number + jnp.zeros_like(part)
             sooner, older = lowest < cost - INSTANT, order < first
@@ -122,12 +122,12 @@ class Backlog(NamedTuple):
         row = jnp.where(moment.delayed >= 0, moment.delayed, FIRST)
         return self._replace(writes=jnp.where(moment.drive, row, self.writes))
 
-    def without(self, at: Int[Array, "1 *lanes"], gone: Bool[Array, "1 *lanes"], becomes: int) -> "Backlog":
+    def without(self, at: Int[Array, "1 *batch"], gone: Bool[Array, "1 *batch"], becomes: int) -> "Backlog":
         """Return the backlog without row `at`, in runs in which it is `gone`. A drive that writes of it gets `becomes`."""
         writes = self.table.renumbered(self.writes, at, gone, becomes)
         return self._replace(table=self.table.without(at, gone), writes=writes)
 
-    def elapse(self, time: Float[Array, "1 *lanes"]) -> "Backlog":
+    def elapse(self, time: Float[Array, "1 *batch"]) -> "Backlog":
         return self._replace(now=self.now.after(time))
 
 
@@ -139,12 +139,12 @@ def backlog(kind: type, length: int, sizes: StateSizes) -> Backlog:
     one = numbers(1, sizes)
     start = BacklogClock(one, numbers(1, sizes, 0, jnp.float32))
     address = numbers(1, sizes, 0, int)
-    common = {"place": sizes.place, "born": start, "left": numbers(1, sizes, 0, jnp.uint32)}
+    common = {"place": sizes.place, "arrival_time": start, "left": numbers(1, sizes, 0, jnp.uint32)}
     common |= {"start": address, "stop": address}
     row = kind(**{name: common.get(name, one) for name in kind._fields})
     return Backlog(empty(row, length, sizes.lanes), numbers(sizes.drives, sizes, FIRST), start)
 
 
-def numbers(length: int, sizes: StateSizes, value: int = 0, kind: DTypeLike = jnp.int32) -> Shaped[Array, "row *lanes"]:
+def numbers(length: int, sizes: StateSizes, value: int = 0, kind: DTypeLike = jnp.int32) -> Shaped[Array, "row *batch"]:
     """Return an array of `length` equal numbers in every run."""
     return jnp.full((length, *sizes.lanes), value, kind)

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from storagekit.component.events import CompletionRule, Component
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import held
+from storagekit.core.batching import bit_is_set
 from storagekit.drive import AbstractMechanics
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
@@ -24,8 +24,8 @@ class Offer(NamedTuple):
     waits: mask of the requests that it may serve. usable: mask of the replicas of each that may be chosen; None for all.
     """
 
-    waits: Bool[Array, "slot *lanes"]
-    usable: UInt32[Array, "slot *lanes"] | None
+    waits: Bool[Array, "slot *batch"]
+    usable: UInt32[Array, "slot *batch"] | None
 
 
 class Later(NamedTuple):
@@ -35,18 +35,18 @@ class Later(NamedTuple):
     usable: mask of the replicas that may be written. candidates: number of delayed parts from which it was chosen.
     """
 
-    row: Int[Array, "1 *lanes"]
-    found: Bool[Array, "1 *lanes"]
-    number: Int[Array, "1 *lanes"]
+    row: Int[Array, "1 *batch"]
+    found: Bool[Array, "1 *batch"]
+    number: Int[Array, "1 *batch"]
     place: Any
-    usable: UInt32[Array, "1 *lanes"]
-    candidates: Int[Array, "1 *lanes"]
+    usable: UInt32[Array, "1 *batch"]
+    candidates: Int[Array, "1 *batch"]
 
 
 # returns the cost of delayed writes for the drive that chooses, given their locations, arrival times in seconds from now, the
 # part that the drive holds of each, and the replicas that may be written
 Price = Callable[
-    [Any, Float[Array, "row *lanes"], Int[Array, "row *lanes"], UInt32[Array, "row *lanes"]], Float[Array, "row *lanes"]
+    [Any, Float[Array, "row *batch"], Int[Array, "row *batch"], UInt32[Array, "row *batch"]], Float[Array, "row *batch"]
 ]
 
 
@@ -99,13 +99,13 @@ class AbstractWrite(Component):
         """Whether parts of a write may be left for later."""
         return self.delays
 
-    def has_room(self, private: Any) -> Bool[Array, "1 *lanes"] | None:
+    def has_room(self, private: Any) -> Bool[Array, "1 *batch"] | None:
         """Return whether a request may enter; None for always."""
         return None
 
     def usable(
-        self, private: Any, request: Requests, admitted: Bool[Array, "1 *lanes"], placement: AbstractPlacement
-    ) -> UInt32[Array, "1 *lanes"] | None:
+        self, private: Any, request: Requests, admitted: Bool[Array, "1 *batch"], placement: AbstractPlacement
+    ) -> UInt32[Array, "1 *batch"] | None:
         """Return the mask of the replicas at which an entering request may be served, bit part * D_r + replica; None
         for all.
         """
@@ -114,20 +114,20 @@ class AbstractWrite(Component):
     def asked(
         self,
         private: Any,
-        routed: UInt32[Array, "1 *lanes"],
-        read: Bool[Array, "1 *lanes"],
+        routed: UInt32[Array, "1 *batch"],
+        read: Bool[Array, "1 *batch"],
         place: Any,
         placement: AbstractPlacement,
-    ) -> UInt32[Array, "1 *lanes"]:
+    ) -> UInt32[Array, "1 *batch"]:
         """Return the parts of an entering request that wait in the queues of drives, one bit each.
 
         Parameters
         ----------
         private : Any
             The private state of the policy.
-        routed : array of uint32, shape [1, *lanes]
+        routed : array of uint32, shape [1, *batch]
             The parts that the dispatcher selected, one bit each.
-        read : array of bool, shape [1, *lanes]
+        read : array of bool, shape [1, *batch]
             Whether the request is a read.
         place : Any
             The location of the request.
@@ -137,8 +137,8 @@ class AbstractWrite(Component):
         return jnp.where(read, routed, placement.parts_of(place))
 
     def buffered(
-        self, asked: UInt32[Array, "1 *lanes"], parts: UInt32[Array, "1 *lanes"], read: Bool[Array, "1 *lanes"]
-    ) -> UInt32[Array, "1 *lanes"] | None:
+        self, asked: UInt32[Array, "1 *batch"], parts: UInt32[Array, "1 *batch"], read: Bool[Array, "1 *batch"]
+    ) -> UInt32[Array, "1 *batch"] | None:
         """Return the mask of the parts of an entering request that are left for later at once; None for never.
 
         Idle drives wake for these parts.
@@ -148,19 +148,19 @@ class AbstractWrite(Component):
     def offer(
         self,
         private: Any,
-        waiting: UInt32[Array, "slot *lanes"],
-        part: Int[Array, "slot *lanes"],
+        waiting: UInt32[Array, "slot *batch"],
+        part: Int[Array, "slot *batch"],
         placement: AbstractPlacement,
     ) -> Offer:
         """Return the parts that wait at the drive that holds `part` of each request."""
-        return Offer(held(waiting, part), None)
+        return Offer(bit_is_set(waiting, part), None)
 
     def later(
         self,
         private: Any,
-        which: Int[Array, "1 *lanes"],
-        chooses: Bool[Array, "1 *lanes"],
-        bound: Float[Array, "1 *lanes"],
+        which: Int[Array, "1 *batch"],
+        chooses: Bool[Array, "1 *batch"],
+        bound: Float[Array, "1 *batch"],
         price: Price,
         placement: AbstractPlacement,
     ) -> Later | None:
@@ -177,10 +177,10 @@ class AbstractWrite(Component):
         """Return the time by which a write of `drive` exceeds the access to one replica, seconds."""
         return placement.sweep(mechanics, drive)
 
-    def ends_delayed(self, private: Any, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"] | None:
+    def ends_delayed(self, private: Any, which: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"] | None:
         """Return whether the access of drive `which` writes a delayed part; None for never."""
         return None
 
-    def keeps(self, private: Any, read: Bool[Array, "slot *lanes"]) -> Bool[Array, "slot *lanes"]:
+    def keeps(self, private: Any, read: Bool[Array, "slot *batch"]) -> Bool[Array, "slot *batch"]:
         """Return a mask of the slots whose request is still needed although it is completed and waits nowhere."""
         return jnp.zeros_like(read)

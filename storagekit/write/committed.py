@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from storagekit.component.events import AccessEnded, AccessStarted, CompletionRule, RequestAdmitted, StateSizes
 from storagekit.core import units
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import bit, by_row, held, named, pick, rows, union
+from storagekit.core.batching import bit, bit_is_set, by_row, named, pick, row_index, union
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT, SPACE
 from storagekit.placement import AbstractPlacement
@@ -30,34 +30,34 @@ class CommittedRow(NamedTuple):
     buffered parts.
     """
 
-    number: Int[Array, "1 *lanes"]
+    number: Int[Array, "1 *batch"]
     place: Any
-    sectors: Int[Array, "1 *lanes"]
-    born: BacklogClock
-    left: UInt32[Array, "1 *lanes"]
+    sectors: Int[Array, "1 *batch"]
+    arrival_time: BacklogClock
+    left: UInt32[Array, "1 *batch"]
 
 
 class Buffers(NamedTuple):
     """Private state. backlog: rows are `CommittedRow`. filled: sectors in the buffer of each brick."""
 
     backlog: Backlog
-    filled: Int[Array, "brick *lanes"]
+    filled: Int[Array, "brick *batch"]
 
-    def with_row(self, row: CommittedRow, where: Bool[Array, "1 *lanes"], placement: AbstractPlacement) -> "Buffers":
+    def with_row(self, row: CommittedRow, where: Bool[Array, "1 *batch"], placement: AbstractPlacement) -> "Buffers":
         """Return the buffers with a row, in the runs marked in `where` in which any part of it is left."""
         where = where & (row.left != 0)
         left_over = self.backlog
         table = left_over.table.put(left_over.table.size, row, where)
-        drive = rows(left_over.writes.shape[0], self.filled)
+        drive = row_index(left_over.writes.shape[0], self.filled)
         brick, part = placement.brick_of(drive), placement.part_on(drive, row.place)
-        much = jnp.where(where & held(row.left, part), placement.sectors_of(part, row.place, row.sectors), 0)
+        much = jnp.where(where & bit_is_set(row.left, part), placement.sectors_of(part, row.place, row.sectors), 0)
         more = [
             jnp.sum(jnp.where(brick == number, much, 0), axis=0, keepdims=True)
             for number in range(self.filled.shape[0])
         ]
         return Buffers(left_over._replace(table=table), self.filled + jnp.concatenate(more))
 
-    def written(self, which: Int[Array, "1 *lanes"], made: Bool[Array, "1 *lanes"], placement: AbstractPlacement):
+    def written(self, which: Int[Array, "1 *batch"], made: Bool[Array, "1 *batch"], placement: AbstractPlacement):
         """Return the buffers after an access of drive `which`, where one is `made`: without its part, if it was buffered."""
         left_over = self.backlog
         at = pick(left_over.writes, which)
@@ -67,11 +67,11 @@ class Buffers(NamedTuple):
         left = jnp.where(made, row.left & ~bit(part), row.left)
         table = left_over.table.put(at, row._replace(left=left), made)
         less = jnp.where(made, placement.sectors_of(part, row.place, row.sectors), 0)
-        here = rows(self.filled.shape[0], self.filled) == placement.brick_of(which)
+        here = row_index(self.filled.shape[0], self.filled) == placement.brick_of(which)
         left_over = left_over._replace(table=table).without(at, made & (left == 0), FIRST)
         return Buffers(left_over, self.filled - jnp.where(here, less, 0))
 
-    def elapse(self, time: Float[Array, "1 *lanes"]) -> "Buffers":
+    def elapse(self, time: Float[Array, "1 *batch"]) -> "Buffers":
         return self._replace(backlog=self.backlog.elapse(time))
 
 
@@ -135,10 +135,10 @@ class Committed(AbstractWrite):
 
     def asked(self, private: Buffers, routed, read, place, placement):
         parts = placement.parts_of(place)
-        drive = rows(private.backlog.writes.shape[0], private.filled)
+        drive = row_index(private.backlog.writes.shape[0], private.filled)
         full = pick(self._full(private.filled), placement.brick_of(drive) + jnp.zeros_like(parts, jnp.int32))
         part = placement.part_on(drive, place)
-        through = union(jnp.where(full & held(parts, part), bit(part), jnp.uint32(0)))
+        through = union(jnp.where(full & bit_is_set(parts, part), bit(part), jnp.uint32(0)))
         return jnp.where(read, routed, routed | placement.companions(routed, place) & parts | through)
 
     def buffered(self, asked, parts, read):
@@ -150,10 +150,10 @@ class Committed(AbstractWrite):
         # a request in any slot may still become a row
         return Buffers(backlog(CommittedRow, self.most + sizes.slots, sizes), numbers(sizes.bricks, sizes))
 
-    def has_room(self, private: Buffers) -> Bool[Array, "1 *lanes"]:
+    def has_room(self, private: Buffers) -> Bool[Array, "1 *batch"]:
         return private.backlog.table.size < self.most
 
-    def _full(self, filled: Int[Array, "brick *lanes"]) -> Bool[Array, "brick *lanes"]:
+    def _full(self, filled: Int[Array, "brick *batch"]) -> Bool[Array, "brick *batch"]:
         """Return whether the buffer of each node is full, given the sectors in it."""
         return (filled > 0) & (filled * float(units.SECTOR) >= by_row(self.buffer, filled))
 
@@ -166,9 +166,9 @@ class Committed(AbstractWrite):
     def later(
         self,
         private: Buffers,
-        which: Int[Array, "1 *lanes"],
-        chooses: Bool[Array, "1 *lanes"],
-        bound: Float[Array, "1 *lanes"],
+        which: Int[Array, "1 *batch"],
+        chooses: Bool[Array, "1 *batch"],
+        bound: Float[Array, "1 *batch"],
         price: Price,
         placement: AbstractPlacement,
     ) -> Later:
@@ -182,13 +182,13 @@ class Committed(AbstractWrite):
     def taken(self, private: Buffers, moment: AccessStarted) -> Buffers:
         return private._replace(backlog=private.backlog.taken(moment))
 
-    def ends_delayed(self, private: Buffers, which: Int[Array, "1 *lanes"]) -> Bool[Array, "1 *lanes"]:
+    def ends_delayed(self, private: Buffers, which: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
         return ~pick(private.backlog.of_slot, which)
 
     def ended(self, private: Buffers, moment: AccessEnded) -> Buffers:
         return private.written(moment.which, moment.made, moment.placement)
 
-    def elapse(self, private: Buffers, time: Float[Array, "1 *lanes"]) -> Buffers:
+    def elapse(self, private: Buffers, time: Float[Array, "1 *batch"]) -> Buffers:
         return private.elapse(time)
 
 

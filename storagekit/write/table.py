@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PyTree, Shaped
 
-from storagekit.core.batching import put, rows
+from storagekit.core.batching import put, row_index
 
 # rows of a block
 BLOCK = 16
@@ -40,21 +40,21 @@ class Form(NamedTuple):
 
 
 class DelayedWriteTable(eqx.Module):
-    """Rows that are pytrees of `[1, *lanes]`.
+    """Rows that are pytrees of `[1, *batch]`.
 
     words: `[word of a row, row]` in one axis, because the arrays of the engine have one axis before the batch. size: rows in
     use.
     """
 
-    words: Int[Array, "word *lanes"]
-    size: Int[Array, "1 *lanes"]
+    words: Int[Array, "word *batch"]
+    size: Int[Array, "1 *batch"]
     form: Form = eqx.field(static=True)
 
-    def row(self, at: Int[Array, "1 *lanes"]) -> Any:
+    def row(self, at: Int[Array, "1 *batch"]) -> Any:
         """Return row `at`, or the nearest one in use."""
         return self._unpacked(self._column(at))
 
-    def put(self, at: Int[Array, "1 *lanes"], row: Any, where: Bool[Array, "1 *lanes"]) -> "DelayedWriteTable":
+    def put(self, at: Int[Array, "1 *batch"], row: Any, where: Bool[Array, "1 *batch"]) -> "DelayedWriteTable":
         """Return the table with `row` as row `at`, in the runs marked in `where`; `at` may be the first row that is not
         in use.
         """
@@ -67,13 +67,13 @@ class DelayedWriteTable(eqx.Module):
             (put(self._box, at, column, 1).reshape(self.words.shape), grown),
         )
 
-    def without(self, at: Int[Array, "1 *lanes"], where: Bool[Array, "1 *lanes"]) -> "DelayedWriteTable":
+    def without(self, at: Int[Array, "1 *batch"], where: Bool[Array, "1 *batch"]) -> "DelayedWriteTable":
         """Return the table without row `at`, in the runs marked in `where`. The last row replaces it, see `renumbered`."""
         shorter = self.put(at, self.row(self.size - 1), where)
         return eqx.tree_at(lambda table: table.size, shorter, self.size - where)
 
     def renumbered(
-        self, number: Int[Array, "*row"], at: Int[Array, "1 *lanes"], where: Bool[Array, "1 *lanes"], gone: int
+        self, number: Int[Array, "*row"], at: Int[Array, "1 *batch"], where: Bool[Array, "1 *batch"], gone: int
     ) -> Int[Array, "*row"]:
         """Return the numbers of rows after this table is `without` one of them, `gone` for that one."""
         elsewhere = jnp.where(number == at, gone, jnp.where(number == self.size - 1, at, number))
@@ -81,11 +81,11 @@ class DelayedWriteTable(eqx.Module):
 
     def fold(
         self,
-        needed: Bool[Array, "1 *lanes"],
-        look: Callable[[Found, Any, Int[Array, "row *ones"], Bool[Array, "row *lanes"]], Found],
+        needed: Bool[Array, "1 *batch"],
+        look: Callable[[Found, Any, Int[Array, "row *ones"], Bool[Array, "row *batch"]], Found],
         found: Found,
     ) -> Found:
-        """Return `found = look(found, rows, number of each, whether it is in use)` after all blocks of rows `[row, *lanes]`.
+        """Return `found = look(found, rows, number of each, whether it is in use)` after all blocks of rows `[row, *batch]`.
 
         In runs in which it is not `needed` no row counts as in use.
         """
@@ -95,7 +95,7 @@ class DelayedWriteTable(eqx.Module):
         def turn(sofar: tuple[Int[Array, ""], Found]) -> tuple[Int[Array, ""], Found]:
             first, found = sofar
             block = jax.lax.dynamic_slice_in_dim(self._box, first, BLOCK, axis=1)
-            number = first + rows(BLOCK, used)
+            number = first + row_index(BLOCK, used)
             return first + BLOCK, look(found, self._unpacked(block), number, number < used)
 
         return jax.lax.while_loop(lambda sofar: sofar[0] < end, turn, (jnp.int32(0), found))[1]
@@ -110,7 +110,7 @@ class DelayedWriteTable(eqx.Module):
         return jax.tree.unflatten(self.form.tree, leaves)
 
     @property
-    def _box(self) -> Int[Array, "word row *lanes"]:
+    def _box(self) -> Int[Array, "word row *batch"]:
         return self.words.reshape((sum(self.form.widths), -1, *self.words.shape[1:]))
 
     def _numbers(self, words: Any) -> list[Any]:
@@ -118,16 +118,16 @@ class DelayedWriteTable(eqx.Module):
         ends = [*accumulate(self.form.widths, initial=0)]
         return [words[first:end] for first, end in pairwise(ends)]
 
-    def _column(self, at: Int[Array, "1 *lanes"]) -> Int[Array, "word 1 *lanes"]:
+    def _column(self, at: Int[Array, "1 *batch"]) -> Int[Array, "word 1 *batch"]:
         at = jnp.clip(at, 0, self._box.shape[1] - 1)
         if self.words.ndim == 1:
             return jax.lax.dynamic_slice_in_dim(self._box, at[0], 1, axis=1)
         return jnp.take_along_axis(self._box, at[None], axis=1, mode="clip")
 
-    def _packed(self, row: Any) -> Int[Array, "word 1 *lanes"]:
+    def _packed(self, row: Any) -> Int[Array, "word 1 *batch"]:
         return jnp.concatenate([_words(leaf) for leaf in jax.tree.leaves(row)])
 
-    def _unpacked(self, words: Int[Array, "word row *lanes"]) -> Any:
+    def _unpacked(self, words: Int[Array, "word row *batch"]) -> Any:
         kinds = zip(self._numbers(words), self.form.kinds, strict=True)
         leaves = [jax.lax.bitcast_convert_type(_joined(number), kind) for number, kind in kinds]
         return jax.tree.unflatten(self.form.tree, leaves)
@@ -142,12 +142,12 @@ def empty(row: PyTree, length: int, lanes: tuple[int, ...]) -> DelayedWriteTable
     return DelayedWriteTable(words, jnp.zeros((1, *lanes), jnp.int32), form)
 
 
-def _words(leaf: Shaped[Array, "1 *lanes"]) -> Int[Array, "half 1 *lanes"]:
+def _words(leaf: Shaped[Array, "1 *batch"]) -> Int[Array, "half 1 *batch"]:
     """A number as one or two words."""
     words = jax.lax.bitcast_convert_type(leaf, jnp.int32)
     return words[None] if words.ndim == leaf.ndim else jnp.moveaxis(words, -1, 0)
 
 
-def _joined(words: Int[Array, "half row *lanes"]) -> Int[Array, "row *lanes_and_half"]:
+def _joined(words: Int[Array, "half row *batch"]) -> Int[Array, "row *batch_and_half"]:
     """What `bitcast_convert_type` makes one number of: a word, or two side by side."""
     return words[0] if words.shape[0] == 1 else jnp.moveaxis(words, 0, -1)

@@ -67,8 +67,8 @@ class Node:
 class Asked:
     """A request, where it still waits, and what was claimed and has ended."""
 
-    def __init__(self, born: float, read: bool, parts: int, needed: int):
-        self.born, self.read, self.needed = born, read, needed
+    def __init__(self, arrival_time: float, read: bool, parts: int, needed: int):
+        self.arrival_time, self.read, self.needed = arrival_time, read, needed
         self.waiting, self.bids = set(range(parts)), list[Bid]()
         self.given_up, self.begun, self.ended = set[int](), set[int](), set[int]()
         self.answer = math.inf
@@ -149,7 +149,7 @@ class Program:
         request.ended.add(drive)
         if len(request.ended) < request.needed:
             return False
-        self.responses[number] = now - request.born
+        self.responses[number] = now - request.arrival_time
         if self.shared(request):
             request.waiting.clear()
         return True
@@ -162,7 +162,9 @@ class Program:
             node.free = node.plan.finish
             heapq.heappush(self.ends, (node.plan.finish, node.plan.number, drive))
             node.plan = None
-        waits = [(self.asked[number].born, number) for number in self.queue if self.may_take(number, drive, now)]
+        waits = [
+            (self.asked[number].arrival_time, number) for number in self.queue if self.may_take(number, drive, now)
+        ]
         slot = min(waits, default=None)
         node.idle = slot is None
         if slot is None:

@@ -128,12 +128,12 @@ def test_a_brick_may_choose_what_has_reached_it_and_is_not_known_to_be_taken():
     A read that brick 1 received 0.3 ms ago reaches brick 2 in 0.7 ms.
     """
     protocol = DSPTFClaims(1 * MS)
-    born = jnp.asarray([-3 * MS, -0.3 * MS], jnp.float32)
+    arrival_time = jnp.asarray([-3 * MS, -0.3 * MS], jnp.float32)
     receiving = jnp.asarray([1, 1], jnp.int32)
 
     def from_when(made, deaf=0, brick=2):
         claims = held(owner=0, bid=3, made=made, start=made + 2, deaf=deaf)
-        return np.asarray(protocol.choosable_from(claims, born, receiving, one(brick, np.int32)))
+        return np.asarray(protocol.choosable_from(claims, arrival_time, receiving, one(brick, np.int32)))
 
     np.testing.assert_allclose(from_when(-0.4), [-2 * MS, 0.7 * MS], rtol=1e-5)
     np.testing.assert_allclose(from_when(-1.5), [np.inf, 0.7 * MS], rtol=1e-5)
@@ -144,9 +144,9 @@ def test_a_brick_may_choose_what_has_reached_it_and_is_not_known_to_be_taken():
 
 
 def test_a_brick_chooses_two_bounds_early_and_the_ideal_not_at_all():
-    assert float(DSPTFClaims(1 * MS).lead) == pytest.approx(2 * MS)
-    assert float(DSPTFClaims(1 * MS, bound=3 * MS).lead) == pytest.approx(6 * MS)
-    assert float(DSPTFClaims(0.0).lead) == 0
+    assert float(DSPTFClaims(1 * MS).lead_time) == pytest.approx(2 * MS)
+    assert float(DSPTFClaims(1 * MS, bound=3 * MS).lead_time) == pytest.approx(6 * MS)
+    assert float(DSPTFClaims(0.0).lead_time) == 0
 
 
 @pytest.mark.parametrize(

@@ -154,8 +154,8 @@ def test_nothing_changes_where_no_claim_is_made():
 
 
 def test_a_drive_chooses_two_latencies_early_unless_told_otherwise():
-    assert float(PreselectionBids(1 * MS).lead) == pytest.approx(2 * MS)
-    assert float(PreselectionBids(1 * MS, ahead=5 * MS).lead) == pytest.approx(5 * MS)
+    assert float(PreselectionBids(1 * MS).lead_time) == pytest.approx(2 * MS)
+    assert float(PreselectionBids(1 * MS, ahead=5 * MS).lead_time) == pytest.approx(5 * MS)
     np.testing.assert_allclose(PreselectionBids(1 * MS).begins(one([-1.0, 0.5])[0]), [0, 0.5])
 
 

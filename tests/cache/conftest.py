@@ -28,7 +28,7 @@ def all_of_them(cache, requests, entering):
 
 @pytest.fixture(scope="session")
 def hits():
-    """`hits(cache, sector, sectors, read, entering)`: which requests hit, columns of shape `[request, *lanes]`."""
+    """`hits(cache, sector, sectors, read, entering)`: which requests hit, columns of shape `[request, *batch]`."""
 
     def hits(cache, sector, sectors=16, read=True, entering=True):
         sector = jnp.asarray(sector, jnp.int32)[:, None]

@@ -17,7 +17,7 @@ from storagekit.cache.bricks import BLOCK_BITS, blocks_held
 from storagekit.cache.sets import EMPTY
 from storagekit.component.events import AccessStarted, BrickStopped, RequestAdmitted, StateSizes
 from storagekit.core import units
-from storagekit.core.batching import rows
+from storagekit.core.batching import row_index
 from storagekit.core.errors import InputError
 from storagekit.drive import RateServer
 from storagekit.placement import Declustered, Location, Replicas
@@ -36,7 +36,7 @@ REAL = "spc-financial1-10k/Financial1.first10000.spc.xz"
 
 
 class Sent(NamedTuple):
-    """Requests down the first axis, and what becomes of them: `[request, 1, *lanes]`.
+    """Requests down the first axis, and what becomes of them: `[request, 1, *batch]`.
 
     routed: the copies that are asked, one bit each. receiving: that of the brick which its client sends it to. server: that
     whose disk reads it if nobody has it. generation: how often each brick has lost its memory by then, `[request, brick]`.
@@ -64,7 +64,7 @@ def driven(cache, placement, sent: Sent):
         private = cache.entered(
             private,
             RequestAdmitted(
-                rows(SLOTS, slot) == slot, always, request, placement, place, row.routed, None, jnp.zeros(1)
+                row_index(SLOTS, slot) == slot, always, request, placement, place, row.routed, None, jnp.zeros(1)
             ),
         )
         drive = jnp.zeros((BRICKS, *always.shape[1:]), bool)

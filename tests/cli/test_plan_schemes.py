@@ -24,7 +24,7 @@ ASKED = [
 
 
 def test_twelve_drives_of_18_tb(storagekit):
-    status, text, _ = storagekit(*ASKED, "--rate", "500", "--survive", "1", "--price", "300")
+    status, text, _ = storagekit(*ASKED, "--rate", "500", "--tolerate", "1", "--price", "300")
     assert status == 0
     assert "recommended: RAID 10 (12 disks)" in text and "108 TB usable, survives 1" in text
     assert "60 TB of data, 3.33 of the 12 drives' worth" in text and "RAID 6, 10+2" in text

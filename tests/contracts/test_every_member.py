@@ -188,7 +188,7 @@ def assert_conserves(ran: Ran):
     assert np.all(tally.busy <= tally.elapsed + 20e-3)
     parts = (tally.seek + tally.rotation + tally.transfer).sum()
     assert parts == pytest.approx(tally.busy.sum(), rel=1e-5)
-    assert float(tally.twice[0]) == 0 or float(system.claims.lead) > 0
+    assert float(tally.twice[0]) == 0 or float(system.claims.lead_time) > 0
 
 
 def closed(completion, log) -> dict[tuple, list[Ran]]:
@@ -234,7 +234,7 @@ def test_declustered_bricks_with_memory_conserve(remembering, dispatch):
         # a hit takes its time, and a message where another brick has it, but for the few that wait for a read under way
         hit = reports.admission.hit
         number = np.cumsum(reports.admitted)[hit] - 1
-        takes = HIT_TIME + float(DISPATCHERS[dispatch].claims.hop) * reports.admission.elsewhere[hit]
+        takes = HIT_TIME + float(DISPATCHERS[dispatch].claims.network_latency) * reports.admission.elsewhere[hit]
         answered = by_number(reports.answered)
         late = np.array([answered[n] - time for n, time in zip(number, takes, strict=True) if n in answered])
         assert np.min(late) > -1e-6

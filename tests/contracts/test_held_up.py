@@ -12,7 +12,7 @@ from jaxtyping import Array
 from storagekit.arbitration import Lossy
 from storagekit.dispatch import DSPTF, LARD, DispatchSwitch, Hashing, NearestIdle
 from storagekit.drive import ideal_drive
-from storagekit.engine import NOBODY, AbstractLog, Record, Runner, Scenario, System, execute, stack
+from storagekit.engine import NO_REQUEST, AbstractLog, Record, Runner, Scenario, System, execute, stack
 from storagekit.faults import FaultSchedule, outage
 from storagekit.faults.schedule import NEVER
 from storagekit.placement import Replicas, SRMirror
@@ -64,7 +64,7 @@ def test_a_stop_that_never_comes_holds_nobody_up():
     def response(condition) -> dict[int, float]:
         system = System(DRIVE, Replicas(2), Hashing(), FCFS(), condition=condition, slots=SLOTS)
         told = told_by([Scenario(system, FLOOD)])
-        happened = told.number != NOBODY
+        happened = told.number != NO_REQUEST
         return dict(zip(told.number[happened].tolist(), told.response[happened].tolist(), strict=True))
 
     seen, expected = response(far), response(FaultSchedule())
@@ -83,7 +83,7 @@ def test_time_goes_forward_around_stops(completion):
     lanes = [flooded(number, completion, *spell) for number in range(len(DISPATCHERS)) for spell in spells]
     told = told_by(lanes)
     assert np.min(told.elapsed) >= 0
-    happened = told.number != NOBODY
+    happened = told.number != NO_REQUEST
     assert np.min(told.response[happened]) >= 0
     for lane in range(len(lanes)):
         numbers = told.number[happened[:, lane], lane]
@@ -105,7 +105,7 @@ def test_lost_claims_and_delayed_writes_leave_no_slot_behind(placement):
     runner.advance(150)
     slots = jax.tree.map(np.asarray, runner.run.state.slots)
     kept = slots.read & slots.answered & (slots.waiting != 0)
-    assert np.max(-slots.born, where=kept, initial=0.0) < 30
+    assert np.max(-slots.arrival_time, where=kept, initial=0.0) < 30
 
 
 @pytest.mark.slow

@@ -15,8 +15,14 @@ def announced():
 
 
 def compiled(constant: int) -> None:
-    """Compile a program that no other test has."""
-    jax.jit(lambda x: jnp.sin(x) * constant).lower(1.0).compile()
+    """Compile a program that no other test has, of so many operations that it takes longer than a tick."""
+
+    def program(x):
+        for number in range(200):
+            x = jnp.sin(x) * (constant + number)
+        return x
+
+    jax.jit(program).lower(1.0).compile()
 
 
 def test_a_long_compilation_is_shown_and_its_end_ends_that(monkeypatch, capfd):

@@ -13,7 +13,7 @@ from own_scheme import RandomOfTwo
 from scipy import stats
 
 from storagekit.component.events import StateSizes
-from storagekit.core.batching import bit, rows
+from storagekit.core.batching import bit, row_index
 from storagekit.dispatch import AsManyAsNeeded, Broadcast, DispatchSwitch, Hashing, ShortestQueue
 from storagekit.drive import RateServer
 from storagekit.engine import Record, Runner, Scenario, System, keys
@@ -40,7 +40,7 @@ class Told(AsManyAsNeeded):
 
     def route(self, private, request, entering, view):
         routed, _ = self.of.route(None, request, entering, view)
-        now = (rows(HEARD, private) == request.number) & entering
+        now = (row_index(HEARD, private) == request.number) & entering
         return routed, jnp.where(now, view.word, private)
 
 

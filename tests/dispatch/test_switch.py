@@ -57,7 +57,7 @@ def test_one_of_several_is_that_one(members, condition, outstanding):
 def test_lead_and_hop_are_those_of_the_chosen():
     for index, (lead, hop) in enumerate([(2e-3, 1e-3), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0)]):
         one = DispatchSwitch(MEMBERS, index)
-        assert (float(one.claims.lead), float(one.claims.hop)) == pytest.approx((lead, hop))
+        assert (float(one.claims.lead_time), float(one.claims.network_latency)) == pytest.approx((lead, hop))
 
 
 @pytest.mark.parametrize(

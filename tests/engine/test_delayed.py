@@ -23,7 +23,7 @@ from storagekit.engine import Scenario, System, execute, keys, pending
 from storagekit.engine.event import Report, event
 from storagekit.engine.record import AccessLog, Record
 from storagekit.engine.run import CHUNK, Runner, incoming
-from storagekit.engine.state import NOBODY, State
+from storagekit.engine.state import NO_REQUEST, State
 from storagekit.placement import SRMirror
 from storagekit.schedule import SATF
 from storagekit.workload import ClosedLoop, ExponentialSize, RandomRequests, RecordedArrivals, Requests
@@ -143,7 +143,7 @@ class Disks:
             if report.admitted[0]:
                 self.enter(entered, before)
                 entered += 1
-            if report.number[0] != NOBODY:
+            if report.number[0] != NO_REQUEST:
                 drive = int(np.flatnonzero(report.served)[0])
                 number = int(report.number[0])
                 self.access(number, drive, self.place(number, drive, report.replica[0]))
@@ -192,7 +192,7 @@ class Disks:
             self.held[replica, where] = self.fetched[drive] if self.fetched_early else self.newest[where]
 
     def answer(self, number):
-        if number != NOBODY:
+        if number != NO_REQUEST:
             self.answered.append(number)
             if number in self.version:
                 self.acknowledge(number)
@@ -402,8 +402,8 @@ def test_the_access_log_is_what_the_events_report():
     reports = jax.tree.map(lambda rows: rows[:count], past.reports)
     served = reports.served.any(axis=1)
     np.testing.assert_array_equal(log.number[:count], reports.number[:, 0])
-    np.testing.assert_array_equal(log.drive[:count], np.where(served, reports.served.argmax(axis=1), NOBODY))
-    np.testing.assert_array_equal(log.replica[:count], np.where(served, reports.replica[:, 0], NOBODY))
+    np.testing.assert_array_equal(log.drive[:count], np.where(served, reports.served.argmax(axis=1), NO_REQUEST))
+    np.testing.assert_array_equal(log.replica[:count], np.where(served, reports.replica[:, 0], NO_REQUEST))
     np.testing.assert_array_equal(log.admitted[:count], reports.admitted[:, 0])
     np.testing.assert_array_equal(log.answered.number[:count], reports.answered.number[:, 0])
 

@@ -20,9 +20,9 @@ REQUESTS = RandomRequests(FixedSize(4096), read_share=1.0)
 class Held(NamedTuple):
     """The request in each slot, answers heard, and those of a request that was in none any more."""
 
-    number: Int[Array, "slot *lanes"]
-    answers: Int[Array, "1 *lanes"]
-    strange: Int[Array, "1 *lanes"]
+    number: Int[Array, "slot *batch"]
+    answers: Int[Array, "1 *batch"]
+    strange: Int[Array, "1 *batch"]
 
 
 class Listening(Randomized):
@@ -53,8 +53,8 @@ def test_an_answer_is_told_before_another_request_takes_its_slot(arrivals):
 class Counted(NamedTuple):
     """Accesses of writes that ended, and those among them with which a brick answered."""
 
-    ended: Int[Array, "1 *lanes"]
-    answers: Int[Array, "1 *lanes"]
+    ended: Int[Array, "1 *batch"]
+    answers: Int[Array, "1 *batch"]
 
 
 class Counting(Randomized):

@@ -12,7 +12,7 @@ DRAGGED = {
     "tour": {"replicas": [1, 2, 6], "arm": [0, 99], "address": [3, 80], "platter": [50], "size_kb": [4, 1024]},
     "striping": {"agents": [12, 64], "size_mb": [1, 32], "rate": [3, 60]},
     "sessions": {"agents": [4, 64], "rate_mb": [0.5, 50], "buffer_mb": [1, 32], "minutes": [7]},
-    "trace": {"disks": [8, 30], "data": [10, 70], "scale": [0.5, 5], "survive": [0, 2]},
+    "trace": {"disks": [8, 30], "data": [10, 70], "scale": [0.5, 5], "tolerate": [0, 2]},
 }
 
 

@@ -52,10 +52,10 @@ def test_a_page_of_no_name_is_refused():
 
 def test_the_array_is_the_planners_answer():
     board = lab.page("array").board()
-    asked = begun(board) | {"disks": 16, "data": 20, "read_share": 40, "rate": 300, "survive": 2, "size": 16}
+    asked = begun(board) | {"disks": 16, "data": 20, "read_share": 40, "rate": 300, "tolerate": 2, "size": 16}
     drive = drive_of(NEARLINE)
     data = 0.2 * 16 * float(drive.capacity) * 512
-    said = schemes(drive, 16, data=data, size=16 * KB, read_share=0.4, rate=300, survive=2)
+    said = schemes(drive, 16, data=data, size=16 * KB, read_share=0.4, rate=300, tolerate=2)
     shown = board.shown(asked)
     rows = shown.data["rows"]
     assert [row["name"] for row in rows] == [one.name for one in said.ranking[: len(rows)]]
@@ -75,7 +75,7 @@ def test_only_the_load_that_is_chosen_counts():
 
 def test_more_data_than_room_is_said_in_place():
     board = lab.page("array").board()
-    shown = board.shown(begun(board) | {"data": 80, "survive": 2, "disks": 6})
+    shown = board.shown(begun(board) | {"data": 80, "tolerate": 2, "disks": 6})
     assert not shown.possible and "capacity" in shown.said and shown.spec is None
 
 

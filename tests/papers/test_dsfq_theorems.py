@@ -8,7 +8,7 @@ import xarray as xr
 from helpers import heading, rows
 
 from storagekit.analytic.fairness import printed, repaired
-from storagekit.engine import NOBODY, keys
+from storagekit.engine import NO_REQUEST, keys
 from storagekit.papers.dsfq import draw, fewest, promises, theorems
 from storagekit.papers.dsfq.drawing import COSTLIEST, DEEPEST, changed, constructed, drawn
 from storagekit.papers.dsfq.measuring import asked, batch_costs, share, total_bound, unfairness
@@ -70,7 +70,7 @@ def batches_one_by_one(sent: Sent, lane: int) -> np.ndarray:
     """The largest batches of a lane, request by request; what is open at the end counts."""
     open_now, largest = {}, np.zeros((STREAMS, BRICKS))
     for stream, through, brick, cost in zip(*(column[:, lane] for column in sent), strict=True):
-        if stream == NOBODY:
+        if stream == NO_REQUEST:
             continue
         for at in range(BRICKS):
             batch = open_now.get((stream, through, at), 0) + cost
@@ -82,7 +82,7 @@ def batches_one_by_one(sent: Sent, lane: int) -> np.ndarray:
 def test_batches_are_those_of_each_coordinator():
     generator = np.random.default_rng(2)
     shape = (300, 4)
-    limits = {"stream": (NOBODY, STREAMS), "coordinator": (0, 3), "brick": (0, BRICKS), "cost": (1, 50)}
+    limits = {"stream": (NO_REQUEST, STREAMS), "coordinator": (0, 3), "brick": (0, BRICKS), "cost": (1, 50)}
     sent = Sent(**{name: generator.integers(*limit, shape) for name, limit in limits.items()})
     found = batch_costs(sent)
     for lane in range(shape[1]):

@@ -220,7 +220,7 @@ def test_no_two_parts_share_a_sector(both):
 
 @pytest.mark.parametrize("lanes", [1, 3])
 def test_places_have_the_shape_of_what_is_asked(lanes):
-    """`[chunk, *lanes]` and `[1, *lanes]` say the same as one request after the other."""
+    """`[chunk, *batch]` and `[1, *batch]` say the same as one request after the other."""
     layout = Segments([Node(2), Node(3, True), Node(1)], [Volume(2048, 512, 2), Volume(4096, 512, 3, 2)])
     sector = np.arange(4 * lanes, dtype=np.int32).reshape(4, lanes) * 7 * 70 % 6000
     locate = jax.jit(lambda asked: layout.locate(DRIVE, asked))

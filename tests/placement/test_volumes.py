@@ -89,7 +89,7 @@ def test_the_pieces_of_a_request_are_its_sectors(bricks, shape, data):
 @settings(max_examples=6, derandomize=True)
 @given(sets_of_bricks, st.integers(1, 5), st.integers(1, 3), st.sampled_from([Volumes, SplitVolumes]))
 def test_places_have_the_shape_of_what_is_asked(bricks, unit, lanes, layout):
-    """`[chunk, *lanes]` and `[1, *lanes]` say the same as one request after the other."""
+    """`[chunk, *batch]` and `[1, *batch]` say the same as one request after the other."""
     size = 12 * unit
     layout = layout(size, bricks, unit)
     sector = np.arange(4 * lanes, dtype=np.int32).reshape(4, lanes) * 7 % (size * len(bricks) - 3)

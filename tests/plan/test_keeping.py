@@ -98,7 +98,7 @@ def test_a_lost_disk_of_a_parity_group_costs_what_counting_says(group, parities)
 @pytest.mark.parametrize("load", [{"rate": 300.0}, {"outstanding": 48}])
 @pytest.mark.parametrize("goal", AIMS, ids=lambda goal: goal.name)
 def test_the_first_is_best_for_the_goal_and_all_meet_what_is_needed(goal, load):
-    answer = schemes(DRIVE, 12, **SCENARIO, **load, goal=goal, survive=1, mean=0.3, price=250.0, budget=3000.0)
+    answer = schemes(DRIVE, 12, **SCENARIO, **load, goal=goal, tolerate=1, mean=0.3, price=250.0, budget=3000.0)
     assert answer.feasible
     assert [goal.key(one) for one in answer.ranking] == sorted(goal.key(one) for one in answer.ranking)
     for one in answer.ranking:
@@ -119,7 +119,7 @@ def test_the_table_has_a_row_for_each_scheme_with_units():
 def test_what_has_no_formula_is_simulated_and_stands_beside_what_has():
     """A dispatcher that has one, simulated: both say the same."""
     mine = Protocols(dispatchers=(("mine", Hashing()),))
-    asked = SCENARIO | {"data": 20 * TB, "rate": 100.0, "survive": 1}
+    asked = SCENARIO | {"data": 20 * TB, "rate": 100.0, "tolerate": 1}
     answer = schemes(DRIVE, 4, **asked, families=[ReplicatedBricks(copies=2), mine])
     known, seen = (
         next(one for one in answer.ranking if one.name == f"2 copies, {name}") for name in ("hashing", "mine")
@@ -138,7 +138,7 @@ def test_what_has_no_formula_is_simulated_and_stands_beside_what_has():
 def test_a_simulated_scheme_that_cannot_keep_up_is_refused_as_its_formula_is():
     """Of 112 writes of a part of a sector that four disks bear, 118 come."""
     mine = Protocols(dispatchers=(("mine", Hashing()),))
-    asked = {"data": 20 * TB, "size": 512.0, "read_share": 0.0, "survive": 1}
+    asked = {"data": 20 * TB, "size": 512.0, "read_share": 0.0, "tolerate": 1}
     answer = schemes(DRIVE, 4, **asked, rate=118.0, families=[mine, ReplicatedBricks(copies=2)])
     assert not answer.feasible
     refused = {one.name: one for one in answer.refused}
@@ -146,7 +146,7 @@ def test_a_simulated_scheme_that_cannot_keep_up_is_refused_as_its_formula_is():
 
 
 def test_the_95_percent_response_is_checked_and_drawn_where_it_is_the_goal():
-    answer = schemes(DRIVE, 4, **(SCENARIO | {"data": 20 * TB}), rate=100.0, survive=1, goal=MinP95())
+    answer = schemes(DRIVE, 4, **(SCENARIO | {"data": 20 * TB}), rate=100.0, tolerate=1, goal=MinP95())
     check = answer.check(schemes=1, seeds=2, requests=2000)
     assert list(check.rows[0].measures) == ["mean", "p95", "p99"]
     spec = answer.chart(check).to_dict()
@@ -175,24 +175,24 @@ def test_impossible_families_are_refused_in_a_line():
 
 
 def test_least_cost_takes_the_fewest_disks_that_do():
-    answer = schemes(DRIVE, 40, **SCENARIO, rate=600.0, survive=1, mean=0.02, goal=MinCost())
+    answer = schemes(DRIVE, 40, **SCENARIO, rate=600.0, tolerate=1, mean=0.02, goal=MinCost())
     assert answer.recommended is not None
     fewest = answer.recommended.scheme.disks
-    less = schemes(DRIVE, fewest - 1, **SCENARIO, rate=600.0, survive=1, mean=0.02)
+    less = schemes(DRIVE, fewest - 1, **SCENARIO, rate=600.0, tolerate=1, mean=0.02)
     assert not less.feasible and fewest < 40
-    assert schemes(DRIVE, fewest, **SCENARIO, rate=600.0, survive=1, mean=0.02).feasible
+    assert schemes(DRIVE, fewest, **SCENARIO, rate=600.0, tolerate=1, mean=0.02).feasible
 
 
 def test_least_cost_leaves_disks_some_time():
     """A fifth of it, unless another share is asked for."""
 
     def fewest(goal: MinCost) -> int:
-        best = schemes(DRIVE, 40, **SCENARIO, rate=900.0, survive=1, goal=goal).recommended
+        best = schemes(DRIVE, 40, **SCENARIO, rate=900.0, tolerate=1, goal=goal).recommended
         assert best is not None and best.utilization <= goal.busiest
         return best.scheme.disks
 
     asked = fewest(MinCost())
-    found = schemes(DRIVE, asked - 1, **SCENARIO, rate=900.0, survive=1).ranking
+    found = schemes(DRIVE, asked - 1, **SCENARIO, rate=900.0, tolerate=1).ranking
     assert found and min(one.utilization for one in found) > 0.8
     assert fewest(MinCost(0.5)) > asked > fewest(MinCost(0.99))
 
@@ -200,7 +200,7 @@ def test_least_cost_leaves_disks_some_time():
 @pytest.mark.parametrize(("drives", "most"), [(146, 200), (22.4, 60)])
 def test_the_fewest_disks_are_those_of_every_number_tried(drives, most):
     """Where room decides: 154 disks in groups of 22 have it, 156 in groups of 13 have not."""
-    asked = {"data": drives * DRIVE.capacity * 512.0, "rate": 10.0, "survive": 1, "read_share": 0.7}
+    asked = {"data": drives * DRIVE.capacity * 512.0, "rate": 10.0, "tolerate": 1, "read_share": 0.7}
     answer = schemes(DRIVE, most, **asked, goal=MinCost())
     assert answer.recommended is not None
     tried = [disks for disks in range(int(drives), most) if schemes(DRIVE, disks, **asked).feasible]
@@ -208,21 +208,21 @@ def test_the_fewest_disks_are_those_of_every_number_tried(drives, most):
 
 
 def test_disks_that_do_not_divide_leave_spares():
-    answer = schemes(DRIVE, 29, **SCENARIO, rate=300.0, survive=1, price=100.0)
+    answer = schemes(DRIVE, 29, **SCENARIO, rate=300.0, tolerate=1, price=100.0)
     assert answer.recommended is not None
     assert answer.recommended.name == "RAID 10, 1 spare" and answer.recommended.cost == 2900
     assert {one.scheme.disks + one.spare for one in answer.ranking} == {29}
     # what they lack then is room, not a way to survive
-    full = schemes(DRIVE, 29, **(SCENARIO | {"data": 560 * TB}), rate=300.0, survive=1)
+    full = schemes(DRIVE, 29, **(SCENARIO | {"data": 560 * TB}), rate=300.0, tolerate=1)
     assert full.binding.constraint.startswith("capacity, TB: 29 disks")
 
 
 def test_what_comes_too_fast_for_the_mean_is_refused_up_to_saturation():
     """A mean of 0.2 s at 99% busy is too much; so is any nearer to saturation."""
-    most = schemes(DRIVE, 12, **SCENARIO, rate=1.0, survive=1).recommended
+    most = schemes(DRIVE, 12, **SCENARIO, rate=1.0, tolerate=1).recommended
     assert most is not None
     for share in (0.99, 0.999, 0.9999, 0.99999):
-        answer = schemes(DRIVE, 12, **SCENARIO, rate=share * most.throughput, survive=1, mean=0.2)
+        answer = schemes(DRIVE, 12, **SCENARIO, rate=share * most.throughput, tolerate=1, mean=0.2)
         assert not answer.feasible, share
 
 
@@ -230,7 +230,7 @@ def test_what_comes_too_fast_for_the_mean_is_refused_up_to_saturation():
 def test_partly_written_sectors_and_mixed_sizes_are_as_simulated():
     """512 bytes on sectors of 4 KB take a revolution more to write; all copies of a write of 4 MB have 4 MB."""
     for size in (512.0, {4 * KB: 0.8, 4096 * KB: 0.2}):
-        asked = {"data": 60 * TB, "size": size, "read_share": 0.3, "rate": 40.0, "survive": 1}
+        asked = {"data": 60 * TB, "size": size, "read_share": 0.3, "rate": 40.0, "tolerate": 1}
         check = schemes(DRIVE, 12, **asked).check(schemes=1, seeds=2, requests=3000)
         assert abs(check.rows[0].measures["mean"].difference) < 0.06
 
@@ -241,8 +241,8 @@ def test_partly_written_sectors_and_mixed_sizes_are_as_simulated():
         ({"rate": 9000.0}, "RAID 0 are overloaded"),
         ({"rate": 9000.0}, "disks, which would be 80% busy"),
         ({"rate": 300.0, "data": 400 * TB}, "capacity, TB: 12 disks that survive 0 .400 against 240"),
-        ({"rate": 300.0, "survive": 2, "data": 230 * TB}, "capacity, TB: 12 disks that survive 2 .230 against 200"),
-        ({"rate": 300.0, "survive": 4}, "no scheme of 12 disks survives the loss of 4"),
+        ({"rate": 300.0, "tolerate": 2, "data": 230 * TB}, "capacity, TB: 12 disks that survive 2 .230 against 200"),
+        ({"rate": 300.0, "tolerate": 4}, "no scheme of 12 disks survives the loss of 4"),
         ({"rate": 300.0, "mean": 2 * MS}, "response, ms: .* is the quickest"),
         (
             {"rate": 300.0, "p99": 5 * MS},
@@ -273,7 +273,7 @@ def test_a_question_without_an_answer_says_why_and_what_would_help(asked, says):
         ({"rate": 10.0, "size": {4096: 1.0, 512: -1.0}}, "share of requests of 0.5 KB"),
         ({"rate": 10.0, "size": {}}, "size: no sizes"),
         ({"rate": 10.0, "read_share": 1.5}, "read_share 1.5"),
-        ({"rate": 10.0, "survive": -1}, "survive -1"),
+        ({"rate": 10.0, "tolerate": -1}, "survive -1"),
         ({"rate": 10.0, "mean": 20.0}, "mean 20 s: it must be at most 5; times are in seconds"),
         ({"rate": 10.0, "budget": 100.0}, "give the price of a disk"),
         ({"rate": 10.0, "goal": "speed"}, "goal: given 'speed'; give MaxThroughput"),
@@ -322,7 +322,7 @@ def test_figures_are_possible_whatever_is_asked(disks, filled, read_share, size,
 
 
 def test_a_check_simulates_the_first_and_says_where_it_differs():
-    answer = schemes(DRIVE, 12, **SCENARIO, rate=300.0, survive=1)
+    answer = schemes(DRIVE, 12, **SCENARIO, rate=300.0, tolerate=1)
     check = answer.check(schemes=2, seeds=4)
     assert [row.scheme for row in check.rows] == names(answer)[:2]
     for row in check.rows:
@@ -345,7 +345,7 @@ def test_a_check_simulates_the_first_and_says_where_it_differs():
 def test_parity_in_a_closed_loop_is_as_simulated(outstanding):
     """With few outstanding an access of a write, a revolution longer than a read's, waits for hardly anything."""
     asked = {"data": 60 * TB, "size": 16 * KB, "read_share": 0.7, "outstanding": outstanding}
-    answer = schemes(DRIVE, 12, **asked, survive=2, families=ParityRAID(parities=2, group=12))
+    answer = schemes(DRIVE, 12, **asked, tolerate=2, families=ParityRAID(parities=2, group=12))
     check = answer.check(schemes=1, seeds=3, requests=4000)
     assert check.rows[0].scheme == "RAID 6, 10+2"
     assert abs(check.rows[0].measures["throughput"].difference) < 0.05
@@ -376,22 +376,22 @@ def test_of_a_hundred_questions_ninety_five_have_the_best_or_nearly():
 
 def test_what_is_not_recommended_is_named_with_its_reason():
     """Mirrors have no room for 150 TB of 240; parity has, and is too slow. What is overloaded once a disk is lost says so."""
-    told = str(schemes(DRIVE, 12, **(SCENARIO | {"data": 150 * TB}), rate=700.0, survive=1))
+    told = str(schemes(DRIVE, 12, **(SCENARIO | {"data": 150 * TB}), rate=700.0, tolerate=1))
     assert "not feasible: requests/s" in told
     rows = [line for line in told.splitlines() if line.lstrip().startswith(("RAID 5", "code"))]
     assert len(rows) > 1 and all("overloaded: " in row for row in rows)
     assert "too little room: RAID 10; SR-Array" in told
-    table = str(schemes(DRIVE, 12, **SCENARIO, rate=480.0, survive=1))
+    table = str(schemes(DRIVE, 12, **SCENARIO, rate=480.0, tolerate=1))
     lost = next(line for line in table.splitlines() if line.lstrip().startswith("RAID 6")).split()
     assert "never" in lost and any(cell.endswith("%") and float(cell[:-1]) >= 100 for cell in lost[1:])
 
 
 def test_a_limit_that_simulation_does_not_keep_is_said():
     """So near to it that the formula's error decides: 3% of the mean here, from the other side."""
-    loose = schemes(DRIVE, 12, **SCENARIO, rate=500.0, survive=1)
+    loose = schemes(DRIVE, 12, **SCENARIO, rate=500.0, tolerate=1)
     seen = loose.check(schemes=1, seeds=2, requests=4000).rows[0].measures["p99"]
     for limit, said in ((0.999 * seen.simulated, True), (1.5 * seen.simulated, False)):
         row = SchemeCheck("RAID 10", "", {"p99": seen}, overloaded=False, limits={"p99": limit})
         assert any("over the" in one for one in row.remarks) == said
-    kept = schemes(DRIVE, 12, **SCENARIO, rate=500.0, survive=1, p99=0.3).check(schemes=1, seeds=2, requests=1000)
+    kept = schemes(DRIVE, 12, **SCENARIO, rate=500.0, tolerate=1, p99=0.3).check(schemes=1, seeds=2, requests=1000)
     assert kept.rows[0].limits == {"p99": 0.3}

@@ -12,7 +12,7 @@ from helpers import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storagekit.core.batching import held
+from storagekit.core.batching import bit_is_set
 from storagekit.dispatch import ARS, DSPTF, Broadcast, Hashing, Hedged
 from storagekit.drive import RateServer, ideal_drive
 from storagekit.engine import AbstractLog, AccessLog, Record, Scenario, System, execute, keys, stack
@@ -343,9 +343,9 @@ class Watch(AbstractLog):
         waits, has, edges = [], [], itertools.accumulate(system.bricks.sizes, initial=0)
         for brick, (first, end) in enumerate(itertools.pairwise(edges)):
             number = jnp.asarray([brick])
-            waits.append(jnp.sum(held(tags.queued, number), axis=0, keepdims=True))
+            waits.append(jnp.sum(bit_is_set(tags.queued, number), axis=0, keepdims=True))
             handed = system.queue.handed(tags, state.slots.waiting, number)
-            here = held(handed[None], system.placement.part_on(jnp.arange(first, end)[:, None], places))
+            here = bit_is_set(handed[None], system.placement.part_on(jnp.arange(first, end)[:, None], places))
             has.append(jnp.sum(here)[None] + jnp.sum(state.drives.planned[first:end])[None])
         return tags.at_work, jnp.concatenate(waits), jnp.concatenate(has), report.answered.number
 

@@ -30,10 +30,10 @@ def choice(drive, cylinder=50) -> Choice:
     places = jnp.asarray(CYLINDERS, jnp.int32)
     target = Target(places, rows, jnp.asarray(ANGLES, jnp.float32), jnp.zeros(count), Arm(places, rows))
     arm = Arm(jnp.asarray([cylinder], jnp.int32), jnp.zeros(1, jnp.int32))
-    born = jnp.asarray(BORN, jnp.float32)
+    arrival_time = jnp.asarray(BORN, jnp.float32)
     reads, first = jnp.ones(count, bool), jnp.zeros(count, jnp.int32)
     return Choice(
-        drive, drive, Replicas(1), jnp.zeros(1, jnp.int32), arm, jnp.zeros(1), target, reads, born, first, None
+        drive, drive, Replicas(1), jnp.zeros(1, jnp.int32), arm, jnp.zeros(1), target, reads, arrival_time, first, None
     )
 
 

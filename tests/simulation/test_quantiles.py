@@ -6,7 +6,7 @@ import pytest
 from storagekit.core.resources import data_path
 from storagekit.dispatch import Hashing
 from storagekit.drive import RateServer, load_drive
-from storagekit.engine import NOBODY, Record, ResponseLog, Scenario, System, execute, stack
+from storagekit.engine import NO_REQUEST, Record, ResponseLog, Scenario, System, execute, stack
 from storagekit.placement import Replicas
 from storagekit.schedule import SATF
 from storagekit.simulation import replay, replicate, simulate, sweep
@@ -32,7 +32,7 @@ def exact(scenario: Scenario, requests: int, warm_up: int, seeds=(0, 1)) -> dict
     done = outcome.tally["answered"][:, 0].astype(int)
     before = np.cumsum(done, axis=0) - done
     counted = np.repeat((before >= warm_up) & (before < requests), len(outcome.log.read) // len(done), axis=0)
-    answered = counted & (outcome.log.number != NOBODY) & ~outcome.log.asynchronous
+    answered = counted & (outcome.log.number != NO_REQUEST) & ~outcome.log.asynchronous
     whose = answered, answered & outcome.log.read, answered & ~outcome.log.read
     return {
         name: np.stack(

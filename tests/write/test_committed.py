@@ -20,7 +20,7 @@ from storagekit.drive import Mixed, RateServer
 from storagekit.engine import Record, Scenario, System, keys
 from storagekit.engine.event import Report, event
 from storagekit.engine.run import CHUNK, Runner, incoming
-from storagekit.engine.state import NOBODY, State
+from storagekit.engine.state import NO_REQUEST, State
 from storagekit.faults import FaultSchedule, outage
 from storagekit.placement import RAID5, Coded, Replicas, SRMirror
 from storagekit.schedule import FCFS
@@ -61,7 +61,7 @@ class Past(NamedTuple):
     def accesses(self) -> list[Access]:
         """In the order in which their drives tell of them: one that chooses ahead tells before the end."""
         told = []
-        for at in np.flatnonzero(self.reports.number.ravel() != NOBODY):
+        for at in np.flatnonzero(self.reports.number.ravel() != NO_REQUEST):
             drive = int(np.flatnonzero(self.reports.served[at])[0])
             end = self.time[at] + float(self.states.drives.free[at, drive]) / MS
             told.append(Access(end, int(self.reports.number[at, 0]), drive, self.late(at - 1, drive)))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storagekit.arbitration import Lossy
-from storagekit.core.batching import count, least, put
+from storagekit.core.batching import count, min_row, put
 from storagekit.dispatch import DSPTF, NearestIdle
 from storagekit.drive import ideal_drive
 from storagekit.engine import Record, Scenario, System, keys
@@ -130,7 +130,7 @@ def test_a_fold_sees_the_rows_in_use(numbers, needed):
         table, _ = changed(table, jnp.array([at]), jnp.array([number]), jnp.array([True]), jnp.array([False]))
 
     def look(found, block, index, there):
-        lowest = least(jnp.where(there, block.number, 5000))
+        lowest = min_row(jnp.where(there, block.number, 5000))
         return jnp.minimum(found[0], lowest), found[1] + count(there), found[2] + jnp.sum(jnp.where(there, index, 0))
 
     start = jnp.full((1,), 5000), jnp.zeros((1,), jnp.int32), jnp.int32(0)

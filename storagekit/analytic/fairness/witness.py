@@ -33,15 +33,15 @@ def _flags(label: str, value: Bool[AnyArray, "..."]) -> Bool[np.ndarray, "..."]:
 
 @takes(served=numbers, weights=numbers, backlogged=_flags, gap=numbers)
 def largest_unfairness(
-    served: Shaped[AnyArray, "event stream *lanes"],
+    served: Shaped[AnyArray, "event stream *batch"],
     weights: ArrayLike,
-    backlogged: Bool[AnyArray, "event *lanes"],
-    gap: Float[AnyArray, "event *lanes"],
-) -> Float[np.ndarray, "*lanes"]:
+    backlogged: Bool[AnyArray, "event *batch"],
+    gap: Float[AnyArray, "event *batch"],
+) -> Float[np.ndarray, "*batch"]:
     """The largest | W_f / phi_f - W_g / phi_g | of any interval in which two streams are both backlogged at one brick.
 
     served: cost of what ended at each event, at any brick, for the two streams of the pair. weights: `[stream]`, or
-    `[stream, *lanes]`. backlogged: whether both are backlogged at the brick from the end of the event on. gap: seconds since
+    `[stream, *batch]`. backlogged: whether both are backlogged at the brick from the end of the event on. gap: seconds since
     the event before during which they were not; 0 where there were none.
 
     Periods of backlog begin at the end of an event. The event that ends one belongs to it, and so does what happens in the
@@ -89,12 +89,12 @@ def worst_interval(
 
 @takes(served=numbers, total=numbers, share=numbers, backlogged=_flags, gap=numbers)
 def largest_drop(
-    served: Shaped[AnyArray, "event *lanes"],
-    total: Shaped[AnyArray, "event *lanes"],
+    served: Shaped[AnyArray, "event *batch"],
+    total: Shaped[AnyArray, "event *batch"],
     share: ArrayLike,
-    backlogged: Bool[AnyArray, "event *lanes"],
-    gap: Float[AnyArray, "event *lanes"],
-) -> Float[np.ndarray, "*lanes"]:
+    backlogged: Bool[AnyArray, "event *batch"],
+    gap: Float[AnyArray, "event *batch"],
+) -> Float[np.ndarray, "*batch"]:
     """The furthest that a stream falls behind a share of one brick: the largest m W_A - W_f of any interval of its backlog.
 
     served, total: cost of what ended at each event at the brick, for the stream and for all of them. share: m, a number or
@@ -112,7 +112,7 @@ def _log(served, backlogged, gap, *axes: str) -> tuple[np.ndarray, np.ndarray, n
     """The columns of a log on the host, of shapes that agree."""
     served, backlogged, gap = np.asarray(served, float), np.asarray(backlogged, bool), np.asarray(gap, float)
     names = ", ".join(axes)
-    require(served.ndim >= len(axes), "served of shape", str(served.shape), f"[{names}, *lanes]")
+    require(served.ndim >= len(axes), "served of shape", str(served.shape), f"[{names}, *batch]")
     expected = served.shape[:1] + served.shape[len(axes) :]
     for label, column in (("backlogged", backlogged), ("gap", gap)):
         require(
@@ -142,15 +142,15 @@ class _Fall(NamedTuple):
 
 
 def _largest_fall(steps: np.ndarray, backlogged: np.ndarray, gap: np.ndarray) -> np.ndarray:
-    """Largest U(t1) - U(t2), t1 <= t2 in one period, of the path U that moves by `steps [event, *lanes]`."""
+    """Largest U(t1) - U(t2), t1 <= t2 in one period, of the path U that moves by `steps [event, *batch]`."""
     with jax.enable_x64(True):
         return np.asarray(_scanned(*(jnp.asarray(column) for column in (steps, backlogged, gap))))
 
 
 @jax.jit
 def _scanned(
-    steps: Float[Array, "event *lanes"], backlogged: Bool[Array, "event *lanes"], gap: Float[Array, "event *lanes"]
-) -> Float[Array, "*lanes"]:
+    steps: Float[Array, "event *batch"], backlogged: Bool[Array, "event *batch"], gap: Float[Array, "event *batch"]
+) -> Float[Array, "*batch"]:
     nothing = jnp.zeros(steps.shape[1:], steps.dtype)
     before = _Fall(nothing, nothing, nothing, jnp.full_like(nothing, jnp.inf))
     after, _ = jax.lax.scan(lambda fall, event: (_step(fall, *event), None), before, (steps, backlogged, gap))

@@ -28,10 +28,10 @@ class RequestStream(NamedTuple):
     asked; blocks: how many blocks these are.
     """
 
-    gap: Float[Array, "request *lanes"]
-    read: Bool[Array, "request *lanes"]
-    work: Float[Array, "request *lanes disk"]
-    blocks: Float[Array, "request *lanes disk"]
+    gap: Float[Array, "request *batch"]
+    read: Bool[Array, "request *batch"]
+    work: Float[Array, "request *batch disk"]
+    blocks: Float[Array, "request *batch disk"]
 
 
 class Path(NamedTuple):
@@ -42,11 +42,11 @@ class Path(NamedTuple):
     reached the client. receive: how long that is busy with it.
     """
 
-    out: Float[Array, "*lanes"]
-    offset: Float[Array, "*lanes disk"]
-    port: Float[Array, "*lanes"]
-    transit: Float[Array, "*lanes"]
-    receive: Float[Array, "*lanes"]
+    out: Float[Array, "*batch"]
+    offset: Float[Array, "*batch disk"]
+    port: Float[Array, "*batch"]
+    transit: Float[Array, "*batch"]
+    receive: Float[Array, "*batch"]
 
 
 class Paths(NamedTuple):
@@ -76,7 +76,7 @@ class _Busy(NamedTuple):
         return _Busy(disk, port, sending, receiving)
 
 
-def completion_times(stream: RequestStream, paths: Paths | None = None) -> Float[Array, "request *lanes"]:
+def completion_times(stream: RequestStream, paths: Paths | None = None) -> Float[Array, "request *batch"]:
     """Seconds from each request's arrival to its completion: the client has the last of its blocks, or, of a write, the last
     acknowledgement.
 
@@ -97,7 +97,7 @@ def completion_times(stream: RequestStream, paths: Paths | None = None) -> Float
 
 
 @jax.jit
-def _completion_times(stream: RequestStream, paths: Paths | None) -> Float[Array, "request *lanes"]:
+def _completion_times(stream: RequestStream, paths: Paths | None) -> Float[Array, "request *batch"]:
     if paths is None:
         nothing = path(0.0, np.zeros(stream.work.shape[-1]), 0.0, 0.0, 0.0)
         paths = Paths(nothing, nothing)
@@ -121,7 +121,7 @@ def _stream(given: RequestStream) -> RequestStream:
     shapes = f"gap {gap.shape}, read {read.shape}, work {work.shape}, blocks {blocks.shape}"
     fits = min(gap.ndim, read.ndim) > 0 and min(work.ndim, blocks.ndim) > 1
     fits = fits and len({len(part) for part in (gap, read, work, blocks)}) == 1 and work.shape[-1] > 0
-    require(fits, "shapes", shapes, "[request, *lanes] and [request, *lanes, disk], of as many requests")
+    require(fits, "shapes", shapes, "[request, *batch] and [request, *batch, disk], of as many requests")
     require_broadcast(gap=gap, read=read, work=work[..., 0], blocks=blocks[..., 0])
     require_broadcast(work=work, blocks=blocks)
     return RequestStream(gap, read, work, blocks)

@@ -16,16 +16,16 @@ from storagekit.drive.buffer.writes import take, ways_of, write
 
 
 def serve(
-    segments: BufferSegments, memory: BufferMemory, angle: Float[Array, "1 *lanes"], request: BufferRequest
-) -> tuple[Float[Array, "1 *lanes"], BufferMemory]:
+    segments: BufferSegments, memory: BufferMemory, angle: Float[Array, "1 *batch"], request: BufferRequest
+) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
     """Seconds until a request that arrives now is answered, and the buffer from then on, its times from now. The platter
     stands at `angle` now, turns."""
     return served(segments, segments.now(memory), angle, request)
 
 
 def served(
-    segments: BufferSegments, stopped: ReadAheadStop, angle: Float[Array, "1 *lanes"], request: BufferRequest
-) -> tuple[Float[Array, "1 *lanes"], BufferMemory]:
+    segments: BufferSegments, stopped: ReadAheadStop, angle: Float[Array, "1 *batch"], request: BufferRequest
+) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
     """As `serve`, of a buffer as it is now (`BufferSegments.now`)."""
     memory, read_begins = stopped.memory, segments.begins_read(stopped)
     found, taken = find(segments, memory, request), take(segments, memory, request)

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from storagekit.core.batching import first_min, pick, real, some, where_tree
+from storagekit.core.batching import any_row, first_min, pick, real, where_tree
 from storagekit.drive.buffer.segments import (
     LONG_AGO,
     NEVER,
-    NOBODY,
+    NO_REQUEST,
     BufferMemory,
     BufferReach,
     BufferRequest,
@@ -24,16 +24,16 @@ class BufferHit(NamedTuple):
     segment it takes. start, end: what that holds of use; there: how many of the request's sectors are in it. runs: it is
     being read ahead."""
 
-    hit: Bool[Array, "1 *lanes"]
-    part: Bool[Array, "1 *lanes"]
-    segment: Int[Array, "1 *lanes"]
-    start: Int[Array, "1 *lanes"]
-    end: Int[Array, "1 *lanes"]
-    there: Int[Array, "1 *lanes"]
-    runs: Bool[Array, "1 *lanes"]
+    hit: Bool[Array, "1 *batch"]
+    part: Bool[Array, "1 *batch"]
+    segment: Int[Array, "1 *batch"]
+    start: Int[Array, "1 *batch"]
+    end: Int[Array, "1 *batch"]
+    there: Int[Array, "1 *batch"]
+    runs: Bool[Array, "1 *batch"]
 
     @property
-    def miss(self) -> Bool[Array, "1 *lanes"]:
+    def miss(self) -> Bool[Array, "1 *batch"]:
         return ~self.hit & ~self.part
 
 
@@ -47,18 +47,18 @@ class Media(NamedTuple):
     """
 
     piece: Stretch
-    since: Float[Array, "1 *lanes"]
-    landing: Float[Array, "1 *lanes"]
-    ends: Float[Array, "1 *lanes"]
-    first: Int[Array, "1 *lanes"]
-    most: Int[Array, "1 *lanes"]
+    since: Float[Array, "1 *batch"]
+    landing: Float[Array, "1 *batch"]
+    ends: Float[Array, "1 *batch"]
+    first: Int[Array, "1 *batch"]
+    most: Int[Array, "1 *batch"]
 
 
 def find(segments: BufferSegments, memory: BufferMemory, request: BufferRequest) -> BufferHit:
     """The segment that a read is served from."""
     there = segments.readable(memory) & (memory.start <= request.sector) & (request.sector < memory.end)
     whole = there & (request.end <= memory.end)
-    hit, begun = some(whole), some(there)
+    hit, begun = any_row(whole), any_row(there)
     fits = jnp.where(hit, whole, there)
     held, _ = first_min(jnp.where(fits, -memory.used, 1))
     # an empty segment before the one that was not used for longest
@@ -71,7 +71,7 @@ def find(segments: BufferSegments, memory: BufferMemory, request: BufferRequest)
     return BufferHit(hit, begun & ~hit, segment, start, end, in_it, begun & (memory.ahead == segment))
 
 
-def limit_ahead(segments: BufferSegments, found: BufferHit, request: BufferRequest) -> Int[Array, "1 *lanes"]:
+def limit_ahead(segments: BufferSegments, found: BufferHit, request: BufferRequest) -> Int[Array, "1 *batch"]:
     """How far the drive reads on after a read."""
     buffer, geometry = segments.electronics.buffer, segments.drive.geometry
     if buffer.read_ahead == 0:
@@ -98,7 +98,7 @@ def read(
     found: BufferHit,
     piece: Stretch,
     reached: BufferReach,
-) -> tuple[Float[Array, "1 *lanes"], BufferMemory]:
+) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
     """When a read that arrives now is answered, and the buffer from then on. The arm reaches a stretch of what it needs."""
     buffer = segments.electronics.buffer
     media = _media(segments, memory, request, found, piece, reached)
@@ -119,9 +119,9 @@ def read(
         end=jnp.where(here, end, memory.end),
         limit=jnp.where(here, limit, memory.limit),
         used=jnp.where(here, uses, memory.used),
-        ahead=jnp.where(found.runs | reads_on, found.segment, NOBODY),
+        ahead=jnp.where(found.runs | reads_on, found.segment, NO_REQUEST),
         # where there is no other a miss takes the segment that is written behind
-        dirty=jnp.where(found.miss & (found.segment == memory.dirty), NOBODY, memory.dirty),
+        dirty=jnp.where(found.miss & (found.segment == memory.dirty), NO_REQUEST, memory.dirty),
         base=base,
         since=jnp.where(over, media.ends, media.since),
         landing=media.landing,
@@ -133,8 +133,8 @@ def read(
 
 
 def _starts(
-    segments: BufferSegments, memory: BufferMemory, piece: Stretch, further: Bool[Array, "1 *lanes"]
-) -> Bool[Array, "1 *lanes"]:
+    segments: BufferSegments, memory: BufferMemory, piece: Stretch, further: Bool[Array, "1 *batch"]
+) -> Bool[Array, "1 *batch"]:
     """Whether a hit has the drive read on, where there is `further` to go, from the beginning of `piece`."""
     buffer, place = segments.electronics.buffer, piece.place(piece.sector)
     if not buffer.ahead_on_hit:
@@ -169,8 +169,8 @@ def _media(
 
 
 def _there_at(
-    segments: BufferSegments, request: BufferRequest, found: BufferHit, media: Media, number: Int[Array, "1 *lanes"]
-) -> Float[Array, "1 *lanes"]:
+    segments: BufferSegments, request: BufferRequest, found: BufferHit, media: Media, number: Int[Array, "1 *batch"]
+) -> Float[Array, "1 *batch"]:
     """When the request's sector of that number, from 1 on, is in the buffer; long ago if it was before."""
     number = jnp.where((number > media.first) & (number <= media.most) & found.miss, media.first, number)
     piece = media.piece
@@ -183,7 +183,7 @@ def _there_at(
 
 def _answer(
     segments: BufferSegments, memory: BufferMemory, request: BufferRequest, found: BufferHit, media: Media
-) -> Float[Array, "1 *lanes"]:
+) -> Float[Array, "1 *batch"]:
     """When a read is answered: each sector crosses the bus once it is there, the bus is had, and those before it are over."""
     overheads, bus, buffer = segments.electronics.overheads, segments.electronics.bus, segments.electronics.buffer
     hit_overhead, overhead, disconnect = (
@@ -209,7 +209,7 @@ def _answer(
 
 def _deciding(
     segments: BufferSegments, request: BufferRequest, found: BufferHit, media: Media
-) -> list[Int[Array, "1 *lanes"]]:
+) -> list[Int[Array, "1 *batch"]]:
     """The sectors, by number, one of which is the last to have crossed the bus with all behind it.
 
     Of sectors that follow one another on a track that is the first or the last, and of tracks it is the first or the last.

@@ -24,7 +24,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import MOST_WHOLE, pick, rows, where_tree
+from storagekit.core.batching import MOST_WHOLE, pick, row_index, where_tree
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import a, hold, takes
 from storagekit.drive.base import Arm, Target
@@ -32,7 +32,7 @@ from storagekit.drive.buffer.stretch import HAIR, Stretch, stretch
 from storagekit.drive.electronics import Electronics, require_possible
 from storagekit.drive.mechanical import Drive
 
-NOBODY = -1
+NO_REQUEST = -1
 # seconds; what lies further back is over
 LONG_AGO = -10.0
 # what no segment's number of uses comes near
@@ -52,13 +52,13 @@ class Faster(StrEnum):
 class BufferRequest(NamedTuple):
     """What the host asks for: `count` sectors from `sector` on, which lie at `target`."""
 
-    read: Bool[Array, "1 *lanes"]
-    sector: Int[Array, "1 *lanes"]
-    count: Int[Array, "1 *lanes"]
+    read: Bool[Array, "1 *batch"]
+    sector: Int[Array, "1 *batch"]
+    count: Int[Array, "1 *batch"]
     target: Target
 
     @property
-    def end(self) -> Int[Array, "1 *lanes"]:
+    def end(self) -> Int[Array, "1 *batch"]:
         return self.sector + self.count
 
 
@@ -72,53 +72,53 @@ class BufferMemory(NamedTuple):
     and after_read: whether that was a read. arm: where the last access ended.
     """
 
-    start: Int[Array, "segment *lanes"]
-    end: Int[Array, "segment *lanes"]
-    limit: Int[Array, "segment *lanes"]
-    used: Int[Array, "segment *lanes"]
-    ahead: Int[Array, "1 *lanes"]
-    base: Int[Array, "1 *lanes"]
-    since: Float[Array, "1 *lanes"]
-    landing: Float[Array, "1 *lanes"]
-    dirty: Int[Array, "1 *lanes"]
-    settled: Float[Array, "1 *lanes"]
-    last: Int[Array, "1 *lanes"]
-    after_read: Bool[Array, "1 *lanes"]
-    uses: Int[Array, "1 *lanes"]
+    start: Int[Array, "segment *batch"]
+    end: Int[Array, "segment *batch"]
+    limit: Int[Array, "segment *batch"]
+    used: Int[Array, "segment *batch"]
+    ahead: Int[Array, "1 *batch"]
+    base: Int[Array, "1 *batch"]
+    since: Float[Array, "1 *batch"]
+    landing: Float[Array, "1 *batch"]
+    dirty: Int[Array, "1 *batch"]
+    settled: Float[Array, "1 *batch"]
+    last: Int[Array, "1 *batch"]
+    after_read: Bool[Array, "1 *batch"]
+    uses: Int[Array, "1 *batch"]
     arm: Arm
 
     @property
     def number(self) -> Int[Array, "segment *ones"]:
         """The segments' numbers."""
-        return rows(self.start.shape[0], self.start)
+        return row_index(self.start.shape[0], self.start)
 
-    def elapse(self, time: Float[Array, "1 *lanes"]) -> "BufferMemory":
+    def elapse(self, time: Float[Array, "1 *batch"]) -> "BufferMemory":
         later = (jnp.maximum(one - time, LONG_AGO) for one in (self.since, self.landing, self.settled))
         since, landing, settled = later
         return self._replace(since=since, landing=landing, settled=settled)
 
-    def reads_on(self) -> Bool[Array, "1 *lanes"]:
+    def reads_on(self) -> Bool[Array, "1 *batch"]:
         """Whether it reads ahead."""
-        return self.ahead != NOBODY
+        return self.ahead != NO_REQUEST
 
 
 class ReadAheadStop(NamedTuple):
     """A buffer at this moment, and seconds until the arm may move for a request that stops reading ahead."""
 
     memory: BufferMemory
-    residue: Float[Array, "1 *lanes"]
+    residue: Float[Array, "1 *batch"]
 
 
 class BufferReach(NamedTuple):
     """When the arm is on the track of a sector, and when that begins to pass."""
 
-    landing: Float[Array, "1 *lanes"]
-    begins: Float[Array, "1 *lanes"]
+    landing: Float[Array, "1 *batch"]
+    begins: Float[Array, "1 *batch"]
 
 
 class BufferSegments(eqx.Module):
     """The buffer of a drive, with its controller and its bus; `electronics` are the drive's (`load_electronics`). Its times,
-    and `most_ahead`, may be arrays `[1, *lanes]`; everything else is a Python number and known when this is
+    and `most_ahead`, may be arrays `[1, *batch]`; everything else is a Python number and known when this is
     compiled, so that who compiles it does so with `equinox.filter_jit`. faster: what is
     known to be faster everywhere, the bus or the platter (`faster`): fewer sectors then decide when a request is over.
 
@@ -140,7 +140,7 @@ class BufferSegments(eqx.Module):
     def init(self, lanes: tuple[int, ...]) -> BufferMemory:
         """Empty, the arm on cylinder 0, before any request."""
         size = self.electronics.buffer.segments
-        nothing, nobody = jnp.zeros((size, *lanes), jnp.int32), jnp.full((1, *lanes), NOBODY, jnp.int32)
+        nothing, nobody = jnp.zeros((size, *lanes), jnp.int32), jnp.full((1, *lanes), NO_REQUEST, jnp.int32)
         first = jnp.zeros((1, *lanes), jnp.int32)
         long_ago = jnp.full((1, *lanes), LONG_AGO, jnp.float32)
         return BufferMemory(
@@ -162,29 +162,29 @@ class BufferSegments(eqx.Module):
         """Whether one segment is for writes alone, the first, and others are for reads."""
         return self.electronics.buffer.write_segment and self.electronics.buffer.segments > 1
 
-    def after(self, what: str, memory: BufferMemory) -> Float[Array, "1 *lanes"]:
+    def after(self, what: str, memory: BufferMemory) -> Float[Array, "1 *batch"]:
         """An overhead that depends on whether the request before was a read."""
         overheads = self.electronics.overheads
         return jnp.where(
             memory.after_read, getattr(overheads, f"{what}_after_read"), getattr(overheads, f"{what}_after_write")
         )
 
-    def begins_read(self, stopped: ReadAheadStop) -> Float[Array, "1 *lanes"]:
+    def begins_read(self, stopped: ReadAheadStop) -> Float[Array, "1 *batch"]:
         """When the arm may move for a read that arrives now."""
         memory = stopped.memory
         return jnp.maximum(self.after("read_miss", memory) + stopped.residue, memory.settled)
 
-    def begins_write(self, stopped: ReadAheadStop) -> Float[Array, "1 *lanes"]:
+    def begins_write(self, stopped: ReadAheadStop) -> Float[Array, "1 *batch"]:
         """When the arm may move for a write that arrives now and neither joins the one before nor disconnects twice."""
         overhead = self.after("write_hit" if self.electronics.buffer.writes_behind else "write_miss", stopped.memory)
         settled = stopped.memory.settled
         return jnp.where(settled > 0, jnp.maximum(settled, overhead), overhead + stopped.residue)
 
-    def free(self, memory: BufferMemory) -> Bool[Array, "segment *lanes"]:
+    def free(self, memory: BufferMemory) -> Bool[Array, "segment *batch"]:
         """The segments that a read may take."""
         return (memory.number >= int(self.apart)) & (memory.number != memory.dirty)
 
-    def readable(self, memory: BufferMemory) -> Bool[Array, "segment *lanes"]:
+    def readable(self, memory: BufferMemory) -> Bool[Array, "segment *batch"]:
         """The segments from which reads may be answered: that which is written behind too, if what writes left is."""
         if not self.electronics.buffer.keeps:
             return jnp.zeros_like(memory.number, bool)
@@ -192,7 +192,7 @@ class BufferSegments(eqx.Module):
             return self.free(memory)
         return memory.number >= int(self.apart)
 
-    def holds(self, memory: BufferMemory, sector: Int[Array, "row *lanes"]) -> Bool[Array, "row *lanes"]:
+    def holds(self, memory: BufferMemory, sector: Int[Array, "row *batch"]) -> Bool[Array, "row *batch"]:
         """Whether reads that begin at these sectors find the first in a segment."""
         usable, held = self.readable(memory), jnp.zeros(sector.shape, bool)
         for number in range(self.electronics.buffer.segments):
@@ -203,11 +203,11 @@ class BufferSegments(eqx.Module):
     def reach(
         self,
         arm: Arm,
-        angle: Float[Array, "1 *lanes"],
-        at: Float[Array, "1 *lanes"],
+        angle: Float[Array, "1 *batch"],
+        at: Float[Array, "1 *batch"],
         piece: Stretch,
-        read: Bool[Array, "1 *lanes"],
-        least: float | Float[Array, "1 *lanes"] = 0.0,
+        read: Bool[Array, "1 *batch"],
+        least: float | Float[Array, "1 *batch"] = 0.0,
     ) -> BufferReach:
         """From `arm` to the beginning of a stretch, for an arm that may move from `at` on and moves for at least `least`
         seconds; the platter stands at `angle` now."""
@@ -221,7 +221,7 @@ class BufferSegments(eqx.Module):
         landing = at + way.seek + late
         return BufferReach(landing, landing + way.rotation - late + drive.seconds(missed))
 
-    def behind(self, piece: Stretch, reached: BufferReach) -> Float[Array, "1 *lanes"]:
+    def behind(self, piece: Stretch, reached: BufferReach) -> Float[Array, "1 *batch"]:
         """Sectors that a head that has landed stands behind the beginning of a stretch; 0 if it is just there."""
         wait = self.drive.turns(reached.begins - reached.landing)
         return jnp.where(wait > 0, (1.0 - wait) * piece.length, 0.0)
@@ -231,38 +231,40 @@ class BufferSegments(eqx.Module):
         drive, buffer = self.drive, self.electronics.buffer
         piece, runs = stretch(drive.geometry, memory.base), memory.reads_on()
         room = jnp.maximum(jnp.where(runs, pick(memory.limit, memory.ahead), 0) - memory.base, 0)
-        came = jnp.where(runs, jnp.minimum(piece.reached(-drive.turns(memory.since)), room), 0)
-        over = came >= jnp.minimum(room, piece.room)
-        next_ = memory.base + came
+        arrived = jnp.where(runs, jnp.minimum(piece.reached(-drive.turns(memory.since)), room), 0)
+        over = arrived >= jnp.minimum(room, piece.room)
+        next_ = memory.base + arrived
         place = piece.place(jnp.minimum(next_, memory.base + jnp.maximum(room - 1, 0)))
         here = memory.number == memory.ahead
         end = jnp.where(here, jnp.maximum(memory.end, next_), memory.end)
         start = jnp.where(here, jnp.maximum(memory.start, end - buffer.sectors), memory.start)
-        written = (memory.dirty != NOBODY) & (memory.settled <= 0)
+        written = (memory.dirty != NO_REQUEST) & (memory.settled <= 0)
         if not buffer.hits_written:
             end = jnp.where(written & (memory.number == memory.dirty), start, end)
         stopped = memory._replace(
             start=start,
             end=end,
-            ahead=jnp.where(over, NOBODY, memory.ahead),
-            dirty=jnp.where(written, NOBODY, memory.dirty),
+            ahead=jnp.where(over, NO_REQUEST, memory.ahead),
+            dirty=jnp.where(written, NO_REQUEST, memory.dirty),
             arm=where_tree(runs, Arm(place.cylinder, place.head), memory.arm),
         )
-        return ReadAheadStop(stopped, jnp.where(runs & ~over, self._residue(memory, piece, came), 0.0))
+        return ReadAheadStop(stopped, jnp.where(runs & ~over, self._residue(memory, piece, arrived), 0.0))
 
-    def _residue(self, memory: BufferMemory, piece: Stretch, came: Int[Array, "1 *lanes"]) -> Float[Array, "1 *lanes"]:
+    def _residue(
+        self, memory: BufferMemory, piece: Stretch, arrived: Int[Array, "1 *batch"]
+    ) -> Float[Array, "1 *batch"]:
         """Seconds to the end of what the drive is at as it reads ahead: a move of the arm, and unless it stops in the sector,
         the wait for the next one or that sector."""
-        drive, next_ = self.drive, memory.base + came
+        drive, next_ = self.drive, memory.base + arrived
         before, after = piece.place(next_ - 1), piece.place(next_)
         crosses = (before.cylinder != after.cylinder) | (before.head != after.head)
         switch = jnp.where(before.head != after.head, drive.head_switch, 0.0)
         move = jnp.maximum(switch, drive.seek(jnp.abs(after.cylinder - before.cylinder)))
-        left = memory.since + drive.seconds(piece.turns(came))
-        landing = jnp.where(came == 0, memory.landing, jnp.where(crosses, left + move, LONG_AGO))
+        left = memory.since + drive.seconds(piece.turns(arrived))
+        landing = jnp.where(arrived == 0, memory.landing, jnp.where(crosses, left + move, LONG_AGO))
         if self.electronics.buffer.stops_in_sector:
             return jnp.maximum(landing, 0.0)
-        ends = memory.since + drive.seconds(piece.turns(came + 1))
+        ends = memory.since + drive.seconds(piece.turns(arrived + 1))
         begins = ends - drive.seconds(1 / piece.length)
         pending = jnp.where(begins > drive.seconds(HAIR / piece.length), begins, jnp.maximum(ends, 0.0))
         return jnp.where(landing > 0, landing, pending)

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 from storagekit.core.batching import first_min, pick, real
 from storagekit.drive.buffer.segments import (
     NEVER,
-    NOBODY,
+    NO_REQUEST,
     BufferMemory,
     BufferReach,
     BufferRequest,
@@ -28,25 +28,25 @@ class BufferedWrite(NamedTuple):
     """The segment that a write takes. joins: it goes on from a write that is not on the platter yet. again: it follows a
     write there without going on from it."""
 
-    segment: Int[Array, "1 *lanes"]
-    joins: Bool[Array, "1 *lanes"]
-    again: Bool[Array, "1 *lanes"]
+    segment: Int[Array, "1 *batch"]
+    joins: Bool[Array, "1 *batch"]
+    again: Bool[Array, "1 *batch"]
 
 
 class Ways(NamedTuple):
     """When the arm may move for a write, when its data begins to cross the bus, and how long after it has crossed the drive
     gives up the bus, and then takes to have it again."""
 
-    begins: Float[Array, "1 *lanes"]
-    bus: Float[Array, "1 *lanes"]
-    disconnect: Float[Array, "1 *lanes"] | float
-    reselect: Float[Array, "1 *lanes"] | float
+    begins: Float[Array, "1 *batch"]
+    bus: Float[Array, "1 *batch"]
+    disconnect: Float[Array, "1 *batch"] | float
+    reselect: Float[Array, "1 *batch"] | float
 
 
 def take(segments: BufferSegments, memory: BufferMemory, request: BufferRequest) -> BufferedWrite:
     """The segment for a write."""
     buffer, number = segments.electronics.buffer, memory.number
-    joins = (memory.dirty != NOBODY) & (memory.settled > 0) & (pick(memory.end, memory.dirty) == request.sector)
+    joins = (memory.dirty != NO_REQUEST) & (memory.settled > 0) & (pick(memory.end, memory.dirty) == request.sector)
     joins = joins & (buffer.writes_behind and buffer.combines)
     usable = number == 0 if buffer.write_segment else number >= 0
     over, holds = _overlaps(segments, memory, request)
@@ -59,7 +59,7 @@ def take(segments: BufferSegments, memory: BufferMemory, request: BufferRequest)
 
 def _overlaps(
     segments: BufferSegments, memory: BufferMemory, request: BufferRequest
-) -> tuple[Bool[Array, "segment *lanes"], Bool[Array, "segment *lanes"]]:
+) -> tuple[Bool[Array, "segment *batch"], Bool[Array, "segment *batch"]]:
     """Which segments hold some of a request's sectors, and which hold anything."""
     holds = memory.end > memory.start
     if not segments.electronics.buffer.hits_written:
@@ -75,7 +75,7 @@ def write(
     ways: Ways,
     piece: Stretch,
     reached: BufferReach,
-) -> tuple[Float[Array, "1 *lanes"], BufferMemory]:
+) -> tuple[Float[Array, "1 *batch"], BufferMemory]:
     """When a write that arrives now is answered, and the buffer from then on. The arm reaches its beginning."""
     overheads, buffer = segments.electronics.overheads, segments.electronics.buffer
     crosses = request.count * real(segments.electronics.bus.write)
@@ -99,7 +99,7 @@ def write(
         end=end,
         limit=jnp.where(here, request.end, memory.limit),
         used=jnp.where(here, uses, memory.used),
-        ahead=jnp.full_like(memory.ahead, NOBODY),
+        ahead=jnp.full_like(memory.ahead, NO_REQUEST),
         settled=settled,
         dirty=taken.segment,
         last=taken.segment,
@@ -138,7 +138,7 @@ def _under(
     ways: Ways,
     piece: Stretch,
     reached: BufferReach,
-) -> Float[Array, "1 *lanes"]:
+) -> Float[Array, "1 *batch"]:
     """When a write is on the platter.
 
     A sector that has not crossed the bus when the head comes by waits for a revolution, and those behind it.
@@ -164,8 +164,8 @@ def _under(
 
 
 def _crossed(
-    segments: BufferSegments, request: BufferRequest, taken: BufferedWrite, ways: Ways, number: Int[Array, "1 *lanes"]
-) -> Float[Array, "1 *lanes"]:
+    segments: BufferSegments, request: BufferRequest, taken: BufferedWrite, ways: Ways, number: Int[Array, "1 *batch"]
+) -> Float[Array, "1 *batch"]:
     """When the request's sector of that number, from 1 on, has crossed the bus, and may go to the platter."""
     if segments.electronics.extra is not None:
         fewest = jnp.where(request.count < LONG, jnp.minimum(request.count, FEW), MANY)
@@ -178,9 +178,9 @@ def _in_any_order(
     request: BufferRequest,
     piece: Stretch,
     reached: BufferReach,
-    there: Float[Array, "1 *lanes"],
-    otherwise: tuple[Float[Array, "1 *lanes"], ...],
-) -> Float[Array, "1 *lanes"]:
+    there: Float[Array, "1 *batch"],
+    otherwise: tuple[Float[Array, "1 *batch"], ...],
+) -> Float[Array, "1 *batch"]:
     """When a write is on the platter of a drive that writes what it can as the head comes by: the tail first, where all is
     `there`; of one on a single track, sectors that come too late alone a revolution later.
 

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 
 from storagekit.core.provenance import made_by
 from storagekit.dispatch import ARS
-from storagekit.engine import NOBODY, AbstractLog, Record, Report, Runner, Scenario, State, stack
+from storagekit.engine import NO_REQUEST, AbstractLog, Record, Report, Runner, Scenario, State, stack
 from storagekit.engine.run import CHUNK
 from storagekit.faults import FaultSchedule, outage
 from storagekit.papers.ars.cluster import CLIENTS, NODES, RATE, cluster, effort, synthetic
@@ -130,7 +130,7 @@ class SentAndCompletedLog(AbstractLog):
 
     def keep(self, scenario: Scenario, state: State, report: Report) -> SentAndCompleted:
         sent = jax.lax.population_count(state.dispatch.silence.sent_to)
-        nodes = jnp.where(report.admitted, sent.astype(jnp.int32), NOBODY)
+        nodes = jnp.where(report.admitted, sent.astype(jnp.int32), NO_REQUEST)
         return SentAndCompleted(nodes, report.answered.number, report.answered.response)
 
 
@@ -178,10 +178,10 @@ def _asking(
     merged, key = stack([_away(most)], seeds)
     kept = jax.tree.map(by_event, Runner(merged, key, Record(log=SentAndCompletedLog())).advance(chunks)[1])
     # requests enter in the order of their numbers
-    asked = [nodes[nodes != NOBODY] for nodes in kept.nodes.T]
+    asked = [nodes[nodes != NO_REQUEST] for nodes in kept.nodes.T]
     taken = [np.full(len(nodes), np.nan) for nodes in asked]
     for lane, its in enumerate(taken):
-        left = kept.answered[:, lane] != NOBODY
+        left = kept.answered[:, lane] != NO_REQUEST
         its[kept.answered[left, lane]] = kept.response[left, lane]
     until = min(int(np.argmax(np.isnan([*its, np.nan]))) for its in taken) // STRETCH * STRETCH
     nodes, response = (np.stack([one[:until] for one in runs]) for runs in (asked, taken))

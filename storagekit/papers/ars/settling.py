@@ -101,9 +101,9 @@ def _held(
     node: Int[np.ndarray, " answer"], answers: Answers, moments: Float[np.ndarray, " time"]
 ) -> Int[np.ndarray, "node time"]:
     """How many requests are outstanding at each holder at these moments."""
-    came, left = answers.at - answers.response, answers.at
+    arrival_time, left = answers.at - answers.response, answers.at
     return np.stack([
-        np.searchsorted(np.sort(came[node == one]), moments, "right")
+        np.searchsorted(np.sort(arrival_time[node == one]), moments, "right")
         - np.searchsorted(np.sort(left[node == one]), moments, "right")
         for one in HOLDERS
     ])  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from storagekit.core.batching import first_true
-from storagekit.engine import NOBODY, AbstractLog, Record, Report, Runner, Scenario, State, stack
+from storagekit.engine import NO_REQUEST, AbstractLog, Record, Report, Runner, Scenario, State, stack
 from storagekit.simulation import by_event
 
 
@@ -33,7 +33,7 @@ class Watch(AbstractLog):
         drive, certain = first_true(report.served)
         return WatchedLog(
             report.elapsed,
-            jnp.where(certain, report.number, NOBODY),
+            jnp.where(certain, report.number, NO_REQUEST),
             scenario.system.brick_of(drive),
             report.answered.number,
             report.answered.at,
@@ -67,7 +67,7 @@ def watched(scenarios: Sequence[Scenario], seeds: Sequence[int], chunks: int) ->
     begin = end - kept.elapsed
     runs = []
     for lane in range(key.shape[1]):
-        served, answered = kept.number[:, lane] != NOBODY, kept.answered[:, lane] != NOBODY
+        served, answered = kept.number[:, lane] != NO_REQUEST, kept.answered[:, lane] != NO_REQUEST
         accesses = WatchedAccesses(*(column[:, lane][served] for column in (kept.number, kept.node, end)))
         when = (begin + kept.at)[:, lane][answered]
         answers = Answers(

@@ -9,7 +9,7 @@ import xarray as xr
 from jaxtyping import Float, Int
 
 from storagekit.analytic.fairness import printed, repaired, worst_interval
-from storagekit.engine import NOBODY, keys
+from storagekit.engine import NO_REQUEST, keys
 from storagekit.papers.dsfq.drawing import changed, constructed
 from storagekit.papers.dsfq.measuring import PAIRS, asked, backlogged, share, total_bound, total_service, unfairness
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
@@ -54,7 +54,7 @@ def needed(settings: Settings, seed: int) -> Int[np.ndarray, " n"]:
     log = _run(settings, seed)
     found = np.full(len(settings), NEVER)
     assert log.sent is not None
-    sent = (log.sent.stream != NOBODY).cumsum(axis=0)
+    sent = (log.sent.stream != NO_REQUEST).cumsum(axis=0)
     for look in reversed(LOOKS):
         until = first(log, look)
         taken = total_service(settings, asked(until), unfairness(until, settings.weights), printed)
@@ -84,7 +84,7 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
     run = asked(until)
     readings = [float(total_bound(settings, run, reading)[pair, brick, 0]) for reading in (printed, repaired)]
     f, g = PAIRS[pair]
-    cost = np.where(until.brick == NOBODY, 0, until.cost)[:, 0].astype(float)
+    cost = np.where(until.brick == NO_REQUEST, 0, until.cost)[:, 0].astype(float)
     mine = (until.stream[:, 0, None] == np.array([f, g]))[:, :, None] & (until.brick[:, 0, None] == np.arange(BRICKS))[
         :, None
     ]
@@ -112,7 +112,7 @@ def _timeline(settings: Settings, effort: SearchEffort) -> xr.Dataset:
         "share": float(of_bound.max()),
         "shared": "ABC"[brick],
     }
-    of |= {"requests": int((until.sent.stream != NOBODY).sum()), "depth": int(settings.depth[0])}
+    of |= {"requests": int((until.sent.stream != NO_REQUEST).sum()), "depth": int(settings.depth[0])}
     of |= {"coordinators": int(settings.coordinators[0]), "random": int(settings.random[0])}
     for name, which in zip("fg", (f, g), strict=True):
         of[f"weight of {name}"] = float(settings.weights[which, 0])

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt32
 
 from storagekit.analytic.fairness import Reading, Side, bound_one_server, bound_total, largest_unfairness
-from storagekit.engine import NOBODY
+from storagekit.engine import NO_REQUEST
 from storagekit.papers.dsfq.settings import BRICKS, STREAMS, Settings
 from storagekit.papers.dsfq.watching import Sent, Watched
 from storagekit.simulation import lasting
@@ -43,7 +43,7 @@ def batch_costs(sent: Sent, streams: int = STREAMS, bricks: int = BRICKS) -> Flo
     The cost of what a coordinator has sent since its last request to the brick, that request left out and the next to the
     brick, if it has come, included: a batch that is open still counts, because what it has sent elsewhere is served.
     """
-    event, lane = np.nonzero(sent.stream != NOBODY)
+    event, lane = np.nonzero(sent.stream != NO_REQUEST)
     order = np.lexsort((event, sent.coordinator[event, lane], sent.stream[event, lane], lane))
     event, lane = event[order], lane[order]
     stream, through, brick, cost = (column[event, lane] for column in sent)
@@ -63,7 +63,7 @@ def batch_costs(sent: Sent, streams: int = STREAMS, bricks: int = BRICKS) -> Flo
 def asked(log: Watched) -> ObservedRequests:
     """The parameters of a run whose coordinators are noted."""
     assert log.sent is not None
-    event, lane = np.nonzero(log.sent.stream != NOBODY)
+    event, lane = np.nonzero(log.sent.stream != NO_REQUEST)
     largest = np.zeros((STREAMS, BRICKS, log.elapsed.shape[1]))
     where = (log.sent.stream[event, lane], log.sent.brick[event, lane], lane)
     np.maximum.at(largest, where, log.sent.cost[event, lane].astype(float))
@@ -78,7 +78,7 @@ def asked(log: Watched) -> ObservedRequests:
 def unfairness(log: Watched, weights: Float[np.ndarray, "stream lane"]) -> Unfair:
     """The worst interval of each pair at each brick, in every lane."""
     both, gap = backlogged(log, _BITS)
-    stream = np.where(log.brick == NOBODY, NOBODY, log.stream)
+    stream = np.where(log.brick == NO_REQUEST, NO_REQUEST, log.stream)
     cost = np.where(stream[:, None] == np.arange(STREAMS)[:, None], log.cost[:, None], 0).astype(float)
     at = log.brick[:, None] == np.arange(BRICKS)[:, None]
     # [event, 2, pair, brick, lane]

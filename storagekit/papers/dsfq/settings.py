@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from storagekit.core.arrays import AnyArray
-from storagekit.core.batching import first_min, pick, real, rows, whole
+from storagekit.core.batching import first_min, pick, real, row_index, whole
 from storagekit.core.units import SECTOR
 from storagekit.dispatch import Hashing
 from storagekit.drive import Mixed, RateServer
@@ -86,12 +86,12 @@ class Mixture(Threads):
     """Threads of the kinds of `Settings`, packed: first those of kind 0, then those of kind 1. They do not
     think."""
 
-    threads: Int[AnyArray, "kind *lanes"]
-    burst: Int[AnyArray, "turn *lanes"]
-    begins: Int[AnyArray, "kind *lanes"]
-    spacing: Float[AnyArray, "kind *lanes"]
-    low: Int[AnyArray, "place *lanes"]
-    more: Int[AnyArray, "place *lanes"]
+    threads: Int[AnyArray, "kind *batch"]
+    burst: Int[AnyArray, "turn *batch"]
+    begins: Int[AnyArray, "kind *batch"]
+    spacing: Float[AnyArray, "kind *batch"]
+    low: Int[AnyArray, "place *batch"]
+    more: Int[AnyArray, "place *batch"]
 
     def __init__(self, of: Settings):
         # what is asked is drawn here
@@ -110,14 +110,14 @@ class Mixture(Threads):
 
     def init(self, key):
         private = super().init(key)
-        thread = rows(MOST_THREADS, private.due) + jnp.zeros_like(private.issued)
+        thread = row_index(MOST_THREADS, private.due) + jnp.zeros_like(private.issued)
         kind = self._kind(thread)
         first = (jnp.cumsum(self.threads, axis=0) - self.threads).astype(jnp.int32)
         place = thread - jnp.take_along_axis(first, kind, axis=0)
         spacing = jnp.take_along_axis(self.spacing, kind, axis=0)
         return private._replace(due=private.due + (place + 1) * spacing)
 
-    def request(self, private, capacity, number: Int[Array, "1 *lanes"]) -> Requests:
+    def request(self, private, capacity, number: Int[Array, "1 *batch"]) -> Requests:
         thread, _ = first_min(private.due)
         issued = pick(private.issued, thread)
         (_, size), (_, receiving) = (word_at(private.key, issued, thread * WORDS + which) for which in range(2))
@@ -134,15 +134,15 @@ class Mixture(Threads):
             client=thread,
         )
 
-    def _kind(self, thread: Int[Array, "row *lanes"]) -> Int[Array, "row *lanes"]:
+    def _kind(self, thread: Int[Array, "row *batch"]) -> Int[Array, "row *batch"]:
         """The kind of each thread; of threads that are not, the last."""
         until = jnp.cumsum(self.threads, axis=0)[:, None]
         before = jnp.sum(until <= thread[None], axis=0)
         return jnp.minimum(before, self.threads.shape[0] - 1).astype(jnp.int32)
 
     def _whose(
-        self, thread: Int[Array, "1 *lanes"], issued: Int[Array, "1 *lanes"]
-    ) -> tuple[Int[Array, "1 *lanes"], Int[Array, "1 *lanes"]]:
+        self, thread: Int[Array, "1 *batch"], issued: Int[Array, "1 *batch"]
+    ) -> tuple[Int[Array, "1 *batch"], Int[Array, "1 *batch"]]:
         """The stream of a thread, and the brick of its request number `issued`."""
         kind = self._kind(thread)
         turns = jnp.concatenate([pick(self.burst, kind * BRICKS + brick) for brick in range(BRICKS)])

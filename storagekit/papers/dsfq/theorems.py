@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from storagekit.core.provenance import made_by
-from storagekit.engine import NOBODY, Scenario, keys
+from storagekit.engine import NO_REQUEST, Scenario, keys
 from storagekit.papers.dsfq.drawing import drawn
 from storagekit.papers.dsfq.search import QUICK, SearchEffort
 from storagekit.papers.dsfq.settings import BRICKS, KINDS, STREAMS, Settings, scenario, single, total
@@ -32,7 +32,7 @@ def reduces(effort: SearchEffort = QUICK) -> xr.Dataset:
     one = np.arange(len(several)) < OF_ONE_BRICK
     settings = replace(several, burst=np.where(one, alone, several.burst))
     logs = [all_lanes(build(settings), key_of(effort, len(settings)), effort.chunks) for build in (total, single)]
-    served = logs[0].brick != NOBODY
+    served = logs[0].brick != NO_REQUEST
     columns = ("brick", "number", "stream", "cost", "elapsed")
     same = [getattr(logs[0], name) == getattr(logs[1], name) for name in columns]
     requests, alike = served.sum(axis=0), (served & np.all(same, axis=0)).sum(axis=0)
@@ -74,7 +74,7 @@ def partition(effort: SearchEffort = QUICK) -> xr.Dataset:
     for one in several.values():
         log = all_lanes(one, key_of(effort, RUNS), 2 * effort.chunks)
         late = log.elapsed.cumsum(axis=0, dtype=float) > log.elapsed.sum(axis=0, dtype=float) / 4
-        mine = [(late & (log.brick != NOBODY) & (log.stream == stream)) for stream in range(2)]
+        mine = [(late & (log.brick != NO_REQUEST) & (log.stream == stream)) for stream in range(2)]
         seconds = (log.elapsed * late).sum(axis=0, dtype=float)
         rows.append([(log.cost * served).sum(axis=0) / seconds for served in mine])
     data = xr.Dataset({"service": (("coordinators", "stream", "seed"), np.array(rows), {"units": "1/s"})})

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from storagekit.core.batching import first_true, held
-from storagekit.engine import NOBODY, AbstractLog, Record, Report, Runner, Scenario, State, batches
+from storagekit.core.batching import bit_is_set, first_true
+from storagekit.engine import NO_REQUEST, AbstractLog, Record, Report, Runner, Scenario, State, batches
 from storagekit.engine.run import CHUNK
 from storagekit.queue import AbstractCoordinators, AtRandom, FairQueue, InTurn
 from storagekit.simulation import by_event
@@ -23,10 +23,10 @@ class Sent(NamedTuple):
     """What a coordinator has just sent: for whom, through which of the stream's coordinators, where, at what cost in sectors.
     The stream is NOBODY where nothing was sent."""
 
-    stream: Int[Array, "1 *lanes"]
-    coordinator: Int[Array, "1 *lanes"]
-    brick: Int[Array, "1 *lanes"]
-    cost: Int[Array, "1 *lanes"]
+    stream: Int[Array, "1 *batch"]
+    coordinator: Int[Array, "1 *batch"]
+    brick: Int[Array, "1 *batch"]
+    cost: Int[Array, "1 *batch"]
 
 
 class Noted(AbstractCoordinators):
@@ -44,13 +44,13 @@ class Noted(AbstractCoordinators):
 
     def init(self, streams, lanes):
         nothing = jnp.zeros((1, *lanes), jnp.int32)
-        return self.turn.init(streams, lanes), Sent(nothing + NOBODY, nothing, nothing, nothing)
+        return self.turn.init(streams, lanes), Sent(nothing + NO_REQUEST, nothing, nothing, nothing)
 
-    def choose(self, private, request: Requests, entering: Bool[Array, "1 *lanes"], bricks: int):
+    def choose(self, private, request: Requests, entering: Bool[Array, "1 *batch"], bricks: int):
         in_turn, turn = self.turn.choose(private[0], request, entering, bricks)
         at_random, _ = self.chance.choose(None, request, entering, bricks)
         chosen = jnp.where(self.random > 0, at_random, in_turn)
-        stream = jnp.where(entering, request.stream, NOBODY)
+        stream = jnp.where(entering, request.stream, NO_REQUEST)
         return chosen, (turn, Sent(stream, chosen, request.sector // self.unit, request.sectors))
 
 
@@ -89,7 +89,7 @@ class Watch(AbstractLog):
             jnp.where(report.admitted, report.entered, jnp.inf),
             report.number,
             report.stream,
-            jnp.where(certain, drive, NOBODY),
+            jnp.where(certain, drive, NO_REQUEST),
             report.sectors,
             waiting(scenario, state),
             report.waited,
@@ -99,13 +99,13 @@ class Watch(AbstractLog):
         )
 
 
-def waiting(scenario: Scenario, state: State) -> Int[Array, "place *lanes"]:
+def waiting(scenario: Scenario, state: State) -> Int[Array, "place *batch"]:
     """How many requests of each stream each brick has not handed over, brick after brick."""
     system, slots = scenario.system, state.slots
     counts = []
     for brick in range(system.drives):
         number = jnp.full_like(state.taken, brick)
-        there = held(
+        there = bit_is_set(
             system.queue.queued(state.queue, slots.waiting, number), system.placement.part_on(number, slots.place)
         )
         for stream in range(scenario.arrivals.stream_count):

@@ -152,7 +152,7 @@ class SchemesAnswer:
         load = f"{needs.rate:g} requests/s" if needs.rate is not None else f"{needs.outstanding} outstanding"
         lines = [
             f"{needs.data / _TB:g} TB on {needs.disks} x {needs.drive.name}, {load}, {needs.read_share:.0%} reads, "
-            f"to survive {needs.survive}, for {self.goal.name}"
+            f"to survive {needs.tolerate}, for {self.goal.name}"
         ]
         best = self.recommended
         if best is None:

@@ -39,7 +39,7 @@ def schemes(
     rate: float | None = None,
     outstanding: int | None = None,
     goal: Aim | None = None,
-    survive: int = 0,
+    tolerate: int = 0,
     mean: float | None = None,
     p99: float | None = None,
     price: float | None = None,
@@ -63,12 +63,12 @@ def schemes(
 
     >>> import storagekit as sk
     >>> drive = sk.load_drive("toshiba_mg10_20tb")
-    >>> answer = sk.plan.schemes(drive, 12, data=60e12, size=64 * sk.units.KB, read_share=0.7, rate=600, survive=1)
+    >>> answer = sk.plan.schemes(drive, 12, data=60e12, size=64 * sk.units.KB, read_share=0.7, rate=600, tolerate=1)
     >>> str(answer.recommended.scheme)
     'RAID 10'
     """
     needs = Requirements(
-        drive, disks, data, sizes_of(size), read_share, rate, outstanding, survive, mean, p99, price, budget
+        drive, disks, data, sizes_of(size), read_share, rate, outstanding, tolerate, mean, p99, price, budget
     )
     if goal is None:
         goal = MinMean() if outstanding is None else MaxThroughput()
@@ -146,7 +146,7 @@ def candidates(needs: Requirements, disks: int, families: Sequence[Family]) -> l
 def _surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> Iterator[list[Scheme]]:
     """Those that survive what they have to, of so many disks, and then of one less each time, as spares allow."""
     for count in range(disks, max(0, disks - 1 - _SPARES), -1):
-        yield [one for family in families for one in family.of(count) if one.survives >= needs.survive]
+        yield [one for family in families for one in family.of(count) if one.survives >= needs.tolerate]
 
 
 def meets(needs: Requirements, one: Prediction) -> bool:
@@ -173,13 +173,13 @@ def _binding(
     every = [one for some in _surviving(needs, needs.affordable, families) for one in some]
     if not every:
         return Binding(
-            f"no scheme of {needs.affordable} disks survives the loss of {needs.survive}", remedy="add disks"
+            f"no scheme of {needs.affordable} disks survives the loss of {needs.tolerate}", remedy="add disks"
         )
     room = max(one.usable(needs.capacity) for one in every)
     best = next(one for one in every if one.usable(needs.capacity) == room)
     remedy = f"add disks, or survive fewer losses; {best} has the most room"
     return Binding(
-        f"capacity, TB: {needs.affordable} disks that survive {needs.survive}", needs.data / 1e12, room / 1e12, remedy
+        f"capacity, TB: {needs.affordable} disks that survive {needs.tolerate}", needs.data / 1e12, room / 1e12, remedy
     )
 
 

@@ -51,7 +51,7 @@ def draw(
     table = pd.DataFrame(rows, columns=["scheme", "predicted", "simulated", "low", "high"])
     heading = f"{needs.data / 1e12:g} TB on {needs.disks} drives: {ranked[0].name} {_BEST[goal.name]}"
     more = len(ranked) - len(rows)
-    drawn = [f"{needs.drive.name}; survives {needs.survive} or more"]
+    drawn = [f"{needs.drive.name}; survives {needs.tolerate} or more"]
     drawn += [f"{more} more not drawn"] if more > 0 else []
     drawn += ["whiskers: 95% over runs"] if bool(table.simulated.notna().any()) else []
     return ranking(table, title, heading, _beside(table, title), "; ".join(drawn))

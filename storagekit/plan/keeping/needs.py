@@ -45,7 +45,7 @@ class Requirements:
     read_share: float
     rate: float | None
     outstanding: int | None
-    survive: int
+    tolerate: int
     mean: float | None
     tail: float | None
     price: float | None
@@ -53,7 +53,7 @@ class Requirements:
 
     def __post_init__(self):
         require_kind("drive", self.drive, Drive, "one with an arm and a platter, as load_drive(name)")
-        hold(self, disks=_DISKS, survive=NUMBER)
+        hold(self, disks=_DISKS, tolerate=NUMBER)
         require_positive("data", self.data, "bytes")
         least = self.disks * self.largest * SECTOR
         require(

@@ -57,13 +57,13 @@ def random_needs(count: int, seed: int = 0, *, disks: tuple[int, int] = (8, 200)
 
 def _one(generator: np.random.Generator, disks: tuple[int, int]) -> Requirements:
     drive, number = random_drive(generator), int(generator.integers(disks[0], disks[1] + 1))
-    survive = int(generator.integers(0, 3))
-    data = generator.uniform(0.05, 0.45 if survive < 2 else 0.3) * number * drive.capacity * 512
+    tolerate = int(generator.integers(0, 3))
+    data = generator.uniform(0.05, 0.45 if tolerate < 2 else 0.3) * number * drive.capacity * 512
     size, read_share = float(generator.choice(_SIZES)), float(generator.uniform())
     given = (drive, number, data, ((size, 1.0),), read_share)
     outstanding = int(min(_OUTSTANDING, number * generator.uniform(1, 16)))
     busy = generator.uniform(0.2, 0.8)
-    asked = Requirements(*given, None, outstanding, survive, None, None, None, None)
+    asked = Requirements(*given, None, outstanding, tolerate, None, None, None, None)
     if generator.random() < 0.5:
         return asked
     trickle = replace(asked, rate=1.0, outstanding=None)
@@ -81,7 +81,7 @@ def answer_to(needs: Requirements):
         read_share=needs.read_share,
         rate=needs.rate,
         outstanding=needs.outstanding,
-        survive=needs.survive,
+        tolerate=needs.tolerate,
     )
 
 

@@ -175,7 +175,7 @@ def test_a_long_run_is_as_exact_as_whole_numbers():
     [
         (lambda: unfairness(np.ones((3, 3))), r"streams 3: it must be 2"),
         (lambda: unfairness(np.ones((4, 2))), r"backlogged of shape \(3,\): it must be \(4,\)"),
-        (lambda: unfairness(np.ones(3)), r"served of shape \(3,\): it must be \[event, stream, \*lanes\]"),
+        (lambda: unfairness(np.ones(3)), r"served of shape \(3,\): it must be \[event, stream, \*batch\]"),
         (lambda: unfairness(-np.ones((3, 2))), r"served -1: it must be 0 or more"),
         (lambda: unfairness(np.ones((3, 2)), np.array([1, 0])), r"weight 0: it must be above 0"),
         (

@@ -25,7 +25,7 @@ class Packets:
         self.events: list = []
         self.tie = itertools.count()
         arrivals = np.cumsum(draws.gap[:, seed] / rate)
-        self.born = arrivals
+        self.arrival_time = arrivals
         self.ended = np.zeros(len(arrivals))
         for number, time in enumerate(arrivals):
             self.at(time, self.begin, number)
@@ -34,7 +34,7 @@ class Packets:
         while self.events:
             time, _, action, arguments = heapq.heappop(self.events)
             action(time, *arguments)
-        return self.ended - self.born
+        return self.ended - self.arrival_time
 
     def at(self, time, action, *arguments):
         heapq.heappush(self.events, (time, next(self.tie), action, arguments))
@@ -191,7 +191,7 @@ def test_the_busy_share_is_what_the_events_take():
 
     events.serve = counted
     events.run()
-    span = float(events.born[-1])
+    span = float(events.arrival_time[-1])
     said = system.utilization(rate)
     assert taken["client", "host"] / span == pytest.approx(float(said["client processor"]), rel=0.05)
     assert taken[("ring",)] / span == pytest.approx(float(said["network"]), rel=0.05)

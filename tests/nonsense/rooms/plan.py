@@ -210,7 +210,7 @@ FACES = {
             "rate": 100.0,
             "outstanding": 8,
             "goal": MinCost(0.9),
-            "survive": 1,
+            "tolerate": 1,
             "mean": 0.05,
             "p99": 0.2,
             "price": 100.0,
