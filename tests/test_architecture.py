@@ -1,4 +1,4 @@
-"""Rooms look only where DESIGN lets them: the import-linter contracts of pyproject.toml, and what they cannot say."""
+"""The architecture: the import-linter contracts of pyproject.toml, no circular imports, and the coupling of modules."""
 
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -11,7 +11,8 @@ from importlinter.cli import lint_imports
 import storagekit
 
 ROOT = Path(storagekit.__file__).parent.parent
-MOST_LINES = 400
+# modules of other packages that one module may import, those of core not counted
+MOST_IMPORTED = 14
 
 
 @pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs a checkout, this is an installed package")
@@ -29,27 +30,27 @@ def imports() -> dict[str, set[str]]:
 
 
 def circle(imports: dict[str, set[str]], depth: int) -> list[str]:
-    """A circle of imports between the packages at `depth` below storagekit, or files above that; nothing where none is."""
+    """Return a circular import between the packages at `depth` below storagekit, or an empty list."""
 
-    def room(module: str) -> str:
+    def package(module: str) -> str:
         return ".".join(module.split(".")[: depth + 1])
 
-    rooms: dict[str, set[str]] = {}
+    packages: dict[str, set[str]] = {}
     for module, wanted in imports.items():
-        rooms.setdefault(room(module), set()).update(room(one) for one in wanted)
+        packages.setdefault(package(module), set()).update(package(one) for one in wanted)
     try:
-        TopologicalSorter({name: wanted - {name} for name, wanted in rooms.items()}).prepare()
+        TopologicalSorter({name: wanted - {name} for name, wanted in packages.items()}).prepare()
     except CycleError as fault:
         return fault.args[1]
     return []
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-def test_no_room_and_no_file_imports_itself_by_way_of_others(imports, depth):
+def test_no_package_and_no_module_imports_itself_through_others(imports, depth):
     assert not circle(imports, depth)
 
 
-def test_a_circle_would_be_seen():
+def test_a_circular_import_is_found():
     names = [f"storagekit.{room}.{file}" for room, file in (("a", "x"), ("b", "y"), ("a", "z"), ("a", "x"))]
     assert circle({one: {other} for one, other in pairwise(names[:3])}, 1)
     assert not circle({one: {other} for one, other in pairwise(names[:3])}, 2)
@@ -75,6 +76,28 @@ def test_altair_is_for_charts_alone():
     assert not [path for path in drawing if not path.startswith(homes)]
 
 
-def test_files_stay_short_enough_to_read():
-    long = {path.name: len(path.read_text().splitlines()) for path in (ROOT / "storagekit").rglob("*.py")}
-    assert not {name: lines for name, lines in long.items() if lines > MOST_LINES}
+def coupled(imports: dict[str, set[str]]) -> dict[str, int]:
+    """Return the modules that import more than `MOST_IMPORTED` modules of other packages, with the numbers of these.
+
+    The top of the package is left out: it shows the public names of all packages.
+    """
+
+    def package(module: str) -> str:
+        return ".".join(module.split(".")[:2])
+
+    found = {
+        module: sum(package(one) not in (package(module), "storagekit.core") for one in wanted)
+        for module, wanted in imports.items()
+        if module != "storagekit"
+    }
+    return {module: number for module, number in found.items() if number > MOST_IMPORTED}
+
+
+def test_no_module_depends_on_many_others(imports):
+    assert not coupled(imports)
+
+
+def test_a_module_that_depends_on_many_others_is_found():
+    others = {f"storagekit.b.file_{number}" for number in range(MOST_IMPORTED + 1)}
+    assert coupled({"storagekit.a.x": others}) == {"storagekit.a.x": MOST_IMPORTED + 1}
+    assert not coupled({"storagekit.b.x": others, "storagekit": others})
