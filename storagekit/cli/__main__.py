@@ -5,7 +5,7 @@ from storagekit.reproduce.processes import leave_at_once, stop_in_order
 
 
 def main() -> None:
-    """Run the command line; whoever stops it while it is still imported gets a line too."""
+    """Run the command line. An interrupt during the imports also ends with one line."""
     stop_in_order()
     collect_rarely()
     try:

@@ -1,6 +1,6 @@
-"""What there is to choose from, by the names that the command line takes.
+"""Components, drives, traces and papers by their names on the command line.
 
-Names and what they are come from files that are read, not imported (`described`); a member itself is imported when asked for.
+Names and descriptions are read from source files without an import (`docstrings`). A component is imported when it is used.
 """
 
 import json
@@ -15,30 +15,30 @@ from storagekit.core.resources import drive_files, reproduction_path
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """Something to choose: the name to give, and what it is in a line."""
+    """A choice on the command line: its name, and its description in one line."""
 
     name: str
     what: str
 
 
 @dataclass(frozen=True)
-class Room:
-    """Members of a room: by the names that the command line takes, what they are called there."""
+class Choices:
+    """The components of a package: for each name on the command line, the name in the package."""
 
     name: str
     members: Mapping[str, str]
 
     def made(self) -> dict[str, Callable]:
-        """The members; each makes one from the arguments that its own docstring gives."""
+        """Return the components by name; each value creates one from the arguments of its docstring."""
         room = import_module(f"storagekit.{self.name}")
         return {name: getattr(room, theirs) for name, theirs in self.members.items()}
 
     def described(self) -> list[CatalogueEntry]:
-        """The members, none of them imported."""
+        """Return the descriptions of all components without importing them."""
         return [CatalogueEntry(name, first_line(self.name, theirs)) for name, theirs in self.members.items()]
 
 
-SCHEDULERS = Room(
+SCHEDULERS = Choices(
     "schedule",
     {
         "fcfs": "FCFS",
@@ -50,7 +50,7 @@ SCHEDULERS = Room(
         "rsatf": "RSATF",
     },
 )
-DISPATCHERS = Room(
+DISPATCHERS = Choices(
     "dispatch",
     {
         "central": "central",
@@ -67,7 +67,7 @@ DISPATCHERS = Room(
         "least-completion": "Central",
     },
 )
-PLACEMENTS = Room(
+PLACEMENTS = Choices(
     "placement",
     {
         "replicas": "Replicas",
@@ -84,9 +84,9 @@ PLACEMENTS = Room(
     },
 )
 # memory in front of the drives
-CACHES = Room("cache", {"none": "NoCache", "lru": "LRU", "brick-lru": "BrickLRU"})
-# when a write is answered and how it reaches its copies
-WRITES = Room(
+CACHES = Choices("cache", {"none": "NoCache", "lru": "LRU", "brick-lru": "BrickLRU"})
+# when a write completes and how it reaches its copies
+WRITES = Choices(
     "write",
     {
         "immediate": "Immediate",
@@ -98,24 +98,24 @@ WRITES = Room(
         "claimed": "Claimed",
     },
 )
-# what a brick hands to its drives, and what a fair queue puts a request off for
-QUEUES = Room("queue", {"unlimited": "Unlimited", "depth": "Depth", "fair": "FairQueue"})
-DELAYS = Room("queue", {"single": "Single", "total": "Total", "hybrid": "Hybrid", "minimum-only": "MinimumOnly"})
+# the requests that a brick issues to its drives, and the delays of a fair queue
+QUEUES = Choices("queue", {"unlimited": "Unlimited", "depth": "Depth", "fair": "FairQueue"})
+DELAYS = Choices("queue", {"single": "Single", "total": "Total", "hybrid": "Hybrid", "minimum-only": "MinimumOnly"})
 STAND_INS = ("CELLO_BASE", "CELLO_DISK6", "TPCC", "SAP", "CELLO2002", "WEBSEARCH", "FINANCIAL")
 
 
 def schedulers() -> dict[str, Callable]:
-    """Schedulers by name; each value makes one."""
+    """Return the schedulers by name; each value creates one."""
     return SCHEDULERS.made()
 
 
 def dispatchers() -> dict[str, Callable]:
-    """Dispatchers by name; each value makes one from the arguments its own docstring gives."""
+    """Return the dispatchers by name; each value creates one from the arguments of its docstring."""
     return DISPATCHERS.made()
 
 
 def writes() -> dict[str, Callable]:
-    """When a write is answered and how it reaches its copies, by name; each value makes one."""
+    """Return the write policies by name; each value creates one."""
     return WRITES.made()
 
 
@@ -141,7 +141,7 @@ def catalogue() -> dict[str, list[CatalogueEntry]]:
 
 
 def trace_formats() -> list[CatalogueEntry]:
-    """The formats in which traces are read."""
+    """Return the formats of traces that can be read."""
     room = "workload.trace"
     return [CatalogueEntry(value_of(room, form, "name"), first_line(room, form)) for form in names_in(room, "FORMATS")]
 

@@ -32,23 +32,23 @@ def compare(
         typer.Option(
             metavar="NAME,NAME,...",
             help="Dispatchers (see `storagekit list`), jsqD for the shortest queue of D, or SR-Mirrors as 2x3x1; "
-            "NAME:SCHEDULE for a schedule of its own.",
+            "NAME:SCHEDULE for another scheduler of one scheme.",
         ),
     ] = "hashing,dsptf,jsq2",
     drive: Annotated[str, typer.Option(help=completion.A_DRIVE, autocompletion=completion.drives)] = "atlas10k",
-    drives: Annotated[int, typer.Option(help="How many drives (of an SR-Mirror its layout says it).")] = 2,
+    drives: Annotated[int, typer.Option(help="Number of drives; an SR-Mirror has those of its layout.")] = 2,
     copies: Annotated[
         int | None, typer.Option(help="Copies of each block, on neighbours; on all drives if not given.")
     ] = None,
-    schedule: Annotated[str, typer.Option(help="Which waiting copy a drive takes next.")] = "satf",
-    write: Annotated[str, typer.Option(help="When a write is answered, and how it reaches its copies.")] = "all-copies",
+    schedule: Annotated[str, typer.Option(help="Scheduler of each drive.")] = "satf",
+    write: Annotated[str, typer.Option(help="Write policy (see `storagekit list`).")] = "all-copies",
     latency: Annotated[float, typer.Option(help="One-way network latency for dsptf, ms.")] = 0.05,
     seeds: Annotated[int, typer.Option(help="Runs of each scheme; 2 at least for intervals.")] = 8,
     against: Annotated[
-        str | None, typer.Option(help="The scheme to hold others against; the first if not given.")
+        str | None, typer.Option(help="Baseline of the differences; the first scheme if not given.")
     ] = None,
-    requests: Annotated[int | None, typer.Option(help="So many of the trace's first requests.")] = None,
-    scale: Annotated[float, typer.Option(help="How many times faster than recorded.")] = 1.0,
+    requests: Annotated[int | None, typer.Option(help="Number of requests from the beginning of the trace.")] = None,
+    scale: Annotated[float, typer.Option(help="Speed-up of the recorded arrivals.")] = 1.0,
     out: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help=f"Also write it, as the suffix says ({', '.join(WRITTEN)}); repeatable."),

@@ -1,6 +1,6 @@
-"""What a shell is offered to complete: names of drives, schemes, formats and papers, none of them imported.
+"""Completions for shells: names of drives, schemes, formats and papers, found without imports.
 
-Where no name begins with what is there already, shells offer files, as they do by themselves.
+If no name matches, the shell completes names of files, as it does by default.
 """
 
 from collections.abc import Callable, Iterable
@@ -61,7 +61,7 @@ def _formats() -> Iterable[str]:
     return [form.name for form in trace_formats()]
 
 
-# what takes a drive takes any of these
+# every command accepts a drive in any of these forms
 A_DRIVE = (
     "A drive by name (see `storagekit list`), a drive file, or a data sheet in a line: "
     "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB."

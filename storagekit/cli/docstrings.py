@@ -1,5 +1,7 @@
-"""What the source of a room says of the names that it shows, read and not imported: JAX takes seconds to start, and a list of
-names or a completion in a shell should not."""
+"""Descriptions of public names, read from the source of a package.
+
+An import would start JAX, which takes seconds; a list of names or a completion in a shell should be immediate.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -11,14 +13,17 @@ _MEMBERS = ast.ClassDef | ast.FunctionDef
 
 
 def first_line(room: str, name: str) -> str:
-    """The first line of what is said of `name` in its room: the docstring of a class or a function, of a value the string
-    below it or else its class's, of another name for something what is said of that. room: "dispatch", "workload.trace".
-    Raises LookupError where the room shows no such name."""
+    """Return the first line of the description of a public name.
+
+    The description of a class or a function is its docstring. For a value it is the string below it, or the docstring of its
+    class; for an alias it is the description of its target. room: the package, "dispatch" or "workload.trace". Raises
+    LookupError if the package has no such name.
+    """
     return _said(room, name).strip().partition("\n")[0]
 
 
 def first_sentence(room: str, name: str) -> str:
-    """The same up to the first full stop, in one line."""
+    """Return the first sentence of the description, in one line."""
     return " ".join(_said(room, name).split()).partition(". ")[0].rstrip(".")
 
 
@@ -35,7 +40,7 @@ def value_of(room: str, name: str, field: str) -> str:
 
 
 def names_in(room: str, name: str) -> list[str]:
-    """The names of which the tuple `name` consists."""
+    """Return the names in the tuple `name`."""
     listed = _assigned(_body(_home(room, name)), name)
     return [one.id for one in getattr(listed, "elts", ()) if isinstance(one, ast.Name)]
 
@@ -56,7 +61,7 @@ def _said(room: str, name: str) -> str:
 
 
 def _class(body: list[ast.stmt], call: ast.expr | None) -> ast.ClassDef:
-    """The class of a value that is made by a call, where it stands in the same file."""
+    """Return the class of a value that is created by a call, if it is defined in the same file."""
     made = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
     return next(one for one in body if isinstance(one, ast.ClassDef) and one.name == made)
 
@@ -72,7 +77,7 @@ def _targets(statement: ast.Assign | ast.AnnAssign) -> Iterator[str]:
 
 
 def _home(room: str, name: str) -> str:
-    """The file in which a name is defined that a room shows."""
+    """Return the file that defines a public name of a package."""
     for statement in _body(room):
         if isinstance(statement, ast.ImportFrom) and name in {one.asname or one.name for one in statement.names}:
             return _home((statement.module or "").removeprefix("storagekit."), name)

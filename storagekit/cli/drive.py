@@ -1,4 +1,4 @@
-"""The commands about drives: which there are, what one is, and how near its model comes to what was measured on it."""
+"""The commands about drives: list, show, check against measured times, and fit."""
 
 import json
 import math
@@ -25,7 +25,7 @@ Format = Annotated[
 
 drive_app = typer.Typer(help="Look into drives, and check them.", rich_markup_mode=None, no_args_is_help=True)
 _MS, _MB, _GB = 1e3, 1e-6, 1e-9
-# what a line of `show` says: label, figure, factor, form, unit
+# a line of `show`: label, figure, factor, format, unit
 _LINES = (
     ("capacity", "capacity", _GB, ",.3f", "GB"),
     ("physical sector", "sector_bytes", 1, ",d", "bytes"),

@@ -24,7 +24,7 @@ def export(
     ],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to; PAGE.html if not given.")] = None,
 ) -> None:
-    """Write a board of the lab as one HTML file that answers without Python or a network.
+    """Write a page of the lab as one HTML file that works without Python and without a network.
 
     Everything that can be chosen in it is asked now: up to a minute or two.
     """

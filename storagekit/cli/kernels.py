@@ -1,12 +1,14 @@
-"""The kernels that `storagekit lab` offers: `python3` is the interpreter that runs storagekit, whatever else there is."""
+"""The kernels of `storagekit lab`: `python3` is always the interpreter that runs storagekit."""
 
 from ipykernel.kernelspec import RESOURCES, get_kernel_dict
 from jupyter_client.kernelspec import NATIVE_KERNEL_NAME, KernelSpec, KernelSpecManager
 
 
 class ThisInterpreter(KernelSpecManager):
-    """Jupyter's list of kernels, in which `python3`, that of every notebook here, is this interpreter's. Jupyter by itself
-    takes another environment's where one was installed for the user."""
+    """List of kernels in which `python3`, the kernel of every notebook of the package, is this interpreter.
+
+    Jupyter prefers a kernel that was installed for the user, which may belong to another environment.
+    """
 
     def find_kernel_specs(self) -> dict[str, str]:
         return super().find_kernel_specs() | {NATIVE_KERNEL_NAME: RESOURCES}

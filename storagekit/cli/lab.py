@@ -1,4 +1,4 @@
-"""`storagekit lab`: JupyterLab in a folder of one's own with the package's notebooks."""
+"""`storagekit lab`: JupyterLab in a folder of the user with copies of the notebooks."""
 
 import os
 from importlib import import_module
@@ -30,7 +30,7 @@ def lab(
             autocompletion=completion.pages,
         ),
     ] = None,
-    folder: Annotated[Path, typer.Option(metavar="DIR", help="Where your copies of the pages are.")] = FOLDER,
+    folder: Annotated[Path, typer.Option(metavar="DIR", help="Folder of your copies of the pages.")] = FOLDER,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser; the address is printed.")] = False,
     port: Annotated[int | None, typer.Option(help="Port of this machine; 8888 or the next free one.")] = None,
     allow_root: Annotated[bool, typer.Option("--allow-root", help="Run as root too, as in a container.")] = False,

@@ -1,4 +1,4 @@
-"""A folder of notebooks to work in: copies of those that come with the package, but none over what its user has changed."""
+"""A working folder with copies of the notebooks; a notebook that the user has changed is never overwritten."""
 
 import hashlib
 import json
@@ -10,14 +10,16 @@ from storagekit.core.atomic_files import write_text
 from storagekit.core.errors import InputError
 from storagekit.core.resources import notebooks_path, reproductions_path
 
-# what was copied here, so that a page which its user has changed can be told from one that the package has
+# record of the copies, to distinguish a page that the user has changed from a page of the package
 RECORD = ".storagekit-lab.json"
 PAPERS = "papers"
 
 
 class FolderReport(NamedTuple):
-    """What a folder holds now: every page, and of the package's those kept as their user has changed them. Paths from the
-    folder, without .ipynb."""
+    """The content of a folder: all pages, and the pages that the user has changed.
+
+    Paths are relative to the folder and have no suffix.
+    """
 
     pages: list[str]
     kept: list[str]
@@ -41,8 +43,10 @@ def fill(folder: Path) -> FolderReport:
 
 
 def find(page: str, folder: Path, pages: list[str]) -> str:
-    """The notebook that is called `page`, with or without its folder and .ipynb, or that has the board of this name: a path
-    from `folder`. Raises InputError where there is none."""
+    """Return the path, relative to `folder`, of the notebook with the name `page` or with a board of this name.
+
+    The folder and the suffix of `page` are optional. Raises InputError if there is none.
+    """
     wanted = page.removesuffix(".ipynb")
     for name in (wanted, f"{PAPERS}/{wanted}", _with_board(wanted)):
         if name in pages:
@@ -51,7 +55,7 @@ def find(page: str, folder: Path, pages: list[str]) -> str:
 
 
 def _with_board(board: str) -> str | None:
-    """The package's notebook in which this board of the lab is."""
+    """Return the notebook of the package that contains this page of the lab."""
     opens = re.compile(rf'lab\.open\(\s*"{re.escape(board)}"')
     for name, path in _shipped().items():
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]

@@ -26,7 +26,7 @@ from storagekit.reproduce.processes import leave_at_once, stop_in_order
 
 app = typer.Typer(
     name="storagekit",
-    help="Storage systems of many drives: simulated, computed, and held against their papers.",
+    help="Simulate, plan and compare storage systems of many drives.",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -72,13 +72,13 @@ def reproduce(
     ] = None,
     traces: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder of real traces, run in place of their stand-ins."),
+        typer.Option(metavar="DIR", help="Folder of real traces, used in the place of synthetic ones."),
     ] = None,
 ) -> None:
-    """Run the papers' notebooks: charts, tables, the scorecard and a book of it all, into OUT.
+    """Run the notebooks of the papers and write charts, tables, the scorecard and a site to OUT.
 
-    Open OUT/index.html. A second run redoes only what changed. Exit status: 0 all ran, 1 a notebook or the book failed, 2 bad
-    input.
+    Open OUT/index.html. A second run repeats only the papers that changed. Exit status: 0 if all ran, 1 if a notebook or the
+    site failed, 2 for bad input.
     """
     require_extra("reproduce", "papermill", "ipykernel", "sphinx", "myst_nb", "furo", "latex2mathml")
     from storagekit.reproduce import parameters, runner
@@ -150,9 +150,11 @@ for command in (trace, compare, drive, plan, sweep, plan_schemes, lab, export):
 
 
 def main() -> None:
-    """Run the command line and leave: what goes wrong is one line on stderr, with exit status 2 for bad input, 1 for what a
-    run or the system could not do, 128 and its number for a signal. A warning is one line on
-    stderr."""
+    """Run the command line and exit.
+
+    An error or a warning is one line on stderr. The exit status is 2 for bad input, 1 for a failed run or a failure of the
+    system, and 128 plus its number for a signal.
+    """
     stop_in_order()
     try:
         status = _status()
@@ -164,12 +166,12 @@ def main() -> None:
 
 
 def _status() -> int:
-    """The exit status of the command, once it is done or has failed and said so."""
+    """Run the command and return its exit status; print the error if it fails."""
     try:
         with harmlessly(), warnings.catch_warnings():
             warnings.showwarning = _warn
             status = app(sys.argv[1:] or ["--help"], standalone_mode=False, prog_name="storagekit")
-        if status == _INTERRUPTED:  # what typer makes of Ctrl-C
+        if status == _INTERRUPTED:  # the status that typer returns after Ctrl-C
             raise KeyboardInterrupt
         return status or 0
     except InputError as fault:
@@ -207,8 +209,10 @@ def _remedy(fault: OSError) -> str:
 
 
 def _flushed() -> int:
-    """0 once all that was printed has been taken. What has not is given up, or Python would fail over it as it ends, and this
-    is the exit status for that."""
+    """Flush standard output. Return 0, or the exit status if it cannot be written.
+
+    Output that cannot be written is discarded, because Python would fail on it at exit.
+    """
     if sys.stdout is None:
         return 0
     try:

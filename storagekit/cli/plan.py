@@ -104,7 +104,7 @@ def size(
     check: Check = False,
     as_json: Json = False,
 ) -> None:
-    """The fewest disks that answer --rate requests a second within --response-ms, or that serve so many."""
+    """Print the smallest number of disks that serves --rate requests a second, within --response-ms if given."""
     from storagekit.drive import load_drive
     from storagekit.plan import ResponseGoal, ThroughputGoal
     from storagekit.plan.sizing import size_array
@@ -130,7 +130,7 @@ def size(
 def memory(
     cache_mb: Annotated[float, typer.Option(help="Memory with the same effect as the disks, 10^6 bytes.")],
     disks: Annotated[float, typer.Option(help="Disks added.")],
-    disk_mb: Annotated[float, typer.Option(help="What one added disk is charged for, 10^6 bytes.")],
+    disk_mb: Annotated[float, typer.Option(help="Capacity charged for one added disk, 10^6 bytes.")],
     ratio: Annotated[float | None, typer.Option(help="Price of a byte of memory over one of disk, today.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -149,13 +149,13 @@ def sessions(
     minutes: Annotated[float, typer.Option(help="How long a session lasts.")] = 60.0,
     group: Annotated[int | None, typer.Option(help="Data blocks for each parity block; none without it.")] = None,
     write: Annotated[bool, typer.Option("--write", help="Sessions write.")] = False,
-    buffer_mb: Annotated[float, typer.Option(help="What a client buffers of one stripe, 10^6 bytes.")] = 4.0,
+    buffer_mb: Annotated[float, typer.Option(help="Client buffer for one stripe, 10^6 bytes.")] = 4.0,
     link_gbps: Annotated[float, typer.Option(help="Each host's link to the switch, 10^9 bits a second.")] = 25.0,
     mips: Annotated[float, typer.Option(help="Speed of each host, 10^6 instructions a second.")] = 10_000.0,
     check: Check = False,
     as_json: Json = False,
 ) -> None:
-    """How many sessions of --rate-mb the --agents guarantee, striped over as few of them as it takes (Swift's mediator)."""
+    """Print the number of sessions of --rate-mb that --agents can guarantee, each striped over as few agents as possible."""
     from storagekit.analytic.forkjoin import Disk, Host, Network
     from storagekit.core.checks import require_positive, require_whole
     from storagekit.core.units import MINUTE
@@ -186,7 +186,7 @@ def _require_bytes(label: str, size: float) -> None:
 
 
 def _finish(answer, as_json: bool, check: bool) -> None:
-    """Print an answer, checked if it is one and asked for; status 1 if it is none."""
+    """Print an answer, with its check if one was requested; exit with status 1 if it is not feasible."""
     if not check or not answer.feasible:
         _print(answer, as_json)
     elif as_json:

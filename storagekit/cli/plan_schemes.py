@@ -16,7 +16,7 @@ Named = TypeVar("Named")
 
 
 def size_mix(words: str) -> float | dict[float, float]:
-    """Bytes of a request from KB, "64", or sizes with shares, "4:0.8,1024:0.2". Raises InputError for what is neither."""
+    """Return the request size in bytes from a number of KB, "64", or from sizes with shares, "4:0.8,1024:0.2"."""
     try:
         if ":" not in words:
             return float(words) * _KB
@@ -31,38 +31,38 @@ def size_mix(words: str) -> float | dict[float, float]:
         ) from None
 
 
-SIMULATED = "Also what has no formula, half a minute each: ARS, the shorter queue, split requests."
+SIMULATED = "Also simulate schemes without a formula, half a minute each: ARS, the shorter queue, split requests."
 
 
 def join(app: typer.Typer) -> None:
-    """Nothing more: `plan` has joined, and this is one of its commands."""
+    """Add nothing: this is a command of `plan`, which is added already."""
 
 
 @plan_app.command()
 def schemes(
-    disks: Annotated[int, typer.Option(help="Disks that there are.")],
-    data_tb: Annotated[float, typer.Option(help="Data to keep, 10^12 bytes.")],
+    disks: Annotated[int, typer.Option(help="Number of disks.")],
+    data_tb: Annotated[float, typer.Option(help="Amount of data, 10^12 bytes.")],
     drive: Drive = "cheetah9lp",
     size_kb: Annotated[str, typer.Option(help="Request size, or sizes with shares: 4:0.8,1024:0.2.")] = "4",
     read_share: Annotated[float, typer.Option(help="Reads among requests, 0 to 1.")] = 1.0,
     rate: Annotated[float | None, typer.Option(help="Requests a second.")] = None,
     outstanding: Annotated[int | None, typer.Option(help="In place of --rate: requests kept outstanding.")] = None,
     goal: Annotated[str | None, typer.Option(help="throughput, mean, p95, p99, cost or space.")] = None,
-    tolerate: Annotated[int, typer.Option(help="Disks that may be lost.")] = 0,
-    mean_ms: Annotated[float | None, typer.Option(help="Most of the mean response time.")] = None,
-    p99_ms: Annotated[float | None, typer.Option(help="Most of the time that 99% keep within.")] = None,
+    tolerate: Annotated[int, typer.Option(help="Number of lost disks that the scheme must tolerate.")] = 0,
+    mean_ms: Annotated[float | None, typer.Option(help="Limit of the mean response time.")] = None,
+    p99_ms: Annotated[float | None, typer.Option(help="Limit of the 99% response time.")] = None,
     price: Annotated[float | None, typer.Option(help="Price of one disk.")] = None,
-    budget: Annotated[float | None, typer.Option(help="Most to spend.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Limit of the total price.")] = None,
     scheduler: Annotated[str | None, typer.Option(help="RLOOK or RSATF, with --outstanding.")] = None,
-    copies: Annotated[bool, typer.Option("--copies", help="Replicated bricks too: hashing, D-SPTF.")] = False,
+    copies: Annotated[bool, typer.Option("--copies", help="Also replicated bricks: hashing, D-SPTF.")] = False,
     simulated: Annotated[bool, typer.Option("--simulated", help=SIMULATED)] = False,
-    check: Annotated[int, typer.Option(help="Simulate so many of the best.")] = 0,
+    check: Annotated[int, typer.Option(help="Number of best schemes to simulate.")] = 0,
     charts: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder to draw the ranking in, PNG and SVG.")
+        Path | None, typer.Option(metavar="DIR", help="Folder for charts of the ranking, PNG and SVG.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """RAID 0 to 60, codes of m + p and SR-Arrays of --disks disks, ranked, with what each gives, survives and costs."""
+    """Rank RAID 0 to 60, codes of m + p and SR-Arrays of --disks disks by response time, fault tolerance and cost."""
     from storagekit.drive import load_drive
     from storagekit.plan import RLOOK, RSATF
     from storagekit.plan.keeping import AIMS, ARRAYS, Protocols, ReplicatedBricks, SplitTransfers
@@ -94,12 +94,12 @@ def schemes(
         checked = answer.check(schemes=check) if check else None
         drawn = [] if charts is None else _drawn(answer, checked, charts)
     finally:
-        # what was answered is told, whatever befell the check or the chart
+        # the answer is printed even if the check or the chart fails
         _tell(answer, checked, drawn, as_json)
 
 
 def _named(what: str, name: str | None, known: Mapping[str, Named]) -> Named | None:
-    """What goes by a name, None where none is given. Raises InputError for an unknown one."""
+    """Return the value of a name, None if no name is given. Raises InputError for an unknown name."""
     if name is not None and name not in known:
         raise InputError(f"{what} {name!r}: unknown; it is one of {', '.join(known)}")
     return None if name is None else known[name]

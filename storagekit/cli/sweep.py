@@ -17,7 +17,7 @@ from storagekit.core.errors import InputError, SimulationError
 if TYPE_CHECKING:
     import xarray as xr
 
-# what a file may define, and what it must
+# the optional and the required definitions of a file
 _KNOWN = ("build", "axes", "seeds", "requests", "seconds", "warm_up", "allow_held_up", "measures")
 _NEEDED = ("build", "axes")
 _NUMBERS = ("requests", "seconds", "warm_up")
@@ -38,7 +38,8 @@ def sweep(
         Path | None, typer.Option(metavar="JSON", help="A Dask cluster to run it on, by the file its scheduler wrote.")
     ] = None,
     store: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of points: what is there is not run again.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder that stores the results; stored points are not run again."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="NC", help="The results, as NetCDF; FILE's name with .nc if not given.")
@@ -73,7 +74,7 @@ def sweep(
 
 @contextmanager
 def _defined(file: Path) -> Iterator[dict[str, Any]]:
-    """What a file defines, by name. What fails in it, now or in the block, is one line that says where."""
+    """Return the definitions of a file by name. An error in the file is one line with its position."""
     spec = importlib.util.spec_from_file_location(_MODULE, file)
     if not file.is_file() or spec is None or spec.loader is None:
         raise InputError(f"{file}: no such Python file; give one that defines `build` and `axes`")

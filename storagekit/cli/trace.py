@@ -1,4 +1,4 @@
-"""The commands about traces: what one holds, and what a system would have made of it."""
+"""The commands about traces: their characteristics, and their replay through a system."""
 
 import json
 from collections.abc import Callable
@@ -18,17 +18,15 @@ Format = Annotated[
 ]
 Drive = Annotated[str, typer.Option(help=completion.A_DRIVE, autocompletion=completion.drives)]
 Dispatch = Annotated[
-    str, typer.Option(help="Which replica reads (see `storagekit list`).", autocompletion=completion.dispatchers)
+    str, typer.Option(help="Dispatcher (see `storagekit list`).", autocompletion=completion.dispatchers)
 ]
-Schedule = Annotated[
-    str, typer.Option(help="Which waiting copy a drive takes next.", autocompletion=completion.schedulers)
-]
+Schedule = Annotated[str, typer.Option(help="Scheduler of each drive.", autocompletion=completion.schedulers)]
 Write = Annotated[
     str,
-    typer.Option(help="When a write is answered, and how it reaches its copies.", autocompletion=completion.writes),
+    typer.Option(help="Write policy (see `storagekit list`).", autocompletion=completion.writes),
 ]
 
-trace_app = typer.Typer(help="Look into traces.", rich_markup_mode=None, no_args_is_help=True)
+trace_app = typer.Typer(help="Characteristics of traces.", rich_markup_mode=None, no_args_is_help=True)
 
 
 def join(app: typer.Typer) -> None:
@@ -39,7 +37,7 @@ def join(app: typer.Typer) -> None:
 
 @trace_app.command()
 def info(file: File, form: Format = None, as_json: Json = False) -> None:
-    """Print a trace's characteristics: reads, sizes, rate, burstiness, locality, read-after-write, sequential share."""
+    """Print the characteristics of a trace: reads, sizes, rate, burstiness, locality, read-after-write, sequential share."""
     from storagekit.workload.trace import UNITS, characteristics, read
 
     trace = read(file, form)
@@ -74,7 +72,7 @@ def replay(
         list[str] | None,
         typer.Option(metavar="BRICK=FIRST-LAST", help="A brick that is down between two requests; repeatable."),
     ] = None,
-    scale: Annotated[float, typer.Option(help="How many times faster than recorded.")] = 1.0,
+    scale: Annotated[float, typer.Option(help="Speed-up of the recorded arrivals.")] = 1.0,
     slots: Annotated[int, typer.Option(help="Requests the system holds at once; others wait outside.")] = 256,
     seed: Annotated[int, typer.Option(help="Seed of the spindles' phases.")] = 0,
     form: Format = None,
@@ -117,7 +115,10 @@ def replay(
 
 
 def dispatcher_of(name: str, latency: float, speeds: list[float], service: Callable[[], tuple[float, ...]]):
-    """The dispatcher of that name, told what it has to know: seconds to clients, the bricks' speeds, their service times."""
+    """Return the dispatcher of a name.
+
+    latency: network latency in seconds. speeds: relative speeds of the bricks. service: returns their mean service times.
+    """
     from storagekit.cli.catalogue import dispatchers
 
     told = {
@@ -129,7 +130,10 @@ def dispatcher_of(name: str, latency: float, speeds: list[float], service: Calla
 
 
 def service_of(drive, size: float, speeds: list[float]) -> tuple[float, ...]:
-    """Mean seconds of an access of so many bytes, at any address, on each brick. Nobody knows of one that is down."""
+    """Return the mean service time in seconds of an access of `size` bytes on each brick.
+
+    A brick in an outage counts at full speed, because dispatchers do not know of outages.
+    """
     from storagekit.analytic.forkjoin import Disk
 
     alone = float(Disk.like(drive).mean(size))
@@ -144,7 +148,7 @@ def _memory(cache_mb: float, bricks: int, dispatch: str):
 
 
 def _condition(slow: list[str], stop: list[str], bricks: int):
-    """The condition that --slow and --stop describe, and the speed of each brick, for dispatchers that know it."""
+    """Return the faults that --slow and --stop describe, and the speed of each brick."""
     from storagekit.faults import FaultSchedule, Slowdown, outage
 
     speeds = [1.0] * max(bricks, 1)
