@@ -13,8 +13,8 @@ from storagekit.core.resources import data_path
 # in C where PyYAML has that: a list of exhibits is there in a tenth of the time
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 KINDS = ("value", "ratio", "order", "bound", "exact")
-# what a row rests on; where it is not the paper's statement alone it is no reproduction of that
-RESTS = ("paper", "input", "calibrated", "printed", "hardware", "at-odds", "ours")
+# the evidence for a match; only "paper" counts as a reproduction
+EVIDENCE = ("paper", "input", "calibrated", "printed", "hardware", "at-odds", "ours")
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class Claim:
     says: the statement in plain words. kind: one of `KINDS`.
     expected: the paper's number, an interval (low, high), or None where it gives no number.
     unit: of `expected`. needs: what it takes to measure it ("trace:SAP"), or "".
-    doubt: where the paper contradicts itself or is silent, or "". rests: one of `RESTS`, see data/README.md.
+    caveat: where the paper contradicts itself or is silent, or "". evidence: one of `EVIDENCE`, see data/README.md.
     beyond: what is certain of the number, whatever is measured: only the excess over it is judged. within: by how much the
     printed number may have been rounded, so much of the excess is not known. among: where the paper prints one setting
     several times, the smallest and the largest of these numbers; the measured number is judged by this range, or None.
-    tried: what else was tried to meet it, and what came of it, or "".
+    alternatives: other attempts to meet the claim and their results, or "".
     """
 
     id: str
@@ -40,12 +40,12 @@ class Claim:
     expected: float | tuple[float, float] | None
     unit: str
     needs: str
-    doubt: str
-    rests: str = "paper"
+    caveat: str
+    evidence: str = "paper"
     beyond: float = 0.0
     within: float = 0.0
     among: tuple[float, float] | None = None
-    tried: str = ""
+    alternatives: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ def _claims(paper: str, exhibit: dict[str, Any]) -> Iterator[Claim]:
         if entry.get("kind") not in KINDS:
             kind = entry.get("kind")
             raise InputError(f"{entry['id']}: kind {kind!r} is none of {', '.join(KINDS)}")
-        if entry.get("rests", "paper") not in RESTS:
-            raise InputError(f"{entry['id']}: rests {entry['rests']!r} is none of {', '.join(RESTS)}")
+        if entry.get("evidence", "paper") not in EVIDENCE:
+            raise InputError(f"{entry['id']}: evidence {entry['evidence']!r} is none of {', '.join(EVIDENCE)}")
         for element, expected in _elements(entry, exhibit.get("setup", {})):
             yield Claim(
                 id=f"{entry['id']}[{','.join(element)}]" if element else entry["id"],
@@ -128,12 +128,12 @@ def _claims(paper: str, exhibit: dict[str, Any]) -> Iterator[Claim]:
                 expected=expected,
                 unit=entry.get("unit", ""),
                 needs=entry.get("needs", ""),
-                doubt=entry.get("doubt", ""),
-                rests=entry.get("rests", "paper"),
+                caveat=entry.get("caveat", ""),
+                evidence=entry.get("evidence", "paper"),
                 beyond=_number(entry["id"], entry.get("beyond", 0.0)),
                 within=_number(entry["id"], entry.get("within", 0.0)),
                 among=_among(entry, element),
-                tried=entry.get("tried", ""),
+                alternatives=entry.get("alternatives", ""),
             )
 
 

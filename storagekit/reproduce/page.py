@@ -130,7 +130,7 @@ class Page:
             if any(is_of(claim, str(shown.attributes["exhibit"])) for claim in stated):
                 self._tell(name)
         says = {claim.id: claim.says for claim in self._claims}
-        table = f"{html_table(rows, says)}<p>{summary((row.rests, row.verdict) for row in rows)}</p>"
+        table = f"{html_table(rows, says)}<p>{summary((row.evidence, row.verdict) for row in rows)}</p>"
         return HTML(table, metadata={"claims": [row.id for row in rows]})
 
     def expected(self) -> dict[str, float]:

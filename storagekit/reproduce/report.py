@@ -10,7 +10,7 @@ from typing import Any
 
 from storagekit.core.atomic_files import write_text
 from storagekit.core.errors import InputError
-from storagekit.reproduce.claims import RESTS
+from storagekit.reproduce.claims import EVIDENCE
 from storagekit.reproduce.digits import beside, fixed, printed
 from storagekit.reproduce.scorecard import COLUMNS, ClaimsMet, ScorecardRow, count, shares
 
@@ -39,12 +39,12 @@ table.scorecard.scorecard { border-collapse: collapse; font-size: 13px; width: 1
 .scorecard.scorecard small { color: #444; display: block; max-width: 24rem; font-size: 12px }
 """
 RULES = (
-    "match: within 5% of the paper's number; near: within 15%; where the paper says 0, within 0.01 "
-    "and 0.03 in the claim's unit. holds, broken: orderings and bounds. Below what was measured: its 95% "
-    "confidence interval. A claim is met if it matches or holds. Rests: paper, if it is the paper's "
-    "statement alone; input, if a stand-in was made to have it; calibrated, if a constant comes from it; printed, if it is "
-    "arithmetic on printed numbers; hardware, if nothing here models it; at-odds, if the paper contradicts itself or leaves "
-    "it undefined; ours, if it is no statement of the paper. Tried: what else was tried, and what came of it."
+    "A match is within 5% of the paper's number, near is within 15%; if the paper's number is 0, within 0.01 "
+    "and 0.03 in the unit of the claim. An order or a bound holds or is broken. A claim is met if it matches or holds. "
+    "The 95% confidence interval stands below the measured value. Evidence: paper, the row is judged by the paper alone; "
+    "input, a synthetic trace was generated to have this value; calibrated, a constant was fitted to it; printed, it is "
+    "arithmetic on printed numbers; hardware, the model does not include it; at-odds, the paper contradicts itself or does "
+    "not define it; ours, the paper does not state it. Alternatives: other attempts to meet the claim, and their results."
 )
 
 
@@ -80,18 +80,18 @@ def read_scorecard(out: Path) -> list[dict[str, str]]:
 
 def text_table(rows: Sequence[dict[str, str]]) -> str:
     """The rows as an aligned table for a terminal, the notes left to the files, and the counts."""
-    columns = ("id", "expected", "measured", "low", "high", "unit", "error", "verdict", "basis", "rests")
+    columns = ("id", "expected", "measured", "low", "high", "unit", "error", "verdict", "basis", "evidence")
     cells = [columns] + [tuple(_in_words(row, name) for name in columns) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
-    return "\n".join([*lines, "", summary((row["rests"], row["verdict"]) for row in rows)])
+    return "\n".join([*lines, "", summary((row["evidence"], row["verdict"]) for row in rows)])
 
 
 def summary(rows: Iterable[tuple[str, str]]) -> str:
-    """One line: "41 claims: 20 match, 3 near; of the papers alone 20 of 30 met (67%); of what rests on something else:
+    """Return one line: "41 claims: 20 match, 3 near; judged by the papers alone 20 of 30 met (67%); by other evidence:
     input 2 of 3", and so on.
 
-    rows: for each what it rests on and its verdict.
+    rows: the evidence and the verdict of each.
     """
     told = list(rows)
     if not told:
@@ -101,10 +101,10 @@ def summary(rows: Iterable[tuple[str, str]]) -> str:
     told_shares = shares(told)
     alone = told_shares.pop("paper", None)
     if alone is not None:
-        parts.append(f"of the papers alone {alone.met} of {alone.judged} met ({alone.part:.0%})")
+        parts.append(f"judged by the papers alone {alone.met} of {alone.judged} met ({alone.part:.0%})")
     if told_shares:
-        others = ", ".join(f"{rests} {its.met} of {its.judged}" for rests, its in told_shares.items())
-        parts.append(f"of what rests on something else: {others}")
+        others = ", ".join(f"{evidence} {its.met} of {its.judged}" for evidence, its in told_shares.items())
+        parts.append(f"by other evidence: {others}")
     return "; ".join(parts)
 
 
@@ -113,14 +113,18 @@ def share_table(rows: Sequence[ScorecardRow], shown: Mapping[str, str] = NOTHING
 
     shown: what stands for a paper, in HTML, in place of its key.
     """
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("paper", "on the paper alone", "all", *RESTS[1:]))
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("paper", "paper alone", "all", *EVIDENCE[1:]))
     lines = []
     for paper in [*dict.fromkeys(row.paper for row in rows), ""]:
-        its = [(row.rests, row.verdict) for row in rows if paper in ("", row.paper)]
+        its = [(row.evidence, row.verdict) for row in rows if paper in ("", row.paper)]
         told = shares(its)
         every = shares(("paper", verdict) for _, verdict in its)
         # a share of few that rest on something else says little
-        cells = [_part(told.get("paper")), _part(every.get("paper")), *(_of(told.get(rests)) for rests in RESTS[1:])]
+        cells = [
+            _part(told.get("paper")),
+            _part(every.get("paper")),
+            *(_of(told.get(evidence)) for evidence in EVIDENCE[1:]),
+        ]
         numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
         lines.append(f"<tr><td>{shown.get(paper) or escape(paper or 'all papers')}</td>{numbers}</tr>")
     return f'<table class="scorecard"><thead><tr>{head}</tr></thead>\n<tbody>{"".join(lines)}</tbody></table>'
@@ -137,7 +141,7 @@ def _part(share: ClaimsMet | None) -> str:
 def html_table(rows: Sequence[ScorecardRow], says: Mapping[str, str], links: Mapping[str, str] = NOTHING) -> str:
     """The rows as an HTML table, coloured by verdict, below each claim's id its statement.
 
-    links: by claim id, in HTML, what stands below that. A row's id is its claim's; paper, exhibit, verdict and what it rests
+    links: by claim id, in HTML, what stands below that. A row's id is its claim's; paper, exhibit, verdict and evidence
     on are data of it, for a script to choose by.
     """
     head = "".join(f"<th>{name}</th>" for name in ("claim", "paper", "measured", "error", "verdict", "note"))
@@ -150,7 +154,7 @@ def html_table(rows: Sequence[ScorecardRow], says: Mapping[str, str], links: Map
 
 
 def _html_row(row: ScorecardRow, says: str, links: str) -> str:
-    note = f"{row.note} Tried: {row.tried}" if row.tried else row.note
+    note = f"{row.note} Alternatives: {row.alternatives}" if row.alternatives else row.note
     cells_of = _cells(row) | {"note": note}
     told = {name: escape(_in_words(cells_of, name)) for name in cells_of}
     # a statement's verdict says what true and false would
@@ -161,10 +165,10 @@ def _html_row(row: ScorecardRow, says: str, links: str) -> str:
         ("number", told["expected"], told["unit"]),
         ("number", measured, interval),
         ("number", told["error"]),
-        ("verdict", told["verdict"], told["basis"], f"rests: {told['rests']}"),
+        ("verdict", told["verdict"], told["basis"], f"evidence: {told['evidence']}"),
         ("note", told["note"]),
     )
-    data = " ".join(f'data-{name}="{told[name]}"' for name in ("paper", "exhibit", "verdict", "rests"))
+    data = " ".join(f'data-{name}="{told[name]}"' for name in ("paper", "exhibit", "verdict", "evidence"))
     cells = "".join(_html_cell(*cell) for cell in cells)
     return f'<tr id="{told["id"]}" {data} style="background:{_COLOURS[row.verdict]}">{cells}</tr>'
 

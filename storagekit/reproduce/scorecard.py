@@ -8,7 +8,7 @@ from typing import NamedTuple
 from storagekit.core.errors import InputError
 from storagekit.core.resources import trace_names
 from storagekit.papers.measurement import Measurement
-from storagekit.reproduce.claims import RESTS, Claim
+from storagekit.reproduce.claims import EVIDENCE, Claim
 
 MATCH, NEAR = 0.05, 0.15
 """Largest relative error of a match and of a near miss."""
@@ -21,8 +21,8 @@ MET = ("match", "holds")
 
 
 class ScorecardRow(NamedTuple):
-    """One row of the scorecard; `error` is signed: relative, absolute where the paper says 0. rests: see `Claim`. tried: what
-    else was tried, and what came of it, of a claim that is judged and not met."""
+    """One row of the scorecard; `error` is signed: relative, absolute where the paper says 0. evidence: see `Claim`.
+    alternatives: other attempts to meet the claim and their results, if it is judged and not met."""
 
     id: str
     paper: str
@@ -36,9 +36,9 @@ class ScorecardRow(NamedTuple):
     error: float | None
     verdict: str
     basis: str
-    rests: str
+    evidence: str
     note: str
-    tried: str
+    alternatives: str
 
 
 COLUMNS = ScorecardRow._fields
@@ -82,16 +82,16 @@ def count(verdicts: Iterable[str]) -> dict[str, int]:
 
 
 def shares(rows: Iterable[tuple[str, str]]) -> dict[str, ClaimsMet]:
-    """By what rows rest on, in the order of `RESTS` and those of which there are any, how many of their claims are met.
+    """Return the number of claims met by kind of evidence, in the order of `EVIDENCE`, for the kinds that occur.
 
-    rows: for each what it rests on and its verdict. Only "paper" says how well a paper is reproduced.
+    rows: the evidence and the verdict of each. Only "paper" measures how well a paper is reproduced.
     """
     told = list(rows)
     found = {}
-    for rests in RESTS:
-        verdicts = [verdict for its, verdict in told if its == rests]
+    for evidence in EVIDENCE:
+        verdicts = [verdict for its, verdict in told if its == evidence]
         if verdicts:
-            found[rests] = ClaimsMet(sum(one in MET for one in verdicts), sum(one != "not-run" for one in verdicts))
+            found[evidence] = ClaimsMet(sum(one in MET for one in verdicts), sum(one != "not-run" for one in verdicts))
     return found
 
 
@@ -126,9 +126,9 @@ def _fill(claim: Claim, found: Measurement | None, error: float | None, verdict:
         error=error,
         verdict=verdict,
         basis=found.basis if found else "",
-        rests=claim.rests,
+        evidence=claim.evidence,
         note=note,
-        tried="" if verdict in (*MET, "not-run") else claim.tried,
+        alternatives="" if verdict in (*MET, "not-run") else claim.alternatives,
     )
 
 
@@ -154,7 +154,7 @@ def _sentences(*parts: str) -> str:
 
 def _reported(claim: Claim) -> str:
     """Return what the paper reports, in words."""
-    who = "This project checks" if claim.rests == "ours" else "The paper reports"
+    who = "This project checks" if claim.evidence == "ours" else "The paper reports"
     expected = claim.expected
     if expected is None:
         return f"{who}: {claim.says or claim.id}"
@@ -180,7 +180,7 @@ def _judged(claim: Claim) -> str:
 
 
 def _doubt(claim: Claim) -> str:
-    return f"Note: {claim.doubt}" if claim.doubt else ""
+    return f"Note: {claim.caveat}" if claim.caveat else ""
 
 
 def judge(claim: Claim, found: Measurement) -> tuple[float | None, str]:

@@ -20,7 +20,7 @@ def test_five_papers_come_along():
 def test_mapping_becomes_a_row_per_key():
     claims = by_id("dsptf")
     assert claims["dsptf.table6.conflicts[8]"].expected == 0.0244
-    assert claims["dsptf.table6.conflicts[8]"].doubt
+    assert claims["dsptf.table6.conflicts[8]"].caveat
     assert claims["dsptf.table2.sap[size_kb]"].expected == 10
     assert claims["dsptf.table2.sap[size_kb]"].needs == "trace:SAP"
     assert "dsptf.table6.conflicts" not in claims
@@ -63,7 +63,7 @@ def test_every_claim_of_the_file_is_there_and_every_list_says_what_it_is(paper):
 
 def test_what_a_claim_rests_on_is_told():
     claims = by_id("dsfq")
-    assert claims["dsfq.fig9.b_start[f]"].rests == "calibrated" and claims["dsfq.fig9.b_ratio"].rests == "paper"
+    assert claims["dsfq.fig9.b_start[f]"].evidence == "calibrated" and claims["dsfq.fig9.b_ratio"].evidence == "paper"
 
 
 def test_exhibits_keep_the_papers_order():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storagekit.core.errors import InputError
-from storagekit.reproduce.claims import RESTS, Claim, load_claims
+from storagekit.reproduce.claims import EVIDENCE, Claim, load_claims
 from storagekit.reproduce.report import (
     csv_text,
     html_table,
@@ -25,8 +25,8 @@ from storagekit.reproduce.scorecard import COLUMNS, VERDICTS, Measurement, judge
 numbers = st.floats(1e-3, 1e6)
 
 
-def claim(expected=None, kind="value", name="x.a.b", needs="", doubt=""):
-    return Claim(name, "x", "x.a", "", kind, expected, "ms", needs, doubt)
+def claim(expected=None, kind="value", name="x.a.b", needs="", caveat=""):
+    return Claim(name, "x", "x.a", "", kind, expected, "ms", needs, caveat)
 
 
 def verdict(expected, measured, kind="value"):
@@ -86,7 +86,7 @@ def test_a_bound_shows_its_number_beside_whether_it_holds():
 
 
 def test_a_claim_without_measurement_says_why():
-    claims = [claim(1.0, name="x.a.b", needs="trace:SAP"), claim(1.0, name="x.a.c", doubt="odd")]
+    claims = [claim(1.0, name="x.a.b", needs="trace:SAP"), claim(1.0, name="x.a.c", caveat="odd")]
     trace, later = score(claims, [])
     assert (trace.verdict, later.verdict) == ("not-run", "not-run")
     assert trace.note == "The paper reports: 1 ms. Needs a trace that is not public: SAP."
@@ -180,12 +180,12 @@ def test_only_what_rests_on_the_paper_says_how_well_it_is_reproduced():
     assert list(shares(told)) == ["paper", "input", "hardware", "ours"]
     assert shares(told)["paper"].part == pytest.approx(2 / 3) and shares(told)["hardware"].part == 0
     assert summary(told).endswith(
-        "of the papers alone 2 of 3 met (67%); of what rests on something else: input 1 of 2, hardware 0 of 0, ours 0 of 1"
+        "judged by the papers alone 2 of 3 met (67%); by other evidence: input 1 of 2, hardware 0 of 0, ours 0 of 1"
     )
     assert summary([]) == "no claims"
 
 
-@given(st.lists(st.tuples(st.sampled_from(RESTS), st.sampled_from(VERDICTS))))
+@given(st.lists(st.tuples(st.sampled_from(EVIDENCE), st.sampled_from(VERDICTS))))
 def test_every_row_counts_once_by_what_it_rests_on(told):
     found = shares(told)
     assert sum(share.met for share in found.values()) == sum(verdict in ("match", "holds") for _, verdict in told)
@@ -194,7 +194,7 @@ def test_every_row_counts_once_by_what_it_rests_on(told):
 
 def test_the_page_has_each_paper_s_share_apart():
     rows = score([claim(1.0, name="x.a.one"), claim(1.0, name="x.a.two")], [Measurement("x.a.one", 1.0)])
-    rows += [row._replace(paper="y", rests="input", verdict="miss") for row in rows]
+    rows += [row._replace(paper="y", evidence="input", verdict="miss") for row in rows]
     cells = [re.findall(r"<td[^>]*>(.*?)</td>", line) for line in share_table(rows).split("<tr>")[2:]]
     assert [line[:4] for line in cells] == [
         ["x", "1 of 1, 100%", "1 of 1, 100%", ""],
@@ -237,10 +237,10 @@ def test_files_say_what_the_rows_say(tmp_path):
     ("measured", "told"), [(10.0, ""), (9.0, "all of <it>"), (5.0, "all of <it>"), (None, "")], ids=str
 )
 def test_what_was_tried_is_told_of_claims_that_are_not_met(measured, told):
-    tried = dataclasses.replace(claim(10.0), tried="all of <it>")
+    tried = dataclasses.replace(claim(10.0), alternatives="all of <it>")
     rows = score([tried], [Measurement("x.a.b", measured, note="a note")] if measured else [])
-    assert rows[0].tried == told
-    assert ("a note. Tried: all of &lt;it&gt;" in html_table(rows, {})) is bool(told)
+    assert rows[0].alternatives == told
+    assert ("a note. Alternatives: all of &lt;it&gt;" in html_table(rows, {})) is bool(told)
 
 
 def test_the_table_is_self_contained_escapes_what_it_shows_and_says_what_a_row_is():

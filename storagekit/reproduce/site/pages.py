@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from storagekit.reproduce.claims import RESTS
+from storagekit.reproduce.claims import EVIDENCE
 from storagekit.reproduce.report import NOTHING, RULES, html_table, share_table, summary
 from storagekit.reproduce.scorecard import VERDICTS, ScorecardRow
 from storagekit.reproduce.site.chapter import PageLocation
@@ -36,7 +36,7 @@ reproduced; [the scorecard](scorecard.md) says what the others are.
 ## Where things are
 
 - **The papers**: {papers}.
-- [The scorecard](scorecard.md): what the papers say, what came out here, and what each row rests on.
+- [The scorecard](scorecard.md): the papers' claims, the measured values, and the evidence of each row.
 - [The gallery](gallery.md): every chart of this run.{lab}
 - [Tutorials](docs/tutorials/index.md), [how-tos](docs/howto/index.md), and [the model and its limits](docs/model/index.md).
 - [Reference](docs/reference/index.md): every public name, from its docstring, with its source.
@@ -103,14 +103,14 @@ def scorecard(
     words = f"<details><summary>What the words mean</summary><p>{escape(RULES)}</p></details>"
     whole = f'{words}{_filters(titles)}<div id="rows" class="claims">{table}</div>{_SCRIPT}'
     return (
-        f"---\nhide-toc: true\n---\n\n# Scorecard\n\n{summary((row.rests, row.verdict) for row in rows)}.\n\n"
+        f"---\nhide-toc: true\n---\n\n# Scorecard\n\n{summary((row.evidence, row.verdict) for row in rows)}.\n\n"
         f"{shares}\n\n"
         f"{_raw(whole)}\n"
     )
 
 
 def _filters(titles: Mapping[str, str]) -> str:
-    choices = {"paper": list(titles), "verdict": VERDICTS, "rests": RESTS}
+    choices = {"paper": list(titles), "verdict": VERDICTS, "evidence": EVIDENCE}
     menus = ""
     for name, ones in choices.items():
         options = "".join(f"<option>{one}</option>" for one in ones)

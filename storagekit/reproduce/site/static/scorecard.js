@@ -8,7 +8,7 @@ function show() {
   const wanted = chosen();
   for (const field of form.elements) if (field.name) field.value = wanted.get(field.name) ?? "";
   const text = (wanted.get("text") ?? "").toLowerCase();
-  const names = ["paper", "exhibit", "verdict", "rests"].filter((name) => wanted.get(name));
+  const names = ["paper", "exhibit", "verdict", "evidence"].filter((name) => wanted.get(name));
   let count = 0;
   for (const row of rows) {
     row.hidden = !names.every((name) => row.dataset[name] === wanted.get(name)) || !words.get(row).includes(text);
