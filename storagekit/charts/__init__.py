@@ -1,4 +1,4 @@
-"""Datasets to Altair charts. Knows neither JAX nor the engine; aggregates before it draws."""
+"""Altair charts from Datasets. The package imports neither JAX nor the engine."""
 
 from storagekit.charts.live import Board as Board
 from storagekit.charts.live import ChoiceControl as ChoiceControl

@@ -1,4 +1,4 @@
-"""Schemes beside one another: response times with their tails, and differences from one of them with intervals."""
+"""Chart of a comparison of schemes: response times, their tails, and differences from a baseline with intervals."""
 
 import altair as alt
 import pandas as pd
@@ -10,16 +10,22 @@ from storagekit.charts.theme import COLOURS, PAPER, finished
 
 Drawn = alt.TopLevelMixin
 _MS = 1e3
-# of each scheme, and of what stands around them
+# height of a row in pixels, and of everything around the rows
 _ROW, _MARGIN = 34, 20
 
 
 def comparison(summary: xr.Dataset, warned: list[str] | None = None) -> Drawn:
-    """One row for each scheme: mean response with its 95% interval and quantiles beside it, and how much more or less time
-    than with the scheme `against` its mean and its 99% take.
+    """Return a chart with one row for each scheme.
 
-    summary: means and intervals by `scheme`, as `storagekit.compare` makes them. warned: schemes that are overloaded, marked
-    so.
+    A row shows the mean response time with its 95% interval, the quantiles, and the relative difference of the mean and of
+    the 99% quantile from the baseline `against`.
+
+    Parameters
+    ----------
+    summary : Dataset
+        Means and intervals by `scheme`, from `storagekit.compare`.
+    warned : collection of str
+        Schemes that are overloaded. They are marked.
     """
     schemes = summary.scheme.values.tolist()
     named = {scheme: f"{scheme} (overloaded)" if scheme in (warned or []) else scheme for scheme in schemes}
@@ -39,7 +45,7 @@ def comparison(summary: xr.Dataset, warned: list[str] | None = None) -> Drawn:
 
 
 def _finding(summary: xr.Dataset, warned: list[str]) -> str:
-    """How much time the quickest of the schemes that keep up saves beside the one they are held against."""
+    """Return a sentence with the time that the fastest sustainable scheme saves against the baseline."""
     against = summary.attrs["against"]
     others = [scheme for scheme in summary.scheme.values.tolist() if scheme not in (against, *warned)]
     if not others:
@@ -106,7 +112,9 @@ def _differences(summary: xr.Dataset, named: dict[str, str], order: list[str]) -
 
 
 def _rows(values: xr.DataArray, named: dict[str, str], factor: float) -> pd.DataFrame:
-    """One row for each point: its coordinates, and mean, low and high times `factor`, the schemes as they are called."""
+    """Return one row for each point: its coordinates, and mean, low and high times `factor`, with the names of the
+    schemes.
+    """
     wide = (values * factor).to_dataset("statistic").reset_coords(drop=True)
     rows = wide[["mean", "low", "high"]].to_dataframe().reset_index()
     return rows.assign(scheme=[named[scheme] for scheme in rows["scheme"]])

@@ -1,4 +1,4 @@
-"""A drive drawn: its seek curve, its zones, and its service times beside a model's."""
+"""Charts of a drive: seek curve, zones, and measured service times against a model."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -13,14 +13,16 @@ from storagekit.charts.panels import headed
 from storagekit.charts.theme import COLOURS, HEIGHT, WIDTH, finished
 
 _MS, _MB, _GB = 1e3, 1e-6, 1e-9
-# the panel of short seeks shows this share of the longest distance, and so many cylinders at least
+# the panel of short seeks shows this share of the longest distance, and at least this number of cylinders
 SHORT, SHORTEST = 0.05, 20
-# what lies beyond this share of the requests would press the rest together
+# the axis ends at this share of the requests; a longer one would compress the rest
 SHOWN = 0.995
 
 
 def seek_curve(curve: xr.Dataset) -> alt.TopLevelMixin:
-    """Arm movement by distance, of reads and writes, over all distances and over the short ones (`calibrate.seek_curve`)."""
+    """Return a chart of the seek time by distance for reads and writes, over all distances and over short ones
+    (`calibrate.seek_curve`).
+    """
     wide = (curve[["read", "write"]] * _MS).to_dataframe().reset_index()
     rows = wide.melt("distance", ["read", "write"], "kind", "ms")
     short = rows.loc[rows.distance <= max(SHORT * rows.distance.max(), SHORTEST), :]
@@ -30,7 +32,7 @@ def seek_curve(curve: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def zone_map(zones: xr.Dataset) -> alt.TopLevelMixin:
-    """Rates by place in the address space: within a track, and over whole cylinders (`calibrate.zone_map`)."""
+    """Return a chart of the transfer rate by address: within a track, and over whole cylinders (`calibrate.zone_map`)."""
     ends = zones.first_byte + zones["size"]
     named = {"media_rate": "within a track", "sustained_rate": "over whole cylinders"}
     # a zone's level from its beginning to its end: neighbours meet in a step
@@ -59,7 +61,7 @@ def zone_map(zones: xr.Dataset) -> alt.TopLevelMixin:
 
 
 def service_times(times: xr.DataArray) -> alt.TopLevelMixin:
-    """Cumulative distributions of measured and modelled service times, by operation (`calibrate.measured_drive`)."""
+    """Return a chart of the cumulative distributions of measured and modelled service times (`calibrate.measured_drive`)."""
     rows = (times * _MS).rename("ms").reset_coords(drop=True).to_dataframe().reset_index()
     rows["percent"] = 100 * rows.share
     last = float(times.sel(share=SHOWN, method="nearest").max()) * _MS
@@ -87,7 +89,7 @@ def service_times(times: xr.DataArray) -> alt.TopLevelMixin:
 
 
 class _Series(NamedTuple):
-    """The two lines of a panel: the column that tells them apart, their names in the legend's order, its title."""
+    """The two lines of a panel: the column that distinguishes them, their names in the order of the legend, and its title."""
 
     field: str
     names: list[str]
@@ -107,7 +109,7 @@ def _seeks(rows: pd.DataFrame, heading: str) -> Layered:
 
 
 def _lines(rows: pd.DataFrame, x: alt.X, y: alt.Y, series: _Series, *order: alt.Order) -> Layered:
-    """A line for each of the series, with a dash of its own: the two may lie on top of one another."""
+    """Return one line for each series. Each has its own dash, because lines may coincide."""
     same = {"shorthand": f"{series.field}:N", "title": series.title, "sort": series.names}
     colour = alt.Color(**same, scale=alt.Scale(domain=series.names, range=COLOURS[:2]))
     dash = alt.StrokeDash(**same, scale=alt.Scale(domain=series.names, range=[[1, 0], [6, 3]]))

@@ -1,6 +1,6 @@
-"""Curves and bars with intervals, and the paper's figures marked beside them.
+"""Curves and bars with intervals, and the paper's numbers as marks.
 
-Data come as arrays over a dimension `statistic` (mean, low, high), as `storagekit.simulation.interval` makes them.
+Data are arrays over a dimension `statistic` (mean, low, high), from `storagekit.simulation.interval`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ from storagekit.core.checks import require_kind
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import POSITIVE, REAL, a, one_of, optional, several, takes, text
 
-# a legend's picture of a line or a tick, whatever else has its colour
+# symbol of a line or a tick in a legend
 DASH = "M-1,-0.15L1,-0.15L1,0.15L-1,0.15Z"
 
 Layered = alt.LayerChart | alt.FacetChart
 
 
 def _summary(label: str, value: Any) -> xr.DataArray:
-    """The kind of an array of means with their intervals."""
+    """Return the validator of an array of means with their intervals."""
     array = require_kind(label, value, xr.DataArray, "an array over `statistic`, as sk.interval makes it")
     if "statistic" not in array.dims:
         raise InputError(f"{label} of {', '.join(map(str, array.dims))}: it has no `statistic`; sk.interval makes it")
@@ -45,7 +45,7 @@ ORDER = optional(several(text))
 
 @takes(summary=_summary, factor=REAL)
 def table(summary: xr.DataArray, factor: float = 1.0) -> pd.DataFrame:
-    """One row for each point: its coordinates, and mean, low and high times `factor`."""
+    """Return one row for each point: its coordinates, and mean, low and high times `factor`."""
     wide = (summary * factor).to_dataset("statistic").reset_coords(drop=True)
     return wide[["mean", "low", "high"]].to_dataframe().reset_index()
 
@@ -71,9 +71,9 @@ def curves(
     y_scale: alt.Scale | None = None,
     order: Sequence[str] | None = None,
 ) -> Layered:
-    """A line for each value of `colour` over `x`, with its confidence interval as a whisker.
+    """Return one line for each value of `colour` over `x`, with its confidence interval as a whisker.
 
-    titles: of the x axis, the y axis and the legend, units included. factor and x_factor turn SI into those units.
+    titles: of the x axis, the y axis and the legend, with units. factor and x_factor convert SI units to these units.
     """
     rows = table(summary, factor)
     rows[x] = rows[x] * x_factor
@@ -87,7 +87,7 @@ def curves(
         color=alt.Color(colour, type="nominal", scale=colours, legend=legend),
     )
     y = alt.Y("mean", title=titles[1], scale=y_scale or alt.Scale(zero=True))
-    # series may lie on top of one another, so that their dashes differ as well as their colours and shapes
+    # lines may coincide, so that their dashes differ as well as their colours and shapes
     dash = alt.StrokeDash(colour, type="nominal", sort=series, legend=None)
     line = base.mark_line(strokeWidth=2, clip=True).encode(y=y, strokeDash=dash)
     shape = alt.Shape(colour, type="nominal", scale=alt.Scale(domain=series), legend=legend)
@@ -97,7 +97,7 @@ def curves(
 
 
 class AxisStyle(NamedTuple):
-    """An axis: its title, unit included, what turns SI into that unit, and how it is scaled and ticked."""
+    """The style of an axis: its title with unit, the factor from SI to that unit, its scale and its ticks."""
 
     title: str
     factor: float = 1.0
@@ -117,11 +117,11 @@ def lines(
     model: xr.DataArray | None = None,
     basis: tuple[str, str] = ("simulated", "model"),
 ) -> Layered:
-    """Solid lines with points and whiskers for what was simulated; what a formula says is dashed, in the same colour.
+    """Return solid lines with points and whiskers for simulated values, and dashed lines of the same colours for formulas.
 
-    palette: colour of each series, in the legend's order; others are left out. sides: x and y. legend: its title. model:
-    means over `x` and `colour`, or some of its series. basis: how the legend calls the two. NaN values are left out, and
-    what leaves a scale is cut off.
+    palette: colour of each series, in the order of the legend; other series are left out. sides: x and y. legend: its title.
+    model: means over `x` and `colour`, or some of its series. basis: the names of the two in the legend. NaN values are left
+    out; values outside a scale are clipped.
     """
     whisker, point = _whiskers_and_points(summary, x, colour, palette, sides, legend)
     rows = _series(table(summary, sides[1].factor), x, colour, palette, sides[0].factor).assign(basis=basis[0])
@@ -147,7 +147,7 @@ def points(
     sides: tuple[AxisStyle, AxisStyle],
     legend: str | None,
 ) -> Layered:
-    """What `lines` draws without the lines: points of different shapes, with whiskers."""
+    """Return the points and whiskers of `lines` without the lines; each series has its own shape."""
     layers = _whiskers_and_points(summary, x, colour, palette, sides, legend)
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
 
@@ -175,14 +175,14 @@ def _base(
     sides: tuple[AxisStyle, AxisStyle],
     legend: str | None,
 ) -> tuple[alt.Chart, list[str]]:
-    """A chart of the summary with what its marks share, and the series that are there, in the legend's order."""
+    """Return a chart with the encodings that its marks share, and the series of the summary in the order of the legend."""
     rows = _series(table(summary, sides[1].factor), x, colour, palette, sides[0].factor)
     present = [name for name in palette if name in set(rows[colour])]
     return _coloured(rows, x, colour, palette, present, sides[0], legend), present
 
 
 def _series(rows: pd.DataFrame, x: str, colour: str, palette: Mapping[str, str], factor: float) -> pd.DataFrame:
-    """The rows that have a mean and a colour."""
+    """Return the rows that have a mean and a colour."""
     moved = {colour: rows[colour].astype(str)} | ({x: rows[x] * factor} if factor != 1 else {})
     known = rows["mean"].notna() & rows[colour].astype(str).isin(list(palette))
     return rows.assign(**moved).loc[known, :]
@@ -197,7 +197,7 @@ def _coloured(
     side: AxisStyle,
     legend: str | None,
 ) -> alt.Chart:
-    """A chart of rows with the encodings that its marks share."""
+    """Return a chart of rows with the encodings that its marks share."""
     if pd.api.types.is_numeric_dtype(rows[x]):
         whole = all(float(value).is_integer() for value in rows[x])
         axis = side.axis or (_whole_numbers() if whole else alt.Axis())
@@ -217,7 +217,7 @@ def _height(side: AxisStyle, field: str = "mean") -> alt.Y:
 
 
 def cut(words: str, scale: alt.Scale | None) -> str:
-    """The title of an axis, which says so where its scale begins above zero."""
+    """Return the title of an axis; it states the lower end if the scale does not begin at zero."""
     look = scale.to_dict() if scale is not None else {}
     domain = look.get("domain")
     if not words or look.get("type") == "log" or not isinstance(domain, list):
@@ -242,7 +242,7 @@ def ribbons(
     sides: tuple[AxisStyle, AxisStyle],
     legend: str | None,
 ) -> Layered:
-    """A line for each series in the band of its interval: what `lines` draws where points are many."""
+    """Return one line for each series within the band of its interval, for series with many points."""
     base, present = _base(summary, x, colour, palette, sides, legend)
     scale = alt.Scale(domain=present, range=[palette[name] for name in present])
     key = alt.Legend(title=legend, symbolOpacity=1, symbolType=DASH)
@@ -253,12 +253,14 @@ def ribbons(
 
 
 def from_zero(highest: float) -> alt.Scale:
-    """From 0 to a little above the highest, whose mark would be cut in two at the edge."""
+    """Return the ends of a scale from 0 to slightly above the highest value, so that its mark is not cut."""
     return alt.Scale(domain=[0, 1.05 * highest], nice=False)
 
 
 def upright(at: float, words: str, side: Literal["left", "right"] = "left", drop: float = 2) -> Layered:
-    """A thin vertical line at a place, its name `drop` pixels below the top: where the paper says that something is."""
+    """Return a thin vertical line at a position, with its name `drop` pixels below the top, for a position that the
+    paper states.
+    """
     base = alt.Chart(pd.DataFrame({"at": [at], "words": [words]})).encode(x="at:Q")
     place = {"align": "right", "dx": -4} if side == "left" else {"align": "left", "dx": 4}
     halo = base.mark_text(baseline="top", stroke="white", strokeWidth=3, **place)
@@ -271,7 +273,7 @@ def upright(at: float, words: str, side: Literal["left", "right"] = "left", drop
 def level(
     value: float, words: str, factor: float = 1.0, place: Literal["above left", "below right"] = "above left"
 ) -> Layered:
-    """A thin horizontal line across a panel at `value` times `factor`, with its name there."""
+    """Return a thin horizontal line across a panel at `value` times `factor`, with its name."""
     rows = pd.DataFrame({"level": [value * factor], "words": [words]})
     rule = alt.Chart(rows).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(y="level:Q")
     ways = {
@@ -289,7 +291,7 @@ def named_points(
     titles: tuple[str, str],
     side: Literal["left", "right"] = "right",
 ) -> Layered:
-    """The paper's figures as diamonds with a word beside each, on that side, to be layered over lines."""
+    """Return the paper's numbers as diamonds, each with its name on the given side, as a layer over lines."""
     rows = pd.DataFrame(said, columns=[x, "paper", "words"])
     base = alt.Chart(rows).encode(x=alt.X(x, title=titles[0]), y=alt.Y("paper", title=titles[1]), text="words")
     place = {"align": "left", "dx": 7} if side == "right" else {"align": "right", "dx": -7}
@@ -316,7 +318,9 @@ def bars(
     paper: Mapping[str, float] | None = None,
     form: str = ",.1f",
 ) -> Layered:
-    """A bar for each value of `x` with its interval and its number; the paper's figure is a dash across it."""
+    """Return one bar for each value of `x` with its interval and its number. A dash across the bar marks the paper's
+    number.
+    """
     rows, said = table(summary, factor), dict(paper or {})
     sort = list(order or rows[x].unique())
     top = 1.08 * max(float(rows[["mean", "high"]].max().max()), *said.values(), 0.0)
@@ -337,7 +341,7 @@ def bars(
 
 @takes(points=several(several(REAL, least=2)), x=text, titles=TITLES)
 def paper_points(points: Sequence[tuple[float, float]], x: str, titles: tuple[str, str]) -> alt.Chart:
-    """The paper's figures as diamonds, to be layered over curves."""
+    """Return the paper's numbers as diamonds, as a layer over curves."""
     said = pd.DataFrame(points, columns=[x, "paper"]).assign(series="paper")
     return (
         alt.Chart(said)
@@ -350,17 +354,17 @@ def paper_points(points: Sequence[tuple[float, float]], x: str, titles: tuple[st
     )
 
 
-# what a legend shows for the paper's dash across a standing bar, and across a lying one
+# symbol in a legend of the paper's dash across a vertical bar, and across a horizontal one
 LYING, STANDING = "M-1,0L1,0", "M0,-1L0,1"
 
 
 def paper_fill(symbol: str, **legend) -> alt.Fill:
-    """The paper's colour by the column `series`, with a legend of its own that shows `symbol`: a shape, or one's outline."""
+    """Return the paper's colour by the column `series`. Its legend shows `symbol`: a shape, or its outline."""
     drawn = {"symbolStrokeColor": PAPER, "symbolStrokeWidth": 3} if symbol in (LYING, STANDING) else {}
     key = alt.Legend(symbolType=symbol, symbolOpacity=1, **drawn, **legend)
     return alt.Fill("series", type="nominal", title=None, scale=paper_scale(), legend=key)
 
 
 def paper_scale() -> alt.Scale:
-    """The colour of what the paper says, which its legend calls so."""
+    """Return the colour scale of the paper's numbers, with their name in the legend."""
     return alt.Scale(domain=["paper"], range=[PAPER])

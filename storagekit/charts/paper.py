@@ -1,4 +1,4 @@
-"""The paper's numbers where there is little room for them: named below the curves, or written below ours."""
+"""The paper's numbers where space is short: with names below the curves, or below our numbers."""
 
 from collections.abc import Sequence
 
@@ -8,17 +8,17 @@ import pandas as pd
 from storagekit.charts.marks import Layered, paper_points
 from storagekit.charts.theme import HEIGHT, PAPER
 
-# between the names of neighbours, which stand in steps
+# distance between the levels of neighbouring names
 STEP = 14
 
 
 def dropped_points(
     said: Sequence[tuple[float, float, str]], x: str, titles: tuple[str, str], steps: int = 2
 ) -> Layered:
-    """The paper's figures as diamonds, to be layered over lines, with a thin line down to a name of each.
+    """Return the paper's numbers as diamonds with a thin line down to the name of each, as a layer over lines.
 
-    said: place, height and name. steps: the names stand on so many, where neighbours do not meet, at the foot of a panel
-    that is `HEIGHT` high.
+    said: position, height and name. steps: the number of levels of the names at the foot of a panel of height `HEIGHT`, so
+    that neighbours do not overlap.
     """
     rows = pd.DataFrame(sorted(said), columns=[x, "paper", "words"])
     layers: list[Layered | alt.Chart] = []
@@ -33,7 +33,7 @@ def dropped_points(
 
 
 def figures(rows: pd.DataFrame, row: str, column: str) -> Layered:
-    """A table: `ours` of a cell, and below it `paper` in grey, as they are written; `row` and `column` in their order.
+    """Return a table with `ours` in each cell and `paper` in grey below it, as text, by `row` and `column` in their order.
 
     A single column has no name.
     """

@@ -1,4 +1,4 @@
-"""A ranking of schemes drawn: what is predicted of each, and what simulation gave."""
+"""Chart of a ranking of schemes: predictions and simulation."""
 
 import altair as alt
 import pandas as pd
@@ -11,8 +11,11 @@ _WIDE = 420
 
 
 def ranking(rows: pd.DataFrame, measure: str, title: str, *says: str) -> Chart:
-    """Bars of what is `predicted` of each `scheme`, in the order of the rows, with `simulated` and its interval `low` to
-    `high` beside them where there are any; measure: what the axis is called, unit included. says: as of `finished`."""
+    """Return bars of the value `predicted` of each `scheme`, in the order of the rows.
+
+    Where a row has `simulated`, a mark with its interval `low` to `high` stands beside the bar. measure: title of the axis,
+    with its unit. says: see `finished`.
+    """
     order = rows.scheme.tolist()
     across = alt.X("predicted:Q", title=measure, scale=alt.Scale(zero=True))
     down = alt.Y("scheme:N", sort=order, title=None)
@@ -31,17 +34,17 @@ def ranking(rows: pd.DataFrame, measure: str, title: str, *says: str) -> Chart:
 
 
 def figure(value: float) -> str:
-    """Three digits of it, or all that stand before the point."""
+    """Return a number with three digits, or with all digits before the decimal point."""
     return f"{value:#.3g}".rstrip(".") if value < 1000 else f"{value:,.0f}"
 
 
 def _key(name: str, shade: str, symbol: str) -> dict:
-    """An encoding of `kind` with a legend that shows the mark it stands for."""
+    """Return an encoding of `kind` with a legend that shows its mark."""
     key = alt.Legend(title=None, orient="top", symbolType=symbol, symbolOpacity=1, symbolStrokeWidth=0)
     return {"shorthand": "kind:N", "scale": alt.Scale(domain=[name], range=[shade]), "legend": key}
 
 
 def _words(row) -> str:
-    """The figures of a row."""
+    """Return the numbers of a row as text."""
     found = figure(row.predicted)
     return found if pd.isna(row.simulated) else f"{found}, simulated {figure(row.simulated)}"

@@ -1,4 +1,4 @@
-"""One look for every chart: colours that the colour-blind can tell apart, quiet axes, readable type."""
+"""One theme for all charts: colours for the colour-blind, quiet axes, readable type."""
 
 from textwrap import wrap
 from typing import Literal
@@ -11,7 +11,7 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 # what is ours where one thing of ours is drawn, the same for areas that bear other marks (40% of it on white), the paper's
 OURS, TINT, PAPER = COLOURS[0], "#99c7e0", "#444444"
 WIDTH, HEIGHT = 420, 260
-# characters of a line below the title of one panel, and of several
+# maximum length of a line below the title of one panel, and of several panels
 LINE, LONG_LINE = 95, 155
 
 THEME = {
@@ -24,7 +24,7 @@ THEME = {
             "titleFontSize": 12,
             "titleFontWeight": "normal",
             "gridColor": "#e6e6e6",
-            # the first and last number stand at their ticks, not moved towards their neighbours
+            # the first and the last label stand at their ticks
             "labelFlush": False,
         },
         "legend": {"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal"},
@@ -38,10 +38,10 @@ THEME = {
 def finished(
     chart: alt.TopLevelMixin, title: str, *says: str, legends: Literal["right", "bottom"] = "right"
 ) -> alt.TopLevelMixin:
-    """The chart with its title and the common look.
+    """Return the chart with its title and the common theme.
 
-    says: what stands below the title, each on lines of its own: first what the chart finds, then what is drawn and how.
-    legends: where they stand; below a row of panels they leave it its width.
+    says: the lines below the title: first the finding, then the content of the chart. legends: their position; below a row of
+    panels they leave it the full width.
     """
     length = LINE if isinstance(chart, alt.Chart | alt.LayerChart) else LONG_LINE
     found, *drawn = says or ("",)

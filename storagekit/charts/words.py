@@ -1,4 +1,4 @@
-"""What a chart finds, in words: parts of a subtitle."""
+"""Findings of a chart in words: parts of a subtitle."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,18 +6,18 @@ import numpy as np
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as in a sentence, "a, b and c"; nothing for no names."""
+    """Return names as in a sentence, "a, b and c"; empty text for no names."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def change(ratio: float, more: str = "more", less: str = "less", same: str = "as much") -> str:
-    """By how many percent a ratio lies above or below 1: "38% more", "5% less"; `same` where that is no percent."""
+    """Return the percentage by which a ratio is above or below 1: "38% more", "5% less"; `same` if it rounds to 0."""
     percent = round(100 * (ratio - 1))
     return same if percent == 0 else f"{abs(percent)}% {more if percent > 0 else less}"
 
 
 def span(values: Iterable[float], form: str = ".0f") -> str:
-    """The least to the largest of the values that are numbers, "2 to 5"; one number where both are written alike."""
+    """Return the range of the finite values, "2 to 5"; one number if both ends are written alike."""
     known = np.asarray([value for value in values if np.isfinite(value)])
     if not known.size:
         return "nothing"
@@ -26,5 +26,5 @@ def span(values: Iterable[float], form: str = ".0f") -> str:
 
 
 def counted(number: float, noun: str) -> str:
-    """A number and what it counts, in the plural where it is not one: "1 sector", "2 sectors"."""
+    """Return a number with its noun, in the plural unless it is one: "1 sector", "2 sectors"."""
     return f"{number:g} {noun}" + ("" if number == 1 else "s")

@@ -1,8 +1,8 @@
-"""Charts that answer: controls, an answer in words and a chart, redrawn in place by a kernel or in a page without one.
+"""Interactive charts: controls, an answer in words and a chart, updated by a kernel or in a static page.
 
-A `Board` is a question: controls, what answers at their values, the answer in words, the answer drawn. `live(board)` is the
-board in JupyterLab, every value asked of Python as it is chosen; `export(board, path)` is one HTML file of it for which every
-combination of some values has been asked beforehand, alive without a kernel or a network.
+A `Board` has controls, a function that computes an answer at their values, the answer in words, and its chart. `live(board)`
+is the board in JupyterLab, where Python computes every answer. `export(board, path)` writes one HTML file with the
+answers at all combinations of some values, which needs no kernel and no network.
 """
 
 from storagekit.charts.live.board import Board as Board

@@ -1,4 +1,4 @@
-"""A question with controls: what is asked, what is answered, how that is said and drawn."""
+"""A board: controls, a function that computes an answer, its text and its chart."""
 
 import io
 import json
@@ -26,8 +26,11 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Shown:
-    """What a board shows at some values. said: HTML; spec: the chart in Vega-Lite, its rows by the names `rows_0`, `rows_1`
-    and so on; data: these. spec is None where there is nothing to draw: the values are not `possible`."""
+    """The content of a board at some values of its controls.
+
+    said: text as HTML. spec: the chart in Vega-Lite, whose rows have the names `rows_0`, `rows_1` and so on; None if the
+    values are not `possible`. data: the rows by these names.
+    """
 
     said: str
     spec: dict[str, Any] | None = field(repr=False)
@@ -39,12 +42,12 @@ class Shown:
 class Board:
     """A question with controls.
 
-    answer: asked with the value of each control by its name; raises InputError where these are not possible together, which
-    is said in words. draw: makes a chart of an answer; only its rows are sent on where all else stays as it was, so that
-    titles and scales should be the same for every answer, and parameters have names; or fills a `Template`, which is
-    quicker. words: says an answer, as text with the headline first or as `Said`; by default what it prints. controls: by the
-    names that `answer` knows, in the order shown.
-    waiting: what is said until the first answer is there; where it is given, the board is shown before it is asked.
+    answer: called with the value of each control by its name; raises InputError if the values are not possible together, and
+    the message is shown. draw: returns the chart of an answer, or fills a `Template`, which is faster. If only the rows of
+    the chart change, only the rows are sent; so titles and scales should be the same for every answer, and parameters need
+    names. words: returns the answer as text, with the headline first, or as `Said`; by default the printed form. controls:
+    by the argument names of `answer`, in the order of display.
+    waiting: text until the first answer is computed. If it is given, the board is shown before the first call.
     """
 
     answer: Callable[..., Any]
@@ -57,8 +60,10 @@ class Board:
         hold(self, answer=called, draw=called, controls=a(Mapping, "controls by name"), words=called, waiting=text)
 
     def beginning(self, **values: Any) -> "Board":
-        """The same board with controls that begin at these values, by their names. Raises InputError where it has no such
-        control, or the control no such value."""
+        """Return the same board with other initial values of some controls, by their names.
+
+        Raises InputError if the board has no such control, or the control no such value.
+        """
         controls = dict(self.controls)
         for name, value in values.items():
             control = controls.get(name)
@@ -71,13 +76,13 @@ class Board:
         return replace(self, controls=controls)
 
     def shown(self, values: Mapping[str, Any]) -> Shown:
-        """What it shows at these values; nothing is printed, warnings become notes among the words."""
+        """Return the content at these values. Nothing is printed; warnings become notes in the text."""
         with warnings.catch_warnings(record=True) as noted, redirect_stderr(io.StringIO()):
             warnings.simplefilter("default")
             try:
                 answer = self.answer(**values)
                 said = wording.html(self.words(answer))
-                # validating takes longer than drawing, and says nothing new of the next answer
+                # validation takes longer than drawing, and the next answer has the same structure
                 with debug_mode(False):
                     drawn = self.draw(answer)
                     spec, data = drawn if isinstance(drawn, FilledBoard) else taken_apart(drawn)
@@ -89,16 +94,16 @@ class Board:
 
 
 class FilledBoard(NamedTuple):
-    """A chart in Vega-Lite without its rows, and these by name."""
+    """A chart in Vega-Lite without its rows, and the rows by name."""
 
     spec: dict[str, Any]
     data: dict[str, Rows]
 
 
 class Template:
-    """A chart that is drawn once, for rows that change; making a chart takes longer than most answers.
+    """A chart that is built once, for rows that change. Building a chart takes longer than most answers.
 
-    make: the chart, of `alt.NamedData(name)` in the place of rows.
+    make: returns the chart, with `alt.NamedData(name)` in the place of rows.
     """
 
     def __init__(self, make: Callable[[], alt.TopLevelMixin]):
@@ -109,16 +114,16 @@ class Template:
         return self._make().to_dict()
 
     def filled(self, **rows: pd.DataFrame) -> FilledBoard:
-        """The chart of these rows, by the names that it has for them."""
+        """Return the chart of these rows, given by their names in the chart."""
         return FilledBoard(
             self.spec, {name: json.loads(str(some.to_json(orient="records"))) for name, some in rows.items()}
         )
 
 
 def taken_apart(chart: alt.TopLevelMixin) -> FilledBoard:
-    """A chart in Vega-Lite without its rows, and these by the names that it has for them.
+    """Return a chart in Vega-Lite without its rows, and the rows by their names in it.
 
-    Altair names rows by what is in them, so that every answer would be another chart: here they are numbered.
+    Altair names rows by a hash of their content, so that the chart of every answer would differ. Here they are numbered.
     """
     spec = chart.to_dict(validate=False)
     held, data = spec.pop("datasets", {}), {}

@@ -1,4 +1,4 @@
-"""Controls of a board: what may be chosen, how it is called, where it begins, and which values an exported page has of it."""
+"""Controls of a board: their labels, values, initial value, and the values of an exported page."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -11,40 +11,42 @@ from storagekit.core.kinds import POSITIVE, REAL, a, hold, several, text
 if TYPE_CHECKING:
     from ipywidgets import ValueWidget
 
-# values of a slider that an exported page has unless told which
+# default number of values of a slider in an exported page
 _FEW = 5
 
 
 class Control(ABC):
-    """One number or thing to choose; label: what it is called, unit included."""
+    """One number or choice. label: its text, with the unit."""
 
     label: str
 
     @abstractmethod
     def widget(self) -> "ValueWidget":
-        """The control in JupyterLab; `meaning` of its `value` is what the board is asked with."""
+        """Return the control in JupyterLab; `meaning` of its `value` is the argument of the board."""
 
     def meaning(self, value: Any) -> Any:
-        """What a value of the widget stands for."""
+        """Return the argument that a value of the widget stands for."""
         return value
 
     @abstractmethod
     def stops(self) -> list[tuple[str, Any]]:
-        """What an exported page has of it: each value with its words, in order."""
+        """Return the values of an exported page with their texts, in order."""
 
     @abstractmethod
     def first(self) -> int:
-        """The stop at which it begins."""
+        """Return the initial stop."""
 
     def beginning(self, value: Any) -> "Control":
-        """The same, beginning at another value."""
+        """Return the same control with another initial value."""
         return replace(cast(Any, self), value=value)
 
 
 @dataclass(frozen=True)
 class Slider(Control):
-    """A number from `low` to `high` in steps; whole if all of value, low, high and step are. few: the values that an exported
-    page has, by default five from end to end, and where it begins."""
+    """A number from `low` to `high` in steps; an integer if value, low, high and step are integers.
+
+    few: the values of an exported page; by default five from end to end, and the initial value.
+    """
 
     label: str
     value: float
@@ -83,8 +85,10 @@ class Slider(Control):
 
 @dataclass(frozen=True)
 class StepsControl(Control):
-    """A number among some that are far apart, as 1, 2, 4, 8: a slider over them. few: those an exported page has, by default
-    all."""
+    """A slider over a list of numbers that are far apart, such as 1, 2, 4, 8.
+
+    few: the values of an exported page; by default all.
+    """
 
     label: str
     value: float
@@ -111,8 +115,10 @@ class StepsControl(Control):
 
 @dataclass(frozen=True)
 class ChoiceControl(Control):
-    """One of some named things; value: the name at which it begins, by default the first. few: the names that an exported
-    page has, by default all."""
+    """A choice among names. value: the initial name, by default the first.
+
+    few: the names of an exported page; by default all.
+    """
 
     label: str
     options: Mapping[str, Any]
@@ -129,7 +135,7 @@ class ChoiceControl(Control):
     def widget(self):
         from ipywidgets import Dropdown
 
-        # names: widgets compare what is chosen with what was, which not all things bear
+        # names, because widgets compare the new value with the old one, which not all objects support
         return Dropdown(options=list(self.options), value=self._first(), description=self.label)
 
     def meaning(self, value):

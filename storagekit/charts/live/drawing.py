@@ -1,4 +1,4 @@
-"""The chart of a board in JupyterLab: a drawing whose rows are exchanged, with all its scripts inside."""
+"""The chart of a board in JupyterLab: a widget whose rows are replaced, with all scripts included."""
 
 from functools import cache
 from pathlib import Path
@@ -12,12 +12,14 @@ _SCRIPT = Path(__file__).with_name("drawing.js")
 
 @cache
 def _bundle() -> str:
-    """The script with Vega in it, about 1 MB; it takes a second to make."""
+    """Return the script with Vega, about 1 MB. Bundling takes a second."""
     return vl_convert.javascript_bundle(_SCRIPT.read_text(encoding="utf-8"))
 
 
 class Drawing(anywidget.AnyWidget):
-    """spec: a chart in Vega-Lite without rows; data: these, by name; faded: whether they are those of another question."""
+    """The widget of a chart. spec: a chart in Vega-Lite without rows; data: the rows by name; faded: whether the rows
+    are outdated.
+    """
 
     spec = traitlets.Dict().tag(sync=True)
     data = traitlets.Dict().tag(sync=True)

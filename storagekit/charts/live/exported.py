@@ -1,4 +1,4 @@
-"""A board in one HTML file that answers without a kernel or a network."""
+"""A board as one HTML file that works without a kernel and without a network."""
 
 import base64
 import gzip
@@ -19,7 +19,7 @@ from storagekit.core.atomic_files import write_text
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import a, takes, text
 
-# so many answers take a minute or two, and some megabytes
+# this number of answers takes a minute or two, and some megabytes
 MOST = 5000
 _DIGITS = 5
 _PAGE, _SCRIPT, _STYLE = (Path(__file__).with_name(f"exported.{kind}") for kind in ("html", "js", "css"))
@@ -27,10 +27,10 @@ _PAGE, _SCRIPT, _STYLE = (Path(__file__).with_name(f"exported.{kind}") for kind 
 
 @takes(board=a(Board), path=a(str | Path, "the path of a file"), title=text, lead=text)
 def export(board: Board, path: str | Path, *, title: str, lead: str = "") -> Path:
-    """Write one HTML file in which the board answers at every combination of its controls' `stops`, asked beforehand.
+    """Write one HTML file with the answers of the board at every combination of the `stops` of its controls.
 
-    title, lead: what stands above it, plain text. Takes as long as all these answers, with a bar; returns the path. Raises
-    InputError where they are more than `MOST`, and for controls that are none of `storagekit.charts`.
+    title, lead: plain text above the board. The function computes all answers, with a progress bar, and returns the path.
+    Raises InputError for more than `MOST` answers, and for controls of other classes than those of `storagekit.charts`.
     """
     path, kept = Path(path), _controls(board)
     asked = _asked(board, kept)
@@ -66,8 +66,10 @@ def _controls(board: Board) -> dict[str, Control]:
 
 
 def _asked(board: Board, controls: dict[str, Control]) -> dict[str, Any]:
-    """The answers, the last control varying fastest: each has its words, the number of its chart, -1 for none, and its
-    rows."""
+    """Return the answers, the last control varying fastest.
+
+    An answer has its text, the number of its chart (-1 for none), and its rows.
+    """
     stops = [[value for _, value in one.stops()] for one in controls.values()]
     points = list(itertools.product(*stops))
     if len(points) > MOST:
@@ -90,7 +92,7 @@ def _point(shown: Shown, specs: list[dict[str, Any]]) -> list[Any]:
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Rows by column, numbers to five digits: a third of the size."""
+    """Return the rows by column with five-digit numbers, which takes a third of the space."""
     names = list(rows[0]) if rows else []
     return {name: [_rounded(row.get(name)) for row in rows] for name in names}
 

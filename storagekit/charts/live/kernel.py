@@ -1,4 +1,4 @@
-"""A board in JupyterLab: every value is asked of Python as it is chosen, and words and chart change in place."""
+"""A board in JupyterLab: Python computes every answer, and text and chart are updated in place."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from storagekit.charts.live.drawing import Drawing
 
-# seconds from a change to its answer, in which those that follow it are taken along
+# seconds from a change to its answer; later changes within them are included
 _PAUSE = 0.005
 _QUIET = '<span style="color: #888; font-size: 85%">{}</span>'
 
@@ -31,10 +31,10 @@ def live(
     controls: "Mapping[str, Control | ValueWidget] | None" = None,
     words: Callable[[Any], Any] = str,
 ) -> "Box":
-    """A board with its controls, its words and its chart, for JupyterLab; or one made of what a `Board` is made of.
+    """Return a board with its controls, its text and its chart, for JupyterLab; or one from the parts of a `Board`.
 
-    While a slider is dragged at most one answer is pending, which is asked with the values at that moment: the last always
-    wins. What is not possible is said in the place of the words, the chart of the last answer fades meanwhile.
+    While a slider is dragged at most one answer is pending. It is computed with the values at that moment, so that the last
+    values always win. If the values are not possible, the message replaces the text, and the chart of the last answer fades.
     """
     require_extra("lab", "ipywidgets", "anywidget")
     from ipywidgets import HTML, Box, Layout, VBox
@@ -62,7 +62,7 @@ def live(
 
 @dataclass
 class Answering:
-    """Asks the board when a control has changed: later, where a kernel's loop runs, and else at once."""
+    """Computes the answer when a control has changed: later if the loop of a kernel runs, otherwise at once."""
 
     board: Board
     controls: "Mapping[str, ValueWidget]"
@@ -84,7 +84,7 @@ class Answering:
         loop.call_later(_PAUSE, self.answer)
 
     def values(self) -> dict[str, Any]:
-        """What is chosen now."""
+        """Return the current values."""
         chosen = {name: widget.value for name, widget in self.controls.items()}
         known = self.board.controls
         return {
@@ -113,8 +113,10 @@ def _time(seconds: float) -> str:
 
 
 def _aligned(widgets: list[Any]) -> None:
-    """Controls of one length. Labels of sliders are of one width, wide enough for the longest; what is chosen by name has as
-    much room as its label leaves."""
+    """Return the controls with equal widths.
+
+    Labels of sliders have the width of the longest label. A choice takes the remaining width.
+    """
     sliders = [one for one in widgets if hasattr(one, "readout")]
     longest = max((len(one.description) for one in sliders), default=0)
     wide = f"{0.52 * longest + 1:.1f}em"

@@ -1,4 +1,4 @@
-"""A chart with all that it needs to answer clicks, in a page of its own."""
+"""A chart with all scripts that its interaction needs, as a page."""
 
 from html import escape
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @takes(chart=a(alt.TopLevelMixin, "a chart"), height=COUNT)
 def offline(chart: alt.TopLevelMixin, height: int = 460) -> "HTML":
-    """A chart with all that it needs to answer clicks, in JupyterLab and in a page that is sent on; about 1 MB."""
+    """Return a chart with all scripts that its interaction needs, for JupyterLab and for a static page; about 1 MB."""
     from IPython.display import HTML
 
     page = escape(chart.to_html(inline=True), quote=True)

@@ -1,4 +1,4 @@
-"""An answer in words: a headline, lines under it, and a table where there is one."""
+"""An answer in words: a headline, further lines, and optionally a table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from storagekit.core.kinds import a, hold, optional, several, text
 
 @dataclass(frozen=True)
 class Said:
-    """headline: the answer in one sentence; lines: what else there is to say; table: shown as it is, its index first."""
+    """An answer in words. headline: one sentence; lines: further sentences; table: shown with its index first."""
 
     headline: str
     lines: Sequence[str] = ()
@@ -33,7 +33,10 @@ class Said:
 
 
 def html(said: Any) -> str:
-    """What is said as HTML: that of an object which has it, else its text, the first line as the headline."""
+    """Return an answer as HTML.
+
+    An object with an HTML form gives it; otherwise the first line of its text is the headline.
+    """
     own = getattr(said, "_repr_html_", None)
     if own is not None:
         return own()
@@ -42,18 +45,18 @@ def html(said: Any) -> str:
 
 
 def impossible(fault: Exception) -> str:
-    """Why there is no answer, as HTML."""
+    """Return the reason why there is no answer, as HTML."""
     return f'<p style="margin: 2px 0; color: #8a3b00"><b>Not possible.</b> {escape(_sentence(str(fault)))}</p>'
 
 
 def broken(fault: Exception) -> str:
-    """That the board itself has failed, as HTML."""
+    """Return a message about a failure of the board itself, as HTML."""
     words = f"{type(fault).__name__}: {fault}"
     return f'<p style="margin: 2px 0; color: #8a3b00"><b>This board failed.</b> {escape(words)}</p>'
 
 
 def noted(warnings: Sequence[str]) -> str:
-    """What was warned of, as HTML."""
+    """Return warnings as HTML."""
     return "".join(f'<p style="margin: 2px 0; color: #666">Note: {escape(one)}</p>' for one in warnings)
 
 
@@ -61,7 +64,7 @@ def _sentence(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-# once for all cells: styles of their own would be most of what is sent
+# one style for all cells; a style for each would be most of the data
 _LOOK = (
     "<style>.sk-said{line-height:1.4}.sk-said table{border-collapse:collapse;margin-top:6px;font-size:95%}"
     ".sk-said :is(td,th){padding:1px 12px 1px 0;border:none;white-space:nowrap;font-weight:normal;text-align:right}"
@@ -71,7 +74,7 @@ _LOOK = (
 
 
 def _table(table: pd.DataFrame) -> str:
-    """A small table; numbers to the right, words to the left, the first row in bold."""
+    """Return a small table: numbers right-aligned, text left-aligned, the first row in bold."""
     left = [True, *(not pd.api.types.is_numeric_dtype(table[name]) for name in table.columns)]
     lines = [_line("th", [str(table.index.name or ""), *map(str, table.columns)], left)]
     lines += [
@@ -90,7 +93,7 @@ def _line(tag: str, cells: Sequence[str], left: Sequence[bool]) -> str:
 
 
 def _figure(value: Any) -> str:
-    """Three digits of a number, all of those before the point; what is not a number as it is."""
+    """Return a number with three digits, or all digits before the decimal point; other values unchanged."""
     if not isinstance(value, float):
         return str(value)
     if value != value:
