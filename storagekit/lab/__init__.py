@@ -1,11 +1,11 @@
-"""The lab: pages that answer while you drag.
+"""The lab: interactive pages whose answers follow the sliders.
 
     import storagekit as sk
 
     sk.lab.open("array")                  # in JupyterLab: controls, the answer in words, the chart
-    sk.lab.export("array", "array.html")  # one HTML file that answers without a kernel or a network
+    sk.lab.export("array", "array.html")  # one HTML file that needs no kernel and no network
 
-`notebooks/` has the prose around each; `storagekit export PAGE` writes the file from the command line.
+`notebooks/` has a notebook with explanations for each page; `storagekit export PAGE` writes the file from the command line.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# names of pages and what each asks; a page is `PAGE` of the file of its name in this room
+# names of pages and their questions; a page is `PAGE` of the module of its name in this package
 PAGES: dict[str, str] = {
     "tour": "where the time of one request goes, on a drawn disk",
     "striping": "one agent for a large request, or a part of it on each of several",
@@ -43,19 +43,19 @@ PAGES: dict[str, str] = {
 
 
 def page(name: str) -> LabPage:
-    """The page of this name, one of `PAGES`; raises InputError for others."""
+    """Return the page with a name of `PAGES`. Raises InputError for other names."""
     if not isinstance(name, str) or name not in PAGES:
         raise InputError(f"page {_shown(name)}: none of that name; there are {', '.join(PAGES)}")
     return import_module(f"storagekit.lab.{name}").PAGE
 
 
 def open(name: str, **begin: Any) -> "Box":
-    """A page's board in JupyterLab, live; its controls begin at the values of `begin`, by their names."""
+    """Return the interactive board of a page for JupyterLab. `begin` sets initial values of its controls by their names."""
     return page(name).live(**begin)
 
 
 def quietly(call: Callable[..., T], *given: Any, **named: Any) -> T:
-    """What `call` returns, without the bars and warnings that it would leave among a page's outputs."""
+    """Return the result of `call` without its progress bars and warnings, which would appear in the output of a page."""
     _called("call", call)
     with catch_warnings(), redirect_stderr(StringIO()):
         simplefilter("ignore")
@@ -63,9 +63,10 @@ def quietly(call: Callable[..., T], *given: Any, **named: Any) -> T:
 
 
 def export(name: str, path: str | Path) -> Path:
-    """Write a page as one HTML file that answers at every combination of some values, without a kernel or a network.
+    """Write a page as one HTML file with the answers at every combination of some values.
 
-    All are asked beforehand, with a bar: up to a minute or two. Returns the path.
+    The file needs no kernel and no network. The function computes all answers in up to two minutes, with a progress bar, and
+    returns the path.
     """
     from storagekit.charts import export as written
 

@@ -1,4 +1,4 @@
-"""Four nodes of any speed, and who gives whom how much: ARS beside nodes at random and a central distributor, simulated."""
+"""Four nodes of any speed, and their shares of the requests: ARS against random and central selection, simulated."""
 
 import pandas as pd
 import xarray as xr
@@ -13,13 +13,13 @@ from storagekit.papers.ars.what_if import what_if
 def answer(
     speed_0: float, speed_1: float, speed_2: float, speed_3: float, needed: int, rate: float, window: float
 ) -> xr.Dataset:
-    """`storagekit.papers.ars.what_if` with speeds in percent."""
+    """Call `storagekit.papers.ars.what_if` with speeds in percent."""
     speeds = (one / 100 for one in (speed_0, speed_1, speed_2, speed_3))
     return what_if(*speeds, needed=int(needed), rate=rate, window=window)
 
 
 def words(found: xr.Dataset) -> Said:
-    """Who answers soonest once shares have settled, and whether what is asked is served."""
+    """Return the protocol with the shortest response time once shares are stable, and whether the load is sustained."""
     response = found.mean_response.to_series().sort_values()
     asked = float(found.attrs["asked"])
     table = pd.DataFrame(
@@ -30,12 +30,12 @@ def words(found: xr.Dataset) -> Said:
         index=pd.Index(response.index, name="protocol"),
     )
     served = (
-        "all of them are served" if float(found.throughput.min()) > 0.95 * asked else "some protocol does not keep up"
+        "the load is sustained" if float(found.throughput.min()) > 0.95 * asked else "some protocol does not sustain it"
     )
     headline = (
         f"{response.index[0]}: {response.iloc[0] / MS:.1f} ms; {response.index[-1]}: {response.iloc[-1] / MS:.1f} ms"
     )
-    return Said(headline, [f"{asked:g} reads a second are asked; {served}."], table)
+    return Said(headline, [f"The load is {asked:g} reads a second; {served}."], table)
 
 
 def board() -> Board:
@@ -48,7 +48,7 @@ def board() -> Board:
     controls = speeds | {
         "needed": Slider("m of 4 fragments", 1, 1, 4, few=[1, 2, 4]),
         "rate": Slider("Reads a second", 150, 10, 400, 10, few=[50, 150, 300]),
-        "window": StepsControl("ARS looks every (s)", 1, [0.1, 0.2, 0.5, 1, 2, 5, 10], few=[0.1, 1, 10]),
+        "window": StepsControl("Window of ARS (s)", 1, [0.1, 0.2, 0.5, 1, 2, 5, 10], few=[0.1, 1, 10]),
     }
     waiting = "Compiling the three simulations: up to half a minute the first time, seconds after that."
     return Board(answer, draw.what_if, controls, words, waiting)
@@ -56,7 +56,7 @@ def board() -> Board:
 
 PAGE = LabPage(
     "Nodes of several speeds",
-    "Four nodes of one disk hold the same data, whole or in fragments. Clients of ARS tune their shares by how fast nodes "
-    "have answered.",
+    "Four nodes of one disk hold the same data, whole or in fragments. Clients of ARS adapt their shares to the response "
+    "times of the nodes.",
     board,
 )

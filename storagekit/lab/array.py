@@ -1,4 +1,4 @@
-"""Lay out an array: the planner's question of schemes, live."""
+"""Lay out an array: the planner's question about schemes, with sliders."""
 
 import math
 
@@ -44,8 +44,10 @@ def answer(
     tolerate: int,
     goal: str,
 ) -> SchemesAnswer:
-    """`sk.plan.schemes` for a drive of `KNOWN` and data in percent of what the drives hold. Raises InputError where no
-    scheme does what is asked."""
+    """Call `sk.plan.schemes` for a drive of `KNOWN`, with data in percent of the raw capacity.
+
+    Raises InputError if no scheme is feasible.
+    """
     spindle, comes = drive_of(drive), load == _RATE
     found = schemes(
         spindle,
@@ -64,17 +66,18 @@ def answer(
 
 
 def words(found: SchemesAnswer) -> Said:
-    """What to do, what that gives, what the next best trades for it."""
+    """Return the recommendation, its figures, and the trade-off of the second scheme."""
     best, needs = found.ranking[0], found.needs
     load = f"{needs.rate:g} requests/s" if needs.rate is not None else f"{needs.outstanding} outstanding"
     tail = f", 99% within {best.p99 / MS:.0f} ms" if math.isfinite(best.p99) else ""
     lines = [
-        f"Mean response {best.mean / MS:.1f} ms{tail}, mostly {best.binds}; at most {best.throughput:,.0f} requests/s; disks "
-        f"{best.utilization:.0%} busy.",
-        f"Asked: {needs.data / _TB:.3g} TB on {needs.disks} x {needs.drive.name}, {load}, to survive {needs.tolerate}.",
+        f"Mean response time {best.mean / MS:.1f} ms{tail}, mostly {best.binds}; maximum {best.throughput:,.0f} requests/s; "
+        f"disk utilization {best.utilization:.0%}.",
+        f"Question: {needs.data / _TB:.3g} TB on {needs.disks} x {needs.drive.name}, {load}; "
+        f"tolerated failures: {needs.tolerate}.",
     ]
     if found.refused:
-        lines.append(f"Too slow for it: {', '.join(one.name for one in found.refused[:4])}.")
+        lines.append(f"Too slow for this load: {', '.join(one.name for one in found.refused[:4])}.")
     return Said(f"{best.name}, of {best.scheme.disks} drives", lines, _table(found))
 
 
@@ -86,8 +89,8 @@ def _table(found: SchemesAnswer) -> pd.DataFrame:
             "99% ms": [one.p99 / MS for one in shown],
             "requests/s": [one.throughput for one in shown],
             "busy %": [100 * one.utilization for one in shown],
-            "room TB": [one.usable / _TB for one in shown],
-            "survives": [one.survives for one in shown],
+            "capacity TB": [one.usable / _TB for one in shown],
+            "tolerates": [one.survives for one in shown],
             "rebuild h": [one.rebuild / HOUR for one in shown],
         },
         index=pd.Index([one.name for one in shown], name="scheme"),
@@ -95,7 +98,7 @@ def _table(found: SchemesAnswer) -> pd.DataFrame:
 
 
 def draw(found: SchemesAnswer) -> FilledBoard:
-    """The ranking: response, throughput."""
+    """Return the chart of the ranking: response times and throughput."""
     every = found.ranking
     columns = spanned([one.mean / MS for one in every], [one.p99 / MS for one in every]) | {
         "name": [one.name for one in every],

@@ -1,4 +1,4 @@
-"""How unfair sharing may be: two streams, two bricks, and the bound on their drifting apart."""
+"""Bounds of unfairness: two streams on two bricks, and the bound on the difference of their service."""
 
 import math
 
@@ -24,30 +24,30 @@ def answer(
     rate_a: float,
     rate_b: float,
 ) -> xr.Dataset:
-    """`storagekit.papers.dsfq.what_if` with a minimum in percent and rates in MB/s."""
+    """Call `storagekit.papers.dsfq.what_if` with a minimum in percent and rates in MB/s."""
     counts = int(threads_f), int(threads_g), int(coordinators)
     return what_if(weight_f, weight_g, minimum / 100, *counts, rate_a * _MB, rate_b * _MB)
 
 
 def words(found: xr.Dataset) -> Said:
-    """The bound, and what each stream gets."""
+    """Return the bound, and the rate of each stream."""
     bound = float(found.bound)
     gets = ", ".join(
         f"{name} {float(found.rate.sel(policy='total', stream=name).sum()) / _MB:.2f} MB/s"
         for name in found.stream.values
     )
-    held = "; ".join(f"{name} is held back by {found.attrs[f'held_back_{name}']}" for name in found.stream.values)
+    held = "; ".join(f"{name} is limited by {found.attrs[f'held_back_{name}']}" for name in found.stream.values)
     lines = [f"Shared over both bricks together {gets}; {held}."]
     if math.isinf(bound):
-        return Said("No bound: g has nothing of A, or only its minimum", lines)
-    head = f"At most {bound / _MB:.2f} MB apart, over any interval in which both wait at A"
+        return Said("No bound: g receives nothing at A, or only its minimum", lines)
+    head = f"At most {bound / _MB:.2f} MB apart, over any interval in which both are backlogged at A"
     return Said(
         head, [*lines, "Service over weight, for batches of the mean make-up (DSFQ paper, equation 8, repaired)."]
     )
 
 
 def draw(found: xr.Dataset) -> FilledBoard:
-    """Rates by stream and brick, shared in the one way and the other."""
+    """Return the chart of rates by stream and brick under both policies."""
     rows = (found.rate / _MB).to_dataframe().dropna().reset_index()
     return _CHART.filled(rows=rows.assign(way=[WAYS[policy] for policy in rows.policy]))
 

@@ -1,4 +1,4 @@
-"""The drives that a page has to choose from: today's first, then those of the papers."""
+"""The drives of a page: current drives first, then the drives of the papers."""
 
 from dataclasses import replace
 from functools import cache
@@ -8,7 +8,7 @@ from storagekit.core.errors import InputError
 from storagekit.drive import Drive, load_drive
 
 NEARLINE = "rpm=7200,seek=1/8.5/18ms,rate=250MB/s,size=18TB"
-# what `load_drive` takes, by what a page calls it
+# arguments of `load_drive` by the names on a page
 KNOWN = {
     "7,200 rpm, 18 TB (data sheet)": NEARLINE,
     "Toshiba MG10, 20 TB": "toshiba_mg10_20tb",
@@ -20,7 +20,7 @@ KNOWN = {
 
 
 def mechanical(drive: str) -> Drive:
-    """A disk by name, file or data-sheet line. Raises InputError for what has no arm."""
+    """Return a disk by name, file or data-sheet line. Raises InputError for a drive without an arm."""
     found = load_drive(drive)
     if not isinstance(found, Drive):
         raise InputError(f"drive {drive[:60]!r}: it has no arm and no platter; give a disk")
@@ -29,13 +29,15 @@ def mechanical(drive: str) -> Drive:
 
 @cache
 def drive_of(name: str) -> Drive:
-    """The disk that is called so in `KNOWN`."""
+    """Return the disk with this name in `KNOWN`."""
     return replace(mechanical(KNOWN[name]), name=name)
 
 
 def drive_choice(drive: str = NEARLINE) -> ChoiceControl:
-    """The disks to choose from; `drive`, by name, file or data-sheet line, is where it begins, and among them if it was
-    not."""
+    """Return the choice of disks.
+
+    `drive`, by name, file or data-sheet line, is the initial value; it is added to the choice if it is missing.
+    """
     names = {given: name for name, given in KNOWN.items()}
     first = names.get(drive, drive)
     options = {name: mechanical(given) for name, given in (KNOWN | {first: drive}).items()}

@@ -1,4 +1,4 @@
-"""Share fairly: what streams get of the bricks that they share, by weight, live."""
+"""Fair sharing: rates of weighted streams on shared bricks, with sliders."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from storagekit.plan import SharesAnswer, Stream, shares
 from storagekit.plan.sharing_question import Policy
 
 BRICKS = ("A", "B")
-# who is where: the backup reads both bricks
+# bricks of each stream: the backup reads both
 STREAMS = {"mail": (0,), "backup": (0, 1), "archive": (1,)}
 _POLICIES: tuple[Policy, ...] = ("total", "single")
 _MB = 1e6
@@ -23,21 +23,26 @@ SIZE = 64 * KB
 
 @dataclass(frozen=True)
 class SharedBricks:
-    """The same streams, shared over both bricks together and each brick by itself; waiting: the requests of 64 KB that each
-    keeps outstanding at each of its bricks."""
+    """The same streams under sharing over both bricks together, and under sharing of each brick by itself.
+
+    waiting: number of 64 KB requests that each stream keeps outstanding at each of its bricks.
+    """
 
     answers: dict[Policy, SharesAnswer]
     waiting: int
 
     def delay(self, name: str, brick: int) -> float:
-        """How far a request of a stream is set back at a brick under DSFQ, in bytes: what its stream was served elsewhere
-        between two of its requests here; infinite where it is served elsewhere alone."""
+        """Return the delay of a request of a stream at a brick under DSFQ, in bytes.
+
+        It is the service of the stream at other bricks between two of its requests here; infinite if the stream is served
+        only elsewhere.
+        """
         share = self.answers["total"].shares[name]
         here = share.by_brick[brick]
         return SIZE * (share.rate - here) / here if here > 0 else float("inf")
 
     def response(self, policy: Policy, name: str) -> float:
-        """Mean seconds of a stream's request, by Little's law."""
+        """Return the mean response time in seconds of a stream's requests, by Little's law."""
         return len(STREAMS[name]) * self.waiting * SIZE / self.answers[policy].shares[name].rate
 
 
@@ -50,8 +55,10 @@ def answer(
     rate_b: float,
     waiting: int,
 ) -> SharedBricks:
-    """`sk.plan.shares` of mail on brick A, archive on B, and a backup on both. minimum: least percent of every brick for
-    each, as far as its weight goes; rates in MB/s."""
+    """Call `sk.plan.shares` for mail on brick A, an archive on brick B, and a backup on both.
+
+    minimum: guaranteed percent of every brick for each stream, as far as its weight allows. rates: MB/s.
+    """
     weights = {"mail": weight_mail, "backup": weight_backup, "archive": weight_archive}
     together = sum(weights.values())
     streams = {
@@ -63,7 +70,7 @@ def answer(
 
 
 def words(found: SharedBricks) -> Said:
-    """What each stream gets, what sharing over both bricks changes, and what holds each back."""
+    """Return the rate of each stream, the effect of sharing over both bricks, and the constraint of each stream."""
     total, single = (found.answers[policy] for policy in _POLICIES)
     gets = ", ".join(f"{name} {rate / _MB:.0f}" for name, rate in total.rates.items())
     gain = total.rates["mail"] - single.rates["mail"]
@@ -72,9 +79,9 @@ def words(found: SharedBricks) -> Said:
     )
     held = "; ".join(f"{name} by {_named(share.binding.constraint)}" for name, share in total.shares.items())
     lines = [
-        f"Mail has {moved} where each brick shares by itself: what the backup is served at B counts against it at A.",
+        f"Mail has {moved} with separate sharing of each brick, because the service of the backup at B counts at A.",
         _delays(found),
-        f"Held back: {held}.",
+        f"Limited: {held}.",
     ]
     return Said(f"Over both bricks together, MB/s: {gets}", lines, _table(found))
 
@@ -87,10 +94,10 @@ def _delays(found: SharedBricks) -> str:
     here, there = (found.delay("backup", brick) for brick in (0, 1))
     for set_back, other in ((here, "B"), (there, "A")):
         if set_back == float("inf"):
-            return f"The backup is served at {other} alone: there it has more than its weight's share of both bricks."
+            return f"The backup is served only at {other}, where it has more than its weight's share of both bricks."
     return (
-        f"A request of the backup is set back at A by {here / KB:,.0f} KB, at B by {there / KB:,.0f} KB: what its stream was "
-        "served elsewhere in between."
+        f"A request of the backup is delayed at A by {here / KB:,.0f} KB, and at B by {there / KB:,.0f} KB. The delay is the "
+        "service of its stream at the other brick in between."
     )
 
 
@@ -104,7 +111,7 @@ def _table(found: SharedBricks) -> pd.DataFrame:
 
 
 def draw(found: SharedBricks) -> FilledBoard:
-    """Rates by stream and brick, shared in the one way and the other."""
+    """Return the chart of rates by stream and brick under both policies."""
     rows = [
         (WAYS[policy], name, BRICKS[brick], rate / _MB)
         for policy, told in found.answers.items()

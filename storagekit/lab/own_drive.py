@@ -1,4 +1,4 @@
-"""Your own drive: what it amounts to beside another one, and how a drive is fitted to times that were measured on it."""
+"""Your own drive: its figures next to another drive, and a fit of a drive to measured times."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from ipywidgets import ValueWidget
 
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
-# of the drive that a sample is made of: what differs from its data sheet, which the fit is not told
+# differences of the sampled drive from its data sheet; the fit does not receive them
 SLOWER_ARM, SLOWER_TURN, OVERHEAD, SETTLE = 1.08, 1.001, 0.3 * MS, 0.4 * MS
-# of the instrument that measures
+# measurement noise
 NOISE = 0.02 * MS
 
 
 @dataclass(frozen=True)
 class Line(Control):
-    """A drive by name, file or data-sheet line, typed."""
+    """A text field for a drive by name, file or data-sheet line."""
 
     label: str
     value: str
@@ -63,8 +63,11 @@ class Line(Control):
 
 @dataclass(frozen=True)
 class Amounts:
-    """What a drive amounts to. figures: as a data sheet has them; curve, zones: `calibrate.seek_curve`, `zone_map`; reads: by
-    scheduler, random reads of 4 KB a second at each of `DEPTHS`, by the planner's formulas."""
+    """The figures of a drive.
+
+    figures: those of a data sheet. curve, zones: from `calibrate.seek_curve` and `zone_map`. reads: by scheduler, random 4
+    KB reads a second at each of `DEPTHS`, from the planner's formulas.
+    """
 
     figures: DatasheetFigures
     curve: xr.Dataset
@@ -74,30 +77,30 @@ class Amounts:
 
 @dataclass(frozen=True)
 class Beside:
-    """Two drives by the names that a chart has for them: yours first."""
+    """Two drives by their names in the chart; yours comes first."""
 
     drives: dict[str, Amounts]
 
     def drawn(self) -> dict[str, draw.Drawn]:
-        """What a chart has of them."""
+        """Return the data of the chart."""
         return {name: draw.Drawn(one.curve, one.zones, one.reads) for name, one in self.drives.items()}
 
 
 def beside(yours: str, other: str) -> Beside:
-    """A drive of your own and another, each by name, file or data-sheet line. Raises InputError for what is none."""
+    """Return the figures of two drives, each by name, file or data-sheet line. Raises InputError for an unknown drive."""
     names = {given: name for name, given in KNOWN.items()}
-    return Beside({"yours": amounts(yours), f"beside it: {names.get(other, other)}": amounts(other)})
+    return Beside({"yours": amounts(yours), f"other: {names.get(other, other)}": amounts(other)})
 
 
 def amounts(drive: str) -> Amounts:
-    """What a drive amounts to, by name, file or data-sheet line."""
+    """Return the figures of a drive by name, file or data-sheet line."""
     file = Path(drive)
     return _amounts(drive, file.stat().st_mtime_ns if file.is_file() else 0)
 
 
 @lru_cache(32)
 def _amounts(drive: str, _written: int) -> Amounts:
-    """The same of a file as it was at that time."""
+    """Return the figures of a drive; the time of its file is part of the cache key."""
     found = mechanical(drive)
 
     def reads(scheduler: RLOOK | RSATF) -> list[float]:
@@ -114,19 +117,19 @@ def _amounts(drive: str, _written: int) -> Amounts:
 
 
 def told(answer: Beside) -> Said:
-    """What yours does at random and in a row, and the figures of both."""
+    """Return the random and sequential performance of your drive, and the figures of both."""
     yours, other = answer.drives.values()
     mine, its = yours.figures, other.figures
     alone, many = (yours.reads["SATF"][DEPTHS.index(depth)] for depth in (1, 32))
     its_alone = other.reads["SATF"][0]
     lines = [
-        f"Beside {list(answer.drives)[1].partition(': ')[2]}: {alone / its_alone:.2f} times its random reads, "
-        f"{mine.outer_sustained_rate / its.outer_sustained_rate:.2f} times its rate in a row, "
-        f"{_times(mine.capacity / its.capacity)} times its room.",
-        f"A read of 4 KB at random is {1 / alone / MS:.1f} ms, of which half a turn is {mine.revolution / 2 / MS:.1f} ms; "
-        f"to read it all in a row takes about {_in_a_row(yours.zones) / HOUR:,.1f} hours.",
+        f"Relative to {list(answer.drives)[1].partition(': ')[2]}: {alone / its_alone:.2f} times the random reads, "
+        f"{mine.outer_sustained_rate / its.outer_sustained_rate:.2f} times the sequential rate, "
+        f"{_times(mine.capacity / its.capacity)} times the capacity.",
+        f"A random read of 4 KB takes {1 / alone / MS:.1f} ms, half a revolution {mine.revolution / 2 / MS:.1f} ms. "
+        f"A sequential read of the whole drive takes about {_in_a_row(yours.zones) / HOUR:,.1f} hours.",
     ]
-    row = f"{mine.outer_sustained_rate / 1e6:,.0f} MB/s in a row"
+    row = f"{mine.outer_sustained_rate / 1e6:,.0f} MB/s sequentially"
     return Said(f"{alone:,.0f} random reads a second, {many:,.0f} with 32 waiting; {row}", lines, _table(answer))
 
 
@@ -135,7 +138,7 @@ def _times(ratio: float) -> str:
 
 
 def _in_a_row(zones: xr.Dataset) -> float:
-    """Seconds to read everything."""
+    """Return the seconds to read the whole drive."""
     return float((zones["size"] / zones.sustained_rate).sum())
 
 
@@ -165,23 +168,26 @@ def _table(answer: Beside) -> pd.DataFrame:
 
 
 def board(drive: str = NEARLINE, other: str = "atlas10k") -> Board:
-    """A drive of your own beside another; both by name, file or data-sheet line."""
+    """Return the board that compares your drive with another; both by name, file or data-sheet line."""
     choice = drive_choice(other)
     given = {name: KNOWN.get(name, other) for name in choice.options}
-    controls = {"yours": Line("Your drive", drive), "other": replace(choice, label="Beside it", options=given)}
+    controls = {"yours": Line("Your drive", drive), "other": replace(choice, label="Other drive", options=given)}
     return Board(beside, lambda answer: draw.beside(answer.drawn(), DEPTHS), controls, told)
 
 
 PAGE = LabPage(
     "Your own drive",
-    "A drive by its data sheet, beside another: seek curve, zones, and what it does at random as requests wait.",
+    "A drive from its data sheet next to another: seek curve, zones, and random reads by queue depth.",
     board,
 )
 
 
 def made(drive: str = NEARLINE) -> Drive:
-    """The drive that a sample is measured on: that of this data sheet, with an arm and a turn that are slower than it says,
-    and a command and a settling that it does not name."""
+    """Return the drive on which a sample is measured.
+
+    It differs from the data sheet: its seeks and its revolution are slower, and it has a command overhead and a settling time
+    that the data sheet does not name.
+    """
     sheet = mechanical(drive)
     return eqx.tree_at(
         lambda one: (one.seek, one.revolution, one.overhead, one.write_settle),
@@ -196,8 +202,10 @@ def made(drive: str = NEARLINE) -> Drive:
 
 
 def sample(drive: str = NEARLINE, count: int = 2500, seed: int = 0) -> RequestTrace:
-    """`count` requests measured on `made(drive)`, one outstanding, by its own model and an instrument with a little noise:
-    reads and writes of 4 to 16 KB, anywhere, a quarter of them near the one before. The seed is the key of all that is drawn.
+    """Return `count` requests measured on `made(drive)` with one request outstanding and a small measurement noise.
+
+    Reads and writes of 4 to 16 KB have random addresses; a quarter of them are near the previous one. The seed is the key of
+    all random numbers.
     """
     require_whole("count", count, 100)
     true, draw_of = made(drive), np.random.default_rng(seed)
@@ -218,27 +226,29 @@ def sample(drive: str = NEARLINE, count: int = 2500, seed: int = 0) -> RequestTr
 
 
 def log_of(log: str = "", drive: str = NEARLINE, seed: int = 0) -> RequestTrace:
-    """The log at this path, by default `sample`."""
+    """Return the log at a path, by default `sample`."""
     return read(Path(log).expanduser()) if log else sample(drive, seed=seed)
 
 
 def fitted(log: RequestTrace, drive: str = NEARLINE) -> FittedDrive:
-    """The drive of this geometry, fitted to measured times; see `calibrate.drive_fit.fit_drive`."""
+    """Return the drive of this geometry, fitted to measured times; see `calibrate.drive_fit.fit_drive`."""
     with plain():
         return fit_drive(log, mechanical(drive))
 
 
 def drawn(found: FittedDrive, drive: str, log: str = "") -> Any:
-    """The fitted seek curve beside the data sheet's and, where there is no `log`, that of the sample's drive."""
+    """Return the chart of the fitted seek curve next to the data sheet's, and to the true curve if there is no `log`."""
     true = made(drive)
-    # a log sees the command's overhead in every seek
+    # in a log every seek includes the command overhead
     seen = seek_curve(true).assign(read=lambda curve: curve.read + float(true.overhead))
     return draw.fit(found.table, seek_curve(mechanical(drive)), None if log else seen)
 
 
 def judged(log: RequestTrace, drive: str, found: FittedDrive) -> pd.DataFrame:
-    """How far the mean of each kind of request lies from the measured one, and how far its times do (demerit), in ms: through
-    the drive of the data sheet, and through the fitted one."""
+    """Return the error of the mean of each kind of request, and the demerit, in ms.
+
+    Both are given for the drive of the data sheet and for the fitted drive.
+    """
     through = {"data sheet": (mechanical(drive), None), "fitted": (found.drive, found.controller)}
     rows = {
         name: demerit_by_class(measured_stream(log, one, bus))[["measured", "modelled", "demerit"]].to_dataframe() / MS

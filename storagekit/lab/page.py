@@ -1,4 +1,4 @@
-"""A page of the lab: a board with what stands above it, opened in JupyterLab or written as one HTML file."""
+"""A page of the lab: a board with its introduction, opened in JupyterLab or written as one HTML file."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LabPage:
-    """title and lead: what stands above the board in an exported page, plain text; board: makes it, controls at their
-    beginnings or where it is told to begin."""
+    """A page of the lab.
+
+    title and lead: plain text above the board in an exported page. board: returns the board; its arguments set initial
+    values.
+    """
 
     title: str
     lead: str
@@ -25,7 +28,9 @@ class LabPage:
         hold(self, title=text, lead=text, board=called)
 
     def live(self, **begin: Any) -> "Box":
-        """The board in JupyterLab, its controls at the values of `begin`, by what makes the board or by their names."""
+        """Return the board for JupyterLab; `begin` sets initial values by the arguments of `board` or by the names of
+        controls.
+        """
         makes = signature(self.board).parameters
         made = self.board(**{name: value for name, value in begin.items() if name in makes})
         return live(made.beginning(**{name: value for name, value in begin.items() if name not in makes}))

@@ -1,4 +1,4 @@
-"""Bars of what takes longer, in a notebook's plain output: what is in its error stream looks as if something had failed."""
+"""Progress bars in the standard output of a notebook. In the error stream they would look like a failure."""
 
 import sys
 from collections.abc import Iterator
@@ -7,6 +7,6 @@ from contextlib import contextmanager, redirect_stderr
 
 @contextmanager
 def plain() -> Iterator[None]:
-    """Bars that begin within go to where `print` goes."""
+    """Send the progress bars of this context to standard output."""
     with redirect_stderr(sys.stdout):
         yield

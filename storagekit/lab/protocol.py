@@ -1,4 +1,4 @@
-"""Choose a protocol: replicas, load, reads, latency and a slow brick, simulated live."""
+"""Choose a protocol: replicas, load, reads, latency and a slow brick, simulated."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,13 +25,13 @@ _DRIVES = ("7,200 rpm, 18 TB (data sheet)", "Quantum Atlas 10K, 9 GB (1999)")
 # loads times seeds fill two batches of two CPU devices
 LOADS = (1, 2, 4, 8, 16)
 SEEDS, REQUESTS = 12, 600
-# programs are made for so many bricks and slots, and serve all that need fewer
+# numbers of bricks and slots of the compiled programs, which also serve smaller systems
 MOST_BRICKS, _SLOTS = 8, max(LOADS)
 
 
 @dataclass(frozen=True)
 class ComparedProtocols:
-    """Means and intervals over `scheme` and `load`, and what they are asked for."""
+    """Means and intervals over `scheme` and `load`, and the inputs."""
 
     data: xr.Dataset
     load: int
@@ -42,8 +42,10 @@ class ComparedProtocols:
 def scenario(
     scheme: str, load: int, *, drive: str, replicas: int, reads: float, latency: float, speed: float
 ) -> Scenario:
-    """Small requests in a closed loop to bricks of one drive that all hold the data, the first of them at this speed.
-    Whatever the numbers, the structure is the same, and so is the compiled program."""
+    """Return a closed loop of small requests to replicated bricks of one drive, of which the first has the given speed.
+
+    The structure is independent of the numbers, so that one compiled program serves all of them.
+    """
     dispatch = {
         "D-SPTF": DSPTF(latency),
         "shortest queue": ShortestQueue(MOST_BRICKS),
@@ -65,7 +67,7 @@ def scenario(
 
 @lru_cache(maxsize=256)
 def over_load(drive: str, replicas: int, reads: float, latency: float, speed: float) -> xr.Dataset:
-    """The four protocols at all loads; asked again, it is known."""
+    """Simulate the four protocols at all loads. The result is cached."""
 
     def one(scheme: str, load: int) -> Scenario:
         return scenario(scheme, load, drive=drive, replicas=replicas, reads=reads, latency=latency, speed=speed)
@@ -77,13 +79,13 @@ def over_load(drive: str, replicas: int, reads: float, latency: float, speed: fl
 
 
 def answer(drive: str, replicas: int, load: int, reads: float, latency: float, speed: float) -> ComparedProtocols:
-    """The four protocols compared; reads and speed in percent, latency one way in ms."""
+    """Compare the four protocols. reads and speed: percent; latency: one way, ms."""
     found = over_load(drive, int(replicas), reads / 100, latency * MS, speed / 100)
     return ComparedProtocols(found, int(load), int(replicas), speed / 100)
 
 
 def words(found: ComparedProtocols) -> Said:
-    """Who is best at this load, by how much, and whether that is certain."""
+    """Return the best protocol at this load, its lead, and whether the lead is significant."""
     here = found.data.sel(load=found.load)
     rate, response, tail = (here[name] for name in ("request_rate", "response", "tail"))
     mean = rate.sel(statistic="mean").to_series().sort_values(ascending=False)
@@ -91,7 +93,9 @@ def words(found: ComparedProtocols) -> Said:
     apart = float(rate.sel(scheme=best, statistic="low")) > float(rate.sel(scheme=second, statistic="high"))
     ahead = f"{mean.iloc[0] / mean.iloc[1] - 1:.0%} ahead of {second}"
     headline = (
-        f"{best}: {mean.iloc[0]:,.0f} requests/s, {ahead}" if apart else f"{best} and {second}: too close to tell"
+        f"{best}: {mean.iloc[0]:,.0f} requests/s, {ahead}"
+        if apart
+        else f"{best} and {second}: no significant difference"
     )
     slow = f", one of them at {found.speed:.0%} of its speed" if found.speed < 1 else ""
     lines = [f"{found.load} requests outstanding on {found.replicas} bricks{slow}; 95% intervals over {SEEDS} runs."]
@@ -112,7 +116,7 @@ def _half(summary: xr.DataArray) -> float:
 
 
 def draw(found: ComparedProtocols) -> FilledBoard:
-    """Throughput and the 99% response time over load."""
+    """Return the chart of throughput and the 99% response time over the load."""
     return curves(found.data, found.load)
 
 
@@ -131,7 +135,7 @@ def board() -> Board:
 
 PAGE = LabPage(
     "Choose a protocol",
-    "Every brick has a copy of everything. Who serves a read? An address decides (hashing), a list that follows the load "
-    "(LARD), the shortest queue, or the disk that gets there first (D-SPTF). Each answer is 12 simulated runs.",
+    "Every brick has a copy of all data. A read is served by a brick that depends on its address (hashing), on a table that "
+    "follows the load (LARD), on the queues, or on the positions of the heads (D-SPTF). Each answer is 12 simulated runs.",
     board,
 )

@@ -1,4 +1,4 @@
-"""Promised sessions: how many clients agents can guarantee a rate, by how widely an object is striped, in which unit."""
+"""Guaranteed sessions: the number of clients at a guaranteed rate, by the width of striping and the striping unit."""
 
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ from storagekit.mediator import Cluster, Even, Rehearsal, Request, evenly, fill
 
 LINKS = {"10 Gb/s": 1.25e9, "25 Gb/s": 3.125e9, "100 Gb/s": 12.5e9}
 GROUPS = {"none": None, "1 for 4": 4, "1 for 8": 8}
-# instructions a second of each host: as `storagekit plan sessions` has it
+# instructions a second of each host, as in `storagekit plan sessions`
 SPEED = 10e9
 RATES = (0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 AGENTS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64)
@@ -25,7 +25,7 @@ BUFFERS = (1, 2, 4, 8, 16, 32)
 
 @dataclass(frozen=True)
 class Promised:
-    """A question to a mediator, and how many sessions fit at each shape."""
+    """A request to a mediator, and the number of sessions that fit for each shape."""
 
     cluster: Cluster
     request: Request
@@ -36,14 +36,16 @@ class Promised:
         return self.even.best()
 
     def checked(self, minutes: float = 2.0, seed: int = 0) -> Rehearsal:
-        """Sessions of so many `minutes` asked of a mediator, which takes one after the other, each with the fewest agents
-        that fit, and all of them simulated, every block."""
+        """Simulate the sessions of `minutes` minutes that a mediator admits, block by block.
+
+        The mediator admits one session after the other, each on the fewest agents that fit.
+        """
         size = round(self.request.rate * minutes * MINUTE)
         with plain():
             return fill(self.cluster, replace(self.request, size=size)).check(seed=seed)
 
     def rows(self) -> list[dict[str, object]]:
-        """A row for each shape: agents and unit, bytes, of an object, sessions, what binds."""
+        """Return a row for each shape: agents and unit (bytes) of an object, sessions, and the binding constraint."""
         found = self.even
         disk = found.disk >= found.network
         return [
@@ -68,10 +70,10 @@ def promised(
     minutes: float = 60.0,
     write: bool = False,
 ) -> Promised:
-    """Sessions of `rate` bytes a second, each for so many `minutes`, over `agents` agents with a `disk` each.
+    """Return the sessions of `rate` bytes a second for `minutes` minutes, over `agents` agents with one `disk` each.
 
     link: bytes a second between each host and a switch; group: data blocks for each parity block, None for no redundancy;
-    buffer: bytes of a stripe that a client holds. Raises InputError for what no session can have.
+    buffer: bytes of a stripe in a client. Raises InputError for an impossible session.
     """
     require_whole("agents", agents)
     require_positive("minutes", minutes)
@@ -83,14 +85,14 @@ def promised(
 
 
 def told(answer: Promised) -> Said:
-    """How many sessions, at which shape, what binds, and what the unit does."""
+    """Return the number of sessions, its shape, the binding constraint, and the effect of the unit."""
     even, best, rate = answer.even, answer.best, answer.request.rate
     sessions, agents, unit = (int(column[best]) for column in (even.sessions, even.shapes.agents, even.shapes.unit))
     if not sessions:
         what = "a disk" if even.disk[best] >= even.network[best] else "the network"
         return Said(
-            f"Not even one session of {rate / 1e6:g} MB/s can be promised",
-            [f"{_capital(what)} would need {max(even.disk[best], even.network[best]):.2f} times what there is."],
+            f"Not even one session of {rate / 1e6:g} MB/s can be guaranteed",
+            [f"{_capital(what)} would need {max(even.disk[best], even.network[best]):.2f} times its present capacity."],
         )
     period = float(even.shapes.data[best]) * unit / rate
     binds = "the disks" if even.disk[best] >= even.network[best] else "the network"
@@ -98,8 +100,8 @@ def told(answer: Promised) -> Said:
         f"Each object is best striped over {agents} of the {answer.cluster.agents} agents in units of {draw.in_words(unit)}"
         + (f", {agents - int(even.shapes.data[best])} of them parity" if answer.request.group else "")
         + f": a stripe for every {period:.2f} s, the first {2 * period:.2f} s after the start.",
-        f"What binds is {binds}: on average a disk works {even.busy[best]:.0%} of its time; "
-        "the rest is kept for chance.",
+        f"The binding constraint is {binds}. The mean utilization of a disk is {even.busy[best]:.0%}; "
+        "the rest is a reserve for random delays.",
         _of_units(answer),
         _of_striping(answer),
     ]
@@ -110,7 +112,7 @@ def told(answer: Promised) -> Said:
 
 
 def _of_units(answer: Promised) -> str:
-    """What the smallest and the largest unit come to, each at its best width."""
+    """Return the results of the smallest and the largest unit, each at its best width."""
     even, units = answer.even, np.unique(answer.even.shapes.unit)
     counts = [int(even.sessions[even.best(even.shapes.unit == unit)]) for unit in (units[0], units[-1])]
     small, large = (draw.in_words(unit) for unit in (units[0], units[-1]))
@@ -118,7 +120,7 @@ def _of_units(answer: Promised) -> str:
 
 
 def _of_striping(answer: Promised) -> str:
-    """What an object on the fewest agents comes to, and one on the most."""
+    """Return the results of an object on the fewest agents, and of one on the most."""
     even, agents = answer.even, np.unique(answer.even.shapes.agents)
     if agents.size < 2:
         return ""
@@ -132,7 +134,7 @@ def _capital(words: str) -> str:
 
 
 def disk_like(drive: str) -> Disk:
-    """The agents' disk, with the means of a drive by name, file or data-sheet line."""
+    """Return the agents' disk, with the mean times of a drive by name, file or data-sheet line."""
     return Disk.like(mechanical(drive))
 
 
@@ -146,7 +148,7 @@ def board(
     minutes: float = 60,
     kind: str = "read",
 ) -> Board:
-    """The question to the mediator; its controls begin at these values."""
+    """Return the board of the mediator; the arguments are the initial values of its controls."""
     disks = drive_choice(drive)
     likes = {name: Disk.like(found) for name, found in disks.options.items()}
     controls = {
@@ -178,8 +180,8 @@ def _asked(
 
 
 PAGE = LabPage(
-    "Promised sessions",
-    "Storage agents, each with a disk, behind a switch; clients that want a data-rate without a break. How many can be "
-    "promised, over how many agents should an object be striped, and in which unit?",
+    "Guaranteed sessions",
+    "Storage agents with one disk each are behind a switch. Clients need a continuous data rate. How many sessions can be "
+    "guaranteed, over how many agents should an object be striped, and in which unit?",
     board,
 )

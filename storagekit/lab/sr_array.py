@@ -1,4 +1,4 @@
-"""Rotational replicas: how wide to stripe, how many copies on one disk, how many mirrors, live."""
+"""Rotational replicas: striping, copies on one disk, and mirrors, with sliders."""
 
 import pandas as pd
 
@@ -21,7 +21,7 @@ _CHART = ranking(
 def answer(
     drive: str, disks: int, read_share: float, queue: float, locality: float, data: float, goal: str
 ) -> LayoutAnswer:
-    """`sk.plan.array` for a drive of `KNOWN`; reads and data in percent, data of what the drives hold."""
+    """Call `sk.plan.array` for a drive of `KNOWN`; reads and data in percent, data of the raw capacity."""
     found = array(
         drive_of(drive),
         disks,
@@ -38,18 +38,18 @@ def answer(
 
 
 def words(found: LayoutAnswer) -> Said:
-    """The layout, what it is made of, and what the paper's rule says."""
+    """Return the layout, its parts, and the layout of the paper's rule."""
     best = found.ranking[0]
     layout = best.layout
     parts = [f"striped over {layout.striping}"]
     parts += [f"{layout.replicas} copies at even angles of each disk"] if layout.replicas > 1 else []
     parts += [f"{layout.mirrors} mirrors"] if layout.mirrors > 1 else []
     lines = [
-        f"{', '.join(parts).capitalize()}: {best.latency / MS:.2f} ms for a request alone, {best.throughput:,.0f} "
+        f"{', '.join(parts).capitalize()}: {best.latency / MS:.2f} ms for a single request, {best.throughput:,.0f} "
         "requests/s.",
         "The rule of the SR-Array paper, rounded to whole disks, "
-        + (f"says {found.paper.layout}." if found.paper else "leaves nothing that fits."),
-        *([] if found.binding.constraint == "none" else [f"What holds it back: {found.binding}"]),
+        + (f"gives {found.paper.layout}." if found.paper else "gives no layout that fits."),
+        *([] if found.binding.constraint == "none" else [f"Limited by: {found.binding}"]),
     ]
     shown = found.ranking[:6]
     table = pd.DataFrame(
@@ -64,7 +64,7 @@ def words(found: LayoutAnswer) -> Said:
 
 
 def draw(found: LayoutAnswer) -> FilledBoard:
-    """The ranking: a request alone, throughput."""
+    """Return the chart of the ranking: response time of a single request, and throughput."""
     every = found.ranking
     columns = {
         "name": [str(one.layout) for one in every],
@@ -89,7 +89,7 @@ def board() -> Board:
 
 PAGE = LabPage(
     "Rotational replicas",
-    "Space that is left can buy speed: wider striping shortens seeks, copies at even angles of one disk shorten the turn, "
-    "mirrors do both for reads. What is best depends on reads, queue and room.",
+    "Spare capacity can buy speed: wider striping shortens seeks, copies at even angles of one disk shorten rotation, and "
+    "mirrors do both for reads. The best mix depends on the share of reads, the queue and the capacity.",
     board,
 )

@@ -1,4 +1,4 @@
-"""Stripe or not: how long a large request takes on one agent or on several, as the load grows."""
+"""Stripe or not: the response time of a large request on one agent or on several, as the load grows."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,11 @@ _LOADS = np.linspace(0.01, 0.97, 33)
 
 @dataclass(frozen=True)
 class Width:
-    """Requests striped over so many `agents` of all: `limit`, requests a second that the disks bear at most; `low`, `high`,
-    bounds of the mean time at the asked rate, seconds, infinite from the limit on; the same at `rates`."""
+    """Requests striped over `agents` of all agents.
+
+    limit: maximum requests a second of the disks. low, high: bounds of the mean time at the given rate, in seconds, infinite
+    from the limit on; the same at `rates`.
+    """
 
     agents: int
     limit: float
@@ -34,7 +37,7 @@ class Width:
 
 @dataclass(frozen=True)
 class StripingTimes:
-    """What a request of `size` bytes takes at `rate` requests a second, for each width."""
+    """The response time of a request of `size` bytes at `rate` requests a second, for each width."""
 
     disk: Disk
     agents: int
@@ -44,16 +47,19 @@ class StripingTimes:
 
     @property
     def best(self) -> Width:
-        """The width whose mean is surely least: the least upper bound."""
+        """Return the width with the smallest upper bound of the mean."""
         return min(self.widths, key=lambda one: one.high)
 
 
 def striped(disk: Disk, agents: int = 16, size: float = 8 * MB, rate: float = 50.0) -> StripingTimes:
-    """Reads of `size` bytes at random, `rate` a second in all, striped over 1, 2, 4, .. of the agents, other ones each time.
+    """Return the response times of random reads of `size` bytes, `rate` a second in all, by width 1, 2, 4, ...
 
-    A request over k agents has a block of size / k at each, which sees rate k / agents of them: the queue at a disk is M/G/1,
-    and the last block's mean is between the bounds of `analytic.forkjoin.completion_bounds`, which for k = 1 are one. The
-    network counts for nothing. Raises InputError for what is not above 0, and where no width bears the rate.
+    Notes
+    -----
+    A request over k agents has a block of size / k at each, and an agent receives k / agents of all requests. The queue at a
+    disk is M/G/1. The mean of the last block is between the bounds of `analytic.forkjoin.completion_bounds`, which coincide
+    for k = 1. The network is not modelled. Raises InputError for values that are not above 0, and if no width sustains the
+    rate.
     """
     require_whole("agents", agents)
     require_positive("size", size, "bytes")
@@ -78,20 +84,20 @@ def _width(disk: Disk, agents: int, size: float, rate: float, count: int) -> Wid
 
 
 def told(answer: StripingTimes) -> Said:
-    """Stripe or not, how long it takes, and what striping costs."""
+    """Return the recommendation, its response time, and the cost of striping."""
     best, alone, widest = answer.best, answer.widths[0], answer.widths[-1]
     rate = f"{answer.rate:g} requests/s"
     if best is alone:
         headline = f"At {rate}, do not stripe: {_between(alone)} a request"
     else:
-        not_striped = "more than the disks bear" if alone.high == np.inf else _between(alone)
+        not_striped = "more than the disks sustain" if alone.high == np.inf else _between(alone)
         where = f"{best.agents} of {answer.agents} agents"
         headline = f"At {rate}, stripe over {where}: {_between(best)}; not striped, {not_striped}"
-    lines = [f"A disk is {answer.rate / best.limit:.0%} busy then."]
+    lines = [f"The disk utilization is {answer.rate / best.limit:.0%}."]
     if answer.agents > 1:
         lines.append(
-            f"Striped over all {widest.agents}, {_between(widest)}; the disks would bear {widest.limit:,.0f} requests/s at "
-            f"most, not striped {alone.limit:,.0f}: each part of a request costs a seek and half a turn of its own, "
+            f"Striped over all {widest.agents}: {_between(widest)}. The disks sustain {widest.limit:,.0f} requests/s, and "
+            f"{alone.limit:,.0f} without striping, because each part of a request costs a seek and half a revolution, "
             f"{(answer.disk.seek + answer.disk.rotation) / MS:.1f} ms."
         )
     return Said(headline, lines)
@@ -105,7 +111,7 @@ def _between(one: Width) -> str:
 
 
 def board(drive: str = NEARLINE, agents: int = 16, size_mb: float = 8, rate: float = 50) -> Board:
-    """Stripe or not; its controls begin at these values."""
+    """Return the board; the arguments are the initial values of its controls."""
     disks = drive_choice(drive)
     likes = {name: Disk.like(found) for name, found in disks.options.items()}
     controls = {
@@ -133,7 +139,7 @@ def _rows(answer: StripingTimes) -> list[dict[str, object]]:
 
 PAGE = LabPage(
     "Stripe or not",
-    "Large requests to storage agents with a disk each: one agent for a request, or a part of it on each of several? "
-    "Striping makes the transfer short and every disk seek; which counts for more depends on the load.",
+    "Storage agents with one disk each receive large requests. Should a request go to one agent, or in parts to several? "
+    "Striping shortens the transfer but makes every disk seek. Which effect is larger depends on the load.",
     board,
 )

@@ -1,4 +1,4 @@
-"""One request's way through a drive: where its copies lie, how the head gets to each, and which one it takes."""
+"""The path of one request through a drive: the locations of its copies, the way of the head to each, and the copy taken."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -20,7 +20,7 @@ from storagekit.lab.page import LabPage
 from storagekit.placement import SRMirror, nearest_replica
 from storagekit.workload import Requests
 
-# what an access consists of, in this order, as the drive's model has it
+# the parts of an access in the model of the drive, in order
 PARTS = {
     "overhead": "the drive takes the command",
     "move": "the arm moves",
@@ -29,7 +29,7 @@ PARTS = {
     "transfer": "the data pass",
 }
 MOST_REPLICAS = 6
-# random accesses that a mean is taken over
+# random accesses of each mean
 _ACCESSES = 20_000
 
 
@@ -42,8 +42,10 @@ def board(
     size_kb: float = 64,
     kind: str = "read",
 ) -> Board:
-    """The tour; its controls begin at these values: a drive by name, file or data-sheet line, arm, address and platter in
-    percent of cylinders, data and a turn."""
+    """Return the board of the tour; the arguments are the initial values of its controls.
+
+    drive: by name, file or data-sheet line. arm, address and platter: percent of the cylinders, the data and a revolution.
+    """
     controls = {
         "drive": drive_choice(drive),
         "replicas": Slider("Replicas D_r", replicas, 1, MOST_REPLICAS, few=sorted({1, 2, MOST_REPLICAS, replicas})),
@@ -62,41 +64,42 @@ def _asked(drive: Drive, arm: float, address: float, platter: float, size_kb: fl
 
 
 PAGE = LabPage(
-    "One request's way",
-    "A disk of an array that keeps several copies of each block on it, at even angles of one cylinder. Choose where the arm "
-    "rests and where the data lie, and go through the time that the request takes.",
+    "The path of a request",
+    "A disk of an array holds several copies of each block, at even angles of one cylinder. Choose the position of the arm "
+    "and of the data, and step through the service time of the request.",
     board,
 )
 
 
 def told(way: xr.Dataset) -> Said:
-    """The way in words: which replica, why, and what the others would have taken."""
+    """Return the tour in words: the selected replica, the reason, and the times of the others."""
     taken = int(way.taken)
     totals = way[list(PARTS)].to_dataarray("part").sum("part") / MS
     one = {part: float(way[part].sel(replica=taken)) / MS for part in PARTS}
     under = totals.sel(replica=taken) - one["transfer"]
     copies = way.sizes["replica"]
     lines = [
-        f"The arm goes from cylinder {way.attrs['arm']:,} to {int(way.cylinder[taken]):,} in {one['move']:.2f} ms, whichever "
-        "replica it is for: all lie in one cylinder."
+        f"The arm goes from cylinder {way.attrs['arm']:,} to {int(way.cylinder[taken]):,} in {one['move']:.2f} ms. "
+        "All replicas are in this cylinder."
         if copies > 1
         else f"The arm goes from cylinder {way.attrs['arm']:,} to {int(way.cylinder[taken]):,} in {one['move']:.2f} ms.",
-        f"Then the platter turns for {one['rotation']:.2f} ms until the data begin, of {way.attrs['revolution'] / MS:.2f} ms "
-        "that a turn takes."
+        f"Then the platter rotates for {one['rotation']:.2f} ms to the begin of the data; a revolution takes "
+        f"{way.attrs['revolution'] / MS:.2f} ms."
         + (f" A write settles first, {one['settle']:.2f} ms." if one["settle"] else "")
-        + (f" Before all that the drive takes {one['overhead']:.2f} ms for the command." if one["overhead"] else ""),
+        + (f" Before that, the drive needs {one['overhead']:.2f} ms for the command." if one["overhead"] else ""),
     ]
     if copies > 1:
         later = np.sort((totals - totals.sel(replica=taken)).values)[1:]
         *first, last = [f"{more:.2f}" for more in later]
         others = f"{', '.join(first)} and {last} ms" if first else f"{last} ms"
         lines.append(
-            f"RSATF takes replica {taken}, the least of arm and turn together; "
+            f"RSATF selects replica {taken}, which has the shortest positioning time; "
             f"{'the others' if first else 'the other'} would end {others} later."
         )
     size = f"{way.attrs['size'] / KB:,.0f} KB"
     headline = (
-        f"Under the head after {float(under):.2f} ms, all {size} there after {float(totals.sel(replica=taken)):.2f} ms"
+        f"The data are under the head after {float(under):.2f} ms, "
+        f"and all {size} are transferred after {float(totals.sel(replica=taken)):.2f} ms"
     )
     return Said(headline, lines)
 
@@ -110,13 +113,22 @@ def request_way(
     size: float = 64 * KB,
     read: bool = True,
 ) -> xr.Dataset:
-    """The way of one request to each of its rotational replicas (dimension `replica`), as the drive's model has it.
+    """Return the path of one request to each of its rotational replicas (dimension `replica`), from the model of the drive.
 
-    The request is one stripe unit of `size` bytes at `address`, a share of the data, on a disk of a 1 x D_r x 1 SR-Array, D_r
-    being `replicas`. arm: where the arm rests, a share of the way inward; platter: where the platter stands when the request
-    is taken, turns. Seconds of each of the `PARTS`, `cylinder`, `head` and `angle` (turns from the index mark) of the
-    data; `taken`, of the replica that RSATF takes. Attributes: what was asked, `revolution`, `cylinders`,
-    `zones` (where each begins, cylinders). Raises InputError for numbers out of range.
+    The request is one stripe unit of `size` bytes at `address`, a fraction of the data, on a disk of a 1 x D_r x 1 SR-Array
+    with D_r = `replicas`. arm: initial position of the arm, a fraction of the way inward; platter: angle at the start, in
+    turns.
+
+    Returns
+    -------
+    Dataset
+        Seconds of each of the `PARTS`; `cylinder`, `head` and `angle` (turns from the index mark) of the data; `taken`, the
+        replica that RSATF selects. Attributes: the arguments, `revolution`, `cylinders`, and `zones` (their first cylinders).
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
     """
     _require_possible(drive, replicas, arm, address, platter, size)
     sectors = max(round(size / SECTOR / drive.grain), 1) * drive.grain
@@ -163,8 +175,11 @@ def request_way(
 
 
 def waits(drive: Drive, size: float = 4 * KB, seed: int = 0) -> xr.Dataset:
-    """What replicas buy (dimension `replicas`): mean `seek` (command, arm) and `rotation` of reads at random, seconds, arm
-    and platter anywhere before, on a disk of the 1 x D_r x 1 SR-Array under RSATF; `formula`, R / (2 D_r)."""
+    """Return the gain of replicas (dimension `replicas`) for random reads on a disk of the 1 x D_r x 1 SR-Array under RSATF.
+
+    `seek` (command and arm) and `rotation` are mean seconds, with random initial positions of arm and platter; `formula` is
+    R / (2 D_r).
+    """
     require_positive("size", size, "bytes")
     draw = np.random.default_rng(seed)
     shares, cylinders, angles = draw.random((3, _ACCESSES), np.float32)
@@ -198,7 +213,7 @@ def _row(value: float | np.generic, count: int = 1) -> AnyArray:
 
 
 def _as_array(values: np.ndarray) -> AnyArray:
-    # NumPy's, on the host: large drives have addresses of 64 bits
+    # NumPy on the host, because large drives have addresses of 64 bits
     return cast(Array, values)
 
 

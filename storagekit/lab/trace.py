@@ -1,4 +1,4 @@
-"""Your own trace: what it asks for, how to lay out drives for it, and what schemes make of its requests."""
+"""Your own trace: its characteristics, a layout of drives for it, and its response times under several schemes."""
 
 import hashlib
 import math
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 SAMPLE = "small.spc"
 SCALES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
-# sizes that a planner is asked with, and schemes that are shown
+# maximum number of sizes passed to the planner, and of schemes shown
 _SIZES, _LISTED = 6, 5
-# of a picture: bars over time, and points of it
+# of a chart: bars over time, and points
 _BARS, _POINTS = 80, 1500
 
 
 @dataclass(frozen=True)
 class File:
-    """A trace's name and bytes."""
+    """The name and the bytes of a trace."""
 
     name: str
     content: bytes
@@ -57,7 +57,7 @@ class File:
 
 @dataclass(frozen=True)
 class Upload(Control):
-    """A file to drop; until then that of `path`."""
+    """A field for an uploaded file; before the upload it holds the file at `path`."""
 
     label: str
     path: Path
@@ -79,7 +79,7 @@ class Upload(Control):
 
 @dataclass(frozen=True)
 class Advised:
-    """A trace, its character, and what `plan.schemes` advises for requests like its own. scale: times its own rate."""
+    """A trace, its characteristics, and the answer of `plan.schemes` for such requests. scale: factor of its rate."""
 
     trace: RequestTrace
     found: TraceCharacteristics
@@ -88,12 +88,12 @@ class Advised:
 
 
 def path_of(trace: str = "") -> Path:
-    """The trace at this path; by default the sample that comes with the package."""
+    """Return the path of the trace, by default the sample of the package."""
     return Path(trace).expanduser() if trace else data_path("samples", SAMPLE)
 
 
 def dropped(page: "Box", trace: str = "") -> Path | File:
-    """The trace that a page has now, as `lab.open` made it: the file that was dropped there, or else that of `path_of`."""
+    """Return the current trace of a page of `lab.open`: the uploaded file, or the file of `path_of`."""
     from ipywidgets import FileUpload
 
     waiting: list[Any] = [page]
@@ -106,7 +106,7 @@ def dropped(page: "Box", trace: str = "") -> Path | File:
 
 
 def figures(asked: Path | File) -> pd.DataFrame:
-    """Every figure of a trace with its unit; "-" where the trace cannot say."""
+    """Return every figure of a trace with its unit; "-" for a figure that the trace does not determine."""
     _, found = _known(asked)
     shown = {name: ["-" if value is None else f"{value:,.4g}", UNITS[name]] for name, value in found.as_dict().items()}
     return pd.DataFrame.from_dict(shown, orient="index", columns=["value", "unit"]).rename(
@@ -117,8 +117,11 @@ def figures(asked: Path | File) -> pd.DataFrame:
 def advised(
     asked: Path | File, drive: Drive, disks: int = 12, data: float = 0.25, scale: float = 1.0, tolerate: int = 1
 ) -> Advised:
-    """The character of a trace, and ways to keep `data`, a share of what the disks hold, that serve its rate times `scale`,
-    reads and sizes, requests as random as the planner has them. Raises InputError for no trace, and out of range."""
+    """Return the characteristics of a trace, and schemes that serve its requests.
+
+    data: a fraction of the raw capacity. scale: factor of the rate of the trace. Reads and sizes are those of the trace;
+    addresses are random, as in the planner. Raises InputError for a missing trace and for numbers out of range.
+    """
     require_whole("disks", disks)
     require_share("data", data)
     trace, found = _known(asked)
@@ -135,12 +138,12 @@ def advised(
 
 
 def rows(trace: RequestTrace) -> dict[str, list[dict[str, Any]]]:
-    """What is drawn of a trace."""
+    """Return the data of the charts of a trace."""
     return {"arrivals": arrivals(trace), "places": places(trace), "sizes": sizes(trace)}
 
 
 def arrivals(trace: RequestTrace) -> list[dict[str, Any]]:
-    """Requests a second in even steps of time, the last one's end included."""
+    """Return requests a second in equal intervals of time; the last interval includes its end."""
     end = max(float(trace.time[-1]), 1e-9)
     edges = np.linspace(0, end, _BARS + 1)
     step = end / _BARS
@@ -152,7 +155,7 @@ def arrivals(trace: RequestTrace) -> list[dict[str, Any]]:
 
 
 def places(trace: RequestTrace) -> list[dict[str, Any]]:
-    """Where some of the requests go, evenly chosen, devices one after the other."""
+    """Return the addresses of an evenly spaced sample of requests, devices one after the other."""
     joined = trace.concatenated()
     chosen = np.unique(np.linspace(0, len(joined) - 1, _POINTS).round().astype(int))
     return [
@@ -162,7 +165,7 @@ def places(trace: RequestTrace) -> list[dict[str, Any]]:
 
 
 def sizes(trace: RequestTrace) -> list[dict[str, Any]]:
-    """Requests by size, each power of two in KB."""
+    """Return the number of requests by size, for powers of two in KB."""
     power = np.ceil(np.log2(np.maximum(trace.size, 1) / KB)).astype(int)
     return [
         {"size": f"{2.0**one:g}", "order": int(one), "percent": 100 * float(np.mean(of & (power == one))), "kind": kind}
@@ -204,8 +207,10 @@ def _uploaded(_key: str, file: File) -> tuple[RequestTrace, TraceCharacteristics
 
 
 def sizes_of(trace: RequestTrace) -> dict[float, float]:
-    """Sizes of requests, bytes, with their shares: each, or where there are many, powers of two with means of what they
-    hold."""
+    """Return the sizes of requests in bytes, with their shares.
+
+    If there are many sizes, they are grouped by powers of two with the mean of each group.
+    """
     sizes, counts = np.unique(trace.size, return_counts=True)
     if sizes.size > _SIZES:
         power = np.ceil(np.log2(np.maximum(sizes, SECTOR))).astype(int)
@@ -216,7 +221,7 @@ def sizes_of(trace: RequestTrace) -> dict[float, float]:
 
 
 def told(answer: Advised) -> Said:
-    """What to do for it, its character, and the ranking."""
+    """Return the recommendation for a trace, its characteristics, and the ranking."""
     found, plan = answer.found, answer.plan
     source = answer.trace.source
     lines = [
@@ -237,23 +242,27 @@ def told(answer: Advised) -> Said:
 
 def _burstiness(found: TraceCharacteristics) -> str:
     if found.interarrival_cov is None:
-        return "All its requests come at once."
+        return "All requests arrive at once."
     apart = found.interarrival_cov - 1
-    regular = "burstier than chance: expect more than the formulas say" if apart > 0 else "more regular than chance"
+    regular = (
+        "burstier than Poisson arrivals: expect longer times than the formulas give"
+        if apart > 0
+        else "more regular than Poisson arrivals"
+    )
     if abs(apart) < 0.15:
-        regular = "as irregular as chance has it"
+        regular = "like Poisson arrivals"
     return (
-        f"Gaps vary by {found.interarrival_cov:.2f} of their mean, {regular}; its busiest second has "
-        f"{found.peak_to_mean:.1f} times the mean."
+        f"The coefficient of variation of interarrival times is {found.interarrival_cov:.2f}, {regular}. The busiest second "
+        f"has {found.peak_to_mean:.1f} times the mean rate."
     )
 
 
 def _locality(found: TraceCharacteristics) -> str:
-    onward = f"{found.sequential_share:.0%} of the requests go on where the last one ended."
+    onward = f"{found.sequential_share:.0%} of the requests are sequential."
     if found.seek_locality is None:
         return onward
     near = f"{found.seek_locality:.1f} times shorter than" if found.seek_locality > 1.1 else "as long as"
-    return f"Ways from one request to the next are {near} between random places; {onward}"
+    return f"Distances between successive requests are {near} between random addresses; {onward}"
 
 
 def _table(plan: SchemesAnswer) -> pd.DataFrame:
@@ -264,21 +273,26 @@ def _table(plan: SchemesAnswer) -> pd.DataFrame:
             "99% ms": [one.p99 / MS for one in shown],
             "busy %": [100 * one.utilization for one in shown],
             "requests/s at most": [one.throughput for one in shown],
-            "survives": [one.survives for one in shown],
+            "tolerates": [one.survives for one in shown],
         },
         index=pd.Index([one.name for one in shown], name="scheme"),
     )
 
 
 def board(trace: str = "", drive: str = NEARLINE, disks: int = 12, data: float = 25, scale: float = 1) -> Board:
-    """A trace's character and advice; its controls begin at these values: a path, by default the sample's, a drive by name,
-    file or data-sheet line, data in percent of raw space, and how many times faster than recorded."""
+    """Return the board of a trace; the arguments are the initial values of its controls.
+
+    trace: a path, by default the sample. drive: by name, file or data-sheet line. data: percent of the raw capacity. scale:
+    speed-up of the recorded arrivals.
+    """
     controls = {
         "asked": Upload("Drop a trace", path_of(trace)),
         "drive": drive_choice(drive),
         "disks": Slider("Drives", disks, 2, 60, few=sorted({4, 12, 24, disks})),
         "data": Slider("Data (% of raw space)", data, 1, 80, few=sorted({25, 60, data})),
-        "scale": StepsControl("Rate, times its own", scale, sorted({*SCALES, scale}), few=sorted({1, 5, 10, scale})),
+        "scale": StepsControl(
+            "Speed-up of the arrivals", scale, sorted({*SCALES, scale}), few=sorted({1, 5, 10, scale})
+        ),
         "tolerate": Slider("Drives that may fail", 1, 0, 3, few=[1, 2]),
     }
     return Board(_asked, lambda answer: draw.character(rows(answer.trace)), controls, told)
@@ -290,8 +304,8 @@ def _asked(asked: Path | File, drive: Drive, disks: int, data: float, scale: flo
 
 PAGE = LabPage(
     "Your own trace",
-    "What a trace asks for, and which scheme would serve requests like its own. Here with the sample that comes with the "
-    "package; in JupyterLab a file of your own can be dropped.",
+    "The characteristics of a trace, and the schemes that serve such requests. This page shows the sample of the package; in "
+    "JupyterLab you can upload a file.",
     board,
 )
 
@@ -305,8 +319,10 @@ def compared(
     scale: float = 1.0,
     seeds: int | Sequence[int] = 4,
 ) -> Comparison:
-    """The first `requests` of a trace through three ways to choose among `copies` of each block on `bricks` drives: by its
-    address (hashing), the shorter queue, and whoever reaches it first (D-SPTF)."""
+    """Compare three ways to choose among `copies` of each block on `bricks` drives, for the first `requests` of a trace.
+
+    The three are a fixed choice by address (hashing), the shorter queue, and the drive that reaches the block first (D-SPTF).
+    """
     disk, whole = mechanical(drive), _known(asked)[0]
     placement = Replicas(bricks) if copies == bricks else Declustered(bricks, copies)
     ways = {"hashing": Hashing(), "shorter queue": ShortestQueue(2), "D-SPTF": DSPTF(latency=50 * US)}

@@ -102,7 +102,7 @@ def test_a_least_share_goes_as_far_as_the_weight_does():
 
 def test_the_bound_and_what_holds_streams_back_are_said():
     said = str(bound.words(bound.answer(1, 1, 0, 30, 15, 1, 6, 4)))
-    assert "5.34 MB apart" in said and "f 5.00 MB/s, g 5.00 MB/s" in said and "g is held back by bricks A, B" in said
+    assert "5.34 MB apart" in said and "f 5.00 MB/s, g 5.00 MB/s" in said and "g is limited by bricks A, B" in said
     said = str(bound.words(bound.answer(1, 1, 100 / 12, 30, 15, 1, 6, 6)))
     assert said.startswith("No bound") and "its minimum share of brick A" in said
 

@@ -18,7 +18,7 @@ def test_a_promise_is_kept_when_all_its_sessions_run_together():
     said = str(sessions.told(answer))
     count = int(answer.even.sessions[answer.best])
     assert said.startswith(f"{count} sessions of 2 MB/s, {2 * count} MB/s in all")
-    assert "What binds is the disks" in said
+    assert "The binding constraint is the disks" in said
 
 
 def test_rows_have_every_shape_and_mark_the_best():
@@ -33,7 +33,7 @@ def test_rows_have_every_shape_and_mark_the_best():
 
 def test_what_cannot_be_promised_says_how_far_it_is():
     said = str(sessions.told(sessions.promised(DISK, agents=2, rate=500e6, buffer=MB)))
-    assert said.startswith("Not even one session of 500 MB/s") and "times what there is" in said
+    assert said.startswith("Not even one session of 500 MB/s") and "times its present capacity" in said
     with pytest.raises(InputError, match="buffer 1024 bytes"):
         sessions.promised(DISK, buffer=KB)
 

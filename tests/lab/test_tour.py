@@ -82,7 +82,7 @@ def test_the_board_says_which_replica_and_why():
     board = tour.board(replicas=3, platter=10)
     way = tour.request_way(load_drive(NEARLINE), 3, 0.1, 0.6, 0.1)
     said = str(tour.told(way))
-    assert f"RSATF takes replica {int(way.taken)}" in said
+    assert f"RSATF selects replica {int(way.taken)}" in said
     values = {name: control.meaning(control.widget().value) for name, control in board.controls.items()}
     shown = board.shown(values)
     assert said.splitlines()[0] in shown.said

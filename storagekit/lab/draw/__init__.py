@@ -1,1 +1,1 @@
-"""Charts of the lab's pages. Know neither JAX nor the engine."""
+"""Charts of the lab's pages. The package imports neither JAX nor the engine."""

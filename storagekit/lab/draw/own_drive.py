@@ -1,4 +1,4 @@
-"""A drive of one's own drawn: beside another one, and fitted to measured times."""
+"""Charts of your own drive: next to another drive, and fitted to measured times."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ _SHADES = ["yours", "beside it"]
 
 
 class Drawn(NamedTuple):
-    """Of a drive: `calibrate.seek_curve` and `zone_map`; by scheduler, random reads a second at each depth."""
+    """The data of a drive: `calibrate.seek_curve` and `zone_map`; by scheduler, random reads a second at each depth."""
 
     curve: xr.Dataset
     zones: xr.Dataset
@@ -28,7 +28,7 @@ class Drawn(NamedTuple):
 
 
 def beside(drives: Mapping[str, Drawn], depths: Sequence[int]) -> FilledBoard:
-    """Seek curves, rates by place, and random reads by how many wait, of yours and of another drive, in this order."""
+    """Return charts of seek curves, rates by address, and random reads by queue depth, of your drive and another."""
     named = dict(zip(_SHADES, drives.values(), strict=True))
     rows: dict[str, list[dict[str, Any]]] = {"seeks": [], "zones": [], "reads": []}
     for name, one in named.items():
@@ -43,7 +43,7 @@ def beside(drives: Mapping[str, Drawn], depths: Sequence[int]) -> FilledBoard:
 
 
 def _curve(curve: xr.Dataset, name: str) -> list[dict[str, Any]]:
-    """A read's seek over the share of the longest way, the short ones closer together."""
+    """Return the seek time of a read over the fraction of the full stroke, with more points for short seeks."""
     longest = float(curve.distance[-1])
     chosen = np.unique(np.searchsorted(curve.distance, longest * np.linspace(0, 1, _POINTS) ** 2))
     some = curve.isel(distance=chosen[chosen < curve.sizes["distance"]])
@@ -54,7 +54,7 @@ def _curve(curve: xr.Dataset, name: str) -> list[dict[str, Any]]:
 
 
 def _zones(zones: xr.Dataset, name: str) -> list[dict[str, Any]]:
-    """The rate in each zone, from its beginning to its end, shares of all data."""
+    """Return the rate in each zone, from its beginning to its end, as fractions of all data."""
     whole = float(zones.first_byte[-1] + zones["size"][-1])
     begins, sizes = zones.first_byte.values / whole, zones["size"].values / whole
     return [
@@ -101,8 +101,11 @@ _BESIDE = Template(_beside)
 
 
 def fit(table: xr.Dataset, sheet: xr.Dataset, made: xr.Dataset | None = None) -> alt.TopLevelMixin:
-    """The fitted seek curve with its standard errors, beside the data sheet's and, where the log is a sample, the curve of
-    the drive that it was made on. table: of `FittedDrive`; sheet, made: `calibrate.seek_curve`."""
+    """Return the chart of the fitted seek curve with its standard errors next to the curve of the data sheet.
+
+    If the log is a sample, the curve of the sampled drive is shown too. table: from `FittedDrive`; sheet, made: from
+    `calibrate.seek_curve`.
+    """
     named = {"data sheet": sheet} | ({} if made is None else {"the drive it was made on": made})
     rows = pd.DataFrame(
         [

@@ -1,4 +1,4 @@
-"""Protocols over load: throughput and tails with their intervals, and a line at the load that is asked about."""
+"""Chart of protocols over the load: throughput and tails with intervals, and a line at the selected load."""
 
 import altair as alt
 import pandas as pd
@@ -15,7 +15,10 @@ _PANELS = {"request_rate": "Requests answered a second", "tail": "99% answered w
 
 
 def curves(data: xr.Dataset, load: int) -> FilledBoard:
-    """data: means and intervals of `request_rate` and `tail` (seconds) over `scheme` and `load`; load: where the line is."""
+    """Return the chart.
+
+    data: means and intervals of `request_rate` and `tail` (seconds) over `scheme` and `load`. load: position of the line.
+    """
     parts = [table(data[name], _MS if name == "tail" else 1.0).assign(panel=name) for name in _PANELS]
     return _CHART.filled(rows=pd.concat(parts, ignore_index=True), here=pd.DataFrame({"load": [load]}))
 
@@ -37,7 +40,7 @@ def _panel(name: str, words: str) -> Layered:
             color=alt.Color("scheme:N", title=None, scale=colours, legend=alt.Legend(orient="bottom", symbolOpacity=1)),
         )
     )
-    # tails of light and heavy loads lie decades apart
+    # tails of light and heavy loads differ by decades
     scale = alt.Scale(type="log", nice=False, padding=8) if name == "tail" else alt.Scale(zero=True)
     y = alt.Y("mean:Q", title=words, scale=scale, axis=alt.Axis(format="~s"))
     here = alt.Chart(alt.NamedData("here")).mark_rule(color=PAPER, strokeDash=[2, 3]).encode(x=x)

@@ -1,4 +1,4 @@
-"""A ranking: a row for each of what is ranked, best first, a panel for each figure."""
+"""Chart of a ranking: one row for each item, the best first, and one panel for each figure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,16 @@ MOST = 12
 ROLES = {"best": COLOURS[0], "other": "#9ecae1"}
 _ROW = 21
 _ROOM = 60
-# not in the order of the rows, which a chart whose rows are exchanged forgets
+# an explicit order, because a chart whose rows are replaced does not keep their order
 _BY_PLACE = alt.EncodingSortField("place", op="min", order="ascending")
 
 
 @dataclass(frozen=True)
 class Bars:
-    """A figure that adds up, as bars from 0. field: a column of the rows; title: its axis, unit included; form: of the number
-    beside it."""
+    """An additive figure, drawn as bars from 0.
+
+    field: a column of the rows; title: of its axis, with the unit; form: of the number beside a bar.
+    """
 
     field: str
     title: str
@@ -36,8 +38,10 @@ class Bars:
 
 @dataclass(frozen=True)
 class Span:
-    """Times that lie orders of magnitude apart: a point for the mean and a tick for what 99% keep within, where that is
-    known. The rows have `mean`, `p99`, `end` and `words`, see `spanned`."""
+    """Times over several orders of magnitude: a point for the mean, and a tick for the 99% quantile if it is known.
+
+    The rows have `mean`, `p99`, `end` and `words`; see `spanned`.
+    """
 
     title: str
     width: int = 140
@@ -55,7 +59,7 @@ class Span:
 
 
 def ranking(panels: Sequence[Bars | Span], ranks: str) -> Template:
-    """The chart; `rows` are to be those of `ranked`. ranks: what is ranked."""
+    """Return the chart; its `rows` come from `ranked`. ranks: the name of the ranked items."""
     return Template(
         lambda: alt.hconcat(
             *(_panel(panel, ranks if place == 0 else None) for place, panel in enumerate(panels)), spacing=_ROOM
@@ -64,13 +68,13 @@ def ranking(panels: Sequence[Bars | Span], ranks: str) -> Template:
 
 
 def ranked(rows: pd.DataFrame) -> pd.DataFrame:
-    """The first `MOST` of rows with `name` and each panel's figures, best first, with the part that each plays."""
+    """Return the first `MOST` rows with `name`, the figures of each panel, and their roles, the best first."""
     shown = rows.head(MOST)
     return shown.assign(role=["best", *["other"] * (len(shown) - 1)], place=range(len(shown)))
 
 
 def spanned(mean: Sequence[float], p99: Sequence[float]) -> dict[str, list]:
-    """The columns that `Span` draws of means and what 99% keep within, NaN where that is not known."""
+    """Return the columns that `Span` draws, from means and 99% quantiles; NaN for unknown values."""
     end = [float(np.fmax(*pair)) for pair in zip(mean, p99, strict=True)]
     words = [
         _digits(one) + ("" if np.isnan(tail) else f" | {_digits(tail)}") for one, tail in zip(mean, p99, strict=True)
@@ -92,7 +96,7 @@ def _panel(panel: Bars | Span, ranks: str | None) -> Layered:
 
 
 def _haloed(base: alt.Chart, number: alt.Text) -> list[alt.Chart]:
-    """Numbers to the right of where they belong, readable over grid lines."""
+    """Return numbers to the right of their points, readable over grid lines."""
     ink, halo = alt.value("#222222"), {"stroke": "white", "strokeWidth": 3}
     return [
         base.mark_text(align="left", dx=6, fontSize=10, **look).encode(text=number, color=ink) for look in (halo, {})

@@ -1,4 +1,4 @@
-"""Promised sessions drawn: by how widely objects are striped, and in which unit."""
+"""Chart of guaranteed sessions by the width of striping and the striping unit."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,20 +11,22 @@ from storagekit.charts.theme import COLOURS, WIDTH, finished
 from storagekit.core.units import KB, MB
 
 UNITS = tuple(4 * KB << power for power in range(9))
-# from light to dark, as units grow
+# from light to dark by size of the unit
 _SHADES = ["#c6dbef", "#9ecae1", "#7fb6da", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b", "#041f4a"]
 
 
 def by_shape(rows: Sequence[Mapping[str, Any]]) -> FilledBoard:
-    """Sessions against the agents of an object, a line for each unit; the most is marked. rows: of
-    `lab.sessions.Promised`."""
+    """Return the chart of sessions against the agents of an object, one line for each unit; the maximum is marked.
+
+    rows: from `lab.sessions.Promised`.
+    """
     named = [{**row, "named": in_words(row["unit"])} for row in rows]
     most = [row | {"says": f"{row['sessions']:,}"} for row in named if row["best"]]
     return FilledBoard(_CHART.spec, {"shapes": named, "best": most})
 
 
 def in_words(unit: float) -> str:
-    """A striping unit, bytes, as 256 KB or 2 MB."""
+    """Return a striping unit in bytes as text, such as 256 KB or 2 MB."""
     return f"{unit / MB:g} MB" if unit >= MB else f"{unit / KB:g} KB"
 
 
@@ -32,7 +34,7 @@ def _drawing() -> alt.TopLevelMixin:
     return finished(
         _lines().properties(width=WIDTH, height=280),
         "Sessions that can be promised",
-        "by how many agents an object is striped over, parity included; the circle: most of all",
+        "by the number of agents of an object, parity included; the circle marks the maximum",
     )
 
 

@@ -1,4 +1,4 @@
-"""What streams get of each brick, shared in two ways."""
+"""Chart of the rates of streams on each brick, under two policies."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ OF_BRICK = {"A": COLOURS[0], "B": COLOURS[4]}
 
 
 def sharing(streams: Sequence[str]) -> Template:
-    """The chart of these streams, from above; its `rows`: `rate` in MB/s by `way`, of `WAYS`, `stream` and `brick`."""
+    """Return the chart of these streams; its `rows` have `rate` in MB/s by `way` of `WAYS`, `stream` and `brick`."""
     return Template(lambda: _chart(streams))
 
 

@@ -1,4 +1,4 @@
-"""Stripe or not, drawn: the time of a request against the load, for each number of agents that it is striped over."""
+"""Chart of the response time of a request against the load, for each number of agents."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,8 +10,10 @@ from storagekit.charts.theme import COLOURS, WIDTH, finished
 
 
 def against_load(rate: float, rows: Sequence[Mapping[str, Any]]) -> FilledBoard:
-    """Between which bounds the mean time lies, a band for each number of agents of a request; a line at the load asked for.
-    rows: agents, rate (requests a second), low and high (ms)."""
+    """Return the chart: a band between the bounds of the mean for each number of agents, and a line at the selected load.
+
+    rows: agents, rate (requests a second), low and high (ms).
+    """
     named = [{**row, "named": str(row["agents"])} for row in rows]
     return FilledBoard(_CHART.spec, {"bands": named, "asked": [{"rate": rate}]})
 
@@ -35,7 +37,7 @@ def _drawing() -> alt.TopLevelMixin:
     return finished(
         drawn.properties(width=WIDTH, height=280),
         "How long a request takes",
-        "a band: between bounds, disks alone; the dashed line: the load asked for",
+        "band: between the bounds, disks only; dashed line: the selected load",
     )
 
 

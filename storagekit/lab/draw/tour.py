@@ -1,4 +1,4 @@
-"""A request's way drawn: the disk from above at any moment of it, and its parts as a timeline."""
+"""Charts of the path of a request: the disk from above at any moment, and a timeline of the parts."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,7 @@ from storagekit.charts.marks import Layered
 from storagekit.charts.theme import COLOURS, WIDTH, finished
 
 _MS = 1e3
-# parts of an access by the names of their variables: what the legend says, the colour
+# parts of an access by the names of their variables: text of the legend, colour
 PARTS = {
     "overhead": ("command", "#8c8c8c"),
     "move": ("arm moves", COLOURS[0]),
@@ -22,22 +22,24 @@ PARTS = {
     "transfer": ("data pass", COLOURS[2]),
 }
 TAKEN, OTHER = COLOURS[1], "#495057"
-# radii in those of the platter, and pixels of that; where the arm turns; what the picture shows
+# radii relative to the platter, and its size in pixels; pivot of the arm; extent of the picture
 INNER, HUB, RADIUS = 0.42, 0.2, 150
 PIVOT = (0.72, -1.22)
 RINGS = ((1.0, "#e9ecef", "#adb5bd"), (INNER, "#f8f9fa", "#adb5bd"), (HUB, "#ced4da", "#868e96"))
 ACROSS, DOWN = [-1.1, 1.2], [-1.36, 1.1]
 # of the timeline, pixels
 SPAN = 330
-# the slider goes over the way in so many steps; the least that is drawn of a track, turns; points of a curve
+# steps of the slider; shortest arc that is drawn, turns; points of a curve
 STEPS, SHORTEST, POINTS = 200, 0.012, 220
 _NOW = "datum.total * way / 100"
 _TURNED = f"(datum.platter + {_NOW} / datum.revolution)"
 
 
 def request_way(way: xr.Dataset) -> FilledBoard:
-    """The disk from above with its arm and the replicas of a request, and under it the parts of the way to each; a slider
-    goes through time. way: of `lab.tour.request_way`."""
+    """Return the disk from above with its arm and the replicas of a request, above the parts of the way to each.
+
+    A slider selects the moment. way: from `lab.tour.request_way`.
+    """
     common = _common(way)
     rows = {
         "rings": [{"radius": edge, "fill": fill, "stroke": stroke} for edge, fill, stroke in RINGS],
@@ -53,20 +55,22 @@ def request_way(way: xr.Dataset) -> FilledBoard:
 
 
 def radius(cylinder: np.ndarray | float, cylinders: int) -> np.ndarray:
-    """Where a cylinder is drawn, 1 being the outermost."""
+    """Return the radius of a cylinder in the chart; the outermost cylinder has radius 1."""
     return 1 - (1 - INNER) * np.asarray(cylinder, float) / max(cylinders - 1, 1)
 
 
 def head_at(way: xr.Dataset, seconds: np.ndarray) -> np.ndarray:
-    """The radius of the head so long after the request was taken: it speeds up and slows down evenly, where the model says
-    only when the arm leaves and when it is there."""
+    """Return the radius of the head at a time after the start of the request.
+
+    The model gives only the start and the end of the movement; acceleration and deceleration are drawn as constant.
+    """
     arm = _arm(way)
     share = np.clip((seconds * _MS - arm["begin"]) / arm["takes"], 0, 1)
     return arm["left"] + (arm["there"] - arm["left"]) * share**2 * (3 - 2 * share)
 
 
 def _common(way: xr.Dataset) -> dict[str, float]:
-    """What every row needs to know to be where it is at a moment of the way, ms and turns."""
+    """Return the columns that every row needs to compute its position at a moment, in ms and turns."""
     total = sum(seconds for _, seconds in _spans(way, int(way.taken)))
     return {
         "total": total * _MS,
@@ -76,13 +80,13 @@ def _common(way: xr.Dataset) -> dict[str, float]:
 
 
 def _spans(way: xr.Dataset, replica: int) -> list[tuple[str, float]]:
-    """The parts of the way to a replica that take any time, seconds."""
+    """Return the parts of the way to a replica that take time, in seconds."""
     each = [(part, float(way[part].values[replica])) for part in PARTS]
     return [(part, seconds) for part, seconds in each if seconds > 0]
 
 
 def _arm(way: xr.Dataset) -> dict[str, float]:
-    """When the arm leaves and how long it moves, ms; where it was and where it goes, radii."""
+    """Return the start and the duration of the arm movement in ms, and its first and last radius."""
     taken, cylinders = int(way.taken), way.attrs["cylinders"]
     return {
         "begin": float(way.overhead.values[taken]) * _MS,
@@ -93,7 +97,7 @@ def _arm(way: xr.Dataset) -> dict[str, float]:
 
 
 def _replicas(way: xr.Dataset) -> list[dict[str, object]]:
-    """The track of each replica's data, as points along it."""
+    """Return the track of each replica's data, as points along it."""
     long = np.clip(way.transfer.values / way.attrs["revolution"], SHORTEST, 1.0)
     at = radius(way.cylinder.values, way.attrs["cylinders"])
     return [
@@ -110,7 +114,7 @@ def _replicas(way: xr.Dataset) -> list[dict[str, object]]:
 
 
 def _trail(way: xr.Dataset) -> list[dict[str, object]]:
-    """Where the head has been over the platter, and what it was doing."""
+    """Return the path of the head over the platter, with its activity."""
     rows, begin, total = [], 0.0, _common(way)["total"] / _MS
     for part, seconds in _spans(way, int(way.taken)):
         moments = np.linspace(begin, begin + seconds, max(int(POINTS * seconds / total), 2))
@@ -125,7 +129,7 @@ def _trail(way: xr.Dataset) -> list[dict[str, object]]:
 
 
 def _saying(way: xr.Dataset) -> list[dict[str, object]]:
-    """What happens from when to when, ms; the last goes on."""
+    """Return the activities with their begin and end in ms; the last one has no end."""
     rows, begin = [], 0.0
     for part, seconds in _spans(way, int(way.taken)):
         rows.append({"part": PARTS[part][0], "begin": begin * _MS, "end": (begin + seconds) * _MS})
@@ -166,7 +170,7 @@ def _over(name: str) -> alt.Chart:
 
 
 def _turning(name: str) -> alt.Chart:
-    """Rows at (`radius`, `angle`) on the platter, as it has turned: against the clock, what comes is below the head."""
+    """Return rows at (`radius`, `angle`) on the rotating platter, which turns anticlockwise."""
     angle = f"2 * PI * (datum.angle - {_TURNED})"
     return _over(name).transform_calculate(x=f"datum.radius * cos({angle})", y=f"-datum.radius * sin({angle})")
 
@@ -179,7 +183,7 @@ def _place(x: str = "x:Q", y: str = "y:Q") -> dict[str, Any]:
 
 
 def _ring(chart: alt.Chart, **look: Any) -> alt.Chart:
-    """A circle about the spindle for each row's `radius`."""
+    """Return a circle around the spindle for each row's `radius`."""
     across = f"pow(2 * {RADIUS} * datum.radius, 2)"
     size = alt.Size("across:Q", scale=None, legend=None)
     placed = chart.transform_calculate(across=across, x="0", y="0")
@@ -224,7 +228,7 @@ def _moving_arm() -> Iterable[alt.Chart]:
 
 
 def _said() -> alt.Chart:
-    """What happens at this moment, in the corner."""
+    """Return the text of the current activity, in the corner."""
     current = _over("saying").transform_filter(f"datum.begin <= {_NOW} && {_NOW} < datum.end")
     words = current.transform_calculate(
         words=f"format({_NOW}, '.2f') + ' ms: ' + datum.part", x=str(ACROSS[0]), y=str(DOWN[0] + 0.04)
@@ -253,7 +257,7 @@ _CHART = Template(_drawing)
 
 
 def waits(data: xr.Dataset) -> alt.TopLevelMixin:
-    """Arm and wait by replicas, stacked, with what the formula has for the wait. data: of `lab.tour.waits`."""
+    """Return seek and rotation by replicas, stacked, with the formula's rotation. data: from `lab.tour.waits`."""
     named = {"seek": PARTS["move"][0], "rotation": PARTS["rotation"][0]}
     rows = pd.concat(
         [
@@ -271,6 +275,6 @@ def waits(data: xr.Dataset) -> alt.TopLevelMixin:
     tick = alt.Chart(said).mark_tick(thickness=2.5, width={"band": 0.8}, color="black").encode(x, y)
     return finished(
         alt.layer(bars, tick).properties(width=WIDTH, height=240),
-        f"What rotational replicas buy: {data.attrs['drive']}",
+        f"Gain of rotational replicas: {data.attrs['drive']}",
         "reads at random, nothing else waiting; the black line is the arm and R / 2D, half a turn over the replicas",
     )

@@ -1,4 +1,4 @@
-"""A trace drawn: when its requests come, where they go, how large they are."""
+"""Charts of a trace: arrivals, addresses and sizes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,8 +13,10 @@ _WIDE, _HIGH = 460, 110
 
 
 def character(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> FilledBoard:
-    """Arrivals over time, places over time, sizes; reads and writes apart. rows: of `lab.trace.rows`. Times are the trace's
-    own."""
+    """Return charts of arrivals over time, addresses over time, and sizes, for reads and writes.
+
+    rows: from `lab.trace.rows`. Times are those of the trace.
+    """
     return FilledBoard(_CHART.spec, {name: [dict(one) for one in some] for name, some in rows.items()})
 
 
@@ -44,7 +46,7 @@ def _drawing() -> alt.TopLevelMixin:
         color=colour,
     )
     panels = [one.properties(width=_WIDE, height=high) for one, high in ((rate, 80), (place, _HIGH), (size, 80))]
-    return finished(alt.vconcat(*panels, spacing=10), "When, where, how much", "requests of the trace")
+    return finished(alt.vconcat(*panels, spacing=10), "Arrivals, addresses and sizes", "requests of the trace")
 
 
 _CHART = Template(_drawing)
