@@ -1,15 +1,15 @@
-"""What a capacity planner imports.
+"""The public API for capacity planning.
 
 ====================  ====================================================================
-schemes               which way to keep data on given disks: RAID levels, codes, SR-Arrays, bricks with copies, ranked
-array                 how to lay out given disks: every SR-Array ranked by what it gives
-size                  the fewest disks for a goal
-memory                memory or disks: where their prices break even
-rank_many             the best layout for each of many questions at once
-shares                what streams get of the bricks that they share, and what holds each back
+schemes               ranks RAID levels, codes, SR-Arrays and replicated bricks on given disks
+array                 ranks every SR-Array layout of given disks
+size                  finds the fewest disks for a goal
+memory                finds the price ratio at which memory and disks cost the same
+rank_many             finds the best layout for each of many questions at once
+shares                computes the rates of streams on shared bricks, and the constraint of each
 ====================  ====================================================================
 
-Answers print, turn into dictionaries, and check themselves by simulation: `answer.check()`.
+Answers print as text, convert to dictionaries, and check themselves by simulation with `answer.check()`.
 """
 
 from storagekit.analytic.array.aspect import Layout

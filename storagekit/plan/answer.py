@@ -1,4 +1,4 @@
-"""Answers: what is recommended, what it gives, what holds it back, and what was assumed."""
+"""Answers: the recommendation, its figures, its binding constraint, and the assumptions."""
 
 import math
 from collections.abc import Callable
@@ -19,11 +19,11 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Candidate:
-    """A layout and what it gives.
+    """A layout with its predicted figures.
 
-    latency: mean, seconds, of requests that come one at a time, T_o included; throughput: requests a second with the
-    question's queue; response: mean, seconds, at that queue (Little's law); used: the fullest disk's share of cylinders;
-    paper_latency and paper_throughput: by equations 9 and 12 to 16, D_r D_m in the place of D_r.
+    latency: mean response time in seconds of single requests, T_o included. throughput: requests a second with the queue of
+    the question. response: mean response time in seconds at that queue (Little's law). used: share of cylinders used on the
+    fullest disk. paper_latency and paper_throughput: by equations 9 and 12 to 16, with D_r D_m in the place of D_r.
     """
 
     layout: Layout
@@ -51,9 +51,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class LayoutRow:
-    """A layout's predicted figure, its simulated mean, and low and high, the mean's 95% interval.
+    """A layout with its predicted figure, its simulated mean, and the ends low and high of the 95% interval of the mean.
 
-    Seconds or requests a second.
+    The unit is seconds or requests a second.
     """
 
     layout: Layout
@@ -64,15 +64,15 @@ class LayoutRow:
 
     @property
     def difference(self) -> float:
-        """Predicted over simulated, less 1."""
+        """Return the predicted value over the simulated one, minus 1."""
         return self.predicted / self.simulated - 1
 
 
 @dataclass(frozen=True)
 class Check:
-    """Predictions beside simulations, in the order of the ranking.
+    """Predictions and simulations, in the order of the ranking.
 
-    measure: "response", seconds, or "throughput", requests a second; attrs: what made the simulated figures.
+    measure: "response", in seconds, or "throughput", in requests a second. attrs: provenance of the simulation.
     """
 
     measure: str
@@ -81,7 +81,7 @@ class Check:
     attrs: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the content for JSON."""
         rows = [asdict(row) | {"layout": str(row.layout), "difference": row.difference} for row in self.rows]
         return {"measure": self.measure, "scheduler": self.scheduler, "rows": rows, "attrs": self.attrs}
 
@@ -103,12 +103,12 @@ class Check:
 
 @dataclass(frozen=True)
 class LayoutAnswer:
-    """How to lay out an array.
+    """The answer to the question of the best layout of an array.
 
-    feasible: False where no layout meets the question, and `binding` says why; recommended: the first of `ranking`, which
-    holds every feasible layout, best first; paper: the layout of the paper's rule, and `optimum` what it was rounded from.
-    `shares` is the part of data and requests of one disk, in the order in which drives of different kinds were given (one
-    number for one kind). checker: what `check` calls with the answer.
+    feasible: False if no layout satisfies the question; then `binding` gives the reason. recommended: the first of `ranking`,
+    which contains every feasible layout, the best first. paper: the layout of the paper's rule; `optimum`: the optimum before
+    rounding. shares: the share of data and requests of one disk of each kind of drive, in the given order. checker: the
+    function that `check` calls with the answer.
     """
 
     feasible: bool
@@ -124,26 +124,44 @@ class LayoutAnswer:
 
     @property
     def configuration(self) -> Layout | None:
-        """The recommended layout."""
+        """Return the recommended layout."""
         return self.recommended.layout if self.recommended else None
 
     @property
     def share(self) -> float:
-        """p of equation 8."""
+        """Return p of equation 8."""
         return float(self.question.load.unpropagated)
 
     def check(self, *, candidates: int = 1, seeds: int = 16, requests: int | None = None) -> Check:
-        """The first `candidates` of the ranking simulated: predicted and simulated means, 95% interval, difference.
+        """Simulate the first `candidates` of the ranking in a closed loop.
 
-        Latency with one request outstanding, throughput with the question's queue for each disk, in a closed loop; the
-        scheduler, and foreground writes to all copies or background ones, are the question's. seeds: independent runs,
-        at least 2; requests: of each run, enough for about a percent by default. Raises InputError where the question has
-        no answer, for drives of several kinds, and where only a part of the writes is propagated in idle time.
+        The latency is simulated with one request outstanding, the throughput with the queue of the question at each disk. The
+        scheduler and the propagation of writes are those of the question.
+
+        Parameters
+        ----------
+        candidates : int
+            Number of layouts.
+        seeds : int
+            Number of independent runs, at least 2.
+        requests : int, optional
+            Requests of each run; by default enough for an error of about 1%.
+
+        Returns
+        -------
+        Check
+            Predicted and simulated means, 95% intervals, and differences.
+
+        Raises
+        ------
+        InputError
+            If the question has no answer, for drives of several kinds, and if only a part of the writes is propagated in
+            idle time.
         """
         return self.checker(self, candidates=candidates, seeds=seeds, requests=requests)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the drive's tables, for JSON; times in seconds."""
+        """Return the content for JSON without the tables of the drive; times in seconds."""
         asked = self.question
         return {
             "feasible": self.feasible,
@@ -195,11 +213,11 @@ class LayoutAnswer:
 
 @dataclass(frozen=True)
 class SizeAnswer:
-    """The fewest disks that meet a goal.
+    """The answer to the question of the fewest disks that meet a goal.
 
-    disks, layout, response (seconds), throughput (requests a second) and price are of the recommended array, None where
-    `feasible` is False, and `binding` then says what fails and by how much. utilization: share of the time a disk is busy.
-    checker: what `check` calls with the answer.
+    disks, layout, response (seconds), throughput (requests a second) and price belong to the recommended array. They are
+    None if `feasible` is False; then `binding` names the missed requirement and its deviation. utilization: utilization of a
+    disk. checker: the function that `check` calls with the answer.
     """
 
     feasible: bool
@@ -215,15 +233,15 @@ class SizeAnswer:
     checker: Callable[..., Check] = field(repr=False, compare=False)
 
     def check(self, *, seeds: int = 16, requests: int | None = None) -> Check:
-        """The recommended array simulated: predicted and simulated mean, 95% interval, difference.
+        """Simulate the recommended array: predicted and simulated mean, 95% interval, and difference.
 
-        A response goal with Poisson arrivals, served in order of arrival; a throughput goal in a closed loop under RLOOK.
-        Arguments and errors as in `LayoutAnswer.check`.
+        A response goal is simulated with Poisson arrivals in FCFS order, a throughput goal in a closed loop under RLOOK.
+        Arguments and errors are those of `LayoutAnswer.check`.
         """
         return self.checker(self, seeds=seeds, requests=requests)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the drive's tables, for JSON; times in seconds."""
+        """Return the content for JSON without the tables of the drive; times in seconds."""
         asked = self.question
         return {
             "feasible": self.feasible,

@@ -1,4 +1,4 @@
-"""What an answer rests on, in plain sentences."""
+"""The assumptions of an answer, as sentences."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from storagekit.core.units import MS
 
 
 def layout_assumptions(array: Population, load: Load, scheduler: Scheduler) -> tuple[str, ...]:
-    """Of a ranking of layouts."""
+    """Return the assumptions of a ranking of layouts."""
     lines = [
         *common_assumptions(array, load),
         "latency: requests come one at a time, each seek is a random one, all heads of a mirror are there to choose from",
@@ -26,7 +26,7 @@ def layout_assumptions(array: Population, load: Load, scheduler: Scheduler) -> t
 
 
 def common_assumptions(array: Population, load: Load) -> tuple[str, ...]:
-    """Of the seek, the rotation and the copies."""
+    """Return the assumptions about seeks, rotation and copies."""
     settle = max(float(np.max(kind.spindle.write_settle)) for kind in array.kinds)
     overhead = ", ".join(f"{float(np.asarray(kind.spindle.overhead)) / MS:g}" for kind in array.kinds)
     background = float(np.asarray(load.background))

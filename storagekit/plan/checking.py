@@ -1,4 +1,4 @@
-"""One answer held against the simulated array."""
+"""Checks of one answer by simulation."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from storagekit.plan.simulating import LayoutRun
 
 
-# independent runs, of which an interval needs two
+# independent runs; an interval needs at least two
 RUNS = Kind(least=2, most=10_000, whole=True, otherwise=", for an interval")
 _REQUESTS = optional(COUNT.up_to(10**8))
 
@@ -49,7 +49,7 @@ def check_size(answer: SizeAnswer, *, seeds: int, requests: int | None) -> Check
 
 
 def outstanding(question: Question[Objective]) -> int:
-    """Requests in the closed loop that the answer is about: one alone for a latency, each disk's queue for a throughput."""
+    """Return the number of outstanding requests: one for a latency, the queue of every disk for a throughput."""
     if isinstance(question.aim, Latency):
         return 1
     return max(1, round(question.disks * float(np.asarray(question.load.queue))))
@@ -58,7 +58,9 @@ def outstanding(question: Question[Objective]) -> int:
 def asked_of(
     question: Question, layouts: Sequence[Layout], outstanding: int | None, rate: float = 0.0
 ) -> list["LayoutRun"]:
-    """The question's layouts as they are simulated, with so many requests outstanding or, for None, `rate` a second."""
+    """Return the simulated layouts of a question, with a number of outstanding requests or, for None, `rate` requests a
+    second.
+    """
     from storagekit.plan.simulating import LayoutRun, simulated_drive
 
     if isinstance(question.drive, tuple):
@@ -73,7 +75,7 @@ def asked_of(
 
 
 def enough(outstanding: int | None) -> int:
-    """Requests of a run: thousands, and those outstanding in a closed loop several times over."""
+    """Return the number of requests of a run: thousands, and several times the outstanding requests of a closed loop."""
     return 4000 if outstanding is None else max(2000, 8 * outstanding)
 
 

@@ -1,4 +1,4 @@
-"""What an array must reach, and what each layout reaches of it."""
+"""Goals of an array, and the figures of each layout for a goal."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -17,7 +17,9 @@ from storagekit.core.checks import require_positive, require_seconds
 
 @dataclass(frozen=True)
 class GoalReached:
-    """For each layout: response, seconds; throughput, requests a second; utilization of a disk; `figure` is the goal's."""
+    """For each layout: response, seconds; throughput, requests a second; utilization of a disk; `figure`, the value of the
+    goal.
+    """
 
     response: NDArray
     throughput: NDArray
@@ -26,7 +28,7 @@ class GoalReached:
 
 
 class Goal(ABC):
-    """A goal of an array; `rate`: requests a second that it is to serve."""
+    """A goal of an array. rate: requests a second to be served."""
 
     what: ClassVar[str]
     rate: float
@@ -34,14 +36,14 @@ class Goal(ABC):
     @property
     @abstractmethod
     def outstanding(self) -> float:
-        """Requests for each disk with which the goal is reached; 1 where they come when they come."""
+        """Return the outstanding requests for each disk of the goal; 1 for open arrivals."""
 
     @abstractmethod
     def reached(self, spindle: Spindle, load: Load, layouts: Layouts, disks: int) -> GoalReached: ...
 
     @abstractmethod
     def lack(self, figure: NDArray) -> NDArray:
-        """By what factor a figure misses the goal; 1 or less where it is met."""
+        """Return the factor by which a figure misses the goal; 1 or less if it is met."""
 
     @property
     @abstractmethod
@@ -49,13 +51,15 @@ class Goal(ABC):
 
     @abstractmethod
     def least_disks(self, spindle: Spindle) -> float:
-        """Below this many disks the goal is out of reach whatever the layout."""
+        """Return a number of disks below which no layout meets the goal."""
 
 
 @dataclass(frozen=True)
 class ResponseGoal(Goal):
-    """A mean response time of at most `response` seconds, 5 or less, at `rate` requests a second (Poisson arrivals). A job
-    that may take longer is asked for by what it needs a second, a `ThroughputGoal`."""
+    """A mean response time of at most `response` seconds, 5 or less, at `rate` requests a second (Poisson arrivals).
+
+    A batch job without a response time is described by a `ThroughputGoal`.
+    """
 
     response: float
     rate: float
@@ -88,7 +92,7 @@ class ResponseGoal(Goal):
 
 @dataclass(frozen=True)
 class ThroughputGoal(Goal):
-    """At least `rate` requests a second with `queue` outstanding for each disk."""
+    """A throughput of at least `rate` requests a second with `queue` outstanding requests for each disk."""
 
     rate: float
     queue: float
@@ -120,12 +124,14 @@ class ThroughputGoal(Goal):
 
 
 def loaded_response(spindle: Spindle, load: Load, layouts: Layouts, disks: int, rate: float) -> tuple[NDArray, NDArray]:
-    """Mean response time, seconds, and the disks' utilization at `rate` requests a second; infinite from 1 on.
+    """Return the mean response time in seconds and the disk utilization at `rate` requests a second; infinite from 1 on.
 
-    Each disk is a queue M/G/1, first come first served, with the two moments of a random access: seek, rotation to the
-    nearest replica, and for a write in the foreground the other replicas. A read finds each other head of its mirror
-    idle with probability 1 - utilization and chooses among these; a write is answered by the last of its mirrors and
-    waits like one access. Schedulers that reorder do better.
+    Notes
+    -----
+    Each disk is an M/G/1 queue with FCFS order. The two moments of the service time are those of a random access: seek,
+    rotation to the nearest replica, and for a foreground write the other replicas. A read finds each other head of its
+    mirror idle with probability 1 - utilization, and chooses among the idle heads. A write completes with its last mirror,
+    and waits like one access. Schedulers that reorder requests do better.
     """
     reach = spindle.reach(used_share(load, layouts, disks) / np.asarray(load.locality))
     p, mirrors = load.unpropagated, layouts.mirrors
@@ -149,7 +155,9 @@ def loaded_response(spindle: Spindle, load: Load, layouts: Layouts, disks: int, 
 
 
 def latency_floor(spindle: Spindle, load: Load, mirrors: int, most_replicas: int) -> float:
-    """Latency, seconds, that no number of disks gets below: no seek, only overhead, rotation and settling."""
+    """Return the latency in seconds without seeks, which is the limit for any number of disks: overhead, rotation and
+    settling.
+    """
     replicas = np.arange(1, most_replicas + 1)
     copies = np.full_like(replicas, mirrors)
     arc = np.divide(spindle.revolution, replicas)

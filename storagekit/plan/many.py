@@ -1,4 +1,4 @@
-"""Many questions at once: the best layout for each of a grid."""
+"""Many questions at once: the best layout for each point of a grid."""
 
 from dataclasses import dataclass
 
@@ -16,18 +16,18 @@ from storagekit.core.kinds import COUNT, REAL, SPAN, TIME, unchecked
 from storagekit.plan.objective import Latency, Objective
 from storagekit.plan.question import ANY_MIRRORS, DISKS, QUEUE, require_ranking, with_mirrors
 
-# asked with what has been looked at
+# called with validated arguments
 _costs, _unbounded_replicas = unchecked(costs), unchecked(equations.unbounded_replicas)
-# questions worked on together: their arrays stay in the processor's cache
+# questions of one block, so that its arrays fit into the cache of the processor
 _CHUNK = 2048
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """The best layout of each question, arrays of the questions' shape.
+    """The best layout of each question, as arrays of the shape of the questions.
 
-    striping, replicas, mirrors: 0 where no layout is feasible; latency, seconds, alone; throughput, requests a second, at
-    the question's queue (nan where infeasible); optimum: D_r of equation 10 or 13, at least 1, before whole numbers.
+    striping, replicas, mirrors: 0 if no layout is feasible. latency: seconds, for single requests. throughput: requests a
+    second at the queue of the question, NaN if infeasible. optimum: D_r of equation 10 or 13, at least 1, before rounding.
     """
 
     feasible: NDArray
@@ -55,10 +55,9 @@ def rank_many(
     mirrors: int | None = 1,
     most_replicas: int = equations.MOST_REPLICAS,
 ) -> Ranked:
-    """What `best_sr_array` recommends for seeks linear in distance, for arrays of questions, which broadcast.
+    """Return the recommendation of `best_sr_array` for seeks linear in distance, for broadcastable arrays of questions.
 
-    Times in seconds. Raises InputError for a value that no array can have. Source: srarray, section 2, see
-    `best_sr_array`.
+    Times are in seconds. Raises InputError for an impossible value. Source: srarray, section 2; see `best_sr_array`.
     """
     mirrors = None if mirrors is None else ANY_MIRRORS("mirrors", mirrors)
     most_replicas = COUNT("most_replicas", most_replicas)
@@ -80,7 +79,7 @@ def rank_many(
     flat = [column.reshape(-1) for column in columns]
     found = np.full((6, flat[0].size), np.nan)
     found[:4] = 0
-    # a group shares its layouts
+    # the questions of a group share their layouts
     order = np.argsort(flat[0], kind="stable")
     edges = np.flatnonzero(np.diff(flat[0][order])) + 1
     for group in np.split(order, edges):
@@ -95,7 +94,7 @@ def rank_many(
 
 
 def _best(columns: list[NDArray], every: Layouts, objective: Objective, scheduler: Scheduler) -> NDArray:
-    """What is found of questions about the same number of disks, a row for each of their columns `[question, 1]`."""
+    """Return the results of questions with the same number of disks, one row for each of their columns `[question, 1]`."""
     disks, full_seek, revolution, overhead, *asked = columns
     load = Load(*asked)
     count = int(disks[0, 0])
@@ -106,7 +105,7 @@ def _best(columns: list[NDArray], every: Layouts, objective: Objective, schedule
     used = load.data * every.copies / count
     found = _costs(Linear(full_seek, revolution, overhead), load, every, count, used, scheduler)
     score = np.where(used <= 1 + 1e-9, objective.score(found), np.inf)
-    # layouts come with the fewest mirrors first, and the first of equals is taken
+    # layouts are sorted by mirrors, and the first of equal scores is taken
     least = score.min(axis=1, keepdims=True)
     best = np.argmax(score <= least * (1 + 1e-10), axis=1)
     fits = np.isfinite(least[:, 0])
@@ -125,8 +124,8 @@ def _optimum(flat: list[NDArray], objective: Objective) -> NDArray:
 
 
 def _columns(**given: ArrayLike) -> list[NDArray]:
-    """The questions' numbers as arrays of one shape. Raises InputError for what no array can have."""
-    # the others are for `Load` to refuse
+    """Return the numbers of the questions as arrays of one shape. Raises InputError for impossible values."""
+    # `Load` validates the others
     kinds = {"disks": DISKS, "full_seek": TIME, "revolution": TIME, "overhead": SPAN}
     for label, value in given.items():
         kinds.get(label, REAL).each(label, value)

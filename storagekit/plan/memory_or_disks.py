@@ -1,4 +1,4 @@
-"""Memory for a cache against more disks: which is the cheaper way to the same response time."""
+"""Memory for a cache against more disks: the cheaper way to the same response time."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +10,11 @@ from storagekit.core.checks import require_positive
 
 @dataclass(frozen=True)
 class MemoryAnswer:
-    """break_even: the price ratio M at which memory and disks cost the same; price_ratio: today's, if prices were given.
+    """The break-even price ratio of memory and disks.
 
-    memory is cheaper while the price ratio is below the break-even. `cheaper` is "memory", "disks", "equal", or None where
-    no prices were given.
+    break_even: the price ratio M at which memory and disks cost the same. price_ratio: the current ratio, if prices were
+    given. Memory is cheaper if the price ratio is below the break-even. cheaper: "memory", "disks", "equal", or None without
+    prices.
     """
 
     break_even: float
@@ -37,14 +38,17 @@ class MemoryAnswer:
 
 
 def memory_or_disks(*, cache: float, disks: float, disk_size: float, price_ratio: float | None = None) -> MemoryAnswer:
-    """When `cache` bytes of memory cost as much as `disks` added disks of `disk_size` bytes that have the same effect.
+    """Return the price ratio at which a cache costs as much as added disks with the same effect.
 
-        M cache = disks disk_size
+    Notes
+    -----
+    The break-even ratio M satisfies M cache = disks disk_size, with `cache` bytes of memory and `disks` added disks of
+    `disk_size` bytes. The paper charges the size of the data set for each added disk, not the size of the disk: 126 MB
+    against one disk at 8400 MB gives 67, and 336 MB against three gives 75. price_ratio: the current M (see `price_ratio`).
+    Raises InputError for values that are not above 0. Source: srarray, section 4.1.
 
-    price_ratio: M as it is, price of a byte of memory over price of a byte of disk (see `price_ratio`). The paper charges
-    for each added disk the size of the data set and not of the disk: 126 MB against one disk at 8400 MB gives 67, and 336
-    MB against three gives 75. Raises InputError for what is not above 0. Source: srarray, section 4.1.
-
+    Examples
+    --------
     >>> import storagekit as sk
     >>> sk.plan.memory(cache=126e6, disks=1, disk_size=8400e6, price_ratio=57).cheaper
     'memory'
@@ -66,11 +70,14 @@ def memory_or_disks(*, cache: float, disks: float, disk_size: float, price_ratio
 
 
 def price_ratio(*, memory_price: float, memory_size: float, disk_price: float, disk_size: float) -> float:
-    """M: the price of a byte of memory over that of a byte of disk. Sizes in bytes, prices in one currency.
+    """Return M, the price of a byte of memory over the price of a byte of disk.
 
-    The paper's 57, from 256 MB at 300 dollars and 18 GB at 400, comes out (56.6) if a GB of disk is 2^30 bytes while an MB,
-    of memory too, is 10^6; both decimal give 52.7, both binary 54.0. Raises InputError for what is not above 0. Source:
-    srarray, section 4.1.
+    Sizes are in bytes, prices in one currency. Raises InputError for values that are not above 0.
+
+    Notes
+    -----
+    The paper's 57, from 256 MB at 300 dollars and 18 GB at 400 dollars, results (56.6) if a GB of disk is 2^30 bytes and an
+    MB, also of memory, is 10^6 bytes. Decimal units give 52.7, binary units 54.0. Source: srarray, section 4.1.
     """
     sizes = (("memory_size", memory_size), ("disk_size", disk_size))
     for label, value in (("memory_price", memory_price), ("disk_price", disk_price), *sizes):

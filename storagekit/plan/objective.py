@@ -1,4 +1,4 @@
-"""What a plan is to be best at."""
+"""Objectives of a plan."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -12,25 +12,25 @@ from storagekit.analytic.array.costs import Costs, Load
 from storagekit.analytic.array.positioning import Numbers, Spindle
 from storagekit.core.kinds import unchecked
 
-# asked with what has been looked at
+# called with validated arguments
 _rotation_even, _rotation_write_all = unchecked(equations.rotation_even), unchecked(equations.rotation_write_all)
 
 
 class Objective(ABC):
-    """What layouts are compared by: less is better."""
+    """An objective by which layouts are compared; a smaller score is better."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def score(self, costs: Costs) -> NDArray:
-        """Seconds to compare layouts by."""
+        """Return the score in seconds by which layouts are compared."""
 
     @abstractmethod
     def stroke(self, queue: Numbers) -> Numbers:
-        """Requests of one stroke in the paper's equation 12; 3 stands for equation 9."""
+        """Return the requests of one stroke in the paper's equation 12; 3 stands for equation 9."""
 
     def service(self, spindle: Spindle, load: Load, used: Numbers, replicas: Numbers) -> NDArray:
-        """The paper's equation 9 or 12 on a disk that uses a share of its cylinders; T_o is not in it."""
+        """Return the service time of equation 9 or 12 on a disk that uses a share of its cylinders, without T_o."""
         reach = np.asarray(used, float) / load.locality
         stroke = np.asarray(self.stroke(load.queue))
         seek = np.where(
@@ -44,7 +44,7 @@ class Objective(ABC):
 
 @dataclass(frozen=True)
 class Latency(Objective):
-    """The least mean latency of requests that come one at a time (srarray, equations 9 to 11)."""
+    """Minimize the mean latency of single requests (srarray, equations 9 to 11)."""
 
     name = "latency"
 
@@ -57,7 +57,7 @@ class Latency(Objective):
 
 @dataclass(frozen=True)
 class Throughput(Objective):
-    """The most requests a second with q outstanding for each disk (srarray, section 2.4)."""
+    """Maximize the requests a second with q outstanding requests for each disk (srarray, section 2.4)."""
 
     name = "throughput"
 

@@ -1,4 +1,4 @@
-"""The paper's own rule: the best aspect ratio as a formula gives it, and the whole numbers next to it."""
+"""The paper's rule: the best aspect ratio of a formula, and the neighbouring whole numbers."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,9 @@ from storagekit.plan.objective import Objective
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best copies of a block and striping, not whole, within what the disks hold.
+    """The best number of copies of a block and the best striping, not rounded, within the capacity of the disks.
 
-    unbounded: the formula's copies before bounds, None where no formula applies and the optimum was searched for.
+    unbounded: the copies of the formula before bounds; None if no formula applies and the optimum was searched for.
     """
 
     striping: float
@@ -25,7 +25,7 @@ class Optimum:
 
 
 def continuous_optimum(disks: Population, load: Load, objective: Objective) -> Optimum:
-    """The optimum of equation 5, 10 or 13 for seeks linear in distance; of the same objective by search for a curve.
+    """Return the optimum of equation 5, 10 or 13 for seeks linear in distance; for a measured curve search for it.
 
     For drives of several kinds the objective is the mean over disks with equal shares.
     """
@@ -54,7 +54,7 @@ def _searched(disks: Population, load: Load, objective: Objective, most: float) 
             for kind in disks.kinds
         )
 
-    # a measured curve is not convex: the best of a grid first, then between its neighbours
+    # a measured curve is not convex: search a grid first, then between the neighbours of its best point
     grid = np.geomspace(1, most, 65)
     best = int(np.argmin(service(grid)))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
@@ -68,10 +68,10 @@ def _searched(disks: Population, load: Load, objective: Objective, most: float) 
 
 
 def practical(optimum: Optimum, disks: int, mirrors: int, most: int, data: float) -> Layout | None:
-    """The paper's rule in whole numbers: D_r the largest factor not above the optimum, nor above `most`.
+    """Return the paper's rule in whole numbers: D_r is the largest factor not above the optimum, nor above `most`.
 
-    An SR-Mirror's D_r D_m stands for the optimum, so that D_r is sought up to optimum / D_m among the factors of
-    D / D_m. None where the mirrors do not divide the disks, or leave less room than the data needs.
+    For an SR-Mirror D_r D_m stands for the optimum, so that D_r is at most optimum / D_m and a factor of D / D_m. Returns
+    None if the mirrors do not divide the disks, or if the capacity is too small for the data.
     """
     if disks % mirrors or disks / mirrors < data * (1 - 1e-9):
         return None

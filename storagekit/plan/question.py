@@ -1,4 +1,4 @@
-"""What a planner is asked, and the limits that its numbers have."""
+"""The question to a planner, and the limits of its numbers."""
 
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -17,41 +17,41 @@ from storagekit.plan.objective import Objective
 Aim = TypeVar("Aim", bound=Objective | Goal)
 
 
-# Disks of one array: all their factors are gone through.
+# Maximum disks of one array: all their factors are enumerated.
 DISKS = COUNT.up_to(100_000, "; plan one of several equal arrays")
-# Of more heads, the ways to choose among them are more than a number of 64 bits holds.
+# For more heads the number of choices among them exceeds 64 bits.
 MIRRORS = COUNT.up_to(1000)
 ANY_MIRRORS = MIRRORS.up_to(MIRRORS.most, ", or None for any")
-# Requests for each disk: with fewer than the least, rounding decides.
+# Requests for each disk: below the minimum, rounding errors decide.
 QUEUE = Kind(least=1e-6, most=1e9)
 
 
 def with_mirrors(every: Layouts, mirrors: int | None) -> Layouts:
-    """Those with so many mirrors, for None with any number that can be told."""
+    """Return the layouts with the given number of mirrors; for None with any number."""
     return every.where(every.mirrors <= MIRRORS.most) if mirrors is None else every.mirrored(mirrors)
 
 
 def planned_drive(label: str, value: Any) -> Drive | DriveFigures:
-    """The value. Raises InputError unless formulas can be asked about it."""
+    """Return the value. Raises InputError if the formulas do not cover the drive."""
     if not isinstance(value, Drive | DriveFigures):
         raise InputError(f"{label} {shown(value)}: give a drive, as load_drive(name) does, or DriveFigures")
     return value
 
 
 def require_ranking(objective: Any, scheduler: Any) -> None:
-    """Raises InputError unless layouts can be ranked by the one under the other."""
+    """Raise InputError if layouts cannot be ranked by this objective under this scheduler."""
     require_kind("objective", objective, Objective, "Latency() or Throughput()")
     require_kind("scheduler", scheduler, Scheduler, "RLOOK() or RSATF()")
 
 
 @dataclass(frozen=True)
 class Question(Generic[Aim]):
-    """An array, what it serves and what is wanted of it.
+    """An array, its load, and its goal.
 
-    drive: of all disks, or a tuple with one for each; disks: how many there are, or at most may be; aim: the `Objective` by
-    which layouts are ranked, or the `Goal` to be met with the fewest disks; scheduler: under which throughput is predicted,
-    None for the order of arrival; mirrors: D_m, None for any; most_replicas: the most copies on one disk; overhead: T_o in
-    seconds in the place of the drive's own, None for that.
+    drive: of all disks, or a tuple with one drive for each disk. disks: their number, or the maximum. aim: the `Objective`
+    of a ranking, or the `Goal` to be met with the fewest disks. scheduler: the scheduler of the predicted throughput, None
+    for FCFS. mirrors: D_m, None for any. most_replicas: the maximum number of copies on one disk. overhead: T_o in seconds
+    in the place of the overhead of the drive, None for that.
     """
 
     drive: Drive | DriveFigures | tuple[Drive | DriveFigures, ...]
@@ -65,7 +65,7 @@ class Question(Generic[Aim]):
 
     @property
     def drive_name(self) -> str:
-        """What the drive, or each kind of several, is called."""
+        """Return the name of the drive, or of each kind of several."""
         if not isinstance(self.drive, tuple):
             return self.drive.name
         names = [one.name for one in self.drive]
@@ -73,7 +73,7 @@ class Question(Generic[Aim]):
 
     @property
     def least_mirrors(self) -> int:
-        """D_m, or its least where any will do."""
+        """Return D_m, or its minimum if any is allowed."""
         return self.mirrors or 1
 
     @property
@@ -81,5 +81,5 @@ class Question(Generic[Aim]):
         return self.scheduler.name if self.scheduler else "FCFS"
 
     def layouts(self, disks: int) -> Layouts:
-        """Those of so many disks among which to choose, whether or not the data fits."""
+        """Return the layouts of a number of disks, whether or not the data fits."""
         return with_mirrors(layouts(disks, self.most_replicas), self.mirrors)

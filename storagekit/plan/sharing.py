@@ -1,4 +1,4 @@
-"""How bricks are shared among streams: the rates to expect, and what holds each stream back."""
+"""Sharing of bricks among streams: expected rates, and the constraint of each stream."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,14 +13,36 @@ from storagekit.plan.sharing_question import Numbers, Policy, SharesQuestion, St
 
 
 def share_bricks(bricks: Sequence[float], streams: Mapping[str, Stream], *, policy: Policy = "total") -> SharesAnswer:
-    """The rates that streams come to which share bricks by weight, and what holds each of them back.
+    """Return the rates of streams that share bricks by weight, and the constraint of each stream.
 
-    bricks: bytes a second that each makes. streams: by name. policy: "total", over all bricks together (TOTAL-DSFQ), and
-    HYBRID-DSFQ where any stream has a minimum; or "single", each brick by itself, where minimums play no part because no
-    stream can have less than its weight's share. The answer has the rates of both. Raises InputError for weights,
-    capacities and demands that are not above 0, minimums that a brick or a weight does not have, streams without bricks, and
-    bricks that are not there. Source: dsfq, sections 2.2, 3.3 and 3.4.
+    Parameters
+    ----------
+    bricks : sequence of float
+        Capacity of each brick in bytes a second.
+    streams : mapping of str to Stream
+        The streams by name.
+    policy : str
+        "total": sharing over all bricks together (TOTAL-DSFQ), and HYBRID-DSFQ if any stream has a minimum. "single":
+        sharing of each brick by itself, in which minimums have no effect, because every stream receives at least the share
+        of its weight.
 
+    Returns
+    -------
+    SharesAnswer
+        The rates, and those of the other policy.
+
+    Raises
+    ------
+    InputError
+        For weights, capacities and demands that are not above 0, minimums above the share of a weight or of a brick, streams
+        without bricks, and unknown bricks.
+
+    References
+    ----------
+    dsfq, sections 2.2, 3.3 and 3.4.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> f = sk.plan.Stream(weight=1, bricks=[0])
     >>> g = sk.plan.Stream(weight=1, bricks=[0, 1], demand={1: 2e6})
@@ -54,7 +76,7 @@ def _total(given: Numbers) -> WithMinimums:
 
 
 def _single(given: Numbers) -> WithMinimums:
-    """Each brick by itself: what a stream has at one counts at no other."""
+    """Return the rates if each brick is shared by itself; service at one brick does not count at another."""
     alone = [
         max_min_rates(given.capacity[[brick]], given.weights, reach, demand)
         for brick, (reach, demand) in enumerate(
@@ -69,7 +91,7 @@ def _single(given: Numbers) -> WithMinimums:
 
 
 def _binding(found: WithMinimums, place: int) -> Binding:
-    """What holds a stream back: full bricks, its demand, or that a full brick gives it its minimum alone."""
+    """Return the constraint of a stream: full bricks, its demand, or its minimum at a full brick."""
     lifted = found.lifted[place]
     if not np.any(lifted):
         return found.rates.binding(place)

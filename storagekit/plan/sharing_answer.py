@@ -1,4 +1,4 @@
-"""What streams that share bricks may expect, and that held against a simulation."""
+"""Expected rates of streams on shared bricks, and their comparison with a simulation."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -10,8 +10,11 @@ from storagekit.plan.sharing_question import WORDS, SharesQuestion, Stream
 
 @dataclass(frozen=True)
 class StreamShare:
-    """What a stream gets: bytes a second in all, over its weight, and from each brick; what holds it back; and `otherwise`,
-    what it would get in all if bricks were shared in the other way."""
+    """The result of one stream.
+
+    Its rate in bytes a second in all, its rate over its weight, and its rate at each brick; its constraint; and `otherwise`,
+    its rate under the other policy.
+    """
 
     rate: float
     normalized: float
@@ -31,7 +34,7 @@ class StreamShare:
 
 @dataclass(frozen=True)
 class SharesRow:
-    """A stream's predicted rate, its simulated mean, and low and high, the mean's 95% interval, bytes a second."""
+    """A stream's predicted rate, its simulated mean, and the ends low and high of the 95% interval, in bytes a second."""
 
     stream: str
     predicted: float
@@ -41,15 +44,15 @@ class SharesRow:
 
     @property
     def difference(self) -> float:
-        """Predicted over simulated, less 1."""
+        """Return the predicted value over the simulated one, minus 1."""
         return self.predicted / self.simulated - 1 if self.simulated else float("inf")
 
 
 @dataclass(frozen=True)
 class SharesCheck:
-    """Predictions beside simulations, stream by stream.
+    """Predictions and simulations of all streams.
 
-    within: the difference up to which they are said to agree; attrs: what made the simulated figures.
+    within: the largest difference that counts as agreement. attrs: provenance of the simulation.
     """
 
     rows: tuple[SharesRow, ...]
@@ -58,11 +61,11 @@ class SharesCheck:
 
     @property
     def agrees(self) -> bool:
-        """Whether no stream's difference is larger than `within`."""
+        """Return whether no difference is larger than `within`."""
         return all(abs(row.difference) <= self.within for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the content for JSON."""
         rows = [asdict(row) | {"difference": row.difference} for row in self.rows]
         return {"rows": rows, "within": self.within, "agrees": self.agrees, "attrs": self.attrs}
 
@@ -86,10 +89,10 @@ class SharesCheck:
 
 @dataclass(frozen=True)
 class SharesAnswer:
-    """The rates that streams which share bricks come to in the long run.
+    """The long-run rates of streams on shared bricks.
 
-    shares: of each stream, by its name, in the order given. utilization: of each brick, the part of what it makes that is
-    used. checker: what `check` calls with the answer.
+    shares: of each stream, by name, in the given order. utilization: of each brick. checker: the function that `check` calls
+    with the answer.
     """
 
     shares: dict[str, StreamShare]
@@ -100,23 +103,42 @@ class SharesAnswer:
 
     @property
     def rates(self) -> dict[str, float]:
-        """Bytes a second of each stream in all."""
+        """Return the total rate of each stream in bytes a second."""
         return {name: share.rate for name, share in self.shares.items()}
 
     def check(
         self, *, seconds: float | None = None, seeds: int = 8, threads: int = 16, depth: int = 1, within: float = 0.05
     ) -> SharesCheck:
-        """The streams simulated before bricks with fair queues: predicted and simulated rates, 95% interval, difference.
+        """Simulate the streams on bricks with fair queues.
 
-        seconds: simulated in each run, of which the second half is measured; by default enough for some thousand requests
-        to the fastest brick. Total shares settle slowly. seeds: independent runs, at least 2. threads: of a stream at each
-        brick where it takes all it gets; too few do not keep it backlogged. depth: D, the requests that a brick serves at
-        once. within: the difference that is called agreement. Raises InputError for what the simulation has no room for.
+        Parameters
+        ----------
+        seconds : float, optional
+            Simulated time of each run. The second half is measured. The default is enough for some thousand requests to the
+            fastest brick. Rates under total sharing converge slowly.
+        seeds : int
+            Number of independent runs, at least 2.
+        threads : int
+            Threads of a stream at each brick where its demand is unlimited. Too few do not keep the stream backlogged.
+        depth : int
+            D, the number of requests that a brick serves at once.
+        within : float
+            The largest relative difference that counts as agreement.
+
+        Returns
+        -------
+        SharesCheck
+            Predicted and simulated rates, 95% intervals, and differences.
+
+        Raises
+        ------
+        InputError
+            If the simulation is too large.
         """
         return self.checker(self, seconds=seconds, seeds=seeds, threads=threads, depth=depth, within=within)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; bytes a second."""
+        """Return the content for JSON; rates in bytes a second."""
         asked = self.question
         return {
             "policy": asked.policy,

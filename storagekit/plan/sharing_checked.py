@@ -1,4 +1,4 @@
-"""One answer about shares held against simulated bricks."""
+"""Check of one answer about shares by simulation."""
 
 from storagekit.core.checks import require_positive
 from storagekit.core.errors import InputError

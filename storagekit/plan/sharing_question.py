@@ -1,4 +1,4 @@
-"""What a planner is asked about streams that share bricks, and the same as arrays."""
+"""The question about streams on shared bricks, as objects and as arrays."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,24 +11,31 @@ from storagekit.core.checks import require, require_not_negative, require_number
 from storagekit.core.errors import InputError
 from storagekit.core.kinds import several
 
-# of sums of shares
+# tolerance of sums of shares
 _ROUNDING = 1e-9
 Policy = Literal["total", "single"]
-# how answers call them
+# their names in answers
 WORDS = {"total": "over all bricks together", "single": "each brick by itself"}
 
 
-# a sequence, each of which is looked at where it is known what it is of
+# a sequence; its elements are validated with their context
 _as_given = several(lambda _, value: value)
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Requests that are served for a weight.
+    """Requests that are served in proportion to a weight.
 
-    weight: phi; only ratios count. bricks: the numbers of those it uses, from 0. minimum: the least share that it is to have
-    of each of them, at most its weight's of all weights; None for none. demand: bytes a second that it would take at each of
-    its bricks, or by brick number, where bricks that are not named have no limit; None: as much as it gets.
+    Parameters
+    ----------
+    weight : float
+        phi; only ratios matter.
+    bricks : sequence of int
+        Numbers of the bricks that the stream uses, from 0.
+    minimum : float, optional
+        Guaranteed share of each of its bricks, at most its share by weight.
+    demand : float or mapping, optional
+        Maximum bytes a second at each of its bricks, or by brick number; unlimited for missing bricks. None for no limit.
     """
 
     weight: float
@@ -39,7 +46,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class SharesQuestion:
-    """Bricks, by the bytes a second that each makes, the streams by name, and how the bricks are shared."""
+    """Bricks by their capacity in bytes a second, streams by name, and the policy."""
 
     bricks: tuple[float, ...]
     streams: dict[str, Stream]
@@ -47,7 +54,7 @@ class SharesQuestion:
 
 
 class Numbers(NamedTuple):
-    """The question as arrays. minimum: 0 for none; demand: infinite without a limit, 0 where a stream sends nothing."""
+    """The question as arrays. minimum: 0 for none. demand: infinite without a limit, 0 at bricks without the stream."""
 
     capacity: Float[np.ndarray, " brick"]
     weights: Float[np.ndarray, " stream"]
@@ -56,7 +63,7 @@ class Numbers(NamedTuple):
 
 
 def asked_for(bricks: Sequence[float], streams: Mapping[str, Stream], policy: Policy) -> SharesQuestion:
-    """The question, once it is one. Raises InputError, see `storagekit.plan.shares`."""
+    """Return the question. Raises InputError; see `storagekit.plan.shares`."""
     if not isinstance(policy, str) or policy not in WORDS:
         raise InputError(f"policy {policy!r}: it is one of {', '.join(WORDS)}")
     bricks = _as_given("bricks", bricks)
@@ -75,7 +82,7 @@ def asked_for(bricks: Sequence[float], streams: Mapping[str, Stream], policy: Po
 
 
 def numbers(question: SharesQuestion) -> Numbers:
-    """The question as arrays, streams and bricks in its order."""
+    """Return the question as arrays, with streams and bricks in its order."""
     streams = question.streams.values()
     demand = np.zeros((len(streams), len(question.bricks)))
     for place, stream in enumerate(streams):
@@ -87,7 +94,7 @@ def numbers(question: SharesQuestion) -> Numbers:
 
 
 def _limit(stream: Stream, brick: int) -> float:
-    """What a stream would take at one of its bricks."""
+    """Return the demand of a stream at one of its bricks."""
     given = stream.demand.get(brick) if isinstance(stream.demand, Mapping) else stream.demand
     return np.inf if given is None else float(given)
 

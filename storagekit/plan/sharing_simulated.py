@@ -1,4 +1,4 @@
-"""Streams that share bricks as a scenario of the engine: threads, fair queues, bricks that make so many bytes a second."""
+"""Streams on shared bricks as a scenario of the engine: threads, fair queues, and bricks of given capacities."""
 
 import numpy as np
 
@@ -13,18 +13,19 @@ from storagekit.queue import AbstractDelay, FairQueue, Hybrid, Single, Total
 from storagekit.schedule import FCFS
 from storagekit.workload import Group, RandomRequests, Threads, UniformSize
 
-# Sectors of a request, uniform between these, and their mean in bytes. About alike, because rates are those of a fluid: where
-# requests are unequal, a cap that is a multiple of each one's cost delays them less on average than one of the mean.
+# Sectors of a request, uniform between these, and their mean in bytes. The sizes are nearly equal, because the rates are
+# those
+# of a fluid: for unequal requests, a cap proportional to the cost of each delays them less on average than a cap of the mean.
 _SMALLEST, _LARGEST = 12, 20
 MEAN = (_SMALLEST + _LARGEST) / 2 * SECTOR
-# sectors of the volume of a brick; where its requests lie is all one to a brick that makes a rate
+# sectors of the volume of a brick; addresses have no effect on a brick with a fixed rate
 _VOLUME = 2**20
-# Threads that think, for each that does not: so many that what they wait is little beside what they think.
+# Thinking threads for each backlogged one: enough to make their waiting time small against their think time.
 _THINKING = 4
 
 
 def shared(given: Numbers, policy: Policy, threads: int, depth: int) -> Scenario:
-    """Every stream with threads of its own at each brick that it uses."""
+    """Return a scenario in which every stream has its own threads at each brick that it uses."""
     groups = [
         _group(int(stream), int(brick), given, threads, depth)
         for stream, brick in zip(*np.nonzero(given.demand), strict=True)
@@ -51,12 +52,12 @@ def _delay(policy: Policy, minimum: np.ndarray) -> AbstractDelay:
 
 
 def _group(stream: int, brick: int, given: Numbers, threads: int, depth: int) -> Group:
-    """A stream's threads at one brick: backlogged, or thinking so long that they ask for no more than its demand."""
+    """Return the threads of a stream at one brick: backlogged, or with a think time that limits them to its demand."""
     requests = RandomRequests(UniformSize((_SMALLEST - 1) * SECTOR + 1.0, _LARGEST * SECTOR), read_share=1.0)
     demand, think = given.demand[stream, brick], 0.0
     if np.isfinite(demand):
         threads = _THINKING * threads
-        # what is not held back waits for the rest of what the brick serves, and is then served
+        # a stream that is not limited waits for the residual capacity of the brick
         response = (depth + 0.5) * MEAN / given.capacity[brick]
         think = max(0.0, float(threads * MEAN / demand - response))
     return Group(requests, threads, think, stream=stream, volumes=[brick] * threads)

@@ -1,6 +1,6 @@
-"""Layouts as scenarios of the engine, many of them as the lanes of one batch.
+"""Layouts as scenarios of the engine, simulated as one batch.
 
-Requests have one sector, so that nearly all of an access besides positioning is the overhead, as in the formulas.
+A request has one sector, so that nearly all of an access besides positioning is the overhead, as in the formulas.
 """
 
 from collections.abc import Sequence
@@ -28,12 +28,12 @@ from storagekit.simulation import sweep
 from storagekit.workload import ClosedLoop, FixedSize, PoissonArrivals, RandomRequests
 from storagekit.write import AllCopies, Background
 
-# settings up to this many disks share a compilation
+# settings with up to this number of disks share a compilation
 _DISKS = 48
-# sectors of a track, a prime, and of a stripe unit, on a drive that the formulas describe
+# sectors of a track (a prime) and of a stripe unit, on a drive of the formulas
 _TRACK = 509
 _UNIT = 8
-# of requests that come by themselves; more wait outside, and their wait counts
+# slots for open arrivals; further requests wait outside, and their waiting time counts
 _WAITING = 64
 # few sizes, so that few programs are compiled
 _SLOTS = (1, 64, 512, 2048, 8192)
@@ -41,7 +41,7 @@ _SLOTS = (1, 64, 512, 2048, 8192)
 
 @dataclass(frozen=True)
 class LayoutRun:
-    """What a lane simulates: a layout, and who asks: `outstanding` at a time or, where that is None, `rate` a second."""
+    """The simulation of one layout with `outstanding` requests or, if that is None, with `rate` requests a second."""
 
     drive: Drive
     layout: Layout
@@ -53,7 +53,7 @@ class LayoutRun:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Mean response, seconds, and requests a second, `[lane, seed]`; attrs: what made them."""
+    """Mean response time in seconds and requests a second, `[run, seed]`; attrs: their provenance."""
 
     response: NDArray
     throughput: NDArray
@@ -61,7 +61,7 @@ class Simulated:
 
 
 def simulated_drive(drive: Drive | DriveFigures, overhead: float | None) -> Drive:
-    """The engine's drive for the planner's, `overhead` seconds in the place of the drive's own where given."""
+    """Return the engine's drive for the planner's, with `overhead` seconds in the place of its own if given."""
     if isinstance(drive, DriveFigures):
         plain = ideal_drive(
             full_seek=drive.full_seek,
@@ -76,9 +76,9 @@ def simulated_drive(drive: Drive | DriveFigures, overhead: float | None) -> Driv
 
 
 def simulate(asked: Sequence[LayoutRun], seeds: Sequence[int], requests: int) -> Simulated:
-    """Every lane with every seed, the same requests for all; measured after a fifth of `requests`.
+    """Simulate every layout with every seed and the same requests, measured after a fifth of `requests`.
 
-    Raises InputError for more than the engine addresses.
+    Raises InputError for addresses beyond the range of the engine.
     """
     scenarios = [_scenario(one) for one in asked]
     data = sweep(
@@ -89,7 +89,7 @@ def simulate(asked: Sequence[LayoutRun], seeds: Sequence[int], requests: int) ->
         warm_up=requests // 5,
         allow_held_up=True,
     )
-    # of many layouts the first one's numbers say little
+    # the numbers of the first layout do not describe many layouts
     attrs = {name: value for name, value in data.attrs.items() if name not in ("scenario", "varied")}
     return Simulated(data.response.values, data.request_rate.values, attrs)
 
@@ -103,7 +103,7 @@ def _scenario(asked: LayoutRun) -> Scenario:
         _placement(asked.drive, layout, load),
         NearestIdle(),
         discipline(asked.scheduler),
-        # few, so that a run of some thousand requests pays for all copies of its writes
+        # a small table, so that a run of some thousand requests includes all copies of its writes
         Background(room // 2) if delayed else AllCopies(),
         drives=max(_DISKS, layout.disks),
         slots=room,
@@ -125,7 +125,7 @@ def _placement(drive: Drive, layout: Layout, load: Load) -> SRMirror:
 
 
 def discipline(scheduler: Scheduler | None):
-    """The engine's for the formulas' scheduler, FCFS for none. Raises InputError for one that it has not."""
+    """Return the engine's scheduler for that of the formulas, FCFS for none. Raises InputError for an unknown one."""
     if scheduler is None:
         return FCFS()
     if isinstance(scheduler, RLOOK):
@@ -136,7 +136,7 @@ def discipline(scheduler: Scheduler | None):
 
 
 def slots(outstanding: int | None, delayed: bool) -> int:
-    """Room for the requests and, where copies are delayed, for the write of each disk that is answered as its access ends."""
+    """Return the number of slots for the requests and, with delayed copies, for the completed write of each disk."""
     wanted = _WAITING if outstanding is None else outstanding + (_DISKS if delayed else 0)
     if wanted > _SLOTS[-1]:
         raise InputError(f"{wanted} requests at once: at most {_SLOTS[-1]} are simulated; lower the queue or the disks")

@@ -22,15 +22,15 @@ from storagekit.plan.checking import check_size
 from storagekit.plan.goal import Goal, ResponseGoal, latency_floor
 from storagekit.plan.question import MIRRORS, Question
 
-# disks up to which to look where nothing else is said
+# default maximum of disks
 FAR = 256
-# each number of disks is looked at, one after the other
+# every number of disks is tested in turn
 MOST_DISKS = COUNT.up_to(10_000, "; plan one of several equal arrays")
 
 
 @dataclass(frozen=True)
 class _Best:
-    """The layout of so many disks that comes nearest to a goal."""
+    """The layout of a number of disks that is closest to a goal."""
 
     disks: int
     layout: Layout
@@ -56,13 +56,13 @@ def size_array(
     most_disks: int = FAR,
     most_replicas: int = MOST_REPLICAS,
 ) -> SizeAnswer:
-    """The fewest disks, and their layout, that meet a `ResponseGoal` or a `ThroughputGoal`.
+    """Return the fewest disks, and their layout, that meet a `ResponseGoal` or a `ThroughputGoal`.
 
-    mirrors: copies of a block on different disks, exactly (2 survive the loss of one disk); most_disks: the disks that
-    there may be, a budget without a price; price of one disk and budget in any currency; the rest as in `best_sr_array`. An
-    impossible question has `feasible` False and in `binding` what fails, by how much, and a remedy, which is how many disks
-    would do where twice as many are enough. Raises InputError for values that no array can have, and for a budget without a
-    price.
+    mirrors: exact number of copies of a block on different disks; 2 tolerate the loss of one disk. most_disks: the maximum
+    number of disks. price of one disk and budget: in any currency. The others are those of `best_sr_array`. If the question
+    is infeasible, `feasible` is False, and `binding` names the missed requirement, its deviation, and a remedy: the
+    sufficient number of disks, if it is at most twice the maximum. Raises InputError for impossible values, and for a budget
+    without a price.
 
     >>> import storagekit as sk
     >>> goal = sk.plan.ResponseGoal(0.015, rate=2000)
@@ -77,7 +77,7 @@ def size_array(
     most_replicas = COUNT("most_replicas", most_replicas)
     load = single_load(read_share, background, goal.outstanding, locality, data)
     timing = spindle(drive, overhead)
-    # what the formulas of the goal have, for the simulation
+    # the scheduler of the formulas of the goal, for the simulation
     scheduler = None if isinstance(goal, ResponseGoal) else RLOOK()
     question = Question(drive, most_disks, load, goal, scheduler, mirrors, most_replicas, overhead)
     affordable = most_disks if budget is None or price is None else min(most_disks, math.floor(budget / price))
@@ -138,7 +138,7 @@ def _answer(
 
 
 def _missed(goal: Goal, closest: _Best, whose: str, remedy: str) -> Binding:
-    """Why the closest that there is does not reach the goal: it cannot serve as many requests, or it takes too long."""
+    """Return why the closest layout misses the goal: its throughput is too low, or its response time too long."""
     if math.isfinite(closest.figure):
         return Binding(f"{goal.what}, {whose}", closest.figure, goal.wanted, remedy)
     are = "is" if closest.disks == 1 else "are"
@@ -151,7 +151,7 @@ def _disks(number: int) -> str:
 
 
 def least_possible(question: Question[Goal], timing: Linear | Curve) -> int:
-    """Disks below which the overhead alone, or the data, rules the goal out."""
+    """Return a number of disks below which the overhead alone, or the data, makes the goal infeasible."""
     data = float(np.asarray(question.load.data)) * question.least_mirrors
     return max(1, math.ceil(max(data, question.aim.least_disks(timing)) * (1 - 1e-9)))
 
@@ -159,10 +159,12 @@ def least_possible(question: Question[Goal], timing: Linear | Curve) -> int:
 def _fewest(
     question: Question[Goal], timing: Linear | Curve, first: int, last: int
 ) -> tuple[_Best | None, _Best | None]:
-    """The first number of disks from `first` to `last` that meets the goal, if any, and the closest of those before; of
-    equals, as all are that are saturated, the one that serves most."""
+    """Return the first number of disks from `first` to `last` that meets the goal, if any, and the closest miss before it.
+
+    Among equal misses, such as saturated layouts, the one with the highest throughput is returned.
+    """
     closest, mirrors = None, question.least_mirrors
-    # only multiples of the mirrors can be divided
+    # only multiples of the mirrors are possible
     for disks in range(-(-first // mirrors) * mirrors, last + 1, mirrors):
         best = _best_of(question, timing, disks)
         if best is None:
@@ -181,7 +183,7 @@ def _best_of(question: Question[Goal], timing: Linear | Curve, disks: int) -> _B
         return None
     reached = question.aim.reached(timing, question.load, every, disks)
     lack = question.aim.lack(reached.figure)
-    # of layouts that are all saturated the one that serves most
+    # of saturated layouts the one with the highest throughput
     best = int(np.lexsort((-reached.throughput, lack))[0])
     figures = (reached.response, reached.throughput, reached.utilization, reached.figure, lack)
     return _Best(disks, every.at(best), *(float(figure[best]) for figure in figures))

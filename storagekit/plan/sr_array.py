@@ -21,7 +21,7 @@ from storagekit.plan.objective import Latency, Objective, Throughput
 from storagekit.plan.paper_rule import Optimum, continuous_optimum, practical
 from storagekit.plan.question import ANY_MIRRORS, DISKS, QUEUE, Question, require_ranking
 
-# asked with what has been looked at
+# called with validated arguments
 _array_throughput, _disk_throughput = unchecked(equations.array_throughput), unchecked(equations.disk_throughput)
 
 
@@ -40,19 +40,57 @@ def best_sr_array(
     data: float = 1.0,
     most_replicas: int = equations.MOST_REPLICAS,
 ) -> LayoutAnswer:
-    """How to divide `disks` disks into D_s x D_r x D_m, with every layout that fits ranked by what it gives.
+    """Rank the layouts D_s x D_r x D_m of `disks` disks.
 
-    drive: one for all disks, or a sequence with one for each; read_share: reads among requests, 0 to 1; background: share
-    of the writes whose copies are propagated in idle time, the others writing all copies before they are answered (the
-    worst case, the default); queue: outstanding requests for each disk; locality: L, by which seek distances are divided;
-    objective: `Latency()` (default) or `Throughput()`; scheduler: what throughput is predicted for, `RLOOK()` (default) or
-    `RSATF()`; mirrors: D_m, or None for any; overhead: T_o in seconds in the place of the drive's own; data: size of the
-    data set in capacities of one drive (of the mean drive, of several kinds); most_replicas: the most copies on one disk.
+    Parameters
+    ----------
+    drive : Drive or sequence of Drive
+        One drive for all disks, or one for each.
+    disks : int
+        Number of disks.
+    read_share : float
+        Share of reads, 0 to 1.
+    queue : float
+        Outstanding requests for each disk.
+    locality : float
+        L, the divisor of seek distances.
+    objective : Objective
+        `Latency()` by default, or `Throughput()`.
+    scheduler : Scheduler
+        Scheduler of the predicted throughput: `RLOOK()` by default, or `RSATF()`.
+    mirrors : int, optional
+        D_m; None for any.
+    background : float
+        Share of the writes whose copies are propagated in idle time. The other writes write all copies before they complete,
+        which is the worst case and the default.
+    overhead : float, optional
+        T_o in seconds in the place of the overhead of the drive.
+    data : float
+        Size of the data set in capacities of one drive; of the mean drive, if there are several kinds.
+    most_replicas : int
+        Maximum number of copies on one disk.
 
-    Among equals the one with fewer mirrors is recommended: a striped mirror did not match an SR-Array (srarray, section
-    2.5). A question without an answer has `feasible` False and says why in `binding`. Raises InputError for values that no
-    array can have. Source: srarray, section 2; where this departs from it the answer's assumptions say so.
+    Returns
+    -------
+    LayoutAnswer
+        Every layout that fits, the best first. If there is none, `feasible` is False and `binding` gives the reason.
 
+    Raises
+    ------
+    InputError
+        For values that are impossible for an array.
+
+    Notes
+    -----
+    Among equal scores the layout with fewer mirrors is recommended, because a striped mirror did not match an SR-Array
+    (srarray, section 2.5). The assumptions of the answer name the differences from the paper.
+
+    References
+    ----------
+    srarray, section 2.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> answer = sk.plan.array(sk.load_drive("cheetah9lp"), 24, read_share=0.7, queue=8, objective=sk.plan.Throughput())
     >>> str(answer.configuration)
@@ -96,7 +134,7 @@ def best_sr_array(
 def _ranked(
     array: Population, load: Load, every: Layouts, objective: Objective, scheduler: Scheduler
 ) -> tuple[tuple[Candidate, ...], tuple[float, ...]]:
-    """The layouts that fit, best first, and the shares of one disk of each kind in the best."""
+    """Return the layouts that fit, the best first, and the shares of one disk of each kind in the best."""
     found = shared_costs(array, load, every, scheduler)
     fits = np.flatnonzero(found.fits)
     if not fits.size:
@@ -107,7 +145,7 @@ def _ranked(
 
 
 def _order(score: NDArray, mirrors: NDArray) -> NDArray:
-    """Best first; scores that only rounding tells apart are equal."""
+    """Return the order of the scores, the best first; scores that differ by rounding errors are equal."""
     digits = 10 - int(np.floor(np.log10(score.min())))
     return np.lexsort((mirrors, np.round(score, digits)))
 
@@ -117,7 +155,7 @@ def _candidates(array: Population, load: Load, every: Layouts, found: SharedCost
     response = array.disks * np.asarray(load.queue) / rate
     paper_latency = _by_the_paper(array, load, every, found, Latency())
     service = _by_the_paper(array, load, every, found, Throughput())
-    # T_o is in `service` already
+    # `service` includes T_o
     paper_rate = _array_throughput(array.disks, array.disks * load.queue, _disk_throughput(0.0, service))
     columns = (found.costs.latency, rate, response, found.used.max(axis=0), paper_latency, paper_rate)
     return [
@@ -127,7 +165,7 @@ def _candidates(array: Population, load: Load, every: Layouts, found: SharedCost
 
 
 def _by_the_paper(array: Population, load: Load, every: Layouts, found: SharedCosts, objective: Objective) -> NDArray:
-    """T_o and equation 9 or 12 with D_r D_m in the place of D_r, the mean over disks by their share of requests."""
+    """Return T_o plus equation 9 or 12 with D_r D_m in the place of D_r, the mean over disks by their share of requests."""
     return sum(
         (
             kind.count * share * (kind.spindle.overhead + objective.service(kind.spindle, load, used, every.copies))
@@ -138,7 +176,7 @@ def _by_the_paper(array: Population, load: Load, every: Layouts, found: SharedCo
 
 
 def _binding(question: Question[Objective], optimum: Optimum, best: Layout) -> Binding:
-    """What keeps the recommended layout from the continuous optimum."""
+    """Return the constraint between the recommended layout and the continuous optimum."""
     data, share = float(np.asarray(question.load.data)), float(question.load.unpropagated)
     mirrors, most = question.mirrors, question.most_replicas
     wanted = optimum.replicas / best.mirrors
@@ -161,7 +199,7 @@ def _binding(question: Question[Objective], optimum: Optimum, best: Layout) -> B
 
 
 def _obstacle(question: Question[Objective], array: Population) -> Binding:
-    """Why no layout is left."""
+    """Return the reason why no layout is feasible."""
     least = question.least_mirrors
     data = float(np.asarray(question.load.data))
     wrong = [count for count in array.counts if count % least]

@@ -1,4 +1,4 @@
-"""The planner held against the simulated array on random questions."""
+"""Comparison of the planner with the simulated array on random questions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from storagekit.plan.simulating import LayoutRun
 
-# the cases of a comparison: what is sought, and under which scheduler
+# the cases of a comparison: objective and scheduler
 CASES: dict[str, tuple[Objective, Scheduler]] = {
     "latency": (Latency(), RLOOK()),
     "throughput, RLOOK": (Throughput(), RLOOK()),
@@ -40,8 +40,10 @@ MOST_EFFORT = 1000
 
 @dataclass(frozen=True)
 class RandomQuestion:
-    """What the planner is asked in every case; `overhead`: what an access takes, seconds, in the place of the drive's own.
-    Raises InputError for what no array can have."""
+    """A question to the planner in every case.
+
+    overhead: seconds of an access in the place of the overhead of the drive. Raises InputError for impossible values.
+    """
 
     drive: Drive | DriveFigures
     overhead: float
@@ -71,9 +73,11 @@ class RandomQuestion:
 def random_questions(
     count: int, seed: int = 0, *, real: Sequence[Drive] = (), share: float = 0.25, most_disks: int = 48
 ) -> list[RandomQuestion]:
-    """Questions drawn evenly: S 5 to 20 ms, R 4 to 12 ms, T_o 0.5 to 3 ms, D 2 to `most_disks`, p 0.5 to 1 (writes in
-    the foreground), q 1 to 32, L 1 to 20; a `share` of them about one of the `real` drives, where there are any. Raises
-    InputError for numbers out of range."""
+    """Return random questions with uniform parameters.
+
+    S is 5 to 20 ms, R 4 to 12 ms, T_o 0.5 to 3 ms, D 2 to `most_disks`, p 0.5 to 1 (foreground writes), q 1 to 32, L 1 to
+    20. A `share` of them uses one of the `real` drives, if there are any. Raises InputError for numbers out of range.
+    """
     most_disks = Kind(least=2, most=DISKS.most, whole=True)("most_disks", most_disks)
     generator = np.random.default_rng(seed)
     questions = []
@@ -105,13 +109,22 @@ def plan_against_simulation(
     mirrors: int = 1,
     cases: Sequence[str] = tuple(CASES),
 ) -> "xr.Dataset":
-    """Every layout of every question simulated, and what the planner and the paper's rule would have made of it.
+    """Simulate every layout of every question, and compare the choices of the planner and of the paper's rule.
 
-    effort: simulated requests, 1 for means right to about half a percent; cases: of `CASES`. Dimensions case, rule (plan:
-    the ranking's first; paper: the whole numbers below the formula's optimum) and question; best, chosen: layouts;
-    best_figure, figure: their simulated seconds, or requests a second; predicted; shortfall: by what share of the best the
-    chosen is worse; within: share of the questions with a shortfall of at most 5%. NaN where no layout is feasible. Raises
-    InputError for cases that it does not know, and numbers out of range.
+    effort: amount of simulated requests; 1 gives means within about half a percent. cases: of `CASES`.
+
+    Returns
+    -------
+    Dataset
+        Dimensions: case; rule ("plan": the first of the ranking; "paper": the whole numbers below the optimum of the
+        formula); and question. best, chosen: layouts. best_figure, figure: their simulated seconds or requests a second.
+        predicted. shortfall: relative loss of the chosen layout against the best. within: share of the questions with a
+        shortfall of at most 5%. NaN if no layout is feasible.
+
+    Raises
+    ------
+    InputError
+        For unknown cases and for numbers out of range.
     """
     import xarray as xr
 
@@ -140,7 +153,7 @@ def plan_against_simulation(
             requests = max(256, int(effort * max(enough(one.outstanding) for one in lanes)))
             found = simulate(lanes, range(seed, seed + 4), requests)
             made.append(found.attrs)
-            # a score: less is better for both
+            # a score: smaller is better for both
             figures[members] = found.response.mean(axis=1) if case == "latency" else 1 / found.throughput.mean(axis=1)
         scores = [{} for _ in questions]
         for (number, one), figure in zip(asked, figures, strict=True):
@@ -171,12 +184,12 @@ def _answer(question: RandomQuestion, case: str, mirrors: int) -> LayoutAnswer:
 
 
 def _every(answer: LayoutAnswer) -> list["LayoutRun"]:
-    """All layouts of an answer's ranking."""
+    """Return all layouts of the ranking of an answer."""
     return asked_of(answer.question, [one.layout for one in answer.ranking], outstanding(answer.question))
 
 
 def _alike(asked: Sequence["LayoutRun"]) -> list[list[int]]:
-    """Numbers of the lanes that run as long as one another: those with the same slots."""
+    """Return groups of simulations with the same number of slots, whose runs have equal lengths."""
     from storagekit.plan.simulating import slots
 
     groups: dict[int, list[int]] = {}
@@ -208,7 +221,7 @@ def _compared(answers: list[LayoutAnswer], scores: list[dict[Layout, float]], la
 
 
 def _row(answer: LayoutAnswer, score: dict[Layout, float], rule: str) -> tuple[str, str, float, float, float]:
-    """The best layout and the one chosen, their scores, and the figure predicted for the latter."""
+    """Return the best and the chosen layout, their scores, and the predicted figure of the chosen one."""
     chosen = answer.recommended if rule == "plan" else answer.paper
     if chosen is None or not score:
         return "", "", np.nan, np.nan, np.nan
