@@ -105,7 +105,7 @@ WORDS, SECONDS = "; System takes drive, placement, dispatch, schedule, write in 
         (lambda: System("atlas10k", PAIR, Hashing(), FCFS()), "a system's drive: given 'atlas10k'; give a drive, as"),
         (lambda: System(SERVER, 2, Hashing(), FCFS()), "a system's placement: given 2; give a placement, as"),
         (lambda: system(cache=LRU), "a system's cache: given the class LRU; give one"),
-        (lambda: system(condition=Slowdown(0, 0.5)), "a system's condition: given Slowdown of storagekit.engine; give"),
+        (lambda: system(condition=Slowdown(0, 0.5)), "a system's condition: given Slowdown of storagekit.faults; give"),
         (lambda: FaultSchedule(0), "a spell of a condition: given 0; give a Slowdown"),
         (
             lambda: Scenario(ClosedLoop(READS, 4), system()),

@@ -273,7 +273,7 @@ def test_a_question_without_an_answer_says_why_and_what_would_help(asked, says):
         ({"rate": 10.0, "size": {4096: 1.0, 512: -1.0}}, "share of requests of 0.5 KB"),
         ({"rate": 10.0, "size": {}}, "size: no sizes"),
         ({"rate": 10.0, "read_share": 1.5}, "read_share 1.5"),
-        ({"rate": 10.0, "tolerate": -1}, "survive -1"),
+        ({"rate": 10.0, "tolerate": -1}, "tolerate -1"),
         ({"rate": 10.0, "mean": 20.0}, "mean 20 s: it must be at most 5; times are in seconds"),
         ({"rate": 10.0, "budget": 100.0}, "give the price of a disk"),
         ({"rate": 10.0, "goal": "speed"}, "goal: given 'speed'; give MaxThroughput"),

@@ -21,7 +21,7 @@ from storagekit.workload import ClosedLoop, FixedSize, RandomRequests
 
 PROGRAM = """
 import storagekit as sk
-from storagekit.simulation.content_hash import Contents
+from storagekit.simulation.content_hash import ContentHash
 LIMIT = 0.02
 class Mine(sk.dispatch.Hashing):
     def extra(self):
@@ -29,7 +29,7 @@ class Mine(sk.dispatch.Hashing):
 requests = sk.workload.RandomRequests(sk.workload.FixedSize(4096), 0.9)
 system = sk.System(sk.load_drive("atlas10k"), sk.placement.Replicas(2), Mine(), sk.schedule.SATF())
 late = sk.engine.Sum("late", lambda report: report.answered.response > LIMIT, int)
-print(Contents().of((sk.Scenario(system, sk.workload.ClosedLoop(requests, 8)), late, sk.simulation.STANDARD)))
+print(ContentHash().of((sk.Scenario(system, sk.workload.ClosedLoop(requests, 8)), late, sk.simulation.STANDARD)))
 """
 
 

@@ -81,7 +81,7 @@ def test_which_points_were_there_changes_no_bit(tmp_path, whole, pairs, there):
 
 def test_a_single_lane_that_is_left_is_none_that_runs_alone(tmp_path, monkeypatch):
     """Of a sweep with one seed: by itself it would go through another program, whose last digits may be others."""
-    asked, widths = piecewise.Asked((3,), extent(200, None, None)), []
+    asked, widths = piecewise.SweepSettings((3,), extent(200, None, None)), []
 
     def watched(scenario, key, record):
         widths.append(key.shape[1])
@@ -253,7 +253,7 @@ AXES = {"depth": list(range(1, %(depths)d + 1)), "read_share": [number / %(share
 EFFORT = {"seeds": 2, "requests": %(requests)d}
 if __name__ == "__main__":
     if sys.argv[2:]:
-        pieces.LEAST, pieces.width = 1, lambda lanes: int(sys.argv[2])
+        shards.LEAST, shards.width = 1, lambda lanes: int(sys.argv[2])
     sk.sweep(build, AXES, **EFFORT, store=sys.argv[1])
 """
 
