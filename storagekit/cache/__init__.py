@@ -1,4 +1,4 @@
-"""Memory in front of the disks: which requests never reach one."""
+"""Memory in front of the disks: requests that hit in it do not reach a disk."""
 
 from storagekit.cache.base import AbstractCache as AbstractCache
 from storagekit.cache.base import LookUp as LookUp

@@ -1,4 +1,4 @@
-"""What a cache promises: whether a request that enters finds its data in memory, and what memory holds after it."""
+"""Interface of the caches: look-up of a request that enters the system, and the contents of memory after it."""
 
 from abc import abstractmethod
 from typing import Any, NamedTuple
@@ -16,10 +16,10 @@ from storagekit.workload import Requests
 
 
 class Sought(NamedTuple):
-    """Where a request that enters may find its data.
+    """Bricks at which a request that enters may find its data.
 
-    asked: the parts at whose bricks a read is looked up, one bit each. receiving: that of the brick that its client sends
-    it to. place: where it lies.
+    asked: mask of the parts at whose bricks a read is looked up. receiving: the part at the brick that receives the
+    request from its client. place: the location of the request.
     """
 
     placement: AbstractPlacement
@@ -29,45 +29,83 @@ class Sought(NamedTuple):
 
 
 class LookUp(NamedTuple):
-    """Whether a read finds all its data in the memory of one brick, and of which part that is."""
+    """Result of a look-up.
+
+    hit: whether a read finds all its data in the memory of one brick. part: the part at that brick.
+    """
 
     hit: Bool[Array, "1 *batch"]
     part: Int[Array, "1 *batch"]
 
 
 class AbstractCache(Component):
-    """Memory in front of a system's disks. What it holds is private state that the event loop carries."""
+    """Memory in front of the disks of a system. Its contents are private state that the event loop carries."""
 
     @property
     @abstractmethod
     def hit_time(self) -> Float[AnyArray, "..."]:
-        """Seconds from the arrival of a read that hits to its answer; one value, or one for each lane."""
+        """Return the seconds from the arrival of a read that hits to its completion: one value, or one for each run."""
 
     def check(self, drives: int, disks: int = 1) -> None:
-        """Raises InputError where it cannot work with that many drives, so many to a brick."""
+        """Raise InputError if the cache does not work with a number of drives.
+
+        Parameters
+        ----------
+        drives : int
+            Drives of the system.
+        disks : int
+            Drives of each brick, by default 1.
+        """
 
     @abstractmethod
     def look_up(
         self, private: Any, request: Requests, entering: Bool[Array, "1 *batch"], sought: Sought
     ) -> tuple[LookUp, Any]:
-        """What happens when a request enters the system: whether it is answered from memory, and the private state after it.
+        """Look up a request that enters the system.
 
-        request: one for each lane, arrays of `[1, *batch]`. entering: the lanes in which it enters; in the others nothing
-        hits and nothing changes.
+        Parameters
+        ----------
+        private : pytree
+            The private state.
+        request : Requests
+            One request for each run, arrays `[1, *batch]`.
+        entering : bool array, `[1, *batch]`
+            Whether a request enters. If it is false, nothing hits and nothing changes.
+        sought : Sought
+            The bricks at which it may find its data.
+
+        Returns
+        -------
+        LookUp
+            Whether the request completes from memory.
+        pytree
+            The private state after it.
         """
 
     def same_data(self, private: Any, request: Requests) -> Bool[Array, "slot *batch"] | None:
-        """The slots whose requests touch data that an entering one touches; None where memory counts as filled as soon as a
-        request enters, so that nobody waits for a read under way."""
+        """Return a mask of the slots whose requests touch data of the request that enters.
+
+        The result is None if memory counts as filled as soon as a request enters: then no request waits for a read in
+        progress.
+        """
         return None
 
     def same_data_as(self, private: Any, slot: Int[Array, "1 *batch"]) -> Bool[Array, "slot *batch"] | None:
-        """The slots, itself included, whose requests touch data that the one in `slot` touches; None as in `same_data`."""
+        """Return a mask of the slots whose requests touch data of the request in `slot`, itself included.
+
+        The result is None as in `same_data`.
+        """
         return None
 
 
 class NoCache(AbstractCache):
-    """No memory: every request goes to the disks."""
+    """No memory: every request goes to the disks.
+
+    Parameters
+    ----------
+    hit_time : float
+        Accepted as in the other caches, seconds, by default 0. Nothing hits, so that it has no effect.
+    """
 
     hit_time: Float[AnyArray, "..."] = eqx.field(converter=named("cache hit time"), default=0.0)
 

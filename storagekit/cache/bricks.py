@@ -1,4 +1,4 @@
-"""A memory in every brick, no block in two of them; or one memory for all."""
+"""Caches of bricks: one memory in every brick without shared blocks, or one central memory."""
 
 from collections.abc import Callable
 from functools import partial
@@ -35,7 +35,7 @@ from storagekit.core.kinds import COUNT
 from storagekit.placement import AbstractPlacement
 from storagekit.workload import Requests
 
-# bits of a block's number, 32 more where addresses have 64; those above tell the generations of a brick's memory apart
+# Bits of a block number, 32 more if addresses have 64. The bits above are the generation of the memory of the brick.
 BLOCK_BITS = 28
 WAYS, SECTORS = 16, 16
 
@@ -45,15 +45,17 @@ _SECTORS = partial(BLOCK, "sectors a block of a brick's cache")
 
 
 def _capacities(given) -> Any:
-    """Bytes in each brick: one value for all, or a tuple with one for each."""
+    """Return the bytes in each brick: one value for all bricks, or a tuple with one for each."""
     each = named("cache of")
     return tuple(each(one) for one in given) if isinstance(given, tuple | list) else each(given)
 
 
 class CacheContents(NamedTuple):
-    """Private state: the blocks of each set from the most recent to the least, and those that each slot's request wants.
+    """Private state of the caches of all bricks.
 
-    lost: how often each brick has lost its memory; None where none ever does.
+    table: the blocks of each set, from the most to the least recently used. first, count: the first block of the
+    request in each slot, and the number of its blocks. lost: number of times that each brick has lost its memory; None
+    if no brick ever stops.
     """
 
     table: Int[Array, "row *batch"]
@@ -63,25 +65,50 @@ class CacheContents(NamedTuple):
 
 
 class BrickLRU(AbstractCache):
-    """An LRU cache in every brick; a block is in one of them at most, unflushed writes aside (dsptf, sections 2.3 and 3).
+    """An LRU cache in every brick. A block is in at most one of them, except for unflushed writes.
 
-    A read hits if all its blocks are in the memory of one brick that it is sent to. If not, they go to the memory of the
-    brick whose disk is to serve it as soon as that has claimed it; whoever else held some drops them. D-SPTF's bricks hear
-    the claim; others, and those that a claim does not reach, are taken to be told, so that the memories are apart by
-    construction (a departure: in the paper a lost or late claim may leave a block in two). A block belongs to the bricks
-    that hold the beginning of its request. A read of blocks that are still coming off the disk is answered with the read
-    that fetches them.
+    Parameters
+    ----------
+    capacity : float or tuple of float
+        Bytes in each brick, any number of whole blocks: one value for all bricks, or a tuple with one for each.
+    bricks : int
+        Number of bricks with a cache.
+    sets : int
+        Sets of all bricks together, for the largest memory among the runs of one compilation. `BrickLRU.sized` computes
+        it.
+    hit_time : float
+        Time from the arrival of a hit to its completion, seconds, by default 0. The time of a message is added if
+        another brick than the receiving one has the data.
+    central : int
+        1 for one memory of the size of all of them together (the centralized ideal), by default 0.
+    ways : int
+        Blocks of a set, by default 16. `LRU` describes the approximation of LRU by sets.
+    sectors : int
+        Sectors of a block, at least 8, by default 16.
 
-    A write is in the NVRAM of every replica until its disk has it, in the slot that it holds there; after that only one
-    brick keeps it: the one that reads of it are sent to, of several hash(address) mod replicas. That one's copy is counted
-    among its blocks from the start, and older copies are dropped; so the NVRAM of the others takes nothing from their
-    caches, at most a block for each slot. It may be forgotten before it is on disk, and is then read from there.
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the capacity exceeds the sets.
 
-    capacity: bytes in each brick, any number of whole blocks, one value for all bricks or a tuple with one for each.
-    central: 1 for a single memory of the same size in all (the centralized ideal). hit_time: seconds until a hit is
-    answered, beside a message's where another brick than the receiving one has it. bricks: how many have a memory.
-    sets: of all bricks together, for the largest memory that lanes of one compilation may have (`BrickLRU.sized` reckons
-    it); ways: blocks of each; sectors: of a block. How sets stand in for LRU: see `LRU`.
+    Notes
+    -----
+    A read hits if one of its target bricks has all its blocks in memory. Otherwise its blocks enter the memory of the
+    brick whose disk will serve it, as soon as that brick has claimed the read. All other bricks with a replica drop
+    their copies. In D-SPTF the claim informs them. With other policies, and where a claim does not arrive, the model
+    assumes that they are informed. So no two bricks hold a block (a departure: in the paper a lost or late claim may
+    leave a block in two bricks). A block belongs to the bricks that store the beginning of its request. A read of
+    blocks that a disk is still reading completes with the read that fetches them.
+
+    A write occupies a slot in the NVRAM of every replica until the disk of that replica has it. Afterwards only one
+    brick keeps it: the target of reads of this data, or number hash(address) mod replicas if there are several. The
+    copy of that brick counts among its blocks from the start, and older copies are dropped. So the NVRAM of the other
+    bricks takes no space from their caches; it holds at most one block for each slot. The cache may replace the block
+    before it is on disk; it is then read from there.
+
+    References
+    ----------
+    dsptf, sections 2.3 and 3.
     """
 
     capacity: Float[AnyArray, "..."] | tuple[Float[AnyArray, "..."], ...]
@@ -101,7 +128,23 @@ class BrickLRU(AbstractCache):
 
     @classmethod
     def sized(cls, capacity, *, bricks: int, **options) -> "BrickLRU":
-        """With as many sets as the capacity needs. capacity, bricks and options as in the class; raises InputError as it."""
+        """Return a cache with the number of sets that the capacity needs.
+
+        Parameters
+        ----------
+        capacity, bricks, **options
+            As for the class, without `sets`.
+
+        Returns
+        -------
+        BrickLRU
+            The cache.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range.
+        """
         given, bricks = _capacities(capacity), _BRICKS(bricks)
         each = given if isinstance(given, tuple) else [given] * bricks
         check_capacity(np.concatenate([np.ravel(one) for one in each]) if each else 0.0)
@@ -134,7 +177,7 @@ class BrickLRU(AbstractCache):
 
     @property
     def block(self) -> int:
-        """Bytes of a block."""
+        """Return the bytes of a block."""
         return self.sectors * units.SECTOR
 
     def check(self, drives, disks=1):
@@ -150,7 +193,7 @@ class BrickLRU(AbstractCache):
         return CacheContents(table, first + EMPTY, count, lost)
 
     def memory(self, brick: Int[Array, "1 *batch"]) -> CacheSets:
-        """How many blocks a brick's memory holds, and its first set; of all together if there is a central one."""
+        """Return the number of blocks and the first set of the memory of a brick, or those of the central memory."""
         blocks = [jnp.floor(one / self.block).astype(jnp.int32) for one in self._each()]
         if isinstance(self.capacity, tuple):
             own, first, before = jnp.int32(0), jnp.int32(0), jnp.int32(0)
@@ -164,7 +207,7 @@ class BrickLRU(AbstractCache):
         return CacheSets(jnp.where(central, sum(blocks), own), jnp.where(central, 0, first))
 
     def look_up(self, private: CacheContents, request: Requests, entering: Bool[Array, "1 *batch"], sought: Sought):
-        """A read is looked up at the bricks it is sent to; a write goes to its keeper and drops out of the others."""
+        """Look up a read at its target bricks; store a write at its keeper and drop it from the other bricks."""
         first, count = blocks_of(request, self.sectors)
         none = jnp.zeros_like(sought.asked)
         keeper = self._keeper(request, sought)
@@ -191,7 +234,7 @@ class BrickLRU(AbstractCache):
         return _overlap(private, pick(private.first, slot), pick(private.count, slot))
 
     def taken(self, private: CacheContents, moment: AccessStarted) -> CacheContents:
-        """What the disk is to read goes to its brick's memory, and out of the others'."""
+        """Store the data that the disk reads in the memory of its brick, and drop them from the other bricks."""
         served = bit(moment.part)
         none = jnp.zeros_like(served)
         every = moment.placement.parts_of(moment.place)
@@ -208,22 +251,23 @@ class BrickLRU(AbstractCache):
         return private._replace(lost=private.lost + moment.bricks)
 
     def _keeper(self, request: Requests, sought: Sought) -> Int[Array, "1 *batch"]:
-        """The part whose brick keeps a write in memory once it is on disk (dsptf, section 3)."""
+        """Return the part whose brick keeps a write in memory once it is on disk (dsptf, section 3)."""
         hashed = (request.address_hash % jnp.asarray(sought.placement.parts).astype(jnp.uint32)).astype(jnp.int32)
         return jnp.where(sought.asked & bit(hashed) != 0, hashed, index_of(sought.asked))
 
     def _visit(
         self, private: CacheContents, first, count, sought: Sought, wanted, kept, dropped
     ) -> tuple[UInt32[Array, "1 *batch"], Int[Array, "row *batch"]]:
-        """Blocks touched in the memories of some parts' bricks, one bit each: brought to the front where they are held and
-        `wanted`, put there where they are `kept`, taken out where they are `dropped`.
+        """Apply the operations of a request to its blocks in the memories of the bricks of its parts.
 
-        Returns the wanted parts at which all of them were held, and the table.
+        The masks select parts. Blocks of `wanted` parts move to the front if they are present. Blocks of `kept` parts
+        are stored at the front. Blocks of `dropped` parts are removed. Return the mask of the wanted parts at which all
+        blocks were present, and the table.
         """
         central = self.central != 0
 
         def at_one(masks):
-            # of a single memory nothing is dropped, because whoever keeps it keeps it there
+            # A central memory drops nothing: the keeper of a block stores it in the same memory.
             return jnp.where(central, (masks != 0).astype(jnp.uint32), masks)
 
         wanted, kept = at_one(wanted), at_one(kept)
@@ -236,7 +280,7 @@ class BrickLRU(AbstractCache):
 
 
 class _Visit(NamedTuple):
-    """What `BrickLRU._visit` is to do: see there."""
+    """Arguments of `BrickLRU._visit`."""
 
     cache: BrickLRU
     placement: AbstractPlacement
@@ -249,7 +293,10 @@ class _Visit(NamedTuple):
     dropped: UInt32[Array, "1 *batch"]
 
     def of(self, table: Int[Array, "row *batch"], touch: Callable) -> tuple[Any, Any]:
-        """It done with a table, block after block and part after part. touch: how a table is touched in all of its lanes."""
+        """Apply the operations to a table, block by block and part by part.
+
+        touch: the function that applies one operation to a table in all of its runs.
+        """
         central, parts = self.cache.central != 0, self.wanted | self.kept | self.dropped
 
         def one_part(_, carry):
@@ -278,13 +325,15 @@ class _Visit(NamedTuple):
 
 
 def _together(table: Int[Array, "row lane"], visit: _Visit) -> tuple[Any, Any]:
-    """The visit of all lanes, block beside block: what an accelerator does fastest."""
+    """Apply the operations of all runs at once, block by block, the fastest way on an accelerator."""
     return visit.of(table, partial(touched, visit.cache.ways))
 
 
 def _lane_by_lane(table: Int[Array, "row lane"], visit: _Visit) -> tuple[Any, Any]:
-    """The visits of the lanes one after the other: on a CPU, which touches one block at a time anyway, none then waits for
-    the longest request of all."""
+    """Apply the operations of one run after the other.
+
+    A CPU touches one block at a time in any case; in this order no run waits for the longest request of the batch.
+    """
 
     def of_lane(lane, carry):
         def made(carry):
@@ -302,7 +351,7 @@ def _lane_by_lane(table: Int[Array, "row lane"], visit: _Visit) -> tuple[Any, An
 
 
 def _sets_needed(capacities, ways: int, sectors: int) -> int:
-    """Sets of `ways` blocks for the memories of all bricks, given in bytes, at least one for each."""
+    """Return the sets of `ways` blocks for the memories of all bricks, given in bytes, at least one for each brick."""
     return sum(max(1, sets_for(np.max(one), ways, sectors)) for one in capacities)
 
 
@@ -317,7 +366,22 @@ def _overlap(
 
 
 def blocks_held(cache: BrickLRU, private: CacheContents, lane: int = 0) -> list[np.ndarray]:
-    """The blocks in the memory of each brick (of a central one: all in the first) of one lane, as NumPy arrays."""
+    """Return the blocks in the memory of each brick in one run.
+
+    Parameters
+    ----------
+    cache : BrickLRU
+        The cache.
+    private : CacheContents
+        Its private state.
+    lane : int
+        Number of the run, by default 0.
+
+    Returns
+    -------
+    list of ndarray
+        The block numbers in each brick. All blocks of a central memory are in the first.
+    """
     table = np.asarray(private.table).reshape(cache.sets, cache.ways, -1)[:, :, lane]
     bits = _block_bits(table)
 

@@ -1,4 +1,4 @@
-"""One memory in front of everything, in sets, each of which forgets what was touched longest ago."""
+"""One set-associative LRU cache for the whole system."""
 
 from functools import partial
 
@@ -32,24 +32,49 @@ from storagekit.workload import Requests
 
 
 class LRU(AbstractCache):
-    """Blocks in memory, the least recently used of a set given up first (srarray, section 4.1; dsptf, section 4).
+    """One cache in front of all disks; in each of its sets it replaces the least recently used block.
 
-    A read hits if every block it touches is held; whatever it touches is then the most recent, read in if it was not
-    held. A write never hits, because it is forced to disk (write-through), and leaves its blocks in memory, the most
-    recent, so that a later read finds them. (srarray, section 4.1) forces synchronous writes only; here all are. A miss
-    fills memory when the request enters, not when the disk has answered: a second read of the block meanwhile is a hit.
+    Parameters
+    ----------
+    capacity : float
+        Size, bytes: any number of whole blocks from 0 (never hits) to `sets * ways`; one value, or one for each run.
+    hit_time : float
+        Time from the arrival of a hit to its completion, seconds, by default 0.
+    sets, ways : int
+        The sets, and the blocks of a set, of the largest cache among the runs of one compilation; by default 2048 and
+        32. `sets_for` returns the sets for a capacity.
+    sectors : int
+        Sectors of a block, by default 16.
 
-    capacity: bytes held, any number of whole blocks from 0 (never hits) to `sets * ways`; one value, or one per lane.
-    hit_time: seconds until a hit is answered. sectors: of a block. sets, ways: the largest cache that lanes of one
-    compilation may have (`sets_for` gives the sets of a capacity). A lane uses as few sets as hold its blocks, shares
-    the blocks evenly among them, and deals blocks to them in turn, each round from a set that a hash names: a run of
-    neighbours fills all sets alike, and no stride falls into one. With `sets=1` a lane is exactly LRU; with more, streams
-    of uneven popularity miss it by under half a point at 32 ways (1 at 8), a loop as long as the cache by more. A block
-    costs the reading and writing of `ways` entries, whatever the number of sets, as long as the lanes' tables stay in
-    the CPU's caches; fewer ways are faster. A request is looked up block by block, however long it is.
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the capacity exceeds the sets.
 
-    Private state: the blocks of each set from the most recent to the least, EMPTY where there is none. The order is the
-    recency, so that no counter of look-ups can run over.
+    Notes
+    -----
+    A read hits if all blocks that it touches are in memory. Its blocks are the most recently used afterwards; missing
+    blocks are read into memory. A write never hits, because it is forced to disk (write-through). It leaves its blocks
+    in memory as the most recently used, so that a later read finds them. All writes are treated in this way; in
+    srarray, section 4.1, only synchronous writes are forced to disk. A miss fills memory when the request enters, not
+    when the disk has served it: a second read of the block in the meantime is a hit.
+
+    A run uses the smallest number of sets for its blocks, and divides the blocks evenly among them. Consecutive blocks
+    go to the sets in rotation. Each round starts at a set that a hash selects. So a run of neighbouring blocks fills
+    all sets evenly, and no stride maps to one set only. With `sets=1` a run is exactly LRU. With more sets the hit rate
+    on streams of uneven popularity differs by under half a percentage point at 32 ways (1 at 8). On a loop as long as
+    the cache it differs by more.
+
+    The cost of a block is the reading and writing of `ways` entries. It does not depend on the number of sets, as long
+    as the tables of all runs fit the caches of the CPU. Fewer ways are faster. A request is looked up block by block,
+    for any length.
+
+    The private state is the blocks of each set from the most to the least recently used, EMPTY for an unused entry. The
+    order is the recency: no counter of look-ups can overflow.
+
+    References
+    ----------
+    srarray, section 4.1; dsptf, section 4.
     """
 
     capacity: Float[AnyArray, "..."] = eqx.field(converter=named("cache of"))
@@ -77,7 +102,7 @@ class LRU(AbstractCache):
 
     @property
     def block(self) -> int:
-        """Bytes of a block."""
+        """Return the bytes of a block."""
         return self.sectors * units.SECTOR
 
     def init(self, sizes: StateSizes) -> Int[Array, "row *batch"]:
@@ -85,7 +110,7 @@ class LRU(AbstractCache):
 
     def look_up(self, private, request: Requests, entering: Bool[Array, "1 *batch"], sought):
         first, count = blocks_of(request, self.sectors)
-        # a lane without memory looks nothing up, so that a batch of them costs nothing
+        # Runs without memory skip the look-up: a batch of them costs nothing.
         looks = entering & (self.capacity >= self.block)
         count = jnp.where(looks, count, 0)
         memory = CacheSets(jnp.floor(self.capacity / self.block).astype(jnp.int32), jnp.int32(0))
@@ -97,6 +122,6 @@ class LRU(AbstractCache):
             held, private = touched(self.ways, private, Touch(block, *memory.set_of(block, self.ways), now, now, never))
             return private, hit & (held | ~now)
 
-        # as many look-ups as the longest of the lanes' requests has blocks, none at all where nothing enters
+        # The number of look-ups is the number of blocks of the longest request of the batch, 0 if no request enters.
         private, hit = jax.lax.fori_loop(0, jnp.max(count), touch, (private, looks & request.read))
         return LookUp(hit, jnp.zeros_like(count)), private

@@ -1,4 +1,4 @@
-"""One memory in front of everything, of which the reads that it answers are known before the run."""
+"""One cache for the whole system whose hits are determined before the run."""
 
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from storagekit.workload import Requests
 
 
 def _distances(given: Any) -> Any:
-    """Whole numbers, one for each request."""
+    """Check that the distances are whole numbers, one for each request. Raise InputError otherwise."""
     if traced(given):
         return given
     found = np.asarray(given)
@@ -30,15 +30,30 @@ def _distances(given: Any) -> Any:
 
 
 class RecordedLRU(AbstractCache):
-    """Exactly LRU on a recorded trace, whatever had been touched before the part of it that arrives.
+    """Exact LRU on a part of a recorded trace; the requests before that part count as well.
 
-    What an LRU cache holds hangs on the order of requests alone, not on when a disk has served them, so that what hits is
-    counted beforehand, over all of a trace, and the disks have to be simulated for a part of it only. As for `LRU`, a write
-    never hits and leaves its blocks in memory (srarray, section 4.1).
+    Parameters
+    ----------
+    distances : int array, `[request]`
+        Reuse distance of each arrival, in their order: the smallest number of blocks in the cache with which the
+        request hits (`workload.reuse.read_distances`).
+    capacity : float
+        Size, bytes; one value, or one for each run; by default 0.
+    hit_time : float
+        Time from the arrival of a hit to its completion, seconds, by default 0.
+    sectors : int
+        Sectors of a block, by default 16.
 
-    distances: [request] of the arrivals, in their order: the fewest blocks that it must hold for the request to hit
-    (`workload.reuse.read_distances`). capacity: bytes held; one value, or one per lane. hit_time: seconds until a hit is
-    answered. sectors: of a block.
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+
+    Notes
+    -----
+    The contents of an LRU cache depend on the order of the requests alone, not on the times at which a disk serves
+    them. So the hits are counted beforehand over the whole trace, and the disks are simulated for a part of it only. As
+    in `LRU`, a write never hits and leaves its blocks in memory (srarray, section 4.1).
     """
 
     distances: Int[AnyArray, "row"] = eqx.field(converter=_distances)

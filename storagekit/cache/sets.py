@@ -1,4 +1,4 @@
-"""Sets of blocks in the order of their last touch: what the caches are made of."""
+"""Sets of blocks in the order of their last use, the data structure of the caches."""
 
 from functools import partial
 from typing import NamedTuple
@@ -15,19 +15,21 @@ from storagekit.core.kinds import SPACE, SPAN, Kind, takes
 from storagekit.workload import Requests, scramble
 
 EMPTY = -1
-# float32 counts blocks exactly up to here: 128 GB in blocks of 8 KB
+# Largest number of blocks that float32 counts exactly: 128 GB in blocks of 8 KB.
 MOST_BLOCKS = 2**24
-# sets, and blocks of a set; sectors of a block
+# Validators for the number of sets and of blocks of a set, and for the sectors of a block.
 BLOCKS, BLOCK = Kind(least=1, most=MOST_BLOCKS, whole=True), Kind(least=1, most=MOST_WHOLE, whole=True)
-# of a memory: seconds until a hit is answered, and its bytes
+# Validators for the time of a hit, seconds, and for the size of a cache, bytes.
 check_hit_time = partial(SPAN.each, "cache hit time")
 check_capacity = partial(SPACE.each, "cache of")
 
 
 class Touch(NamedTuple):
-    """A block, the row at which its set begins, how many blocks that set holds, and what to do.
+    """One operation on a set of blocks.
 
-    touched: bring it to the front of the set; inserts: also if it is not there; drops: take it out instead.
+    block: number of the block. row: row of the table at which its set begins. share: largest number of blocks of
+    the set. touched: whether to move the block to the front of the set. inserts: whether to insert it there if it is
+    missing. drops: whether to remove it instead.
     """
 
     block: Int[Array, "1 *batch"]
@@ -45,15 +47,15 @@ class CacheSets(NamedTuple):
     first: Int[AnyArray, "..."]
 
     def sets(self, ways: int) -> Int[AnyArray, "..."]:
-        """As few sets as hold its blocks, at least one."""
+        """Return the smallest number of sets for its blocks, at least one."""
         return jnp.maximum((self.held + ways - 1) // ways, 1)
 
     def set_of(self, block: Int[Array, "1 *batch"], ways: int) -> tuple[Int[Array, "1 *batch"], Int[Array, "1 *batch"]]:
-        """The row at which the set of a block begins, and how many blocks that set holds.
+        """Return the row at which the set of a block begins, and the largest number of blocks of the set.
 
-        Blocks are dealt to sets in turn, each round from a set that a hash names: a run of neighbours fills all sets
-        alike, and no stride falls into one. A hash of the block alone would load sets as unevenly as dice fall: 7
-        points of hit rate at 8 ways.
+        Consecutive blocks go to the sets in rotation. Each round starts at a set that a hash selects. So a run of
+        neighbouring blocks fills all sets evenly, and no stride maps to one set only. A hash of the block alone would
+        load the sets unevenly, as at random: it costs 7 percentage points of the hit rate at 8 ways.
         """
         sets = self.sets(ways)
         turn = (scramble(block // sets) % sets.astype(jnp.uint32)).astype(jnp.int32)
@@ -63,38 +65,43 @@ class CacheSets(NamedTuple):
 
 
 def blocks_of(request: Requests, sectors: int) -> tuple[Int[Array, "1 *batch"], Int[Array, "1 *batch"]]:
-    """The first block of `sectors` sectors that a request touches, and how many it touches."""
+    """Return the first block of `sectors` sectors that a request touches, and the number of blocks that it touches."""
     first = request.sector // sectors
     return first, ((request.sector + request.sectors - 1) // sectors - first + 1).astype(jnp.int32)
 
 
 def brought_to_front(stored: Int[Array, "way *batch"], touch: Touch):
-    """Whether the set `stored` holds the block, and the set after the touch."""
+    """Return whether the set `stored` holds the block, and the set after the operation."""
     way = row_index(stored.shape[0], stored)
     place = min_row(jnp.where(stored == touch.block, way, stored.shape[0]))
     found = place < stored.shape[0]
-    # what was before it moves one down; what was behind it stays; if it was nowhere, the last one falls out
+    # Blocks before it move back by one; blocks behind it stay. If the set does not hold it, the last block is replaced.
     front = (way <= jnp.minimum(place, touch.share - 1)) & touch.touched & (found | touch.inserts)
     after = jnp.where(front, jnp.concatenate([touch.block, stored[:-1]]), stored)
-    # what was behind one that is taken out moves up
+    # Blocks behind a removed block move forward by one.
     behind = (way >= place) & touch.drops
     return found, jnp.where(behind, jnp.concatenate([stored[1:], jnp.full_like(touch.block, EMPTY)]), after)
 
 
 def touched(ways: int, table: Int[Array, "row *batch"], touch: Touch):
-    """Whether the block is held in each lane that touches one, and the table after the touch."""
+    """Return whether the table holds the block, and the table after the operation, in all runs.
+
+    The result is false in runs that neither touch nor drop a block. A CPU processes one run after the other, an
+    accelerator all at once.
+    """
     return jax.lax.platform_dependent(table, touch, cpu=partial(one_by_one, ways), default=partial(side_by_side, ways))
 
 
 def one_by_one(ways: int, table: Int[Array, "row *batch"], touch: Touch):
-    """A touch in every lane that has one, lane after lane: slices at one place are what a CPU reads and writes fastest.
+    """Apply an operation to the table one run after the other, the fastest way on a CPU.
 
-    A gather of all lanes costs three times as much there, and is handed to other threads once the table is large.
+    A CPU reads and writes slices at one address fastest. A gather over all runs costs three times as much there, and
+    XLA distributes it over threads if the table is large.
     """
     grid, touch = jax.tree.map(lambda leaf: leaf.reshape(leaf.shape[0], -1), (table, touch))
 
     def one(lane, carry):
-        # a loop counts with 64 bits where addresses have them
+        # The loop counter has 64 bits if addresses have 64 bits.
         lane = lane.astype(touch.row.dtype)
         here = (lane * 0, lane)
         mine: Touch = jax.tree.map(lambda leaf: jax.lax.dynamic_slice(leaf, here, (1, 1)), touch)
@@ -111,7 +118,7 @@ def one_by_one(ways: int, table: Int[Array, "row *batch"], touch: Touch):
 
 
 def touched_in(ways: int, lane: Int[Array, ""], table: Int[Array, "row lane"], touch: Touch):
-    """Whether the block is held in one lane of a table, and the table after a touch of that lane, `[1, 1]`."""
+    """Return whether a table holds the block in one run, and the table after the operation on that run, `[1, 1]`."""
     corner = (touch.row[0, 0], lane.astype(touch.row.dtype))
     found, after = brought_to_front(jax.lax.dynamic_slice(table, corner, (ways, 1)), touch)
     changes = touch.touched | touch.drops
@@ -119,7 +126,7 @@ def touched_in(ways: int, lane: Int[Array, ""], table: Int[Array, "row lane"], t
 
 
 def side_by_side(ways: int, table: Int[Array, "row *batch"], touch: Touch):
-    """A touch in every lane, all at once: what an accelerator does fastest."""
+    """Apply an operation to the table in all runs at once, the fastest way on an accelerator."""
     index = touch.row + row_index(ways, touch.row)
     stored = jnp.take_along_axis(table, index, axis=0, mode="promise_in_bounds")
     held, after = brought_to_front(stored, touch)
@@ -129,6 +136,25 @@ def side_by_side(ways: int, table: Int[Array, "row *batch"], touch: Touch):
 
 @takes(capacity=SPACE, ways=BLOCKS, sectors=BLOCK)
 def sets_for(capacity: float | np.floating, ways: int = 32, sectors: int = 16) -> int:
-    """The fewest sets of `ways` blocks of `sectors` sectors that hold `capacity` bytes. Raises InputError for fewer than 0,
-    and for less than one block or sector."""
+    """Return the smallest number of sets that hold a capacity.
+
+    Parameters
+    ----------
+    capacity : float
+        Bytes, 0 or more.
+    ways : int
+        Blocks of a set, by default 32.
+    sectors : int
+        Sectors of a block, by default 16.
+
+    Returns
+    -------
+    int
+        ceil(capacity / (ways * sectors * 512)), 0 for a capacity of 0.
+
+    Raises
+    ------
+    InputError
+        If the capacity is negative, or `ways` or `sectors` is below 1.
+    """
     return -(-int(capacity) // (ways * sectors * units.SECTOR))

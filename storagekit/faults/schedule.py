@@ -17,7 +17,7 @@ from storagekit.drive import AbstractMechanics
 from storagekit.workload import Requests
 
 NEVER = np.iinfo(np.int32).max
-# generations of a brick's memory that a cache can tell apart
+# Largest number of outages of a run: a cache distinguishes 8 generations of the memory of a brick.
 MOST_STOPS = 7
 
 
@@ -32,8 +32,13 @@ class Slowdown(eqx.Module):
         Fraction of its speed; 0 for an outage: its accesses are lost, it receives nothing, and its memory is empty
         afterwards.
     begins, ends : int
-        Numbers of the requests with whose arrival it begins and ends, from 0; by default it lasts for the whole run. Numbers
-        are exact however long a run is; `workload.recorded` numbers the requests of a trace in order.
+        Numbers of the requests with whose arrival it begins and ends, from 0; by default it lasts for the whole run.
+        Numbers are exact for a run of any length; `workload.recorded` numbers the requests of a trace in order.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or `begins` is not below `ends`.
     """
 
     brick: Int[AnyArray, "..."]
@@ -63,18 +68,37 @@ class Slowdown(eqx.Module):
             )
 
     def lasts(self, number: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
-        """Return whether it lasts when request `number` is the latest that has arrived."""
+        """Return whether the slowdown is in effect when request `number` is the latest that has arrived."""
         return (number >= self.begins) & (number < self.ends)
 
 
 def outage(brick: ArrayLike, begins: ArrayLike = 0, ends: ArrayLike = NEVER) -> Slowdown:
-    """Return an outage of a brick from the arrival of request `begins` to that of request `ends`."""
+    """Return an outage of a brick.
+
+    Parameters
+    ----------
+    brick : int
+        Number of the brick.
+    begins, ends : int
+        Numbers of the requests with whose arrival it begins and ends, from 0; by default it lasts for the whole run.
+
+    Returns
+    -------
+    Slowdown
+        A slowdown of speed 0.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
     return Slowdown(brick, 0.0, begins, ends)
 
 
 class FaultState(NamedTuple):
-    """Private state. latest: number of the request that arrived last. down: mask of the drives whose outage has been
-    processed.
+    """Private state of the fault schedule.
+
+    latest: number of the request that arrived last. down: mask of the drives whose outage has been processed.
     """
 
     latest: Int[Array, "1 *batch"]
@@ -86,14 +110,15 @@ class FaultSchedule(Component):
 
     Parameters
     ----------
-    spells : Slowdown
-        Slowdowns and outages. Without any nothing is computed.
+    *spells : Slowdown
+        Slowdowns and outages, by default none; the schedule then computes nothing.
     seeking, turning : float
-        Fraction of a slowdown that concerns arm and platter. 1 and 1: accesses take 1 / speed as long. 0 and 1: only the
-        platter is slower. 1 and 0: only the arm is slower ("half the speed" in dsptf, section 5.2, may be any of them).
+        Fraction of a slowdown that concerns the arm and the platter, from 0 to 1, by default 1. With 1 and 1 accesses
+        take 1 / speed as long. With 0 and 1 only the platter is slower. With 1 and 0 only the arm is slower. "Half the
+        speed" in dsptf, section 5.2, may be any of them.
     timeout : float
-        Time after which a client sends a request again that is neither completed nor in service, seconds, at most 600 (dsptf,
-        section 3, which gives no figure).
+        Time after which a client sends a request again that is neither completed nor in service, seconds, at most 600,
+        by default 1 (dsptf, section 3, which gives no figure).
 
     Raises
     ------
@@ -123,7 +148,15 @@ class FaultSchedule(Component):
             require_seconds("client timeout", self.timeout, "time-out")
 
     def check(self, bricks: int, spare: int) -> None:
-        """Raise InputError if a spell has no brick, or more bricks stop at once than the placement can lose."""
+        """Raise InputError if a fault is of a brick that does not exist, or if too many bricks stop.
+
+        Parameters
+        ----------
+        bricks : int
+            Bricks of the system.
+        spare : int
+            Largest number of bricks that the placement can lose at once.
+        """
         for spell in self.spells:
             if np.any(np.asarray(spell.brick) >= bricks):
                 raise InputError(f"a spell of brick {int(np.max(spell.brick))}: there are bricks 0 to {bricks - 1}")
@@ -140,12 +173,12 @@ class FaultSchedule(Component):
 
     @property
     def varies(self) -> bool:
-        """Whether any brick is ever slow or stopped."""
+        """Return whether any brick is ever slow or stopped."""
         return bool(self.spells)
 
     @property
     def stops(self) -> bool:
-        """Whether any brick ever stops."""
+        """Return whether any brick ever stops."""
         return any(spell.stops for spell in self.spells)
 
     def init(self, sizes: StateSizes) -> FaultState | None:
@@ -160,7 +193,7 @@ class FaultSchedule(Component):
     def after(
         self, private: FaultState | None, request: Requests, admitted: Bool[Array, "1 *batch"]
     ) -> FaultState | None:
-        """Private state once a request has arrived, in lanes in which it is `admitted`."""
+        """Return the private state after a request has arrived. Only where `admitted` is true."""
         if private is None:
             return None
         return private._replace(latest=jnp.where(admitted, request.number, private.latest))
@@ -168,7 +201,10 @@ class FaultSchedule(Component):
     def now(
         self, private: FaultState | None, mechanics: AbstractMechanics, brick: Int[Array, "*row"]
     ) -> AbstractMechanics:
-        """Return the mechanics of a drive of each `brick` (`[1, *batch]`, or one row for each) at its present speed."""
+        """Return the mechanics of a drive of each `brick` at its present speed.
+
+        brick: numbers of bricks, `[1, *batch]`, or one row for each.
+        """
         if private is None:
             return mechanics
         speed = jnp.float32(1)
@@ -178,7 +214,7 @@ class FaultSchedule(Component):
         return mechanics.at_speed(1 + self.seeking * (speed - 1), 1 + self.turning * (speed - 1))
 
     def stopped_now(self, private: Any, brick: Int[Array, "drive *ones"]) -> Bool[Array, "drive *batch"]:
-        """Return a mask of the drives that are stopped now. brick: brick of each drive."""
+        """Return a mask of the drives that are stopped now. brick: number of the brick of each drive."""
         down = jnp.zeros_like(private.down)
         for spell in self.spells:
             down = down | (spell.lasts(private.latest) & (brick == spell.brick) & (spell.speed == 0))

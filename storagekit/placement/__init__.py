@@ -1,4 +1,4 @@
-"""Where blocks live: which drives hold the parts of a request, and where on them."""
+"""Placements: the drives that hold the parts of a request, and their locations on these drives."""
 
 from storagekit.placement.base import MOST_PARTS as MOST_PARTS
 from storagekit.placement.base import AbstractPlacement as AbstractPlacement

@@ -1,7 +1,8 @@
 """The interface of placements: the parts of a request, the drives that hold them, and the locations of their replicas.
 
-The parts of a request are copies of a block, stripe units, or fragments of a code. Each is on a different drive. On its drive
-a part has `replicas`, at even angles on different tracks of one cylinder, so that one of them is always near the head.
+The parts of a request are copies of a block, stripe units, or fragments of a code. Each is on a different drive. On its
+drive a part has `replicas`, at even angles on different tracks of one cylinder, so that one of them is always near the
+head.
 """
 
 import math
@@ -23,16 +24,16 @@ from storagekit.drive import AbstractDrive, AbstractLayout, AbstractMechanics, A
 from storagekit.placement.grouping import Grouping
 from storagekit.workload import Requests
 
-# bits of a word: parts of a request, and parts times replicas
+# Maximum number of parts of a request, and of parts times replicas: a mask has one bit for each.
 MOST_PARTS = WORD
-# converts the sectors of a stripe unit
+# Converts the sectors of a stripe unit.
 stripe_unit = partial(replace(SECTORS, unit="sectors"), "a stripe unit of")
 
 
 class Location(NamedTuple):
     """The location of requests in a layout that holds a part at the same address on each of its drives.
 
-    target: replica 0 of part 0. home: the drive that holds part 0.
+    target: location of replica 0 of part 0. home: the drive that holds part 0.
     """
 
     target: Any
@@ -42,86 +43,92 @@ class Location(NamedTuple):
 class AbstractPlacement(eqx.Module):
     """Base class of placements.
 
-    The location of a request is a pytree that `locate` returns and the other methods read. By default it is a `Location`,
-    and part k is on drive home + k.
+    The location of a request is a pytree that `locate` returns and the other methods read. By default it is a
+    `Location`, and part k is on drive home + k.
     """
 
     @property
     @abstractmethod
     def drives(self) -> Int[AnyArray, "..."]:
-        """The number of drives that the layout uses."""
+        """Return the number of drives that the layout uses."""
 
     @property
     def drives_a_brick(self) -> int:
-        """Drives of a brick, which are numbered one brick after the other."""
+        """Return the number of drives of a brick; drives are numbered one brick after the other."""
         return 1
 
     @property
     def brick_sizes(self) -> tuple[int, ...] | None:
-        """The number of drives of each brick where these differ; None where all bricks have the same number."""
+        """Return the number of drives of each brick if these differ; None if all bricks have the same number."""
         return None
 
     def brick_of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
-        """The number of the brick that a drive is in."""
+        """Return the number of the brick that contains a drive."""
         return Grouping(self.brick_sizes or (self.drives_a_brick,)).of(drive)
 
     @property
     def longest(self) -> int | None:
-        """The most sectors that a request may have; None where only the capacity limits it."""
+        """Return the largest length of a request, sectors; None if only the capacity limits it."""
         return None
 
     @property
     @abstractmethod
     def parts(self) -> Int[AnyArray, "..."]:
-        """The maximum number of parts of a request."""
+        """Return the maximum number of parts of a request."""
 
     @property
     def most_parts(self) -> int | None:
-        """The most parts of a request with any setting of the layout; None where only the number of drives bounds it."""
+        """Return the maximum number of parts of a request with any setting of the layout.
+
+        It is None if only the number of drives limits it.
+        """
         return 1 if self.single else None
 
     @property
     def needed(self) -> Int[AnyArray, "..."]:
-        """The maximum number of parts that a read needs; by default 1, because parts are copies."""
+        """Return the maximum number of parts that a read needs; by default 1, because parts are copies."""
         return whole(1)
 
     @property
     def alike(self) -> bool:
-        """Whether the parts of a request are copies of the same data."""
+        """Return whether the parts of a request are copies of the same data."""
         return not self.needs_several
 
     @property
     def needs_several(self) -> bool:
-        """Whether a read may need more than one part with some setting of the layout, so that the engine has to count."""
+        """Return whether a read may need more than one part with some setting of the layout.
+
+        The engine then counts the parts.
+        """
         return False
 
     @property
     def single(self) -> bool:
-        """Whether every request has one part, with any setting of the layout."""
+        """Return whether every request has one part, with any setting of the layout."""
         return False
 
     @property
     def spare(self) -> Int[AnyArray, "..."]:
-        """The number of drives that may fail without loss of data."""
+        """Return the number of drives that may fail without loss of data."""
         return self.parts - self.needed
 
     @property
     def most_spare(self) -> int:
-        """The maximum number of parts of a request beyond those that a read needs."""
+        """Return the maximum number of parts of a request that a read does not need."""
         return int(np.max(self.parts)) - int(np.max(self.needed))
 
     @property
     @abstractmethod
     def replicas(self) -> Int[AnyArray, "..."]:
-        """The number of replicas of a part on its drive."""
+        """Return the number of replicas of a part on its drive."""
 
     @property
     @abstractmethod
     def most_replicas(self) -> int:
-        """The most replicas that any setting of the layout has, which the engine provides for."""
+        """Return the maximum number of replicas with any setting of the layout, for the arrays of the engine."""
 
     def parts_of(self, place: Any) -> UInt32[Array, "*row"]:
-        """The parts that requests have, one bit each."""
+        """Return the mask of the parts that requests have."""
         return jnp.broadcast_to(mask_of(self.parts), place.home.shape)
 
     def needed_of(self, place: Any) -> Int[Array, "*row"]:
@@ -149,18 +156,24 @@ class AbstractPlacement(eqx.Module):
     def on(self, drive: AbstractDrive) -> "AbstractPlacement":
         """Return the layout with the properties of these drives that it needs before compilation; by default itself.
 
-        Raises InputError if the layout does not fit the drives.
+        Raises
+        ------
+        InputError
+            If the layout does not fit the drives.
         """
         return self
 
     def tabulated(self, drive: AbstractDrive) -> "AbstractPlacement":
-        """Return the same layout in the form that the engine runs: tables that are computed before a run are data of the
-        compiled program, so that layouts which differ only in numbers share a program. By default the layout itself."""
+        """Return the same layout in the form that the engine runs; by default the layout itself.
+
+        Tables that are computed before a run are data of the compiled program. So layouts that differ only in numbers
+        share a program.
+        """
         return self
 
     @abstractmethod
     def capacity(self, drive: AbstractLayout) -> int | Num[AnyArray, "..."]:
-        """Sectors that the layout offers on drives of this kind."""
+        """Return the sectors that the layout offers on drives of this kind."""
 
     @abstractmethod
     def locate(self, drive: AbstractLayout, requests: Requests) -> Any:
@@ -170,14 +183,34 @@ class AbstractPlacement(eqx.Module):
     def replica(
         self, drive: AbstractLayout, target: Target, part: Int[AnyArray, "*#row"], index: int | Int[AnyArray, "*#row"]
     ) -> Target:
-        """Return the location of replica `index` of a part. target: the location of its replica 0."""
+        """Return the location of replica `index` of a part.
+
+        Parameters
+        ----------
+        drive : AbstractLayout
+            Properties common to all drives.
+        target : Target
+            Location of its replica 0.
+        part : int array, `[*row]`
+            Number of the part.
+        index : int
+            Number of the replica, one value or an array `[*row]`.
+
+        Returns
+        -------
+        Target
+            The location of the replica.
+        """
 
     def companions(self, parts: UInt32[Array, "*row"], place: Any) -> UInt32[Array, "*row"]:
         """Return the parts that must be written together with these, such as parity; by default no parts."""
         return jnp.zeros_like(parts)
 
     def sibling(self, part: Int[AnyArray, "*#row"], place: Any) -> Int[AnyArray, "*#row"]:
-        """Return the parity part of a data part on its brick, and the data part of a parity part; -1 if it has neither."""
+        """Return the parity part of a data part on its brick, and the data part of a parity part.
+
+        The result is -1 for a part that has neither.
+        """
         return jnp.full_like(part, -1)
 
     @abstractmethod
@@ -189,7 +222,13 @@ class AbstractPlacement(eqx.Module):
 
 
 def require_drives(*counts: int | Int[AnyArray, "..."]) -> None:
-    """Raises InputError where a layout of these counts multiplied has more drives than are counted one by one."""
+    """Raise InputError if the product of the counts is more than the maximum number of drives.
+
+    Parameters
+    ----------
+    *counts : int
+        Factors of the number of drives.
+    """
     if not traced(*counts):
         drives = math.prod(np.asarray(count, float) for count in counts)
         require(drives <= MOST_COUNTED, "a layout of", drives, f"at most {MOST_COUNTED}", "drives")
@@ -198,16 +237,28 @@ def require_drives(*counts: int | Int[AnyArray, "..."]) -> None:
 def of_part(
     replicas: UInt32[AnyArray, "*#row"], part: Int[AnyArray, "*#row"], placement: AbstractPlacement
 ) -> UInt32[Array, "*#row"]:
-    """Return the replicas of one part, one bit each, from bit 0; 0 if the part does not exist.
+    """Return the mask of the replicas of one part, from bit 0; 0 if the part does not exist.
 
-    replicas: the replicas of all parts, bit part * D_r + replica.
+    Parameters
+    ----------
+    replicas : uint32 array, `[*row]`
+        Mask of the replicas of all parts, bit part * D_r + replica.
+    part : int array, `[*row]`
+        Number of the part.
+    placement : AbstractPlacement
+        The layout, which defines D_r, the replicas of a part.
+
+    Returns
+    -------
+    uint32 array, `[*row]`
+        The mask.
     """
     first = jnp.asarray(part * placement.replicas).astype(jnp.uint32)
     return jnp.right_shift(replicas, first) & mask_of(placement.replicas)
 
 
 class Reach(NamedTuple):
-    """The positioning time of the nearest replica, and its number."""
+    """The positioning time of the nearest replica, and the number of the replica."""
 
     positioning: Positioning
     replica: Int[AnyArray, "*#row"]
@@ -226,7 +277,31 @@ def nearest_replica(
 ) -> Reach:
     """Return the replica of `part` that the head reaches first (srarray, section 2.4).
 
-    mechanics: the mechanics of the brick. usable: the replicas that may be read, one bit each, at least one; None for all.
+    Parameters
+    ----------
+    placement : AbstractPlacement
+        The layout.
+    drive : AbstractLayout
+        Properties common to all drives.
+    mechanics : AbstractMechanics
+        Mechanics of the drive at present.
+    arm : Arm
+        Position of its arm.
+    angle : float array, `[*row]`
+        Angle of its platter when the access can start, turns.
+    target : Target
+        Location of replica 0 of each request.
+    read : bool array, `[*row]`
+        Whether each is a read.
+    part : int array, `[*row]`
+        Part of each request that the drive holds.
+    usable : uint32 array, `[*row]`, or None
+        Mask of the replicas that may be read, at least one; None for all.
+
+    Returns
+    -------
+    Reach
+        The positioning time of that replica, and its number.
     """
     best: Reach | None = None
     for index in range(placement.most_replicas):

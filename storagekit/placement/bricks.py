@@ -1,4 +1,4 @@
-"""Bricks of several drives: a layout over bricks, and stripe units that go round the drives of each."""
+"""Bricks of several drives: a layout over bricks, and stripe units over the drives of each brick."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,18 +18,37 @@ from storagekit.workload import Requests
 
 
 class Inside(NamedTuple):
-    """Where requests lie: over the bricks, the numbers of drives being those of bricks, and on which drive of a brick."""
+    """The location of requests on bricks of several drives.
+
+    across: location in the layout over bricks; its numbers of drives are numbers of bricks. disk: number of the drive
+    in its brick.
+    """
 
     across: Any
     disk: Int[AnyArray, "*#row"]
 
 
 class Bricks(AbstractPlacement):
-    """A layout whose drives are bricks of `disks` drives each, numbered one brick after the other.
+    """A layout over bricks of several drives, which are numbered one brick after the other.
 
-    across: where the parts of a request are, brick by brick. Inside a brick stripe units go round its drives (RAID 0), and a
-    request lies with its first sector. unit: sectors; as large as a drive, they are independent disks, filled one after the
-    other.
+    Parameters
+    ----------
+    across : AbstractPlacement
+        Layout of the parts of a request over the bricks; its drives are the bricks.
+    disks : int
+        Drives of each brick.
+    unit : int
+        Stripe unit, sectors, by default 64 KB. With a unit as large as a drive the disks are independent and are filled
+        one after the other.
+
+    Raises
+    ------
+    InputError
+        If `across` is not a layout, or a number is out of range.
+
+    Notes
+    -----
+    In a brick the stripe units go round its drives (RAID 0). A request is on the drive of its first sector.
     """
 
     across: AbstractPlacement
@@ -112,7 +131,8 @@ class Bricks(AbstractPlacement):
         return self.across.sectors_of(part, place.across, sectors)
 
     def capacity(self, drive: AbstractLayout):
-        # a unit short of the drives' end, so that a request which begins in the last has room
+        # The last row of units stays free if there are several, so that a request that begins in the last used unit
+        # fits.
         rows = self.across.capacity(drive) // self.unit
         return (rows - (rows > 1)) * self.unit * self.disks
 

@@ -1,4 +1,4 @@
-"""Erasure codes: any m of n fragments make the data."""
+"""Erasure codes: any m of n fragments restore the data."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -15,11 +15,26 @@ from storagekit.workload import Requests
 
 
 class Coded(OneReplica):
-    """An m-of-n code: a request is cut into m fragments, of which n are made, each on a drive of its own.
+    """An m-of-n code: a request is coded as n fragments on different drives, and any m fragments restore the data.
 
-    A read needs any `data` of its `fragments`; a write reaches all, and when it is answered the write policy says (of
-    `write.FirstCopy`: when `data` are on disk). A fragment is 1/m of its request, rounded up to sectors, at the same address
-    on all drives; with data 1 they are replicas. Coding takes no time.
+    Parameters
+    ----------
+    data : int
+        m, the number of fragments that a read needs, at least 1 and at most `fragments`; one value, or one for each
+        run.
+    fragments : int
+        n, the number of fragments, 1 to 32; one value, or one for each run.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+
+    Notes
+    -----
+    A write goes to all fragments. The write policy determines its completion: with `write.FirstCopy`, when `data`
+    fragments are on disk. A fragment has 1/m of the sectors of its request, rounded up, and the same address on all
+    drives. With `data` 1 the fragments are replicas. Coding takes no time.
     """
 
     data: Int[AnyArray, "..."] = eqx.field(converter=named("fragments that make the data", whole))
@@ -51,7 +66,7 @@ class Coded(OneReplica):
 
     def capacity(self, drive: AbstractLayout):
         if isinstance(self.data, np.ndarray | np.generic):
-            # on the host beyond what the engine addresses, to be refused there
+            # Computed on the host in 64 bits, so that the engine can reject a capacity that it cannot address.
             return self.data.astype(np.int64) * drive.capacity
         return self.data.astype(int) * drive.capacity
 

@@ -23,16 +23,33 @@ _EXTENT = partial(replace(SECTORS, unit="sectors"), "an extent of")
 
 
 class Declustered(OneReplica):
-    """Volumes (LUNs) cut into extents, extent e on the `copies` bricks from e mod `bricks` on, around the ring.
+    """Volumes (LUNs) cut into extents; extent e is on `copies` bricks around a ring, from brick e mod `bricks` on.
 
+    Parameters
+    ----------
+    bricks : int
+        Number of bricks, a multiple of `copies`, by default 2; one value, or one for each run.
+    copies : int
+        Copies of each extent, 1 to 32, by default 2; one value, or one for each run.
+    data : int
+        Sectors of all volumes, end to end; one value, or one for each run. By default 0: the capacity of the bricks.
+    extent : int
+        Sectors of an extent, by default 1 MB.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or an extent exceeds half of a drive.
+
+    Notes
+    -----
     Every brick is in `copies` replica sets and shares data with 2 (copies - 1) others (chained declustering: Hsiao and
-    DeWitt, ICDE 1990), so that the work of one that fails or is slow spreads. An extent has the same address on all its
-    bricks. With as many bricks as copies it is a replica group.
+    DeWitt, ICDE 1990). So the work of a failed or slow brick spreads over them. An extent has the same address on all
+    its bricks. With `bricks` equal to `copies` the layout is a replica group.
 
-    bricks: a multiple of copies. data: sectors of all volumes, end to end; 0 for as many as the bricks hold. Where it is
-    less, extents lie a whole number of extents apart, as far as that fits; where it is more, places wrap around: the
-    mechanics of drives with more capacity. extent: sectors. A request that crosses into the next extent lies, and is
-    remembered, with its first; none may be longer than an extent.
+    If `data` is less than the capacity, the extents on a drive are spaced by a constant whole number of extents. If it
+    is more, locations wrap around: the model then uses the mechanics of drives with more capacity. A request that
+    crosses into the next extent is located, and cached, with its first extent. No request may be longer than an extent.
     """
 
     bricks: Int[AnyArray, "..."] = eqx.field(converter=named("bricks", whole), default=2)
@@ -82,8 +99,8 @@ class Declustered(OneReplica):
         return choose(self.data > 0, self.data, rows.astype(kind) * self.bricks * self.extent)
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Location:
-        # an extent on a brick stands in a row of the brick's `copies` extents, told apart by their first bricks: of any
-        # `copies` neighbours on the ring these are all different modulo `copies`
+        # In each row a brick holds `copies` extents. Their order is the number of their first brick modulo `copies`,
+        # which differs among any `copies` neighbours on the ring.
         extent = requests.sector // self.extent
         row, home = extent // self.bricks, extent % self.bricks
         places = self._places(drive)
@@ -94,7 +111,10 @@ class Declustered(OneReplica):
         return Location(target, home.astype(np.int32))
 
     def _places(self, drive: AbstractLayout) -> int:
-        """Extents that a drive holds; its last is kept free for the end of a request that begins in the one before."""
+        """Return the number of extents that a drive holds.
+
+        The last extent of the drive stays free for the end of a request that begins in the one before.
+        """
         places = drive.capacity // self.extent - 1
         if places < 1:
             raise InputError(f"extents of {self.extent} sectors on drives of {drive.capacity}: give at most half of it")

@@ -1,4 +1,4 @@
-"""Which drives a brick has: they are numbered one brick after the other."""
+"""Grouping of drives into bricks; drives are numbered one brick after the other."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,23 +14,35 @@ from storagekit.core.kinds import COUNT, hold, several
 
 @dataclass(frozen=True)
 class Grouping:
-    """Bricks and their drives. sizes: how many drives each brick has. Raises InputError for none, and for less than one."""
+    """Numbers of the drives of each brick.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Number of drives of each brick, at least 1.
+
+    Raises
+    ------
+    InputError
+        If there is no brick, or a brick has less than one drive.
+    """
 
     sizes: tuple[int, ...]
 
     def __post_init__(self):
-        # layouts make one wherever they ask which brick a drive is in
+        # Layouts create a `Grouping` wherever they compute the brick of a drive, so that valid sizes skip the slower
+        # `hold`.
         if not (type(self.sizes) is tuple and self.sizes and all(type(one) is int and one > 0 for one in self.sizes)):
             hold(self, sizes=several(COUNT, 1, "bricks"))
 
     @property
     def count(self) -> int:
-        """How many bricks there are."""
+        """Return the number of bricks."""
         return len(self.sizes)
 
     @property
     def most(self) -> int:
-        """The most drives that a brick has."""
+        """Return the maximum number of drives of a brick."""
         return max(self.sizes)
 
     @property
@@ -38,7 +50,7 @@ class Grouping:
         return min(self.sizes) == self.most
 
     def of(self, drive: Int[AnyArray, "*row"]) -> Int[AnyArray, "*row"]:
-        """The number of the brick that a drive is in."""
+        """Return the number of the brick that contains a drive."""
         if self._alike:
             return drive // self.most if self.most > 1 else drive
         ends = list(accumulate(self.sizes))[:-1]
@@ -47,7 +59,20 @@ class Grouping:
     def drives_of(
         self, brick: Int[Array, "1 *batch"]
     ) -> Iterator[tuple[Int[Array, "1 *batch"], Bool[Array, "1 *batch"] | bool]]:
-        """The drives of a brick one by one, each with whether the brick has that many; if not, the number is another's."""
+        """Yield the drives of a brick one by one, each with whether it exists.
+
+        Parameters
+        ----------
+        brick : int array, `[1, *batch]`
+            Number of the brick.
+
+        Yields
+        ------
+        int array, `[1, *batch]`
+            Number of the drive. If the brick has fewer drives, it repeats the number of its last drive.
+        bool array, `[1, *batch]`, or True
+            Whether the brick has that drive.
+        """
         if self._alike:
             for disk in range(self.most):
                 yield brick * self.most + disk, True

@@ -1,4 +1,4 @@
-"""Nodes of unequal disks, and the segments of logical volumes laid out on them: which nodes each has, and where there."""
+"""Nodes of unequal disks, and the layout of the segments of logical volumes on them."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -14,18 +14,18 @@ from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT, SECTORS, a, flag, several, takes
 from storagekit.placement.striped import UNIT
 
-# a table has a row for each
+# Maximum number of segments: a table has a column for each.
 MOST_SEGMENTS = 2**22
 
 
 def _set(instance: Any, **fields: Any) -> None:
-    """Fields of a frozen dataclass, while it is made."""
+    """Set fields of a frozen dataclass during its construction."""
     for name, value in fields.items():
         object.__setattr__(instance, name, value)
 
 
 def require_segments(count: int) -> None:
-    """Raises InputError for more segments than are laid out one by one."""
+    """Raise InputError for more segments than the layout supports."""
     require(count <= MOST_SEGMENTS, "volumes of", count, f"at most {MOST_SEGMENTS}: make segments larger", "segments")
 
 
@@ -51,13 +51,14 @@ class Node:
 
     Notes
     -----
-    A serial node is simulated as one drive of its kind. Before each access an arm stands where its own last access ended.
-    If addresses are independent and uniform over the disks, that location is independent of the target, so that the arm of
-    the last access of any disk has the same distribution as the arm of the disk in question. This holds where requests are
-    chosen without regard to positions; where they compete by position (bids, shortest access first) all candidates of a node
-    share one arm, and it is an approximation. A write on a serial RAID 5
-    takes one revolution more, as on any RAID 5; the disk with the parity works at the same time and is assumed to take no
-    longer.
+    A serial node is simulated as one drive of its kind. Before each access the arm of a disk stands where the last
+    access of that disk ended. If addresses are independent and uniform over the disks, this location is independent of
+    the target. Then the arm of the last access of any disk has the same distribution as the arm of the disk in
+    question. This holds if requests are chosen without regard to positions. If they compete by position (bids, shortest
+    access first), all candidates of a node share one arm, and the model is an approximation.
+
+    A write on a serial RAID 5 takes one revolution more, as on any RAID 5. The disk with the parity works at the same
+    time and is assumed to take no longer.
     """
 
     disks: int
@@ -75,29 +76,44 @@ class Node:
 
     @property
     def drives(self) -> int:
-        """Number of drives in the model: the disks, or 1 for a serial node."""
+        """Return the number of drives in the model: the disks, or 1 for a serial node."""
         return 1 if self.serial else self.disks
 
     @property
     def spaces(self) -> int:
-        """How many spaces for data it has: its disks, or the RAID 5 as a whole."""
+        """Return the number of spaces for data: the number of disks, or 1 for a RAID 5."""
         return 1 if self.raid5 else self.disks
 
     @property
     def room(self) -> int:
-        """Sectors of a space, once those of a disk are known."""
+        """Return the sectors of a space; valid only if `sectors` is given."""
         sectors = self.sectors or 0
-        # a unit short of the drives' end, so that the last request has room
+        # The last unit of each drive stays free, so that the last request fits.
         return (self.disks - 1) * (sectors // UNIT - 1) * UNIT if self.raid5 else sectors
 
 
 @dataclass(frozen=True)
 class Volume:
-    """A logical volume (ars, Table II): every segment of it is on `parts` nodes, any `needed` of which make its data.
+    """A logical volume (ars, Table II): every segment of it has `parts` parts on different nodes.
 
-    sectors: of data, whole blocks. segment: sectors that go together; the last may be cut short, and takes the room of a
-    whole one. parts, needed: copies, with 1 needed, or fragments of an m-of-n code, each 1/m of a segment. block: sectors.
-    Raises InputError where this does not go together.
+    Parameters
+    ----------
+    sectors : int
+        Sectors of data, a multiple of `block`.
+    segment : int
+        Sectors of a segment, a multiple of `block` and of `needed`. The last segment may be shorter; it takes the space
+        of a whole one.
+    parts : int
+        Parts of a segment, at least 1: copies, or fragments of an m-of-n code, each 1/m of a segment.
+    needed : int
+        Parts that restore the data, at most `parts`: 1 for copies (default), m for a code.
+    block : int
+        Sectors of a block, by default 64 KB.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the sizes are not such multiples.
     """
 
     sectors: int
@@ -122,17 +138,17 @@ class Volume:
 
     @property
     def segments(self) -> int:
-        """How many segments it has."""
+        """Return the number of segments."""
         return -(-self.sectors // self.segment)
 
     @property
     def part(self) -> int:
-        """Sectors of a part of a segment."""
+        """Return the sectors of a part of a segment."""
         return self.segment // self.needed
 
 
 class _Filling:
-    """How far the spaces of a node are full."""
+    """Used space of a node."""
 
     def __init__(self, node: Node, wraps: bool):
         self.room, self.wraps = node.room, wraps
@@ -140,11 +156,11 @@ class _Filling:
         self.next = 0
 
     def fits(self, size: int) -> bool:
-        """Whether there is room for a part more."""
+        """Return whether the node has space for another part."""
         return size <= self.room if self.wraps else self.full[self.next] + size <= self.room
 
     def put(self, size: int) -> tuple[int, int]:
-        """A part more: the space that it is in, and where it begins there."""
+        """Add a part. Return the number of its space, and the sector at which it begins there."""
         space = self.next
         begin = self.full[space] if self.full[space] + size <= self.room else 0
         self.full[space], self.next = begin + size, (space + 1) % len(self.full)
@@ -171,13 +187,14 @@ def laid_out(
     Returns
     -------
     ndarray of int32, shape [3 * parts, segments]
-        Of each part the drive, its first sector there, and 0. On a RAID 5 that is not serial: the first drive, the first
-        sector of the data, and the number of drives. A part that does not exist has a drive number beyond the last.
+        For each part the drive, its first sector there, and 0. On a RAID 5 that is not serial: the first drive, the
+        first sector of the data, and the number of drives. A part that does not exist has a drive number beyond the
+        last.
 
     Raises
     ------
     InputError
-        If a segment has more parts than there are nodes with room, or a part does not fit one disk of a serial node.
+        If a segment has more parts than there are nodes with space, or a part does not fit one disk of a serial node.
     """
     require_segments(sum(volume.segments for volume in volumes))
     return _laid_out(nodes, volumes, wraps, spread)
@@ -197,7 +214,7 @@ def _laid_out(
     columns = [*accumulate((volume.segments for volume in volumes), initial=0)]
     table = np.zeros((3 * max(volume.parts for volume in volumes), columns[-1]), np.int32)
     table[::3] = firsts[-1]
-    # those that need most nodes must find them before others have filled them
+    # Volumes with the most parts are placed first, before other volumes have filled the nodes.
     for number in sorted(range(len(volumes)), key=lambda number: -volumes[number].parts):
         volume = volumes[number]
         for segment, order in enumerate(_orders(number, volume.segments, nodes)):
@@ -215,7 +232,7 @@ def _laid_out(
         here = (table[::3] >= firsts[at]) & (table[::3] < firsts[at + 1])
         begins, their_sizes = table[1::3][here].astype(np.int64), np.broadcast_to(sizes, here.shape)[here]
         table[1::3][here] = _on_disk(node, begins, their_sizes, spread)
-    # all callers share this array
+    # All callers share this array, so that it must not be writable.
     table.flags.writeable = False
     return table
 
@@ -228,7 +245,7 @@ def _on_disk(
         return begins
     room = node.room
     if node.serial and node.raid5:
-        # each disk of a RAID 5 holds an equal share of the data before a part
+        # Each disk of a RAID 5 holds an equal share of the data before a part.
         room, begins = room // (node.disks - 1), begins // (node.disks - 1)
     if node.serial and np.max(sizes) > room:
         raise InputError(
@@ -240,10 +257,11 @@ def _on_disk(
 
 
 def _orders(volume: int, segments: int, nodes: tuple[Node, ...]) -> list[list[int]]:
-    """For each segment the nodes in the order in which it draws them, each time in proportion to what those left hold.
+    """Return for each segment a random order of the nodes.
 
-    Whoever has the least -log(u)/weight comes next: of exponential clocks the first to ring is each one with a probability in
-    proportion to its rate. u is a hash of volume, segment and node.
+    Each next node is drawn from the remaining nodes with a probability in proportion to its capacity. The order is by
+    increasing -log(u)/weight: of exponential times, each is the smallest with a probability in proportion to its rate.
+    u is a hash of volume, segment and node.
     """
     words = np.stack([np.random.Philox(key=[volume, node]).random_raw(segments) for node in range(len(nodes))], axis=1)
     uniform = ((words >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53
@@ -252,7 +270,7 @@ def _orders(volume: int, segments: int, nodes: tuple[Node, ...]) -> list[list[in
 
 
 def _full(number: int, segment: int, volume: Volume, fillings: list[_Filling]) -> InputError:
-    """What to say where a segment does not find its nodes."""
+    """Return the error for a segment without enough nodes."""
     without = next(node for node, one in enumerate(fillings) if not one.fits(volume.part))
     held, room = sum(fillings[without].full), fillings[without].room * len(fillings[without].full)
     return InputError(

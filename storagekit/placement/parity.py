@@ -1,4 +1,4 @@
-"""Groups of drives with several drives' worth of parity: RAID 6, RAID 50 and 60, codes of m + p stripe units."""
+"""Groups of drives with one or more drives of parity: RAID 6, RAID 50 and 60, codes of m + p stripe units."""
 
 from typing import Any, NamedTuple
 
@@ -17,8 +17,11 @@ from storagekit.workload import Requests
 
 
 class ParityRow(NamedTuple):
-    """Where requests lie whose row of stripe units has parity, all at one address: that, the first drive of their group,
-    which of the group's drives has the first unit of parity and which the data, and the parts that each request has."""
+    """The location of requests in rows of stripe units with parity; all parts have one address.
+
+    target: that address. first: the first drive of the group. parity, data: numbers of the drives in the group with the
+    first unit of parity, and with the data. touched: mask of the parts of each request.
+    """
 
     target: Any
     first: Int[AnyArray, "*#row"]
@@ -28,13 +31,29 @@ class ParityRow(NamedTuple):
 
 
 class ParityGroups(WithParity):
-    """`groups` of `disks` drives, in each row of whose stripe units `parities` hold parity: the data survive the loss of any
-    so many drives of a group. Parity moves from row to row as on `RAID5`, which this is with one group and one parity.
+    """Groups of drives with parity; the data survive the loss of any `parities` drives of a group.
 
-    A read is one part. A write is taken to be a small one, of 1 + parities, so that it should lie within a stripe unit. Units
-    go round the groups. With a drive lost the layout cannot be simulated.
+    Parameters
+    ----------
+    disks : int
+        Drives of a group, those with parity included, at least `parities` + 2; one value, or one for each run.
+    parities : int
+        Units of parity in each row of a group, 1 to 31, by default 1.
+    groups : int
+        Number of groups, at least 1, by default 1.
+    unit : int
+        Stripe unit, sectors, by default 64 KB.
 
-    disks: of a group, those with parity included. unit: sectors. Raises InputError for fewer than two drives of data a group.
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+
+    Notes
+    -----
+    Stripe units go round the groups. Parity moves from row to row as in `RAID5`. With one group and one parity the
+    layout equals `RAID5`. A read has one part. Every write is modelled as a small write with 1 + `parities` parts, so
+    that it should lie within a stripe unit. An array with a failed drive cannot be simulated.
     """
 
     disks: Int[AnyArray, "..."] = eqx.field(converter=named("disks", whole))
@@ -73,7 +92,7 @@ class ParityGroups(WithParity):
         return place.first + jnp.where(part == 0, place.data, turned)
 
     def capacity(self, drive: AbstractLayout):
-        # a unit short of the drive's end, so that the last request has room
+        # The last unit of a drive stays free, so that the last request fits.
         rows = drive.capacity // self.unit - 1
         kind = np.int64 if isinstance(self.disks, np.ndarray) else int
         return ((self.disks - self.parities) * self.groups).astype(kind) * (rows * self.unit)

@@ -1,4 +1,4 @@
-"""Whole copies on several bricks."""
+"""Replica groups: whole copies on several bricks."""
 
 import equinox as eqx
 import numpy as np
@@ -14,7 +14,7 @@ from storagekit.workload import Requests
 
 
 class OneReplica(AbstractPlacement):
-    """A layout in which a drive holds a block once, at the same address as the other drives that hold it."""
+    """A layout with one replica of a block on a drive, at the same address on all drives that hold the block."""
 
     @property
     def replicas(self):
@@ -38,9 +38,21 @@ class OneReplica(AbstractPlacement):
 
 
 class Replicas(OneReplica):
-    """A replica group: every block once on each of the drives 0 to copies-1, at the same address.
+    """A replica group: every block is on each of the drives 0 to copies - 1, at the same address.
 
-    A system of many groups is one lane for each group: they share nothing but the network.
+    Parameters
+    ----------
+    copies : int
+        Number of copies, at least 1, by default 1; one value, or one for each run.
+
+    Raises
+    ------
+    InputError
+        If there is less than one copy.
+
+    Notes
+    -----
+    To model a system of many groups, use one run of a batch for each group: groups share only the network.
     """
 
     copies: Int[AnyArray, "..."] = eqx.field(converter=named("copies", whole), default=1)

@@ -1,4 +1,4 @@
-"""Logical volumes in segments, each on nodes of its own choice: copies or fragments, on nodes of unequal disks."""
+"""Logical volumes in segments, as copies or fragments on nodes of unequal disks; each segment has a list of nodes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -26,18 +26,19 @@ from storagekit.placement.striped import UNIT, left_symmetric, looked_up, one_of
 from storagekit.workload import Requests
 from storagekit.workload.trace import RequestTrace
 
-# segments in a table are padded to a multiple of this, so that most layouts share a compiled program
+# Columns of a table are padded to a multiple of this, so that most layouts share a compiled program.
 COLUMNS = 2048
-# of each volume: its first sector, its first segment, its sectors, those of a segment, parts that make the data, sectors of a
-# block
+# Number of facts of a volume: its first sector, its first segment, its sectors, the sectors of a segment, the parts
+# that restore the data, and the sectors of a block.
 _FACTS = 6
 
 
 class Pieces(NamedTuple):
-    """Where requests lie that have parts on several nodes.
+    """The location of requests that have parts on several nodes.
 
-    targets: of part k, and at the same address of its parity. sectors: of each part. numbers: drive after drive of the parts
-    and of their parities, then how many parts make the data, a few in each word (`Segments`).
+    targets: location of each part; its parity is at the same address. sectors: sectors of each part. numbers: the
+    drives of the parts, the drives of their parities, and the number of parts that restore the data; several in each
+    word, see `Segments`.
     """
 
     targets: tuple[Any, ...]
@@ -46,7 +47,11 @@ class Pieces(NamedTuple):
 
 
 class _Inside(NamedTuple):
-    """What requests ask of their segment. column: which of all segments. first, sectors: of each part. needed: parts."""
+    """Position of requests in their segments.
+
+    column: number of the segment among all segments. first, sectors: first sector and length of each part. needed:
+    number of parts that restore the data.
+    """
 
     column: Int[AnyArray, "*row"]
     first: Int[AnyArray, "*row"]
@@ -55,10 +60,11 @@ class _Inside(NamedTuple):
 
 
 class _Tables(eqx.Module):
-    """A layout as data of a compiled program. Tables are flat: an array of two axes would be one value for each run.
+    """A layout as data of a compiled program.
 
-    segments: of `laid_out`, `[field * segment]`, padded to `COLUMNS`. volumes: `_FACTS` of each volume, `[fact * volume]`.
-    whole_blocks: whether a coded read fetches whole blocks. capacity: sectors of all volumes.
+    Tables are flat: an array of two axes would count as one value for each run. segments: the table of `laid_out`,
+    `[field * segment]`, padded to `COLUMNS`. volumes: the `_FACTS` facts of each volume, `[fact * volume]`.
+    whole_blocks: whether requests to coded volumes access whole blocks. capacity: sectors of all volumes.
     """
 
     segments: Int[AnyArray, "entry"]
@@ -77,24 +83,46 @@ def _each(given: Iterable) -> tuple:
 
 
 class Segments(OneReplica):
-    """Volumes end to end, whose segments lie on nodes of unequal disks (ars, section 3).
+    """Volumes end to end, whose segments are on nodes of unequal disks (ars, section 3).
 
-    The nodes of a segment are drawn for it, once and for all, one after the other with probabilities in proportion to what
-    their disks hold; volumes with most parts are laid out first. On a node parts go round its disks as they come, so that all
-    are used alike. A node without room for another part is left out; with `wraps` its places begin again from the first, so
-    that volumes may be larger than the nodes: addresses are then shared, and only times matter. With `spread` the parts on a
-    disk have equal distances over the whole disk, so that seeks are as long as the drive's mean seek; otherwise the parts lie
-    at its start. A serial node is one drive (see `Node`).
+    Parameters
+    ----------
+    nodes : tuple of Node
+        The nodes, which are the bricks in this order.
+    volumes : tuple of Volume
+        The volumes.
+    wraps : bool
+        Whether the locations on a full node begin again from the first, by default false. Volumes may then be larger
+        than the nodes. Addresses are then shared, and only times have a meaning.
+    whole_blocks : bool
+        Whether a request to a coded volume accesses the fragments of all blocks that it touches. By default it accesses
+        1/m of its sectors from each fragment.
+    spread : bool
+        Whether the parts on a disk have equal distances over the whole disk, so that seeks are as long as the mean seek
+        of the drive. By default the parts lie at the start of the disk.
+    tables : optional
+        Set by `tabulated` only.
 
-    A request is of the segment that it begins in, and what lies beyond the end of that is not transferred (`cut` divides it).
-    Of a coded volume it takes 1/m of its sectors from each fragment, or with `whole_blocks` the fragments of all blocks that
-    it touches. Bricks are the nodes, in order, and drives their disks. Part k of a request is on the kth of its segment's
-    nodes; a write on RAID 5 has a part more, parity (`companions`), and both drives write a revolution after they have read
-    (see `RAID5`).
+    Raises
+    ------
+    InputError
+        If an element is not a node or a volume, a segment has more parts than there are nodes, a request has more than
+        32 parts, or the nodes do not hold the volumes.
 
-    nodes, volumes: see there. Raises InputError for anything else, where a segment has more parts than there are nodes, a
-    request more than 32, or the nodes do not hold the volumes.
+    Notes
+    -----
+    The nodes of a segment are drawn once, one after the other, with probabilities in proportion to the capacity of
+    their disks. Volumes with the most parts are laid out first. On a node, parts go round its disks in order of
+    arrival, so that all disks are used evenly. A node without space for another part is left out. A serial node is one
+    drive (see `Node`).
 
+    A request belongs to the segment that contains its first sector. Its sectors beyond the end of that segment are not
+    transferred; `cut` divides requests at the ends of segments. Drives are the disks of the nodes. Part k of a request
+    is on the kth node of its segment. A write on RAID 5 has one more part, parity (`companions`), and both drives write
+    a revolution after they have read (see `RAID5`).
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> nodes = sk.placement.Node(2), sk.placement.Node(3, raid5=True), sk.placement.Node(1)
     >>> volumes = sk.placement.Volume(2**20, 2**16, parts=2), sk.placement.Volume(2**20, 2**17, parts=3, needed=2)
@@ -211,7 +239,7 @@ class Segments(OneReplica):
 
     def tabulated(self, drive: AbstractDrive) -> "Segments":
         plain = tuple(Node(node.disks, node.raid5, serial=node.serial) for node in self.nodes)
-        # of a volume the program has to know its parts only
+        # The program depends only on the parts of a volume.
         parts = [(one.parts, one.needed) for one in self.volumes]
         volumes = tuple(Volume(needed, needed, parts=count, needed=needed, block=needed) for count, needed in parts)
         return Segments(plain, volumes, tables=self._tables(drive))
@@ -220,7 +248,7 @@ class Segments(OneReplica):
         if self.tables is not None:
             return self.tables.capacity
         self._table(drive)
-        # on the host beyond what the engine addresses, to be refused there
+        # Computed on the host in 64 bits, so that the engine can reject a capacity that it cannot address.
         return np.int64(sum(volume.sectors for volume in self.volumes))
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Pieces:
@@ -233,7 +261,7 @@ class Segments(OneReplica):
             rotated, data, other = left_symmetric(address, jnp.where(disks > 0, disks, 3), UNIT)
             parity = jnp.where((disks > 0) & ~requests.read[None], on + other, none)
             address, on = jnp.where(disks > 0, rotated, address), jnp.where(disks > 0, on + data, on)
-        # all parts in one program, which is not written out for each
+        # One vectorized program locates all parts, instead of a copy of the program for each part.
         targets = jax.vmap(partial(drive.locate_on, count=inside.sectors))(on, address)
         numbers = [*on, *(parity if self._parity else ()), inside.needed]
         words = self._packed([one.astype(np.int32) for one in numbers])
@@ -249,12 +277,12 @@ class Segments(OneReplica):
 
     @property
     def _firsts(self) -> list[int]:
-        """The first drive of each node, and the one beyond all."""
+        """Return the first drive of each node, and the number of all drives."""
         return [*accumulate(self.brick_sizes, initial=0)]
 
     @property
     def _most(self) -> int:
-        """The most parts that the data of a request have, parity not counted."""
+        """Return the maximum number of parts of a segment, without parity."""
         return max(volume.parts for volume in self.volumes)
 
     @property
@@ -263,11 +291,11 @@ class Segments(OneReplica):
 
     @property
     def _bits(self) -> int:
-        """Bits of a number that is packed: that of a drive, or one beyond them for none."""
+        """Return the bits of a packed number: a drive, or the number after the last drive for a missing part."""
         return int(self.drives).bit_length()
 
     def _packed(self, numbers: Sequence[Int[AnyArray, "*row"]]) -> tuple[Int[AnyArray, "*row"], ...]:
-        """Small numbers, several in each word: requests carry them through every event."""
+        """Pack several small numbers in each word, because requests carry them through every event."""
         each = 31 // self._bits
         words = [numbers[at : at + each] for at in range(0, len(numbers), each)]
         return tuple(reduce(jnp.bitwise_or, (one << self._bits * at for at, one in enumerate(word))) for word in words)
@@ -277,7 +305,7 @@ class Segments(OneReplica):
         return (place.numbers[index // each] >> self._bits * (index % each)) & (2**self._bits - 1)
 
     def _drives_of(self, place: Pieces) -> list[Int[AnyArray, "*row"]]:
-        """The drive of each part; one beyond all where there is no such part."""
+        """Return the drive of each part; the number after the last drive for a missing part."""
         return [self._number(place, part) for part in range(int(self.parts))]
 
     def _inside(self, tables: _Tables, requests: Requests) -> _Inside:
@@ -311,7 +339,7 @@ class Segments(OneReplica):
         )
 
     def _measured(self, drive: AbstractLayout) -> tuple[Node, ...]:
-        """The nodes, with what is used of their disks."""
+        """Return the nodes with the number of sectors used of each disk."""
         pairs = zip(self.nodes, self._firsts, strict=False)
         return tuple(one if one.sectors else replace(one, sectors=_least(one, first, drive)) for one, first in pairs)
 
@@ -321,9 +349,22 @@ class Segments(OneReplica):
 
 @takes(trace=a(RequestTrace), layout=a(Segments, "Segments, as sk.placement.Segments(nodes, volumes)"))
 def cut(trace: RequestTrace, layout: Segments) -> tuple[RequestTrace, Int[np.ndarray, " piece"]]:
-    """A trace whose requests end with their segments (ars, section 4.3): those that lie in several are divided, into requests
-    of the same moment. Its devices lie end to end, as one, addresses beyond the end of the volumes wrap around, and what of a
-    request lies beyond it is left out. Also which request of `trace` each of them is of, from 0: whose it was.
+    """Divide the requests of a trace at the ends of segments (ars, section 4.3).
+
+    Parameters
+    ----------
+    trace : RequestTrace
+        The trace. Its devices are concatenated into one address space.
+    layout : Segments
+        The layout with the segments.
+
+    Returns
+    -------
+    RequestTrace
+        The trace, with one request for each segment that a request touches, at the same time. Addresses beyond the end
+        of the volumes wrap around. The sectors of a request beyond that end are left out.
+    ndarray of int, `[piece]`
+        For each request of the result, the number of its request in `trace`, from 0.
     """
     sizes = [size for volume in layout.volumes for size in _sizes(volume)]
     edges = np.asarray([0, *accumulate(sizes)], np.int64) * units.SECTOR
@@ -339,11 +380,11 @@ def cut(trace: RequestTrace, layout: Segments) -> tuple[RequestTrace, Int[np.nda
 
 
 def _sizes(volume: Volume) -> Iterator[int]:
-    """Sectors of each segment of a volume."""
+    """Yield the sectors of each segment of a volume."""
     for first in range(0, volume.sectors, volume.segment):
         yield min(volume.segment, volume.sectors - first)
 
 
 def _least(node: Node, first: int, drive: AbstractLayout) -> int:
-    """Sectors of the smallest of a node's disks, the first of which is drive `first`."""
+    """Return the sectors of the smallest disk of a node, whose first disk is drive `first`."""
     return min(drive.capacity_of(first + disk) for disk in range(node.drives))

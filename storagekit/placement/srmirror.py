@@ -1,9 +1,9 @@
-"""SR-Mirror: striping to shorten seeks, rotational replicas to shorten the wait, mirrors on other disks.
+"""SR-Mirror: striping to shorten seeks, rotational replicas to shorten rotation, and mirrors on other disks.
 
-Yu et al., Trading Capacity for Performance in a Disk Array, OSDI 2000 (srarray), sections 2.3 to 2.5. D = D_s D_r D_m disks
-hold a data set. Its stripe units go round D_s D_r groups of D_m mirrored disks; each unit is followed, in the same
-cylinder, by the room for its D_r replicas. So a disk is filled to data D_r D_m / D = data / D_s of its capacity, from the
-outside in, and its arm moves over 1/D_s of the cylinders.
+Yu et al., Trading Capacity for Performance in a Disk Array, OSDI 2000 (srarray), sections 2.3 to 2.5. D = D_s D_r D_m
+disks hold a data set. Its stripe units go round D_s D_r groups of D_m mirrored disks. Each unit is followed, in the
+same cylinder, by the space for its D_r replicas. So a disk is filled to data D_r D_m / D = data / D_s of its capacity,
+from the outside in. Its arm moves over 1/D_s of the cylinders.
 
     D x 1 x 1     striping              1 x 1 x D     mirror
     D_s x D_r x 1 SR-Array              D_s x 1 x 2   RAID-10
@@ -31,11 +31,27 @@ _MOST_REPLICAS = partial(Kind(least=1, most=MOST_PARTS, whole=True), "most_repli
 class SRMirror(AbstractPlacement):
     """Striping, rotational replicas and mirrors: D_s x D_r x D_m.
 
-    stripes: D_s. replicas: D_r, at angles 1/D_r of a turn apart on the tracks below one another. mirrors: D_m disks with the
-    same data; with synchronized spindles their replicas interleave, copy k being k / (D_r D_m) of a turn ahead.
-    data: the data set in drive capacities; up to D_s. unit: the stripe unit in sectors (64 KB in the paper).
-    most_replicas: the largest D_r provided for; six, since a track switch of 0.9 ms leaves room for
-    no more in a turn of 6 ms (srarray, section 4.1).
+    Parameters
+    ----------
+    stripes : int
+        D_s, at least 1; one value, or one for each run.
+    replicas : int
+        D_r, at least 1, by default 1: replicas 1/D_r of a turn apart, on consecutive tracks of a cylinder.
+    mirrors : int
+        D_m, at least 1, by default 1: disks with the same data. With synchronized spindles their replicas interleave:
+        copy k is k / (D_r D_m) of a turn ahead.
+    data : float
+        Size of the data set in drive capacities, above 0 and at most D_s, by default 1.
+    unit : int
+        Stripe unit, sectors, by default 64 KB as in the paper.
+    most_replicas : int
+        Largest D_r in the arrays of the engine, by default 6: a track switch of 0.9 ms permits at most six in a turn of
+        6 ms (srarray, section 4.1).
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
     """
 
     stripes: Int[AnyArray, "..."] = eqx.field(converter=named("D_s", whole))
@@ -68,10 +84,10 @@ class SRMirror(AbstractPlacement):
         return self.stripes * self.replicas * self.mirrors
 
     def capacity(self, drive: AbstractLayout):
-        # a row of units short of the drive's end, so that the replicas of the last row have room
+        # The last `most_replicas` units of a drive stay free for the replicas of the last row.
         rows = drive.capacity // self.unit - self.most_replicas
         if isinstance(self.data, np.ndarray | np.generic):
-            # as exact as it is computed below: float32 tells apart what 32 bits address
+            # The same precision as in the traced case below: float32 distinguishes all rows of 32-bit addresses.
             kind = np.float32 if rows < 2**24 else np.float64
             return np.floor(self.data.astype(kind) * rows).astype(np.int64) * self.unit
         return jnp.floor(self.data.astype(float) * rows).astype(int) * self.unit

@@ -1,4 +1,4 @@
-"""Stripe units that go round the drives: requests that are cut up, and the small writes of RAID 5."""
+"""Striping over drives: RAID 0, which divides requests, and the small writes of RAID 5."""
 
 import operator
 from collections.abc import Iterable, Sequence
@@ -28,8 +28,11 @@ _DRIVES = Kind(least=1, most=MOST_PARTS, unit="drives", whole=True)
 
 
 class Strips(NamedTuple):
-    """Where requests lie that are cut into a part for each drive: one target a drive, how many sectors each has, and the
-    drives that have a part."""
+    """The location of requests that are divided into a part for each drive.
+
+    targets: location of the part on each drive. lengths: sectors of each part. touched: mask of the drives that have a
+    part.
+    """
 
     targets: tuple[Any, ...]
     lengths: tuple[Int[AnyArray, "*#row"], ...]
@@ -39,13 +42,45 @@ class Strips(NamedTuple):
 def rank(
     row: Int[AnyArray, "*#row"], inside: Int[AnyArray, "*#row"], before: int | Int[AnyArray, "*#row"], unit: int
 ) -> Int[AnyArray, "*#row"]:
-    """How many sectors a drive of a stripe holds before a logical one: that of row `row`, `inside` sectors after the row's
-    beginning, the drive's unit of each row being `before` sectors after it. So where the drive's next one lies."""
+    """Return the number of sectors that a drive of a stripe holds before a logical sector.
+
+    This is also the address of the next sector on the drive.
+
+    Parameters
+    ----------
+    row : int array, `[*row]`
+        Row of the logical sector.
+    inside : int array, `[*row]`
+        Distance of the logical sector from the start of the row, sectors.
+    before : int
+        Distance of the unit of the drive from the start of each row, sectors.
+    unit : int
+        Stripe unit, sectors.
+
+    Returns
+    -------
+    int array, `[*row]`
+        The number of sectors.
+    """
     return row * unit + namespace(inside).clip(inside - before, 0, unit)
 
 
 def strips(drive: AbstractLayout, ranges: Iterable[tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]]) -> Strips:
-    """Requests cut up into what each drive has of them: from its first address, up to its last and one."""
+    """Return the location of divided requests.
+
+    Parameters
+    ----------
+    drive : AbstractLayout
+        Properties common to all drives.
+    ranges : iterable of pairs of int arrays, `[*row]`
+        For each drive, its first address of each request and the address after its last one. Both are equal if the
+        drive has no part.
+
+    Returns
+    -------
+    Strips
+        The location.
+    """
     targets, lengths, masks = [], [], []
     for number, (start, stop) in enumerate(ranges):
         there, space = stop > start, namespace(start, stop)
@@ -57,13 +92,26 @@ def strips(drive: AbstractLayout, ranges: Iterable[tuple[Int[AnyArray, "*#row"],
 
 
 def looked_up(table: Int[AnyArray, "field entry"], number: Int[AnyArray, "*row"]) -> Int[AnyArray, "field *row"]:
-    """Return the numbered columns of a table."""
+    """Return the numbered columns of a table.
+
+    Parameters
+    ----------
+    table : int array, `[field, entry]`
+        The table.
+    number : int array, `[*row]`
+        Numbers of columns.
+
+    Returns
+    -------
+    int array, `[field, *row]`
+        The columns.
+    """
     # One table and one look-up: XLA repeats each look-up wherever its result is used.
     return namespace(number).take(table, number, axis=1, mode="clip")
 
 
 class CutUp(OneReplica):
-    """A layout whose part k is what drive k has of a request: in one piece, and all parts are needed."""
+    """A layout whose part k is the contiguous piece of a request on drive k. A read needs all parts."""
 
     @property
     def parts(self):
@@ -97,15 +145,41 @@ class CutUp(OneReplica):
 
 
 def one_of(part: Int[AnyArray, "*#row"], leaves: Sequence[Shaped[AnyArray, "*#row"]]) -> Shaped[Array, "*row"]:
-    """Of one array for each drive, the entries of those whose number `part` says."""
+    """Return elementwise the entry of the array with number `part`.
+
+    Parameters
+    ----------
+    part : int array, `[*row]`
+        Numbers of arrays, from 0.
+    leaves : sequence of arrays, `[*row]`
+        One array for each number.
+
+    Returns
+    -------
+    array, `[*row]`
+        The selected entries.
+    """
     return reduce(lambda chosen, one: jnp.where(part == one[0], one[1], chosen), enumerate(leaves[1:], 1), leaves[0])
 
 
 class Striped(CutUp):
-    """RAID 0: stripe units go round `disks` drives, and a request is cut up among those that it touches, all of which it
-    needs. What a drive has of it lies there in one piece.
+    """RAID 0: stripe units go round the drives, and a request is divided among all drives that it touches.
 
-    unit: sectors.
+    Parameters
+    ----------
+    disks : int
+        Number of drives, 1 to 32.
+    unit : int
+        Stripe unit, sectors, by default 64 KB.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+
+    Notes
+    -----
+    A request needs all of its parts. The part on a drive is contiguous there.
     """
 
     disks: int = eqx.field(static=True, converter=partial(_DRIVES, "a stripe over"))
@@ -116,7 +190,7 @@ class Striped(CutUp):
         return whole(self.disks)
 
     def capacity(self, drive: AbstractLayout):
-        # on the host beyond what the engine addresses, to be refused there
+        # Computed on the host in 64 bits, so that the engine can reject a capacity that it cannot address.
         return np.int64(self.disks) * (drive.capacity // self.unit) * self.unit
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Strips:
@@ -133,9 +207,28 @@ class Striped(CutUp):
 def left_symmetric(
     sector: Int[AnyArray, "*#row"], disks: Int[AnyArray, "*#row"], unit: int
 ) -> tuple[Int[AnyArray, "*#row"], Int[AnyArray, "*#row"], Int[AnyArray, "*#row"]]:
-    """RAID 5 over `disks` drives, whose rows of units each have one of parity: the address of a sector on its drive, that
-    drive, and the one that has its row's parity, at the same address. Parity moves down a drive from row to row, and a row's
-    data begins after it, so that units of data that follow one another are on as many drives (left-symmetric).
+    """Return the locations of sectors and of their parity on a left-symmetric RAID 5.
+
+    Each row of stripe units has one unit of parity. Parity moves down a drive from row to row, and the data of a row
+    begin on the drive after it. So consecutive units of data are on different drives.
+
+    Parameters
+    ----------
+    sector : int array, `[*row]`
+        Logical sectors.
+    disks : int
+        Number of drives, one value or an array `[*row]`.
+    unit : int
+        Stripe unit, sectors.
+
+    Returns
+    -------
+    int array, `[*row]`
+        Address of each sector on its drive; the parity is at the same address.
+    int array, `[*row]`
+        Drive of each sector.
+    int array, `[*row]`
+        Drive of the parity of its row.
     """
     number = sector // unit
     row, column = number // (disks - 1), number % (disks - 1)
@@ -144,9 +237,12 @@ def left_symmetric(
 
 
 class WithParity(OneReplica):
-    """A layout whose parts are data and its parity, at one address on drives of their own, so that none stands for another;
-    its places say which parts a request has, `touched`. A small write reads data and parity where they are and writes both a
-    revolution later (Patterson, Gibson and Katz, SIGMOD 1988)."""
+    """A layout whose parts are data and parity, at one address on different drives.
+
+    The parts are not copies: a part cannot replace another. The mask `touched` of a location contains the parts of a
+    request. A small write reads data and parity at their addresses and writes both a revolution later (Patterson,
+    Gibson and Katz, SIGMOD 1988).
+    """
 
     @property
     def alike(self):
@@ -167,8 +263,10 @@ class WithParity(OneReplica):
 
 
 class Paired(NamedTuple):
-    """Where requests lie of which a write has two parts, data and parity, at one address: that, the drive of each, and the
-    parts that the request has."""
+    """The location of requests on RAID 5, whose writes have two parts: data and parity.
+
+    target: the address of both parts. data, parity: the drive of each part. touched: mask of the parts of the request.
+    """
 
     target: Any
     data: Int[AnyArray, "*#row"]
@@ -177,12 +275,25 @@ class Paired(NamedTuple):
 
 
 class RAID5(WithParity):
-    """Rotated parity, left-symmetric: a read is one part, on the drive of its first sector; a write is two.
+    """RAID 5 with rotated parity, left-symmetric: a read has one part and a write has two.
 
-    A request that writes is taken to be a small write, so that it should lie within a stripe unit. Whether the old data has
-    arrived before the parity comes by again is not asked. With a drive lost the layout cannot be simulated.
+    Parameters
+    ----------
+    disks : int
+        Number of drives, those with parity included, at least 3; one value, or one for each run.
+    unit : int
+        Stripe unit, sectors, by default 64 KB.
 
-    disks: with the one in each row that holds parity. unit: sectors.
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+
+    Notes
+    -----
+    A read is on the drive of its first sector. Every write is modelled as a small write, so that it should lie within a
+    stripe unit. The model does not check whether the old data has arrived when the parity passes the head again. An
+    array with a failed drive cannot be simulated.
     """
 
     disks: Int[AnyArray, "..."] = eqx.field(converter=named("disks", whole))
@@ -208,7 +319,7 @@ class RAID5(WithParity):
         return jnp.where(part == 0, place.data, place.parity)
 
     def capacity(self, drive: AbstractLayout):
-        # a unit short of the drive's end, so that the last request has room
+        # The last unit of a drive stays free, so that the last request fits.
         rows = drive.capacity // self.unit - 1
         kind = np.int64 if isinstance(self.disks, np.ndarray) else int
         return (self.disks - 1).astype(kind) * (rows * self.unit)

@@ -1,4 +1,4 @@
-"""Logical volumes, each on bricks of its own choice: whole requests on one brick each, or cut up among them."""
+"""Logical volumes on lists of bricks: a request is on one brick, or divided among the bricks of its volume."""
 
 from functools import partial
 from operator import index
@@ -28,15 +28,30 @@ def _numbers(bricks) -> tuple[tuple[int, ...], ...]:
 
 
 class AbstractVolumes(OneReplica):
-    """Volumes of one size, end to end: volume v is sectors v size to (v + 1) size - 1.
+    """Base class of volumes of one size, end to end: volume v is the sectors v size to (v + 1) size - 1.
 
-    size: sectors of a volume. bricks: for each volume the numbers of the bricks that its stripe units go round, one or
-    several; a brick below the highest that no volume names is there, and empty. unit: of the stripes, in sectors; `size` is a
-    multiple of it times the bricks of each volume, so that rows are whole. On a brick its volumes lie one after the other, in
-    the order of their numbers. Raises InputError where a volume is not possible, or the volumes of a brick do not fit.
+    Parameters
+    ----------
+    size : int
+        Sectors of a volume, a multiple of `unit` times the number of bricks of each volume, so that rows are whole.
+    bricks : sequence of sequence of int
+        For each volume the numbers of the bricks that its stripe units go round, from 0 to 31, without repetition. A
+        brick without a volume, below the highest number, exists and is empty.
+    unit : int
+        Stripe unit, sectors, by default 64 KB.
 
-    Under `Bricks`, whose own stripe units go round the disks of a brick, `size` is the part of a volume that one disk has,
-    and should be a multiple of their unit, so that no row has sectors of two volumes; the last row of all stays free.
+    Raises
+    ------
+    InputError
+        If a volume is not possible, or the volumes of a brick do not fit.
+
+    Notes
+    -----
+    On a brick its volumes lie one after the other, in the order of their numbers.
+
+    In `Bricks`, stripe units also go round the disks of a brick. Then `size` is the share of a volume on one disk. It
+    should be a multiple of the unit of `Bricks`, so that no row has sectors of two volumes. The very last row stays
+    free.
     """
 
     size: int = eqx.field(static=True, converter=partial(SECTORS, "sectors of a volume"))
@@ -72,17 +87,20 @@ class AbstractVolumes(OneReplica):
                 f"volumes of {filled[fullest]} sectors on brick {fullest}, whose drive has room for "
                 f"{drive.capacity - self.slack}: lower their size or spread them"
             )
-        # on the host beyond what the engine addresses, to be refused there
+        # Computed on the host in 64 bits, so that the engine can reject a capacity that it cannot address.
         return np.int64(self.size) * len(self.bricks)
 
     @property
     def slack(self) -> int:
-        """Sectors at the end of a drive that stay free."""
+        """Return the sectors at the end of a drive that stay free."""
         return 0
 
     def _begins(self) -> Int[np.ndarray, "volume brick"]:
-        """Where each volume begins on each brick, and would if it were there: what the volumes before it take. The last row
-        is what all of them take."""
+        """Return the address at which each volume begins on each brick, sectors.
+
+        It is the space of the earlier volumes on the brick, also for bricks without that volume. The last row is the
+        space of all volumes.
+        """
         begins = np.zeros((len(self.bricks) + 1, int(self.drives)), np.int64)
         for volume, on in enumerate(self.bricks):
             begins[volume + 1] = begins[volume]
@@ -91,10 +109,27 @@ class AbstractVolumes(OneReplica):
 
 
 class Volumes(AbstractVolumes):
-    """Volumes, each on bricks of its own: a request lies, as a whole, on the brick of its first sector.
+    """Volumes, each on a list of bricks: a whole request is on the brick of its first sector.
 
-    size, bricks, unit: see `AbstractVolumes`. A request that crosses into the next stripe unit, or volume, goes on where it
-    is; so a unit is kept free at a drive's end, and no request should be longer than that.
+    Parameters
+    ----------
+    size : int
+        Sectors of a volume, a multiple of `unit` times the number of bricks of each volume, so that rows are whole.
+    bricks : sequence of sequence of int
+        For each volume the numbers of the bricks that its stripe units go round, from 0 to 31, without repetition. A
+        brick without a volume, below the highest number, exists and is empty.
+    unit : int
+        Stripe unit, sectors, by default 64 KB.
+
+    Raises
+    ------
+    InputError
+        If a volume is not possible, or the volumes of a brick do not fit.
+
+    Notes
+    -----
+    A request that crosses into the next stripe unit, or volume, continues on its brick. So one unit stays free at the
+    end of a drive, and no request should be longer than that. See also `AbstractVolumes`.
     """
 
     @property
@@ -116,7 +151,7 @@ class Volumes(AbstractVolumes):
         row = unit // width
         most = max(len(on) for on in self.bricks)
         begins = self._begins()
-        # bricks of each volume in the order of its units, filled up to the most that a volume has
+        # The bricks of each volume in the order of its units, repeated up to the largest number of bricks of a volume.
         columns = [(volume, on[column % len(on)]) for volume, on in enumerate(self.bricks) for column in range(most)]
         table = [[brick for _, brick in columns], [begins[column] for column in columns]]
         home, begin = looked_up(addresses(np.asarray(table)), volume * most + unit - row * width)
@@ -125,9 +160,26 @@ class Volumes(AbstractVolumes):
 
 
 class SplitVolumes(AbstractVolumes, CutUp):
-    """Volumes, each on bricks of its own: a request is cut up among the bricks that it touches, all of which it needs.
+    """Volumes, each on a list of bricks: a request is divided among all bricks that it touches, and needs all parts.
 
-    size, bricks, unit: see `AbstractVolumes`. What a brick has of a request lies there in one piece, across volumes as well.
+    Parameters
+    ----------
+    size : int
+        Sectors of a volume, a multiple of `unit` times the number of bricks of each volume, so that rows are whole.
+    bricks : sequence of sequence of int
+        For each volume the numbers of the bricks that its stripe units go round, from 0 to 31, without repetition. A
+        brick without a volume, below the highest number, exists and is empty.
+    unit : int
+        Stripe unit, sectors, by default 64 KB.
+
+    Raises
+    ------
+    InputError
+        If a volume is not possible, or the volumes of a brick do not fit.
+
+    Notes
+    -----
+    The part of a request on a brick is contiguous there, across volumes as well. See also `AbstractVolumes`.
     """
 
     def locate(self, drive: AbstractLayout, requests: Requests) -> Strips:
@@ -135,13 +187,13 @@ class SplitVolumes(AbstractVolumes, CutUp):
         return strips(drive, zip(begin, end, strict=True))
 
     def _held_before(self, sector: Int[AnyArray, "*row"]) -> list[Int[AnyArray, "*row"]]:
-        """How many sectors each brick holds before this one."""
+        """Return the number of sectors that each brick holds before a logical sector."""
         volume, inside = sector // self.size, sector % self.size
         begins = self._begins()
-        # behind the last volume one that is nowhere, where the last request may end
+        # An empty volume follows the last one, because the last request may end at its first sector.
         where = [*self.bricks, ()]
         turns = [max(len(on), 1) * self.unit for on in where]
-        # where a brick's unit is in a row of each volume, and -1 where it has none
+        # Distance of the unit of a brick from the start of a row of each volume, and -1 if the brick has no unit.
         units = [
             [on.index(brick) * self.unit if brick in on else -1 for on in where] for brick in range(begins.shape[1])
         ]

@@ -1,4 +1,4 @@
-"""Which waiting parts a brick hands to its drives."""
+"""Queues of bricks, which issue waiting parts to the drives of a brick."""
 
 from storagekit.queue.base import AbstractQueue as AbstractQueue
 from storagekit.queue.base import Queued as Queued

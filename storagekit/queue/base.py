@@ -1,4 +1,4 @@
-"""Interface of the queues of bricks: which of the parts that wait at a brick are issued to its drives.
+"""Interface of the queues of bricks, which issue waiting parts to the drives of a brick.
 
 A queue acts when a part arrives and when an access ends. Among the issued parts the scheduler of each drive selects.
 """
@@ -13,11 +13,12 @@ from storagekit.placement import AbstractPlacement
 
 
 class Queued(NamedTuple):
-    """State of the queues when one of them acts.
+    """State of the queues when a queue acts.
 
-    waiting: mask of the waiting parts of each request. places: locations of the requests. sent: time at which each was sent
-    to the bricks. busy: mask of the drives that have planned or started a part. brick: brick of each drive. acts: mask of the
-    drives of the bricks whose queue acts. which: the drive that has fallen free; None when parts have arrived.
+    waiting: mask of the waiting parts of each request. places: locations of the requests. sent: time at which each was
+    sent to the bricks. busy: mask of the drives that have planned or started a part. brick: brick of each drive. acts:
+    mask of the drives of the bricks whose queue acts. which: the drive that has become idle; None when parts have
+    arrived.
     """
 
     waiting: UInt32[Array, "slot *batch"]
@@ -36,8 +37,16 @@ class AbstractQueue(Component):
     def check(self, settled_at_once: bool, withdraws: bool, delays: bool, stops: bool) -> None:
         """Raise InputError if the queue does not work in a system.
 
-        settled_at_once: whether claims need no time. withdraws: whether parts are withdrawn because others are served.
-        delays: whether parts are sent or withdrawn late, or left for later. stops: whether bricks may stop.
+        Parameters
+        ----------
+        settled_at_once : bool
+            Whether claims need no time.
+        withdraws : bool
+            Whether parts are withdrawn because others are served.
+        delays : bool
+            Whether parts are sent or withdrawn late, or left for later.
+        stops : bool
+            Whether bricks may stop.
         """
 
     def serve(self, streams: int) -> None:
@@ -45,13 +54,26 @@ class AbstractQueue(Component):
 
     @property
     def holds_back(self) -> bool:
-        """Whether the queue ever delays a part."""
+        """Return whether the queue ever delays a part."""
         return True
 
     @abstractmethod
     def hand(self, private: Any, queued: Queued) -> tuple[Any, Bool[Array, "drive *batch"]]:
-        """Return the private state after the bricks that act have issued parts, and a mask of the drives that received
-        one.
+        """Issue parts at the bricks that act.
+
+        Parameters
+        ----------
+        private : pytree
+            The private state.
+        queued : Queued
+            The state of the queues.
+
+        Returns
+        -------
+        pytree
+            The private state afterwards.
+        bool array, `[drive, *batch]`
+            Mask of the drives that received a part.
         """
 
     @abstractmethod
@@ -60,16 +82,39 @@ class AbstractQueue(Component):
     ) -> UInt32[Array, "slot *batch"]:
         """Return the mask of the waiting parts of each request that the drives of a brick may choose.
 
-        brick: the brick, one for all slots or one for each. Bits of parts on other bricks have no meaning.
+        Parameters
+        ----------
+        private : pytree
+            The private state.
+        waiting : uint32 array, `[slot, *batch]`
+            Mask of the waiting parts of each request.
+        brick : int array, `[1, *batch]` or `[slot, *batch]`
+            Number of the brick, one for all slots or one for each.
+
+        Returns
+        -------
+        uint32 array, `[slot, *batch]`
+            The mask. Bits of parts on other bricks have no meaning.
         """
 
     def enqueue_time(
         self, private: Any, arrival_time: Float[Array, "slot *batch"], brick: Int[Array, "1 *batch"]
     ) -> Float[Array, "slot *batch"]:
-        """Return when each part was issued to the drives of a brick, in any unit that increases with time.
+        """Return the time at which each part was issued to the drives of a brick, in any unit that increases with time.
 
-        born: arrival times of the requests, which are the result if no part is delayed. Values of parts on other bricks have
-        no meaning.
+        Parameters
+        ----------
+        private : pytree
+            The private state.
+        arrival_time : float array, `[slot, *batch]`
+            Arrival times of the requests, which are the result if no part is delayed.
+        brick : int array, `[1, *batch]`
+            Number of the brick.
+
+        Returns
+        -------
+        float array, `[slot, *batch]`
+            The times. Values of parts on other bricks have no meaning.
         """
         return arrival_time
 
@@ -94,5 +139,5 @@ class Unlimited(AbstractQueue):
         return waiting
 
     def queued(self, private, waiting, brick):
-        # no part is delayed: those that no drive serves yet
+        # No part is delayed, so that the result is all parts that no drive serves yet.
         return waiting

@@ -1,7 +1,8 @@
-"""Who sends a stream's requests to the bricks, and what a coordinator remembers of them: two counters (dsfq, section 3.3).
+"""Coordinators of a stream, which send its requests to the bricks and count its service (dsfq, section 3.3).
 
-A coordinator knows what it sent itself. It keeps the cost of all that it sent for a stream, and for each brick how much that
-was when it last sent there; the difference, less the request's own cost, went elsewhere.
+A coordinator counts only the requests that it sends, in two kinds of counters. The first is the cost of all requests
+that it has sent for a stream. The second is the value of the first when it last sent a request to a brick, one for each
+brick. The difference, less the cost of the request itself, is the cost at other bricks.
 """
 
 from abc import abstractmethod
@@ -22,20 +23,38 @@ from storagekit.core.errors import InputError
 from storagekit.core.kinds import COUNT
 from storagekit.workload import Requests, below, scramble
 
-# what a word holds
+# Largest value of a 32-bit word.
 MOST = np.uint32(0xFFFFFFFF)
 
 
 class ServiceLedger(NamedTuple):
-    """What coordinators remember: the cost of what each sent for each stream, `[row]`, row coordinator * streams + stream,
-    and how much that was when it last sent to each brick, `[brick, row]`."""
+    """Counters of the coordinators, in units of cost.
+
+    sent: cost of the requests that each coordinator has sent for each stream, `[row]`, with row = coordinator * streams
+    + stream. then: value of `sent` when it last sent to each brick, `[brick, row]`.
+    """
 
     sent: int64_pair.Wide
     then: int64_pair.Wide
 
 
 def ledger(rows: int, bricks: int, lanes: tuple[int, ...]) -> ServiceLedger:
-    """Nothing sent yet."""
+    """Return counters of 0.
+
+    Parameters
+    ----------
+    rows : int
+        Coordinators times streams.
+    bricks : int
+        Bricks of the system.
+    lanes : tuple of int
+        The axes of the batch, `()` for a single run.
+
+    Returns
+    -------
+    ServiceLedger
+        The counters.
+    """
     return ServiceLedger(int64_pair.zeros(rows, *lanes), int64_pair.zeros(bricks, rows, *lanes))
 
 
@@ -45,9 +64,26 @@ def account(
     cost: UInt32[Array, "brick *batch"],
     there: Bool[Array, "brick *batch"],
 ) -> tuple[ServiceLedger, UInt32[Array, "brick *batch"]]:
-    """A request is sent to the bricks `there`, one after the other, at its cost at each. row: of the coordinator that does
-    so, for all bricks or for each. Returns the ledger, and what went elsewhere since it last sent to each brick, 2^32 - 1
-    units of cost where it is more."""
+    """Count a request that is sent to several bricks, one after the other.
+
+    Parameters
+    ----------
+    book : ServiceLedger
+        The counters before it.
+    row : int array, `[1, *batch]` or `[brick, *batch]`
+        Row of the coordinator and stream, one for all bricks or one for each.
+    cost : uint32 array, `[brick, *batch]`
+        Cost of the request at each brick.
+    there : bool array, `[brick, *batch]`
+        Mask of the bricks that receive a part of it.
+
+    Returns
+    -------
+    ServiceLedger
+        The counters after it.
+    uint32 array, `[brick, *batch]`
+        Cost at other bricks since the coordinator last sent to each brick, at most 2^32 - 1.
+    """
     cost = jnp.where(there, cost, jnp.uint32(0))
     before, sent = _before(row, cost)
     so_far = int64_pair.Wide(*(jnp.take_along_axis(word, row, axis=0) for word in book.sent))
@@ -76,7 +112,10 @@ def _small(count: UInt32[Array, "*row"]) -> int64_pair.Wide:
 def _before(
     row: Int[Array, "row_of_brick *batch"], cost: UInt32[Array, "brick *batch"]
 ) -> tuple[UInt32[Array, "brick *batch"], UInt32[Array, "1 *batch"]]:
-    """What the same coordinator sends of this request before its part for each brick, and in all."""
+    """Return the cost of the parts that the same coordinator sends before the part for each brick, and the total cost.
+
+    With a coordinator for each brick the second value is 0 and has no meaning.
+    """
     if row.shape[0] == 1:
         until = jnp.cumsum(cost, axis=0, dtype=jnp.uint32)
         return until - cost, until[-1:]
@@ -87,26 +126,53 @@ def _before(
 
 
 class AbstractCoordinators(eqx.Module):
-    """Through which coordinators streams send their requests."""
+    """Assignment of the requests of a stream to its coordinators."""
 
     @property
     @abstractmethod
     def most(self) -> int:
-        """How many of them there are at most for a stream in a system of any size, 0 where it is one for each brick."""
+        """Return the largest number of coordinators of a stream in a system of any size; 0 for one at each brick."""
 
     def init(self, streams: int, lanes: tuple[int, ...]) -> Any:
-        """What decides whose turn it is, at the start of a run."""
+        """Return the private state at the start of a run, such as the next coordinator of each stream.
+
+        Parameters
+        ----------
+        streams : int
+            Number of streams.
+        lanes : tuple of int
+            The axes of the batch, `()` for a single run.
+        """
         return None
 
     @abstractmethod
     def choose(
         self, private: Any, request: Requests, entering: Bool[Array, "1 *batch"], bricks: int
     ) -> tuple[Int[Array, "row_of_brick *batch"], Any]:
-        """The coordinator of a request, for all bricks or for each, and whose turn it is after it."""
+        """Select the coordinator of a request.
+
+        Parameters
+        ----------
+        private : pytree
+            The private state.
+        request : Requests
+            One request for each run, arrays `[1, *batch]`.
+        entering : bool array, `[1, *batch]`
+            Whether a request enters.
+        bricks : int
+            Bricks of the system.
+
+        Returns
+        -------
+        int array, `[1, *batch]` or `[brick, *batch]`
+            Number of the coordinator, one for all bricks or one for each.
+        pytree
+            The private state afterwards.
+        """
 
 
 class OneCoordinator(AbstractCoordinators):
-    """All requests of a stream go through one (dsfq, section 3.3.1)."""
+    """All requests of a stream go through one coordinator (dsfq, section 3.3.1)."""
 
     @property
     def most(self):
@@ -117,7 +183,15 @@ class OneCoordinator(AbstractCoordinators):
 
 
 class _Several(AbstractCoordinators):
-    """`count` of them for each stream. most: those that the engine provides for, by default as many."""
+    """Several coordinators for each stream.
+
+    Parameters
+    ----------
+    count : int
+        Number of coordinators of a stream, at least 1; one value, or one for each run.
+    most : int, optional
+        Number of coordinators in the arrays of the engine, by default the largest `count`.
+    """
 
     count: Int[AnyArray, "..."]
     provided: int = eqx.field(static=True, converter=partial(COUNT, "coordinators provided for"))
@@ -139,7 +213,20 @@ class _Several(AbstractCoordinators):
 
 
 class InTurn(_Several):
-    """A stream's requests go through its coordinators one after the other (dsfq, section 3.3.2)."""
+    """The requests of a stream go through its coordinators in rotation (dsfq, section 3.3.2).
+
+    Parameters
+    ----------
+    count : int
+        Number of coordinators of a stream, at least 1; one value, or one for each run.
+    most : int, optional
+        Number of coordinators in the arrays of the engine, by default the largest `count`.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or `count` exceeds `most`.
+    """
 
     def __init__(self, count: ArrayLike, most: int | None = None):
         super().__init__(count, most)
@@ -155,7 +242,20 @@ class InTurn(_Several):
 
 
 class AtRandom(_Several):
-    """Each request goes through any of them (dsfq, section 3.3.2)."""
+    """Each request goes through a random coordinator of its stream (dsfq, section 3.3.2).
+
+    Parameters
+    ----------
+    count : int
+        Number of coordinators of a stream, at least 1; one value, or one for each run.
+    most : int, optional
+        Number of coordinators in the arrays of the engine, by default the largest `count`.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or `count` exceeds `most`.
+    """
 
     def __init__(self, count: ArrayLike, most: int | None = None):
         super().__init__(count, most)
@@ -165,8 +265,10 @@ class AtRandom(_Several):
 
 
 class ByBrick(AbstractCoordinators):
-    """Each brick has its own, through which all requests for it go: the partition under which no coordinator sees what went
-    elsewhere (dsfq, section 3.3.2)."""
+    """Each brick has a coordinator, through which all requests for it go.
+
+    This is the partition under which no coordinator observes the service at other bricks (dsfq, section 3.3.2).
+    """
 
     @property
     def most(self):

@@ -1,4 +1,4 @@
-"""What a request costs its stream, in whole units: the service that is shared (dsfq, section 2.2)."""
+"""Cost of a request in whole units, the service that the streams share (dsfq, section 2.2)."""
 
 from abc import abstractmethod
 
@@ -13,31 +13,57 @@ from storagekit.core.checks import require, require_each_positive
 
 
 class AbstractCost(eqx.Module):
-    """What a request costs."""
+    """Cost of a request for its stream."""
 
     @abstractmethod
     def units(self, sectors: Int[AnyArray, "*row"]) -> UInt32[Array, "*row"]:
-        """The cost of requests of so many sectors, at least 1 and below 2^24."""
+        """Return the cost of requests.
+
+        Parameters
+        ----------
+        sectors : int array, `[*row]`
+            Lengths of the requests, sectors.
+
+        Returns
+        -------
+        uint32 array, `[*row]`
+            Units of cost, at least 1 and below 2^24.
+        """
 
 
 class ByBytes(AbstractCost):
-    """Its length in sectors: throughput is shared (dsfq, section 4)."""
+    """The cost of a request is its length in sectors: streams share the throughput (dsfq, section 4)."""
 
     def units(self, sectors):
         return sectors.astype(jnp.uint32)
 
 
 class ByRequests(AbstractCost):
-    """One each: requests a second are shared."""
+    """The cost of a request is 1: streams share the number of requests a second."""
 
     def units(self, sectors):
         return jnp.ones_like(sectors).astype(jnp.uint32)
 
 
 class ByTime(AbstractCost):
-    """The time that it is taken to need, in whole microseconds: `access` seconds, and its length at `rate` bytes a second.
+    """The cost of a request is its estimated service time in whole microseconds: streams share disk time.
 
-    Disk time is shared, as far as the estimate goes.
+    Parameters
+    ----------
+    access : float
+        Time of an access without its transfer, seconds, 0 or more and below 10.
+    rate : float
+        Transfer rate, bytes/s, above 0.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+
+    Notes
+    -----
+    cost = access + length / rate, limited to the range from 1 us to 2^24 - 1 us. The shares of disk time are as exact
+    as this estimate.
     """
 
     access: Float[AnyArray, "..."] = eqx.field(converter=named("an access of"))

@@ -1,6 +1,7 @@
 """Delay functions of DSFQ: the delay of a request for the service of its stream at other bricks.
 
-Delays are in ticks of virtual time. A unit of cost takes the `price` of a stream, the reciprocal of its weight.
+Delays are in ticks of virtual time. The `price` of a stream is the ticks of one unit of cost, in proportion to the
+reciprocal of its weight.
 """
 
 from abc import abstractmethod
@@ -18,28 +19,35 @@ from storagekit.core.batching import each_named
 from storagekit.core.checks import require
 from storagekit.core.errors import InputError
 
-# ticks that a unit of cost takes of the stream with the largest weight
+# Ticks of a unit of cost of the stream with the largest weight.
 TICKS = 2**16
-# what a word holds, and float32 as well; a cap beyond it is none
+# Largest price that both a 32-bit word and float32 represent. A larger cap counts as no cap.
 MOST_PRICE = 2.0**32 - 2.0**8
 NO_CAP = np.uint32(0xFFFFFFFF)
 
 
 class Prices(NamedTuple):
-    """Ticks of a unit of cost of each stream, and the largest delay for each unit (`cap`), NO_CAP for unlimited."""
+    """Prices of the streams.
+
+    unit: ticks of a unit of cost of each stream. cap: largest delay of a request for each unit of its cost, ticks;
+    NO_CAP for unlimited.
+    """
 
     unit: UInt32[Array, "stream *batch"]
     cap: UInt32[Array, "stream *batch"]
 
 
 class AbstractDelay(eqx.Module):
-    """Delay of a request, ticks of virtual time."""
+    """Delay of a request in ticks of virtual time."""
 
     def check(self, weights: Sequence[Float[AnyArray, "..."]]) -> None:
-        """Raise InputError if it does not work with streams of these weights."""
+        """Raise InputError if the delay does not work with streams of these weights."""
 
     def caps(self, weights: Float[Array, "stream *batch"]) -> Float[Array, "stream *batch"]:
-        """Return the largest delay of a request of each stream in units of its own cost; weights sum to 1."""
+        """Return the largest delay of a request of each stream in units of the cost of the request.
+
+        weights: weights of the streams, which sum to 1.
+        """
         return jnp.zeros_like(weights)
 
     @abstractmethod
@@ -52,36 +60,51 @@ class AbstractDelay(eqx.Module):
     ) -> int64_pair.Wide:
         """Return the delay of a request at each brick.
 
-        elsewhere: cost of the requests that its stream sent to other bricks since its last request to this one, as its
-        coordinator knows it. cost: its own cost. price, cap: of its stream, see `Prices`.
+        Parameters
+        ----------
+        elsewhere : uint32 array, `[brick, *batch]`
+            Cost of the requests that its stream sent to other bricks since its last request to this one, as counted by
+            its coordinator.
+        cost : uint32 array, `[brick, *batch]`
+            Cost of the request itself.
+        price, cap : uint32 array, `[1, *batch]`
+            Price and cap of its stream, see `Prices`.
+
+        Returns
+        -------
+        int64_pair.Wide, `[brick, *batch]`
+            The delay in ticks.
         """
 
 
 class Single(AbstractDelay):
-    """No delay: each brick is shared by itself, SFQ(D) (dsfq, section 3.2)."""
+    """No delay: each brick shares its service independently, SFQ(D) (dsfq, section 3.2)."""
 
     def ticks(self, elsewhere, cost, price, cap):
         return int64_pair.product(jnp.zeros_like(elsewhere), price)
 
 
 class Total(AbstractDelay):
-    """The whole cost elsewhere: the service of all bricks together is shared (TOTAL-DSFQ; dsfq, equation 7)."""
+    """The delay is the whole cost at other bricks: streams share the service of all bricks together.
+
+    This is TOTAL-DSFQ (dsfq, equation 7).
+    """
 
     def ticks(self, elsewhere, cost, price, cap):
         return int64_pair.product(elsewhere, price)
 
 
-# one for each stream, as a field takes them
+# Converts a field with one value for each stream.
 _shares = each_named("a minimum share of")
 
 
 class _Guaranteed(AbstractDelay):
     """Delay that leaves each stream the fraction `minimum` of every brick at which it is backlogged.
 
-    minimum: of each stream, at most its fraction of the weights, which sum to 1.
+    minimum: fraction of each stream, at most its weight divided by the sum of the weights.
     """
 
-    # whether a stream may do without
+    # Whether the minimum share of a stream may be 0.
     optional: ClassVar[bool] = False
 
     minimum: tuple[Float[AnyArray, "..."], ...] = eqx.field(converter=_shares)
@@ -110,22 +133,39 @@ class _Guaranteed(AbstractDelay):
     def caps(self, weights):
         least = jnp.concatenate([jnp.broadcast_to(share, weights[:1].shape) for share in self.minimum])
         factor = jnp.maximum(weights / jnp.where(least > 0, least, 1.0) - 1, 0) / jnp.maximum(1 - weights, 1e-9)
-        # of a stream that is alone the weight is the whole, and so is its share
+        # A stream without others has weight 1, and so a share of 1.
         return jnp.where(least > 0, jnp.where(weights < 1, factor, 0.0), jnp.inf)
 
 
 class MinimumOnly(_Guaranteed):
-    """Constant delay that leaves each stream its minimum fraction of every brick (dsfq, equation 11)."""
+    """Constant delay that leaves each stream its minimum fraction of every brick.
+
+    Parameters
+    ----------
+    minimum : sequence of float
+        Minimum fraction of each stream, above 0 and at most its weight divided by the sum of the weights.
+
+    References
+    ----------
+    dsfq, equation 11.
+    """
 
     def ticks(self, elsewhere, cost, price, cap):
         return int64_pair.product(cost, cap)
 
 
 class Hybrid(_Guaranteed):
-    """The cost elsewhere, limited so that each stream keeps its minimum fraction of every brick (HYBRID-DSFQ; dsfq, equation
-    12).
+    """The delay is the cost at other bricks, limited so that each stream keeps its minimum fraction of every brick.
 
-    A minimum of 0 is no limit, and neither is one so small that the limit exceeds the range of counters.
+    Parameters
+    ----------
+    minimum : sequence of float
+        Minimum fraction of each stream, from 0 to its weight divided by the sum of the weights. A minimum of 0 is no
+        limit. A minimum so small that the limit exceeds the range of counters is no limit either.
+
+    References
+    ----------
+    HYBRID-DSFQ: dsfq, equation 12.
     """
 
     optional: ClassVar[bool] = True
@@ -136,7 +176,26 @@ class Hybrid(_Guaranteed):
 
 
 def prices(weights: Sequence[Float[AnyArray, "..."]], delay: AbstractDelay, like: Shaped[Array, "1 *batch"]) -> Prices:
-    """What a unit of cost takes of each stream: whole ticks, so that tags add up exactly. like: for its lanes."""
+    """Return the prices of the streams in whole ticks, so that tags add up exactly.
+
+    Parameters
+    ----------
+    weights : sequence of float
+        Weight of each stream; one value, or one for each run.
+    delay : AbstractDelay
+        The delay function, which limits delays.
+    like : array, `[1, *batch]`
+        An array of the shape of the batch.
+
+    Returns
+    -------
+    Prices
+        The prices, `[stream, *batch]`.
+
+    Notes
+    -----
+    price = 2^16 * (largest weight) / weight, rounded to whole ticks.
+    """
     given = jnp.concatenate([jnp.broadcast_to(weight, like.shape) for weight in weights])
     unit = jnp.max(given, axis=0, keepdims=True) / given * TICKS
     cap = delay.caps(given / jnp.sum(given, axis=0, keepdims=True)) * unit

@@ -1,4 +1,4 @@
-"""Devices of limited depth: their brick hands over the oldest parts, a few at a time."""
+"""Queue in front of devices of limited depth: a brick issues its oldest parts first, up to a fixed number."""
 
 import equinox as eqx
 import jax
@@ -12,15 +12,28 @@ from storagekit.core.checks import require
 from storagekit.core.errors import InputError
 from storagekit.queue.base import AbstractQueue, Queued
 
-# parts that a brick hands over at once: for the one that ended, and for one that was withdrawn meanwhile
+# Largest number of parts that a brick issues at once: one for the part that ended, and one for a part that was
+# withdrawn in the meantime.
 AT_ONCE = 2
 
 
 class Depth(AbstractQueue):
-    """First come, first handed: at most `depth` parts of a brick are at its drives, those in service included, and the drives
-    choose among them. With depth 1, and one drive a brick, every scheduler is FCFS.
+    """Issue parts in the order of their arrival; at most `depth` parts of a brick are at its drives.
 
-    Private state: the parts of each request that were handed over, one bit each.
+    Parameters
+    ----------
+    depth : int
+        Parts at the drives of a brick, those in service included, at least 1; one value, or one for each run.
+
+    Raises
+    ------
+    InputError
+        If the depth is below 1.
+
+    Notes
+    -----
+    The drives choose among the issued parts. With depth 1, and one drive for each brick, every scheduler is FCFS. The
+    private state is the mask of the issued parts of each request.
     """
 
     depth: Int[AnyArray, "..."] = eqx.field(converter=named("a queue depth of", whole))
@@ -45,9 +58,9 @@ class Depth(AbstractQueue):
         return waiting & private
 
     def hand(self, private: UInt32[Array, "slot *batch"], queued: Queued):
-        # [drive, slot, *batch], and by brick [drive, drive, *ones]
+        # Shapes: [drive, slot, *batch], and [drive, drive, *ones] for sums over a brick.
         drive = jnp.arange(queued.busy.shape[0], dtype=jnp.int32).reshape(-1, *(1,) * private.ndim)
-        # a layout's numbers may differ from lane to lane
+        # The numbers of a layout may differ between runs.
         part = jax.vmap(queued.placement.part_on, in_axes=(0, None))(drive, queued.places)
         waits = bit_is_set(queued.waiting[None], part)
         same = queued.brick[:, None] == queued.brick[None]
@@ -59,11 +72,11 @@ class Depth(AbstractQueue):
             sent = jnp.where(waits & ~mine, queued.sent[None], jnp.inf)
             oldest = jnp.min(jnp.where(same, jnp.min(sent, axis=1)[None], jnp.inf), axis=1)
             oldest_ones = (sent <= oldest[:, None]) & jnp.isfinite(sent)
-            # of those that were sent at once the first
+            # Of requests that were sent at the same time, the one in the first slot is issued first.
             first = jnp.where(oldest_ones, slot, slot.shape[1])
             first = jnp.min(jnp.where(same, jnp.min(first, axis=1)[None], slot.shape[1]), axis=1)
             next_ones = oldest_ones & (slot == first[:, None]) & (room & queued.acts)[:, None]
-            # a drive has one part of a request, so that its bits are its own
+            # A drive has at most one part of a request, so that the bits of different drives differ.
             private = private | jnp.bitwise_or.reduce(jnp.where(next_ones, bit(part), jnp.uint32(0)), axis=0)
             given = given | jnp.any(next_ones, axis=1)
         return private, given

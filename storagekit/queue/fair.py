@@ -1,10 +1,10 @@
 """A fair queue in front of the drives of each brick: SFQ(D), and with delays DSFQ (dsfq, sections 2.3 and 3.2).
 
-A brick tags each request with the virtual time at which it should start, and issues the one with the lowest tag first.
-Virtual time is the tag of the last issued request. Tags are whole ticks in 64 bits, so that they add up exactly. The finish
-tag of a stream that was away is kept, and delays are added to it. This is exact while the tag is less than 2^63 ticks old:
-with two streams of equal weights 2^46 units of cost, which is five years of 200 MB/s. With more streams, or unequal weights,
-it is that time divided by their number and by the ratio of the largest weight to the smallest.
+A brick tags each request with the virtual time at which it should start, and issues the request with the lowest tag
+first. Virtual time is the tag of the last issued request. Tags are whole ticks in 64 bits, so that they add up exactly.
+The finish tag of an idle stream is kept, and delays are added to it. This is exact while the tag is less than 2^63
+ticks old: with two streams of equal weights 2^46 units of cost, which is five years of 200 MB/s. With more streams, or
+unequal weights, it is that time divided by their number and by the ratio of the largest weight to the smallest.
 """
 
 from collections.abc import Iterable
@@ -44,22 +44,23 @@ from storagekit.queue.coordinators import AbstractCoordinators, OneCoordinator, 
 from storagekit.queue.cost import AbstractCost, ByBytes
 from storagekit.queue.delay import AbstractDelay, Prices, Total, prices
 
-# a stream's number is in the lowest bits of what waits
+# Largest number of streams: the lowest bits of a tag hold the number of its stream.
 MOST_STREAMS = 64
-# how many times the least weight another may be
+# Largest ratio of two weights.
 MOST_APART = 256
-# bricks are bits of a word
+# Largest number of bricks: a word holds one bit for each.
 MOST_BRICKS = MOST_PARTS
 NEVER = np.uint32(0xFFFFFFFF)
 
 
 class Tags(NamedTuple):
-    """Private state.
+    """Private state of the fair queue.
 
-    virtual: virtual time of each brick. finish: finish tag of the last request of each stream at each brick. start: start
-    tag of the request in each slot, one row for each brick, or one row if requests have one part. queued: mask of the bricks
-    at which a part of it waits. order: number of parts that its brick had issued before it, in such rows as well. given:
-    parts that each brick has issued. at_work: issued parts that its drives still have. book, turn: of the coordinators.
+    virtual: virtual time of each brick. finish: finish tag of the last request of each stream at each brick. start:
+    start tag of the request in each slot, one row for each brick, or one row if requests have one part. queued: mask of
+    the bricks at which a part of it waits. order: number of parts that its brick had issued before it, in the same rows
+    as `start`. given: number of parts that each brick has issued. at_work: number of issued parts that are still at its
+    drives. book, turn: state of the coordinators.
     """
 
     virtual: int64_pair.Wide
@@ -74,7 +75,10 @@ class Tags(NamedTuple):
 
 
 class TaggedArrival(NamedTuple):
-    """A request at the bricks. parts: parts at each. stream: its stream. start: its start tags."""
+    """A request that arrives at the bricks.
+
+    parts: number of its parts at each brick. stream: its stream. start: its start tag at each brick.
+    """
 
     parts: Int[Array, "brick *batch"]
     stream: Int[Array, "1 *batch"]
@@ -82,26 +86,27 @@ class TaggedArrival(NamedTuple):
 
     @property
     def there(self) -> Bool[Array, "brick *batch"]:
-        """Mask of the bricks at which it has a part."""
+        """Return the mask of the bricks at which it has a part."""
         return self.parts > 0
 
 
 class FairQueue(AbstractQueue):
-    """Issue at most `depth` parts of a brick to its drives; the next are of the stream with the least service for its weight.
+    """Issue at most `depth` parts of a brick, first from the stream with the least service for its weight.
 
     Parameters
     ----------
     depth : int
-        D, parts at the drives of a brick, those in service included, at least 1. The drives choose among them. The parts of
-        one request at a brick are issued together, so that with data and parity on one brick there may be one more.
+        D, parts at the drives of a brick, those in service included, at least 1. The drives choose among them. The
+        parts of one request at a brick are issued together, so that with data and parity on one brick there may be one
+        more.
     weights : sequence of float
         Weight of each stream, above 0; only their ratios matter.
     delay : AbstractDelay, optional
-        How the service at other bricks counts, by default all of it (`Total`).
+        Delay for the service at other bricks, by default all of it (`Total`).
     coordinators : AbstractCoordinators, optional
-        Which coordinator knows of it, by default one for each stream.
+        Assignment of requests to the coordinators that count this service, by default one for each stream.
     cost : AbstractCost, optional
-        What is shared, by default bytes.
+        Cost of a request, the service that is shared; by default bytes.
 
     Raises
     ------
@@ -111,6 +116,10 @@ class FairQueue(AbstractQueue):
     Notes
     -----
     A brick never idles while a part waits. Reciprocal weights are rounded to whole ticks, 2^16 for the largest weight.
+
+    References
+    ----------
+    dsfq, sections 2.3 and 3.2.
 
     Examples
     --------
@@ -162,7 +171,7 @@ class FairQueue(AbstractQueue):
 
     @property
     def streams(self) -> int:
-        """Number of streams."""
+        """Return the number of streams."""
         return len(self.weights)
 
     def serve(self, streams):
@@ -196,13 +205,13 @@ class FairQueue(AbstractQueue):
 
     def entered(self, private: Tags, moment: RequestAdmitted) -> Tags:
         private, arrival = self._tagged(private, moment)
-        # where there is room nothing else waits, so that what comes is next
+        # If fewer than `depth` parts are issued, no other part waits, so that the new one is issued at once.
         now = arrival.there & (private.at_work < self.depth)
         row = row_index(now.shape[0], now)
         waits = union(jnp.where(arrival.there & ~now, bit(row), jnp.uint32(0)))
         start, order = _with_stream(arrival.start, arrival.stream), private.given
         if private.order.shape[0] == 1:
-            # that of the only brick that it is at
+            # The request has one part, so that only the tag of its brick is stored.
             start = int64_pair.Wide(*(union(jnp.where(arrival.there, word, jnp.uint32(0))) for word in start))
             order = jnp.sum(jnp.where(arrival.there, order, 0), axis=0, keepdims=True)
         return private._replace(
@@ -225,12 +234,12 @@ class FairQueue(AbstractQueue):
         return jnp.where(bit_is_set(private.queued, brick), jnp.uint32(0), waiting)
 
     def enqueue_time(self, private: Tags, arrival_time, brick):
-        # beside that of those that come next
+        # The order counts from the next part that the brick will issue.
         return (_of_brick(private.order, brick) - pick(private.given, brick)).astype(jnp.float32)
 
     def hand(self, private: Tags, queued: Queued):
         if queued.which is None:
-            # handed over as they came, if there was room
+            # The parts were issued on arrival if fewer than `depth` parts were at the drives.
             return private, jnp.zeros_like(queued.busy)
         brick = queued.placement.brick_of(queued.which)
         slot, tag, found = _least(private, brick, self._bits)
@@ -272,7 +281,10 @@ class FairQueue(AbstractQueue):
 
     @property
     def _bits(self) -> int:
-        """Number of the lowest bits of a tag, which hold the stream: of equal tags the lower stream is first."""
+        """Return the number of the lowest bits of a tag that hold the stream.
+
+        Of equal tags, the tag of the lower stream is first.
+        """
         return max(1, (self.streams - 1).bit_length())
 
     def _ticks(self, count: int64_pair.Wide) -> int64_pair.Wide:
@@ -313,12 +325,14 @@ def _with_stream(tag: int64_pair.Wide, stream: Int[Array, "1 *batch"]) -> int64_
 def _least(
     private: Tags, brick: Int[Array, "1 *batch"], bits: int
 ) -> tuple[Int[Array, "1 *batch"], int64_pair.Wide, Bool[Array, "1 *batch"]]:
-    """The slot of what has the least tag at a brick, that tag without the stream in its lowest `bits`, and whether anything
-    waits there."""
+    """Return the slot of the request with the lowest tag at a brick, its tag, and whether any request waits there.
+
+    The tag is returned without the stream in its lowest `bits`.
+    """
     waits = bit_is_set(private.queued, brick)
     tag = int64_pair.Wide(*(_of_brick(word, brick) for word in private.start))
     virtual = int64_pair.Wide(*(pick(word, brick) for word in private.virtual))
-    # no tag that waits is before virtual time
+    # No waiting tag is before virtual time.
     ahead = int64_pair.subtract(tag, virtual)
     high = min_row(jnp.where(waits, ahead.high, NEVER))
     first = waits & (ahead.high == high)
@@ -329,7 +343,7 @@ def _least(
 
 
 def _of_brick(values: Shaped[Array, "row slot *batch"], brick: Int[Array, "1 *batch"]) -> Shaped[Array, "slot *batch"]:
-    """The row of a brick, or the only one."""
+    """Return the row of a brick, or the only row."""
     if values.shape[0] == 1:
         return values[0]
     return jnp.take_along_axis(values, brick[None], axis=0)[0]
@@ -338,7 +352,7 @@ def _of_brick(values: Shaped[Array, "row slot *batch"], brick: Int[Array, "1 *ba
 def _drives_of(
     queued: Queued, slot: Int[Array, "1 *batch"], brick: Int[Array, "1 *batch"]
 ) -> Bool[Array, "drive *batch"]:
-    """The drives of a brick that have a part of the request in a slot."""
+    """Return the mask of the drives of a brick that have a part of the request in a slot."""
     placement: AbstractPlacement = queued.placement
     drive = row_index(queued.busy.shape[0], slot)
     if placement.brick_sizes is None and placement.drives_a_brick == 1:

@@ -1,4 +1,4 @@
-"""Which waiting part a drive takes next."""
+"""Schedulers, which select the next part that a drive serves."""
 
 from storagekit.schedule.base import AbstractSchedule as AbstractSchedule
 from storagekit.schedule.base import Choice as Choice

@@ -1,4 +1,4 @@
-"""Interface of the schedulers: a cost for every waiting part, of which the lowest is served first."""
+"""Interface of the schedulers: each waiting part has a cost, and the part of lowest cost is served first."""
 
 from abc import abstractmethod
 from typing import Any, NamedTuple
@@ -11,12 +11,13 @@ from storagekit.placement import AbstractPlacement, Reach, nearest_replica
 
 
 class Choice(NamedTuple):
-    """State of a drive that has fallen free, and of the requests in the slots.
+    """State of an idle drive, and of the requests in the slots.
 
-    layout: properties common to all drives. mechanics: the drive as it works at present. which: number of the drive. arm: its
-    arm. angle: angle of its platter when the next access can start, turns. target: locations of the requests on it. read:
-    whether each is a read. came: time at which the drive received each part, seconds from now or in a unit of the queue.
-    part: part of each request that the drive holds. usable: mask of the replicas that may be chosen; None for all.
+    layout: properties common to all drives. mechanics: the drive as it works at present. which: number of the drive.
+    arm: its arm. angle: angle of its platter when the next access can start, turns. target: locations of the requests
+    on it. read: whether each is a read. enqueue_time: time at which the drive received each part, seconds from now or
+    in a unit of the queue. part: part of each request that the drive holds. usable: mask of the replicas that may be
+    chosen; None for all.
     """
 
     layout: AbstractLayout
@@ -51,4 +52,17 @@ class AbstractSchedule(Component):
 
     @abstractmethod
     def cost(self, private: Any, choice: Choice) -> Float[Array, "slot *batch"]:
-        """Return the cost of each part. The drive serves the part of lowest cost; of equal costs the lowest slot."""
+        """Return the cost of each part.
+
+        Parameters
+        ----------
+        private : pytree
+            The private state.
+        choice : Choice
+            The drive and the waiting requests.
+
+        Returns
+        -------
+        float array, `[slot, *batch]`
+            The drive serves the part of lowest cost; of equal costs the lowest slot.
+        """

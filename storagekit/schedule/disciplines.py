@@ -1,7 +1,7 @@
-"""The classic disciplines, a line or two each.
+"""The classic scheduling disciplines.
 
-Whatever is chosen is served at its nearest rotational replica: on a layout that has them LOOK is RLOOK and SATF is RSATF
-(srarray, section 2.4).
+The drive serves the chosen request at its nearest rotational replica. So on a layout with replicas LOOK is RLOOK and
+SATF is RSATF (srarray, section 2.4).
 """
 
 import jax.numpy as jnp
@@ -21,21 +21,24 @@ class FCFS(AbstractSchedule):
 
 
 class SSTF(AbstractSchedule):
-    """Shortest seek time first: the nearest cylinder."""
+    """Shortest seek time first: the request on the nearest cylinder."""
 
     def cost(self, private, choice: Choice):
         return jnp.abs(choice.target.cylinder - choice.arm.cylinder).astype(jnp.float32)
 
 
 class SATF(AbstractSchedule):
-    """Shortest access (positioning) time first, SPTF: the least seek plus rotation (Jacobson and Wilkes 1991)."""
+    """Shortest access (positioning) time first, SPTF: the least sum of seek and rotation (Jacobson and Wilkes 1991)."""
 
     def cost(self, private, choice: Choice):
         return choice.reach().positioning.total
 
 
 class CLOOK(AbstractSchedule):
-    """Circular LOOK: the next cylinder upward, else back to the lowest; on one cylinder the shortest access first."""
+    """Circular LOOK: the request on the next cylinder upward, or on the lowest cylinder if none is ahead.
+
+    On one cylinder the request with the shortest access is first.
+    """
 
     def cost(self, private, choice: Choice):
         ahead = (choice.target.cylinder - choice.arm.cylinder).astype(jnp.float32)
@@ -43,10 +46,10 @@ class CLOOK(AbstractSchedule):
 
 
 class LOOK(AbstractSchedule):
-    """The elevator: the next cylinder in the direction of travel, which turns where none is left ahead; on one cylinder the
-    shortest access first.
+    """The elevator algorithm: the request on the next cylinder in the direction of travel.
 
-    Private state: each drive's direction, +1 up, -1 down.
+    The direction reverses if no request is ahead. On one cylinder the request with the shortest access is first. The
+    private state is the direction of each drive: +1 up, -1 down.
     """
 
     def init(self, sizes: StateSizes):
@@ -68,13 +71,13 @@ RSATF = SATF
 def _within_cylinder(choice: Choice) -> Float[Array, "slot *batch"]:
     """Return a number from 0 to 1 that increases with the positioning time of each request.
 
-    Costs are in cylinders, so that it decides among the requests of one cylinder alone. A drive without rotation has a
-    revolution of 0 s.
+    Costs are in cylinders, so that this number decides among the requests of one cylinder only. A drive without
+    rotation has a revolution of 0 s.
     """
     turn = jnp.maximum(choice.mechanics.seconds(real(1.0)), INSTANT)
     return 1 - 1 / (1 + choice.reach().positioning.total / turn)
 
 
 def span(layout: AbstractLayout) -> float:
-    """More than the distance between any two cylinders."""
+    """Return a number of cylinders that exceeds the distance between any two cylinders."""
     return float(layout.cylinders)

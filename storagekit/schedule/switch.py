@@ -1,4 +1,4 @@
-"""Several disciplines in one batch: each lane follows its own."""
+"""One of several schedulers, selected by a number in each run of a batch."""
 
 from typing import ClassVar
 
@@ -9,7 +9,20 @@ from storagekit.schedule.base import AbstractSchedule, Choice
 
 
 class ScheduleSwitch(Switch, AbstractSchedule):
-    """The discipline `members[index]`, see `Switch`."""
+    """The scheduler `members[index]`.
+
+    Parameters
+    ----------
+    members : sequence of AbstractSchedule
+        The schedulers.
+    index : int
+        Number of the scheduler that decides, from 0; one value, or one for each run; by default 0.
+
+    Raises
+    ------
+    InputError
+        If an element of `members` is not a scheduler, or the index is out of range.
+    """
 
     called: ClassVar[str] = "scheduler"
     kind: ClassVar[type] = AbstractSchedule
