@@ -290,13 +290,13 @@ def _condition(draws: Draws) -> FaultSchedule:
     kind = draws.form.randrange(4 if draws.spare else 2)
     brick, later = draws.number.randrange(draws.bricks), draws.number.randint(1, 150)
     begins = draws.number.randint(0, 150)
-    spells = {
+    slowdowns = {
         0: (),
         1: (Slowdown(brick, draws.number.uniform(0.2, 0.9), begins, begins + later),),
         2: (outage(brick, begins, begins + later),),
         3: (outage(brick, begins),),
     }
-    return FaultSchedule(*spells[kind], timeout=draws.number.choice([0.05, 0.5]))
+    return FaultSchedule(*slowdowns[kind], timeout=draws.number.choice([0.05, 0.5]))
 
 
 def scenario(structure: int, setting: int) -> Scenario:

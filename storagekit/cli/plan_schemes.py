@@ -47,7 +47,7 @@ def schemes(
     read_share: Annotated[float, typer.Option(help="Reads among requests, 0 to 1.")] = 1.0,
     rate: Annotated[float | None, typer.Option(help="Requests a second.")] = None,
     outstanding: Annotated[int | None, typer.Option(help="In place of --rate: requests kept outstanding.")] = None,
-    goal: Annotated[str | None, typer.Option(help="throughput, mean, p95, p99, cost or space.")] = None,
+    goal: Annotated[str | None, typer.Option(help="throughput, mean, p95, p99, cost or capacity.")] = None,
     tolerate: Annotated[int, typer.Option(help="Number of lost disks that the scheme must tolerate.")] = 0,
     mean_ms: Annotated[float | None, typer.Option(help="Limit of the mean response time.")] = None,
     p99_ms: Annotated[float | None, typer.Option(help="Limit of the 99% response time.")] = None,

@@ -152,16 +152,16 @@ def _condition(slow: list[str], stop: list[str], bricks: int):
     from storagekit.faults import FaultSchedule, Slowdown, outage
 
     speeds = [1.0] * max(bricks, 1)
-    spells = []
+    slowdowns = []
     for given in slow:
         brick, speed = _pair(given, "--slow", "BRICK=SPEED, as 1=0.5", int, float)
-        spells.append(Slowdown(brick, speed))
+        slowdowns.append(Slowdown(brick, speed))
         if 0 <= brick < len(speeds):
             speeds[brick] = speed
     for given in stop:
         brick, (first, last) = _pair(given, "--stop", "BRICK=FIRST-LAST, as 0=1000-2000", int, _range)
-        spells.append(outage(brick, first, last))
-    return FaultSchedule(*spells), speeds
+        slowdowns.append(outage(brick, first, last))
+    return FaultSchedule(*slowdowns), speeds
 
 
 def _range(text: str) -> tuple[int, int]:

@@ -49,8 +49,8 @@ class Slowdown(eqx.Module):
 
     def __init__(self, brick: ArrayLike, speed: ArrayLike, begins: ArrayLike = 0, ends: ArrayLike = NEVER):
         self.brick, self.speed = named("brick", whole)(brick), named("speed of a brick")(speed)
-        self.begins = named("request with which a spell begins", whole)(begins)
-        self.ends = named("request with which a spell ends", whole)(ends)
+        self.begins = named("request with which a slowdown begins", whole)(begins)
+        self.ends = named("request with which a slowdown ends", whole)(ends)
         self.stops = not traced(self.speed) and bool(np.any(np.asarray(self.speed) == 0))
 
     def __check_init__(self):
@@ -61,10 +61,10 @@ class Slowdown(eqx.Module):
         if np.any(np.asarray(self.brick) < 0):
             raise InputError(f"brick {int(np.min(self.brick))}: bricks are numbered from 0")
         if np.any(np.asarray(self.begins) < 0):
-            raise InputError(f"a spell from request {int(np.min(self.begins))}: requests are numbered from 0")
+            raise InputError(f"a slowdown from request {int(np.min(self.begins))}: requests are numbered from 0")
         if np.any(np.asarray(self.begins) >= np.asarray(self.ends)):
             raise InputError(
-                f"a spell from request {int(np.max(self.begins))} to {int(np.min(self.ends))}: it must begin first"
+                f"a slowdown from request {int(np.max(self.begins))} to {int(np.min(self.ends))}: it must begin first"
             )
 
     def lasts(self, number: Int[Array, "1 *batch"]) -> Bool[Array, "1 *batch"]:
@@ -110,7 +110,7 @@ class FaultSchedule(Component):
 
     Parameters
     ----------
-    *spells : Slowdown
+    *slowdowns : Slowdown
         Slowdowns and outages, by default none; the schedule then computes nothing.
     seeking, turning : float
         Fraction of a slowdown that concerns the arm and the platter, from 0 to 1, by default 1. With 1 and 1 accesses
@@ -126,14 +126,18 @@ class FaultSchedule(Component):
         If a number is out of range.
     """
 
-    spells: tuple[Slowdown, ...]
+    slowdowns: tuple[Slowdown, ...]
     seeking: Float[AnyArray, "..."]
     turning: Float[AnyArray, "..."]
     timeout: Float[AnyArray, "..."]
 
-    def __init__(self, *spells: Slowdown, seeking: ArrayLike = 1.0, turning: ArrayLike = 1.0, timeout: ArrayLike = 1.0):
+    def __init__(
+        self, *slowdowns: Slowdown, seeking: ArrayLike = 1.0, turning: ArrayLike = 1.0, timeout: ArrayLike = 1.0
+    ):
         give = "a Slowdown(brick, speed), or outage(brick)"
-        self.spells = tuple(require_kind("a spell of a condition", spell, Slowdown, give) for spell in spells)
+        self.slowdowns = tuple(
+            require_kind("a slowdown of a fault schedule", slowdown, Slowdown, give) for slowdown in slowdowns
+        )
         self.seeking, self.turning = named("seeking")(seeking), named("turning")(turning)
         self.timeout = named("client timeout")(timeout)
 
@@ -157,10 +161,12 @@ class FaultSchedule(Component):
         spare : int
             Largest number of bricks that the placement can lose at once.
         """
-        for spell in self.spells:
-            if np.any(np.asarray(spell.brick) >= bricks):
-                raise InputError(f"a spell of brick {int(np.max(spell.brick))}: there are bricks 0 to {bricks - 1}")
-        stops = [spell for spell in self.spells if spell.stops]
+        for slowdown in self.slowdowns:
+            if np.any(np.asarray(slowdown.brick) >= bricks):
+                raise InputError(
+                    f"a slowdown of brick {int(np.max(slowdown.brick))}: there are bricks 0 to {bricks - 1}"
+                )
+        stops = [slowdown for slowdown in self.slowdowns if slowdown.stops]
         if len(stops) > MOST_STOPS:
             raise InputError(f"{len(stops)} stops of bricks: at most {MOST_STOPS} in a run; leave some out")
         for one in stops:
@@ -174,12 +180,12 @@ class FaultSchedule(Component):
     @property
     def varies(self) -> bool:
         """Return whether any brick is ever slow or stopped."""
-        return bool(self.spells)
+        return bool(self.slowdowns)
 
     @property
     def stops(self) -> bool:
         """Return whether any brick ever stops."""
-        return any(spell.stops for spell in self.spells)
+        return any(slowdown.stops for slowdown in self.slowdowns)
 
     def init(self, sizes: StateSizes) -> FaultState | None:
         if not self.varies:
@@ -208,14 +214,14 @@ class FaultSchedule(Component):
         if private is None:
             return mechanics
         speed = jnp.float32(1)
-        for spell in self.spells:
-            slow = spell.lasts(private.latest) & (brick == spell.brick) & (spell.speed > 0)
-            speed = speed * jnp.where(slow, spell.speed, 1.0)
+        for slowdown in self.slowdowns:
+            slow = slowdown.lasts(private.latest) & (brick == slowdown.brick) & (slowdown.speed > 0)
+            speed = speed * jnp.where(slow, slowdown.speed, 1.0)
         return mechanics.at_speed(1 + self.seeking * (speed - 1), 1 + self.turning * (speed - 1))
 
     def stopped_now(self, private: Any, brick: Int[Array, "drive *ones"]) -> Bool[Array, "drive *batch"]:
         """Return a mask of the drives that are stopped now. brick: number of the brick of each drive."""
         down = jnp.zeros_like(private.down)
-        for spell in self.spells:
-            down = down | (spell.lasts(private.latest) & (brick == spell.brick) & (spell.speed == 0))
+        for slowdown in self.slowdowns:
+            down = down | (slowdown.lasts(private.latest) & (brick == slowdown.brick) & (slowdown.speed == 0))
         return down

@@ -90,7 +90,7 @@ def _table(found: SchemesAnswer) -> pd.DataFrame:
             "requests/s": [one.throughput for one in shown],
             "busy %": [100 * one.utilization for one in shown],
             "capacity TB": [one.usable / _TB for one in shown],
-            "tolerates": [one.survives for one in shown],
+            "tolerates": [one.tolerates for one in shown],
             "rebuild h": [one.rebuild / HOUR for one in shown],
         },
         index=pd.Index([one.name for one in shown], name="scheme"),

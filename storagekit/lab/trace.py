@@ -273,7 +273,7 @@ def _table(plan: SchemesAnswer) -> pd.DataFrame:
             "99% ms": [one.p99 / MS for one in shown],
             "busy %": [100 * one.utilization for one in shown],
             "requests/s at most": [one.throughput for one in shown],
-            "tolerates": [one.survives for one in shown],
+            "tolerates": [one.tolerates for one in shown],
         },
         index=pd.Index([one.name for one in shown], name="scheme"),
     )

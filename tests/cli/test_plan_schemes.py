@@ -26,15 +26,15 @@ ASKED = [
 def test_twelve_drives_of_18_tb(storagekit):
     status, text, _ = storagekit(*ASKED, "--rate", "500", "--tolerate", "1", "--price", "300")
     assert status == 0
-    assert "recommended: RAID 10 (12 disks)" in text and "108 TB usable, survives 1" in text
+    assert "recommended: RAID 10 (12 disks)" in text and "108 TB usable, tolerates 1" in text
     assert "60 TB of data, 3.33 of the 12 drives' worth" in text and "RAID 6, 10+2" in text
 
 
 def test_a_program_can_read_the_ranking_and_pictures_are_drawn(storagekit, tmp_path):
     folder = tmp_path / "drawn"
-    status, text, _ = storagekit(*ASKED, "--outstanding", "48", "--goal", "space", "--json", "--charts", str(folder))
+    status, text, _ = storagekit(*ASKED, "--outstanding", "48", "--goal", "capacity", "--json", "--charts", str(folder))
     found = json.loads(text)
-    assert status == 0 and found["goal"] == "space"
+    assert status == 0 and found["goal"] == "capacity"
     assert found["ranking"][0]["usable"] == max(one["usable"] for one in found["ranking"])
     assert found["ranking"][0]["p99"] is None and found["check"] is None
     assert {path.suffix for path in folder.iterdir()} == {".png", ".svg"}

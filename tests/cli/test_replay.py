@@ -126,7 +126,7 @@ def test_least_completion_heeds_queues_where_a_draw_does_not():
     [
         (("--slow", "1"), "--slow '1': write BRICK=SPEED"),
         (("--slow", "1=2"), "speed 2 of brick 1"),
-        (("--slow", "7=0.5"), "a spell of brick 7"),
+        (("--slow", "7=0.5"), "a slowdown of brick 7"),
         (("--stop", "0=9"), "--stop '0=9': write BRICK=FIRST-LAST"),
         (("--cache-mb", "-1"), "cache of -1048576 bytes"),
     ],

@@ -79,8 +79,8 @@ def test_a_stop_that_never_comes_holds_nobody_up():
 )
 def test_time_goes_forward_around_stops(completion):
     """Stops at the start, in the middle, twice as short as a service, and for ever, under every dispatcher."""
-    spells = [(0, 40), (100, 300), (150, 151), (200, NEVER)]
-    lanes = [flooded(number, completion, *spell) for number in range(len(DISPATCHERS)) for spell in spells]
+    slowdowns = [(0, 40), (100, 300), (150, 151), (200, NEVER)]
+    lanes = [flooded(number, completion, *slowdown) for number in range(len(DISPATCHERS)) for slowdown in slowdowns]
     told = told_by(lanes)
     assert np.min(told.elapsed) >= 0
     happened = told.number != NO_REQUEST

@@ -150,8 +150,8 @@ def test_no_request_is_lost_or_answered_twice(event_log, placement, write):
 def test_any_one_may_stop(event_log, placement, write):
     """Early, in the middle, for the time of an access, and for ever; time-outs of 20 ms. A loop that loses a request runs
     dry."""
-    spells = [(0, 0, 60), (1, 100, 250), (2, 150, 151), (0, 200, NEVER)]
-    conditions = [FaultSchedule(outage(*spell), timeout=0.02) for spell in spells]
+    slowdowns = [(0, 0, 60), (1, 100, 250), (2, 150, 151), (0, 200, NEVER)]
+    conditions = [FaultSchedule(outage(*slowdown), timeout=0.02) for slowdown in slowdowns]
     outcome = told_by(placement, write, event_log, *conditions)
     for lane in range(outcome.log.number.shape[1]):
         assert_answered_once(outcome.log, lane)

@@ -106,7 +106,7 @@ WORDS, SECONDS = "; System takes drive, placement, dispatch, schedule, write in 
         (lambda: System(SERVER, 2, Hashing(), FCFS()), "a system's placement: given 2; give a placement, as"),
         (lambda: system(cache=LRU), "a system's cache: given the class LRU; give one"),
         (lambda: system(condition=Slowdown(0, 0.5)), "a system's condition: given Slowdown of storagekit.faults; give"),
-        (lambda: FaultSchedule(0), "a spell of a condition: given 0; give a Slowdown"),
+        (lambda: FaultSchedule(0), "a slowdown of a fault schedule: given 0; give a Slowdown"),
         (
             lambda: Scenario(ClosedLoop(READS, 4), system()),
             "a scenario's system: given ClosedLoop of .*takes system and",

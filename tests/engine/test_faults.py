@@ -191,10 +191,10 @@ def test_a_brick_that_comes_back_has_forgotten(unfold, recorded):
     [
         (lambda: Slowdown(0, 1.5), "speed 1.5 of brick 0"),
         (lambda: Slowdown(-1, 0.5), "brick -1"),
-        (lambda: Slowdown(0, 0.5, 5, 5), "a spell from request 5 to 5"),
+        (lambda: Slowdown(0, 0.5, 5, 5), "a slowdown from request 5 to 5"),
         (lambda: FaultSchedule(timeout=0.0), "client timeout 0 s"),
         (lambda: FaultSchedule(seeking=2.0), "seeking 2"),
-        (lambda: pair(Hashing(), FaultSchedule(Slowdown(2, 0.5))), "a spell of brick 2"),
+        (lambda: pair(Hashing(), FaultSchedule(Slowdown(2, 0.5))), "a slowdown of brick 2"),
         (lambda: pair(Hashing(), FaultSchedule(outage(0, 1), outage(1, 5))), "2 bricks stopped at once"),
         (
             lambda: pair(Hashing(), FaultSchedule(outage(0, 1)), completion=Background()),
@@ -209,7 +209,7 @@ def test_impossible_conditions_are_refused(build, message):
     assert_refused(build, message)
 
 
-def test_a_spell_for_ever_lasts_to_the_last_number_that_there_is():
+def test_a_slowdown_for_ever_lasts_to_the_last_number_that_there_is():
     """A sector takes 1 ms, and 2 on a slow brick; beyond the last number nothing runs."""
     system = System(SERVER, Replicas(1), Hashing(), FCFS(), condition=FaultSchedule(Slowdown(0, 0.5)), slots=2)
     loop = Scenario(system, ClosedLoop(RandomRequests(FixedSize(512), 1.0), 1))

@@ -450,10 +450,10 @@ def test_half_the_speed_is_one_thing_in_every_run_and_to_weighted_hashing(slowne
     systems = (of if means == slowness else f"{of}, {slowness}" for of, means in judged.items())
     changing, slow = ([run for name, run in every if name.startswith(f"{system}: ")] for system in systems)
     assert {run.slowness for run in [*changing, *slow]} == {slowness} and bool(slow) == (slowness != "rotation")
-    assert [float(spell.speed) for run in changing for spell in run.spells] == pytest.approx(
+    assert [float(slowdown.speed) for run in changing for slowdown in run.slowdowns] == pytest.approx(
         [speed] * 2 * len(changing)
     )
-    assert [float(run.spells[1].speed) for run in slow] == pytest.approx([speed] * len(slow))
+    assert [float(run.slowdowns[1].speed) for run in slow] == pytest.approx([speed] * len(slow))
 
 
 def test_settings_share_a_structure_and_know_their_schemes():

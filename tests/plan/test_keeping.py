@@ -64,10 +64,10 @@ def test_schemes_are_called_what_planners_call_them_and_hold_what_they_hold():
         "3 copies, D-SPTF": (DSPTFCopies(12, 3), 4, 2, 4 / 3),
         "3 copies, hashing": (Hashed(3, 3), 1, 2, 3 / 2),
     }
-    for name, (scheme, usable, survives, degraded) in known.items():
+    for name, (scheme, usable, tolerates, degraded) in known.items():
         assert str(scheme) == name
         assert scheme.usable(1.0) == pytest.approx(usable)
-        assert scheme.survives == survives
+        assert scheme.tolerates == tolerates
         np.testing.assert_allclose(scheme.degraded(1.0, 0.01, 0.02, 0.011), degraded)
 
 
@@ -102,7 +102,7 @@ def test_the_first_is_best_for_the_goal_and_all_meet_what_is_needed(goal, load):
     assert answer.feasible
     assert [goal.key(one) for one in answer.ranking] == sorted(goal.key(one) for one in answer.ranking)
     for one in answer.ranking:
-        assert one.survives >= 1 and one.usable >= 60 * TB * (1 - 1e-6) and one.mean <= 0.3 and one.cost <= 3000
+        assert one.tolerates >= 1 and one.usable >= 60 * TB * (1 - 1e-6) and one.mean <= 0.3 and one.cost <= 3000
     assert "60 TB of data" in answer.assumptions[0]
     json.dumps(answer.to_dict(), allow_nan=False)
 
@@ -111,7 +111,7 @@ def test_the_table_has_a_row_for_each_scheme_with_units():
     answer = schemes(DRIVE, 12, **SCENARIO, rate=300.0)
     table = answer.table
     assert list(table.scheme.values) == names(answer)
-    assert table["mean"].attrs["units"] == "s" and table.to_pandas().loc["RAID 0", "survives"] == 0
+    assert table["mean"].attrs["units"] == "s" and table.to_pandas().loc["RAID 0", "tolerates"] == 0
     assert np.all(table.p99 > table.p95) and np.all(table.p95 > table["mean"])
     assert "RAID 0" in str(answer) and "assumed:" in str(answer)
 
@@ -128,7 +128,7 @@ def test_what_has_no_formula_is_simulated_and_stands_beside_what_has():
     for measure in ("mean", "p95", "p99", "utilization", "throughput"):
         assert getattr(seen, measure) == pytest.approx(getattr(known, measure), rel=0.06), measure
     assert (
-        seen.usable == known.usable and seen.survives == 1 and seen.degraded == pytest.approx(known.degraded, rel=0.03)
+        seen.usable == known.usable and seen.tolerates == 1 and seen.degraded == pytest.approx(known.degraded, rel=0.03)
     )
     assert any("simulated" in line and "mine" in line for line in answer.assumptions)
     assert answer.table.basis.sel(scheme=seen.name) == "simulated"
@@ -164,7 +164,7 @@ def test_large_requests_alone_are_answered_sooner_by_several_disks():
     assert 0.5 * whole.parts["transfer"] == pytest.approx(split.parts["transfer"], rel=0.01)
     slower = split.mean - (whole.mean - whole.parts["transfer"] / 2)
     assert 0 < slower < float(DRIVE.revolution) / 6 + whole.parts["seek"] / 3
-    assert split.survives == 0 and np.isnan(split.degraded)
+    assert split.tolerates == 0 and np.isnan(split.degraded)
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -242,7 +242,7 @@ def test_partly_written_sectors_and_mixed_sizes_are_as_simulated():
         ({"rate": 9000.0}, "disks, which would be 80% busy"),
         ({"rate": 300.0, "data": 400 * TB}, "capacity, TB: 12 disks that survive 0 .400 against 240"),
         ({"rate": 300.0, "tolerate": 2, "data": 230 * TB}, "capacity, TB: 12 disks that survive 2 .230 against 200"),
-        ({"rate": 300.0, "tolerate": 4}, "no scheme of 12 disks survives the loss of 4"),
+        ({"rate": 300.0, "tolerate": 4}, "no scheme of 12 disks tolerates the loss of 4"),
         ({"rate": 300.0, "mean": 2 * MS}, "response, ms: .* is the quickest"),
         (
             {"rate": 300.0, "p99": 5 * MS},

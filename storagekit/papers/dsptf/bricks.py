@@ -90,11 +90,11 @@ class Setting(NamedTuple):
 
     allocated: the share of LARD's targets that are allocated at random before the run; 0, and each goes to the least loaded
     brick when first asked for, as section 5.2.1 has it; 1 in section 5.2.2 (footnote 3). slowness: what slow means, one of
-    `SLOWNESS`; the speed of spells is its `pace`. completion: when a write completes, one of `COMPLETIONS`.
+    `SLOWNESS`; the speed of slowdowns is its `pace`. completion: when a write completes, one of `COMPLETIONS`.
     """
 
     scheme: str
-    spells: tuple[Slowdown, Slowdown] = (Slowdown(0, 1.0), Slowdown(1, 1.0))
+    slowdowns: tuple[Slowdown, Slowdown] = (Slowdown(0, 1.0), Slowdown(1, 1.0))
     allocated: float = 0.0
     window: float = 0.0
     low: float = 25.0
@@ -113,7 +113,7 @@ def settings(
     """
     quarter = requests // 4
 
-    def spells(system: str, slowness: str) -> tuple[Slowdown, Slowdown]:
+    def slowdowns(system: str, slowness: str) -> tuple[Slowdown, Slowdown]:
         speed = pace(slowness, HALF)
         if system == "changing":
             return Slowdown(0, speed, quarter, 2 * quarter), Slowdown(1, speed, 3 * quarter)
@@ -125,12 +125,12 @@ def settings(
         slowness = TWICE if system == "slow" else DEGRADATION
         for scheme in schemes:
             before = float(system != "slow")
-            runs[f"{system}: {scheme}"] = Setting(scheme, spells(system, slowness), before, slowness=slowness)
+            runs[f"{system}: {scheme}"] = Setting(scheme, slowdowns(system, slowness), before, slowness=slowness)
     for scheme in schemes:
-        runs[f"slow, degraded: {scheme}"] = Setting(scheme, spells("slow", DEGRADATION))
+        runs[f"slow, degraded: {scheme}"] = Setting(scheme, slowdowns("slow", DEGRADATION))
     for slowness in MEANINGS:
         for scheme in ("D-SPTF", "Hashing", "LARD") if slowness == TWICE else ("D-SPTF", "Hashing"):
-            changing = spells("changing", slowness)
+            changing = slowdowns("changing", slowness)
             runs[f"changing, {slowness}: {scheme}"] = Setting(scheme, changing, 1.0, slowness=slowness)
     for system in SYSTEMS:
         for scheme in schemes:
@@ -140,7 +140,7 @@ def settings(
     for ending, slowness in (("", DEGRADATION), (f", {TWICE}", TWICE)):
         for window in LARD_WINDOWS:
             runs[f"changing{ending}: LARD, {window:.3g} of the run"] = Setting(
-                "LARD", spells("changing", slowness), 1.0, window * duration, LARD_LOW, LARD_HIGH, slowness
+                "LARD", slowdowns("changing", slowness), 1.0, window * duration, LARD_LOW, LARD_HIGH, slowness
             )
     chosen = {name: run for name, run in runs.items() if name.startswith(tuple(systems)) and run.scheme in schemes}
     if not chosen:
@@ -220,7 +220,7 @@ class TraceSystem(NamedTuple):
             SATF(),
             WriteSwitch([READINGS[one] for one in COMPLETIONS], COMPLETIONS.index(setting.completion)),
             cache=self.cache(setting.scheme, given),
-            condition=FaultSchedule(*setting.spells, **SLOWNESS[setting.slowness]),
+            condition=FaultSchedule(*setting.slowdowns, **SLOWNESS[setting.slowness]),
             drives=self.bricks,
         )
         return Scenario(system, arrivals)

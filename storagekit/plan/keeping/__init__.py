@@ -1,4 +1,4 @@
-"""Which way to keep data on given disks: RAID levels, codes, SR-Arrays and replicated bricks side by side (`schemes`)."""
+"""RAID levels, codes, SR-Arrays and replicated bricks on given disks, compared (`schemes`)."""
 
 from storagekit.plan.keeping.aims import AIMS as AIMS
 from storagekit.plan.keeping.aims import Aim as Aim

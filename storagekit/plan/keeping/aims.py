@@ -1,4 +1,4 @@
-"""What schemes are ranked by."""
+"""The goals by which schemes are ranked."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -9,37 +9,43 @@ import numpy as np
 from storagekit.core.checks import require_share
 from storagekit.plan.keeping.predicting import Prediction
 
-# of the time, that disks work: what is left is for a rebuild, and for what comes in bursts
+# maximum utilization; the rest is for rebuilds and bursts
 BUSIEST = 0.8
 
 
 class Aim(ABC):
-    """What is wanted most; of equals the one that survives more is better, then the one with more room."""
+    """A goal of the ranking.
+
+    Of equal scores the scheme that tolerates more failures is better, then the scheme with more capacity.
+    """
 
     name: ClassVar[str]
-    # whether fewer disks than there are may be the answer
+    # as in "ranked by ..."
+    meaning: ClassVar[str]
+    # whether the answer may use fewer disks than given
     may_leave_disks: ClassVar[bool] = False
 
     @abstractmethod
     def score(self, one: Prediction) -> float:
-        """Less is better."""
+        """Return the score; smaller is better."""
 
     @property
     def most_busy(self) -> float:
-        """The share of the time that disks may work where requests come at a rate."""
+        """Return the maximum disk utilization under open arrivals."""
         return 1.0
 
     def key(self, one: Prediction) -> tuple[float, ...]:
-        """What predictions are sorted by."""
-        # scores that only rounding tells apart are equal
-        return float(f"{self.score(one):.9g}"), -one.survives, -one.usable
+        """Return the sort key of a prediction."""
+        # scores that differ by rounding errors are equal
+        return float(f"{self.score(one):.9g}"), -one.tolerates, -one.usable
 
 
 @dataclass(frozen=True)
 class MaxThroughput(Aim):
-    """The most requests a second: with the outstanding ones, or before the disks are overloaded."""
+    """Maximize the throughput with the outstanding requests, or before the disks are overloaded."""
 
     name = "throughput"
+    meaning = "throughput"
 
     def score(self, one):
         return -one.throughput
@@ -47,9 +53,10 @@ class MaxThroughput(Aim):
 
 @dataclass(frozen=True)
 class MinMean(Aim):
-    """The least mean response time."""
+    """Minimize the mean response time."""
 
     name = "mean"
+    meaning = "mean response time"
 
     def score(self, one):
         return one.mean
@@ -57,10 +64,13 @@ class MinMean(Aim):
 
 @dataclass(frozen=True)
 class MinP99(Aim):
-    """The least time that 99% of the requests keep within; where a number of requests is kept outstanding, for which no
-    formula says that, the least mean."""
+    """Minimize the 99% response time.
+
+    With outstanding requests no formula gives it; then minimize the mean.
+    """
 
     name = "p99"
+    meaning = "99% response time"
 
     def score(self, one):
         return one.mean if np.isnan(one.p99) else one.p99
@@ -68,9 +78,10 @@ class MinP99(Aim):
 
 @dataclass(frozen=True)
 class MinP95(Aim):
-    """The same of 95% of the requests."""
+    """Minimize the 95% response time; with outstanding requests the mean."""
 
     name = "p95"
+    meaning = "95% response time"
 
     def score(self, one):
         return one.mean if np.isnan(one.p95) else one.p95
@@ -78,14 +89,15 @@ class MinP95(Aim):
 
 @dataclass(frozen=True)
 class MinCost(Aim):
-    """The fewest disks that requests which come at a rate keep busy at most 80% of the time, then the least mean response.
+    """Minimize the number of disks, then the mean response time.
 
-    busiest: another share than that. Fewer disks would do the work as well, with waits that nobody wants and nothing left for
-    a rebuild. Raises InputError for a share that cannot be.
+    busiest: the maximum utilization of a disk, 80% by default. A higher utilization needs fewer disks, but gives long waits
+    and leaves no time for a rebuild. Raises InputError for an impossible share.
     """
 
     busiest: float = BUSIEST
     name = "cost"
+    meaning = "number of disks"
     may_leave_disks = True
 
     def __post_init__(self):
@@ -104,15 +116,16 @@ class MinCost(Aim):
 
 @dataclass(frozen=True)
 class MaxCapacity(Aim):
-    """The most room for data, then the least mean response time."""
+    """Maximize the capacity, then minimize the mean response time."""
 
-    name = "space"
+    name = "capacity"
+    meaning = "capacity"
 
     def score(self, one):
         return -one.usable
 
     def key(self, one):
-        return float(f"{-one.usable:.9g}"), one.mean, -one.survives
+        return float(f"{-one.usable:.9g}"), one.mean, -one.tolerates
 
 
 AIMS: dict[str, Aim] = {

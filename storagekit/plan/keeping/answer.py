@@ -1,4 +1,4 @@
-"""The answer about schemes: what each gives, what was assumed, and how well simulation bears it out."""
+"""The answer about schemes: figures of each, assumptions, and a check by simulation."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 _TB = 1e12
-# of a `Prediction`, with units and meaning
+# fields of a `Prediction`, with units and meanings
 COLUMNS = {
     "throughput": ("1/s", "requests a second: with those outstanding, or before the disks are overloaded"),
     "mean": ("s", "mean response time"),
@@ -28,7 +28,7 @@ COLUMNS = {
     "p99": ("s", "response time that 99% of the requests keep within"),
     "utilization": ("1", "share of the time that a disk works"),
     "usable": ("bytes", "data that fit"),
-    "survives": ("1", "disks that may be lost, whichever they are"),
+    "tolerates": ("1", "disks that may be lost, whichever they are"),
     "cost": ("", "price of the disks"),
     "degraded": ("1", "utilization of the busiest disk while another is lost"),
     "rebuild": ("s", "time until a lost disk's data is on another, in what requests leave"),
@@ -39,9 +39,12 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class SchemesAnswer:
-    """Every scheme that meets what is needed, best first (`ranking`); `refused` have room for the data and survive what they
-    have to, and are too slow, or busier than the goal allows; `small` survive and have no room for it. binding: why there is
-    none, where `feasible` is False."""
+    """Every scheme that meets the requirements, the best first (`ranking`).
+
+    refused: schemes that hold the data and tolerate the failures, but are too slow, or busier than the goal allows. small:
+    schemes that tolerate the failures, but are too small for the data. binding: the reason for infeasibility, if `feasible`
+    is False.
+    """
 
     needs: Requirements
     goal: Aim
@@ -58,12 +61,12 @@ class SchemesAnswer:
 
     @property
     def recommended(self) -> Prediction | None:
-        """The first of the ranking."""
+        """Return the first scheme of the ranking."""
         return self.ranking[0] if self.ranking else None
 
     @property
     def table(self) -> "xr.Dataset":
-        """The ranking as a Dataset over `scheme`, SI units; `table.to_pandas()` is the table of it."""
+        """Return the ranking as a Dataset over `scheme` in SI units; `table.to_pandas()` is its table."""
         import xarray as xr
 
         columns = {
@@ -77,53 +80,55 @@ class SchemesAnswer:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the answer rests on, in plain sentences, the data first."""
+        """Return the assumptions of the answer as sentences, those about the data first."""
         needs = self.needs
-        sizes = ", ".join(f"{share:.0%} of {size / KB:g} KB" for size, share in needs.sizes)
+        sizes = ", ".join(f"{size / KB:g} KB" + (f" ({share:.0%})" if share < 1 else "") for size, share in needs.sizes)
         lines = [
-            f"{needs.data / _TB:g} TB of data, {needs.data / needs.capacity:.3g} of the {needs.disks} drives' worth, spread "
-            "evenly over the disks, at their outer edge",
-            f"requests of {sizes}, {needs.read_share:.0%} reads, at random over all of the data",
-            "no request is split, unless its scheme says so: a stripe unit holds the largest, and parity is of whole units",
-            "writes are answered when every copy, or data and parity, are on disk; NVRAM would hide that, but not the work",
-            "a small write under parity reads data and parity, and writes them a revolution later; requests that take longer "
-            "than that, or than the arc between replicas, are not laid out so",
+            f"{needs.data / _TB:g} TB of data, the capacity of {needs.data / needs.capacity:.3g} of the {needs.disks} drives,"
+            " evenly on all disks, from the outer edge",
+            f"{sizes} requests, {needs.read_share:.0%} reads, random addresses over all of the data",
+            "requests are not split, except by schemes that say so: a stripe unit holds the largest request, and parity "
+            "covers whole units",
+            "a write completes when all copies, or data and parity, are on disk; NVRAM would hide the time, but not the work",
+            "a small write under parity reads data and parity, and writes them one revolution later; schemes are excluded if "
+            "a request takes longer than a revolution, or than the arc between replicas",
         ]
         if needs.again.any():
-            lines.append("a write of a part of a physical sector takes a revolution more")
+            lines.append("a write of a part of a physical sector takes one more revolution")
         if needs.rate is not None:
-            lines.append("requests come by themselves (Poisson), and each disk serves its own in order of arrival")
+            lines.append("arrivals are Poisson, and each disk serves its requests in order of arrival")
         else:
             lines.append(
-                f"{needs.outstanding} requests are kept outstanding, at disks chosen at random; disks serve them by "
-                f"{self.scheduler.name}: no formula says which time 99% of them keep within (`check` does)"
+                f"{needs.outstanding} requests are outstanding at random disks under {self.scheduler.name}; no formula gives "
+                "their 99% response time, but `check` measures it"
             )
         if self.goal.most_busy < 1 and needs.rate is not None:
-            lines.append(f"disks are to be busy {self.goal.most_busy:.0%} of the time at most")
+            lines.append(f"the disk utilization is limited to {self.goal.most_busy:.0%}")
         simulated = [one.name for one in (*self.ranking, *self.refused) if one.basis == "simulated"]
         if simulated:
             lines.append(
-                f"simulated, as no formula holds: {'; '.join(simulated)}; at a rate, at most as many requests as would keep "
-                "the disks busy all the time"
+                f"simulated, because there is no formula: {'; '.join(simulated)}; their maximum throughput assumes disks "
+                "that are always busy"
             )
         lines.append(f"{needs.drive.name}: {needs.drive.heads} heads, sectors of {512 * needs.drive.grain} bytes")
         return (
             *lines,
-            "one lost: how busy the busiest disk is while another is lost, overloaded from 100% on; a rebuild has the time "
-            "that requests leave then, at the drive's sequential rate",
+            "one lost: utilization of the busiest disk while another disk is lost; from 100% on it is overloaded. A rebuild "
+            "uses the idle time of the disks, at the sequential rate of the drive",
         )
 
     def check(self, *, schemes: int = 3, seeds: int = 8, requests: int | None = None) -> SchemesCheck:
-        """The first `schemes` of the ranking simulated: predicted and simulated figures, 95% interval, difference.
+        """Simulate the first `schemes` of the ranking.
 
-        seeds: independent runs, at least 2. requests: of each run, enough for some percent by default. Raises InputError
-        where the question has no answer, and for more than the simulation has room for.
+        Returns predicted and simulated figures, 95% intervals and differences. seeds: independent runs, at least 2. requests:
+        of each run; the default gives errors of some percent. Raises InputError if the question has no answer, and if a
+        simulation is too large.
         """
         return self.checker(self, schemes=schemes, seeds=seeds, requests=requests)
 
     @takes(check=optional(a(SchemesCheck, "what check() returns")))
     def chart(self, check: SchemesCheck | None = None) -> Any:
-        """The ranking drawn (Altair), with what was simulated beside it; check: of `check()`."""
+        """Return the chart of the ranking (Altair), with the simulated figures of `check`."""
         from storagekit.plan.keeping.drawing import draw
 
         if not self.ranking:
@@ -132,7 +137,7 @@ class SchemesAnswer:
         return draw(self.needs, self.ranking, self.goal, seen)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; seconds, bytes, requests a second."""
+        """Return the content for JSON, in seconds, bytes and requests a second."""
         names = [one.name for one in fields(self.needs) if one.name not in ("drive", "sizes")]
         asked = {name: getattr(self.needs, name) for name in names}
         return {
@@ -152,7 +157,7 @@ class SchemesAnswer:
         load = f"{needs.rate:g} requests/s" if needs.rate is not None else f"{needs.outstanding} outstanding"
         lines = [
             f"{needs.data / _TB:g} TB on {needs.disks} x {needs.drive.name}, {load}, {needs.read_share:.0%} reads, "
-            f"to survive {needs.tolerate}, for {self.goal.name}"
+            f"tolerates {needs.tolerate} failure{'s' if needs.tolerate != 1 else ''}; ranked by {self.goal.meaning}"
         ]
         best = self.recommended
         if best is None:
@@ -162,7 +167,7 @@ class SchemesAnswer:
         tail = f", 99% within {best.p99 / MS:.1f} ms" if math.isfinite(best.p99) else ""
         lines += [
             f"recommended: {best.name} ({_disks(best.scheme.disks)}): mean {best.mean / MS:.1f} ms{tail}, at most "
-            f"{best.throughput:.0f} requests/s, {best.usable / _TB:.4g} TB usable, survives {best.survives}",
+            f"{best.throughput:.0f} requests/s, {best.usable / _TB:.4g} TB usable, tolerates {best.tolerates}",
             "",
             *_listed(self.ranking),
             *self._others(),
@@ -172,22 +177,22 @@ class SchemesAnswer:
         return "\n".join(lines)
 
     def _others(self) -> list[str]:
-        """The names of those that are not in the table."""
+        """Return the names of the schemes that are not in the table."""
         slow = [one.name for one in self.refused[:_SHOWN]] if self.ranking else []
-        told = {"too slow": slow, "too little room": self.small[:_SHOWN]}
+        told = {"too slow": slow, "too small": self.small[:_SHOWN]}
         return [f"  {what}: {'; '.join(names)}" for what, names in told.items() if names]
 
     def _assumed(self) -> list[str]:
-        return ["assumed:", *(f"  - {line}" for line in self.assumptions)]
+        return ["assumptions:", *(f"  - {line}" for line in self.assumptions)]
 
 
 def _listed(ranking: Sequence[Prediction]) -> list[str]:
-    """The first of them, a line each."""
+    """Return the first schemes of a ranking, one line each."""
     shown = ranking[:_SHOWN]
     wide = 2 + max(len(one.name) for one in shown)
     priced = math.isfinite(shown[0].cost)
     lines = [
-        f"  {'scheme':<{wide}}{'requests/s':>10}{'mean ms':>9}{'p99 ms':>8}{'busy':>6}{'TB':>7}{'survives':>9}"
+        f"  {'scheme':<{wide}}{'requests/s':>10}{'mean ms':>9}{'p99 ms':>8}{'busy':>6}{'TB':>7}{'tolerates':>10}"
         f"{'one lost':>9}{'rebuild h':>10}{'cost' if priced else '':>{9 * priced}}   binds"
     ]
     for one in shown:
@@ -197,7 +202,7 @@ def _listed(ranking: Sequence[Prediction]) -> list[str]:
         price = f"{one.cost:>9g}" if priced else ""
         lines.append(
             f"  {one.name:<{wide}}{one.throughput:>10.0f}{mean:>9}{tail:>8}{one.utilization:>6.0%}"
-            f"{one.usable / _TB:>7.4g}{one.survives:>9}{lost:>9}{again:>10}{price}   {one.binds}"
+            f"{one.usable / _TB:>7.4g}{one.tolerates:>10}{lost:>9}{again:>10}{price}   {one.binds}"
         )
     more = len(ranking) - len(shown)
     return lines + ([f"  and {more} more"] if more > 0 else [])

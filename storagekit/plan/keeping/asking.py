@@ -1,4 +1,4 @@
-"""The planner's question: which way to keep data on these disks, and what does each give?"""
+"""The question to the planner: the schemes for given disks, and the figures of each."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +22,9 @@ from storagekit.plan.keeping.needs import Requirements, sizes_of
 from storagekit.plan.keeping.predicting import SLACK, Prediction, fits, predict
 from storagekit.plan.keeping.scheme import Scheme
 
-# disks that divide into mirrors and groups of most sizes
+# a number of disks that most mirrors and groups divide
 _DIVIDES = 12
-# disks that may be left over where they do not divide
+# maximum number of spares if the disks do not divide
 _SPARES = 3
 _FAMILIES = "SRArrays(), ParityRAID(), ReplicatedBricks(), Protocols() or SplitTransfers()"
 
@@ -47,20 +47,52 @@ def schemes(
     families: Family | Sequence[Family] = ARRAYS,
     scheduler: Scheduler | None = None,
 ) -> SchemesAnswer:
-    """Every way to keep `data` bytes on `disks` disks, ranked: RAID 0, 1, 10, 5, 6, 50, 60, codes of m + p, SR-Arrays.
+    """Rank all schemes for `data` bytes on `disks` disks: RAID 0, 1, 10, 5, 6, 50, 60, codes of m + p, and SR-Arrays.
 
-    drive: as `load_drive` makes it. size: bytes of a request, or a mapping of sizes to their shares. read_share: reads
-    among requests. rate: requests a second that come by themselves, or outstanding: requests that are kept at the disks.
-    goal: what is wanted most, by default `MaxThroughput()` where a number is kept outstanding and `MinMean()` at a
-    rate; else `MinP99()`, `MinP95()`, `MinCost()`, `MaxCapacity()`. survive: how many disks may be lost. mean,
-    p99: what the response time must keep within, seconds. price: of a disk; budget: most to spend. families: of schemes
-    to choose from. scheduler: of the disks where a number is kept outstanding, `RLOOK()` (default) or `RSATF()`; requests
-    that come at a rate are served in their order.
+    Parameters
+    ----------
+    drive : Drive
+        A drive from `load_drive`.
+    disks : int
+        Number of disks.
+    data : float
+        Amount of data in bytes.
+    size : float or mapping of float to float
+        Request size in bytes, or sizes with their shares.
+    read_share : float
+        Share of reads, 0 to 1.
+    rate : float, optional
+        Poisson arrivals in requests a second.
+    outstanding : int, optional
+        Number of outstanding requests, in the place of `rate`.
+    goal : Aim, optional
+        `MaxThroughput()` (default with `outstanding`), `MinMean()` (default with `rate`), `MinP99()`, `MinP95()`,
+        `MinCost()` or `MaxCapacity()`.
+    tolerate : int
+        Number of lost disks that a scheme must tolerate.
+    mean, p99 : float, optional
+        Limits of the response time in seconds.
+    price, budget : float, optional
+        Price of a disk, and limit of the total price.
+    families : Family or sequence of Family, optional
+        Families of schemes.
+    scheduler : Scheduler, optional
+        Scheduler of the disks with `outstanding`: `RLOOK()` (default) or `RSATF()`. Arrivals at a rate are served in FCFS
+        order.
 
-    An answer takes tenths of a second and prints as a table; `answer.table` is it as a Dataset, `answer.check()` simulates
-    the best three and `answer.chart()` draws both. A question without an answer has `feasible` False and says why in
-    `binding`. Raises InputError for values that nothing can have.
+    Returns
+    -------
+    SchemesAnswer
+        The ranking. It prints as a table, `answer.table` is a Dataset, `answer.check()` simulates the best three schemes and
+        `answer.chart()` draws both. If no scheme is feasible, `feasible` is False and `binding` gives the reason.
 
+    Raises
+    ------
+    InputError
+        For impossible values.
+
+    Examples
+    --------
     >>> import storagekit as sk
     >>> drive = sk.load_drive("toshiba_mg10_20tb")
     >>> answer = sk.plan.schemes(drive, 12, data=60e12, size=64 * sk.units.KB, read_share=0.7, rate=600, tolerate=1)
@@ -104,8 +136,10 @@ def _check(goal: Aim, families: Sequence[Family], scheduler: Scheduler) -> None:
 def _found(
     needs: Requirements, goal: Aim, families: Sequence[Family], scheduler: Scheduler
 ) -> tuple[list[Prediction], list[Prediction]]:
-    """The schemes that meet what is needed, and those with room for the data that do not; of a goal that may leave disks,
-    those of the fewest with which any does."""
+    """Return the schemes that meet the requirements, and the schemes with enough capacity that do not.
+
+    For a goal that allows fewer disks, return the schemes of the smallest number of disks with which any scheme meets them.
+    """
     most, least = needs.affordable, _least(needs)
     if most < 1:
         return [], []
@@ -120,7 +154,7 @@ def _found(
 
     if not goal.may_leave_disks or least > most:
         return of(most)
-    # more disks are faster, scheme by scheme, if they divide: where those that do are too slow, so are fewer
+    # more disks make each scheme faster if they divide: if these are too slow, fewer disks are too
     known = range(-(-least // _DIVIDES) * _DIVIDES, most + 1, _DIVIDES)
     place = bisect_left(known, True, key=lambda disks: bool(of(disks)[0]))
     slow = next((disks for disks in reversed(known[:place]) if of(disks)[1]), least - 1)
@@ -133,8 +167,10 @@ def _least(needs: Requirements) -> int:
 
 
 def candidates(needs: Requirements, disks: int, families: Sequence[Family]) -> list[Scheme]:
-    """The schemes of so many disks that have room for the data and survive what they have to; of those that so many do not
-    divide into, the ones of a few less, which leave spares."""
+    """Return the schemes of a number of disks that hold the data and tolerate the failures.
+
+    If a family does not divide this number of disks, return its schemes of slightly fewer disks, which leave spares.
+    """
     every: list[Scheme] = []
     for some in _surviving(needs, disks, families):
         some = [one for one in some if fits(needs, one)]
@@ -144,15 +180,15 @@ def candidates(needs: Requirements, disks: int, families: Sequence[Family]) -> l
 
 
 def _surviving(needs: Requirements, disks: int, families: Sequence[Family]) -> Iterator[list[Scheme]]:
-    """Those that survive what they have to, of so many disks, and then of one less each time, as spares allow."""
+    """Yield the schemes that tolerate the failures, for this number of disks and then for fewer, as spares allow."""
     for count in range(disks, max(0, disks - 1 - _SPARES), -1):
-        yield [one for family in families for one in family.of(count) if one.survives >= needs.tolerate]
+        yield [one for family in families for one in family.of(count) if one.tolerates >= needs.tolerate]
 
 
 def meets(needs: Requirements, one: Prediction) -> bool:
-    """Whether a scheme keeps up, and within the limits of response times."""
+    """Return whether a scheme sustains the load within the limits of response times."""
     within = np.isfinite(one.mean) and (needs.mean is None or one.mean <= needs.mean)
-    # where no formula tells the quantile nothing is refused for it
+    # without a formula for the quantile no scheme is refused
     return bool(within and (needs.tail is None or not one.p99 > needs.tail))
 
 
@@ -163,7 +199,7 @@ def _binding(
     refused: Sequence[Prediction],
     families: Sequence[Family],
 ) -> Binding:
-    """What keeps the best from being better, or why there is none."""
+    """Return the constraint of the best scheme, or the reason for infeasibility."""
     if found:
         return Binding("none")
     if needs.affordable < 1 and needs.price:
@@ -173,7 +209,7 @@ def _binding(
     every = [one for some in _surviving(needs, needs.affordable, families) for one in some]
     if not every:
         return Binding(
-            f"no scheme of {needs.affordable} disks survives the loss of {needs.tolerate}", remedy="add disks"
+            f"no scheme of {needs.affordable} disks tolerates the loss of {needs.tolerate}", remedy="add disks"
         )
     room = max(one.usable(needs.capacity) for one in every)
     best = next(one for one in every if one.usable(needs.capacity) == room)
@@ -184,12 +220,12 @@ def _binding(
 
 
 def _nearness(goal: Aim, one: Prediction) -> tuple[float, ...]:
-    """What schemes that are refused are sorted by: of those that are overloaded the one that bears most comes first."""
+    """Return the sort key of refused schemes; of overloaded schemes the one with the highest throughput is first."""
     return (0.0, *goal.key(one)) if np.isfinite(one.mean) else (1.0, -one.throughput)
 
 
 def _too_slow(needs: Requirements, goal: Aim, refused: Sequence[Prediction]) -> Binding:
-    """What keeps schemes that have room from being fast enough."""
+    """Return the constraint that makes schemes with enough capacity too slow."""
     fewest = "the goal `cost` finds the fewest of more disks"
     best = max(refused, key=lambda one: one.throughput)
     if needs.rate is not None and best.throughput <= needs.rate:

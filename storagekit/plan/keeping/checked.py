@@ -1,4 +1,4 @@
-"""Predictions of schemes beside their simulation."""
+"""Predictions of schemes and their simulation."""
 
 import math
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from storagekit.plan.keeping.predicting import TELLING
 
 @dataclass(frozen=True)
 class Checked:
-    """A measure of a scheme, predicted and simulated: mean, and its 95% interval low to high; seconds, requests a second."""
+    """A predicted and a simulated measure: mean, and ends of its 95% interval; seconds or requests a second."""
 
     predicted: float
     simulated: float
@@ -20,14 +20,16 @@ class Checked:
 
     @property
     def difference(self) -> float:
-        """Predicted over simulated, less 1; nan where no formula predicts it."""
+        """Return the predicted value over the simulated one, minus 1; NaN without a prediction."""
         return self.predicted / self.simulated - 1
 
 
 @dataclass(frozen=True)
 class SchemeCheck:
-    """A scheme's measures by name (throughput, mean, p99); overloaded: more came than was served. limits: what measures were
-    to keep within."""
+    """The measures of a scheme by name (throughput, mean, p99).
+
+    overloaded: whether more requests arrived than were served. limits: limits of the measures.
+    """
 
     scheme: str
     doubt: str
@@ -37,8 +39,11 @@ class SchemeCheck:
 
     @property
     def remarks(self) -> list[str]:
-        """A sentence for each measure that, simulated, is beyond what was asked; and for each whose prediction is more than
-        5% from the simulation, and why, if that can be told."""
+        """Return sentences about the simulation.
+
+        There is one for each measure beyond its limit, and one for each prediction that is more than 5% from the simulation,
+        with the cause if it is known.
+        """
         if self.overloaded:
             return [f"{self.scheme}: more requests came than were served; the simulated times grow with the run"]
         seen = {name: self.measures[name].simulated for name in self.limits}
@@ -61,13 +66,13 @@ class SchemeCheck:
 
 @dataclass(frozen=True)
 class SchemesCheck:
-    """The best schemes simulated; attrs: what made the figures."""
+    """The simulation of the best schemes. attrs: its provenance."""
 
     rows: tuple[SchemeCheck, ...]
     attrs: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; seconds, requests a second."""
+        """Return the content for JSON, in seconds and requests a second."""
         rows = [
             {
                 "scheme": row.scheme,
@@ -101,7 +106,7 @@ class SchemesCheck:
 
 
 def finite(values: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no infinity and no nan."""
+    """Return the values without infinity and NaN, which JSON does not have."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in values.items()
     }

@@ -1,4 +1,4 @@
-"""An answer about schemes held against their simulation."""
+"""Check of an answer about schemes by simulation."""
 
 from typing import TYPE_CHECKING
 

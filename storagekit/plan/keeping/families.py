@@ -1,4 +1,4 @@
-"""Which schemes are there to choose from."""
+"""Families of schemes."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ from storagekit.analytic.array.equations import MOST_REPLICAS
 from storagekit.core.kinds import COUNT, Kind, hold
 from storagekit.plan.keeping.scheme import DSPTFCopies, Hashed, Mirrored, Parity, Scheme
 
-# of everything on different disks
+# copies of all data on different disks
 COPIES = Kind(least=2, most=COUNT.most, whole=True)
 
 
 class Family(ABC):
-    """Schemes of one sort."""
+    """A family of schemes."""
 
     @abstractmethod
     def of(self, disks: int) -> list[Scheme]:
-        """All of so many disks."""
+        """Return all schemes of a number of disks."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SRArrays(Family):
 
 @dataclass(frozen=True)
 class ParityRAID(Family):
-    """RAID 5 and 6 and codes of m + p, up to `parities` disks of parity, in equal groups of up to `group` disks."""
+    """RAID 5 and 6 and codes of m + p: up to `parities` disks of parity, in equal groups of up to `group` disks."""
 
     parities: int = 3
     group: int = 24
@@ -57,7 +57,7 @@ class ParityRAID(Family):
 
 @dataclass(frozen=True)
 class ReplicatedBricks(Family):
-    """Bricks of one disk with up to `copies` copies of everything, read by hashing or by D-SPTF."""
+    """Bricks of one disk with up to `copies` copies of all data, read under hashing or D-SPTF."""
 
     copies: int = 3
 

@@ -1,4 +1,4 @@
-"""What a planner asks for: disks, data, requests, and what matters."""
+"""The requirements of a planner: disks, data, requests, and limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from storagekit.core.kinds import COUNT, NUMBER, hold
 from storagekit.core.units import KB, SECTOR, sectors
 from storagekit.drive import Drive
 
-# places on the drive at which transfers are timed
+# locations on the drive at which transfers are timed
 _PLACES = 4
 _LARGEST = 2**26
 _DISKS = COUNT.up_to(4096, "; plan one of several equal arrays")
@@ -33,10 +33,12 @@ _MOST_OUTSTANDING = 1_000_000
 
 @dataclass(frozen=True)
 class Requirements:
-    """disks: how many there are; data: bytes; sizes: of requests, bytes, to the share of each; read_share: reads among
-    requests; rate: requests a second, or None where `outstanding` of them are kept outstanding; survive: disks that may be
-    lost; mean, tail: most seconds of the mean response time, and of that which 99% keep within; price: of a disk; budget:
-    most to spend. See `schemes`."""
+    """The requirements of a planner; see `schemes`.
+
+    disks: number. data: bytes. sizes: request sizes in bytes with their shares. read_share: share of reads. rate: requests a
+    second, or None with `outstanding` requests. tolerate: lost disks that a scheme must tolerate. mean, tail: limits of the
+    mean and the 99% response time, seconds. price: of a disk. budget: limit of the total price.
+    """
 
     drive: Drive
     disks: int
@@ -89,29 +91,33 @@ class Requirements:
 
     @cached_property
     def capacity(self) -> float:
-        """Bytes of one drive."""
+        """Return the capacity of one drive in bytes."""
         return float(self.drive.capacity) * SECTOR
 
     @property
     def affordable(self) -> int:
-        """Disks that there are, and that the budget allows."""
+        """Return the number of disks within the given number and the budget."""
         if self.budget is None or not self.price:
             return self.disks
         return min(self.disks, int(self.budget / self.price * (1 + 1e-9)))
 
     @cached_property
     def largest(self) -> int:
-        """Sectors of the largest request."""
+        """Return the sectors of the largest request."""
         return max(sectors(size) for size, _ in self.sizes)
 
     def transfers(self, used: float) -> NDArray:
-        """What requests take besides positioning, seconds, on a disk that is filled to a share `used`: transfer and the
-        drive's overhead, `[size, place]`, at places spread evenly over it."""
+        """Return the seconds of transfer and overhead of requests, `[size, location]`.
+
+        The locations are evenly spaced on a disk that is filled to a fraction `used`.
+        """
         return self._timed(used)[:-1] + float(self.drive.overhead)
 
     def _timed(self, used: float) -> NDArray:
-        """Seconds of transfers at places spread evenly over a disk that is filled to a share `used`, `[size, place]`, long
-        ones last. Many schemes fill their disks alike, and locating takes longer than all else: once for each share."""
+        """Return the seconds of transfers at evenly spaced locations of a disk, `[size, location]`, the long transfer last.
+
+        The result is cached by `used`, because many schemes fill their disks alike and locating sectors dominates the time.
+        """
         if used not in self._times:
             count = np.array([*(sectors(size) for size, _ in self.sizes), self._long])[:, None]
             room = np.array([*(self.largest for _ in self.sizes), self._long])
@@ -128,28 +134,28 @@ class Requirements:
 
     @property
     def _long(self) -> int:
-        """Sectors of a long transfer."""
+        """Return the sectors of a long transfer."""
         return min(2**13, self.drive.capacity // 64)
 
     @cached_property
     def again(self) -> NDArray:
-        """What writes of each size take besides, seconds: a revolution where they cover a part of a physical sector."""
+        """Return the additional seconds of writes of each size: a revolution if they cover a part of a physical sector."""
         grain = self.drive.grain
         partly = [sectors(size) % grain > 0 for size, _ in self.sizes]
         return np.array(partly, float) * float(self.drive.revolution)
 
     @cached_property
     def longest(self) -> float:
-        """Seconds of the longest transfer."""
+        """Return the seconds of the longest transfer."""
         return float(self.transfers(1.0).max()) - float(self.drive.overhead)
 
     def sequential_rate(self, used: float) -> float:
-        """Bytes a second of long transfers, over a disk that is filled to a share `used`."""
+        """Return the bytes a second of long transfers on a disk that is filled to a fraction `used`."""
         return self._long * SECTOR * _PLACES / float(self._timed(used)[-1].sum())
 
 
 def sizes_of(size: float | Mapping[float, float]) -> tuple[tuple[float, float], ...]:
-    """Request sizes, bytes, with their shares, which add up to 1, from one size or a mapping of sizes to shares."""
+    """Return request sizes in bytes with their shares, which add up to 1, from one size or a mapping."""
     given = [*size.items()] if isinstance(size, Mapping) else [(size, 1.0)]
     if not given:
         raise InputError("size: no sizes; give bytes, or a mapping of bytes to shares")

@@ -1,4 +1,4 @@
-"""What the formulas say that each scheme gives."""
+"""Predictions of the formulas for each scheme."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -15,23 +15,22 @@ from storagekit.plan.keeping.needs import Requirements
 from storagekit.plan.keeping.scheme import Scheme, SchemeFigures
 from storagekit.plan.keeping.unformulated import Unformulated
 
-# what a measure may be out by and still be told without a word
+# relative error of a measure without a remark
 TELLING = 0.05
-# drives hold a little less or more than their makers say
+# tolerance of the nominal capacity of a drive
 SLACK = 1 + 1e-6
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """A scheme and what it gives, and how many disks it leaves as spares; basis: "analytic", or "simulated" where no formula
-    holds.
+    """A scheme with its predicted figures, and the number of spare disks.
 
-    throughput: requests a second, with the needs' outstanding ones, or, where they come at a rate, at most. mean, p95, p99:
-    response times, seconds; infinite where requests come too fast, and the quantiles nan where a number is kept outstanding.
-    utilization: of a disk. usable: bytes of data that fit. survives: disks that may be lost. cost: nan without a price.
-    degraded: the busiest disk's utilization while one is lost, at the same rate. rebuild: seconds until a lost disk's data is
-    on another, in the time that requests leave, infinite where they leave none. Both are nan where the data is lost, and
-    where a number of requests is kept outstanding, which makes way. parts: seconds of an access by what they go to.
+    basis: "analytic", or "simulated" without a formula. throughput: requests a second with the outstanding requests, or the
+    maximum at a rate. mean, p95, p99: response times in seconds; infinite if the disks are overloaded; the quantiles are NaN
+    with outstanding requests. utilization: of a disk. usable: capacity for data in bytes. tolerates: lost disks. cost: NaN
+    without a price. degraded: utilization of the busiest disk after a loss, at the same rate. rebuild: seconds to restore a
+    lost disk in the idle time of the others, infinite without idle time. Both are NaN if the data is lost, and with
+    outstanding requests, whose rate adapts. parts: the seconds of each part of an access.
     """
 
     scheme: Scheme
@@ -42,7 +41,7 @@ class Prediction:
     p99: float
     utilization: float
     usable: float
-    survives: int
+    tolerates: int
     cost: float
     degraded: float
     rebuild: float
@@ -51,12 +50,12 @@ class Prediction:
 
     @property
     def name(self) -> str:
-        """What the scheme is called, and what it leaves."""
+        """Return the name of the scheme with its spares."""
         return f"{self.scheme}, {self.spare} spare{'s' * (self.spare > 1)}" if self.spare else str(self.scheme)
 
     @property
     def binds(self) -> str:
-        """What the mean response time is mostly made of."""
+        """Return the largest part of the mean response time."""
         if self.utilization >= 1:
             return f"overloaded: {self.throughput:.0f} requests/s at most"
         shares = self.parts | {"waiting": max(0.0, self.mean - sum(self.parts.values()))}
@@ -65,8 +64,10 @@ class Prediction:
 
 
 def fits(needs: Requirements, scheme: Scheme) -> bool:
-    """Whether the data fits, and what is written on one disk can follow itself there: replicas pass one after another, an arc
-    for each, and parity comes by a revolution after it was read."""
+    """Return whether the data fits, and whether dependent writes on a disk fit into their time.
+
+    Replicas follow one another by an arc, and parity is written one revolution after it was read.
+    """
     if needs.data > scheme.usable(needs.capacity) * SLACK:
         return False
     shape = scheme.shape
@@ -78,8 +79,10 @@ def fits(needs: Requirements, scheme: Scheme) -> bool:
 def predict(
     needs: Requirements, timing: Curve | Linear, schemes: Sequence[Scheme], scheduler: Scheduler, disks: int
 ) -> list[Prediction]:
-    """Of schemes that fit, of up to so many disks, of which they leave the others as spares; timing: the drive's `spindle`;
-    scheduler: of disks, where a number of requests is kept outstanding."""
+    """Predict the figures of schemes that fit, of up to a number of disks; the other disks are spares.
+
+    timing: the `spindle` of the drive. scheduler: of the disks, with outstanding requests.
+    """
     known = [one for one in schemes if not isinstance(one, Unformulated)]
     if needs.rate is None:
         found = [one for count in _counts(known) for one in _outstanding(needs, timing, _of(known, count), scheduler)]
@@ -99,7 +102,7 @@ def _of(schemes: Sequence[Scheme], disks: int) -> list[Scheme]:
 
 
 def used_share(needs: Requirements, scheme: Scheme) -> float:
-    """The share of each disk that holds data, copies or parity."""
+    """Return the share of each disk that holds data, copies or parity."""
     return min(1.0, needs.data / scheme.usable(needs.capacity))
 
 
@@ -152,7 +155,7 @@ def _outstanding(
 
 
 def _simulated(needs: Requirements, timing: Curve | Linear, scheme: Unformulated, scheduler: Scheduler) -> Prediction:
-    # the engine is needed here alone
+    # only these schemes need the engine
     from storagekit.plan.keeping.simulating import seen
 
     used = used_share(needs, scheme)
@@ -160,7 +163,7 @@ def _simulated(needs: Requirements, timing: Curve | Linear, scheme: Unformulated
     overhead = float(needs.drive.overhead)
     transfer = overhead + float(weights @ (needs.transfers(used).mean(axis=1) - overhead)) / scheme.cuts
     access = transfer + float(timing.mean_seek(timing.reach(used))) + float(needs.drive.revolution) / 2
-    # a write settles, and reads what it covers in part
+    # a write settles, and reads a sector that it covers in part
     access += (1 - needs.read_share) * float(np.asarray(timing.write_settle) + weights @ needs.again)
     figures = seen(needs, scheme, access, None if needs.rate is not None else scheduler)
     return dataclasses.replace(_prediction(needs, timing, scheme, figures, transfer), basis="simulated")
@@ -185,7 +188,7 @@ def _prediction(
         0,
         *figures,
         scheme.usable(needs.capacity),
-        scheme.survives,
+        scheme.tolerates,
         np.nan,
         degraded,
         np.inf if left == 0 else moved / left,

@@ -1,4 +1,4 @@
-"""Ways to keep data on disks, side by side: what each takes of the disks, survives, and is in a simulation."""
+"""Schemes: capacity, tolerated failures, work of the disks, and the simulated system of each."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from storagekit.drive import Drive
     from storagekit.placement import AbstractPlacement
 
-# bytes of data on one brick before the next follows
+# bytes of consecutive data on one brick
 EXTENT = 2**24
 
 
 class SchemeFigures(NamedTuple):
-    """What a scheme gives, throughput, requests a second, and times, seconds: see `Prediction`."""
+    """The figures of a scheme: throughput in requests a second, times in seconds; see `Prediction`."""
 
     throughput: float
     mean: float
@@ -32,9 +32,9 @@ class SchemeFigures(NamedTuple):
 
 
 class Scheme(ABC):
-    """One way to keep data on `disks` disks.
+    """A scheme on `disks` disks.
 
-    Requests are not split: a stripe unit, or an extent, holds the largest. Writes are answered when all copies, or data and
+    Requests are not split: a stripe unit, or an extent, holds the largest. A write completes when all copies, or data and
     parity, are on disk.
     """
 
@@ -45,50 +45,50 @@ class Scheme(ABC):
     @property
     @abstractmethod
     def shape(self) -> Shape:
-        """What its requests occupy."""
+        """Return the disks that a request occupies."""
 
     @property
     @abstractmethod
-    def survives(self) -> int:
-        """How many disks may be lost, whichever they are."""
+    def tolerates(self) -> int:
+        """Return the number of lost disks, whichever they are, that the scheme tolerates."""
 
     @abstractmethod
     def degraded(self, reads: float, read: float, write: float, plain: float) -> float:
-        """Work of the busiest disk while another is lost, over that of before; nan where the data is lost with it.
+        """Return the work of the busiest disk after a loss, relative to the work before; NaN if data is lost.
 
-        reads: their share of the requests; read, write, plain: seconds of an access for a read, for a write, and for one that
-        has not to read before.
+        reads: share of reads. read, write, plain: seconds of an access for a read, for a write, and for a write without a
+        prior read.
         """
 
     @property
     @abstractmethod
     def sort(self) -> tuple:
-        """What it has in common with the same scheme of other numbers of disks."""
+        """Return the key that schemes of different numbers of disks share."""
 
     @property
     @abstractmethod
     def doubt(self) -> str:
-        """Why predictions may be off."""
+        """Return why predictions may be inaccurate."""
 
     @abstractmethod
     def __str__(self) -> str: ...
 
     @abstractmethod
     def placement(self, drive: "Drive", data: float, unit: int) -> "AbstractPlacement":
-        """Where `data` bytes lie, in stripe units of so many sectors."""
+        """Return the placement of `data` bytes in stripe units of `unit` sectors."""
 
     @abstractmethod
     def dispatch(self) -> "AbstractDispatch":
-        """Which parts of a request are asked."""
+        """Return the dispatcher of a request."""
 
     def usable(self, capacity: float) -> float:
-        """Bytes of data that fit on disks of `capacity` bytes each."""
+        """Return the capacity for data in bytes, on disks of `capacity` bytes each."""
         return self.disks * capacity / self.shape.room
 
 
 @dataclass(frozen=True)
 class Mirrored(Scheme):
-    """D_s x D_r x D_m: RAID 0, 1 and 10, and SR-Arrays (srarray, section 2.5); a read goes to the nearest idle head."""
+    """D_s x D_r x D_m: RAID 0, 1 and 10, and SR-Arrays (srarray, section 2.5). A read goes to the nearest idle head."""
 
     layout: Layout
 
@@ -105,7 +105,7 @@ class Mirrored(Scheme):
         return Shape(*copies, copies[1], 1 - 1 / copies[0], float(copies[0] * copies[1]))
 
     @property
-    def survives(self):
+    def tolerates(self):
         return self.layout.mirrors - 1
 
     @property
@@ -116,7 +116,7 @@ class Mirrored(Scheme):
         mirrors = self.layout.mirrors
         if mirrors == 1:
             return np.nan
-        # the others of its mirror make its reads, and the writes that they made before
+        # the other disks of its mirror take over its reads, and their writes are unchanged
         writes = (1 - reads) * mirrors * write
         return (reads * read * mirrors / (mirrors - 1) + writes) / (reads * read + writes)
 
@@ -153,7 +153,7 @@ class Mirrored(Scheme):
 
 @dataclass(frozen=True)
 class Parity(Scheme):
-    """`groups` of `group` disks of which `parities` hold parity: RAID 5, 50, 6, 60, and codes of m + p stripe units."""
+    """`groups` groups of `group` disks with `parities` disks of parity each: RAID 5, 50, 6, 60, and codes of m + p."""
 
     group: int
     parities: int = 1
@@ -170,7 +170,7 @@ class Parity(Scheme):
 
     @property
     def data(self) -> int:
-        """Disks of a group less those of parity."""
+        """Return the disks of a group without those of parity."""
         return self.group - self.parities
 
     @property
@@ -178,7 +178,7 @@ class Parity(Scheme):
         return Shape(written=1 + self.parities, turned=1.0, room=self.group / self.data, group=self.group)
 
     @property
-    def survives(self):
+    def tolerates(self):
         return self.parities
 
     @property
@@ -188,9 +188,9 @@ class Parity(Scheme):
     def degraded(self, reads, read, write, plain):
         disks, data, parities = self.group, self.data, self.parities
         before = reads * read + (1 - reads) * (1 + parities) * write
-        # what the lost disk would have read is made from as many others as have data
+        # a read of the lost disk needs as many other disks as hold data
         more = reads * read * (1 + data / (disks - 1))
-        # of writes whose data was there the others are read, and parity is written; of those whose parity was it is left out
+        # a write to its data reads the others and writes parity; a write to its parity leaves that out
         there = (data - 1) * read + parities * plain
         left = (there + parities * parities * write + (disks - 1 - parities) * (1 + parities) * write) / (disks - 1)
         return (more + (1 - reads) * left) / before
@@ -219,7 +219,7 @@ class Parity(Scheme):
 
 @dataclass(frozen=True)
 class CopiesScheme(Scheme):
-    """`copies` of everything on bricks of one disk each, around a ring (`placement.Declustered`)."""
+    """`copies` copies of all data on bricks of one disk each, around a ring (`placement.Declustered`)."""
 
     bricks: int
     copies: int
@@ -232,7 +232,7 @@ class CopiesScheme(Scheme):
         return self.bricks
 
     @property
-    def survives(self):
+    def tolerates(self):
         return self.copies - 1
 
     @property
@@ -253,7 +253,7 @@ class CopiesScheme(Scheme):
 
 @dataclass(frozen=True)
 class Hashed(CopiesScheme):
-    """Copies of which the address says which is read (dsptf, section 4)."""
+    """Replicated bricks whose replica is selected by the address (dsptf, section 4)."""
 
     @property
     def shape(self):
@@ -274,7 +274,7 @@ class Hashed(CopiesScheme):
 
 @dataclass(frozen=True)
 class DSPTFCopies(CopiesScheme):
-    """Copies of which the brick reads that gets there first (dsptf, section 3), with no time for messages."""
+    """Replicated bricks whose replica is selected by D-SPTF (dsptf, section 3), without network latency."""
 
     @property
     def shape(self):

@@ -20,31 +20,30 @@ from storagekit.write import AllCopies
 if TYPE_CHECKING:
     import xarray as xr
 
-# arrays of up to so many disks share a program, and so do those with room for as many requests
+# arrays of up to these numbers of disks share a program, as do arrays with equal numbers of slots
 _DISKS = (16, 64, 256, 1024, 4096)
 _SLOTS = (32, 128, 512, 2048, 8192)
-# requests in the array, for each that is there on average
+# slots for each request that is in the array on average
 _ROOM = 3
 _PAGE = 4096 // SECTOR
-# requests of a run: at least, at most, and how many times those that are outstanding, or those in which a queue forgets
+# requests of a run: minimum, maximum, and multiple of the outstanding requests or of the transient
 _ENOUGH, _LONGEST, _TIMES, _FORGOTTEN = 6000, 400_000, 12, 6
 _BUSIEST = 0.95
-# where less than this share of what came was served, more came than could be
+# below this share of served requests the scheme is overloaded
 OVERLOAD = 0.97
-# a dispatcher may halve accesses, by choosing the nearer copy, and no more
+# a dispatcher can at most halve the service time by choosing the nearer copy
 _HOPELESS = 2.0
-# of a scheme that is ranked by its simulation
+# seeds of a scheme that is ranked by its simulation
 _SEEDS = range(4)
 
 
 def scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, mean: float) -> Scenario:
-    """A scheme under what is asked of it. scheduler: of the disks, None for the order of arrival; mean: the response time
-    that is expected, seconds."""
+    """Return the scenario of a scheme. scheduler: of the disks, None for FCFS. mean: expected response time in seconds."""
     unit = max(_PAGE, -(-needs.largest // _PAGE) * _PAGE)
     layout = scheme.placement(needs.drive, needs.data, unit)
     room = float(layout.capacity(needs.drive)) * SECTOR
     sizes = MixedSizes(tuple(size for size, _ in needs.sizes), tuple(share for _, share in needs.sizes))
-    # whole units, so that no request lies in two
+    # whole units, so that no request crosses a boundary
     requests = RandomRequests(sizes, needs.read_share, max(1.0, room / needs.data), alignment=unit)
     wanted = needs.outstanding if needs.rate is None else int(_ROOM * needs.rate * mean) + _SLOTS[0]
     assert wanted is not None
@@ -65,16 +64,17 @@ def scenario(needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, m
 def simulate_scheme(
     needs: Requirements, scheme: Scheme, scheduler: Scheduler | None, mean: float, seeds: Sequence[int], requests: int
 ) -> "xr.Dataset":
-    """The measures of `sk.simulate`, by `seed`; a third of the requests pass before measuring begins."""
+    """Return the measures of `sk.simulate` by `seed`; a third of the requests is warm-up."""
     asked = scenario(needs, scheme, scheduler, mean)
     return replicate(asked, seeds=seeds, requests=requests, warm_up=requests // 3, allow_held_up=True)
 
 
 def seen(needs: Requirements, scheme: Unformulated, access: float, scheduler: Scheduler | None) -> SchemeFigures:
-    """What a simulation says of a scheme that has no formula. access: about how long one takes, seconds.
+    """Return the simulated figures of a scheme without a formula. access: approximate seconds of an access.
 
-    Throughput at a rate is that at which the disks would be busy all the time, were an access to take as long then. What is
-    not served is overloaded, and so is, unseen, what accesses of that length would keep `_HOPELESS` times as busy.
+    The throughput at a rate is the rate at which the disks would always be busy, with the same service time. A scheme that
+    does not serve the load is overloaded. A scheme whose estimated utilization is above `_HOPELESS` counts as overloaded
+    without a simulation.
     """
     busy = 0.0
     if needs.rate is not None:
@@ -89,7 +89,7 @@ def seen(needs: Requirements, scheme: Unformulated, access: float, scheduler: Sc
     works = float(found.utilization.isel(brick=slice(0, scheme.disks)).mean())
     served, mean = float(found.request_rate), float(found.response)
     if needs.rate is None:
-        # formulas say no quantile here, and what is ranked by one has to have the same
+        # formulas give no quantile here, and ranked schemes need the same measure
         return SchemeFigures(served, mean, np.nan, np.nan, min(works, 1 - 1e-9))
     if served < OVERLOAD * needs.rate:
         return SchemeFigures(served, np.inf, np.inf, np.inf, 1.0)
@@ -98,8 +98,10 @@ def seen(needs: Requirements, scheme: Unformulated, access: float, scheduler: Sc
 
 
 def enough(needs: Requirements, busy: float) -> int:
-    """Requests of a run that tells the mean of disks so `busy` to some percent: a queue forgets how it began in about
-    1/(1 - sqrt(busy))^2 services."""
+    """Return the requests of a run that gives the mean to some percent at utilization `busy`.
+
+    The transient of a queue lasts about 1/(1 - sqrt(busy))^2 services.
+    """
     if needs.rate is None:
         assert needs.outstanding is not None
         return max(_ENOUGH, _TIMES * needs.outstanding)

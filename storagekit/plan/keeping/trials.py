@@ -1,4 +1,4 @@
-"""The ranking of schemes held against their simulation, on random questions."""
+"""Comparison of the ranking of schemes with their simulation on random questions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NEAR = 0.05
-# what is predicted to be so much worse than the best is not simulated, nor more than so many
+# schemes predicted to be worse by this factor are not simulated, nor more than this number
 _APART, _MOST = 0.4, 6
 _OUTSTANDING = 500
 _SIZES = tuple(4 * KB * 4**power for power in range(5))
 
 
 def random_drive(generator: np.random.Generator) -> Drive:
-    """A drive of 1 to 20 TB of 5,400 to 15,000 rpm, with seeks and rates that go with that."""
+    """Return a drive of 1 to 20 TB and 5,400 to 15,000 rpm with matching seeks and rates."""
     rpm = float(generator.choice([5400, 7200, 10_000, 15_000]))
     average = generator.uniform(6, 11) * (7200 / rpm) ** 0.7
     size = generator.uniform(1, 20)
@@ -47,9 +47,12 @@ def random_drive(generator: np.random.Generator) -> Drive:
 
 
 def random_needs(count: int, seed: int = 0, *, disks: tuple[int, int] = (8, 200)) -> list[Requirements]:
-    """Questions drawn evenly: drives of 1 to 20 TB (`random_drive`), 8 to 200 of them, 5 to 45% of their capacity in data,
-    requests of 4 KB to 1 MB, any share of reads, 0 to 2 losses to survive; half with up to 500 requests outstanding, 1 to 16
-    for each disk, half at a rate that keeps the best scheme's disks 20 to 80% busy."""
+    """Return random questions.
+
+    Drives have 1 to 20 TB (`random_drive`); 8 to 200 of them hold 5 to 45% of their capacity. Requests have 4 KB to 1 MB and
+    any share of reads; 0 to 2 failures are tolerated. Half of the questions have up to 500 outstanding requests, 1 to 16 for
+    each disk; half have a rate at which the disks of the best scheme are 20 to 80% busy.
+    """
     require_whole("count", count)
     generator = np.random.default_rng(seed)
     return [_one(generator, disks) for _ in range(count)]
@@ -72,7 +75,7 @@ def _one(generator: np.random.Generator, disks: tuple[int, int]) -> Requirements
 
 
 def answer_to(needs: Requirements):
-    """`schemes` for needs."""
+    """Return the answer of `schemes` to requirements."""
     return schemes(
         needs.drive,
         needs.disks,
@@ -86,13 +89,18 @@ def answer_to(needs: Requirements):
 
 
 def ranking_against_simulation(questions: Sequence[Requirements], *, seeds: int = 2) -> "xr.Dataset":
-    """What is ranked near the best of every question simulated: up to six schemes whose figures are predicted within 40% of
-    the best, so that a scheme which the formulas think much worse of is taken to be worse.
+    """Simulate the schemes near the top of the ranking of every question.
 
-    Dimension question: chosen, best: the first of the ranking, and what did best in the simulation; shortfall: by what share
-    the chosen one's figure is worse (mean response at a rate, else throughput); predicted, simulated: the chosen one's,
-    seconds or requests a second; error: predicted over simulated, less 1. Dimension scheme of `each_error`: the same of all
-    that was simulated. within: share of the questions with a shortfall of at most 5%.
+    Up to six schemes are simulated, with figures predicted within 40% of the best; schemes with much worse predictions count
+    as worse.
+
+    Returns
+    -------
+    Dataset
+        Dimension question. chosen, best: the first of the ranking, and the best of the simulation. shortfall: relative loss
+        of the chosen scheme (mean response time at a rate, otherwise throughput). predicted, simulated: of the chosen
+        scheme, in seconds or requests a second. error: predicted over simulated, minus 1; each_error: the same of all
+        simulated schemes, over `scheme`. within: share of the questions with a shortfall of at most 5%.
     """
     import xarray as xr
     from tqdm import tqdm
@@ -135,7 +143,7 @@ def _figure(needs: Requirements, one: Prediction) -> float:
 
 
 def _less(needs: Requirements, figure: float) -> float:
-    """A score of a figure: less is better."""
+    """Return a score of a figure; smaller is better."""
     return 1 / figure if needs.rate is None else figure
 
 

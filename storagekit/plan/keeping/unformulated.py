@@ -1,4 +1,4 @@
-"""Schemes for which no formula holds: what they give is simulated (`simulating.seen`)."""
+"""Schemes without a formula; their figures are simulated (`simulating.seen`)."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
@@ -18,8 +18,11 @@ from storagekit.plan.keeping.scheme import CopiesScheme, Scheme
 
 
 class Unformulated(Scheme):
-    """A scheme that has to be simulated: its shape says what room it takes, and `accesses` how many disks a read and a write
-    occupy, each with one of `cuts` pieces of the request."""
+    """A scheme that has to be simulated.
+
+    Its shape gives its capacity; `accesses` gives the numbers of disks that a read and a write occupy, each with one of
+    `cuts` pieces of the request.
+    """
 
     @property
     @abstractmethod
@@ -36,7 +39,7 @@ class Unformulated(Scheme):
 
 @dataclass(frozen=True)
 class Dispatched(Unformulated, CopiesScheme):
-    """Copies of which a dispatcher says which is read. title: what it is called."""
+    """Replicated bricks whose replica is selected by a dispatcher. title: its name."""
 
     title: str
     dispatcher: AbstractDispatch
@@ -66,7 +69,7 @@ class Dispatched(Unformulated, CopiesScheme):
 
 @dataclass(frozen=True)
 class SplitRequests(Unformulated):
-    """RAID 0 whose stripe unit is a part of the largest request, so that so many disks serve that together (swift)."""
+    """RAID 0 whose stripe unit is a part of the largest request, so that several disks serve it together (swift)."""
 
     count: int
     ways: int
@@ -88,7 +91,7 @@ class SplitRequests(Unformulated):
         return self.ways
 
     @property
-    def survives(self):
+    def tolerates(self):
         return 0
 
     @property
@@ -115,7 +118,7 @@ def _dispatchers() -> tuple[tuple[str, AbstractDispatch], ...]:
 
 
 def _titled(label: str, value: object) -> tuple[str, AbstractDispatch]:
-    """The kind of a dispatcher with what it is called."""
+    """Return the validator of a dispatcher with its name."""
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise InputError(f"{label} {shown(value)}: give what it is called and it, as in ('ARS', sk.dispatch.ARS())")
     title = text("what a dispatcher is called", value[0])
@@ -124,8 +127,10 @@ def _titled(label: str, value: object) -> tuple[str, AbstractDispatch]:
 
 @dataclass(frozen=True)
 class Protocols(Family):
-    """Bricks of one disk with up to `copies` copies of everything, read as dispatchers say, by what they are called: ARS and
-    the shorter of two queues by default. Up to 31 disks, as many as ARS tells apart."""
+    """Bricks of one disk with up to `copies` copies of all data, read under dispatchers, by their names.
+
+    The default is ARS and the shorter of two queues. Up to 31 disks, the maximum of ARS.
+    """
 
     copies: int = 2
     dispatchers: tuple[tuple[str, AbstractDispatch], ...] = field(default_factory=_dispatchers)
@@ -146,14 +151,14 @@ class Protocols(Family):
 
 @dataclass(frozen=True)
 class SplitTransfers(Family):
-    """RAID 0 that splits requests over 2, 4 and 8 disks, or as `ways` says, of up to 32."""
+    """RAID 0 that splits requests over 2, 4 and 8 disks, or over `ways`, of up to 32."""
 
     ways: tuple[int, ...] = (2, 4, 8)
 
     def __post_init__(self):
         hold(self, ways=several(Kind(least=2, most=8, whole=True), of="ways"))
         for one in self.ways:
-            # stripe units are parts of a page
+            # a stripe unit is a part of a page
             if 8 % one:
                 raise InputError(f"ways {one}: a request is split in 2, 4 or 8; give one of these")
 
